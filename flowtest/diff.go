@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // difference tells lists and objects apart line by line; nil when one line each
@@ -64,7 +62,7 @@ func aligned(want, got any, subset bool) any {
 
 // linesOf is a list or object, a line an entry.
 func linesOf(v any) ([]string, bool) {
-	switch v := machine.Plain(v).(type) {
+	switch v := v.(type) {
 	case []string:
 		return slices.Clone(v), true
 	case []any, map[string]any:

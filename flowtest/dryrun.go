@@ -13,7 +13,6 @@ import (
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -328,7 +327,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 		if p := re.at(e); p != nil && p.Kind == "wait" {
 			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
 		} else if p != nil && (p.Kind == "set" || p.Kind == "pass") {
-			p.Writes, _ = machine.Plain(e.Output).(map[string]any)
+			p.Writes, _ = e.Output.(map[string]any)
 			if p.Kind == "pass" {
 				p.Writes = nil
 			}

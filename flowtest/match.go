@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // isPattern reports whether a text stands for a regular expression: /…/.
@@ -42,7 +41,6 @@ func fits(want, got any) bool { return compare(want, got, true) }
 func equal(want, got any) bool { return compare(want, got, false) }
 
 func compare(want, got any, subset bool) bool {
-	got = machine.Plain(got)
 	switch w := want.(type) {
 	case string:
 		if text, ok := got.(string); ok {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Report is what the cases of some files came to. Its JSON is a public contract.
@@ -124,7 +123,7 @@ func (f *Failure) difference() []string {
 	case isPath:
 		return difference(want, path)
 	}
-	return difference(aligned(f.Want, machine.Plain(f.Got), f.What != "state_exactly"), f.Got)
+	return difference(aligned(f.Want, f.Got, f.What != "state_exactly"), f.Got)
 }
 
 // Brief is what does not hold in one line.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -60,7 +59,7 @@ func hasOther(failures []Failure) bool {
 func (f *File) updated(r *Result) (edits []edit, changed bool) {
 	x := r.c.expect
 	path := yamlFlow(r.got.Path)
-	state, _ := machine.Plain(any(r.got.State)).(map[string]any)
+	state, _ := any(r.got.State).(map[string]any)
 	if x.update {
 		return []edit{f.block(x.value.Span, path, state)}, true
 	}

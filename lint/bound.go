@@ -116,11 +116,11 @@ func (w *boundWalk) bounds(g *spec.Graph, opts Options) (Bounds, bool) {
 		w.coarse()
 	}
 	ends := w.least(&out)
+	if !out.Followed {
+		w.atLeast(&out)
+	}
 	w.most(&out)
 	w.capped(&out)
-	if w.cancels {
-		out.Followed, out.Steps.MinPath, out.LLMCalls.MinPath = false, nil, nil
-	}
 	if cut := w.cutShort(&out, ends); !ends && !cut {
 		return Bounds{}, false
 	}

@@ -26,20 +26,9 @@ func (w *boundWalk) prepare() {
 		}
 	}
 	w.findCounters()
-	w.reaches, w.nested = map[int][]bool{}, map[int]bool{}
-	for v, n := range g.Nodes {
-		if n.Join != nil {
-			w.reaches[v] = w.flow.Reverse.Reach(v)
-			w.nested[v] = w.isNested(v)
-		}
-	}
-	w.drops = controlflow.Tolerates(g)
-	w.unsteps = w.drops
-	for v, n := range g.Nodes {
-		w.fans = w.fans || controlflow.Fans(w.flow.Groups[v])
-		w.cancels = w.cancels || w.drops && controlflow.Fans(w.flow.Groups[v]) && controlflow.FailurePolicy(g, v) == "fail_all"
-		w.unsteps = w.unsteps || n.Join != nil && n.Join.Wait != "all"
-	}
+	w.caught = slices.ContainsFunc(w.flow.Groups, func(groups []controlflow.Group) bool {
+		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
+	})
 }
 
 func exactly(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
@@ -206,21 +195,18 @@ func (w *boundWalk) coarse() {
 	w.states, w.moves = n+2, nil
 	w.done = n
 	anywhere := n + 1
-	w.caught = slices.ContainsFunc(w.flow.Groups, func(groups []controlflow.Group) bool {
-		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
-	})
 	if w.flow.Anywhere {
 		for v := range n + 1 {
-			w.moves = append(w.moves, boundMove{from: anywhere, to: v})
+			w.moves = append(w.moves, boundMove{from: anywhere, to: v, ran: -1})
 		}
 	}
+	lost := w.joinsOfLost()
 	for v, groups := range w.flow.Groups {
 		if node := w.f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
-			w.moves = append(w.moves, boundMove{from: v, to: anywhere, span: w.costs[v], ran: []int{v}, ended: []int{v}})
+			w.moves = append(w.moves, boundMove{from: v, to: anywhere, span: w.costs[v], ran: v})
 		}
-		_, joins := w.tolerance(v)
-		for _, join := range joins { // of branches that have all failed
-			w.moves = append(w.moves, boundMove{from: v, to: join, span: span{most: w.costs[v].most}, ran: []int{v}, ended: []int{v}})
+		for _, join := range lost[v] {
+			w.moves = append(w.moves, boundMove{from: v, to: join, span: span{most: w.costs[v].most}, ran: v})
 		}
 		for i := range groups {
 			extra := span{}
@@ -235,9 +221,9 @@ func (w *boundWalk) coarse() {
 						s.least[inSteps] = 1
 					}
 				}
-				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}, ended: []int{v}})
-				if w.caught && to < n && controlflow.Bypass(w.f.graph.Nodes[to]) != "" { // where the branch may end
-					w.moves = append(w.moves, boundMove{from: v, to: n, span: s, ran: []int{v}, ended: []int{v}})
+				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: v})
+				if to < n && w.drops(to) {
+					w.moves = append(w.moves, boundMove{from: v, to: n, span: s, ran: v})
 				}
 			}
 		}
@@ -246,30 +232,8 @@ func (w *boundWalk) coarse() {
 	w.wide = true
 }
 
-// isNested reports whether branches of several fan-outs may be on their way to
-// a join at once. Each fan-out has its own barrier there, so how often the
-// join runs is not told by who can reach it.
-func (w *boundWalk) isNested(join int) bool {
-	reach := w.reaches[join]
-	var fans []int
-	for v, groups := range w.flow.Groups {
-		for i := range groups {
-			if reach[v] && v != join && len(groups[i].Targets) > 1 {
-				fans = append(fans, v)
-				break
-			}
-		}
-	}
-	return len(fans) > 1 || len(fans) == 1 && w.returns(fans[0], join)
-}
-
-// returns reports whether a node can be reached again without passing another.
-func (w *boundWalk) returns(v, without int) bool {
-	next := func(u int) []int {
-		if u == without {
-			return nil
-		}
-		return w.flow.Digraph.Next(u)
-	}
-	return slices.ContainsFunc(next(v), func(to int) bool { return shortest(next, w.flow.Digraph.Len(), to, v) != nil })
+// drops reports whether a branch may end at a node because others do not come there.
+func (w *boundWalk) drops(v int) bool {
+	n := w.f.graph.Nodes[v]
+	return n.Join != nil && n.Join.Count > 1 || w.caught && (controlflow.Bypass(n) != "" || w.flow.Joins[v])
 }

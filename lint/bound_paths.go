@@ -71,7 +71,7 @@ func (w *boundWalk) cheapest(metric int) (total float64, path []string, ok bool)
 			continue
 		}
 		if at.state == w.done {
-			return at.cost[0], w.names(w.movesTo(via, at.state), true), true
+			return at.cost[0], w.names(w.movesTo(via, at.state)), true
 		}
 		for _, m := range leaving[at.state] {
 			move := &w.moves[m]
@@ -98,15 +98,11 @@ func (w *boundWalk) movesTo(via []int, state int) []int {
 	return moves
 }
 
-// names are the nodes that run in some moves, or those that come to their end.
-func (w *boundWalk) names(moves []int, ended bool) []string {
+// names are the nodes that run in some moves.
+func (w *boundWalk) names(moves []int) []string {
 	out := []string{}
 	for _, m := range moves {
-		ran := w.moves[m].ran
-		if ended {
-			ran = w.moves[m].ended
-		}
-		for _, v := range ran {
+		if v := w.moves[m].ran; v >= 0 {
 			out = append(out, w.f.Name(v))
 		}
 	}
@@ -218,7 +214,7 @@ func (w *boundWalk) dearest(metric int, order []int) (float64, []string) {
 	if last < 0 {
 		return top, nil
 	}
-	return top, w.names(append(w.movesTo(via, w.moves[last].from), last), false)
+	return top, w.names(append(w.movesTo(via, w.moves[last].from), last))
 }
 
 // maxLayers bounds the table of layered.
@@ -277,7 +273,7 @@ func (t *layers) fill() {
 					t.calls, dearStep, dearMove = calls, k, m
 				}
 				if next > t.limit {
-					continue // the limit cuts this superstep short
+					continue
 				}
 				if next > lastStep {
 					lastStep, lastMove = next, m
@@ -314,5 +310,5 @@ func (t *layers) path(k, m int) []string {
 		s = t.w.moves[via].from
 	}
 	slices.Reverse(moves)
-	return t.w.names(moves, false)
+	return t.w.names(moves)
 }

@@ -111,17 +111,13 @@ func (w *boundWalk) startValues() []interval {
 	return out
 }
 
-// written are the values once a node has succeeded that began when they were as in from.
-// beside says that it is not alone in its superstep, so that nobody knows when it began or
-// whether it is cancelled; wrote notes which were written in the superstep before. ok is false when it
-// can't succeed.
-func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []bool) (after []interval, ok bool) {
+// written are the values once a node has succeeded; ok is false when it can't succeed.
+func (w *boundWalk) written(v int, from []interval) (after []interval, ok bool) {
 	if len(w.vars) == 0 {
-		return to, true
+		return from, true
 	}
 	n := w.f.graph.Nodes[v]
-	to, seen := slices.Clone(to), slices.Clone(from)
-	late := beside && w.parks(v)
+	to, seen := slices.Clone(from), slices.Clone(from)
 	for _, write := range w.f.access()[v].Writes {
 		name := write.Name.Value
 		i, followed := w.varOf[name]
@@ -131,7 +127,7 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 		key := w.vars[i]
 		value := anyNumber
 		if !n.Each.IsSet() && !w.f.twice(v, write.Key) {
-			value = w.valueOf(w.f.boundWrite(v, name), seen, late)
+			value = w.valueOf(w.f.boundWrite(v, name), seen)
 		}
 		before := to[i]
 		switch reducer := key.key.Reducer.Value; {
@@ -143,7 +139,7 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 				return nil, false
 			}
 			seen[i] = value
-		case before.null || seen[i].null || late:
+		case before.null || seen[i].null:
 			value, seen[i] = anyNumber, anyNumber
 		case reducer == "sum":
 			value, seen[i] = before.plus(value), anyNumber
@@ -154,7 +150,7 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 		default:
 			value, seen[i] = anyNumber, anyNumber
 		}
-		if n.Each.IsSet() || beside && w.unsteps || wrote[i] && dataflow.Replaces(key.key) {
+		if n.Each.IsSet() {
 			value = value.or(before)
 		}
 		if key.whole {
@@ -163,20 +159,19 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 		if value.empty() { // such as a fraction that is added to an integer
 			value = anyNumber
 		}
-		wrote[i] = true
 		to[i] = value.within(w.farthest)
 	}
 	return to, true
 }
 
 // valueOf is what a node writes, given what it sees.
-func (w *boundWalk) valueOf(value *bind.Value, seen []interval, late bool) interval {
+func (w *boundWalk) valueOf(value *bind.Value, seen []interval) interval {
 	switch {
 	case value == nil:
 		return anyNumber
 	case value.IsConst():
 		return w.interval(&eval.Tree{Op: eval.TreeConst, Value: value.Const()}, seen)
-	case value.Program() == nil || late:
+	case value.Program() == nil:
 		return anyNumber
 	}
 	return w.interval(value.Program().Tree(), seen)
@@ -333,56 +328,4 @@ func (w *boundWalk) compared(values []interval, left, right *eval.Tree, op strin
 		}
 	}
 	return out, true
-}
-
-// waysOf are the ways of the i-th of the tasks that finish in a superstep, whatever the
-// others come to.
-func (w *boundWalk) waysOf(all, finish []task, i int, next boundState, alone bool) []way {
-	v := finish[i].node
-	before, succeeds := next.values, true
-	wrote := make([]bool, len(w.vars))
-	for j, t := range finish {
-		if j == i || t.refused || len(w.vars) == 0 {
-			continue
-		}
-		after, ok := w.written(t.node, before, next.values, true, wrote)
-		if !ok {
-			continue
-		}
-		next.values = slices.Clone(next.values)
-		for k := range after {
-			next.values[k] = next.values[k].or(after[k])
-		}
-	}
-	failed := next
-	if next.values, succeeds = w.written(v, before, next.values, len(all) > 1, wrote); !succeeds {
-		next = failed
-	}
-	return w.ways(v, &next, alone, succeeds)
-}
-
-// outcome are the values after a superstep in which tasks end in some ways; false when
-// these exclude each other.
-func (w *boundWalk) outcome(all, finish []task, chosen []*way, before []interval) (values []interval, possible bool) {
-	values = before
-	if len(w.vars) == 0 {
-		return values, true
-	}
-	wrote := make([]bool, len(w.vars))
-	for i, t := range finish {
-		if t.refused || chosen[i].failed {
-			continue
-		}
-		if values, possible = w.written(t.node, before, values, len(all) > 1, wrote); !possible {
-			return nil, false
-		}
-	}
-	for _, choice := range chosen {
-		for _, o := range choice.claims {
-			if values, possible = w.narrowed(values, o.program.Tree(), o.holds); !possible {
-				return nil, false
-			}
-		}
-	}
-	return values, true
 }

@@ -63,12 +63,11 @@ func (w *boundWalk) noteComparison(t *eval.Tree, most map[int]int) {
 	}
 }
 
-// ways are what may come of an execution of v that was not refused. alone says
-// that no other task ran in the superstep, so that the step is known; succeeds that it may
-// end well, when the values are those of the state.
-func (w *boundWalk) ways(v int, s *boundState, alone, succeeds bool) []way {
+// ways are what may come of an execution of v that was not refused. succeeds says that it
+// may end well, when the values are those of the state.
+func (w *boundWalk) ways(v int, s *boundState, succeeds bool) []way {
 	n := w.f.graph.Nodes[v]
-	known := boundState{active: []int{v}}
+	known := boundState{at: v}
 	uses, steps := w.asks(v)
 	if uses {
 		known.visits, known.values = s.visits, s.values
@@ -76,13 +75,13 @@ func (w *boundWalk) ways(v int, s *boundState, alone, succeeds bool) []way {
 	if steps {
 		known.step = s.step
 	}
-	key := strconv.AppendBool(strconv.AppendBool(known.appendKey(nil), succeeds), steps && alone)
+	key := strconv.AppendBool(known.appendKey(nil), succeeds)
 	if have, ok := w.choices[string(key)]; ok {
 		return have
 	}
 	var out []way
 	if n.Kind.Value != "fail" && succeeds {
-		out = w.successes(n, s, alone)
+		out = w.successes(n, s)
 	}
 	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || w.f.mayErr(v) {
 		out = append(out, w.failures(n)...)
@@ -108,14 +107,14 @@ func (w *boundWalk) asks(v int) (counters, steps bool) {
 }
 
 // successes are the groups of edges that can fire after a success.
-func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
+func (w *boundWalk) successes(n *spec.Node, s *boundState) []way {
 	var out []way
 	guards := judgement{site: site{f: w.f, node: n}}
 	var guarded []controlflow.Group
 	for _, g := range w.flow.Groups[n.Index] {
 		switch g.Kind {
 		case controlflow.ByGoto:
-			out = append(out, subsets(g)...)
+			out = append(out, way{targets: g.Targets})
 		case controlflow.ByGuard:
 			guards.add(g.Edges)
 			guarded = append(guarded, g)
@@ -124,7 +123,7 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 	open := true
 	if len(guarded) > 0 {
 		p := solve.Problem{
-			Conditions: guards.conditions, Domain: w.domain(&guards.site, s, alone), All: n.Routing == "all",
+			Conditions: guards.conditions, Domain: w.domain(&guards.site, s), All: n.Routing == "all",
 			NoGap: true,
 		}
 		result := w.decide(p)
@@ -133,12 +132,11 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 			if n.Routing != "all" && (result.Verdicts[i].Never || result.Verdicts[i].Shadowed) {
 				continue
 			}
-			for _, sub := range subsets(g) {
-				if n.Routing != "all" {
-					sub.claims = w.outcomesUpTo(guards.conditions, i)
-				}
-				out = append(out, sub)
+			one := way{targets: g.Targets}
+			if n.Routing != "all" {
+				one.claims = w.outcomesUpTo(guards.conditions, i)
 			}
+			out = append(out, one)
 		}
 	}
 	if open {
@@ -206,51 +204,33 @@ func (w *boundWalk) failures(n *spec.Node) []way {
 	var out []way
 	for _, g := range w.flow.Groups[n.Index] {
 		if g.Kind == controlflow.OnFailure {
-			for _, sub := range subsets(g) {
-				sub.failed = true
-				out = append(out, sub)
-			}
-		}
-	}
-	if tolerant, joins := w.tolerance(n.Index); tolerant {
-		out = append(out, way{failed: true})
-		for _, join := range joins {
-			out = append(out, way{failed: true, targets: []int{join}})
+			out = append(out, way{targets: g.Targets, failed: true})
 		}
 	}
 	return out
 }
 
-// tolerance reports whether a run may go on without a branch that fails at a node: it
-// lies behind a fan-out that tolerates failures. joins are those that then go on although
-// all branches have failed.
-func (w *boundWalk) tolerance(v int) (tolerant bool, joins []int) {
-	if w.tolerated == nil {
-		w.tolerated, w.joinsOfLost = map[int]bool{}, map[int][]int{}
-		for fork, groups := range w.flow.Groups {
-			policy := controlflow.FailurePolicy(w.f.graph, fork)
-			if policy == "fail_all" || policy == "" {
+// joinsOfLost are, by node, the joins that go on although all branches have failed, the
+// node's among them.
+func (w *boundWalk) joinsOfLost() map[int][]int {
+	out := map[int][]int{}
+	for fork, groups := range w.flow.Groups {
+		if controlflow.FailurePolicy(w.f.graph, fork) != "wait_all" {
+			continue
+		}
+		for i := range groups {
+			join := w.f.meetsLost(fork, &groups[i])
+			if len(groups[i].Targets) < 2 || join < 0 {
 				continue
 			}
-			for i := range groups {
-				if len(groups[i].Targets) < 2 {
-					continue
-				}
-				join := -1
-				if policy == "wait_all" {
-					join = w.f.meetsLost(fork, groups[i].Targets)
-				}
-				for _, first := range groups[i].Targets {
-					for u, inside := range w.flow.Digraph.Reach(first) {
-						if w.tolerated[u] = w.tolerated[u] || inside; inside && join >= 0 {
-							w.joinsOfLost[u] = including(w.joinsOfLost[u], join)
-						}
-					}
+			for v, inside := range w.flow.Digraph.Reach(groups[i].Targets...) {
+				if inside && !slices.Contains(out[v], join) {
+					out[v] = append(out[v], join)
 				}
 			}
 		}
 	}
-	return w.tolerated[v], w.joinsOfLost[v]
+	return out
 }
 
 // refusedWays are what may come of a visit that a limit refuses.
@@ -274,29 +254,8 @@ func (w *boundWalk) refusedWays(v int) []way {
 	return out
 }
 
-// maxSubsets is how many targets of an open group are followed one by one.
-const maxSubsets = 6
-
-// subsets are the targets of a group: all of them, or any of them.
-func subsets(g controlflow.Group) []way {
-	if !g.Subset || len(g.Targets) > maxSubsets {
-		return []way{{targets: g.Targets}}
-	}
-	var out []way
-	for set := 1; set < 1<<len(g.Targets); set++ {
-		var targets []int
-		for i, t := range g.Targets {
-			if set>>i&1 == 1 {
-				targets = append(targets, t)
-			}
-		}
-		out = append(out, way{targets: targets})
-	}
-	return out
-}
-
 // domain is the domain of a site where the counters are known.
-func (w *boundWalk) domain(at *site, s *boundState, alone bool) func([]string, eval.Type) solve.Domain {
+func (w *boundWalk) domain(at *site, s *boundState) func([]string, eval.Type) solve.Domain {
 	visits, step, values := slices.Clone(s.visits), s.step, s.values
 	return func(path []string, typ eval.Type) solve.Domain {
 		if d, followed := w.valueDomain(path, values); followed {
@@ -311,7 +270,7 @@ func (w *boundWalk) domain(at *site, s *boundState, alone bool) func([]string, e
 			if c, ok := w.counterOf[n.Index]; ok {
 				return upTo(visits[c], w.counters[c].most, w.limit[n.Index])
 			}
-		case len(path) == 1 && path[0] == "step" && alone && w.stepCap > 0:
+		case len(path) == 1 && path[0] == "step" && w.stepCap > 0:
 			return upTo(step, w.stepCap, 0)
 		}
 		return at.domain(path, typ)

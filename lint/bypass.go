@@ -12,14 +12,6 @@ import (
 // failsBypassed reports whether a join fails when a branch bypasses it.
 func (f *facts) failsBypassed(n *spec.Node) bool { return controlflow.Bypass(n) == "fail" }
 
-// joinsAlone reports whether branches of some fan-out meet at a join that nobody
-// declared.
-func (f *facts) joinsAlone() bool {
-	return f.graph.Parallel.Join == "auto" || slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool {
-		return n.Parallel != nil && n.Parallel.Join == "auto"
-	})
-}
-
 // skipsUnmade reports whether a node may lead on as after a success although no visit
 // of it has succeeded: it is skipped at its limit of visits after it has failed.
 func (f *facts) skipsUnmade(v int) bool {

@@ -63,7 +63,6 @@ type facts struct {
 	followers     map[int][]bool    // see follow
 	tellers       map[string][]byte // see tellersOf
 	theEnding     []bool
-	plan          *machine.Base          // nil when the graph can't run
 	plans         map[int]*machine.Plan  // by policy, see planFor
 	models        map[int]*explore.Model // by policy, see modelFor
 	events        int                    // that may still be applied to them

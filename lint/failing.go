@@ -5,7 +5,9 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -29,40 +31,26 @@ func (f *facts) mayErr(v int) bool {
 }
 
 // meetsLost is the join at which a node's fan-out of which all branches have failed
-// goes on under wait_all: the nearest that all of them could have reached, also one that
-// nobody declared; -1 for none. The branches began with these vertices.
-func (f *facts) meetsLost(fork int, first []int) int {
-	best, least := -1, 0
-	auto := f.joinsAt(fork) == "auto"
-	far := make([][]int, len(first))
-	for i, begins := range first {
-		far[i] = distances(f.flow().Digraph.Next, len(f.graph.Nodes)+2, begins)
-	}
-	for v, n := range f.graph.Nodes {
-		if n.Join == nil && !auto {
-			continue
+// goes on under wait_all: the first in the file that all of them could have reached; -1
+// for none.
+func (f *facts) meetsLost(fork int, g *controlflow.Group) int {
+	next := func(v int) []int {
+		if v == fork {
+			return nil
 		}
-		worst := 0
-		for i, begins := range first {
-			if begins == f.End || far[i][v] < 0 {
-				worst = -1
-				break
+		return f.flow().Digraph.Next(v)
+	}
+	all := make([]int, len(f.graph.Nodes))
+	for _, first := range g.Targets {
+		for v, far := range graphalg.Distances(next, len(all)+2, first)[:len(all)] {
+			if far >= 0 {
+				all[v]++
 			}
-			worst = max(worst, far[i][v])
-		}
-		if worst >= 0 && (best < 0 || worst < least) {
-			best, least = v, worst
 		}
 	}
-	return best
-}
-
-// joinsAt says how the branches of a node's fan-out join: explicit or auto.
-func (f *facts) joinsAt(fork int) string {
-	if own := f.graph.Nodes[fork].Parallel; own != nil && own.Join != "" {
-		return own.Join
-	}
-	return f.graph.Parallel.Join
+	return slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
+		return all[n.Index] == len(g.Targets) && (n.Join != nil || n.Index == g.Join)
+	})
 }
 
 // certainEdges are the edges that fire after a visit whatever the state is; a visit

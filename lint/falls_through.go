@@ -31,16 +31,9 @@ func (f *facts) mayFallThrough(d *judgement) bool {
 func (f *facts) fallsThrough(d *judgement) (path []int, values []solve.Binding, possible bool) {
 	v := d.site.node.Index
 	a := f.shows(f.wayTo(v), explore.Question{Found: func(r *explore.Run) bool {
-		for _, n := range r.State.Notes() {
-			if n.Kind == machine.NoteNodeCompleted && int(n.Node) == v {
-				r.Unmark(v)
-				if n.Skipped { // its conditions are not tried
-					r.Mark(v)
-				}
-			}
-		}
+		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
 		how := r.State.Failure
-		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 || r.Marked(v) {
+		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 || slices.ContainsFunc(r.State.Notes(), skipped) {
 			return false // or it is a join that waits for branches which can't come
 		}
 		told := map[string]bool{}
@@ -75,7 +68,7 @@ func (f *facts) jumps() bool {
 			return true
 		}
 	}
-	return f.joinsAlone()
+	return false
 }
 
 // mayMissAll reports whether no condition of a decision may hold after a visit for which

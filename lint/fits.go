@@ -105,9 +105,8 @@ func (f *facts) refused(v int, from, to *spec.StateKey) (value any, ok bool) {
 	q := explore.Question{Model: explore.NewModel(f.graph, f.bound, f.uses(), nil, -1, name)}
 	q.Found = func(r *explore.Run) bool {
 		value, _ = r.State.Value(name)
-		value = machine.Plain(value)
 		return value != nil && compiled.Check(compiled.Normalise(value)) != nil && slices.ContainsFunc(r.State.Notes(), func(n machine.Note) bool {
-			return n.Kind == machine.NoteNodeFailed && int(n.Node) == v && n.Failure.Kind == "invalid_output"
+			return n.Kind == machine.NoteNodeFailed && n.Node == f.graph.Nodes[v].ID.Value && n.Failure.Kind == "invalid_output"
 		})
 	}
 	a := f.shows(f.wayTo(v), q)

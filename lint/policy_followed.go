@@ -23,7 +23,7 @@ func (f *facts) follows(p *policy) bool {
 	case "reach":
 		last = f.End
 	}
-	if f.strays(last) || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
+	if f.strays(last) || p.kind == "max_visits" && f.flow().FansOut {
 		return false
 	}
 	breach := &pathSearch{f: f, through: -1, to: p.place}

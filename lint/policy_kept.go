@@ -3,11 +3,7 @@
 package lint
 
 import (
-	"slices"
-
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // doubt is a policy of which neither a breach nor a proof was found, and what stood
@@ -44,9 +40,6 @@ func (f *facts) keeps(p *policy) string {
 func (f *facts) triesAll(p *policy) string {
 	for _, late := range []bool{false, true} {
 		q := explore.Question{Late: late, Proof: true}
-		if p.kind == "reach" {
-			q.Found = f.getsLost(p, true)
-		}
 		switch a := f.runs(p, q); {
 		case a.Found && late:
 			return "only the order in which branches get on keeps it"
@@ -78,15 +71,12 @@ func (f *facts) obeys(p *policy) bool {
 		}
 		a.Solve()
 		return !a.MayLack(p.place, 0)
-	case "forbid":
-		if f.leads(p.place, p.subject) || p.place == p.subject {
-			return false
-		}
-		return !f.meetsFork(p.place, p.subject)
+	case "forbid": // a step is after its past, not after what other branches do
+		return !f.leads(p.place, p.subject) && p.place != p.subject
 	case "max_visits":
 		limited := func(most int) bool { return most > 0 && most <= p.limit }
 		return limited(f.graph.Nodes[p.place].VisitLimit(f.graph)) || limited(f.graph.Limits.MaxSteps) ||
-			!f.flow().Cyclic[p.place] && !slices.Contains(f.flow().Cyclic, true) && !f.flow().FansOut
+			!f.flow().Cyclic[p.place]
 	case "reach":
 		if p.subject != f.End {
 			return p.place == p.subject || f.leads(p.place, p.subject)
@@ -100,31 +90,6 @@ func (f *facts) obeys(p *policy) bool {
 	case "never":
 		value, ok := p.never.Const()
 		return ok && value == false
-	}
-	return false
-}
-
-// meetsFork reports whether a branch may come to one of two vertices after another has come
-// to the other: ways lead to both from the branches that some node starts, and what has
-// come to the first of them does not have to wait until no such branch is left.
-func (f *facts) meetsFork(x, y int) bool {
-	if !f.forksTo(x, y) {
-		return false
-	}
-	before := f.before(y)
-	return f.strays(f.End) || slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool {
-		return f.pairs().Beside(x, n.Index) && (n.Index == y || before[n.Index])
-	})
-}
-
-// forksTo reports whether ways lead to both of two vertices from the branches that some
-// node starts.
-func (f *facts) forksTo(x, y int) bool {
-	toX, toY := f.before(x), f.before(y)
-	for v, groups := range f.flow().Groups {
-		if controlflow.Fans(groups) && f.flow().Reached[v] && toX[v] && toY[v] {
-			return true
-		}
 	}
 	return false
 }

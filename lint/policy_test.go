@@ -29,7 +29,8 @@ func TestUsualPolicies(t *testing.T) {
 	}{
 		"join all":             {gate + "  deploy: {kind: pass, join: {wait: all}}\n" + ways, ""},
 		"join any":             {gate + "  deploy: {kind: pass, join: {wait: any}}\n" + ways, "a → test → deploy"},
-		"no join":              {gate + "  deploy: {kind: pass}\n" + ways, "a → test → deploy"},
+		"joined by itself":     {gate + "  deploy: {kind: pass}\n" + ways, ""},
+		"no join":              {"parallel: {join: explicit}\n" + gate + "  deploy: {kind: pass}\n" + ways, "a → test → deploy"},
 		"join of two":          {gate + "  deploy: {kind: pass, join: {wait: 2}}\n" + ways, ""},
 		"any of programs":      {strings.ReplaceAll(gate, "human, prompt: ok", "exec, command: [x]") + "  deploy: {kind: pass, join: {wait: any}}\n" + ways, "without"},
 		"any, done at once":    {strings.ReplaceAll(gate, "human, prompt: ok", "pass") + "  deploy: {kind: pass, join: {wait: any}}\n" + ways, ""},

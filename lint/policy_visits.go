@@ -24,10 +24,6 @@ func (f *facts) atMost(p *policy) {
 		}
 		return
 	}
-	if !f.flow().Cyclic[p.place] && f.forks() != nil && f.witness(p, nil, nil) != nil {
-		f.report(p.at.Span, "%q can run more than %s: branches come to it one after the other", n.ID.Value, plural(p.limit, "time"))
-		return
-	}
 	path := f.tooOften(p)
 	if path == nil && f.flow().Cyclic[p.place] {
 		keys := f.writtenAround(p.place)
@@ -55,7 +51,7 @@ func (f *facts) canRun(p *policy) bool {
 	return (path != nil || !h.all) && f.witness(p, path, nil) != nil
 }
 
-// maxExplored bounds the states, moves and looks at joins that all policies of a graph
+// maxExplored bounds the states and moves that all policies of a graph
 // are explored with; beyond it nothing is said.
 const maxExplored = 8_000
 
@@ -79,7 +75,7 @@ func (f *facts) tooOften(p *policy) []int {
 		if !w.exceeds(m, p, c) || via[m.from] == unreached {
 			continue
 		}
-		return f.witness(p, append(w.vertices(via, m.from), m.ran...), nil)
+		return f.witness(p, append(w.vertices(via, m.from), p.place), nil)
 	}
 	return nil
 }
@@ -119,13 +115,13 @@ func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
 // explores explores a walk with room for some states only, and counts what that takes.
 func (f *facts) explores(w *boundWalk) bool {
 	all := w.explore()
-	f.explored += len(w.queue) + len(w.moves) + w.releases
+	f.explored += len(w.queue) + len(w.moves)
 	return all
 }
 
 // exceeds reports whether a policy's node runs in a move once more than it may.
 func (w *boundWalk) exceeds(m *boundMove, p *policy, c int) bool {
-	return slices.Contains(m.ran, p.place) && w.queue[m.from].visits[c] >= p.limit
+	return m.ran == p.place && w.queue[m.from].visits[c] >= p.limit
 }
 
 // countsTo reports whether what conditions ask of visits, steps and numbers keeps a node from
@@ -222,7 +218,9 @@ func (w *boundWalk) reachedBy() []int {
 func (w *boundWalk) vertices(via []int, state int) []int {
 	var out []int
 	for _, m := range w.movesTo(via, state) {
-		out = append(out, w.moves[m].ran...)
+		if v := w.moves[m].ran; v >= 0 {
+			out = append(out, v)
+		}
 	}
 	return out
 }

@@ -14,17 +14,26 @@ import (
 // first; nil when none was found. Not possible when every run was tried.
 func (f *facts) readsOpen(m *made, u *dataflow.Use, thing int, path []int) (run []int, possible bool) {
 	q, of := explore.Question{}, m.things[thing]
-	missing := func(r *explore.Run) bool { return r.State.Visits(of.node) == 0 }
+	unclear := false
+	missing := func(r *explore.Run) bool {
+		visits, known := r.State.Visits(of.node)
+		unclear = unclear || !known // branches see different pasts
+		return known && visits == 0
+	}
 	if of.key < 0 {
 		q.Visits = map[int]int{of.node: 1}
 	} else {
 		q.Omit = f.graph.State[of.key].Name.Value
 		missing = func(r *explore.Run) bool {
-			value, _ := r.State.Value(q.Omit)
+			value, known := r.State.Value(q.Omit)
+			if !known && r.State.Branching() {
+				unclear = true
+				return false
+			}
 			return value == nil
 		}
 	}
-	unclear := q.Omit != "" && f.graph.Key(q.Omit).Once // a model sets it back
+	unclear = q.Omit != "" && f.graph.Key(q.Omit).Once // a model sets it back
 	q.Found = func(r *explore.Run) bool {
 		if !f.comesTo(r, u) {
 			return false
@@ -54,7 +63,7 @@ func (f *facts) comesTo(r *explore.Run, u *dataflow.Use) bool {
 	}
 	return slices.ContainsFunc(s.Notes(), func(n machine.Note) bool {
 		switch {
-		case int(n.Node) != u.Node || n.Skipped:
+		case n.Node != f.graph.Nodes[u.Node].ID.Value || n.Skipped:
 			return false
 		case u.Moment == dataflow.Before && !slices.Contains([]string{"set", "before", "each"}, u.Field):
 			return n.Kind == machine.NoteNodeStarted && !s.Ended() // what calls something reads it then
@@ -63,14 +72,14 @@ func (f *facts) comesTo(r *explore.Run, u *dataflow.Use) bool {
 		case n.Kind != machine.NoteEdgesResolved:
 			return false
 		}
-		return f.evaluates(u, s.Taken(&n), n.Failed)
+		return f.evaluates(u, r.Ways(&n), n.Failure != nil)
 	})
 }
 
 // evaluates reports whether a use is evaluated when a node has ended and taken some ways out.
-func (f *facts) evaluates(u *dataflow.Use, taken []machine.Taken, failed bool) bool {
+func (f *facts) evaluates(u *dataflow.Use, taken []explore.Taken, failed bool) bool {
 	fired := func(e int) bool {
-		return slices.ContainsFunc(taken, func(t machine.Taken) bool { return int(t.Edge) == e })
+		return slices.ContainsFunc(taken, func(t explore.Taken) bool { return t.Edge == e })
 	}
 	switch u.Field {
 	case "when":

@@ -101,7 +101,10 @@ func (f *facts) fails(target int) bool {
 // joined reports whether branches of the group meet at a join, which shows
 // that they are meant.
 func (f *facts) joined(v int, g *controlflow.Group) bool {
-	if p := f.graph.Nodes[v].Parallel; p != nil || f.graph.Parallel.Join == "auto" {
+	if f.graph.Nodes[v].Parallel != nil {
+		return true
+	}
+	if declared, _ := f.graph.Settings()["parallel"].(map[string]any); declared["join"] != nil {
 		return true
 	}
 	k := f.forks()

@@ -1,4 +1,4 @@
-// missing-join: branches of unequal length reach one node without a join.
+// missing-join: some branches of a fan-out meet at a node without a join.
 
 package lint
 
@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
 func missingJoin() Rule {
 	return Rule{
 		Name: "missing-join", Group: "parallel", Severity: spec.Warning, needs: needShape,
-		Summary: "branches of unequal length reach one node without a join",
-		Doc: "Branches that reach a node in the same step run it once. When one of them is longer, " +
-			"or waits for a person or a time, the node runs when the first arrives and once more for the second. " +
-			"A join makes it wait for both. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
+		Summary: "some branches of a fan-out reach one node without a join",
+		Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
+			"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
+			"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
 		Bad: `graphrun: v1
 name: report
 start: split
@@ -27,11 +27,12 @@ nodes:
   clean: {kind: pass}
   count: {kind: pass}
   write: {kind: pass}
+  done: {kind: pass}
 edges:
-  - {from: split, to: [fetch, count]}
-  - {from: fetch, to: clean}
-  - {from: [clean, count], to: write}
-  - {from: write, to: END}
+  - {from: split, to: [fetch, clean, count]}
+  - {from: [fetch, clean], to: write}
+  - {from: [write, count], to: done}
+  - {from: done, to: END}
 `,
 		change: []string{"write: {kind: pass}", "write: {kind: pass, join: {wait: all}}"},
 		check:  checkMissingJoin,
@@ -39,31 +40,71 @@ edges:
 }
 
 func checkMissingJoin(f *facts) {
-	k := f.forks()
-	if k == nil || !k.Any() || f.graph.Parallel.Join == "auto" {
-		return
+	f.tooFewCome()
+	for fork, groups := range f.flow().Groups {
+		for i := range groups {
+			if g := &groups[i]; f.flow().Reached[fork] && len(g.Targets) > 1 && !g.Subset && !f.isDead(g) {
+				f.meetWithoutJoin(fork, g)
+			}
+		}
 	}
-	told := map[int]bool{}
-	for v, n := range f.graph.Nodes {
-		if n.Join != nil || !k.Dominators.Reached(v) {
+}
+
+// meetWithoutJoin reports the first node that several branches of a fan-out reach and that
+// does not join them.
+func (f *facts) meetWithoutJoin(fork int, g *controlflow.Group) {
+	auto := controlflow.JoinsBy(f.graph, fork) == "auto"
+	if auto && len(g.Targets) < 3 {
+		return // what both can reach joins them
+	}
+	from, longest := make([][]int, len(f.graph.Nodes)), make([]int, len(f.graph.Nodes))
+	branches := 0
+	for _, first := range g.Targets {
+		if first == f.End {
 			continue
 		}
-		for _, c := range k.Unequal(v, 1) {
-			if p := f.graph.Nodes[c.At.Node].Parallel; p != nil && p.Join == "auto" {
-				continue
+		branches++
+		for v, steps := range f.stepsFrom(first, fork)[:len(f.graph.Nodes)] {
+			if steps > 0 {
+				from[v], longest[v] = append(from[v], first), max(longest[v], steps)
 			}
-			d := f.report(n.ID.Span, "%q runs once for each branch that comes: %s, and %s; give it join: {wait: all}",
-				n.ID.Value, f.arrives(k, c.Left, c.LeftTime), f.arrives(k, c.Right, c.RightTime))
-			d.Related = append(d.Related, f.related(f.graph.Nodes[c.At.Node].ID.Span, "the branches begin here"))
-			told[v] = true
 		}
 	}
-	f.otherWaysIn(told)
-	f.tooFewCome()
+	best := -1
+	for v, n := range f.graph.Nodes {
+		if len(from[v]) > 1 && n.Join == nil && (!auto || len(from[v]) < branches) && (best < 0 || longest[v] < longest[best]) {
+			best = v
+		}
+	}
+	if best < 0 {
+		return
+	}
+	why := "they do not join by themselves"
+	if auto {
+		why = "not all branches can reach it"
+	}
+	d := f.report(f.graph.Nodes[best].ID.Span, "%q runs once for each branch that comes, from %q and from %q, because %s; give it join: {wait: all}",
+		f.Name(best), f.Name(from[best][0]), f.Name(from[best][1]), why)
+	d.Related = append(d.Related, f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here"))
+}
+
+// stepsFrom is how many steps a branch takes at least until each node has run, on ways
+// that successes take, that pass no join and not the node where it began; 0 for none.
+func (f *facts) stepsFrom(first, fork int) []int {
+	steps := graphalg.Distances(func(v int) []int {
+		if v >= f.End || f.graph.Nodes[v].Join != nil {
+			return nil
+		}
+		return slices.DeleteFunc(f.calm(v), func(to int) bool { return to == fork })
+	}, len(f.graph.Nodes)+2, first)
+	for v := range steps {
+		steps[v]++
+	}
+	return steps
 }
 
 // tooFewCome reports a join of a number that all branches of a fan-out are needed for,
-// one of which may end elsewhere: nothing satisfies the join then.
+// one of which may end elsewhere: the join does not run then.
 func (f *facts) tooFewCome() {
 	for v, groups := range f.flow().Groups {
 		for i := range groups {
@@ -81,7 +122,7 @@ func (f *facts) tooFewCome() {
 				}
 				for _, first := range g.Targets {
 					if path := f.endsPast(first, n.Index); path != nil {
-						d := f.report(n.ID.Span, "%q waits for %d branches, but one may end without coming: %s; the run is stuck then, so lead it here too, or wait for all that come",
+						d := f.report(n.ID.Span, "%q waits for %d branches, but one may end without coming: %s; the others end here then, so lead it here too, or wait for all that come",
 							n.ID.Value, n.Join.Count, f.pathText(path))
 						d.Related = append(d.Related, f.related(f.graph.Nodes[v].ID.Span, "the branches begin here"))
 						break
@@ -120,18 +161,6 @@ func (f *facts) endsPast(first, node int) []int {
 		return f.calm(v)
 	}
 	return shortest(next, len(f.graph.Nodes)+2, first, f.End)
-}
-
-// arrives says when a branch arrives by an edge from p.
-func (f *facts) arrives(k *concurrency.Branches, p int, l concurrency.Lengths) string {
-	from := f.Name(k.Source(p))
-	switch {
-	case l.Exact():
-		return fmt.Sprintf("from %q after %s", from, plural(l.Least, "step"))
-	case l.Open > 0:
-		return fmt.Sprintf("from %q after %s or more", from, plural(l.Least, "step"))
-	}
-	return fmt.Sprintf("from %q after %d to %s", from, l.Least, plural(l.Most, "step"))
 }
 
 func plural(n int, noun string) string {

@@ -16,9 +16,9 @@ func parallelConflict() Rule {
 	return Rule{
 		Name: "parallel-conflict", Group: "parallel", Severity: spec.Warning, needs: needShape,
 		Summary: "parallel branches write one key, or one reads what another writes",
-		Doc: "Of two branches that write one key, the one that finishes last wins; one that reads a key which another writes sees it or not, as time will have it. " +
+		Doc: "Of two branches that write one key, only the later write in path order is kept where they meet; one that reads a key does not see what another writes. " +
 			"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
-			"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes; with conflict: error no branch wins, and the run fails where two write in one superstep.",
+			"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes; with conflict: error no branch wins, and the run fails where they meet.",
 		Bad: `graphrun: v1
 name: search
 start: split
@@ -82,9 +82,9 @@ func (f *facts) writeConflict(k *concurrency.Branches, earlier []writer, w write
 		if !ok || f.conflictAt(at.Node) != "" && f.conflictAt(at.Node) != "error" || at.Optional && f.exclusive(k, at) {
 			continue
 		}
-		outcome := "which one holds is a matter of time"
+		outcome := "only one write is kept where the branches meet"
 		if f.conflictAt(at.Node) != "" {
-			outcome = "with conflict: error the run fails when they do so in one superstep"
+			outcome = "with conflict: error the run fails where the branches meet"
 		}
 		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s",
 			f.Name(earlier[i].node), f.Name(w.node), w.Name.Value, outcome)
@@ -162,7 +162,7 @@ func (f *facts) readConflict(k *concurrency.Branches, u *dataflow.Use, writers [
 		if !ok || at.Optional && f.exclusive(k, at) || f.mayBeOpen(u, w.Key) {
 			continue
 		}
-		d := f.report(u.SpanOf(w.Name.Value), "%q reads %q, which %q may write at the same time", f.Name(u.Node), w.Name.Value, f.Name(w.node))
+		d := f.report(u.SpanOf(w.Name.Value), "%q reads %q, but not what %q writes in another branch", f.Name(u.Node), w.Name.Value, f.Name(w.node))
 		d.Related = append(d.Related, f.related(w.Name.Span, "the write"),
 			f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 		return true
@@ -178,7 +178,7 @@ func (f *facts) outputRace(k *concurrency.Branches, u *dataflow.Use, r eval.Read
 	id := r.Path[1]
 	n := f.graph.Node(id)
 	if at, ok := f.partingOf(k, n.Index, u.Node); ok {
-		d := f.report(u.SpanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.Name(u.Node), strconv.Quote(id))
+		d := f.report(u.SpanOf("nodes"), "%q reads the output of %s, which runs in another branch", f.Name(u.Node), strconv.Quote(id))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 	}
 }

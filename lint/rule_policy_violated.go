@@ -10,7 +10,6 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -148,11 +147,6 @@ func (f *facts) forbidAfter(p *policy) {
 		f.report(p.at.Span, "%q can run after %q on the path %s", f.Name(p.subject), f.Name(p.place), f.pathText(path))
 		return
 	}
-	if k := f.forks(); k != nil && p.subject != f.End {
-		if at, ok := k.Together(p.place, p.subject); ok && !k.Begin(at, p.subject, p.place) && !(at.Optional && f.exclusive(k, at)) && f.witness(p, nil, nil) != nil {
-			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.Name(p.subject), f.Name(p.place), f.Name(at.Node))
-		}
-	}
 }
 
 // reachFrom asks, for END, for a way after the place from which END can't be
@@ -172,7 +166,7 @@ func (f *facts) reachFrom(p *policy) {
 	h.allows = func(at *searched, g *controlflow.Group, _ onward) bool {
 		return at.at != p.place || g.Kind != controlflow.OnFailure
 	}
-	if path := h.ponder(maxSearchStates); path != nil && f.runs(p, explore.Question{Guide: path, Found: f.getsLost(p, false)}).Found {
+	if path := h.ponder(maxSearchStates); path != nil && f.runs(p, explore.Question{Guide: path}).Found {
 		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.Name(p.place), f.pathText(path))
 	}
 }
@@ -182,7 +176,7 @@ func (f *facts) reachFrom(p *policy) {
 func (f *facts) witness(p *policy, path []int, w *wary) []int {
 	q := explore.Question{Guide: path}
 	if w != nil {
-		q.Allow = func(r *explore.Run, v int, taken []machine.Taken) bool {
+		q.Allow = func(r *explore.Run, v int, taken []explore.Taken) bool {
 			n := r.Visits(p.place)
 			before := p.kind == "forbid" && (n == 0 || n == 1 && v == p.place)
 			return before || w.lets(r, v, taken)

@@ -131,7 +131,7 @@ func TestSoundOnCountedLoops(t *testing.T) {
 		watched, ds := spec.Parse("g.yaml", []byte(strings.Replace(text, "nodes:\n", policy, 1)), spec.Options{})
 		said := append(append(ds, spec.Check(watched)...), lint.Check(watched, lint.Options{})...)
 		sure := !said.HasErrors() && !isDoubted(said)
-		plan, _ := machine.Build(watched, nil)
+		plan, _ := machine.Build(watched, nil, nil)
 		if plan == nil {
 			continue // such as a list for a boolean
 		}

@@ -54,7 +54,7 @@ func (m maker) play(t *testing.T, plan *machine.Plan, input map[string]any) play
 	for range most {
 		if p.state.Ended() {
 			p.end.status, p.end.reason, p.end.failure = p.state.Status, p.state.Reason, p.state.Failure
-			p.end.steps = p.state.StepsEnded()
+			p.end.steps = p.state.Steps()
 			return p.end
 		}
 		if len(p.queue) == 0 {
@@ -81,14 +81,17 @@ func (p *player) forget(match func(e *machine.Event) bool) {
 
 func (p *player) apply(t *testing.T, e machine.Event) {
 	const epoch = int64(1e18)
+	p.state.Watched = true
 	e.At = epoch + int64(p.now)
 	cmds, err := p.plan.Apply(p.state, e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmds = slices.Clone(cmds)
-	for _, i := range p.state.Ran {
-		p.end.path = append(p.end.path, p.plan.NodeID(i))
+	for _, n := range p.state.Notes() {
+		if n.Step > 0 && (n.Kind == machine.NoteNodeCompleted || n.Kind == machine.NoteNodeFailed) {
+			p.end.path = append(p.end.path, n.Node)
+		}
 	}
 	for _, c := range cmds {
 		p.carryOut(c)
@@ -105,10 +108,10 @@ func (p *player) carryOut(c machine.Command) {
 		p.forget(func(e *machine.Event) bool { return e.Kind == machine.TaskEnded && e.Task == c.Task })
 		p.schedule(0, machine.Event{Kind: machine.TaskEnded, Task: c.Task, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
 	case machine.StartTimer:
-		p.schedule(c.For, machine.Event{Kind: machine.TimerFired, Task: c.Task, Timer: c.Timer})
+		p.schedule(c.For, machine.Event{Kind: machine.TimerFired, Task: c.Task, Timer: c.Timer, Fan: c.Fan, Lane: c.Lane})
 	case machine.StopTimer:
 		p.forget(func(e *machine.Event) bool {
-			return e.Kind == machine.TimerFired && e.Task == c.Task && e.Timer == c.Timer
+			return e.Kind == machine.TimerFired && e.Task == c.Task && e.Timer == c.Timer && e.Fan == c.Fan && e.Lane == c.Lane
 		})
 	case machine.AskPerson:
 		answer := any("yes")
@@ -116,7 +119,7 @@ func (p *player) carryOut(c machine.Command) {
 			answer = p.IntN(2) == 0
 		}
 		e := machine.Event{Kind: machine.Answered, Task: c.Question.Task, Question: c.Question.ID, Output: answer}
-		if p.prompt { // before the superstep is closed
+		if p.prompt {
 			p.queue = slices.Insert(p.queue, 0, dueEvent{at: p.now, event: e})
 			return
 		}
@@ -144,10 +147,11 @@ const (
 
 // run lets a program yield true or false, fail, or ask somebody first.
 func (p *player) run(c machine.Command) {
-	often, known := p.often[c.Task.Node]
+	place, _ := p.state.Place(c.Task)
+	often, known := p.often[place.Node]
 	if !known {
 		often = p.IntN(waysToEnd)
-		p.often[c.Task.Node] = often
+		p.often[place.Node] = often
 	}
 	how := often // long loops want the same again and again
 	if p.IntN(2) == 0 {
@@ -159,7 +163,7 @@ func (p *player) run(c machine.Command) {
 		e.Failure = &machine.Failure{Kind: "exit_status", Message: "as the test wants"}
 	case how == asksPeople && !p.asked[c.Task]:
 		p.asked[c.Task] = true
-		e.Park = &machine.Parking{Asks: []machine.Ask{{ID: fmt.Sprint(c.Task.Attempt), Key: fmt.Sprint(c.Task.Attempt), Prompt: "?"}}}
+		e.Asks = []machine.Ask{{ID: fmt.Sprint(c.Task.Attempt), Key: fmt.Sprint(c.Task.Attempt), Prompt: "?"}}
 	default:
 		e.Output = how != yieldsFalse
 	}
@@ -169,7 +173,7 @@ func (p *player) run(c machine.Command) {
 // plays tries runs of a graph on every input until one is found.
 func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *played) bool) bool {
 	t.Helper()
-	plan, ds := machine.Build(g, nil)
+	plan, ds := machine.Build(g, nil, nil)
 	if plan == nil {
 		t.Fatalf("%s", ds[0].Message)
 	}

@@ -113,6 +113,9 @@ func TestSoundOnPolicies(t *testing.T) {
 				claim = d.Message
 			}
 		}
+		if slices.ContainsFunc(findings, func(d spec.Diagnostic) bool { return d.Rule == "join-never-fires" }) {
+			continue // a branch that ends there completes a run that does not reach END
+		}
 		never := strings.Contains(claim, "can't be reached from")
 		switch {
 		case never && said.reached, claim != "" && !never && !said.broken:

@@ -91,7 +91,8 @@ func (m maker) breaks(t *testing.T, g *spec.Graph) bool {
 	t.Helper()
 	const tries, patience = 3000, 50_000 // for runs that need one outcome for each visit
 	broken := func(r *runner.Result) bool { return r.Reason == "policy" }
-	return m.runs(t, g, tries, broken) || m.runs(t, g, patience, broken)
+	return m.runs(t, g, tries, broken) || m.runs(t, g, patience, broken) ||
+		m.plays(t, g, patience, func(r *played) bool { return r.reason == "policy" }) // branches differ in the same visit
 }
 
 // runs tries runs until one is found.

@@ -98,28 +98,13 @@ func cycleThrough(g *graphalg.Digraph, v int) []int {
 	return path
 }
 
-// distances are how many edges lead from a vertex to each of n at least; -1 for no way.
-func distances(next func(int) []int, n, from int) []int {
-	out := slices.Repeat([]int{-1}, n)
-	out[from] = 0
-	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
-		for _, to := range next(todo[0]) {
-			if out[to] < 0 {
-				out[to] = out[todo[0]] + 1
-				todo = append(todo, to)
-			}
-		}
-	}
-	return out
-}
-
 // leastSteps is the least number of the step at which each node can run; 1
 // where nothing is known.
 func (f *facts) leastSteps() []int {
 	if f.theSteps == nil {
 		f.theSteps = make([]int, len(f.graph.Nodes)+2)
 		if !f.flow().Anywhere {
-			f.theSteps = distances(f.flow().Digraph.Next, len(f.theSteps), f.Start())
+			f.theSteps = graphalg.Distances(f.flow().Digraph.Next, len(f.theSteps), f.Start())
 		}
 		for v, far := range f.theSteps {
 			f.theSteps[v] = max(far, 0) + 1

@@ -70,7 +70,7 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 	switch p.kind {
 	case "never":
 		q.Watch = p.place
-	case "forbid":
+	case "forbid", "reach":
 		q.Visits = map[int]int{p.place: 1}
 	case "max_visits":
 		q.Visits = map[int]int{p.place: p.limit + 1}
@@ -97,42 +97,6 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 	return a
 }
 
-// getsLost tells of a run whether it has come, by a way from the policy's node, to a
-// node that is stuck; failed says whether a failure of the policy's node begins such a way,
-// too.
-func (f *facts) getsLost(p *policy, failed bool) func(r *explore.Run) bool {
-	const due, runs = 0, 1 // a branch from the policy's node comes to a node, or is at it
-	mark := func(v, what int) int { return 2*v + what }
-	return func(r *explore.Run) bool {
-		notes := r.State.Notes()
-		for i := range notes {
-			n := &notes[i]
-			v := int(n.Node)
-			switch n.Kind {
-			case machine.NoteEdgesResolved:
-				if r.Marked(mark(v, runs)) || v == p.place && (failed || !n.Failed) {
-					for _, t := range r.State.Taken(n) {
-						if t.To >= 0 {
-							r.Mark(mark(int(t.To), due))
-						}
-					}
-				}
-				r.Unmark(mark(v, runs))
-			case machine.NoteNodeStarted:
-				if !r.Marked(mark(v, due)) {
-					continue
-				}
-				if f.stuck(v) {
-					return true
-				}
-				r.Unmark(mark(v, due))
-				r.Mark(mark(v, runs))
-			}
-		}
-		return false
-	}
-}
-
 // stepsOfRuns are those that runs of the graph may take: few when its edges take long.
 func (f *facts) stepsOfRuns() int {
 	bytes := 0
@@ -155,15 +119,13 @@ func (f *facts) planFor(p *policy) *machine.Plan {
 	}
 	if f.plans == nil {
 		f.plans, f.events, f.showing = map[int]*machine.Plan{}, f.stepsOfRuns(), maxShown
-		f.plan = machine.NewBase(f.graph, f.bound)
 	}
-	switch {
-	case f.plan == nil:
-	case p == nil:
-		f.plans[index] = f.plan.Plan(nil, nil)
-	default:
-		f.plans[index] = f.plan.Plan(f.graph.Policies[index:index+1], f.bound.Never[index:index+1])
+	g, bound := *f.graph, *f.bound
+	g.Policies, bound.Never = nil, nil
+	if p != nil {
+		g.Policies, bound.Never = f.graph.Policies[index:index+1], f.bound.Never[index:index+1]
 	}
+	f.plans[index], _ = machine.BuildBound(&g, &bound, nil, nil)
 	return f.plans[index]
 }
 
@@ -187,7 +149,7 @@ func (f *facts) modelFor(p *policy) *explore.Model {
 
 // lets lets runs take no way out of a node whose conditions the policy's node may
 // decide, unless the graph itself has written what they read.
-func (w *wary) lets(r *explore.Run, v int, taken []machine.Taken) bool {
+func (w *wary) lets(r *explore.Run, v int, taken []explore.Taken) bool {
 	for _, t := range taken {
 		if t.Edge < 0 {
 			return !w.depends(w.f.bound.Nodes[v].Goto)

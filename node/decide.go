@@ -71,7 +71,7 @@ func tries(task *runner.Task) int {
 func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", lastPart(task.Node), eval.Text(eval.Brief(choice.Output)))
-	b.WriteString("\n\n" + pathText(choice.Path))
+	b.WriteString("\n\n" + pathText(choice.Trail))
 	for i, seen := range choice.See {
 		if i == 0 {
 			b.WriteString("\n\nWhat is known besides:")

@@ -56,7 +56,7 @@ func TestAnswerInTheInstantOfItsTimeout(t *testing.T) {
 		want := "yes"
 		if err != nil {
 			want = "nobody"
-			if !strings.Contains(err.Error(), `"a/a" was answered by nobody: its time `) {
+			if !strings.Contains(err.Error(), `question "a/a" timed out without an answer`) {
 				t.Errorf("refused with %v", err)
 			}
 			refused++

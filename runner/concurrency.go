@@ -30,7 +30,7 @@ type seat struct {
 // seatIn is a claim to a place in a group.
 func (d *driver) seatIn(group string, journal store.Journal) *seat {
 	c := d.flow.tree.Graph.Concurrency
-	if c == nil || journal == nil || d.nested != nil {
+	if c == nil || journal == nil {
 		return &seat{}
 	}
 	return &seat{group: group, limit: c.Limit, onBusy: c.OnBusy, journal: journal}
@@ -114,13 +114,11 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 	if group == "" {
 		first = []machine.Event{*began}
 	}
-	if d.nested == nil { // else the journal is that of the run around it
-		if err := d.create(run, nil, first); err != nil {
-			return nil, err
-		}
-		d.saved.fresh = true
+	if err := d.create(run, nil, first); err != nil {
+		return nil, err
 	}
-	d.announce(began.Input)
+	d.saved.fresh = true
+	d.announce(began.Input, began.Run.MaxSteps)
 	seat := d.seatIn(group, d.journal)
 	waiting, err := seat.enter()
 	switch {
@@ -161,8 +159,8 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
 	defer d.stop()
-	result, err := d.wholeResult()
-	if err = errors.Join(err, d.closeJournal(nil)); err != nil {
+	result := d.result()
+	if err := d.closeJournal(nil); err != nil {
 		return nil, errors.Join(busy, err)
 	}
 	result.Status, result.Reason, result.Quality = machine.Failed, "concurrency", "failed"
@@ -175,10 +173,7 @@ func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
 func (d *driver) leftOff() (*Result, error) {
 	defer d.scope.Close()
 	defer d.stop()
-	result, err := d.wholeResult()
-	if err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
-	}
+	result := d.result()
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}
@@ -191,7 +186,7 @@ func (d *driver) leftOff() (*Result, error) {
 func (d *driver) reenter(ctx context.Context, journal store.Journal) error {
 	_, err := d.seatIn(d.state.Group, journal).wait(ctx, d)
 	if errors.Is(err, store.ErrStopped) {
-		return fmt.Errorf("run %q is as it was: %w", d.opts.RunID, err)
+		return fmt.Errorf("run %q was not resumed: %w", d.opts.RunID, err)
 	}
 	return err
 }

@@ -301,7 +301,7 @@ func (s *failingSink) Event(*runner.Event) error {
 func TestSinkError(t *testing.T) {
 	f := flowOf(t, runner.Config{}, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
 	full := errors.New("the sink is full")
-	for at := 1; at <= 12; at++ {
+	for at := 1; at <= 8; at++ {
 		result, err := f.Run(context.Background(), runner.Options{Sink: &failingSink{at, full}})
 		if !errors.Is(err, full) || result == nil || result.Status != machine.Completed {
 			t.Errorf("failing at event %d: result %v, error %v", at, result, err)

@@ -14,25 +14,25 @@ type EventType string
 
 // The events of a run.
 const (
-	RunStarted         EventType = "run_started"
-	SuperstepStarted   EventType = "superstep_started"
-	SuperstepCompleted EventType = "superstep_completed"
-	NodeStarted        EventType = "node_started"
-	NodeRetrying       EventType = "node_retrying"
-	NodeOutput         EventType = "node_output"
-	NodeThinking       EventType = "node_thinking"
-	NodeEvent          EventType = "node_event"
-	LLMUsage           EventType = "llm_usage"
-	ToolCalled         EventType = "tool_called"
-	NodeCompleted      EventType = "node_completed"
-	NodeFailed         EventType = "node_failed"
-	EdgesResolved      EventType = "edges_resolved"
-	StateUpdated       EventType = "state_updated"
-	Checkpoint         EventType = "checkpoint"
-	RunWaiting         EventType = "run_waiting"
-	RunPaused          EventType = "run_paused"
-	RunResumed         EventType = "run_resumed"
-	RunFinished        EventType = "run_finished"
+	RunStarted      EventType = "run_started"
+	BranchesStarted EventType = "branches_started"
+	BranchesJoined  EventType = "branches_joined"
+	NodeStarted     EventType = "node_started"
+	NodeRetrying    EventType = "node_retrying"
+	NodeOutput      EventType = "node_output"
+	NodeThinking    EventType = "node_thinking"
+	NodeEvent       EventType = "node_event"
+	LLMUsage        EventType = "llm_usage"
+	ToolCalled      EventType = "tool_called"
+	NodeCompleted   EventType = "node_completed"
+	NodeFailed      EventType = "node_failed"
+	EdgesResolved   EventType = "edges_resolved"
+	StateUpdated    EventType = "state_updated"
+	Checkpoint      EventType = "checkpoint"
+	RunWaiting      EventType = "run_waiting"
+	RunPaused       EventType = "run_paused"
+	RunResumed      EventType = "run_resumed"
+	RunFinished     EventType = "run_finished"
 )
 
 // Event is one thing that happened. Which fields are set depends on Type; zero
@@ -46,12 +46,14 @@ type Event struct {
 	Time  time.Time
 	RunID string
 
-	Step      int // the step that the node execution is
-	Superstep int
-	Node      string
-	// Place is Node with the elements of each that it is inside, as in s[1]/write, or
-	// "" when it is inside none. For a superstep, and for a change of a subgraph's
-	// state, it is the place of the node that runs the subgraph.
+	// Step numbers the steps of a graph in the order in which they end; 0: it runs, or is
+	// none.
+	Step int
+	// Rank is the step's in path order, from 1.
+	Rank int
+	Node string
+	// Place is Node with the elements of each that it is inside, as in s[1]/write, or ""
+	// when it is inside none.
 	Place   string
 	Kind    string // node_started: the node's kind
 	Visit   int
@@ -60,16 +62,16 @@ type Event struct {
 	// Finally says that the node runs in finally: it is no step (node_started,
 	// node_retrying, node_completed, node_failed).
 	Finally  bool
-	Duration time.Duration // node_completed, node_failed, superstep_completed
+	Duration time.Duration // node_completed, node_failed
 
 	// Graph, Start, MaxSteps: run_started; MaxSteps also edges_resolved.
 	Graph    string
 	Start    string
 	MaxSteps int
-	// Nodes are the nodes of a superstep (superstep_started, superstep_completed).
-	Nodes []string
+	// From are the nodes that branches come from (branches_joined).
+	From []string
 	// Input is run_started's input; Output node_completed's and edges_resolved's:
-	// plain data, or a *machine.Object, which machine.Plain turns into a map.
+	// plain data.
 	Input  any
 	Output any
 	// Cached says that node_completed comes from the cache; Skipped that the
@@ -82,7 +84,7 @@ type Event struct {
 	MaxAttempts int
 	NextDelay   time.Duration
 	AskedDelay  time.Duration
-	// Next and Candidates: edges_resolved.
+	// Next and Candidates: edges_resolved; Next also branches_started.
 	Next       []string
 	Candidates []machine.Candidate
 	// Delta is state_updated: the keys that changed, sorted by name.

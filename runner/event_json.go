@@ -38,7 +38,7 @@ func (e *Event) appendStamp(dst []byte) []byte {
 func (e *Event) appendJSON(dst, stamp []byte) []byte {
 	dst = append(e.appendNumber(dst), stamp...)
 	dst = jsonline.IntKey(dst, `,"step":`, e.Step)
-	dst = jsonline.IntKey(dst, `,"superstep":`, e.Superstep)
+	dst = jsonline.IntKey(dst, `,"rank":`, e.Rank)
 	dst = jsonline.TextKey(dst, `,"branch":`, e.Branch)
 	dst = jsonline.TextKey(dst, `,"node":`, e.Node)
 	dst = jsonline.TextKey(dst, `,"place":`, e.Place)
@@ -58,8 +58,10 @@ func (e *Event) appendContent(dst []byte) []byte {
 		dst = jsonline.TextKey(dst, `,"start":`, e.Start)
 		dst = jsonline.IntKey(dst, `,"max_steps":`, e.MaxSteps)
 		dst = jsonline.ValueKey(dst, `,"input":`, e.Input)
-	case SuperstepStarted, SuperstepCompleted:
-		dst = jsonline.Names(append(dst, `,"nodes":`...), e.Nodes)
+	case BranchesStarted:
+		dst = jsonline.Names(append(dst, `,"next":`...), e.Next)
+	case BranchesJoined:
+		dst = jsonline.Names(append(dst, `,"from":`...), e.From)
 	case NodeRetrying:
 		if e.Said != nil && e.Said.Retry != nil {
 			dst = jsonline.TextKey(dst, `,"call":`, e.Said.Retry.What)
@@ -182,7 +184,7 @@ func appendRunResult(dst []byte, r *Result) []byte {
 type JSONSink struct {
 	w    io.Writer
 	line []byte
-	// stamp is the text of the run and the time, which the events of a superstep share.
+	// stamp is the text of the run and the time, which events of one moment share.
 	stamp []byte
 	runID string
 	time  time.Time

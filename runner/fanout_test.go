@@ -143,7 +143,7 @@ func TestBranchesEnd(t *testing.T) {
 		{"a join that has enough", any1(flow("")), func() (any, error) { return 1, nil }, false, machine.Completed, "end"},
 		{"a cancellation", flow(""), nil, true, machine.Cancelled, "cancelled"},
 		{"the timeout of the run", strings.Replace(flow(""), "limits: {", "limits: {timeout: 300ms, ", 1), nil, false, machine.Limit, "timeout"},
-		{"the timeout of a superstep", strings.Replace(flow(""), "limits: {", "limits: {step_timeout: 300ms, ", 1), nil, false, machine.Limit, "timeout"},
+		{"the timeout of a step", strings.Replace(flow(""), "limits: {", "limits: {step_timeout: 300ms, ", 1), nil, false, machine.Failed, "node_failed"},
 		{"the timeout of a branch", flow("parallel: {branch_timeout: 300ms}\n"), nil, false, machine.Failed, "node_failed"},
 		{"the timeouts of the tasks", strings.Replace(flow(""), "limits: {", "limits: {node_timeout: 300ms, ", 1), nil, false, machine.Failed, "node_failed"},
 	}

@@ -35,17 +35,6 @@ func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
 	return &Flow{runner: r, tree: tree, files: files}, nil
 }
 
-// of is a graph that the flow runs, as a flow; nil for nil.
-func (f *Flow) of(tree *flowtree.Tree) *Flow {
-	if tree == nil {
-		return nil
-	}
-	return &Flow{runner: f.runner, tree: tree}
-}
-
-// child is the subgraph that a node runs; nil: it runs none.
-func (f *Flow) child(node string) *Flow { return f.of(f.tree.Children[node]) }
-
 // Run runs the flow; see Runner.Run.
 func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	err := opts.checkNames()
@@ -59,7 +48,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := f.runner.secretsOf(&opts, f.tree.Graph)
+	secrets, err := f.secretsOf(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +67,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.tree.Graph.File.Name)
 	}
-	return newDriver(f, opts, secrets, nil).run(ctx, values)
+	return newDriver(f, opts, secrets).run(ctx, values)
 }
 
 // Check reports what Run would refuse, but for secrets: they are those of where the
@@ -119,6 +108,9 @@ func (f *Flow) Record(opts Options) store.RunRecord {
 	}
 }
 
+// Limits are those of the graph, before those of a run's Options.
+func (f *Flow) Limits() spec.Limits { return f.tree.Graph.Limits }
+
 // Grouped reports whether runs of the flow are in a group of which only so many run
 // at once.
 func (f *Flow) Grouped() bool { return f.tree.Graph.Concurrency != nil }
@@ -131,10 +123,7 @@ func (f *Flow) Tools() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := f.tree.Plan.NewState()
-	s.SetSecrets(secrets)
-	tools, _, err := s.Setup()
-	return tools, err
+	return f.tree.Plan.Tools(secrets)
 }
 
 // Find returns the node at a path: its id, or outer/inner in a subgraph.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
@@ -17,73 +16,110 @@ import (
 // ForkOptions say where a fork begins and what it changes.
 type ForkOptions struct {
 	Options
-	// At is the step after which the fork begins; 0: before the first. Inside a
-	// parallel superstep it is moved to its end: Fork says where.
+	// At is the step after which the fork begins; 0: before the first.
 	At int
 	// Set holds state keys to change, as plain data.
 	Set map[string]any
 }
 
-// Fork starts a new run from the state that a run had after one of its steps,
-// edited or not, and runs it. The run itself is untouched. at is the step that
-// the fork begins after.
-func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (result *Result, at int, err error) {
-	rec, err := r.loadAt(runID, opts.At)
+// Fork starts a new run from the state that a run had after one of its steps, edited or
+// not, and runs it. Branches that were running then run again from their last finished
+// step. The run itself is untouched.
+func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Result, error) {
+	rec, err := r.findAt(runID, opts.At)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
 	if len(wrong) > 0 {
-		return nil, 0, inputError(wrong)
-	}
-	last, at, err := rec.cut(opts.At)
-	if err != nil {
-		return nil, 0, err
-	}
-	if last == nil {
-		return nil, 0, &InputError{Problems: []string{
-			fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, at),
-		}}
-	}
-	told, err := rec.toldToNobody(rec.Total)
-	if err != nil {
-		return nil, 0, err
+		return nil, inputError(wrong)
 	}
 	if err := opts.checkNames(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
 	}
-	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, at
+	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, opts.At
 	rec.run.Session = "" // what it leaves is none of the session's business
 	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()
-	d, err := rec.replayed(opts.Options, rec.Events)
+	if opts.At == 0 {
+		return r.forkFromStart(ctx, rec, opts.Options, set)
+	}
+	sink := opts.Sink
+	opts.Sink = nil
+	d, err := rec.restored(opts.Options)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
+	}
+	last, err := d.replayTo(rec, opts.At)
+	if err != nil {
+		return nil, err
+	}
+	if last == nil {
+		return nil, &InputError{Problems: []string{fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, d.state.Count())}}
 	}
 	if d.unread != nil {
-		return nil, 0, d.unread
+		return nil, d.unread
 	}
-	last.Edit, last.Undo = set, nil
-	last.At = d.now()
-	if last.Kind == machine.RunBegan {
-		info := *last.Run
-		rec.become(&info)
-		last.Run = &info
-		d.started = time.Unix(0, d.now())
-		result, err = d.begin(ctx, rec.run, last)
-		return result, at, err
-	}
+	d.opts.Sink = sink
+	d.watch()
 	info := opts.info(opts.RunID)
 	rec.become(info)
-	d.goOnFromNumber(told.lastNumber())
-	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: info, Undo: rec.UndoneLater(), Told: d.lastNumber()}, *last}
-	if err := d.createFork(rec, runID, first); err != nil {
-		return nil, 0, err
+	last.StopAt = opts.At
+	resumed := machine.Event{Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}
+	if err := d.createFork(rec, runID, []machine.Event{*last, resumed}); err != nil {
+		return nil, err
 	}
-	result, err = d.forkOn(ctx, first)
-	return result, at, err
+	d.durable = 1
+	if err := d.reenter(ctx, d.journal); err != nil {
+		if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
+			result, err := d.turnedAway(busy)
+			return result, d.never(err)
+		}
+		return nil, d.never(err)
+	}
+	d.tell(RunResumed, d.now(), nil)
+	return d.finishRun(ctx, &resumed)
+}
+
+// replayTo applies the events of a record up to a step, which the returned event ends. The
+// record then has read the events before it. nil: the run has taken fewer steps.
+func (d *driver) replayTo(rec *record, step int) (last *machine.Event, err error) {
+	err = rec.Each(func(e *machine.Event) (bool, error) {
+		d.state.StopAt = step
+		err := d.replay(e)
+		d.state.StopAt = 0
+		if d.state.Count() >= step {
+			last = e
+			rec.Total--
+		}
+		return last == nil, err
+	})
+	return last, err
+}
+
+// forkFromStart starts a fork that shares nothing with the other run but its input.
+func (r *Runner) forkFromStart(ctx context.Context, rec *record, opts Options, set map[string]any) (*Result, error) {
+	var began *machine.Event
+	err := rec.Each(func(e *machine.Event) (bool, error) {
+		began = e
+		return false, nil
+	})
+	if err != nil || began == nil {
+		return nil, errors.Join(err, store.ErrNoRun)
+	}
+	d, err := rec.restored(opts)
+	if err != nil {
+		return nil, err
+	}
+	if d.unread != nil {
+		return nil, d.unread
+	}
+	info := *began.Run
+	rec.become(&info)
+	own := machine.Event{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: began.Input, Edit: set}
+	return d.begin(ctx, rec.run, &own)
 }
 
 // become gives a fork its name, and a folder of its own where expressions see one.
@@ -94,8 +130,8 @@ func (rec *record) become(info *machine.RunInfo) {
 	}
 }
 
-// createFork makes the journal of a fork: the events that were read of the other
-// run and those before them, as they are, and those that it begins with.
+// createFork makes the journal of a fork: the events that were read of the other run and
+// those before them, as they are, and those that follow.
 func (d *driver) createFork(rec *record, from string, first []machine.Event) error {
 	for i := range first {
 		d.vault.Event(&first[i])
@@ -107,28 +143,8 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 	case err != nil:
 		return d.journalFailed(err)
 	}
-	d.journal, d.durable, d.noted = journal, len(first), d.now()
-	d.saved.events, d.saved.stale = rec.Total+len(first), len(first[0].Undo) > 0
+	d.journal, d.noted = journal, d.now()
 	return nil
-}
-
-// forkOn asks again for what was under way, then applies the event that the
-// fork begins with. Both are in its journal already.
-func (d *driver) forkOn(ctx context.Context, first []machine.Event) (*Result, error) {
-	if err := d.reenter(ctx, d.journal); err != nil {
-		if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-			result, err := d.turnedAway(busy)
-			return result, d.never(err)
-		}
-		return nil, d.never(err)
-	}
-	d.tell(RunResumed, d.now(), nil)
-	commands, _, err := d.open(&first[0])
-	if err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
-	}
-	d.carryOutAll(ctx, commands)
-	return d.finishRun(ctx, &first[1])
 }
 
 // never forgets a fork that did not begin; err says why.
@@ -140,22 +156,4 @@ func (d *driver) never(err error) error {
 		return errors.Join(err, left)
 	}
 	return err
-}
-
-// cut finds the event that closed the superstep in which a step was taken, and how
-// many steps were taken by then; nil: the run has taken fewer. The record then ends
-// before it.
-func (rec *record) cut(step int) (last *machine.Event, steps int, err error) {
-	d, err := rec.replayed(Options{}, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	last, err = rec.Cut(func(e *machine.Event) (bool, error) {
-		if err := d.replay(e); err != nil {
-			return false, err
-		}
-		steps = d.steps()
-		return steps >= step, nil
-	})
-	return last, steps, err
 }

@@ -22,7 +22,7 @@ func TestForkBeginsWhenItIsForked(t *testing.T) {
 	}
 	for at := range 2 {
 		before := time.Now()
-		forked, _, err := r.Fork(context.Background(), "one", runner.ForkOptions{At: at})
+		forked, err := r.Fork(context.Background(), "one", runner.ForkOptions{At: at})
 		if err != nil {
 			t.Fatal(err)
 		}

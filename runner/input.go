@@ -24,21 +24,3 @@ func inputError(problems []string) error {
 	}
 	return &InputError{Problems: problems}
 }
-
-// secretsOf are the values of a graph's secrets, by name.
-func (r *Runner) secretsOf(o *Options, g *spec.Graph) (map[string]any, error) {
-	switch {
-	case o.Secrets != nil:
-		return o.Secrets(g), nil
-	case r.cfg.Secrets != nil:
-		return r.cfg.Secrets(g), nil
-	}
-	return readSecrets(g)
-}
-
-// readSecrets reads the graph's secrets from the environment and files. The error is an
-// *InputError.
-func readSecrets(g *spec.Graph) (map[string]any, error) {
-	values, wrong := input.Secrets(g)
-	return values, inputError(wrong)
-}

@@ -91,7 +91,7 @@ func (r *recorder) Event(e *runner.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := *e
-	kept.Nodes, kept.Next, kept.Candidates = slices.Clone(e.Nodes), slices.Clone(e.Next), slices.Clone(e.Candidates)
+	kept.From, kept.Next, kept.Candidates = slices.Clone(e.From), slices.Clone(e.Next), slices.Clone(e.Candidates)
 	r.events = append(r.events, kept)
 	return nil
 }

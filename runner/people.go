@@ -9,53 +9,30 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// ask answers a question with what was given in advance, or asks a person if
-// there is one. Otherwise the run will pause. People are asked by the run itself:
-// a subgraph waits with its questions and the node that runs it asks them.
-func (d *driver) ask(ctx context.Context, q *machine.Question) {
-	if d.told[asking{q.Task, q.ID}] {
-		return
-	}
-	if text, given := d.answers.Take(d.nested.target(q)); given {
-		value, err := q.Parse(text)
-		if err != nil {
-			d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
-		} else {
-			d.queue = append(d.queue, d.answerEvent(q, value, d.by()))
-			return
-		}
-	}
-	if d.opts.Ask != nil {
-		d.askPerson(ctx, *q, d.opts.Ask)
-	}
-}
-
-// askInside asks the people of a subgraph that waits for timers, too, and so does
-// not leave its questions to the run around it.
-func (d *driver) askInside() {
-	outermost := d.outermost()
-	if outermost == d || outermost.opts.Ask == nil || d.nested.waits || !d.state.Idle() {
-		return
-	}
-	for _, q := range d.state.Questions() {
-		if !d.told[asking{q.Task, q.ID}] {
-			d.askPerson(context.Background(), q, outermost.opts.Ask)
-		}
-	}
-}
-
-// asker is Options.Ask.
-type asker = func(ctx context.Context, question view.Pending, problem string) (answer string, err error)
-
 // asking is a question that a person is being asked.
 type asking struct {
 	task     machine.TaskID
 	question string
 }
 
-// askPerson asks until there is a legal answer, or nobody to ask. A subgraph
-// that went on meanwhile may ask once more what is being asked.
-func (d *driver) askPerson(ctx context.Context, question machine.Question, ask asker) {
+// ask answers a question with what was given in advance, or asks a person if there is one.
+// Otherwise the run will pause.
+func (d *driver) ask(ctx context.Context, q *machine.Question) {
+	if text, given := d.answers.Take(q.Target()); given {
+		value, err := q.Parse(text)
+		if err == nil {
+			d.queue = append(d.queue, d.answerEvent(q, value, d.opts.By))
+			return
+		}
+		d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
+	}
+	if d.opts.Ask != nil {
+		d.askPerson(ctx, *q)
+	}
+}
+
+// askPerson asks until there is a legal answer, or nobody to ask.
+func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	id := asking{question.Task, question.ID}
 	if d.asked[id] != nil {
 		return
@@ -67,7 +44,7 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question, ask a
 		defer cancel()
 		problem := ""
 		for {
-			text, err := ask(ctx, pending, problem)
+			text, err := d.opts.Ask(ctx, pending, problem)
 			if err != nil {
 				d.send(message{asked: &id})
 				return
@@ -77,42 +54,47 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question, ask a
 				problem = err.Error()
 				continue
 			}
-			d.send(message{event: d.answerEvent(&question, value, d.by()), asked: &id, answered: true})
+			d.send(message{event: d.answerEvent(&question, value, d.opts.By), asked: &id, answered: true})
 			return
 		}
 	}()
 }
 
-// stopAsking leaves people alone who did not answer in time.
-func (d *driver) stopAsking(task machine.TaskID) {
-	for id, cancel := range d.asked {
-		if id.task == task {
-			cancel()
-		}
+// stopAsking leaves the person alone whose question is closed.
+func (d *driver) stopAsking(id asking) {
+	if cancel := d.asked[id]; cancel != nil {
+		cancel()
 	}
 }
 
-// answerEvent is the answer to a question. In a subgraph nobody is named: the run
-// around it knows who it was.
+// answerEvent is the answer to a question.
 func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.Event {
-	return machine.Event{
-		Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value,
-		By: by, Target: d.nested.target(q),
-	}
+	return machine.Event{Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value, By: by, Target: q.Target()}
 }
 
-// by is who answers in advance and when asked.
-func (d *driver) by() string { return d.outermost().opts.By }
-
-// outermost is the run that people know.
-func (d *driver) outermost() *driver {
-	for d.nested != nil {
-		d = d.nested.parent
+// pendingOf is a question as people see it.
+func (d *driver) pendingOf(q *machine.Question) view.Pending {
+	node := machine.Question{Place: q.Place}
+	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: moment(q.Until)}
+	p.Fields = d.flow.tree.FieldOrder(p.Node)
+	if q.Key != "" {
+		p.Key, p.Kind = &q.Key, "interrupt"
 	}
-	return d
+	if call := q.Tool; call != nil {
+		p.Kind, p.Name = "tool", call.Name
+		p.Args, _ = d.mask.Value(call.Args).(map[string]any)
+	}
+	if i := q.Index(); i >= 0 {
+		p.Index = &i
+	}
+	return p
 }
 
-// idle reports whether nothing is on its way that could end a pause.
-func (d *driver) idle() bool {
-	return len(d.queue) == 0 && len(d.inbox) == 0 && len(d.asked) == 0
+// asks is the event of a question, and of its answer.
+func (d *driver) asks(n *machine.Note) *Said {
+	pending := d.pendingOf(n.Question)
+	if n.Kind == machine.NoteAnswered {
+		return &Said{Type: "answer", Question: &pending, Name: n.By}
+	}
+	return &Said{Type: "question", Question: &pending}
 }

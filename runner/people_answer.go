@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/answers"
@@ -47,11 +49,11 @@ func (r *Runner) Answer(ctx context.Context, runID string, answers []store.Given
 
 // answerUndriven adds answers to the journal of a run that nobody drives.
 func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []store.GivenAnswer, by string) error {
-	rec, err := r.loadFrom(runID, -1)
+	rec, err := r.findLatest(runID, false)
 	if err != nil {
 		return err
 	}
-	d, err := rec.replayed(Options{}, rec.Events)
+	d, err := rec.replayed(Options{})
 	if err != nil {
 		return err
 	}
@@ -59,6 +61,8 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err != nil {
 		return err
 	}
+	d.countPause()
+	d.number(&events[0])
 	for i := range events {
 		events[i].Hold = true
 	}
@@ -70,11 +74,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err := journal.AppendAll(events); err != nil {
 		return err
 	}
-	result, err := d.recorded()
-	if err != nil {
-		return err
-	}
-	return journal.Note(d.summary(result))
+	return journal.Note(d.summary(d.recorded()))
 }
 
 // Limits of waiting for a driver that lives.
@@ -131,11 +131,11 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 // WhoAnswered says in a line who has answered a question of that name (see
 // Pending.Target) last, what, and when; "": nobody.
 func (r *Runner) WhoAnswered(runID, target string) (string, error) {
-	rec, err := r.loadFrom(runID, -1)
+	rec, err := r.findLatest(runID, false)
 	if err != nil {
 		return "", err
 	}
-	d, err := rec.replayed(Options{}, rec.Events)
+	d, err := rec.replayed(Options{})
 	if err != nil {
 		return "", err
 	}
@@ -153,13 +153,14 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 		return nil
 	}
 	var last *machine.Event
-	err := journal.EachEvent(kept, d.outermost().opts.RunID, func(e *machine.Event) {
+	rec := journal.Reading{RunID: d.opts.RunID, Store: kept}
+	err := rec.Each(func(e *machine.Event) (bool, error) {
 		byPerson := e.Kind == machine.Answered && e.By != ""
 		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
 		if (e.Target == target || answers.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
-			own := *e
-			last = &own
+			last = e
 		}
+		return true, nil
 	})
 	if err != nil {
 		return nil
@@ -174,7 +175,7 @@ func (d *driver) tellAnswer(e *machine.Event) string {
 	}
 	at := time.Unix(0, e.At).Local().Format(time.DateTime)
 	if e.Kind == machine.TimerFired {
-		return fmt.Sprintf("%q was answered by nobody: its time was over at %s", e.Target, at)
+		return fmt.Sprintf("question %q timed out without an answer at %s", e.Target, at)
 	}
 	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, quoted(d.mask.Value(e.Output)), e.By, at)
 }
@@ -185,6 +186,99 @@ func quoted(v any) string {
 		return strconv.Quote(text)
 	}
 	return string(jsonline.Value(nil, v))
+}
+
+// unused says that an answer was of no use: what asked for it had ended meanwhile.
+func (d *driver) unused(e *machine.Event) {
+	by := ""
+	if e.By != "" {
+		by = " of " + e.By
+	}
+	d.said(&message{task: e.Task, said: &Said{
+		Type: "warning", Message: "the answer" + by + " for " + strconv.Quote(e.Target) + " was not used: what asked for it had ended",
+	}})
+}
+
+// settleOffer takes or refuses what others answer. The event that it returns, if any, is
+// in the journal already.
+func (d *driver) settleOffer() *machine.Event {
+	offer := d.offers[0]
+	d.offers = d.offers[1:]
+	events, err := d.accept(offer.Answers, offer.By)
+	refused := ""
+	if err != nil {
+		refused = err.Error()
+	} else {
+		d.number(&events[0])
+	}
+	taken, err := d.journal.Settle(offer.ID, events, refused)
+	if err != nil {
+		d.journalErr = d.journalFailed(err)
+		return nil
+	}
+	if !taken || len(events) == 0 {
+		return nil
+	}
+	d.queue, d.durable = append(slices.Clone(events[1:]), d.queue...), len(events)
+	return &events[0]
+}
+
+// accept turns answers into events, all of them or none: each is for the first open
+// question of its name that none before it is for. The error says in a line each what is
+// wrong with them.
+func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
+	open := d.openQuestions()
+	var events []machine.Event
+	var problems []string
+	for _, given := range offered {
+		i := answers.Find(open, given.Target)
+		if i < 0 {
+			problems = append(problems, d.unasked(given.Target, open).Error())
+			continue
+		}
+		value, err := open[i].Parse(given.Text)
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
+		}
+		event := d.answerEvent(&open[i], value, by)
+		d.vault.Event(&event)
+		events = append(events, event)
+		open = slices.Delete(open, i, i+1)
+	}
+	if len(problems) > 0 || len(events) == 0 {
+		return nil, &InputError{Problems: problems}
+	}
+	return events, nil
+}
+
+// openQuestions are those that the run asks now.
+func (d *driver) openQuestions() []machine.Question {
+	if d.state.Ended() {
+		return nil
+	}
+	return d.state.Questions()
+}
+
+// unasked says why an answer is for no open question.
+func (d *driver) unasked(target string, open []machine.Question) error {
+	if _, err := d.flow.tree.CheckTarget(target); err != nil {
+		return fmt.Errorf("answer for %q: %w", target, err)
+	}
+	if text := d.whoAnswered(target); text != "" {
+		return errors.New(text)
+	}
+	switch {
+	case d.state.Ended():
+		return fmt.Errorf("answer for %q: run %q has ended (%s) and asks nothing", target, d.opts.RunID, d.state.Status)
+	case len(open) == 0:
+		return fmt.Errorf("answer for %q: run %q asks nothing now", target, d.opts.RunID)
+	}
+	names := make([]string, len(open))
+	for i := range open {
+		names[i] = open[i].Target()
+	}
+	return fmt.Errorf("answer for %q: run %q does not ask that now; it asks: %s", target, d.opts.RunID, strings.Join(names, ", "))
 }
 
 // summary is how a run stands, for those who list runs.
@@ -211,4 +305,13 @@ func (r *Runner) openSoon(ctx context.Context, runID string) (store.Journal, err
 			return nil, err
 		}
 	}
+}
+
+// moment is a moment in Unix nanoseconds as a time; 0: nil.
+func moment(at int64) *time.Time {
+	if at == 0 {
+		return nil
+	}
+	t := time.Unix(0, at).UTC()
+	return &t
 }

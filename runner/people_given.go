@@ -14,25 +14,11 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// target names a question of the run as an answer does.
-func (n *nesting) target(q *machine.Question) string { return n.inTarget(q.Target()) }
-
-// inTarget is a target, or the path of a node in one, as the outermost run names it.
-func (n *nesting) inTarget(name string) string {
-	if n == nil {
-		return name
-	}
-	return n.prefix + "/" + name
-}
-
 // checkAnswers reports answers for questions that nobody can ask, that are answered
 // already, or that are not legal, before anything is done.
 func (d *driver) checkAnswers() error {
 	failed := &InputError{Problems: d.flow.badTargets(&d.opts)}
-	open, _, err := d.questions()
-	if err != nil {
-		return err
-	}
+	open := d.openQuestions()
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		var problem error
 		if i := answers.Find(open, target); i >= 0 {
@@ -56,7 +42,7 @@ func (d *driver) checkAnswers() error {
 func (d *driver) answeredForGood(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
-	if node = answers.WithoutIndexes(node); d.state.MayEnter(node) {
+	if node = answers.WithoutIndexes(node); d.state.MayRun(node) {
 		return ""
 	}
 	last := d.lastAnswer(target)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/journal"
-	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -24,24 +23,8 @@ type record struct {
 	heard []LiveEvent
 }
 
-// readNotes reads what is noted of the run of a subgraph; size is that of the events.
-func (f *Flow) readNotes(log []any) (notes *journal.Reading, size int, err error) {
-	return journal.ReadNotes(f.tree.Graph, f.tree.Plan, log)
-}
-
 // readBy makes a record one of another flow.
-func (rec *record) readBy(flow *Flow) {
-	rec.flow, rec.Graph, rec.Plan = flow, flow.tree.Graph, flow.tree.Plan
-}
-
-// load reads a run from its beginning.
-func (r *Runner) load(runID string) (*record, error) {
-	rec, err := r.find(runID)
-	if err != nil {
-		return nil, err
-	}
-	return rec, rec.ReadAll()
-}
+func (rec *record) readBy(flow *Flow) { rec.flow, rec.Plan = flow, flow.tree.Plan }
 
 // find reads what a run is, and compiles the graph that it was started with.
 func (r *Runner) find(runID string) (*record, error) {
@@ -60,22 +43,39 @@ func (r *Runner) find(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &record{
-		Reading: journal.Reading{RunID: runID, Store: r.cfg.Store, Graph: flow.tree.Graph, Plan: flow.tree.Plan}, run: run, flow: flow,
-	}, nil
+	return &record{Reading: journal.Reading{RunID: runID, Store: r.cfg.Store, Plan: flow.tree.Plan}, run: run, flow: flow}, nil
 }
 
-// replayed is a driver with its state, before it drives.
-func (rec *record) replayed(opts Options, events []machine.Event) (*driver, error) {
+// findAt reads a run from its latest snapshot in which fewer than so many steps have
+// ended; 0: from its beginning.
+func (r *Runner) findAt(runID string, step int) (*record, error) {
+	rec, err := r.find(runID)
+	if err == nil {
+		err = rec.Before(step)
+	}
+	return rec, err
+}
+
+// findLatest reads a run from its latest snapshot, or with all from its beginning.
+func (r *Runner) findLatest(runID string, all bool) (*record, error) {
+	rec, err := r.find(runID)
+	if err == nil && !all {
+		err = rec.Latest(-1)
+	}
+	return rec, err
+}
+
+// restored returns a driver in the state that a record begins with.
+func (rec *record) restored(opts Options) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(rec.flow.tree.Graph.File.Name)
 	}
-	secrets, err := rec.flow.runner.secretsOf(&opts, rec.flow.tree.Graph)
+	known, err := rec.flow.secretsOf(&opts)
 	if err != nil {
-		secrets = mask.Placeholders(rec.flow.tree.Graph)
+		known = rec.flow.placeholders()
 	}
-	d := newDriver(rec.flow, opts, secrets, nil)
+	d := newDriver(rec.flow, opts, known)
 	d.unread = err
 	if err := d.startFrom(&rec.Reading); err != nil {
 		return nil, err
@@ -84,82 +84,99 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 		d.forked, d.started = rec.run.Started, rec.run.Started
 	}
 	d.state.SetSecrets(d.secrets)
-	for i := range events {
-		if err := d.replay(&events[i]); err != nil {
-			return nil, err
-		}
-	}
 	return d, nil
 }
 
-// learnStart hides what a run had to keep secret from its beginning on.
-func (d *driver) learnStart(began *machine.Event) {
-	if began.Run != nil {
-		d.mask.Learn(began.Run.Session)
+// replayed returns a driver in the state that all events lead to. They are told to
+// nobody, and counted.
+func (rec *record) replayed(opts Options) (*driver, error) {
+	sink, warn := opts.Sink, opts.Warn
+	opts.Sink, opts.Warn = nil, nil
+	d, err := rec.restored(opts)
+	if err == nil {
+		err = rec.Each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
 	}
-	d.mask.Learn(began.Input)
+	if err != nil {
+		return nil, err
+	}
+	d.opts.Sink, d.opts.Warn = sink, warn
+	d.watch()
+	return d, nil
 }
 
-// replay applies a recorded event and carries nothing out.
+// replay applies a recorded event, carries nothing out, and tells what happened.
 func (d *driver) replay(event *machine.Event) error {
+	held := d.waitsLive()
+	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
+		d.tellPause()
+	}
+	d.seq = max(d.seq, event.Told)
+	if event.Kind == machine.Resumed && !held {
+		d.tell(RunResumed, event.At, nil)
+	}
 	if event.Kind == machine.RunBegan {
+		limit := 0
 		if d.forked.IsZero() {
 			d.started = time.Unix(0, event.At)
 		}
-		d.learnStart(event)
+		if event.Run != nil {
+			d.mask.Learn(d.plan.Graph, event.Run.Session)
+			limit = event.Run.MaxSteps
+		}
+		d.mask.Learn(d.plan.Graph, event.Input)
+		d.announce(event.Input, limit)
 	}
-	d.learnInside(event)
 	d.last = max(d.last, event.At)
 	d.time.NotBefore(event.At)
+	place, _ := d.state.Place(event.Task)
+	d.places[event.Task] = place
 	_, err := d.plan.Apply(d.state, *event)
-	d.path = append(d.path, d.state.Ran...)
 	d.learnConfided()
-	if d.opts.History {
-		d.rememberAll(event.At)
+	switch event.Kind {
+	case machine.TaskEnded:
+		d.tellSpoken(event)
+	case machine.TaskNoted:
+		d.tellUsage(event)
+		d.tellCalled(event)
 	}
-	return err
-}
-
-// loadFrom reads a run from its latest snapshot of at most so many events (any
-// number when negative) that can be used.
-func (r *Runner) loadFrom(runID string, most int) (*record, error) {
-	rec, err := r.find(runID)
+	delete(d.places, event.Task)
+	d.publish(event.At)
+	if d.state.Status != machine.Paused {
+		d.pauseTold = false
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return rec, rec.ReadFrom(most)
+	return d.sinkErr
 }
 
-// loadAt reads a run from its latest snapshot with fewer than so many steps in its
-// path. Its events are read by Each.
-func (r *Runner) loadAt(runID string, step int) (*record, error) {
-	rec, err := r.find(runID)
-	if err != nil {
-		return nil, err
+// tellPause tells once that the run pauses, if it does.
+func (d *driver) tellPause() {
+	if d.state.Status == machine.Paused && !d.pauseTold && !d.waitsLive() {
+		d.pauseTold = true
+		d.tell(RunPaused, d.last, d.recorded())
 	}
-	return rec, rec.Open(step)
 }
 
-// replayedToEnd is a run's driver in the state that all its events lead to. The
-// record goes back far enough to take back how the run ended.
-func (r *Runner) replayedToEnd(runID string, opts Options) (*record, *driver, error) {
-	most := -1
-	if opts.History {
-		most = 0
+// countPause counts what the driver of a paused run told when it left: that it pauses, and
+// the result.
+func (d *driver) countPause() {
+	if d.state.Status == machine.Paused && !d.pauseTold {
+		d.seq += 2
+		d.pauseTold = true
 	}
-	for {
-		rec, err := r.loadFrom(runID, most)
-		if err != nil {
-			return nil, nil, err
-		}
-		d, err := rec.replayed(opts, rec.Events)
-		if err != nil || !d.state.Ending() || d.state.InFinally() || d.state.Status == machine.Completed {
-			return rec, d, err
-		}
-		began, err := rec.Begin()
-		if err != nil || !began.Ending() {
-			return rec, d, err
-		}
-		most = rec.From.Events - 1
-	}
+}
+
+// waitsLive reports whether the run that is attended waits for a place in its group: its
+// driver tells for whom, and not that it pauses.
+func (d *driver) waitsLive() bool {
+	return d.attends && !d.pauseTold && d.state.Status == machine.Paused && d.state.Reason == "concurrency"
+}
+
+// recorded is the result of a run that is only read: it took no longer than until its last
+// event.
+func (d *driver) recorded() *Result {
+	result := d.result()
+	result.Duration = d.took(d.last)
+	return result
 }

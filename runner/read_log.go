@@ -99,19 +99,19 @@ func (l *logReader) look() error {
 	if !l.rec.flow.tree.HasSecrets() {
 		return nil
 	}
-	rec, err := l.runner.loadFrom(l.rec.run.ID, -1)
+	rec, err := l.runner.findLatest(l.rec.run.ID, false)
 	if err != nil {
 		return err
 	}
-	d, err := rec.replayed(Options{}, rec.Events)
+	d, err := rec.replayed(Options{})
 	if err != nil {
 		return err
 	}
-	d.mask.Learn(d.state.Values())
+	d.learnState()
 	l.mask, l.busy = d.mask, map[string]bool{}
-	for _, t := range d.state.Active() {
-		if d.flow.tree.Confides(t.Node) {
-			l.busy[t.Node] = true
+	for _, t := range d.state.Current() {
+		if d.flow.tree.Confides(d.graphAt(t.Scope), t.Node) {
+			l.busy[nodePath(&t.Place)] = true
 		}
 	}
 	return nil

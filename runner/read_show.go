@@ -5,60 +5,61 @@ package runner
 
 import (
 	"errors"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
-// recentSteps is how many steps before a step ShowAt tells at least, if there are
-// as many.
+// recentSteps is how many steps before a step ShowAt tells at least, if there are as many.
 const recentSteps = 100
 
 // ErrEnough is what the sink of ReplayFrom returns when it needs to see no more.
 var ErrEnough = errors.New("enough has been seen")
 
-// ShowAt returns a run as it was after a step; 0: before the first. It begins to
-// read a little before the step, and the sink of opts is told of that part only.
-// With History it reads all that comes before.
+// ShowAt returns a run as it was after a step; 0: before the first. It begins to read a
+// little before the step, and the sink of opts is told of that part only. With History it
+// reads all that comes before.
 func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 	from := step - recentSteps
 	if opts.History {
 		from = 0
 	}
-	rec, err := r.loadAt(runID, from)
+	rec, err := r.findAt(runID, from)
 	if err != nil {
 		return nil, err
 	}
 	return rec.walk(step, opts)
 }
 
-// ReplayFrom walks a recorded run as Replay does, but begins at the latest snapshot
-// before the superstep of a step: what came before is not told. When the sink of
-// opts returns ErrEnough, the walk ends there, with that error.
+// ReplayFrom walks a recorded run as Replay does, but begins at the latest snapshot before
+// a step: what came before is not told. When the sink of opts returns ErrEnough, the walk
+// ends there, with that error.
 func (r *Runner) ReplayFrom(runID string, step int, opts Options) (*Result, error) {
-	rec, err := r.loadAt(runID, step)
-	if err == nil && rec.From.Head.Steps > 0 { // it may be of the step's own superstep
-		err = rec.Seek(rec.From.Head.Steps)
-	}
+	rec, err := r.findAt(runID, step)
 	if err != nil {
 		return nil, err
 	}
 	return rec.walk(-1, opts)
 }
 
-// recentEvents is how many events of the journal Show tells at least, if there
-// are as many.
+// recentEvents is how many events of the journal Show tells at least, if there are as many.
 const recentEvents = 400
 
-// Show returns a run as it stands, also while it is driven elsewhere. It reads
-// the latest part of the journal only; the sink of opts is told of that part.
-// With History it reads the whole.
+// Show returns a run as it stands, also while it is driven elsewhere. It reads the latest
+// part of the journal only; the sink of opts is told of that part. With History it reads
+// the whole.
 func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	if opts.History {
 		return r.Replay(runID, -1, opts)
 	}
-	rec, err := r.loadFrom(runID, -1)
-	if err == nil && opts.Sink != nil && rec.From.Events > 0 && len(rec.Events) < recentEvents {
-		rec, err = r.loadFrom(runID, max(0, rec.Total-recentEvents))
+	rec, err := r.find(runID)
+	if err == nil {
+		err = rec.Latest(-1)
+	}
+	if err == nil && opts.Sink != nil && rec.From.Events > 0 {
+		err = rec.Latest(max(0, rec.From.Events-recentEvents))
 	}
 	if err != nil {
 		return nil, err
@@ -66,51 +67,90 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	return rec.walk(-1, opts)
 }
 
-// Replay walks a recorded run again without executing anything, and tells the
-// sink of opts what happened, with the values that conditions read. It stops after
-// the step at: 0 is before the first, and negative goes to where the run stands.
+// Replay walks a recorded run again without executing anything, and tells the sink of opts
+// what happened, with the values that conditions read. It stops after the step at: 0 is
+// before the first, and negative goes to where the run stands.
 func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
-	rec, err := r.loadAt(runID, 0)
+	rec, err := r.find(runID)
 	if err != nil {
 		return nil, err
 	}
 	return rec.walk(at, opts)
 }
 
-// walk replays the events of a record and tells what happened.
+// ReplayEvents tells the sink of opts what has happened in a run, from its beginning. What
+// a journal does not keep is not told: text and progress.
+func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
+	return r.Replay(runID, -1, opts)
+}
+
+// walk replays the events of a record and tells what happened, up to a step unless that is
+// negative.
 func (rec *record) walk(at int, opts Options) (*Result, error) {
-	d, err := rec.reader(opts)
+	d, err := rec.restored(opts)
 	if err != nil {
 		return nil, err
 	}
-	if at >= 0 && d.opts.Sink != nil {
-		d.opts.Sink = &untilSink{next: d.opts.Sink, driver: d, at: at}
-	}
+	d.state.Explain = true
 	err = rec.Each(func(e *machine.Event) (bool, error) {
-		err := d.replayEvent(e)
-		return at < 0 || d.steps() < at, err
+		if at == 0 && e.Kind != machine.RunBegan {
+			return false, nil
+		}
+		d.state.StopAt = max(0, at)
+		if at == 0 && len(d.state.Scopes) == 0 {
+			d.state.StopAt = -1
+		}
+		err := d.replay(e)
+		d.state.StopAt = 0
+		return at < 0 || d.state.Count() < at, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	result, err := d.retold()
-	if err == nil && at < 0 && result.Status == machine.Running {
-		if err = d.flow.runner.stands(result); err == nil {
-			result.Running, err = d.running()
+	result := d.retold()
+	if at < 0 && result.Status == machine.Running {
+		if err := d.flow.runner.addStanding(result); err != nil {
+			return nil, err
 		}
+		result.Running = d.running()
 		if result.Status == machine.Running { // it is: time goes on
 			result.Duration = d.took(d.now())
 		}
 	}
-	return result, err
+	return result, d.sinkErr
 }
 
-// recorded is the result of a run that is only read: it took no longer than
-// until its last event.
-func (d *driver) recorded() (*Result, error) {
-	result, err := d.wholeResult()
-	if err == nil {
-		result.Duration = d.took(d.last)
+// retold tells how a record ends and returns the result.
+func (d *driver) retold() *Result {
+	result := d.recorded()
+	if d.state.Ended() || d.state.Status == machine.Paused {
+		if d.state.Status == machine.Paused && d.pauseTold {
+			d.tell(RunFinished, d.last, result)
+		} else {
+			d.conclude(result, d.last)
+		}
 	}
-	return result, err
+	return result
+}
+
+// addStanding says of a run that is looked at whether it goes on: one that nobody drives
+// has crashed.
+func (r *Runner) addStanding(result *Result) error {
+	lines, err := r.cfg.Store.List(store.RunFilter{ID: result.RunID})
+	if err == nil && len(lines) == 1 && lines[0].StandsAs() == store.Crashed {
+		result.Status = store.Crashed
+	}
+	return err
+}
+
+// running lists the executions under way, those of subgraphs behind the nodes that run
+// them.
+func (d *driver) running() []view.RunningNode {
+	var out []view.RunningNode
+	for _, t := range d.state.Current() {
+		out = append(out, view.RunningNode{
+			Node: nodePath(&t.Place), Rank: t.Rank, Visit: t.Visit, Attempt: max(t.Task.Attempt, 1), Doing: t.Doing, Since: time.Unix(0, t.Began).UTC(),
+		})
+	}
+	return out
 }

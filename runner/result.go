@@ -27,8 +27,8 @@ type Result struct {
 	MaxSteps int `json:"max_steps"`
 	// MaxStateBytes is the limit in force for the state.
 	MaxStateBytes int `json:"-"`
-	// Path lists node executions in superstep order and, inside one, in
-	// declaration order of the branches.
+	// Path lists node executions by rank and, inside one rank, in declaration order of the
+	// branches.
 	Path []string `json:"path"`
 	// State holds every declared key that has a value; secret keys are masked.
 	State  map[string]any   `json:"state"`
@@ -90,43 +90,46 @@ func usageOf(u machine.Usage) view.Usage {
 	}
 }
 
-// pathSoFar are the ids of the nodes whose supersteps have closed.
-func (d *driver) pathSoFar() []string {
-	path := make([]string, len(d.path))
-	for i, n := range d.path {
-		path[i] = d.flow.tree.Graph.Nodes[n].ID.Value
-	}
-	return path
-}
-
 // result is the run as it stands.
 func (d *driver) result() *Result {
 	s := d.state
-	path := d.pathSoFar()
-	values := s.Values()
-	d.mask.Learn(values)
+	d.learnState()
 	for i := range d.history { // what became a secret after it was told
 		d.history[i].Output = d.mask.Value(d.history[i].Output)
 		d.history[i].Error = d.mask.Failure(d.history[i].Error)
 	}
-	// tasks that ran at once are remembered as they ended
-	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int {
-		return cmp.Compare(orderOf(&a), orderOf(&b))
-	})
-	return &Result{
-		RunID: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, Status: s.Status, Quality: s.Quality,
-		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
-		Path: path, State: d.mask.State(values), Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure),
-		Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: view.CountEdges(d.flow.tree.Graph, s.Fired()),
-		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: d.took(d.now()), History: d.history,
+	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(orderOf(&a), orderOf(&b)) })
+	out := &Result{
+		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
+		Start: d.plan.Start(), Steps: s.Steps(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(), Path: []string{}, State: map[string]any{},
+		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(),
+		Finally: d.finally(), Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: d.took(d.now()), History: d.history,
 	}
+	var fired map[int]int
+	if root := s.Scope(""); root != nil {
+		out.Path, out.State, fired = root.PathNodes(), d.mask.State(d.plan.Graph, root.Values()), root.Fired
+	}
+	out.Edges = view.CountEdges(d.plan.Graph, fired)
+	if !s.Ended() {
+		for _, q := range s.Questions() {
+			out.Pending = append(out.Pending, d.pendingOf(&q))
+		}
+		out.Due = moment(s.Due())
+	}
+	return out
 }
 
 func pausedAt(s *machine.State) *view.PausedAt {
-	if s.Status != machine.Paused || s.PausedAt == nil {
+	if s.Status != machine.Paused || len(s.PausedAt) == 0 {
 		return nil
 	}
-	return &view.PausedAt{Phase: s.PausedAt.Phase, Nodes: s.PausedAt.Nodes}
+	out := &view.PausedAt{Phase: s.PausedAt[0].Phase}
+	for _, stop := range s.PausedAt {
+		if stop.Phase == out.Phase {
+			out.Nodes = append(out.Nodes, withoutElements(stop.Node))
+		}
+	}
+	return out
 }
 
 func (d *driver) partial() map[string]any {
@@ -145,7 +148,7 @@ func orderOf(h *view.HistoryRecord) int {
 
 func (d *driver) finally() []view.FinallyResult {
 	var out []view.FinallyResult
-	for _, end := range d.state.FinallyEnds() {
+	for _, end := range d.state.Finals() {
 		result := view.FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.Failure(end.Failure)}
 		switch {
 		case end.Skipped:
@@ -161,5 +164,9 @@ func (d *driver) finally() []view.FinallyResult {
 // took returns how long the run has been working or in wait nodes, up to a Unix time in
 // nanoseconds.
 func (d *driver) took(at int64) view.Milliseconds {
-	return view.Milliseconds(max(0, time.Duration(at-d.started.UnixNano())-d.state.Undriven()))
+	idle := d.state.Undriven()
+	if d.state.Idle || d.state.Ended() {
+		return view.Milliseconds(max(0, time.Duration(d.state.Now-d.state.Began)-idle))
+	}
+	return view.Milliseconds(max(0, time.Duration(at-d.state.Began)-idle))
 }

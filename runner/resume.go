@@ -1,4 +1,4 @@
-// Runs taken up again: their journals are replayed, then they go on.
+// Runs that are resumed: their journals are replayed, then they go on.
 
 package runner
 
@@ -8,73 +8,66 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Resume goes on with a run that is paused, or that a crash, a cancellation, a
-// failure or a limit has ended, from the graph that it was started with. What
-// had finished is not run again; what had begun and not finished is, as the
-// same attempt. A completed run executes nothing. Errors are those of Run, and
-// store.ErrNoRun, and *store.LeasedError while another driver has the run.
+// lostNumbers is the gap that a crash leaves in the numbers of events: nobody knows how
+// much the driver told after the last event that it made durable.
+const lostNumbers = 1_000_000
+
+// Resume goes on with a run that is paused, or that a crash, a cancellation, a failure or a
+// limit has ended, from the graph that it was started with. What had finished is not run
+// again; what had begun and not finished is, as the same attempt. A completed run executes
+// nothing. Errors are those of Run, and store.ErrNoRun, and *store.LeasedError while another
+// driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
 	if r.cfg.Store == nil {
 		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
-	// The lease comes first: whoever has it is the only one to add to what is
-	// read now.
+	// The lease comes first: whoever has it is the only one to add to what is read now.
 	journal, err := r.openSoon(ctx, runID)
 	if err != nil {
 		return nil, err
 	}
+	result, err := r.resume(ctx, runID, opts, journal)
+	return result, errors.Join(err, journal.Close()) // closing twice is fine
+}
+
+func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal store.Journal) (*Result, error) {
 	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, err
 	}
-	d, back, err := r.reopened(runID, opts)
+	rec, err := r.findLatest(runID, opts.History)
 	if err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, err
+	}
+	d, err := rec.replayed(opts)
+	if err != nil {
+		return nil, err
 	}
 	if d.state.Status == machine.Completed {
 		if err := d.refuseAll(); err != nil {
-			return nil, errors.Join(err, journal.Close())
+			return nil, err
 		}
-		result, err := d.overAlready(journal)
-		return result, errors.Join(err, journal.Close())
+		return d.overAlready(journal)
 	}
-	if d.unread != nil {
-		return nil, errors.Join(d.unread, journal.Close())
+	if err := errors.Join(d.checkAnswers(), d.unread); err != nil {
+		return nil, err
 	}
 	if err := d.reenter(ctx, journal); err != nil {
-		result, more := d.asItWas()
-		return result, errors.Join(err, more, journal.Close())
+		result := d.recorded()
+		d.tell(RunFinished, d.now(), result)
+		return result, errors.Join(err, d.sinkErr)
 	}
-	return d.goOn(ctx, journal, back)
+	return d.goOn(ctx, journal)
 }
 
-// asItWas is the result of a run that found no place in its group and stays what it
-// was: d is what would have gone on.
-func (d *driver) asItWas() (*Result, error) {
-	_, was, err := d.flow.runner.replayedToEnd(d.opts.RunID, Options{History: d.opts.History})
-	if err != nil {
-		return nil, err
-	}
-	result, err := was.recorded()
-	if err != nil {
-		return nil, err
-	}
-	d.tell(RunFinished, d.now(), result)
-	return result, d.sinkErr
-}
-
-// overAlready is the result of a run that has completed. What its driver did not
-// get to say of the end, because it vanished there, is said now.
+// overAlready is the result of a run that has completed. What its driver did not get to
+// say of the end, because it vanished there, is said now.
 func (d *driver) overAlready(journal store.Journal) (*Result, error) {
-	result, err := d.recorded()
-	if err != nil {
-		return nil, err
-	}
+	result := d.recorded()
 	lines, err := d.flow.runner.cfg.Store.List(store.RunFilter{ID: d.opts.RunID})
 	if err == nil && len(lines) == 1 && lines[0].Status != machine.Completed {
 		err = journal.Note(store.RunSummary{
@@ -92,37 +85,20 @@ func (d *driver) overAlready(journal store.Journal) (*Result, error) {
 }
 
 // goOn drives a run on from where it stands.
-func (d *driver) goOn(ctx context.Context, journal store.Journal, back *journal.Comeback) (*Result, error) {
+func (d *driver) goOn(ctx context.Context, journal store.Journal) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
-	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
-		return nil, errors.Join(err, journal.Close())
+	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {
+		return nil, err
 	}
-	event := back.Event(d.now(), d.opts.info(d.opts.RunID))
-	d.goOnFromNumber(back.Told)
-	event.Told = d.lastNumber()
-	d.tell(RunResumed, d.now(), nil)
+	switch {
+	case d.state.Status == machine.Paused:
+		d.countPause()
+	case d.state.Ended():
+		d.seq++
+	default:
+		d.seq += lostNumbers
+	}
+	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.info(d.opts.RunID), Told: d.seq}
+	d.tell(RunResumed, event.At, nil)
 	return d.finishRun(ctx, event)
-}
-
-// reopened is a run's driver in the state that the run is taken up in.
-func (r *Runner) reopened(runID string, opts Options) (*driver, *journal.Comeback, error) {
-	rec, d, err := r.replayedToEnd(runID, opts)
-	if err != nil || d.state.Status == machine.Completed {
-		return d, nil, err
-	}
-	told, err := rec.toldBefore()
-	if err != nil {
-		return nil, nil, err
-	}
-	back, err := rec.Rewind(d.state)
-	if err != nil {
-		return nil, nil, err
-	}
-	back.Told = told
-	if len(back.Undo) > 0 {
-		if d, err = rec.replayed(opts, rec.Events); err != nil {
-			return nil, nil, err
-		}
-	}
-	return d, back, d.checkAnswers()
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -21,9 +20,9 @@ func requested(r store.Request, at int64) machine.Event {
 	return machine.Event{Kind: machine.PauseAsked, At: at}
 }
 
-// heed does what others ask of the driver, and takes their answers, until the run
-// has ended.
-func (d *driver) heed() {
+// forwardRequests forwards pause and cancel requests and answers from other processes to
+// the driver, until the run has ended.
+func (d *driver) forwardRequests() {
 	if d.journal == nil {
 		return
 	}
@@ -58,39 +57,33 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := r.loadFrom(runID, -1)
+	result, err := r.cancel(runID, held)
+	return result, errors.Join(err, held.Close())
+}
+
+func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
+	rec, err := r.findLatest(runID, false)
 	if err != nil {
-		return nil, errors.Join(err, held.Close())
+		return nil, err
 	}
-	d, err := rec.replayed(Options{}, rec.Events)
+	d, err := rec.replayed(Options{})
 	if err != nil {
-		return nil, errors.Join(err, held.Close())
+		return nil, err
 	}
 	if d.state.Ended() {
-		result, err := d.recorded()
-		if err == nil {
-			err = d.leave(d.last)
-		}
-		return result, errors.Join(err, held.Close())
+		return d.recorded(), d.leave(d.last)
 	}
 	d.journal = held
 	if err := d.cancelUndriven(); err != nil {
-		return nil, errors.Join(err, held.Close())
+		return nil, err
 	}
 	if d.state.InFinally() {
 		if d.unread != nil {
-			return nil, errors.Join(d.unread, held.Close())
+			return nil, d.unread
 		}
-		told, err := rec.toldBefore()
-		if err != nil {
-			return nil, errors.Join(err, held.Close())
-		}
-		return d.goOn(context.Background(), held, &journal.Comeback{Told: told})
+		return d.goOn(context.Background(), held)
 	}
-	result, err := d.recorded()
-	if err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
+	result := d.recorded()
 	return result, d.closeJournal(result)
 }
 
@@ -98,19 +91,21 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 // had begun is gone with its driver.
 func (d *driver) cancelUndriven() error {
 	at := d.now()
+	d.countPause()
 	event := machine.Event{Kind: machine.CancelAsked, At: at}
 	for left := -1; ; {
 		if _, _, err := d.apply(&event); err != nil {
 			return err
 		}
+		d.publish(at)
 		d.last = at
-		dying := d.state.Dying() // also what the driver that is gone had cancelled
-		if len(dying) == 0 || len(dying) == left || d.state.Ended() {
+		stopping := d.state.Stopping // also what the driver that is gone had cancelled
+		if len(stopping) == 0 || len(stopping) == left || d.state.Ended() {
 			break
 		}
-		left = len(dying)
+		left = len(stopping)
 		event = machine.Event{
-			Kind: machine.TaskEnded, At: at, Task: dying[0],
+			Kind: machine.TaskEnded, At: at, Task: stopping[0].Task,
 			Failure: &Failure{Kind: "cancelled", Message: "its process was gone when the run was cancelled"},
 		}
 	}

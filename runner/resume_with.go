@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/internal/flowtree"
-	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/internal/verify"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -72,54 +71,36 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	rec, back, err := r.adopted(runID, flow)
+	result, err := r.resumeWith(ctx, runID, flow, opts, journal)
+	return result, errors.Join(err, journal.Close())
+}
+
+func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts Options, journal store.Journal) (*Result, error) {
+	rec, err := r.find(runID)
 	if err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, err
 	}
-	d, err := rec.replayed(opts, rec.Events)
+	if err := rec.fits(flow); err != nil {
+		return nil, err
+	}
+	g := flow.tree.Graph
+	own := &record{Reading: rec.Reading, run: rec.run, flow: flow}
+	own.Plan, own.Total = flow.tree.Plan, 0
+	own.run.Graph, own.run.File, own.run.Source, own.run.Files = g.Name.Value, flowtree.Absolute(g.File.Name), g.File.Src, flow.files
+	d, err := own.replayed(opts)
 	if err == nil {
 		err = errors.Join(d.unread, d.checkAnswers())
 	}
 	if err == nil {
-		err = journal.Adopt(rec.run)
+		err = journal.Adopt(own.run)
+	}
+	if err == nil {
+		err = d.reenter(ctx, journal)
 	}
 	if err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, err
 	}
-	if err := d.reenter(ctx, journal); err != nil {
-		return nil, errors.Join(err, journal.Close())
-	}
-	return d.goOn(ctx, journal, back)
-}
-
-// adopted is a run as another flow takes it up: with the events that are left
-// when its end is taken back.
-func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *journal.Comeback, err error) {
-	if rec, err = r.load(runID); err != nil {
-		return nil, nil, err
-	}
-	ended, err := rec.replayed(Options{}, rec.Events)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ended.state.Status == machine.Completed {
-		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to resume", runID)}}
-	}
-	told, err := rec.toldBefore()
-	if err != nil {
-		return nil, nil, err
-	}
-	if back, err = rec.Rewind(ended.state); err != nil {
-		return nil, nil, err
-	}
-	back.Told = told
-	if err := rec.fits(flow); err != nil {
-		return nil, nil, err
-	}
-	g := flow.tree.Graph
-	rec.readBy(flow)
-	rec.run.Graph, rec.run.File, rec.run.Source, rec.run.Files = g.Name.Value, flowtree.Absolute(g.File.Name), g.File.Src, flow.files
-	return rec, back, nil
+	return d.goOn(ctx, journal)
 }
 
 // fits walks the record through another flow, too, and compares.
@@ -132,19 +113,30 @@ func (rec *record) fits(flow *Flow) error {
 	if err != nil {
 		return err
 	}
-	for i := range rec.Events {
-		d, err := verify.Compare(then.Walk, now.Walk, &rec.Events[i])
-		if err != nil {
-			return err
+	var last *view.Divergence
+	resumed := false
+	err = rec.Each(func(e *machine.Event) (bool, error) {
+		if resumed = last != nil; resumed {
+			return false, nil
 		}
-		if d != nil {
-			return &MisfitError{RunID: rec.run.ID, Divergence: d}
-		}
+		var err error
+		last, err = verify.Compare(then.Walk, now.Walk, e)
+		return last == nil || then.State.Ended(), err
+	})
+	if err != nil {
+		return err
 	}
-	if d := verify.Ends(then.Walk, now.Walk); d != nil {
+	ended := then.State.Ended()
+	if last != nil && (resumed || !ended) { // the step that ended the run runs again
+		return &MisfitError{RunID: rec.run.ID, Divergence: last}
+	}
+	if then.State.Status == machine.Completed {
+		return &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to resume", rec.run.ID)}}
+	}
+	if d := verify.Ends(then.Walk, now.Walk); d != nil && !ended {
 		return &MisfitError{RunID: rec.run.ID, Divergence: d}
 	}
-	if _, wrong := input.Check(flow.tree.Graph, then.State.Values(), nil); len(wrong) > 0 {
+	if _, wrong := input.Check(flow.tree.Graph, then.State.Scope("").Values(), nil); len(wrong) > 0 {
 		out := &MisfitError{RunID: rec.run.ID}
 		for _, problem := range wrong {
 			out.Problems = append(out.Problems, then.Mask.Text(strings.Replace(problem, "input ", "state key ", 1)))

@@ -198,7 +198,7 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 		t.Fatalf("%d stages, %d snapshots: %s", len(want), whole.snapshots, want)
 	}
 	got, often := stages(-1, -1, true)
-	if often.snapshots < 5 {
+	if often.snapshots < 3 {
 		t.Errorf("%d snapshots were written", often.snapshots)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -258,19 +258,11 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	f := flowOf(t, runner.Config{Store: s}, flow)
 	finish(t, f, runner.Options{RunID: "one"})
 	all, err := s.Store.Events("one")
-	if err != nil || len(all) < steps || s.snapshots < 5 {
+	if err != nil || len(all) < steps/1000 || s.snapshots < 5 {
 		t.Fatal(len(all), s.snapshots, err)
 	}
-	deltas := 0
-	for i := range all {
-		text, err := store.EncodeEvent(&all[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		deltas += len(text)
-	}
-	if s.written > deltas {
-		t.Errorf("%d bytes of states were written for %d bytes of events", s.written, deltas)
+	if s.written > 64*steps { // what the steps count as
+		t.Errorf("%d bytes of states were written for %d steps", s.written, steps)
 	}
 	s.read = 0
 	r, err := runner.New(runner.Config{Store: s})
@@ -281,7 +273,7 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.read > 2000 {
+	if s.read > 3 {
 		t.Errorf("%d of %d events were read", s.read, len(all))
 	}
 	s.read = 0

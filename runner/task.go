@@ -5,73 +5,102 @@ package runner
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// startTask runs a handler in a goroutine of its own. Its context is not the
-// run's: only the machine cancels tasks, so that every cancellation is an event.
+// startTask runs a handler in a goroutine of its own. Its context is not the run's: only
+// the machine cancels tasks, so that every cancellation is an event.
 func (d *driver) startTask(ctx context.Context, c *machine.Command) {
-	id, work, bound := c.Task, c.Work, d.state.ValueBound()
+	id, work, limit := c.Task, c.Work, d.state.ValueLimit(c.Task)
+	d.places[id] = work.Place
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
-	task := &Task{
-		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
-		Elements: d.nested.widest(work.Elements), Place: d.nested.placeOf(id.Node, work.Index),
-		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
-		Log: work.Log, Answers: work.Answers, Note: func(data any) error { return d.noteWithin(bound, id, data) },
-		Talk: d.talkOf(work.Talk), WantsText: d.flow.tree.Plan.WantsText(id.Node),
-	}
+	task := d.newTask(id, &work.Place, work.Graph, work.Index)
+	task.Kind, task.Item, task.Elements = work.Kind, work.Item, work.Elements
+	task.Key, task.Config, task.Input, task.State = work.Key, work.Config, work.Input, work.State
+	task.Log, task.Answers = work.Log, work.Answers
+	task.Note = func(data any) error { return d.noteWithin(limit, id, data) }
+	task.Talk, task.WantsText = d.talkOf(work.Talk), work.Graph.WantsText(work.Node)
 	hush := d.listen(task, id)
 	reason := ""
 	task.Because = func(word string) { reason = word }
 	task.Partial = func(data any) { d.keepPartial(id, data) }
-	graphs := d.toolGraphs(id, work)
-	if graphs != nil {
-		go graphs.passCalls(ctx)
-		task.Beside = graphs.beside
-		task.CallGraph = func(ctx context.Context, call handler.GraphCall) (any, error) { return graphs.run(ctx, task, call) }
-	}
 	task.RunDir = d.folder.Make
-	d.share(task)
-	d.access(task, id, work.Turns)
-	handler := d.flow.runner.handlers[work.Kind]
-	child := &childEnd{}
-	if work.Kind == flowtree.GraphKind {
-		d.inside[id] = make(chan insideCall, 64)
-		handler = d.subgraph(id, work, d.takeResting(id), child)
+	if d.flow.tree.Of(work.Graph).HasTools() {
+		d.offerGraphs(id, task)
 	}
-	hit := false
-	if d.setup.err != nil {
-		handler = d.unready()
+	ready := d.share(task, id, work.Turns)
+	handler := d.flow.runner.handlers[work.Kind]
+	if ready.err != nil {
+		handler = ready.failed()
 	}
 	if d.plan.SeesRunDir() {
 		handler = inFolder(handler)
 	}
+	hit := false
 	handler = d.cached(work, &hit, handler)
 	turn := d.pace.Turn()
 	go func() {
 		turn()
 		defer d.pace.Release()
 		event := d.attempt(ctx, task, handler)
-		if failure := bound.Check(event.Output, "the output"); failure != nil {
+		if failure := limit.Check(event.Output, "the output"); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure
 		}
 		hush()
 		event.Cached, event.Reason = hit, reason
-		if work.Kind == flowtree.GraphKind {
-			event.Child = &child.ChildEnd
-		}
-		if ended := graphs.ended(); ended != nil {
-			event.Child = ended
-		}
 		cancel(nil)
 		event.Task, event.At = id, d.now()
-		d.send(message{event: event, resting: child.resting})
+		d.send(message{event: event})
 	}()
+}
+
+// newTask returns a task with what identifies it.
+func (d *driver) newTask(id machine.TaskID, place *machine.Place, plan *machine.Plan, index int) *Task {
+	return &Task{
+		RunID: d.opts.RunID, Node: nodePath(place), Place: placePath(place, index), Visit: place.Visit, Attempt: max(1, id.Attempt),
+		Index: index, Dir: d.dirOf(plan), Graph: plan.Graph, Scope: d.scope, Hooks: d.hooks(nodePath(place)),
+	}
+}
+
+// dirOf returns the folder that relative paths of a graph are in.
+func (d *driver) dirOf(plan *machine.Plan) string {
+	if plan == d.plan {
+		return d.opts.Dir
+	}
+	return filepath.Dir(plan.Graph.File.Name)
+}
+
+// nodePath returns the path of a node without the elements and calls on the way:
+// outer/inner.
+func nodePath(p *machine.Place) string { return withoutElements(p.Path()) }
+
+// withoutElements drops the elements and calls from a path: outer[1]/inner is outer/inner.
+func withoutElements(path string) string {
+	if !strings.ContainsAny(path, "[#") {
+		return path
+	}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if at := strings.IndexAny(part, "[#"); at >= 0 {
+			parts[i] = part[:at]
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// placePath returns the path of a task with the elements and calls on the way, its own
+// element too unless index is -1.
+func placePath(p *machine.Place, index int) string {
+	if index < 0 {
+		return p.Path()
+	}
+	return p.Path() + "[" + strconv.Itoa(index) + "]"
 }
 
 // attempt runs a handler once and turns whatever it does into an event.
@@ -79,7 +108,7 @@ func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machi
 	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		return d.withHooks(ctx, task, handler)
 	}))
-	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Park: a.Park, Talk: a.Talk}
+	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }
 
 // asFailure turns an error into a failure with a kind.
@@ -98,8 +127,8 @@ func asFailure(ctx context.Context, err error) *Failure {
 	return &Failure{Kind: "failed", Message: err.Error()}
 }
 
-// plainFailure makes a failure's details canonical data, so that they are the
-// same when they come back from a journal.
+// plainFailure makes a failure's details canonical data, so that they are the same when
+// they come back from a journal.
 func plainFailure(f *Failure) *Failure {
 	if f.Details == nil {
 		return f

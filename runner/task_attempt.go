@@ -1,4 +1,4 @@
-// Attempts: what became of a task, as plain data, also when it ran elsewhere.
+// Attempts: the result of a task as plain data, also when it ran elsewhere.
 
 package runner
 
@@ -11,8 +11,7 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Try runs a handler on the task once. What it comes to is plain data; a panic is a
-// failure.
+// Try runs a handler on the task once. The result is plain data; a panic is a failure.
 func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -20,11 +19,11 @@ func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 		}
 	}()
 	output, err := run.Run(ctx, t)
-	var parked *handler.Parked
-	if errors.As(err, &parked) {
-		park, bad := parked.Plain()
+	var asked *handler.Parked
+	if errors.As(err, &asked) {
+		asks, bad := asked.Plain()
 		if bad == nil {
-			return &handler.Attempt{Park: park}
+			return &handler.Attempt{Asks: asks}
 		}
 		err = bad
 	}

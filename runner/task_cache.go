@@ -30,7 +30,7 @@ func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler 
 		if err != nil {
 			return nil, err
 		}
-		entry := store.CacheEntry{Key: work.CacheKey, Graph: d.flow.tree.Graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
+		entry := store.CacheEntry{Key: work.CacheKey, Graph: task.Graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
 		if work.CacheTTL > 0 {
 			entry.Expires = now.Add(work.CacheTTL)
 		}

@@ -9,29 +9,26 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// decide asks the decider; without one the decision fails, and the machine
-// takes the fallback edge.
+// decide asks the decider; without one the decision fails, and the machine takes the
+// fallback edge.
 func (d *driver) decide(ctx context.Context, c *machine.Command) {
-	id, choice, bound := c.Task, *c.Choice, d.state.ValueBound()
-	choice.Path = d.pathSoFar()
+	id, choice, limit := c.Task, *c.Choice, d.state.ValueLimit(c.Task)
+	d.places[id] = choice.Place
 	seen := map[string]any{}
 	for _, v := range choice.See {
 		seen[v.Key] = v.Value
 	}
-	seen = d.mask.State(seen)
+	seen = d.mask.State(choice.Graph.Graph, seen)
 	choice.See = slices.Clone(choice.See)
 	for i := range choice.See {
 		choice.See[i].Value = seen[choice.See[i].Key]
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
-	task := &Task{
-		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Place: d.nested.placeOf(id.Node, -1), Visit: id.Visit, Attempt: 1, Index: -1, Elements: d.nested.widest(0), Dir: d.opts.Dir,
-		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
-		Log:  choice.Log, Note: func(data any) error { return d.noteWithin(bound, id, data) },
-	}
-	d.share(task)
-	d.access(task, id, choice.Turns)
+	task := d.newTask(id, &choice.Place, choice.Graph, -1)
+	task.Emit = func(said Said) { d.send(message{task: id, said: &said}) }
+	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
+	d.share(task, id, choice.Turns)
 	decider := d.flow.runner.cfg.Decider
 	turn := d.pace.Turn()
 	go func() {

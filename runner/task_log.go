@@ -4,6 +4,7 @@ package runner
 
 import (
 	"io"
+	"strings"
 
 	"github.com/graphrun/graphrun/runner/internal/runlog"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -13,7 +14,7 @@ import (
 // listen gives a task what it says things with. The function ends what it began.
 func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
 	about := store.LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
-	quiet := d.flow.tree.Confides(id.Node)
+	quiet := d.flow.tree.Confides(task.Graph, lastNode(task.Node))
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about
 		own.Source, own.Stream = source, stream
@@ -28,3 +29,6 @@ func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
 	}
 	return text.End
 }
+
+// lastNode returns the node's own id in its path.
+func lastNode(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

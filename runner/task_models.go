@@ -6,30 +6,19 @@ package runner
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/budget"
 	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/spec"
 )
-
-// modelScopes are those of the graphs around one that the task runs.
-func (t *Task) modelScopes() []handler.ModelScope {
-	own := handler.ModelScope{Models: map[string]string{}, Providers: t.Providers, Dir: t.Dir}
-	for i := range t.Graph.Models {
-		if m := &t.Graph.Models[i]; m.Value.Kind == spec.String {
-			own.Models[m.Key.Value] = m.Value.Text.Value
-		}
-	}
-	return append([]handler.ModelScope{own}, t.Models.Around...)
-}
 
 // desk is that of a task of a driver.
 type desk struct {
 	driver *driver
 	task   machine.TaskID
+	budget *budget.Budget
 }
 
 // Note journals a finished call.
@@ -39,7 +28,7 @@ func (k *desk) Note(data any, call handler.Usage) error {
 
 // Reserve keeps room in the run's budget.
 func (k *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
-	return k.driver.budget.Reserve(r)
+	return k.budget.Reserve(r)
 }
 
 // Hide masks a text.
@@ -47,7 +36,7 @@ func (k *desk) Hide(secret string) { k.driver.send(message{learn: []string{secre
 
 // Sleep waits, by the clock of the runner.
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
-	if k.driver.outermost().opts.Rush {
+	if k.driver.opts.Rush {
 		return ctx.Err()
 	}
 	return wallclock.Sleep(ctx, k.driver.clock, d)
@@ -55,32 +44,6 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 
 // Now is the time of the run.
 func (k *desk) Now() time.Time { return time.Unix(0, k.driver.now()) }
-
-// access gives a task what it needs to call models.
-func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
-	settings, answered := d.state.Models(), d.answered
-	if d.pace.OnStage() { // nothing is kept from one task to the next
-		answered = d.outermost().state.Scripted()
-	}
-	task.Models = &handler.ModelAccess{
-		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.tree.Graph.Goal.Description.Value,
-		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: answered,
-		Secrets: slices.Clone(d.mask.Values), Turns: turns,
-		Desk: &desk{d, id},
-	}
-	if d.nested != nil {
-		task.Models.Around = d.nested.around
-	}
-}
-
-// modelDir is the folder of the run's own graph: what its caller names is
-// relative to it, in subgraphs too.
-func (d *driver) modelDir() string {
-	if d.nested != nil {
-		return d.nested.parent.modelDir()
-	}
-	return d.opts.Dir
-}
 
 // paramsOf are the parameters that the caller set for a node; the last one
 // stands, one for the node itself before one for all.
@@ -115,36 +78,11 @@ func (d *driver) talkOf(talk *machine.Talk) *handler.Talk {
 	return out
 }
 
-// spent tells of a call's usage, here and to the run around.
-func (d *driver) spent(m *message) {
-	call := m.event.Usage
-	if call == nil {
-		return
-	}
-	d.tellUsage(&m.event)
-	if d.nested != nil {
-		// A run around that is over counts nothing more.
-		_ = d.nested.parent.sendNote(d.nested.task, nil, call)
-	}
-}
-
-// tellUsage tells what a call of a model came to, if the event is about one. A
-// subgraph has told of its own.
+// tellUsage tells the usage of a call of a model, if the event is about one.
 func (d *driver) tellUsage(event *machine.Event) {
-	if call := event.Usage; call != nil && call.Node == d.nested.path(event.Task.Node) && d.tells() {
-		d.event = Event{
-			Type: LLMUsage, Time: time.Unix(0, event.At), Node: call.Node, Visit: call.Visit, Attempt: event.Task.Attempt, Usage: call,
-		}
+	if call := event.Usage; call != nil {
+		d.eventOf(LLMUsage, event.At, event.Task)
+		d.event.Usage, d.event.Node, d.event.Visit = call, call.Node, call.Visit
 		d.emit()
 	}
-}
-
-// tells reports whether an event is told. One of a subgraph that nobody watches is only
-// counted.
-func (d *driver) tells() bool {
-	if d.state.Watched && d.nested != nil && !d.watched {
-		d.outermost().untold.Add(1)
-		return false
-	}
-	return d.state.Watched
 }

@@ -21,12 +21,12 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) er
 }
 
 // noteWithin is sendNote of a note that may be no larger than any value.
-func (d *driver) noteWithin(bound machine.ValueBound, task machine.TaskID, data any) error {
+func (d *driver) noteWithin(limit machine.ValueLimit, task machine.TaskID, data any) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
 		return fmt.Errorf("a note is no plain data: %w", err)
 	}
-	if failure := bound.Check(plain, "a note"); failure != nil {
+	if failure := limit.Check(plain, "a note"); failure != nil {
 		return failure
 	}
 	return d.sendNote(task, plain, nil)
@@ -54,7 +54,7 @@ func (d *driver) note(m *message) {
 	_, _, err := d.apply(&m.event)
 	d.journalErr = err
 	if err == nil {
-		d.spent(m)
+		d.tellUsage(&m.event)
 		d.tellCalled(&m.event)
 	}
 	m.kept <- err

@@ -1,33 +1,89 @@
-// What the tasks of a run share: declarations, and things that live as long as
-// the run.
+// What the tasks of a graph share: its tools and providers, models and the budget.
 
 package runner
 
 import (
 	"context"
+	"slices"
+
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/budget"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
-// setup is what a driver knows of the run's tools and providers.
+// setup is what a graph declares, evaluated.
 type setup struct {
-	done             bool
 	tools, providers map[string]any
 	err              error
 }
 
-// share gives a task what it shares with others.
-func (d *driver) share(task *Task) {
-	if !d.setup.done {
-		d.setup.done = true
-		d.setup.tools, d.setup.providers, d.setup.err = d.state.Setup()
-		d.flow.tree.OfferGraphs(d.setup.tools)
-	}
-	task.Hooks = d.hooks(task.Node)
-	task.Graph, task.Scope = d.flow.tree.Graph, d.scope
-	task.Tools, task.Providers = d.setup.tools, d.setup.providers
+// failed returns the handler of a task whose graph has a declaration that fails.
+func (s *setup) failed() Handler {
+	failure := &Failure{Kind: "expression", Message: "tools and providers: " + s.err.Error()}
+	return HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 }
 
-// unready is the handler of a task for which the setup failed.
-func (d *driver) unready() Handler {
-	failure := &Failure{Kind: "expression", Message: "tools and providers: " + d.setup.err.Error()}
-	return HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
+// setupOf returns the tools and providers of a scope's graph.
+func (d *driver) setupOf(sc *machine.Scope) *setup {
+	s := d.setups[sc.Plan()]
+	if s == nil {
+		s = &setup{}
+		s.tools, s.providers, s.err = sc.Setup()
+		d.flow.tree.Of(sc.Plan()).OfferGraphs(s.tools)
+		d.setups[sc.Plan()] = s
+	}
+	return s
+}
+
+// share gives a task what it shares with others, and what it needs to call models.
+func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *setup {
+	scopes := d.state.ScopesAround(id) // its own first
+	own := d.setupOf(scopes[0])
+	task.Tools, task.Providers = own.tools, own.providers
+	answered := d.answered
+	if d.pace.OnStage() { // nothing is kept from one task to the next
+		answered = d.state.Scripted
+	}
+	goal := scopes[0].Goal()
+	task.Models = &handler.ModelAccess{
+		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
+		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: slices.Clone(d.mask.Values), Turns: turns,
+		Desk: &desk{d, id, d.budgets.of(scopes)},
+	}
+	for _, sc := range scopes[1:] {
+		task.Models.Around = append(task.Models.Around, d.modelScope(sc))
+	}
+	return own
+}
+
+// modelScope returns what a graph declares of models.
+func (d *driver) modelScope(sc *machine.Scope) handler.ModelScope {
+	g := sc.Plan().Graph
+	out := handler.ModelScope{Models: map[string]string{}, Providers: d.setupOf(sc).providers, Dir: d.dirOf(sc.Plan())}
+	for i := range g.Models {
+		if m := &g.Models[i]; m.Value.Kind == spec.String {
+			out.Models[m.Key.Value] = m.Value.Text.Value
+		}
+	}
+	return out
+}
+
+// budgets are those of the open scopes, by number.
+type budgets struct{ known map[int]*budget.Budget }
+
+func newBudgets() *budgets { return &budgets{map[int]*budget.Budget{}} }
+
+// of returns the budget of the first of the scopes, which are given innermost first.
+func (b *budgets) of(scopes []*machine.Scope) *budget.Budget {
+	if len(scopes) == 0 {
+		return nil
+	}
+	own := b.known[scopes[0].ID]
+	if own == nil {
+		own = budget.New(&scopes[0].Plan().Graph.Limits, b.of(scopes[1:]))
+		own.Count(&scopes[0].Spent)
+		b.known[scopes[0].ID] = own
+	}
+	return own
 }

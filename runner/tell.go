@@ -11,22 +11,13 @@ import (
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
 )
-
-// watch has the machine tell what somebody wants to know, or what is counted for those
-// who read the journal.
-func (d *driver) watch() {
-	cfg := &d.flow.runner.cfg
-	d.state.Watched, d.state.Warns = d.watched || cfg.Store != nil && !cfg.Unread, d.opts.Warn != nil
-}
 
 // emit numbers the driver's event and gives it to the sink, if there is one. The
 // first error of the sink is kept; after it the sink sees nothing more.
 func (d *driver) emit() {
 	d.seq++
-	if d.event.live {
-		d.ahead = true
-	}
 	d.warn(&d.event)
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		return
@@ -42,21 +33,18 @@ func (d *driver) warn(e *Event) {
 	}
 }
 
-// announce tells that the run starts.
-func (d *driver) announce(input map[string]any) {
-	if !d.state.Watched {
-		return
-	}
+// announce tells that the run starts. maxSteps is the caller's limit, 0: the graph's.
+func (d *driver) announce(input map[string]any, maxSteps int) {
 	if input == nil { // of none, a journal has nothing
 		input = map[string]any{}
 	}
 	limit := d.flow.tree.Graph.Limits.MaxSteps
-	if d.opts.MaxSteps > 0 {
-		limit = d.opts.MaxSteps
+	if maxSteps > 0 {
+		limit = maxSteps
 	}
 	d.event = Event{
 		Type: RunStarted, Time: d.started, Graph: d.flow.tree.Graph.Name.Value, Start: d.plan.Start(),
-		MaxSteps: limit, Input: d.mask.State(input),
+		MaxSteps: limit, Input: d.mask.State(d.plan.Graph, input),
 	}
 	d.emit()
 }
@@ -71,10 +59,8 @@ func (d *driver) conclude(result *Result, at int64) {
 
 // tell tells of the run as a whole.
 func (d *driver) tell(kind EventType, at int64, result *Result) {
-	if d.state.Watched {
-		d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
-		d.emit()
-	}
+	d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
+	d.emit()
 }
 
 // maxPartial is how many bytes of what a node says are kept for the case that it
@@ -105,7 +91,7 @@ func (d *driver) said(m *message) {
 		kind = NodeOutput
 		d.texts[m.task] = d.texts[m.task].and(m.said)
 	}
-	if !d.watched && (d.opts.Warn == nil || m.said.Type != "warning") {
+	if d.opts.Sink == nil && (d.opts.Warn == nil || m.said.Type != "warning") {
 		return
 	}
 	switch m.said.Type {
@@ -132,11 +118,21 @@ func (d *driver) tellSaid(kind EventType, m *message) {
 	d.emit()
 }
 
-// eventOf begins an event of a running task.
+// eventOf begins an event of a task.
 func (d *driver) eventOf(kind EventType, at int64, task machine.TaskID) {
-	d.event = Event{Type: kind, Time: time.Unix(0, at), Node: d.nested.path(task.Node), Visit: task.Visit, Attempt: task.Attempt}
-	if step, branch := d.state.Begun(task); step > 0 {
-		d.event.Step, d.event.Superstep, d.event.Branch = step, d.state.Superstep, branch
+	place, ok := d.places[task]
+	if !ok {
+		place, _ = d.state.Place(task)
+	}
+	d.event = Event{Type: kind, Time: time.Unix(0, at), Attempt: task.Attempt}
+	d.event.stand(&place, task.Element-1)
+}
+
+// stand says where an event happened. Index is that of an element, or -1.
+func (e *Event) stand(p *machine.Place, index int) {
+	e.Node, e.Visit, e.Branch, e.Rank = nodePath(p), p.Visit, p.Branch, p.Rank
+	if place := placePath(p, index); place != e.Node {
+		e.Place = place
 	}
 }
 
@@ -169,44 +165,46 @@ func (d *driver) tellTail(task machine.TaskID) {
 	}
 }
 
-// publish tells what the machine noted about the event it applied.
+// publish tells what the machine noted about the event it applied, and counts it where
+// nobody is told: a later driver, and whoever reads the journal, give the same numbers.
 func (d *driver) publish(at int64) {
 	if d.opts.Sink == nil || d.sinkErr != nil {
+		d.seq += int64(d.state.NoteCount())
 		d.warnUntold()
-		d.countUntold()
-		return
+	} else {
+		d.publishNotes(at)
 	}
-	notes := d.state.Notes()
+	if d.opts.History {
+		d.rememberAll(at)
+	}
+	if steps := d.state.Count(); steps != d.counted && d.flow.runner.cfg.Store != nil {
+		d.counted = steps
+		d.event = Event{Type: Checkpoint, Time: time.Unix(0, at), Step: steps}
+		d.emit()
+	}
+}
+
+func (d *driver) publishNotes(at int64) {
 	now := time.Unix(0, at)
-	for i := range notes {
-		n := &notes[i]
-		if n.Kind == machine.NoteNodeFailed {
-			d.tellInside(n, at)
-		}
+	for i := range d.state.Notes() {
+		n := &d.state.Notes()[i]
 		e := &d.event
-		*e = Event{} // filled in its place: it is large, and there are six a step
-		e.Type, e.Time, e.Superstep, e.Step = noteType(n.Kind), now, int(n.Superstep), int(n.Step)
-		e.Branch, e.Visit, e.Attempt = n.Branch, int(n.Visit), int(n.Attempt)
-		if n.Node >= 0 {
-			e.Node, e.Finally = d.plan.NodeID(n.Node), d.plan.IsFinal(n.Node)
-		}
+		*e = Event{Type: noteType(n.Kind), Time: now, Step: n.Step, Attempt: n.Task.Attempt, Finally: n.Finally}
+		e.stand(&n.Place, -1)
 		d.describe(n, at)
 		d.emit()
-		if n.Kind == machine.NoteNodeStarted {
-			d.tellInside(n, at)
-		}
-		if d.checkpoints && n.Kind == machine.NoteSuperstepCompleted {
-			d.event = Event{Type: Checkpoint, Time: now, Step: d.steps(), Superstep: int(n.Superstep)}
-			d.emit()
-		}
 	}
 }
 
 // warnUntold tells of the elements that failed where nobody is told of the rest.
 func (d *driver) warnUntold() {
-	for _, n := range d.state.Notes() {
-		if n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.warn(&Event{Node: d.plan.NodeID(n.Node), Said: emitted(nil, d.mask.Failure(n.Failure))})
+	if d.opts.Warn == nil {
+		return
+	}
+	notes := d.state.Notes()
+	for i := range notes {
+		if n := &notes[i]; n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
+			d.warn(&Event{Node: nodePath(&n.Place), Said: emitted(nil, d.mask.Failure(n.Failure))})
 		}
 	}
 }
@@ -215,17 +213,17 @@ func (d *driver) warnUntold() {
 // it is told.
 func (d *driver) learnConfided() {
 	for _, value := range d.state.Confided() {
-		d.mask.LearnValue(machine.Plain(value))
+		d.mask.LearnValue(value)
 	}
 }
 
 // noteType is the type of the event that tells a note.
 func noteType(kind machine.NoteKind) EventType {
 	switch kind {
-	case machine.NoteSuperstepStarted:
-		return SuperstepStarted
-	case machine.NoteSuperstepCompleted:
-		return SuperstepCompleted
+	case machine.NoteBranchesStarted:
+		return BranchesStarted
+	case machine.NoteBranchesJoined:
+		return BranchesJoined
 	case machine.NoteNodeStarted:
 		return NodeStarted
 	case machine.NoteNodeRetrying:
@@ -277,18 +275,20 @@ func elementSaid(n *machine.Note) *Said {
 func (d *driver) describe(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
-	case machine.NoteSuperstepStarted, machine.NoteSuperstepCompleted:
-		e.Nodes = d.eventTargets(n)
+	case machine.NoteBranchesStarted:
+		e.Next = pathsIn(n.Scope, n.Targets)
+	case machine.NoteBranchesJoined:
+		e.From = pathsIn(n.Scope, n.Targets)
 	case machine.NoteNodeStarted:
-		e.Kind = d.plan.NodeKind(n.Node)
+		e.Kind = n.NodeKind
 	case machine.NoteNodeRetrying:
 		e.Error, e.MaxAttempts = d.mask.Failure(n.Failure), n.Retry.MaxAttempts
 		e.NextDelay, e.AskedDelay = n.Retry.Delay, n.Retry.Asked
 	case machine.NoteNodeCompleted:
-		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(max(0, at-n.Began))
+		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
 		e.Output, e.Cached, e.Skipped = d.mask.Value(n.Output), n.Cached, n.Skipped
 	case machine.NoteNodeFailed:
-		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(max(0, at-n.Began))
+		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
 		e.Error = d.mask.Failure(n.Failure)
 	case machine.NoteNodeEmitted:
 		e.Said = emitted(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
@@ -300,35 +300,43 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteAsked, machine.NoteAnswered:
 		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next = d.mask.Value(n.Output), d.eventTargets(n)
-		d.candidates = d.state.AppendCandidates(d.candidates[:0], n)
-		e.Candidates = d.candidates
+		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), n.Candidates
 		d.mask.Candidates(e.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Delta = d.mask.Delta(d.state.Delta())
+		e.Delta = d.mask.Delta(d.graphAt(n.Scope), n.Delta)
 	}
 }
 
-// targets are the nodes that a note names.
-func (d *driver) targets(n *machine.Note) []string {
-	return append([]string{}, d.eventTargets(n)...)
+// pathsIn returns the paths of nodes of a scope.
+func pathsIn(scope string, nodes []string) []string {
+	if scope == "" {
+		return nodes
+	}
+	out := make([]string, len(nodes))
+	for i, node := range nodes {
+		if out[i] = node; node != spec.END {
+			out[i] = withoutElements(scope) + "/" + node
+		}
+	}
+	return out
 }
 
-// eventTargets are targets for the event, until the next one.
-func (d *driver) eventTargets(n *machine.Note) []string {
-	d.names = d.names[:0]
-	for _, taken := range d.state.Taken(n) {
-		d.names = append(d.names, d.plan.NodeID(taken.To))
+// graphAt returns the graph of an open scope.
+func (d *driver) graphAt(scope string) *spec.Graph {
+	if sc := d.state.Scope(scope); sc != nil {
+		return sc.Plan().Graph
 	}
-	return d.names
+	return d.plan.Graph
 }
 
 // rememberAll keeps what happened for the history.
 func (d *driver) rememberAll(at int64) {
 	notes := d.state.Notes()
 	for i := range notes {
-		d.remember(&notes[i], at)
+		if notes[i].Scope == "" {
+			d.remember(&notes[i], at)
+		}
 	}
 }
 
@@ -337,29 +345,29 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := view.HistoryRecord{
-			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.Value(machine.Plain(n.Output)),
-			Edges: []int{}, Next: []string{}, Duration: view.Milliseconds(max(0, at-n.Began)),
+			Step: n.Step, Node: n.Node, Visit: n.Visit, Outcome: "success", Output: d.mask.Value(n.Output), Finally: n.Finally,
+			Edges: []int{}, Next: []string{}, Duration: view.Milliseconds(max(0, at-n.Began)), Reason: d.state.ReasonOf(n.Node),
 		}
-		record.Reason = d.state.ReasonOf(int(n.Node))
 		if n.Kind == machine.NoteNodeFailed {
 			record.Outcome, record.Error = "failure", d.mask.Failure(n.Failure)
 		}
-		record.Finally = d.plan.IsFinal(n.Node)
 		if record.Step > 0 || record.Finally {
 			d.history = append(d.history, record)
 		}
 	case machine.NoteEdgesResolved:
 		for i := len(d.history) - 1; i >= 0; i-- {
-			if record := &d.history[i]; record.Step == int(n.Step) {
-				record.Next = d.targets(n)
-				for _, taken := range d.state.Taken(n) {
-					if taken.Edge >= 0 {
-						record.Edges = append(record.Edges, int(taken.Edge))
-					}
-				}
-				slices.Sort(record.Edges)
-				return
+			record := &d.history[i]
+			if record.Step != n.Step {
+				continue
 			}
+			record.Next = append(record.Next, n.Targets...)
+			for _, c := range n.Candidates {
+				if c.Fired && c.Edge >= 0 {
+					record.Edges = append(record.Edges, c.Edge)
+				}
+			}
+			slices.Sort(record.Edges)
+			return
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (d *driver) tellCalled(event *machine.Event) {
 	fields, _ := event.Output.(map[string]any)
 	note, _ := fields[handler.NoteToolCall].(map[string]any)
 	name, _ := note["name"].(string)
-	if name == "" || !d.tells() {
+	if name == "" {
 		return
 	}
 	data := map[string]any{}
@@ -32,14 +32,14 @@ func (d *driver) tellCalled(event *machine.Event) {
 
 // tellSpoken tells what a task that has ended added to the conversation.
 func (d *driver) tellSpoken(event *machine.Event) {
-	outer := d.outermost()
-	sink, wants := outer.opts.Sink.(view.ConversationSink)
-	if !wants || event.Talk == nil || outer.sinkErr != nil {
+	sink, wants := d.opts.Sink.(view.ConversationSink)
+	if !wants || event.Talk == nil || d.sinkErr != nil {
 		return
 	}
+	place := d.places[event.Task]
 	out := &view.Spoken{
-		Node: d.nested.path(event.Task.Node), Place: d.nested.prefixOf(event.Task.Node, event.Task.Element-1),
-		Visit: event.Task.Visit, Attempt: event.Task.Attempt, Dropped: event.Talk.Drop, Messages: []machine.Message{},
+		Node: nodePath(&place), Place: placePath(&place, event.Task.Element-1), Visit: place.Visit, Attempt: event.Task.Attempt,
+		Dropped: event.Talk.Drop, Messages: []machine.Message{},
 	}
 	add := func(m handler.Message) {
 		m.Thinking = nil
@@ -52,6 +52,6 @@ func (d *driver) tellSpoken(event *machine.Event) {
 		add(m)
 	}
 	if len(out.Messages) > 0 {
-		outer.sinkErr = sink.Spoken(out)
+		d.sinkErr = sink.Spoken(out)
 	}
 }

@@ -18,7 +18,7 @@ func newGraph(file *File) *Graph {
 	return &Graph{
 		File: file, StrictState: true, Feedback: true,
 		Limits:   Limits{MaxSteps: 100, OnMaxSteps: "fail", MaxConcurrency: 16},
-		Parallel: Parallel{OnFailure: "fail_all", Conflict: "last_wins", Join: "explicit"},
+		Parallel: Parallel{OnFailure: "fail_all", Conflict: "last_wins", Join: "auto"},
 		keys:     map[string]*StateKey{},
 	}
 }

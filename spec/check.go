@@ -61,8 +61,8 @@ func (c *graphChecker) names() {
 		if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 			c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
 		}
-		if j := n.Join; j != nil && j.Wait != "all" && j.OnBypass.IsSet() && j.Valid() {
-			c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all; %q does not wait for every branch, so that none can bypass it", n.ID.Value)
+		if j := n.Join; j != nil && j.Wait == "any" && j.OnBypass.IsSet() && j.Valid() {
+			c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all or a number; %q waits for any branch, so that none can bypass it", n.ID.Value)
 		}
 		c.atOnce(n)
 		for _, end := range n.Ends {

@@ -68,7 +68,7 @@ func limitKeys() []Key {
 		{Name: "max_steps", Type: TypeInt, Positive: true, Default: "100", Doc: "The most node executions of a run."},
 		{Name: "on_max_steps", Type: TypeEnum, Enum: []string{"fail", "return_last", "flag"}, Default: "fail", Doc: "How a run ends when its steps are used up."},
 		{Name: "timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The limit of the run's active time."},
-		{Name: "step_timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The time limit of a superstep."},
+		{Name: "step_timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The time limit of a step: all its attempts and the delays between them."},
 		{Name: "node_timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The time limit of an attempt of a node."},
 		{Name: "max_visits", Type: TypeInt, Positive: true, Default: "none", Doc: "The most visits of each node."},
 		{Name: "max_concurrency", Type: TypeInt, Positive: true, Default: "16", Doc: "The most tasks at once."},
@@ -83,7 +83,7 @@ func parallelKeys() []Key {
 		{Name: "on_failure", Type: TypeEnum, Enum: []string{"fail_all", "continue_others", "wait_all"}, Default: "fail_all", Doc: "What happens to the other branches when one fails."},
 		{Name: "conflict", Type: TypeEnum, Enum: []string{"last_wins", "first_wins", "error"}, Default: "last_wins", Doc: "Which write wins if two branches write one key."},
 		{Name: "branch_timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The time limit of a branch."},
-		{Name: "join", Type: TypeEnum, Enum: []string{"explicit", "auto"}, Default: "explicit", Doc: "Whether branches join automatically at the first node that all can reach."},
+		{Name: "join", Type: TypeEnum, Enum: []string{"auto", "explicit"}, Default: "auto", Doc: "Whether branches join automatically at the first node that all can reach."},
 	}
 }
 

@@ -36,7 +36,7 @@ func Failures() []FailureKind {
 		{"policy", "The next step would violate a policy.", "graphrun why shows the step; policies names the property."},
 		{"rate_limited", "A server or a provider asked to wait: status 429.", "The call is retried after the time that it asked for; retry sets how often, and max_in_flight limits the calls."},
 		{"refused", "A model refused to answer.", "error.details has what it said; change the prompt, or catch it with an on_failure edge."},
-		{"timeout", "An attempt, a branch, a superstep or the run exceeded its time limit.", "Raise timeout on the node, or limits.node_timeout, limits.step_timeout, limits.timeout, parallel.branch_timeout; --timeout sets that of the run."},
+		{"timeout", "An attempt, a branch, a step or the run exceeded its time limit.", "Raise timeout on the node, or limits.node_timeout, limits.step_timeout, limits.timeout, parallel.branch_timeout; --timeout sets that of the run."},
 		{"tool", "A tool failed or does not exist.", "graphrun tools FLOW lists the flow's tools; graphrun logs shows what the server said."},
 		{"truncated", "A model's answer was cut at its token limit.", "Raise max_tokens on the node, or accept it with accept: [truncated]."},
 	}

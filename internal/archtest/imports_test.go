@@ -71,8 +71,6 @@ func layers() []layer {
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},
 		// a slow second reading of the language, tests only
-		{path: "internal/reference", own: []string{"spec", "eval"}},
-		// a slow reading of the language without supersteps, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
 		{path: "internal/runview", own: []string{"internal/graphalg", "internal/inspect", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
@@ -101,7 +99,7 @@ func layers() []layer {
 		{path: "model/wire", own: []string{"eval", "model"}},
 		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
-		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/flowtree", "runner/internal/journal", "runner/internal/jsonline", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/steps", "runner/internal/verify", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/input", "internal/schema"}},
+		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/flowtree", "runner/internal/journal", "runner/internal/jsonline", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/verify", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/input", "internal/schema"}},
 		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},
 		// the rooms of the driver
 		{path: "runner/internal/answers", own: []string{"runner/machine"}},
@@ -112,12 +110,9 @@ func layers() []layer {
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},
 		{path: "runner/internal/rundir", own: []string{"internal/process", "runner/machine", "runner/store"}},
 		{path: "runner/internal/runlog", own: []string{"runner/internal/mask", "runner/store"}},
-		{path: "runner/internal/steps", own: []string{"runner/machine", "runner/virtual"}},
 		{path: "runner/internal/verify", own: []string{"internal/input", "runner/internal/journal", "runner/internal/mask", "runner/machine", "runner/view", "spec"}},
 		{path: "runner/internal/wallclock", own: []string{"internal/process", "runner/virtual"}},
-		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/schema", "internal/graphalg"}},
-		// the core without supersteps, which is to replace runner/machine
-		{path: "runner/next/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
+		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},

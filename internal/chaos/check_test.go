@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -51,7 +52,7 @@ func (x *trial) stand() {
 		return
 	}
 	now := standing{ended: map[string]int{}, events: len(events)}
-	x.follow(now.ended, runID+":", events)
+	x.follow(now.ended, events)
 	text, err := os.ReadFile(x.path("effects"))
 	if err != nil {
 		x.Fatal(err)
@@ -81,32 +82,26 @@ func (x *trial) unlessFull(err error) {
 }
 
 // follow counts the executions that have ended well, those of subgraphs too.
-func (x *trial) follow(ended map[string]int, path string, events []machine.Event) {
+func (x *trial) follow(ended map[string]int, events []machine.Event) {
+	begun := map[machine.TaskID]string{}
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
+		case machine.TaskBegan:
+			index := "-"
+			if e.Task.Element > 0 {
+				index = fmt.Sprint(e.Task.Element - 1)
+			}
+			begun[e.Task] = fmt.Sprintf("%s:%s,%d,%s", runID, elements.ReplaceAllString(e.Node, ""), e.Visit, index)
 		case machine.TaskEnded:
-			if e.Failure == nil && e.Park == nil {
-				index := "-"
-				if e.Task.Element > 0 {
-					index = fmt.Sprint(e.Task.Element - 1)
-				}
-				ended[fmt.Sprintf("%s%s,%d,%s", path, e.Task.Node, e.Task.Visit, index)]++
+			if e.Failure == nil && len(e.Asks) == 0 {
+				ended[begun[e.Task]]++
 			}
-		case machine.TaskNoted:
-			list, _ := e.Output.([]any)
-			text, err := json.Marshal(list)
-			if err != nil {
-				x.Fatal(err)
-			}
-			var inner []machine.Event
-			if err := json.Unmarshal(text, &inner); err != nil {
-				x.Fatal(err)
-			}
-			x.follow(ended, path+e.Task.Node+"/", inner)
 		}
 	}
 }
+
+var elements = regexp.MustCompile(`\[[0-9]+\]`)
 
 // checkEffects makes sure that nothing was done by two at once, and that what had
 // ended was not done again.

@@ -127,7 +127,7 @@ func inGroup(t runner.EventType, group string) bool {
 	case "updates":
 		return t == runner.StateUpdated || t == runner.EdgesResolved
 	case "tasks":
-		return strings.HasPrefix(string(t), "node_") || strings.HasPrefix(string(t), "superstep_") || t == runner.ToolCalled
+		return strings.HasPrefix(string(t), "node_") || strings.HasPrefix(string(t), "branches_") || t == runner.ToolCalled
 	case "checkpoints":
 		return t == runner.Checkpoint
 	case "custom":

@@ -33,8 +33,8 @@ type ClusterStore interface {
 	// Begin begins a run and attends it until it has ended or pauses. What models and tools
 	// answer is recorded on tape, or played from it; nil: neither.
 	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error)
-	// ForkOf forks a run and attends the new one; at is as of runner.Fork.
-	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (result *runner.Result, at int, err error)
+	// ForkOf forks a run and attends the new one.
+	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error)
 	// Resume takes up a run and attends it.
 	Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error)
 	// ResumeWith takes up a run with another version of its graph; see runner.ResumeWith.

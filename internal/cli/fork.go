@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -103,18 +102,12 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	for _, text := range changedFiles(&record) {
 		s.out.note(text)
 	}
-	at := f.at
-	result, err := s.drive(ctx, &opts, func(ctx context.Context) (result *runner.Result, err error) {
+	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
 		if a.onCluster() {
-			result, at, err = a.engine.store.ForkOf(ctx, s.runner, id, fork)
-		} else {
-			result, at, err = s.runner.Fork(ctx, id, fork)
+			return a.engine.store.ForkOf(ctx, s.runner, id, fork)
 		}
-		return result, err
+		return s.runner.Fork(ctx, id, fork)
 	})
-	if err == nil && at != f.at {
-		s.out.note(fmt.Sprintf("step %d stands in a parallel superstep: the new run began after step %d, its last", f.at, at))
-	}
 	return s.finish(result, refused("run "+id+" was not forked", err))
 }

@@ -5,8 +5,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -167,32 +165,6 @@ func (a *app) printReplays(f *replayFlags, all []replayed) error {
 	return nil
 }
 
-// onwardLines tell a person how another version goes on with what is recorded.
-func onwardLines(o *view.Onward) []string {
-	out := []string{}
-	for _, was := range slices.Sorted(maps.Keys(o.Renamed)) {
-		out = append(out, fmt.Sprintf("  %s takes what is recorded of %s: it is defined in the same words", o.Renamed[was], was))
-	}
-	path := strings.Join(o.Path, ", ")
-	if n := len(o.Path); n > mostOnward {
-		path = fmt.Sprintf("…, %s (%d steps)", strings.Join(o.Path[n-mostOnward:], ", "), n)
-	}
-	if path == "" {
-		path = "no step"
-	}
-	line := "  with what is recorded it takes: " + path
-	switch {
-	case o.End != "":
-		line += "; and comes to: " + o.End
-	case len(o.Needs) > 0:
-		line += "; and ends there: nothing is recorded of " + strings.Join(o.Needs, ", ")
-	}
-	return append(out, line)
-}
-
-// mostOnward is how many steps are listed.
-const mostOnward = 12
-
 // replayLines tell a person what a replay came to.
 func replayLines(r *replayed) []string {
 	d := r.Divergence
@@ -222,9 +194,6 @@ func replayLines(r *replayed) []string {
 	}
 	if len(d.NeverRan) > 0 {
 		out = append(out, fmt.Sprintf("  the walk ends here: %s never ran, what it would give is not known", strings.Join(d.NeverRan, ", ")))
-	}
-	if d.Onward != nil {
-		out = append(out, onwardLines(d.Onward)...)
 	}
 	return out
 }

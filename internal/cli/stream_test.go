@@ -9,15 +9,15 @@ import (
 
 func TestStreamFilter(t *testing.T) {
 	all := []runner.EventType{
-		runner.RunStarted, runner.SuperstepStarted, runner.NodeStarted, runner.NodeRetrying, runner.NodeOutput,
+		runner.RunStarted, runner.BranchesStarted, runner.NodeStarted, runner.NodeRetrying, runner.NodeOutput,
 		runner.NodeEvent, runner.LLMUsage, runner.ToolCalled, runner.NodeCompleted, runner.NodeFailed,
-		runner.EdgesResolved, runner.StateUpdated, runner.Checkpoint, runner.SuperstepCompleted, runner.RunPaused,
+		runner.EdgesResolved, runner.StateUpdated, runner.Checkpoint, runner.BranchesJoined, runner.RunPaused,
 		runner.RunResumed, runner.RunFinished,
 	}
 	run := []runner.EventType{runner.RunStarted, runner.RunPaused, runner.RunResumed, runner.RunFinished}
 	tasks := []runner.EventType{
-		runner.SuperstepStarted, runner.NodeStarted, runner.NodeRetrying, runner.NodeOutput, runner.NodeEvent,
-		runner.ToolCalled, runner.NodeCompleted, runner.NodeFailed, runner.SuperstepCompleted,
+		runner.BranchesStarted, runner.NodeStarted, runner.NodeRetrying, runner.NodeOutput, runner.NodeEvent,
+		runner.ToolCalled, runner.NodeCompleted, runner.NodeFailed, runner.BranchesJoined,
 	}
 	for _, c := range []struct {
 		groups []string

@@ -67,7 +67,7 @@ func stateOf(t *testing.T, dir string) *runner.Result {
 	return result
 }
 
-// Whoever looks at a run while another process drives it sees whole supersteps,
+// Whoever looks at a run while another process drives it sees whole steps,
 // and both go on: the driver comes to its end, and the looks are many.
 func TestLooksDuringARun(t *testing.T) {
 	f := pairs()
@@ -93,7 +93,7 @@ func TestLooksDuringARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if result.State["x"] != result.State["y"] {
-			t.Fatalf("a look shows %v and %v of one superstep", result.State["x"], result.State["y"])
+			t.Fatalf("a look shows %v and %v of branches that have met", result.State["x"], result.State["y"])
 		}
 		if result.Steps < steps {
 			t.Fatalf("%d steps were taken, and %d before", result.Steps, steps)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,39 +171,29 @@ func left(t *testing.T, dir string, kept int) []string {
 	if len(events) < kept {
 		t.Errorf("%d events are left of %d that were acknowledged", len(events), kept)
 	}
-	open := map[string]string{}
-	follow(t, open, "", "", events)
+	open := map[machine.TaskID]string{}
+	follow(open, events)
 	return slices.Collect(maps.Values(open))
 }
 
-// follow keeps the tasks that have begun and not ended, those of subgraphs, whose
-// events are notes, too: path, visit, attempt and element, under a name that is
-// theirs alone.
-func follow(t *testing.T, open map[string]string, outer, path string, events []machine.Event) {
-	t.Helper()
+// follow keeps the attempts that have begun and not ended, those of subgraphs too: path,
+// visit, attempt and element, under the number of their task.
+func follow(open map[machine.TaskID]string, events []machine.Event) {
 	for i := range events {
 		e := &events[i]
-		task := fmt.Sprintf("%s %d %d %d", e.Task.Node, e.Task.Visit, e.Task.Attempt, e.Task.Element-1)
-		name := outer + task
 		switch e.Kind {
 		case machine.TaskBegan:
-			open[name] = path + task
+			open[e.Task] = fmt.Sprintf("%s %d %d %d", withoutElements(e.Node), e.Visit, e.Task.Attempt, e.Task.Element-1)
 		case machine.TaskEnded:
-			maps.DeleteFunc(open, func(other, _ string) bool { return other == name || strings.HasPrefix(other, name+"/") })
-		case machine.TaskNoted:
-			list, _ := e.Output.([]any)
-			text, err := json.Marshal(list)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var inner []machine.Event
-			if err := json.Unmarshal(text, &inner); err != nil {
-				t.Fatal(err)
-			}
-			follow(t, open, name+"/", path+e.Task.Node+"/", inner)
+			delete(open, e.Task)
 		}
 	}
 }
+
+// withoutElements drops the elements from a path.
+func withoutElements(path string) string { return elements.ReplaceAllString(path, "") }
+
+var elements = regexp.MustCompile(`\[[0-9]+\]`)
 
 // trial runs a flow whose driver is killed as often as there are kills in the
 // list: "before 3", "after 3", or "" for any time.

@@ -127,7 +127,7 @@ edges: [{from: ask, to: add}, {from: add, to: ask, when: k > 0}, {from: add, to:
 `}
 }
 
-// pairs changes two keys in every superstep, each in a branch of its own.
+// pairs changes two keys in turn, each in a branch of its own.
 func pairs() flow {
 	return flow{name: "pairs", text: endless + `start: a
 state: {x: {type: integer, default: 0}, y: {type: integer, default: 0}, both: {type: array, reducer: append}}

@@ -126,8 +126,7 @@ func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
 	}
 	return f.launch(opts.RunID, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
 		opts.Sink = sink
-		result, _, err := f.cfg.Runner.Fork(ctx, from, opts)
-		return result, err
+		return f.cfg.Runner.Fork(ctx, from, opts)
 	})
 }
 

@@ -2,6 +2,8 @@
 // vertices. Nothing recurses, so a path of a million vertices is no danger.
 package graphalg
 
+import "slices"
+
 // Digraph is a directed graph of the vertices 0 to N-1, kept as one list of
 // targets cut into one piece for each vertex. Its edges do not change once it is
 // built. It is for one goroutine at a time: Reverse keeps what it made.
@@ -152,4 +154,19 @@ func closeComponent(of, open []int, v, number int) []int {
 			return open
 		}
 	}
+}
+
+// Distances are how many edges lead from a vertex to each of n at least; -1 for no way.
+func Distances(next func(int) []int, n, from int) []int {
+	out := slices.Repeat([]int{-1}, n)
+	out[from] = 0
+	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
+		for _, to := range next(todo[0]) {
+			if out[to] < 0 {
+				out[to] = out[todo[0]] + 1
+				todo = append(todo, to)
+			}
+		}
+	}
+	return out
 }

@@ -21,10 +21,12 @@ type Decision struct {
 	Node string `json:"node"`
 	// Place is Node with the elements that it is inside, as in s[1]/write; absent
 	// where it is inside none. Shown are the names of Next with them.
-	Place   string   `json:"place,omitempty"`
-	Shown   []string `json:"-"`
-	Visit   int      `json:"visit"`
-	Outcome string   `json:"outcome"`
+	Place string   `json:"place,omitempty"`
+	Shown []string `json:"-"`
+	Visit int      `json:"visit"`
+	// Branch is the first node of the branch that the step is on; absent outside of branches.
+	Branch  string `json:"branch,omitempty"`
+	Outcome string `json:"outcome"`
 	// Error is why the step failed.
 	Error      *machine.Failure `json:"error,omitempty"`
 	Next       []string         `json:"next"`
@@ -167,7 +169,7 @@ func (d *Decisions) dropped(e *runner.Event) {
 func (d *Decisions) decision(e *runner.Event) Decision {
 	at := Placed(e)
 	out := Decision{
-		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Outcome: "success", Next: slices.Clone(e.Next), Shown: slices.Clone(at.Next),
+		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Branch: e.Branch, Outcome: "success", Next: slices.Clone(e.Next), Shown: slices.Clone(at.Next),
 		Candidates: candidateEdges(e.Candidates),
 	}
 	if failure := d.failed[at.Node]; failure != nil {

@@ -30,6 +30,6 @@ func Placed(e *runner.Event) *runner.Event {
 		}
 		return names
 	}
-	own.Nodes, own.Next = inside(e.Nodes), inside(e.Next)
+	own.From, own.Next = inside(e.From), inside(e.Next)
 	return &own
 }

@@ -263,7 +263,7 @@ func (s *scope) retryDelay(n *spec.Node, u *unit, e *Error) (time.Duration, bool
 		return 0, false
 	}
 	blocks := n.RetryBlocks(s.graph)
-	if n.Retry == nil && n.Kind.Value == "agent" {
+	if n.Retry == nil && n.Kind.Value == "agent" || n.Kind.Value == "fail" {
 		blocks = nil
 	}
 	if blocks == nil {

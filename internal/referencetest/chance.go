@@ -29,7 +29,7 @@ func (c *Chance) roll(salt uint64, what ...any) *rand.Rand {
 // Attempt implements World.
 func (c *Chance) Attempt(s StepID, n int) (Outcome, time.Duration) {
 	r := c.roll(0, s.Scope, " ", s.Node, s.Visit, s.Element, s.Round, n)
-	takes := time.Duration(1 + c.roll(c.Timing+1, s.Scope, " ", s.Node, s.Visit, s.Element, s.Round, n, s.Branch, s.Rank, s.Order).Int64N(5e9))
+	takes := time.Duration(1 + c.roll(c.Timing+1, s.Scope, " ", s.Node, s.Visit, s.Element, s.Round, n, s.Rank).Int64N(5e9))
 	out := Outcome{Output: []any{r.IntN(4), "yes", s.Node, nil}[r.IntN(4)]}
 	if r.IntN(100) < c.Failing {
 		return Outcome{Error: &Error{Kind: []string{"tool", "failed"}[r.IntN(2)], Message: "chance"}}, takes
@@ -47,7 +47,7 @@ func (c *Chance) Attempt(s StepID, n int) (Outcome, time.Duration) {
 // Answer implements World.
 func (c *Chance) Answer(s StepID, key string) (any, time.Duration, bool) {
 	r := c.roll(0, "answer", s.Scope, " ", s.Node, s.Visit, s.Element, s.Round, key)
-	takes := 1 + c.roll(c.Timing+1, "answer", s.Scope, " ", s.Node, s.Visit, s.Element, s.Round, key, s.Rank, s.Order).Int64N(9e9)
+	takes := 1 + c.roll(c.Timing+1, "answer", s.Scope, " ", s.Node, s.Visit, s.Element, s.Round, key, s.Rank).Int64N(9e9)
 	return "answer", time.Duration(takes), r.IntN(100) >= c.Absent
 }
 

@@ -216,6 +216,11 @@ func (s *scope) assign(st *step, env map[string]any) (output any, writes []write
 		state[w.key], env[w.key] = next, next
 		env["state"] = maps.Clone(state)
 		object[w.key] = w.update
+		if i := slices.IndexFunc(s.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == w.key }); i >= 0 {
+			if reducer := s.graph.State[i].Reducer.Value; reducer == "append" || reducer == "prepend" {
+				object[w.key] = asElements(w.update) // what is added
+			}
+		}
 		writes = append(writes, w)
 	}
 	return object, writes, nil

@@ -38,7 +38,7 @@ type Live struct {
 	drawn   []string // the bottom lines on the screen, unpainted
 	frame   int
 	start   time.Time // of the first event
-	step    int       // the last that began
+	step    int       // the last that ended
 	most    int       // steps that the run may take; 0: not known
 	last    time.Time
 	closed  bool
@@ -47,13 +47,14 @@ type Live struct {
 
 // runningNode is a line at the bottom.
 type runningNode struct {
-	step, visit int
-	node        string
-	start       time.Time
-	attempt     string
-	progress    string
-	text        string
-	streams     bool // what is new of the text is its end
+	branch   string // the first node of its branch; empty outside of branches
+	visit    int
+	node     string
+	start    time.Time
+	attempt  string
+	progress string
+	text     string
+	streams  bool // what is new of the text is its end
 }
 
 // NewLive is a view on out, a terminal that is columns wide (nil: 80), which draws until
@@ -97,13 +98,13 @@ func (v *Live) Event(e *runner.Event) {
 	v.most = max(v.most, e.MaxSteps)
 	switch e.Type {
 	case runner.NodeStarted:
+		if v.find(e) == nil {
+			v.running = append(v.running, &runningNode{branch: e.Branch, visit: e.Visit, node: e.Node, start: v.now()})
+		}
+	case runner.NodeCompleted, runner.NodeFailed:
 		if !strings.Contains(e.Node, "/") { // subgraphs count their own
 			v.step = max(v.step, e.Step)
 		}
-		if v.find(e) == nil {
-			v.running = append(v.running, &runningNode{step: e.Step, visit: e.Visit, node: e.Node, start: v.now()})
-		}
-	case runner.NodeCompleted, runner.NodeFailed:
 		v.running = slices.DeleteFunc(v.running, func(n *runningNode) bool { return n.node == e.Node })
 	case runner.NodeRetrying:
 		if n := v.find(e); n != nil {
@@ -247,7 +248,10 @@ func (v *Live) width() int {
 func (v *Live) status(n *runningNode, columns int) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
-	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, visited(n.node, n.visit), Clock(v.now().Sub(n.start)))
+	s := fmt.Sprintf("%c %s  %s", frames[v.frame%len(frames)], visited(n.node, n.visit), Clock(v.now().Sub(n.start)))
+	if n.branch != "" && n.branch != n.node {
+		s += "  branch " + n.branch
+	}
 	for _, part := range []string{n.attempt, n.progress} {
 		if part != "" {
 			s += "  " + part

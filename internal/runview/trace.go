@@ -50,8 +50,6 @@ const (
 type Tracer struct {
 	colors  Colors
 	columns columns
-	// running maps the nodes that have started and not ended to their step.
-	running map[string]int
 	// held are finished steps whose line waits for their routing.
 	held []finished
 	// unsaid are those that failed and led nowhere: what their programs said last
@@ -75,7 +73,7 @@ type finished struct {
 
 // NewTracer is a trace of runs of a graph.
 func NewTracer(g *spec.Graph, colors Colors) *Tracer {
-	return &Tracer{colors: colors, columns: columnsOf(g), running: map[string]int{}, elements: map[string]*elements{}}
+	return &Tracer{colors: colors, columns: columnsOf(g), elements: map[string]*elements{}}
 }
 
 // Lines returns what an event adds to the trace; most events add nothing.
@@ -92,8 +90,6 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 		return []string{t.colors.Warn(terminal.Line(text))}
 	case runner.RunResumed:
 		return append(t.Flush(), t.colors.Quiet(fmt.Sprintf("run %s resumes", e.RunID)))
-	case runner.NodeStarted:
-		t.running[e.Node] = e.Step
 	case runner.NodeRetrying:
 		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, Clock(e.NextDelay))
 		if e.AskedDelay > 0 {
@@ -111,8 +107,6 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 		t.spend(e)
 	case runner.NodeEvent, runner.ToolCalled:
 		return t.said(e)
-	case runner.SuperstepCompleted:
-		return t.Flush(e.Nodes...)
 	case runner.RunFinished, runner.RunPaused:
 		return append(t.Flush(), t.unsaidLines(e.Result)...)
 	}
@@ -120,18 +114,12 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 }
 
 // ended takes a node's end. Its line waits for the routing, so that it can say
-// where the node leads: that follows at once, or when all that runs beside the
-// node has ended.
+// where the node leads: that follows at once, or when a model has decided.
 func (t *Tracer) ended(e *runner.Event) []string {
-	step := e.Step
-	if step == 0 {
-		step = t.running[e.Node]
-	}
 	f := finished{
-		step: step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok",
+		step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok",
 		elements: t.elements[e.Node], finally: e.Finally,
 	}
-	delete(t.running, e.Node)
 	delete(t.elements, e.Node)
 	switch {
 	case e.Type == runner.NodeFailed && e.Step == 0 && e.Error.Kind == "cancelled":
@@ -143,7 +131,7 @@ func (t *Tracer) ended(e *runner.Event) []string {
 	case e.Cached:
 		f.word = "cached"
 	}
-	if f.finally {
+	if f.finally || f.word == "stopped" {
 		return t.ending(f, "") // it leads nowhere
 	}
 	t.held = append(t.held, f)
@@ -165,16 +153,13 @@ func (t *Tracer) routed(e *runner.Event) []string {
 	return []string{t.start(e) + t.columns.blank() + route + t.takeSpent(e.Node)}
 }
 
-// Flush returns the lines of steps that were not routed: of some nodes, or of all.
-func (t *Tracer) Flush(nodes ...string) []string {
+// Flush returns the lines of steps that were not routed.
+func (t *Tracer) Flush() []string {
 	var out []string
-	t.held = slices.DeleteFunc(t.held, func(f finished) bool {
-		over := len(nodes) == 0 || slices.Contains(nodes, f.node)
-		if over {
-			out = append(out, t.ending(f, "")...)
-		}
-		return over
-	})
+	for _, f := range t.held {
+		out = append(out, t.ending(f, "")...)
+	}
+	t.held = nil
 	return out
 }
 
@@ -250,14 +235,9 @@ func (t *Tracer) line(f finished, route string) string {
 	return s + t.takeSpent(f.node)
 }
 
-// start is the start of an event's line. What a node says while it runs has no
-// step of its own.
+// start is the start of an event's line. A node that runs has no number yet.
 func (t *Tracer) start(e *runner.Event) string {
-	step := e.Step
-	if step == 0 {
-		step = t.running[e.Node]
-	}
-	return t.columns.start(t.colors, step, e.Node, e.Visit)
+	return t.columns.start(t.colors, e.Step, e.Node, e.Visit)
 }
 
 // route says where a step leads and why.

@@ -30,9 +30,9 @@ func traceGraph() *spec.Graph {
 func story() []runner.Event {
 	return []runner.Event{
 		{Type: runner.RunStarted, RunID: "r1", Graph: "g", Start: "write", MaxSteps: 9},
-		{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"},
-		{Type: runner.NodeRetrying, Step: 1, Node: "write", Visit: 1, Attempt: 1, MaxAttempts: 3, NextDelay: time.Second, Error: &machine.Failure{Kind: "exit_status", Message: "exit 1"}},
-		{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 2, Kind: "exec"},
+		{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"},
+		{Type: runner.NodeRetrying, Node: "write", Visit: 1, Attempt: 1, MaxAttempts: 3, NextDelay: time.Second, Error: &machine.Failure{Kind: "exit_status", Message: "exit 1"}},
+		{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 2, Kind: "exec"},
 		{Type: runner.NodeOutput, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: "first\nsecond li"}},
 		{Type: runner.NodeEvent, Node: "write", Visit: 1, Said: &runner.Said{Type: "progress", Percent: 40, Message: "half\x1b[2J"}},
 		{Type: runner.NodeOutput, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: "ne"}},
@@ -46,9 +46,8 @@ func story() []runner.Event {
 				{To: "publish", Condition: "on_success", Fired: true},
 			},
 		},
-		{Type: runner.SuperstepCompleted},
-		{Type: runner.NodeStarted, Step: 2, Node: "critique", Visit: 2, Attempt: 1, Kind: "set"},
-		{Type: runner.NodeStarted, Step: 3, Node: "publish", Visit: 1, Attempt: 1, Kind: "set"},
+		{Type: runner.NodeStarted, Node: "critique", Visit: 2, Attempt: 1, Kind: "set"},
+		{Type: runner.NodeStarted, Node: "publish", Visit: 1, Attempt: 1, Kind: "set"},
 		{Type: runner.NodeCompleted, Step: 2, Node: "critique", Visit: 2, Duration: 2 * time.Millisecond},
 		{Type: runner.NodeFailed, Step: 3, Node: "publish", Visit: 1, Duration: 3 * time.Millisecond, Error: &machine.Failure{Kind: "failed", Message: "no\nway"}},
 		{
@@ -58,7 +57,6 @@ func story() []runner.Event {
 				{To: "END", Condition: "on_success", Fired: true},
 			},
 		},
-		{Type: runner.SuperstepCompleted},
 		{Type: runner.RunFinished},
 	}
 }
@@ -73,11 +71,11 @@ func TestPlainView(t *testing.T) {
 	v.Note("a note")
 	v.Close()
 	const want = `run r1 of g from write, at most 9 steps
-[1]  write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
-[1]  write         | first
-[1]  write          40% half�[2J
-[1]  write         event   tick {"n":1}
-[1]  write         warning bad line
+     write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
+     write         | first
+     write          40% half�[2J
+     write         event   tick {"n":1}
+     write         warning bad line
 [1]  write         | second line
 [1]  write         ok         1.5s  → critique, publish  (n > 1)
 [2]  critique #2   ok          2ms  → END  (else)
@@ -195,9 +193,9 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 			continue // finished lines wrap; what counts is that the cursor never left its place
 		}
 		const want = `run r1 of g from write, at most 9 steps
-[1]  write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
-[1]  write         event   tick {"n":1}
-[1]  write         warning bad line
+     write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
+     write         event   tick {"n":1}
+     write         warning bad line
 [1]  write         ok         1.5s  → critique, publish  (n > 1)
 [2]  critique #2   ok          2ms  → END  (else)
 [3]  publish       failed      3ms  no way
@@ -219,10 +217,10 @@ func TestLiveViewShowsWhatRuns(t *testing.T) {
 		v.Event(&events[i])
 	}
 	const want = `run r1 of g from write, at most 9 steps
-[1]  write         retry   attempt 1 of 3 failed, next in
+     write         retry   attempt 1 of 3 failed, next in
                    1.0s: exit_status: exit 1
-⠋ [1] write  5.0s  attempt 2/3  40% half�[2J  second line
-  run  6.0s  step 1 of at most 9
+⠋ write  5.0s  attempt 2/3  40% half�[2J  second line
+  run  6.0s
 `
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -277,8 +275,8 @@ func TestBranchEndsInOneLine(t *testing.T) {
 	s := &screen{t: t, columns: 60}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	events := []runner.Event{
-		{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Kind: "exec"},
-		{Type: runner.NodeStarted, Step: 2, Node: "publish", Visit: 1, Kind: "exec"},
+		{Type: runner.NodeStarted, Node: "write", Visit: 1, Kind: "exec"},
+		{Type: runner.NodeStarted, Node: "publish", Visit: 1, Kind: "exec"},
 		{Type: runner.NodeEvent, Node: "publish", Visit: 1, Said: &runner.Said{Type: "element", Data: map[string]any{
 			"index": 2, "item": "c", "outcome": "failure", "done": 3, "failed": 1, "total": 4,
 		}}},
@@ -289,8 +287,8 @@ func TestBranchEndsInOneLine(t *testing.T) {
 	}
 	v.draw()
 	const during = `  [1] write  failed in 1.0s
-⠋ [2] publish  0ms  3 of 4, 1 failed; last "c" failed
-  run  0ms  step 2
+⠋ publish  0ms  3 of 4, 1 failed; last "c" failed
+  run  0ms  step 1
 `
 	if diff := cmp.Diff(during, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -325,15 +323,15 @@ func TestPlainViewSaysWhatItWaitsFor(t *testing.T) {
 			return func() bool { return true }
 		},
 	}
-	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Kind: "exec"})
-	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 2, Node: "publish", Visit: 1, Kind: "exec"})
-	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 3, Node: "critique", Visit: 1, Kind: "set"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Kind: "exec"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "publish", Visit: 1, Kind: "exec"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "critique", Visit: 1, Kind: "set"})
 	v.Event(&runner.Event{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1})
 	for _, ring := range alarms {
 		ring()
 	}
 	v.Close()
-	const want = `[2]  publish       started 10.0s ago
+	const want = `     publish       started 10.0s ago
 [1]  write         ok          0ms
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -357,7 +355,7 @@ func TestClock(t *testing.T) {
 func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	s := &screen{t: t, columns: 100}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
-	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
 	v.Heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
 	v.Heard(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
 	v.Heard(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
@@ -374,27 +372,27 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	s := &screen{t: t, columns: 40}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	tell := func(kind runner.EventType, text string) {
-		v.Event(&runner.Event{Type: kind, Step: 1, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
+		v.Event(&runner.Event{Type: kind, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
 		v.draw()
 	}
-	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
 	tell(runner.NodeThinking, "I must\nlook")
 	tell(runner.NodeThinking, " closer\n")
 	tell(runner.NodeThinking, "at it")
 	tell(runner.NodeOutput, "The first line is over.\nThe second begins here")
 	tell(runner.NodeOutput, " and 漢字 it ends")
-	const want = `[1]  write         ~ I must
-[1]  write         ~ look closer
-[1]  write         ~ at it
-⠋ [1] write  0ms  …ere and 漢字 it ends
-  run  0ms  step 1
+	const want = `     write         ~ I must
+     write         ~ look closer
+     write         ~ at it
+⠋ write  0ms  …ns here and 漢字 it ends
+  run  0ms
 `
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	v.Heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
 	v.draw()
-	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 pac…") {
+	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 package…") {
 		t.Errorf("got %s", got)
 	}
 	v.Close()

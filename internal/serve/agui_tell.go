@@ -93,7 +93,7 @@ func (t *aguiTeller) tell(line *fleet.Line) (over bool, err error) {
 	case runner.ToolCalled:
 		t.tool(&e)
 	case runner.StateUpdated:
-		if e.Node != "" || e.Place != "" { // a subgraph's
+		if strings.Contains(place, "/") { // a subgraph's
 			return false, nil
 		}
 		t.say(object{"type": "STATE_DELTA", "delta": patch(e.Delta)})

@@ -13,7 +13,7 @@ import (
 type Attempt struct {
 	Output  any                `json:"output,omitempty"`
 	Failure *machine.Failure   `json:"failure,omitempty"`
-	Park    *machine.Parking   `json:"park,omitempty"`
+	Asks    []machine.Ask      `json:"asks,omitempty"`
 	Talk    *machine.TalkDelta `json:"talk,omitempty"`
 }
 
@@ -21,8 +21,8 @@ type Attempt struct {
 // that stands in for it. talk is the task's conversation; nil: it has none.
 func (a *Attempt) Return(talk *Talk) (any, error) {
 	switch {
-	case a.Park != nil:
-		return nil, &Parked{*a.Park}
+	case len(a.Asks) > 0:
+		return nil, &Parked{a.Asks}
 	case a.Failure != nil:
 		return nil, a.Failure
 	}

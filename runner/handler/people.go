@@ -39,7 +39,7 @@ func (q *Question) Check() error {
 }
 
 // Parked is the error with which a task waits for people; runner.Task.Interrupt makes it.
-type Parked struct{ machine.Parking }
+type Parked struct{ Asks []machine.Ask }
 
 // Error is for handlers that look at their error.
 func (p *Parked) Error() string { return "the task waits for people" }
@@ -63,16 +63,9 @@ func JoinErrors(errs ...error) error {
 		case !errors.As(err, &one):
 			return err
 		case all == nil:
-			all = &Parked{one.Parking}
-			all.Asks = slices.Clone(one.Asks)
+			all = &Parked{slices.Clone(one.Asks)}
 		default:
 			all.Asks = append(all.Asks, one.Asks...)
-			if all.At == nil {
-				all.At = one.At
-			}
-			if one.Until > 0 && (all.Until == 0 || one.Until < all.Until) {
-				all.Until = one.Until
-			}
 		}
 	}
 	if all == nil {
@@ -81,8 +74,8 @@ func JoinErrors(errs ...error) error {
 	return all
 }
 
-// Plain is the parking with plain data in it.
-func (p *Parked) Plain() (*machine.Parking, error) {
+// Plain returns the questions with plain data in them.
+func (p *Parked) Plain() ([]machine.Ask, error) {
 	for i := range p.Asks {
 		ask := &p.Asks[i]
 		if ask.Schema == nil {
@@ -94,5 +87,5 @@ func (p *Parked) Plain() (*machine.Parking, error) {
 		}
 		ask.Schema, _ = plain.(map[string]any)
 	}
-	return &p.Parking, nil
+	return p.Asks, nil
 }

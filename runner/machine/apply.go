@@ -1,237 +1,296 @@
 // Apply: one recorded fact in, commands out. Which event leads to which transition:
 //
-//	event          transition                                                      in
-//	RunBegan       the state is set up, the first superstep opens                  begin.go
-//	TaskBegan      none: only that it is in the journal counts                     -
-//	TaskNoted      the note is kept, what a call of a model came to is counted     step_active.go
-//	TaskEnded      an attempt succeeds, fails, is tried again or parks; who        step_task.go
-//	               waited for room starts, the last one asks for Advanced          each_element.go
-//	Advanced       the superstep closes: writes, routing, then the next one        step.go
-//	Decided        a router's answer: the edge that it named fires                 edge.go
-//	TimerFired     RunTimer, StepTimer: the run ends                               limit.go
-//	               TaskTimer: the attempt is cancelled, to fail when it has ended  limit.go
-//	               RetryTimer, WaitTimer: what was parked joins the next superstep wait.go
-//	               AnswerTimer: the question is settled without an answer          people.go
-//	               BranchTimer: the branch fails                                   fanout_failure.go
-//	               GraceTimer: finally has had its time                            finally.go
-//	Answered       the question is settled; who has all answers goes on            people.go
-//	StepsGranted   a subgraph enters what waited for steps                         limit_steps.go
-//	PauseAsked     the run pauses when the open superstep has closed               pause.go
-//	CancelAsked    tasks are cancelled; when they have ended, so does the run      ending.go
-//	Resumed        the run goes on: what was open is asked for once more           pause_resume.go
+//	event        transition                                                      in
+//	RunBegan     the outermost scope opens with its first task                   ending.go
+//	TaskBegan    none: only that it is in the journal counts                     -
+//	TaskNoted    the note is kept, what a call of a model used is counted        attempt.go
+//	GraphCalled  a scope opens for a tool call                                   subgraph.go
+//	TaskEnded    an attempt succeeds, fails, is tried again, or asks people      attempt.go
+//	Advanced     more steps without effects run                                  step.go
+//	Decided      a router's answer: the edge that it named fires                 route.go
+//	TimerFired   RunTimer: the scope ends                                        limit.go
+//	             StepTimer, TaskTimer: the attempt is cancelled, and fails       limit.go
+//	             RetryTimer: the next attempt; WaitTimer: the wait ends          attempt.go
+//	             AnswerTimer: the question is settled without an answer          people.go
+//	             BranchTimer: the branch fails                                   branch.go
+//	             GraceTimer: finally has had its time                            finally.go
+//	Answered     the question is settled; who has all answers goes on            people.go
+//	PauseAsked   no further step starts                                          pause.go
+//	CancelAsked  what runs is cut off, and the run ends                          ending.go
+//	Resumed      the run goes on; what runs is asked for again                   pause.go
 //
-// A run that is paused takes Resumed and what Event.reachesPaused names, one that has
-// ended nothing: the driver leaves its end out of the events to take it up. What came
-// of an event is State.Effect.
+// After each event, joins that nobody keeps waiting run, then ready steps start in path
+// order, then scopes without tasks end, until nothing moves without another event.
 
 package machine
 
 import (
 	"fmt"
-
-	"github.com/graphrun/graphrun/eval"
+	"slices"
 )
 
-// Apply brings an event into the state and returns the work that follows. It
-// does no I/O, reads no clock and starts no goroutine: the same events give
-// the same states and commands. A late or repeated event is a no-op. The
-// returned slice is valid until the next call.
-//
-// A driver appends the event durably, then applies it, then carries out the
-// commands.
-//
-// A panic becomes an error, so that a command over many runs goes on with the others.
-func (p *Plan) Apply(s *State, e Event) (commands []Command, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			commands, err = nil, fmt.Errorf("event %s can't be applied: %v: this is an error in graphrun, please report it", e.Kind, v)
-		}
-	}()
-	return p.apply(s, e)
-}
+// maxBatch is how many steps without effects one event runs.
+const maxBatch = 1000
 
-func (p *Plan) apply(s *State, e Event) ([]Command, error) {
-	s.reset()
+// Apply brings an event into the state and returns the work that follows. It does no
+// I/O, reads no clock and starts no goroutine: the same events give the same states and
+// commands. A late or repeated event changes nothing. The returned slice is valid until
+// the next call.
+//
+// A driver appends the event durably, then applies it, then carries out the commands.
+func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
+	s.cmds, s.notes, s.noted, s.confided, s.batch = s.cmds[:0], s.notes[:0], 0, nil, 0
+	if e.StopAt > 0 {
+		s.StopAt = e.StopAt
+		defer func() { s.StopAt = 0 }()
+	}
 	if e.Kind == RunBegan {
 		if s.Status != "" {
 			return nil, nil
 		}
-		s.now, s.Effect = e.At, Applied
-		p.begin(s, &e)
+		s.Now, s.Began = e.At, e.At
+		s.beginRun(&e)
+		s.settle()
 		return s.cmds, nil
 	}
-	switch {
-	case e.Kind == Resumed && !s.Ended(), s.Status == Paused && e.reachesPaused():
-	case !s.live:
+	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && !e.appliesWhilePaused() {
 		return nil, nil
 	}
-	if e.Kind == Advanced && e.Superstep != 0 && e.Superstep != s.Superstep {
-		return nil, nil
+	if e.Kind == Resumed && !s.Parked { // the time without a driver does not count
+		s.Idle = true
 	}
-	if e.Kind == Advanced {
-		s.edits = e.Edit
-		return p.Advance(s, e.At), nil
-	}
-	before := s.now
-	s.pass(e.At)
+	s.advanceClock(e.At)
+	t := s.task(e.Task.Task)
 	switch e.Kind {
-	case TaskBegan, TaskNoted, CancelAsked, PauseAsked, Resumed:
-		s.Effect = Applied // the others say so where they find what they are about
-	}
-	switch e.Kind {
-	case TaskBegan:
+	case TaskBegan, Advanced:
 	case TaskNoted:
-		s.spend(&e)
-		s.keepNote(&e)
+		s.recordNote(t, &e)
+	case GraphCalled:
+		s.graphCalled(t, &e)
 	case TaskEnded:
-		p.taskEnded(s, s.noPeople(&e))
-		if e.Park == nil && s.Effect != FailedForGood && s.Effect != CutOff {
-			delete(s.logs, e.Task) // of the others when the superstep closes: they may be revived
-		}
+		s.taskEnded(t, &e)
 	case TimerFired:
-		if s.goesRound() {
-			p.endRounds(s)
-			break
-		}
-		p.timerFired(s, &e)
+		s.timerFired(t, &e)
 	case Decided:
-		p.decided(s, &e)
-	case StepsGranted:
-		p.stepsGranted(s, &e)
-	case CancelAsked:
-		if s.final != nil {
-			p.hurry(s)
-			break
-		}
-		p.end(s, cancelled(e.Reason))
-	case PauseAsked:
-		p.pauseAsked(s, e.Reason)
+		s.decided(t, &e)
 	case Answered:
-		p.answered(s, &e)
+		s.answered(t, &e)
+	case CancelAsked:
+		s.cancelAsked(&e)
+	case PauseAsked:
+		if s.Parked = e.Reason == "wait"; !s.Parked {
+			s.Pausing = s.Pausing || s.root().End == nil
+		}
 	case Resumed:
-		p.resumed(s, &e, before)
+		s.resume(&e)
 	default:
 		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
 	}
+	s.settle()
 	return s.cmds, nil
 }
 
-// Advance applies an Advanced event that happened at that time (Unix
-// nanoseconds), as Apply does, but without an Event: most of the events of a
-// run of quick nodes are of that kind.
-func (p *Plan) Advance(s *State, at int64) []Command {
-	s.reset()
-	if !s.live {
-		return nil
+// appliesWhilePaused reports whether a paused run takes the event.
+func (e *Event) appliesWhilePaused() bool {
+	switch e.Kind {
+	case Answered, CancelAsked, Resumed, TimerFired, PauseAsked, TaskNoted, TaskEnded, GraphCalled:
+		return true
 	}
-	s.pass(at)
-	if s.final != nil {
-		if s.open && s.readyTasks+s.runningTasks == 0 {
-			p.closeFinally(s)
-		}
-		return s.cmds
-	}
-	p.advance(s)
-	return s.cmds
+	return false
 }
 
-// timerFired acts on a timer that is still of interest.
-func (p *Plan) timerFired(s *State, e *Event) {
-	timer := e.Timer
-	if timer == GraceTimer {
-		p.graceOver(s)
+// advanceClock sets the time of the run. It never goes back, even if the clock was set
+// back.
+func (s *State) advanceClock(at int64) {
+	if at > s.Now {
+		if !s.Idle {
+			s.Active += at - s.Now
+		}
+		s.Now = at
+	}
+}
+
+// timerFired acts on a timer. Timers of what has ended meanwhile change nothing.
+func (s *State) timerFired(t *Task, e *Event) {
+	switch e.Timer {
+	case RunTimer:
+		s.scopeTimedOut(e.Task.Task)
+		return
+	case BranchTimer:
+		s.branchTimedOut(e.Fan, e.Lane)
+		return
+	case GraceTimer:
+		s.graceOver()
 		return
 	}
-	if timer == RetryTimer && s.deadline > 0 && e.At >= s.deadline {
-		timer = RunTimer // a delay was cut to the deadline: whichever timer is first
+	if t == nil {
+		return
 	}
-	switch timer {
-	case RunTimer, StepTimer, TaskTimer, BranchTimer:
-		s.Effect = Applied
+	if e.Timer == StepTimer {
+		t.stepTimedOut()
+		return
 	}
-	switch timer {
-	case RunTimer:
-		if s.final != nil {
-			return
-		}
-		p.outOfTime(s)
-	case StepTimer:
-		if s.open && e.Task.Visit == s.Superstep {
-			p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
-				Kind: "timeout", Message: "superstep took longer than step_timeout of " + eval.DurationText(s.limits.StepTimeout),
-			}})
-		}
+	u := t.unit(e.Task)
+	if u == nil {
+		return
+	}
+	switch e.Timer {
 	case TaskTimer:
-		p.attemptTimedOut(s, e.Task)
-	case RetryTimer, WaitTimer:
-		if e.Task.Element == 0 || !p.elementDue(s, e.Task) {
-			p.unpark(s, e)
+		t.attemptTimedOut(u)
+	case RetryTimer:
+		for _, sc := range s.Scopes { // a delay that was cut to the deadline
+			if left, ok := sc.timeLeft(); ok && left <= 0 && t.scope.isWithin(sc) {
+				s.scopeTimedOut(sc.Owner.Task)
+				return
+			}
+		}
+		if u.State == delayed {
+			t.queue(u)
+		}
+	case WaitTimer:
+		if u.State == waiting {
+			t.endWait(u)
 		}
 	case AnswerTimer:
-		p.unanswered(s, e.Task)
-	case BranchTimer:
-		p.branchTimedOut(s, e.Task)
+		t.unanswered(u)
 	}
 }
 
-// reset empties the buffers of the event before.
-func (s *State) reset() {
-	s.cmds, s.Ran, s.Effect = s.cmds[:0], s.Ran[:0], Ignored
-	s.notes, s.taken, s.changes, s.confided = s.notes[:0], s.taken[:0], s.changes[:0], nil
-}
-
-func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
-
-// commandAdvance asks for Advance. Mostly that is all there is to ask for, and it
-// still stands in the buffer from the event before.
-func (s *State) commandAdvance() {
-	if len(s.cmds) == 0 && cap(s.cmds) > 0 && s.cmds[:1][0].Kind == Advance {
-		s.cmds = s.cmds[:1]
+// settle runs everything that needs no further event.
+func (s *State) settle() {
+	for !s.Ended() && s.batch <= maxBatch {
+		if s.StopAt != 0 && s.root().Count >= s.StopAt {
+			return
+		}
+		if s.fireJoins() || s.startReady() || s.endFinishedScope() {
+			continue
+		}
+		s.updateStatus()
 		return
 	}
-	s.command(Command{Kind: Advance})
+	if !s.Ended() {
+		s.Idle = false
+		s.command(Command{Kind: Advance})
+	}
 }
 
-// Effect is what the last event came to. The zero value says that nothing came
-// of it.
-type Effect uint8
-
-const (
-	// Ignored is an event that came late, twice, or for nobody.
-	Ignored Effect = iota
-	// Applied is an event that changed the state, or could have.
-	Applied
-	// Retried is the end of an attempt after which another one follows.
-	Retried
-	// FailedForGood is the end of the last attempt of an execution, or of an
-	// element of one.
-	FailedForGood
-	// CutOff is the end of an execution, or of an element, that was cancelled.
-	CutOff
-)
-
-// taskEffect is what the end of an attempt came to.
-func (t *task) taskEffect() Effect {
-	switch t.status {
-	case delayed:
-		return Retried
-	case failed:
-		return FailedForGood
-	case dropped:
-		return CutOff
-	}
-	return Applied
+// ready is a task that may begin, or a unit that may start an attempt.
+type ready struct {
+	task *Task
+	unit *Unit
 }
 
-// elementEffect is what the end of an element's attempt came to.
-func (e *eachState) elementEffect(i int, run *elementRun, failure *Failure) Effect {
-	switch {
-	case run.cause != nil && run.cause.Kind == "cancelled":
-		return CutOff
-	case failure == nil:
-		return Applied
-	case e.attempts[i].attempt == run.attempt:
-		return Retried
+func (r ready) compare(other ready) int {
+	if r.task == other.task && r.unit != nil && other.unit != nil {
+		return r.unit.Element - other.unit.Element
 	}
-	return FailedForGood
+	return r.task.compare(other.task)
+}
+
+// makeReady adds a task or a unit to those that may start, in path order.
+func (s *State) makeReady(r ready) {
+	at, _ := slices.BinarySearchFunc(s.ready, r, func(a, b ready) int {
+		if a.compare(b) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	s.ready = slices.Insert(s.ready, at, r)
+}
+
+// startReady starts the first ready task or unit that may start. It returns false if
+// there is none.
+func (s *State) startReady() bool {
+	kept := s.ready[:0]
+	for i, r := range s.ready {
+		t := r.task
+		if t.gone || t.scope.suspended || r.unit == nil && t.Begun || r.unit != nil && r.unit.State != queued {
+			continue // it was cancelled
+		}
+		if t.scope.End != nil && !t.Final {
+			continue // a resume makes it ready again
+		}
+		started := false
+		switch {
+		case r.unit != nil:
+			if started = t.mayStart(r.unit); started {
+				kept = append(kept, s.ready[i+1:]...)
+				s.ready = kept
+				t.start(r.unit)
+				if t.Each != nil {
+					t.moreElements()
+				}
+			}
+		case t.mayBegin():
+			started = true
+			kept = append(kept, s.ready[i+1:]...)
+			s.ready = kept
+			t.begin()
+		}
+		if started {
+			return true
+		}
+		kept = append(kept, r)
+	}
+	s.ready = kept
+	return false
+}
+
+// endFinishedScope ends one scope in which nothing is left to do, the outermost first. It
+// returns false if there is none.
+func (s *State) endFinishedScope() bool {
+	for _, sc := range s.Scopes {
+		switch {
+		case sc.Final != nil || sc.Closed:
+		case sc.End != nil:
+			if sc.hasStoppingAttempts() {
+				continue
+			}
+			sc.nextFinal()
+			return true
+		case len(sc.Tasks) == 0 && sc.state.holdsAfter(sc.Path):
+		case len(sc.Tasks) == 0:
+			sc.complete()
+			return true
+		case sc.Full && !sc.isBusy():
+			sc.endAtStepLimit()
+			return true
+		}
+	}
+	return false
+}
+
+// hasStoppingAttempts reports whether cancelled attempts still run in the scope or within
+// it.
+func (sc *Scope) hasStoppingAttempts() bool {
+	return slices.ContainsFunc(sc.state.Stopping, func(st Stopping) bool {
+		inner := sc.state.byID[st.Scope]
+		return inner != nil && inner.isWithin(sc)
+	})
+}
+
+// isBusy reports whether something in the scope or within it runs or waits.
+func (sc *Scope) isBusy() bool {
+	for _, other := range sc.state.Scopes {
+		if !other.isWithin(sc) {
+			continue
+		}
+		for _, t := range other.activeTasks() {
+			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.Scope == 0 && u.isActive() && !u.hasOpenCall() }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// activeTasks returns the tasks that do not wait at a join.
+func (sc *Scope) activeTasks() []*Task {
+	if sc.Final != nil {
+		return []*Task{sc.Final}
+	}
+	if sc.End != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(sc.Tasks), func(t *Task) bool { return t.Waits })
 }

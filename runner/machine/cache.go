@@ -37,11 +37,11 @@ func (b *builder) cachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Nod
 }
 
 // cacheKey names the result of an execution. The context is that of the task.
-func (p *Plan) cacheKey(s *State, n *node, work *Work) *Failure {
+func (t *Task) cacheKey(n *node, work *Work, env map[string]any) *Failure {
 	var of any
 	switch c := n.cache; {
 	case c.expr != nil:
-		value, err := s.vm.Eval(c.expr, s.env)
+		value, err := t.scope.state.vm.Eval(c.expr, env)
 		if err != nil {
 			return &Failure{Kind: "expression", Message: "cache.key: " + err.Error()}
 		}
@@ -49,7 +49,7 @@ func (p *Plan) cacheKey(s *State, n *node, work *Work) *Failure {
 	case len(c.keys) > 0:
 		values := make(map[string]any, len(c.keys))
 		for _, i := range c.keys {
-			values[p.keys[i].name], _ = s.Value(p.keys[i].name)
+			values[t.scope.plan.keys[i].name] = t.view().value(i)
 		}
 		of = values
 	default:

@@ -18,10 +18,6 @@ import (
 type conversation struct {
 	Said  []said `json:"said,omitempty"`
 	Links []link `json:"links,omitempty"`
-	// Given is how many messages the run began with.
-	Given int32 `json:"given,omitempty"`
-	// Prior holds, by node, what a model node's last visit gave, as text.
-	Prior map[int]string `json:"prior,omitempty"`
 	// read is what messages gave last: the next list mostly begins with it.
 	read *readList
 }
@@ -248,8 +244,8 @@ type Ran struct {
 	// Output is the beginning of its output as JSON, or what it failed with.
 	Output string `json:"output"`
 	Failed bool   `json:"failed,omitempty"`
-	// order tells two visits apart where branches meet.
-	Order int `json:"order"`
+	// Task tells two visits apart where branches meet.
+	Task int `json:"task"`
 }
 
 // UnmarshalJSON reads a call back with canonical arguments.

@@ -73,21 +73,21 @@ func modeOf(v *spec.Value) string {
 	return v.Text.Value
 }
 
-// talkFor is the conversation as a task gets it.
-func (p *Plan) talkFor(s *State, t *task) *Talk {
-	n := &p.nodes[t.node]
-	if !n.talk.joins || t.thread == nil {
+// newTalk returns the conversation for an attempt.
+func (t *Task) newTalk(n *node) *Talk {
+	th := t.view().Thread
+	if !n.talk.joins || th == nil {
 		return nil
 	}
-	th := t.thread
+	c := &t.scope.state.Talk
 	out := &Talk{
-		Done: th.Done, Steps: th.Steps, Feedback: n.talk.feedback && t.visit > 1,
+		Done: th.Done, Steps: th.Steps, Feedback: n.talk.feedback && t.Visit > 1,
 		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast, Own: n.talk.isolated && n.talk.model,
 	}
-	if out.Own && th.goesOn(n, t.node) {
+	if out.Own && th.continuesPrivateList(n, t.Node) {
 		out.Done, out.Steps = th.Before, th.Begun
 	}
-	out.Messages = s.conversation.messages(p.heard(s, t))
+	out.Messages = c.messages(t.visibleMessages(n))
 	if !n.talk.model {
 		return out
 	}
@@ -96,15 +96,15 @@ func (p *Plan) talkFor(s *State, t *task) *Talk {
 		out.Moved, out.Ran = true, th.Ran
 	}
 	if out.Feedback {
-		out.Prior, out.HasPrior = s.conversation.Prior[t.node]
+		out.Prior, out.HasPrior = th.Prior[t.Node]
 	}
 	return out
 }
 
-// heard is the part of the conversation that a task may see.
-func (p *Plan) heard(s *State, t *task) []int32 {
-	c, n, th := &s.conversation, &p.nodes[t.node], t.thread
-	if th.goesOn(n, t.node) {
+// visibleMessages returns the positions of the messages that a task may see.
+func (t *Task) visibleMessages(n *node) []int32 {
+	c, th := &t.scope.state.Talk, t.view().Thread
+	if th.continuesPrivateList(n, t.Node) {
 		return c.of(th.Private, 0)
 	}
 	list := c.of(th.Shared, 0)
@@ -112,28 +112,22 @@ func (p *Plan) heard(s *State, t *task) []int32 {
 	case n.talk.isolated && n.talk.model, n.talk.reset && !continues(c.messages(list), n.id):
 		return nil
 	case n.talk.see == "own":
-		return slices.DeleteFunc(list, func(at int32) bool { return c.Said[at].Node != n.id && !c.answers(at, n.id) })
-	case n.talk.see == "branch" && t.at.fan != nil:
+		return slices.DeleteFunc(list, func(at int32) bool { return c.Said[at].Node != n.id && !c.isResultFor(at, n.id) })
+	case n.talk.see == "branch" && len(t.Place) > 0:
 		before := map[int32]bool{}
-		for _, at := range c.of(t.at.fan.thread.list(), 0) {
-			before[at] = true
+		if split := t.scope.view(t.scope.fan(t.Place[len(t.Place)-1].Fan).View); split.Thread != nil {
+			for _, at := range c.of(split.Thread.Shared, 0) {
+				before[at] = true
+			}
 		}
 		return slices.DeleteFunc(list, func(at int32) bool { return before[at] })
 	}
 	return list
 }
 
-// list is the shared list of a thread that may be nil.
-func (th *thread) list() int32 {
-	if th == nil {
-		return 0
-	}
-	return th.Shared
-}
-
-// answers reports whether a message is the result of a call that a node asked
-// for: such a result is the node's own, whoever ran the tool.
-func (c *conversation) answers(at int32, node string) bool {
+// isResultFor reports whether a message is the result of a tool call by node, whoever ran
+// the tool.
+func (c *conversation) isResultFor(at int32, node string) bool {
 	id := c.Said[at].ToolCallID
 	if id == "" {
 		return false

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -33,68 +34,94 @@ type thread struct {
 	Done  []string `json:"done,omitempty"`
 	Steps int      `json:"steps,omitempty"`
 	// Text and Result are what a model last said, and what a tool last gave;
-	// At is when, in the order of finished tasks.
+	// At is the rank of that step.
 	Text   *string `json:"text,omitempty"`
-	Result any     `json:"-"`
+	Result any     `json:"result,omitempty"`
 	At     int     `json:"at,omitempty"`
+	// Prior is, by node, what a model node's last visit gave, as text.
+	Prior map[int]string `json:"prior,omitempty"`
 }
 
-// listen takes what a task added to the conversation into its thread, and
-// returns the thread from before.
-func (p *Plan) listen(s *State, t *task, delta *TalkDelta) (before *thread) {
-	before = t.thread
-	n := &p.nodes[t.node]
-	if before == nil || !n.talk.joins {
-		return before
-	}
-	if delta == nil {
-		delta = &TalkDelta{}
+// updateThread adds what a finished step said to its branch's conversation.
+func (t *Task) updateThread() {
+	before := t.view().Thread
+	if t.Thread = nil; before == nil || t.Skipped || t.Refused {
+		return
 	}
 	th := *before
-	goesOn := th.goesOn(n, t.node)
+	if t.Failure == nil {
+		delta := t.delta()
+		if n := &t.scope.plan.nodes[t.Node]; n.talk.joins {
+			t.addToThread(&th, n, delta)
+		}
+	}
+	t.recordRan(&th)
+	t.Thread = &th
+}
+
+// delta is what a step added to the conversation: its elements in their order.
+func (t *Task) delta() *TalkDelta {
+	out := &TalkDelta{}
+	if t.Each == nil {
+		for _, u := range t.Units {
+			if u.Talk != nil {
+				out = u.Talk
+			}
+		}
+		return out
+	}
+	for i := range t.Each.Items {
+		if delta := t.Each.Talk[i]; delta != nil {
+			out.Add = append(out.Add, delta.Add...)
+		}
+	}
+	return out
+}
+
+// addToThread appends what a task said to a thread.
+func (t *Task) addToThread(th *thread, n *node, delta *TalkDelta) {
+	goesOn := th.continuesPrivateList(n, t.Node)
 	isPrivate := goesOn || n.talk.isolated && n.talk.model
 	switch closes := n.talk.model && !openCalls(delta.Add); {
 	case isPrivate && closes: // nobody will hear it again
 		th.Private, th.Before, th.Begun = 0, nil, 0
 	case goesOn:
-		th.Private = p.said(s, t, th.Private, delta)
+		th.Private = t.said(n, th.Private, delta)
 	case isPrivate:
-		th.Private, th.Owner = p.said(s, t, 0, delta), t.node
+		th.Private, th.Owner = t.said(n, 0, delta), t.Node
 		th.Before, th.Begun = th.Done, th.Steps
 	default:
 		list := th.Shared
-		if n.talk.reset && len(p.heard(s, t)) == 0 {
+		if n.talk.reset && len(t.visibleMessages(n)) == 0 {
 			list = 0
 		}
-		th.Shared, th.Private = p.said(s, t, list, delta), 0
+		th.Shared, th.Private = t.said(n, list, delta), 0
 	}
 	for i := range delta.Add {
-		th.hear(&delta.Add[i], s.order+1)
+		th.updateLast(&delta.Add[i], t.Rank)
 	}
 	if n.talk.model {
 		th.Ran = nil
 	}
-	t.thread = &th
-	return before
 }
 
-// goesOn reports whether a node goes on with the private list: any that runs the
-// tools, and the node whose list it is.
-func (th *thread) goesOn(n *node, at int) bool {
+// continuesPrivateList reports whether a node continues the private list: a tool node, or
+// the node that owns the list.
+func (th *thread) continuesPrivateList(n *node, at int) bool {
 	return th.Private != 0 && (!n.talk.model || th.Owner == at)
 }
 
 // said is a list with what a task added to it.
-func (p *Plan) said(s *State, t *task, list int32, delta *TalkDelta) int32 {
-	c, id := &s.conversation, p.nodes[t.node].id
+func (t *Task) said(n *node, list int32, delta *TalkDelta) int32 {
+	c := &t.scope.state.Talk
 	if delta.Drop > 0 && delta.Summary != nil {
-		heard := p.heard(s, t)
+		heard := t.visibleMessages(n)
 		summary := *delta.Summary
-		summary.Node = id
+		summary.Node = n.id
 		list = c.compact(list, heard[:min(delta.Drop, len(heard))], summary)
 	}
 	for _, m := range delta.Add {
-		m.Node = id
+		m.Node = n.id
 		list = c.say(list, said{Message: m})
 	}
 	return list
@@ -105,8 +132,8 @@ func openCalls(added []Message) bool {
 	return len(added) > 0 && len(added[len(added)-1].ToolCalls) > 0
 }
 
-// hear keeps what `last` shows.
-func (th *thread) hear(m *Message, at int) {
+// updateLast sets what expressions see as `last`.
+func (th *thread) updateLast(m *Message, at int) {
 	switch m.Role {
 	case "assistant":
 		text := m.Content
@@ -116,54 +143,51 @@ func (th *thread) hear(m *Message, at int) {
 	}
 }
 
-// talkOf is what an event adds to the conversation. An answer from the cache is
-// said again.
-func talkOf(e *Event, n *node) *TalkDelta {
-	if e.Talk == nil && e.Cached && n.talk.model {
-		return &TalkDelta{Add: []Message{{Role: "assistant", Content: textOf(e.Output)}}}
+// talkOf is what an event adds to the conversation. An answer from the cache is said
+// again.
+func (t *Task) talkOf(e *Event) *TalkDelta {
+	if e.Talk == nil && e.Cached && t.scope.plan.nodes[t.Node].talk.model {
+		return &TalkDelta{Add: []Message{{Role: "assistant", Content: eval.Text(e.Output)}}}
 	}
 	return e.Talk
 }
 
-// passBy notes in the thread of a finished task that its node ran.
-func (p *Plan) passBy(s *State, t *task) {
-	if t.status != succeeded && t.status != failed || t.skipped {
-		return
-	}
-	n := &p.nodes[t.node]
-	th := *t.thread
+// recordRan notes in the thread that a node ran, for the next model.
+func (t *Task) recordRan(th *thread) {
+	n := &t.scope.plan.nodes[t.Node]
+	failed := t.Failure != nil
 	th.Steps++
 	th.Done = lastOf(append(slices.Clip(th.Done), n.id), maxDone)
 	if n.talk.reset && !n.talk.joins {
 		th.Shared, th.Private, th.Ran = 0, 0, nil
 	}
-	if !n.talk.model || t.status == failed {
-		ran := Ran{Node: n.id, Order: t.order}
-		if t.status == failed {
-			ran.Failed, ran.Output = true, cut(t.failure.Kind+": "+t.failure.Message, maxRanOutput)
+	if !n.talk.model || failed {
+		ran := Ran{Node: n.id, Task: t.ID}
+		if failed {
+			ran.Failed, ran.Output = true, cut(t.Failure.Kind+": "+t.Failure.Message, maxRanOutput)
 		} else {
-			ran.Output = preview(eval.Brief(Plain(t.output)), maxRanOutput)
+			ran.Output = preview(eval.Brief(t.Output), maxRanOutput)
 		}
 		th.Ran = lastOf(append(slices.Clip(th.Ran), ran), maxRan)
 	}
 	if result, is := resultOf(n.kind, t); is {
-		th.Result, th.At = result, t.order
+		th.Result, th.At = result, t.Rank
 	}
-	if n.talk.model && n.talk.feedback && t.status == succeeded {
-		if s.conversation.Prior == nil {
-			s.conversation.Prior = map[int]string{}
+	if n.talk.model && n.talk.feedback && !failed {
+		th.Prior = maps.Clone(th.Prior)
+		if th.Prior == nil {
+			th.Prior = map[int]string{}
 		}
-		s.conversation.Prior[t.node] = textOf(t.output)
+		th.Prior[t.Node] = eval.Text(t.Output)
 	}
-	t.thread = &th
 }
 
 // resultOf is the result of the last tool call of a node that called tools.
-func resultOf(kind string, t *task) (any, bool) {
-	if t.status != succeeded {
+func resultOf(kind string, t *Task) (any, bool) {
+	if t.Failure != nil {
 		return nil, false
 	}
-	switch output := Plain(t.output); kind {
+	switch output := t.Output; kind {
 	case "tool":
 		return output, true
 	case "tools":
@@ -182,13 +206,16 @@ func lastOf[T any](list []T, n int) []T {
 	return list
 }
 
-// mergeThreads is the thread of a token that several become, which are given in
-// declaration order of their branches. They parted in a fan-out, nil: unknown.
-// Which branch was quicker makes no difference.
-func (s *State) mergeThreads(threads []*thread, parted *fanout) *thread {
+// mergeThreads is the thread of a task that several become, which are given in declaration
+// order of their branches. They parted at a view.
+func (sc *Scope) mergeThreads(tasks []*Task, parted *View) *thread {
+	threads := make([]*thread, len(tasks))
+	for i, t := range tasks {
+		threads[i] = t.view().Thread
+	}
 	first, before, fork := threads[0], 0, 0
-	if parted != nil && parted.thread != nil {
-		before, fork = parted.thread.At, parted.thread.Steps
+	if parted.Thread != nil {
+		before, fork = parted.Thread.At, parted.Thread.Steps
 	}
 	if first == nil || len(threads) == 1 {
 		return first
@@ -203,15 +230,19 @@ func (s *State) mergeThreads(threads []*thread, parted *fanout) *thread {
 		if th.Private == 0 {
 			th.Private, th.Owner, th.Before, th.Begun = other.Private, other.Owner, other.Before, other.Begun
 		}
-		if other.At > before { // something was said on this branch
-			th.Text, th.Result = other.Text, other.Result
+		if other.At > before && other.At >= th.At { // something was said on this branch
+			th.Text, th.Result, th.At = other.Text, other.Result, other.At
 		}
-		th.At = max(th.At, other.At)
+		if len(other.Prior) > 0 {
+			prior := maps.Clone(other.Prior)
+			maps.Copy(prior, th.Prior)
+			th.Prior = prior
+		}
 		th.Ran = mergeRan(th.Ran, other.Ran)
 		done, steps := first.parted(other, fork)
 		th.Done, th.Steps = lastOf(slices.Concat(th.Done, done), maxDone), th.Steps+steps
 	}
-	th.Shared = s.conversation.merge(lists)
+	th.Shared = sc.state.Talk.merge(lists)
 	return &th
 }
 
@@ -231,30 +262,11 @@ func (th *thread) parted(other *thread, fork int) (done []string, steps int) {
 	return other.Done[max(0, shared-otherFrom):], other.Steps - shared
 }
 
-// arriveAtEnd takes the thread of a branch that has reached END.
-func (s *State) arriveAtEnd(th *thread) {
-	if s.endThread != nil {
-		th = s.mergeThreads([]*thread{s.endThread, th}, nil)
-	}
-	s.endThread = th
-}
-
-// joinThreads is the thread of a join, from its arrivals.
-func (s *State) joinThreads(arrivals []arrival) *thread {
-	inOrder := slices.Clone(arrivals)
-	slices.SortStableFunc(inOrder, func(a, b arrival) int { return a.at.compare(b.at) })
-	threads, parted := make([]*thread, len(inOrder)), inOrder[0].at
-	for i := range inOrder {
-		threads[i], parted = inOrder[i].thread, common(parted, inOrder[i].at)
-	}
-	return s.mergeThreads(threads, parted.fan)
-}
-
 // mergeRan is what ran on either way, in declaration order.
 func mergeRan(a, b []Ran) []Ran {
 	out := slices.Clip(a)
 	for _, ran := range b {
-		if !slices.ContainsFunc(a, func(other Ran) bool { return other.Order == ran.Order }) {
+		if !slices.ContainsFunc(a, func(other Ran) bool { return other.Task == ran.Task }) {
 			out = append(out, ran)
 		}
 	}
@@ -273,63 +285,54 @@ func (th *thread) last() map[string]any {
 	return out
 }
 
-// Conversation returns the messages of a run's shared conversation where it
-// ended: of all branches that reached END, else of the task that finished last.
-func (s *State) Conversation() []Message {
-	return s.conversation.messages(s.finalList())
+// Conversation returns the messages of the run's shared conversation as it stands, and
+// those of them that were said in this run, not before it.
+func (s *State) Conversation() (all, own []Message) {
+	root := s.root()
+	places := root.finalList()
+	all = s.Talk.messages(places)
+	return all, s.Talk.messages(slices.DeleteFunc(slices.Clone(places), func(at int32) bool { return at < root.Given }))
 }
 
-// Said returns those of them that were said in this run, not before it.
-func (s *State) Said() []Message {
-	return s.conversation.messages(slices.DeleteFunc(s.finalList(), func(at int32) bool { return at < s.conversation.Given }))
-}
-
-func (s *State) finalList() []int32 {
-	th := s.endThread
-	if th == nil {
-		th = s.lastThread
+// said is what was said in a scope.
+func (sc *Scope) said() *TalkDelta {
+	if th := sc.Views[0].Thread; th == nil || !sc.Continues {
+		return nil
 	}
-	return s.conversation.of(th.list(), 0)
+	places := slices.DeleteFunc(sc.finalList(), func(at int32) bool { return at < sc.Given })
+	return &TalkDelta{Add: slices.Clone(sc.state.Talk.messages(places))}
 }
 
-// begin is the first thread of a run: nil when nobody in it talks.
-func (p *Plan) firstThread(s *State, messages []Message) *thread {
+func (sc *Scope) finalList() []int32 {
+	v, _ := sc.mergeAll()
+	if v.Thread == nil {
+		return nil
+	}
+	return sc.state.Talk.of(v.Thread.Shared, 0)
+}
+
+// firstThread is the first thread of a scope: nil when nobody in it talks. A graph node
+// with `conversation: continuous` goes on with the list around it.
+func (p *Plan) firstThread(s *State, sc *Scope) *thread {
 	if !p.talks {
 		return nil
 	}
 	th := &thread{}
-	for _, m := range messages {
-		th.Shared = s.conversation.say(th.Shared, said{Message: m})
-		th.hear(&m, 0)
-	}
-	s.conversation.Given = int32(len(messages))
-	return th
-}
-
-// textOf is an output as a message's text.
-func textOf(v any) string { return eval.Text(Plain(v)) }
-
-// said keeps what an element added to the conversation.
-func (e *eachState) said(i int, delta *TalkDelta) {
-	if delta == nil {
-		return
-	}
-	if e.talk == nil {
-		e.talk = map[int]*TalkDelta{}
-	}
-	e.talk[i] = delta
-}
-
-// allSaid is what all elements added, in element order.
-func (e *eachState) allSaid() *TalkDelta {
-	if e.talk == nil {
-		return nil
-	}
-	out := &TalkDelta{}
-	for i := range e.items {
-		if delta := e.talk[i]; delta != nil {
-			out.Add = append(out.Add, delta.Add...)
+	if sc.Outer == 0 {
+		for _, m := range s.Run.Talk {
+			th.Shared = s.Talk.say(th.Shared, said{Message: m})
+			th.updateLast(&m, 0)
+		}
+	} else if owner := sc.owner; owner != nil && sc.Call == 0 {
+		outer := owner.scope
+		if around := owner.view().Thread; around != nil && outer.plan.nodes[owner.Node].talk.joins {
+			th.Text, th.Result, sc.Continues = around.Text, around.Result, true
+			for _, m := range s.Talk.messages(s.Talk.of(around.Shared, 0)) {
+				m.Node = "../" + m.Node // it is none of the scope's own nodes, even of the same name
+				th.Shared = s.Talk.say(th.Shared, said{Message: m})
+			}
 		}
 	}
-	return out
+	sc.Given = int32(len(s.Talk.Said))
+	return th
 }

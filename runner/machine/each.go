@@ -1,173 +1,188 @@
-// each: a node that runs once per element of a list, as a sliding window
-// (GraphSpec §7). It is one step and one visit; its output is the list of the
-// elements' outputs in element order.
+// each: a node that runs once per element of a list, as a sliding window (§7). It is one
+// step and one visit; its output is the list of the elements' outputs in element order.
 
 package machine
 
 import (
 	"slices"
-
-	"github.com/graphrun/graphrun/spec"
 )
 
-// startEach evaluates the list. Nodes that the machine evaluates itself are done
-// at once; of the others, elements are started as there is room.
-func (p *Plan) startEach(s *State, t *task, n *node) {
-	s.setOwn(n, t)
-	value, err := s.vm.Eval(n.each, s.env)
+// Each is the progress of a node with `each`.
+type Each struct {
+	Items   []any `json:"items"`
+	Results []any `json:"results"`
+	// Next is the next element to begin, from 1; Done counts those that have ended.
+	Next   int `json:"next"`
+	Done   int `json:"done"`
+	Failed int `json:"failed,omitempty"`
+	// First is the failure of the element that stands first, which is number FirstAt.
+	First   *Failure `json:"first,omitempty"`
+	FirstAt int      `json:"first_at,omitempty"`
+	// Writes and Talk are those of elements, by element.
+	Writes map[int][]Write    `json:"writes,omitempty"`
+	Talk   map[int]*TalkDelta `json:"talk,omitempty"`
+
+	looping bool // in moreElements
+}
+
+// launchEach evaluates the list and begins as many elements as may run.
+func (t *Task) launchEach(n *node) {
+	value, err := t.scope.state.vm.Eval(n.each, t.nodeContext(n))
 	if err != nil {
-		p.failFinal(s, t, &Failure{Kind: "expression", Message: "each: " + err.Error()})
+		t.failFinal(&Failure{Kind: "expression", Message: "each: " + err.Error()}, 1)
 		return
 	}
 	items, ok := value.([]any)
 	if !ok {
-		p.failFinal(s, t, &Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is no list"})
+		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is no list"}, 1)
 		return
 	}
-	policy := p.policyOf(t.node)
-	t.each = &eachState{
-		items: items, results: make([]any, len(items)), running: map[int]*elementRun{}, attempts: map[int]failedAttempt{},
-		asking: map[int]*questions{}, answered: map[int]*questions{},
-		tolerate: policy == "continue_others" || policy == "wait_all",
+	t.Each = &Each{Items: items, Results: make([]any, len(items)), Next: 1}
+	if len(items) == 0 {
+		t.endEach()
+		return
 	}
-	switch {
-	case len(items) == 0:
-		p.eachDone(s, t)
-	case n.act == actSet:
-		p.setEach(s, t, n)
-	case n.act == actPass:
-		copy(t.each.results, items)
-		p.eachDone(s, t)
-	default:
-		s.makeReady(t)
+	t.moreElements()
+}
+
+// open returns the number of elements that have begun and not ended.
+func (e *Each) open(t *Task) int {
+	open := 0
+	for _, u := range t.Units {
+		if u.Begun && u.State != ended {
+			open++
+		}
+	}
+	return open
+}
+
+// moreElements begins the next elements. At most one element waits for room at a time.
+func (t *Task) moreElements() {
+	e, n := t.Each, &t.scope.plan.nodes[t.Node]
+	if e.looping {
+		return
+	}
+	e.looping = true
+	defer func() { e.looping = false }()
+	for !t.Done && e.Next <= len(e.Items) {
+		if n.atOnce > 0 && e.open(t) >= n.atOnce {
+			return
+		}
+		waits := slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State == queued && !u.Begun })
+		if waits {
+			return
+		}
+		u := &Unit{Element: e.Next, Attempt: 1}
+		e.Next++
+		t.Units = append(t.Units, u)
+		t.queue(u)
+		if u.State == queued && n.countsForConcurrency() {
+			return
+		}
 	}
 }
 
-// setEach evaluates a set node for every element. Elements do not see each
-// other's writes; these are reduced in element order.
-func (p *Plan) setEach(s *State, t *task, n *node) {
-	e := t.each
-	sum := newUpdates(p)
-	for i := range e.items {
-		s.setElement(e, i)
-		out := make(map[string]any, len(n.set))
-		var failure *Failure
-		if t.writes, failure = p.assignAll(s, n, t.writes[:0]); failure == nil { // else the element writes nothing
-			for _, w := range t.writes {
-				out[p.keys[w.key].name] = w.update
-				sum.add(w)
+// endElement takes the result of an element.
+func (t *Task) endElement(u *Unit) {
+	e, sc := t.Each, t.scope
+	policy := sc.plan.policyOf(t.Node)
+	e.Done++
+	if u.Failure != nil {
+		e.Failed++
+	}
+	t.noteElement(u)
+	if u.Failure != nil && policy == "fail_all" {
+		for _, other := range t.Units {
+			if other != u {
+				t.stop(other)
 			}
 		}
-		if failure == nil && sum.size > s.limits.MaxStateBytes {
-			failure = s.overLimit("what the elements write")
-			e.tolerate = false
+		sc.keepResults(t)
+		failure := *u.Failure
+		t.Failure = &failure
+		t.finish()
+		return
+	}
+	i := u.Element - 1
+	switch {
+	case u.Failure == nil:
+		e.Results[i] = u.Output
+		if len(u.Writes) > 0 {
+			if e.Writes == nil {
+				e.Writes = map[int][]Write{}
+			}
+			e.Writes[i] = u.Writes
 		}
+		if u.Talk != nil {
+			if e.Talk == nil {
+				e.Talk = map[int]*TalkDelta{}
+			}
+			e.Talk[i] = u.Talk
+		}
+	case policy == "wait_all":
+		e.Results[i] = map[string]any{"error": failureData(u.Failure)}
+	}
+	if u.Failure != nil && (e.First == nil || u.Element < e.FirstAt) {
+		e.First, e.FirstAt = u.Failure, u.Element
+	}
+	t.Units = slices.DeleteFunc(t.Units, func(o *Unit) bool { return o == u })
+	if e.Done == len(e.Items) {
+		t.endEach()
+		return
+	}
+	t.moreElements()
+}
+
+// keepResults keeps the outputs of finished elements of a step that fails or is cut off.
+func (sc *Scope) keepResults(t *Task) {
+	if slices.ContainsFunc(t.Each.Results, func(v any) bool { return v != nil }) {
+		sc.savePartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
+	}
+}
+
+// endEach builds the list of outputs.
+func (t *Task) endEach() {
+	e, sc := t.Each, t.scope
+	n := &sc.plan.nodes[t.Node]
+	if e.Failed > 0 && e.Failed == len(e.Items) && sc.plan.policyOf(t.Node) == "continue_others" {
+		sc.keepResults(t)
+		t.Failure = e.First
+		t.finish()
+		return
+	}
+	sc.Degraded = sc.Degraded || e.Failed > 0
+	t.Output = e.Results
+	for i := range e.Items {
+		t.Writes = append(t.Writes, e.Writes[i]...)
+	}
+	failure := t.checkStep(n, t.Output, &t.Writes)
+	if failure == nil && n.act == actSet {
+		failure = t.checkElementWrites()
+	}
+	if failure != nil {
+		t.failFinal(failure, 1)
+		return
+	}
+	t.finish()
+}
+
+// checkElementWrites checks the writes of all elements one after the other.
+func (t *Task) checkElementWrites() *Failure {
+	v := t.view()
+	held := slices.Clone(v.Vals)
+	size := v.Size
+	defer func() { v.Vals, v.Size, v.env = held, size, nil }()
+	for i := range t.Writes {
+		w := &t.Writes[i]
+		if v.scope.plan.keys[w.Key].reducer == reduceReplace {
+			v.Vals[w.Key] = w.Update
+			continue
+		}
+		value, failure := v.reduce(w.Key, w.Update)
 		if failure != nil {
-			failure.Node = n.id
-			if !p.elementFailed(s, t, i, failure) {
-				p.failFinal(s, t, e.failure)
-				return
-			}
-			continue
+			return failure
 		}
-		e.results[i] = out
+		v.Vals[w.Key] = value
 	}
-	t.writes = sum.writes(t.writes[:0])
-	p.eachDone(s, t)
-}
-
-// setElement sets item and index.
-func (s *State) setElement(e *eachState, i int) {
-	s.env["item"], s.env["index"] = e.items[i], i
-}
-
-// startElements hands elements to the driver while there is room.
-func (p *Plan) startElements(s *State, t *task) started {
-	e, n := t.each, &p.nodes[t.node]
-	for len(e.again) > 0 || e.next < len(e.items) {
-		switch {
-		case n.act == actHuman:
-			p.askElement(s, t, e.next)
-			e.next++
-		case s.runningTasks >= s.limits.MaxConcurrency:
-			return noRoom
-		case n.atOnce > 0 && len(e.running) >= n.atOnce:
-			return ownLimit
-		default:
-			p.startElement(s, t)
-		}
-		if e.failure != nil {
-			return allStarted
-		}
-	}
-	return allStarted
-}
-
-func (s *State) cancelElements(t *task, why string) {
-	e := t.each
-	e.cutOff().keep(e)
-	e.next, e.again = len(e.items), nil
-	s.forgetInside(t)
-	clear(e.attempts)
-	clear(e.asking)
-	for _, i := range sortedElements(e.running) {
-		run := e.running[i]
-		if run.cause == nil {
-			run.cause = &Failure{Kind: "cancelled", Message: why}
-			s.command(Command{Kind: CancelTask, Task: s.elementID(t, i, run.attempt)})
-		}
-	}
-}
-
-// eachSettle says how the node stands after a change: it may have room for more
-// elements, wait for retry delays only, or be done.
-func (p *Plan) eachSettle(s *State, t *task) {
-	e := t.each
-	if len(e.running) > 0 || len(e.again) > 0 || e.next < len(e.items) {
-		return
-	}
-	if t.status == ready {
-		s.readyTasks--
-	}
-	switch {
-	case t.cause != nil:
-		t.status = dropped
-		s.memory.keepPartial(t.node, e.results)
-		s.cutShort(t)
-		s.showPartial(t.node)
-	case e.failure != nil:
-		if slices.ContainsFunc(e.results, func(result any) bool { return result != nil }) {
-			s.memory.keepPartial(t.node, e.results)
-		}
-		p.failFinal(s, t, e.failure)
-	case len(e.attempts) > 0:
-		t.status = delayed
-		s.waitingTasks++
-	case len(e.asking) > 0:
-		t.status = asking
-		s.waitingTasks++
-	default:
-		p.eachDone(s, t)
-	}
-}
-
-// eachDone ends the node well.
-func (p *Plan) eachDone(s *State, t *task) {
-	before := p.listen(s, t, t.each.allSaid())
-	p.succeed(s, t, t.each.results)
-	if t.status != succeeded {
-		t.thread = before
-	}
-}
-
-func (b *builder) checkEach(g *spec.Graph) {
-	for _, n := range g.Nodes {
-		if !n.Each.IsSet() {
-			continue
-		}
-		switch kind := n.Kind.Value; kind {
-		case "wait", "fail":
-			b.report("invalid-value", n.Each.Span, "a "+kind+" node has no use for each")
-		}
-	}
+	return t.scope.checkStateSize(v, t.Writes)
 }

@@ -1,207 +1,274 @@
-// How a run ends, and what is taken back of executions cut short (GraphSpec §11).
+// How a run begins and ends (GraphSpec §2, §11).
 
 package machine
 
-// Status is how a run stands. The zero value means not started.
-type Status string
+import (
+	"slices"
 
-// The statuses.
-const (
-	Running   Status = "running"
-	Completed Status = "completed"
-	Failed    Status = "failed"
-	Stuck     Status = "stuck"
-	Limit     Status = "limit"
-	Paused    Status = "paused"
-	Cancelled Status = "cancelled"
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
 )
 
-// Quality is how well a finished run went; it prints as null while unknown.
-type Quality string
-
-// The qualities.
-const (
-	Clean         Quality = "clean"
-	Degraded      Quality = "degraded"
-	FailedQuality Quality = "failed"
-)
-
-// MarshalJSON prints the quality, or null when it is not known yet.
-func (q Quality) MarshalJSON() ([]byte, error) {
-	if q == "" {
-		return []byte("null"), nil
+// beginRun opens the outermost scope.
+func (s *State) beginRun(e *Event) {
+	if e.Run != nil {
+		s.Run = *e.Run
 	}
-	return []byte(`"` + string(q) + `"`), nil
-}
-
-// ending is how a run is to end.
-type ending struct {
-	status  Status
-	reason  string
-	failure *Failure
-}
-
-// end ends the run: at once when nothing runs, else when the running tasks,
-// which are cancelled, have ended. The first ending stands.
-func (p *Plan) end(s *State, how ending) {
-	if s.closing == nil {
-		s.closing = &how
-		for i := range s.tasks {
-			s.cancel(&s.tasks[i], "the run ended before the node did")
-		}
+	session := s.Run.Session
+	s.Run.Session = nil
+	s.Status, s.Goal = Running, s.Run.Goal
+	if s.Run.Models != nil {
+		s.Models = *s.Run.Models
 	}
-	p.settle(s)
-}
-
-// settle says what comes next once no task of the superstep is running.
-func (p *Plan) settle(s *State) {
-	if s.closing != nil {
-		if !s.open || s.runningTasks == 0 {
-			p.finish(s, *s.closing)
-		}
-		return
+	s.byID = map[int]*Scope{}
+	sc := s.open(s.plan, TaskID{}, nil, "", s.Run.ID)
+	s.Group, _ = s.plan.Group(e)
+	if s.Run.Held {
+		s.Pausing = true
 	}
-	if s.open && s.readyTasks+s.runningTasks == 0 {
-		s.commandAdvance()
+	sc.first(e.Input, session, e.Edit)
+	s.Run.Talk = nil
+	s.startClocks()
+}
+
+// Group returns the concurrency group of a run that began with an event, or "".
+func (p *Plan) Group(began *Event) (string, error) {
+	if p.group == nil {
+		return "", nil
 	}
-}
-
-// finish ends the run, or begins what is to run at its end.
-func (p *Plan) finish(s *State, how ending) {
-	s.interrupt()
-	s.Failure = how.failure
-	if len(p.finally) > 0 {
-		p.beginFinally(s, how)
-		return
+	plain := *p
+	plain.group, plain.start = nil, p.start
+	s := plain.NewState()
+	s.Run, s.Now, s.Began, s.byID = RunInfo{ID: "group"}, began.At, began.At, map[int]*Scope{}
+	if began.Run != nil {
+		s.Run = *began.Run
 	}
-	p.conclude(s, how)
-}
-
-// conclude puts the end of the run into the state and says so.
-func (p *Plan) conclude(s *State, how ending) {
-	s.setStatus(how.status, how.reason)
-	s.Quality = FailedQuality
-	if how.status == Completed {
-		s.Quality = Clean
-		if s.degraded {
-			s.Quality = Degraded
-		}
+	sc := s.open(&plain, TaskID{}, nil, "", "")
+	sc.begin(began.Input, nil, began.Edit)
+	value, err := s.vm.Eval(p.group, sc.Views[0].context(&Task{scope: sc, Input: anyOf(orEmpty(sc.Input))}, p.wanted))
+	if err != nil {
+		return "", err
 	}
-	s.command(Command{Kind: Finish})
-}
-
-// unstep takes back the step of an execution that was cancelled. Its visit
-// stays: the next one is another execution.
-func (s *State) unstep(t *task) {
-	if t.step > 0 {
-		s.takeStep(t)
+	switch value := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return value, nil
 	}
+	return eval.Text(value), nil
 }
 
-// unstepBecause is unstep of one that waited for its time or a person.
-func (s *State) unstepBecause(t *task, why string) {
-	if t.cause == nil {
-		t.cause = &Failure{Kind: "cancelled", Message: why}
-	}
-	s.unstep(t)
-}
-
-func (s *State) takeStep(t *task) {
-	s.Steps--
-	t.step = 0
-	s.forgetInside(t)
-	s.noteStopped(t)
-}
-
-// cutShort takes an execution that was cancelled out of the count: as one that
-// a resume runs again when the run is ending, else as one that is gone.
-func (s *State) cutShort(t *task) {
-	if s.closing != nil {
-		s.uncount(t)
-	} else {
-		s.unstep(t)
-	}
-}
-
-// uncount takes back the step and the visit of an execution that the end of the
-// run has cut short: a resume runs it again as the same visit.
-func (s *State) uncount(t *task) {
-	if t.step > 0 {
-		s.takeStep(t)
-		t.memory.visits--
-	}
-}
-
-// cancelled is the end of a run that was asked to cancel, by somebody who may have said
-// why.
-func cancelled(why string) ending {
-	end := ending{status: Cancelled, reason: "cancelled"}
-	if why != "" {
-		end.failure = &Failure{Kind: "cancelled", Message: why}
+// failureEnd returns the end of a scope by a failure without a handler.
+func failureEnd(failure *Failure) End {
+	end := End{Status: Failed, Reason: "node_failed", Failure: failure}
+	switch failure.Kind {
+	case "max_visits", "budget":
+		end.Status, end.Reason = Limit, failure.Kind
+	case "limit":
+		end.Status, end.Reason = Limit, "size"
+	case "expression", "policy", "conflict":
+		end.Reason = failure.Kind
 	}
 	return end
 }
 
-// complete ends the run well and computes its output.
-func (p *Plan) complete(s *State) {
-	output := Plain(s.lastEnd)
-	if p.output != nil {
-		s.setContext(p.outUses, &task{output: output})
-		value, err := p.output.Eval(&s.vm, s.env)
-		if err != nil {
-			p.finish(s, ending{status: Failed, reason: "expression", failure: &Failure{
-				Kind: "expression", Message: "output: " + err.Error(),
-			}})
-			return
-		}
-		output = value
+// complete ends a scope without tasks. It fails if branches that never met conflict, or
+// if the output can't be evaluated.
+func (sc *Scope) complete() {
+	v, conflicts := sc.mergeAll()
+	if len(conflicts) > 0 {
+		sc.end(Failed, "conflict", sc.conflictFailure(noNode, conflicts[0]))
+		return
 	}
-	s.Output = output
-	p.finish(s, ending{status: Completed, reason: "end"})
+	if failure := sc.checkStateSize(v, nil); failure != nil {
+		sc.end(Limit, "size", failure)
+		return
+	}
+	output, err := sc.output(false)
+	if err != nil {
+		sc.end(Failed, "expression", &Failure{Kind: "expression", Message: "output: " + err.Error()})
+		return
+	}
+	sc.endAs(End{Status: Completed, Reason: "end", Output: output})
 }
 
-// outputSoFar is the output of a run that its step limit has ended well: what
-// can't be evaluated of it is null.
-func (p *Plan) outputSoFar(s *State) any {
-	output := Plain(s.lastOutput)
-	if p.output == nil {
-		return output
+// output evaluates `output`. Without `output` it is the output of the last step in path
+// order that reached END. With parts, parts that can't be evaluated are null.
+func (sc *Scope) output(parts bool) (any, error) {
+	output := sc.LastEnd.Output
+	if !sc.LastEnd.Set && parts {
+		output = sc.LastStep.Output
 	}
-	s.setContext(p.outUses, &task{output: output})
-	return p.output.EvalParts(&s.vm, s.env)
+	if sc.plan.output == nil {
+		return output, nil
+	}
+	v, _ := sc.mergeAll()
+	t := &Task{scope: sc, Output: output, Input: anyOf(orEmpty(sc.Input)), Done: true, Step: v.Count, Node: sc.plan.start}
+	env := v.context(t, sc.plan.outUses)
+	value, err := sc.plan.output.Eval(&sc.state.vm, env)
+	if err != nil && parts {
+		sc.Degraded = true
+		return sc.plan.output.EvalParts(&sc.state.vm, env), nil
+	}
+	return value, err
 }
 
-// Ending reports whether the run is ending or has ended.
-func (s *State) Ending() bool { return s.closing != nil || s.final != nil || s.Ended() }
-
-// Lost returns the executions that a run which ended badly was lost with: those
-// that failed and nothing caught, and those that were cut off. Attempt and
-// Element are zero.
-func (s *State) Lost() []TaskID {
-	if s.final != nil {
-		return s.final.lost
+// endByTask ends a scope because of a task, which runs again on resume.
+func (sc *Scope) endByTask(t *Task, status Status, reason string, failure *Failure) {
+	if sc.End == nil {
+		sc.Culprit = t
 	}
-	var out []TaskID
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.uncaught || t.status == failed && t.failure == s.Failure || t.status == dropped && t.lost {
-			out = append(out, TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit})
+	sc.end(status, reason, failure)
+}
+
+// violated ends a scope because of a policy.
+func (sc *Scope) violated(t *Task, failure *Failure) {
+	sc.endByTask(t, Failed, "policy", failure)
+}
+
+func (sc *Scope) end(status Status, reason string, failure *Failure) {
+	sc.endAs(End{Status: status, Reason: reason, Failure: failure})
+}
+
+// endAs ends a scope: it interrupts what runs; finally follows.
+func (sc *Scope) endAs(end End) {
+	if sc.End != nil {
+		return
+	}
+	sc.cut()
+	sc.End = &end
+	sc.FinalNext, sc.Finals = 0, nil
+	sc.clearFixed()
+}
+
+// cut interrupts everything in a scope and within it. A resume continues with the same
+// attempts.
+func (sc *Scope) cut() {
+	for _, t := range sc.activeTasks() {
+		if t.Done && !t.Deciding {
+			continue
 		}
+		for _, u := range t.Units {
+			t.cutUnit(u)
+		}
+		if t.Begun && !t.Done {
+			t.noteStopped("the run ends")
+		}
+	}
+}
+
+func (t *Task) cutUnit(u *Unit) {
+	s := t.scope.state
+	keep := func(id int) *Scope {
+		inner := s.scope(id)
+		if inner == nil {
+			return nil
+		}
+		inner.cut()
+		inner.suspended = true
+		s.remove(inner)
+		return inner
+	}
+	if u.State == ended {
+		return
+	}
+	for _, c := range u.Called {
+		if c.Scope != 0 {
+			c.Kept, c.Scope = keep(c.Scope), 0
+		}
+	}
+	if u.Scope != 0 {
+		u.Kept = keep(u.Scope)
+		u.Scope = 0
+		u.State = queued
+		t.stopTimeout(u)
+		return
+	}
+	called, notes, questions, round := u.Called, u.Notes, u.Questions, u.Round
+	t.stop(u)
+	u.State, u.CutOff, u.Called, u.Notes, u.Round = queued, false, called, notes, round
+	u.Questions = questions
+}
+
+func (t *Task) stopTimeout(u *Unit) {
+	if u.Ends > 0 {
+		t.scope.state.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
+		u.Ends = 0
+	}
+}
+
+// cancelAsked cancels the run. During finally it starts the grace period.
+func (s *State) cancelAsked(e *Event) {
+	root := s.root()
+	if root.End != nil {
+		s.startGrace()
+		return
+	}
+	s.Status, s.Reason = Running, ""
+	var failure *Failure
+	if e.Reason != "" {
+		failure = &Failure{Kind: "cancelled", Message: e.Reason}
+	}
+	root.end(Cancelled, "cancelled", failure)
+	s.startGrace()
+}
+
+// conclude sets the final status of the run and issues Finish.
+func (s *State) conclude() {
+	root := s.root()
+	end := root.End
+	s.Status, s.Reason, s.Failure, s.Limited = end.Status, end.Reason, end.Failure, end.Limited
+	s.Quality, s.Output, s.Idle = root.quality(), nil, true
+	if end.Status == Completed {
+		s.Output = end.Output
+	}
+	s.stopClocks()
+	s.command(Command{Kind: Finish})
+}
+
+// Setup evaluates the tools and providers of a scope, by name. They contain secrets in
+// clear text: only for starting tools and calling models, never for display or storage.
+func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
+	env := map[string]any{"goal": sc.goal()}
+	sc.fixed(env)
+	if tools, err = bind.EvalFields(sc.plan.tools, &sc.state.vm, env); err != nil {
+		return nil, nil, err
+	}
+	providers, err = bind.EvalFields(sc.plan.providers, &sc.state.vm, env)
+	return tools, providers, err
+}
+
+// Tools evaluates the tools of a graph apart from a run, by name. They contain secrets in
+// clear text.
+func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
+	s := p.NewState()
+	s.byID = map[int]*Scope{}
+	s.SetSecrets(map[*Plan]map[string]any{p: secrets})
+	tools, _, err := s.open(p, TaskID{}, nil, "", "").Setup()
+	return tools, err
+}
+
+// PathNodes returns the executed nodes of a scope in path order.
+func (sc *Scope) PathNodes() []string {
+	steps := slices.Clone(sc.Steps)
+	if c := sc.Culprit; c != nil && !c.Refused && c.Done {
+		steps = append(steps, PathStep{c.Node, c.Rank, c.Order})
+	}
+	for _, t := range sc.Gone {
+		if t.Done && t != sc.Culprit && !t.Refused {
+			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	out := make([]string, len(steps))
+	for i, step := range steps {
+		out[i] = sc.plan.nodes[step.Node].id
 	}
 	return out
 }
 
-// interrupt takes back the executions that did not end.
-func (s *State) interrupt() {
-	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
-		for i := range list {
-			switch t := &list[i]; t.status {
-			case ready, running, delayed, waiting, asking:
-				s.uncount(t)
-			}
-		}
-	}
-	for i := range s.next { // back from being parked, and not in a superstep yet
-		s.uncount(&s.next[i])
-	}
+// Values returns the state of a scope as a new map, after all its steps.
+func (sc *Scope) Values() map[string]any {
+	v, _ := sc.mergeAll()
+	return v.values()
 }

@@ -1,126 +1,351 @@
-// Joins: barriers that wait for the branches that can still reach them
-// (GraphSpec §7).
+// Joins: barriers where branches meet (GraphSpec §7).
 
 package machine
 
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// joinOf returns the barrier that a token has to pass to enter a node, if any.
-func (p *Plan) joinOf(node int, at place) (isJoin bool, fan *fanout) {
-	if p.nodes[node].join != 0 {
-		return true, nil
+// fireJoins decides one join: it runs, fails or is dropped. It returns false if no join
+// can be decided yet.
+func (s *State) fireJoins() bool {
+	if !s.waits {
+		return false
 	}
-	for f := at.fan; f != nil; f = f.at.fan {
-		if f.auto == node {
-			return true, f
-		}
-	}
-	return false, nil
-}
-
-// arrive brings a token to a join.
-func (s *State) arrive(node int, fan *fanout, a arrival) {
-	b := s.barrierAt(node, fan)
-	if b.arrivals == nil {
-		b.arrivals = make([]arrival, 0, min(len(s.plan.nodes[node].sources), len(s.tasks)))
-	}
-	b.arrivals = append(b.arrivals, a)
-}
-
-// barrierAt is the barrier of a join, made when the first comes to it.
-func (s *State) barrierAt(node int, fan *fanout) *barrier {
-	i, found := slices.BinarySearchFunc(s.barriers, barrier{node: node, fan: fan}, compareBarriers)
-	if !found {
-		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan})
-	}
-	return &s.barriers[i]
-}
-
-// fireJoins settles every join that need not wait any longer: its node is due, or
-// the branches that wait there have ended. It returns how the run ends when one
-// can't be satisfied any more.
-func (p *Plan) fireJoins(s *State) *ending {
-	clear(s.told)
-	for {
-		if how := p.settleJoins(s); how != nil {
-			return how
-		}
-		if how := p.unsatisfiable(s); how != nil || len(s.barriers) == 0 || len(s.next)+len(s.parked) > 0 {
-			return how
-		}
-		if how := p.breakTie(s); how != nil {
-			return how
-		}
-	}
-}
-
-func (p *Plan) settleJoins(s *State) *ending {
-	for i := 0; i < len(s.barriers); i++ {
-		s.Looked += len(s.barriers) + len(s.next) + len(s.parked)
-		b := &s.barriers[i]
-		b.forgetDead()
-		if len(b.arrivals)+len(b.detours) == 0 {
-			s.barriers = slices.Delete(s.barriers, i, i+1)
-			i--
+	any := false
+	for _, sc := range s.Scopes {
+		if sc.End != nil {
 			continue
 		}
-		if !p.satisfied(s, b) {
-			continue
+		if sc.fireJoin() {
+			return true
 		}
-		if how := p.settleJoin(s, i); how != nil {
-			return how
+		any = any || sc.failsAnyDeserted() || slices.ContainsFunc(sc.Tasks, func(t *Task) bool { return t.Waits })
+	}
+	s.waits = any
+	return false
+}
+
+func (sc *Scope) failsAnyDeserted() bool { return sc.plan.failsDeserted && len(sc.Bends) > 0 }
+
+func (sc *Scope) fireJoin() bool {
+	var waits []*Task
+	for _, t := range sc.Tasks {
+		if t.Waits {
+			waits = append(waits, t)
 		}
-		i = -1 // settling may have removed tokens that others waited for
 	}
-	return nil
-}
-
-// satisfied reports whether a join waits no longer: an any or N join with enough
-// arrivals, or for a fan-out that has failed whole, any other when nothing comes any
-// more.
-func (p *Plan) satisfied(s *State, b *barrier) bool {
-	if p.counts(b) && len(b.arrivals) > 0 {
-		return len(b.arrivals) >= p.nodes[b.node].joinCount || slices.ContainsFunc(b.arrivals, func(a arrival) bool { return a.over != nil })
-	}
-	return !p.awaited(s, b) && (p.counts(b) || !p.lasts(s, b))
-}
-
-// counts reports whether a number of arrivals satisfies the join: it is any or N.
-func (p *Plan) counts(b *barrier) bool {
-	return b.fan == nil && p.nodes[b.node].join != joinAll
-}
-
-// awaited reports whether some live token that has not arrived can still reach
-// the join.
-func (p *Plan) awaited(s *State, b *barrier) bool {
-	comes := p.onTheWay(s, b)
-	may := func(node int, at place) bool {
-		return (b.fan == nil || at.within(b.fan)) && comes(node, at)
-	}
-	for _, list := range [...][]task{s.next, s.parked} {
-		for i := range list {
-			if may(list[i].node, list[i].at) {
+	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
+	for _, w := range waits {
+		if q := sc.plan.nodes[w.Node].quorum; q > 0 {
+			if group := sc.group(w, waits); len(group) >= q {
+				sc.join(group, nil)
 				return true
 			}
 		}
 	}
-	for i := range s.barriers {
-		other := &s.barriers[i]
-		if other.node == b.node && other.fan == b.fan {
+	for _, w := range waits {
+		if sc.isBlocked(w) {
 			continue
 		}
-		for _, a := range other.arrivals {
-			if may(other.node, a.at) {
-				return true
+		group := sc.group(w, waits)
+		if !slices.ContainsFunc(group, sc.isBlocked) {
+			sc.resolveJoin(group)
+			return true
+		}
+	}
+	if len(waits) > 0 && len(waits) == len(sc.Tasks) {
+		sc.resolveJoin(sc.group(waits[0], waits)) // all wait for each other: the first in the file runs
+		return true
+	}
+	return sc.failDeserted()
+}
+
+// isBlocked reports whether another task may still arrive at the join where w waits.
+func (sc *Scope) isBlocked(w *Task) bool {
+	blocks := func(o *Task) bool { return !o.gone && (!o.Waits || o.Node != w.Node) && sc.canReachJoin(o, w) }
+	if w.blocker != nil && blocks(w.blocker) {
+		return true
+	}
+	w.blocker = nil
+	for _, o := range sc.Tasks {
+		if blocks(o) {
+			w.blocker = o
+			return true
+		}
+	}
+	return false
+}
+
+// canReachJoin reports whether o can still reach the join where w waits for it.
+func (sc *Scope) canReachJoin(o, w *Task) bool {
+	f := sc.awaitedFan(w, o.Place)
+	return f != 0 && sc.reaches(o.Node, w.Node, sc.fan(f).Source)
+}
+
+func (sc *Scope) canReachAnyJoin(o *Task, group []*Task) bool {
+	return slices.ContainsFunc(group, func(w *Task) bool { return sc.canReachJoin(o, w) })
+}
+
+// implicitFor returns the outermost fan-out that the task's node joins implicitly, or 0.
+func (sc *Scope) implicitFor(t *Task) int {
+	for _, lane := range t.Place {
+		if sc.fan(lane.Fan).Implicit == t.Node && !slices.Contains(t.Joined, lane.Fan) {
+			return lane.Fan
+		}
+	}
+	return 0
+}
+
+// awaitedFan returns the fan-out that w shares with a branch it waits for, or 0 if it
+// does not wait for that branch. An implicit join waits only for branches of the fan-out
+// that it joins.
+func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
+	f := sharedFan(w.Place, other)
+	if f == 0 || sc.plan.nodes[w.Node].joins {
+		return f
+	}
+	outer := sc.implicitFor(w)
+	for _, lane := range w.Place {
+		if lane.Fan == outer && outer != 0 {
+			return f
+		}
+		if lane.Fan == f {
+			break
+		}
+	}
+	return 0
+}
+
+// group returns the tasks that wait together with w, in declaration order.
+func (sc *Scope) group(w *Task, waits []*Task) []*Task {
+	group, rest := []*Task{w}, []*Task{}
+	for _, t := range waits {
+		if t != w && t.Node == w.Node {
+			rest = append(rest, t)
+		}
+	}
+	for i := 0; i < len(group); i++ {
+		left := rest[:0]
+		for _, t := range rest {
+			if sc.awaitedFan(group[i], t.Place) != 0 || sc.awaitedFan(t, group[i].Place) != 0 {
+				group = append(group, t)
+			} else {
+				left = append(left, t)
 			}
 		}
-		// Whoever bypasses the other may turn out to bypass this one.
-		for j := range other.detours {
-			d := &other.detours[j]
-			if !slices.Contains(d.passed, b.node) && slices.ContainsFunc(d.places, func(at place) bool { return may(other.node, at) }) {
+		rest = left
+	}
+	slices.SortStableFunc(group, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
+	return group
+}
+
+// resolveJoin runs a join at which no further task can arrive, or applies on_bypass.
+func (sc *Scope) resolveJoin(group []*Task) {
+	n := &sc.plan.nodes[group[0].Node]
+	if n.quorum == 0 && len(sc.bypassing(group)) == 0 || n.quorum > 0 && len(group) >= n.quorum {
+		sc.join(group, nil)
+		return
+	}
+	sc.Degraded = true
+	switch n.onBypass {
+	case "continue":
+		sc.join(group, nil)
+	case "fail":
+		sc.join(group, sc.bypassFailure(group[0].Node, group, sc.bypassing(group)))
+	default:
+		sc.noteDropped(group)
+		for _, t := range group {
+			sc.drop(t)
+			t.Waits = false
+			sc.Ended = append(sc.Ended, t)
+		}
+	}
+}
+
+// bypassFailure is the failure of a join that some branches bypass and others may have
+// reached.
+func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure {
+	names := func(nodes []int) []any {
+		slices.Sort(nodes)
+		out := []any{}
+		for _, node := range slices.Compact(nodes) {
+			out = append(out, sc.plan.nodes[node].id)
+		}
+		return out
+	}
+	var failed, arrived []int
+	for _, b := range bends {
+		failed = append(failed, b.Node)
+	}
+	for _, t := range group {
+		if t.From != nil {
+			arrived = append(arrived, t.From.Node)
+		}
+	}
+	from := names(failed)
+	words := make([]string, len(from))
+	for i, name := range from {
+		words[i] = strconv.Quote(name.(string))
+	}
+	return &Failure{
+		Kind: "bypassed", Node: sc.plan.nodes[node].id,
+		Message: "a branch left by a failure edge of " + strings.Join(words, " and ") + " and can't come to this join any more",
+		Details: map[string]any{"failed": from, "arrived": names(arrived)},
+	}
+}
+
+// bypassing returns the failure edges that branches took around the join.
+func (sc *Scope) bypassing(group []*Task) (out []*Bend) {
+bends:
+	for _, b := range sc.Bends {
+		if slices.ContainsFunc(group, func(w *Task) bool { return sc.hasInPast(w, b.Task) }) {
+			continue
+		}
+		for _, w := range group {
+			f := sc.awaitedFan(w, b.Place)
+			if f == 0 || slices.Contains(w.Joined, f) || slices.Contains(b.Joined, f) || !sc.reaches(b.Node, w.Node, sc.fan(f).Source) {
+				continue
+			}
+			own := laneOn(b.Place, f)
+			if !slices.ContainsFunc(group, func(o *Task) bool { return laneOn(o.Place, f) == own }) {
+				out = append(out, b)
+				continue bends
+			}
+		}
+	}
+	return out
+}
+
+// hasInPast reports whether a step is in the past of a task since the split. A step is
+// named by its task.
+func (sc *Scope) hasInPast(t *Task, step int) bool {
+	for v := t.view(); v.Base != 0; v = sc.view(v.Base) {
+		if slices.ContainsFunc(v.Done, func(d *Done) bool { return d.Task == step }) {
+			return true
+		}
+	}
+	return false
+}
+
+// join merges the arrived tasks, and the failed or cancelled ones, into one task.
+func (sc *Scope) join(group []*Task, preset *Failure) {
+	n := &sc.plan.nodes[group[0].Node]
+	if n.quorum > 0 {
+		for _, o := range slices.Clone(sc.Tasks) {
+			if !slices.Contains(group, o) && sc.canReachAnyJoin(o, group) {
+				sc.cancelBranch(o, "join "+n.id+" has enough branches")
+			}
+		}
+	}
+	var lost []*Task
+	for _, g := range sc.Gone {
+		if sc.canReachAnyJoin(g, group) || g.Waits && g.Node == group[0].Node && slices.ContainsFunc(group, func(w *Task) bool { return sc.awaitedFan(w, g.Place) != 0 }) {
+			lost = append(lost, g)
+		}
+	}
+	for _, t := range group {
+		lost = append(lost, t.Carried...)
+	}
+	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
+	first := group[0]
+	t := &Task{
+		Node: first.Node, Order: first.Order, Place: sc.placeAfterJoin(group), Joined: slices.Clone(first.Joined),
+		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
+	}
+	for _, m := range group {
+		for _, lane := range m.Place {
+			if !slices.Contains(t.Joined, lane.Fan) && (sc.joinsBranchesOf(sc.fan(lane.Fan), first.Node) || sc.spansBranches(group, lane.Fan)) {
+				t.Joined = append(t.Joined, lane.Fan)
+			}
+		}
+		for _, lane := range m.Lanes {
+			if !slices.Contains(t.Lanes, lane) {
+				t.Lanes = append(t.Lanes, lane)
+			}
+		}
+		sc.markDecided(m.Place, first.Node)
+	}
+	for _, m := range slices.Concat(group, lost) {
+		t.Rank = max(t.Rank, m.pastRank()+1)
+	}
+	sc.inputs(t, group, lost)
+	view, conflicts := sc.merge(group, lost)
+	view.refs++
+	merged := view.changedKeys()
+	for _, m := range group {
+		sc.drop(m)
+		sc.release(m.view())
+	}
+	if len(conflicts) == 0 { // an edge may want the values at the split
+		settled, over := sc.settle(view)
+		if settled != view {
+			view = settled
+			view.refs++
+		}
+		if over != nil && sc.isLast(t, over.Order) {
+			t.Order = over.Order // else the orders of a loop would grow with each round
+		}
+	}
+	t.View = view.ID
+	t.Place = slices.DeleteFunc(slices.Clone(t.Place), func(l Lane) bool { return sc.fan(l.Fan) == nil })
+	t.Lanes = slices.DeleteFunc(t.Lanes, func(l Lane) bool { return sc.fan(l.Fan) == nil })
+	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
+	sc.addTask(t)
+	if len(group) > 1 {
+		sc.noteJoined(t, group, merged)
+	}
+	if t.Settled = conflicts; len(conflicts) > 0 && preset == nil {
+		t.Preset = sc.conflictFailure(first.Node, conflicts[0])
+	}
+	sc.state.makeReady(ready{t, nil})
+	if failure := sc.checkStateSize(view, nil); failure != nil {
+		sc.end(Limit, "size", failure)
+	}
+}
+
+// isLast reports whether no step has or will have a place in path order between a task and
+// those of the branches that began at an order.
+func (sc *Scope) isLast(t *Task, order []int) bool {
+	if t.Rank <= sc.MaxRank {
+		return false
+	}
+	for _, list := range [...][]*Task{sc.Tasks, sc.Ended, sc.Gone} {
+		for _, o := range list {
+			if len(o.Order) >= len(order) && slices.Equal(o.Order[:len(order)], order) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pastRank returns the highest rank in the past of a task.
+func (t *Task) pastRank() int {
+	if t.Done {
+		return t.Rank
+	}
+	return t.Rank - 1
+}
+
+// spansBranches reports whether the group stands on several branches of a fan-out.
+func (sc *Scope) spansBranches(group []*Task, fan int) bool {
+	own := laneOn(group[0].Place, fan)
+	return slices.ContainsFunc(group, func(m *Task) bool { return laneOn(m.Place, fan) != own })
+}
+
+// joinsBranchesOf reports whether a node joins a fan-out: as its implicit join, or with a
+// `join` that at least two branches can reach.
+func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
+	if !sc.plan.nodes[node].joins {
+		return f.Implicit == node
+	}
+	count := 0
+	for _, b := range f.Branch {
+		if b.First == node || b.First >= 0 && sc.reaches(b.First, node, f.Source) {
+			if count++; count == 2 {
 				return true
 			}
 		}
@@ -128,183 +353,199 @@ func (p *Plan) awaited(s *State, b *barrier) bool {
 	return false
 }
 
-// onTheWay tells the tokens that can still meet those of a join: those that share
-// a fan-out with one and reach the join without going back to where that fan-out
-// began, for there they would begin another.
-func (p *Plan) onTheWay(s *State, b *barrier) func(int, place) bool {
-	fans := b.fans()
-	return func(at int, where place) bool {
-		for _, f := range fans {
-			shared := common(where, place{fan: f}).fan
-			if shared != nil && p.reaching(s, b.node, shared.origin).has(at) {
-				return true
+// placeAfterJoin returns the lanes of a joined task: outside of the fan-out if all
+// branches met, otherwise the first branch that arrived.
+func (sc *Scope) placeAfterJoin(group []*Task) []Lane {
+	place := group[0].Place
+	if len(group) == 1 {
+		return place
+	}
+	k := 0
+	same := func() bool {
+		return k < len(place) && !slices.ContainsFunc(group, func(g *Task) bool { return len(g.Place) <= k || g.Place[k] != place[k] })
+	}
+	for same() {
+		k++
+	}
+	if k >= len(place) {
+		return place
+	}
+	lanes := map[int]bool{}
+	for _, g := range group {
+		if len(g.Place) > k {
+			lanes[g.Place[k].Lane] = true
+		}
+	}
+	if len(lanes) == len(sc.fan(place[k].Fan).Branch) {
+		return place[:k]
+	}
+	return place[:k+1]
+}
+
+// inputs sets the input of a joined task, by source node, and the results of its
+// branches.
+func (sc *Scope) inputs(t *Task, group, lost []*Task) {
+	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From == nil })
+	slices.SortStableFunc(came, func(a, b *Task) int {
+		return comparePath(a.From.Rank, a.From.Order, b.From.Rank, b.From.Order)
+	})
+	t.Inputs, t.Branches = map[string]any{}, map[string]any{}
+	lists := map[string][]any{}
+	for _, m := range came {
+		id := sc.plan.nodes[m.From.Node].id
+		lists[id] = append(lists[id], m.Input)
+		t.Inputs[id] = m.Input
+		if !m.From.Failed && (len(group) > 1 || sc.plan.nodes[t.Node].joins) {
+			t.Branches[id] = map[string]any{"output": m.From.Output}
+		}
+	}
+	for id, list := range lists { //lint:ignore mapiter the result is a map
+		if len(list) > 1 {
+			t.Inputs[id] = list
+		}
+	}
+	if len(came) > 1 {
+		t.Met, t.Cause = true, nil
+	}
+	for _, l := range slices.Concat(lost, sc.failedElsewhere(group, lost)) {
+		if l.Lost == nil {
+			continue
+		}
+		if _, ok := t.Branches[l.Lost.Node]; !ok {
+			t.Branches[l.Lost.Node] = map[string]any{"error": failureData(l.Lost)}
+		}
+	}
+}
+
+// failedElsewhere returns the tasks that failed where no way leads to the join, on branches
+// that wait_all brings to it all the same: their errors, not what they wrote.
+func (sc *Scope) failedElsewhere(group, lost []*Task) []*Task {
+	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
+		return g.Lost == nil || slices.Contains(lost, g) || !slices.ContainsFunc(group, func(w *Task) bool {
+			f := sc.awaitedFan(w, g.Place)
+			if f == 0 || sc.plan.policyOf(sc.fan(f).Source) != "wait_all" {
+				return false
 			}
-		}
-		return false
-	}
-}
-
-// fireJoin makes one task of a barrier's arrivals. What is still on its way to
-// an any or N join is cancelled.
-func (p *Plan) fireJoin(s *State, i int) {
-	b := s.barriers[i]
-	s.barriers = slices.Delete(s.barriers, i, i+1)
-	if p.counts(&b) {
-		p.removeLate(s, &b)
-	}
-	p.startJoin(s, b.node, p.gather(s, &b), b.arrivals)
-}
-
-// gather takes the tokens of a join into one, which leaves the fan-outs that end
-// there.
-func (p *Plan) gather(s *State, b *barrier) place {
-	at := b.arrivals[0].at
-	for _, a := range b.arrivals[1:] {
-		at = mergePlaces(at, a.at)
-	}
-	at = p.leave(s, at, b.node)
-	for _, a := range b.arrivals {
-		s.moved(a.at, at)
-	}
-	for _, d := range b.detours {
-		for _, from := range d.places {
-			s.moved(from, at)
-		}
-	}
-	return at
-}
-
-// startJoin puts the join's node into the next superstep.
-func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival) *task {
-	clear(s.told) // the others may wait for it
-	t := s.addNext()
-	t.node, t.at, t.joined = node, at, true
-	t.inputs = make([]sourceInput, 0, len(arrivals))
-	s.mixed = true // its branch may be declared before others that are due
-	for _, a := range arrivals {
-		if a.over == nil {
-			t.inputs = append(t.inputs, sourceInput{a.source, a.input})
-		}
-	}
-	switch len(t.inputs) {
-	case 0:
-		t.input = map[string]any{}
-	case 1:
-		t.input = t.inputs[0].value
-	}
-	if p.talks && len(arrivals) > 0 {
-		t.thread = s.joinThreads(arrivals)
-	}
-	if p.wanted&useBranches != 0 {
-		t.branches = p.branchesOf(s, node, arrivals, at)
-	}
-	return t
-}
-
-// branchesOf is what `branches` holds at a join: the output of each branch that
-// arrived, the error of each that could have come there and failed; of a node where
-// several failed, that of the last.
-func (p *Plan) branchesOf(s *State, node int, arrivals []arrival, joined place) map[string]any {
-	var lost []lostBranch
-	seen := map[*fanout]bool{}
-	tell := func(at place) {
-		for f := at.fan; f != nil && !seen[f]; f = f.at.fan {
-			seen[f] = true
-			for i := range f.failures {
-				if l := &f.failures[i]; !l.told && p.leadsTo(s, f, l.lane, node) {
-					l.told = true
-					lost = append(lost, *l)
-				}
-			}
-		}
-	}
-	for _, a := range arrivals {
-		tell(a.at)
-		tell(place{fan: a.over})
-	}
-	tell(joined)
-	slices.SortStableFunc(lost, func(a, b lostBranch) int { return a.order - b.order })
-	out := map[string]any{}
-	for _, l := range lost {
-		out[l.failure.Node] = map[string]any{"output": nil, "error": failureData(l.failure)}
-	}
-	for _, a := range arrivals {
-		if a.over == nil {
-			out[p.nodes[a.source].id] = map[string]any{"output": Plain(a.output), "error": nil}
-		}
-	}
-	return out
-}
-
-// removeLate ends the tokens that are still on their way to a join which has
-// enough arrivals. The fan-outs that they leave have not failed.
-func (p *Plan) removeLate(s *State, b *barrier) {
-	late := p.onTheWay(s, b)
-	for i := range s.barriers { // what might have come from another join, too
-		other := &s.barriers[i]
-		other.detours = slices.DeleteFunc(other.detours, func(d detour) bool { return late(other.node, d.places[0]) })
-	}
-	s.removeTokens("join "+p.nodes[b.node].id+" has enough branches", func(node int, at place) bool {
-		if !late(node, at) {
-			return false
-		}
-		b.outran(at)
-		return true
+			first := sc.fan(f).Branch[laneOn(g.Place, f)].First
+			return first == w.Node || first >= 0 && sc.reaches(first, w.Node, sc.fan(f).Source)
+		})
 	})
 }
 
-// outran notes that the fan-outs a token leaves have not failed: it only lost the
-// race to an any or N join.
-func (b *barrier) outran(at place) {
-	scope := place{fan: at.fan}
-	for _, a := range b.arrivals {
-		scope = common(scope, a.at)
+// conflictFailure returns the failure for a write conflict at a join, or at the end of
+// the scope if node is noNode.
+func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
+	f := &Failure{Kind: "conflict", Message: "branches wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"}
+	if fan := sc.fan(c.Fan); fan != nil {
+		var names []string
+		for _, b := range fan.Branch {
+			names = append(names, sc.plan.targetName(b.First))
+		}
+		f.Message = "branches of node \"" + sc.plan.nodes[fan.Source].id + "\" (" + strings.Join(names, ", ") + ") wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"
 	}
-	for f := at.fan; f != scope.fan; f = f.at.fan {
-		f.ended = true
+	if node >= 0 {
+		f.Node = sc.plan.nodes[node].id
+	}
+	return f
+}
+
+func (sc *Scope) markDecided(place []Lane, node int) {
+	if !sc.plan.failsDeserted {
+		return
+	}
+	for _, lane := range place {
+		if d := (Desertion{lane.Fan, node}); !slices.Contains(sc.Decided, d) {
+			sc.Decided = append(sc.Decided, d)
+		}
 	}
 }
 
-// unsatisfiable finds an N join that no further branch can reach.
-func (p *Plan) unsatisfiable(s *State) *ending {
-	for i := range s.barriers {
-		b := &s.barriers[i]
-		if len(b.arrivals) > 0 && p.counts(b) && !p.awaited(s, b) {
-			return p.starved(b)
+// failDeserted fails a join with `on_bypass: fail` that no branch reached, because all
+// took failure edges around it.
+func (sc *Scope) failDeserted() bool {
+	if !sc.failsAnyDeserted() {
+		return false
+	}
+	bends := slices.Clone(sc.Bends)
+	slices.SortFunc(bends, func(a, b *Bend) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	for node := range sc.plan.nodes {
+		if !sc.plan.nodes[node].joins || sc.plan.nodes[node].onBypass != "fail" {
+			continue
+		}
+		for _, b := range bends {
+			f := sc.desertedFan(b, node)
+			if f == nil {
+				continue
+			}
+			sc.Degraded = true
+			sc.markDecided(b.Place, node)
+			t := sc.newTaskAtSplit(f, node)
+			t.Order = append(slices.Clone(b.Order), -1)
+			t.Lanes = append(slices.Clone(b.Lanes), Lane{f.ID, -1}) // on none of the branches
+			t.Preset = sc.bypassFailure(node, nil, []*Bend{b})
+			sc.addTask(t)
+			sc.state.makeReady(ready{t, nil})
+			return true
+		}
+	}
+	return false
+}
+
+// newTaskAtSplit returns a task at a node, with the past of the fan-out's split.
+func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
+	v := sc.newView(sc.view(f.View))
+	v.refs++
+	return &Task{
+		Node: node, View: v.ID, Rank: f.Rank + 1, Order: f.Order, Place: f.Place, Joined: f.Joined,
+		Lanes: slices.Clone(f.Lanes), Inputs: map[string]any{}, Branches: map[string]any{},
+	}
+}
+
+// desertedFan returns the outermost fan-out around a detour of which no branch reached
+// the join, nor can any more. It returns nil if there is none.
+func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
+	if slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.Decided, Desertion{l.Fan, node}) }) ||
+		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
+		return nil
+	}
+	for _, lane := range b.Place {
+		f := sc.fan(lane.Fan)
+		if !slices.Contains(b.Joined, lane.Fan) && sc.joinsBranchesOf(f, node) && sc.reachesWithoutJoin(b.Node, node, f) {
+			return f
 		}
 	}
 	return nil
 }
 
-// breakTie acts when every live token waits at a join. Joins that wait for each
-// other can't be told apart by reachability: the first in declaration order
-// fires. An N join without enough arrivals leaves the run stuck.
-func (p *Plan) breakTie(s *State) *ending {
-	for i := range s.barriers {
-		if b := &s.barriers[i]; len(b.arrivals) > 0 && !p.counts(b) {
-			return p.settleJoin(s, i)
+// canReachAfterDetour reports whether a task may still reach the join that a detour left
+// out.
+func (sc *Scope) canReachAfterDetour(o *Task, b *Bend, node int) bool {
+	for _, lane := range b.Place {
+		if (sc.hasInPast(o, b.Task) || laneOn(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.reaches(o.Node, node, sc.fan(lane.Fan).Source)) {
+			return true
 		}
 	}
-	for i := range s.barriers {
-		if b := &s.barriers[i]; len(b.arrivals) > 0 {
-			return p.starved(b)
-		}
-	}
-	return p.settleJoin(s, 0) // which only branches bypass that have gone
+	return false
 }
 
-// starved is the end of a run whose join waits for branches that can't come.
-func (p *Plan) starved(b *barrier) *ending {
-	n := &p.nodes[b.node]
-	failure := &Failure{
-		Kind: "stuck", Node: n.id,
-		Message: "join " + strconv.Quote(n.id) + " waits for " + strconv.Itoa(n.joinCount) + " branches, " +
-			strconv.Itoa(len(b.arrivals)) + " arrived, and no live branch can reach it any more",
+// reachesWithoutJoin reports whether a path leads to a join without passing another one.
+func (sc *Scope) reachesWithoutJoin(from, to int, f *Fan) bool {
+	seen, todo := map[int]bool{}, []int{from}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		for _, next := range sc.plan.nodes[at].targets {
+			if seen[next] || next == f.Source {
+				continue
+			}
+			seen[next] = true
+			if next == to {
+				return true
+			}
+			if !sc.plan.nodes[next].joins && f.Implicit != next {
+				todo = append(todo, next)
+			}
+		}
 	}
-	for _, a := range b.arrivals {
-		failure.Candidates = append(failure.Candidates, Candidate{
-			Edge: -1, To: n.id, Condition: "join", Why: "arrived from " + p.nodes[a.source].id,
-		})
-	}
-	return &ending{status: Stuck, reason: "no_edge", failure: failure}
+	return false
 }

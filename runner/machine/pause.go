@@ -1,155 +1,374 @@
-// Pauses: breakpoints, and those asked for.
+// Pauses: breakpoints, and runs that rest; how a run goes on (GraphSpec §5).
 
 package machine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Breakpoint is where a run stands paused: phase "before" or "after" the nodes.
-type Breakpoint struct {
-	Phase string
-	Nodes []string
-}
-
-// pause stops the run until it is resumed, or its questions are answered.
-func (p *Plan) pause(s *State, reason string) {
-	s.setStatus(Paused, reason)
-	s.pausedFrom = s.now
-	if s.deadline > 0 {
-		s.command(Command{Kind: StopTimer, Timer: RunTimer})
+// hitsBreakpoint reports whether a breakpoint before or after the node stops the task,
+// and then pauses the run. Each breakpoint stops a task once.
+func (t *Task) hitsBreakpoint(phase string) bool {
+	s, sc := t.scope.state, t.scope
+	place := t.place()
+	path := place.Path()
+	g := sc.plan.Graph
+	own, names := g.PauseBefore, s.Run.PauseBefore
+	if phase == "after" {
+		own, names = g.PauseAfter, s.Run.PauseAfter
 	}
-	s.eachBranch(func(at place) { s.command(Command{Kind: StopTimer, Timer: BranchTimer, Task: p.laneID(at)}) })
-	s.command(Command{Kind: Pause})
-}
-
-// stopBefore pauses before nodes that are due and have a breakpoint; nodes it
-// has paused for once are let through.
-func (p *Plan) stopBefore(s *State) bool {
-	var nodes []string
-	for i := range s.next {
-		t := &s.next[i]
-		if t.visit == 0 && !t.released && slices.Contains(s.breakBefore, p.nodes[t.node].id) {
-			nodes = append(nodes, p.nodes[t.node].id)
-		}
+	found := slices.Contains(names, path)
+	for _, name := range own {
+		found = found || name.Value == place.Node
 	}
-	if nodes == nil {
+	if !found || slices.Contains(t.Passed, phase) {
 		return false
 	}
-	s.PausedAt = &Breakpoint{Phase: "before", Nodes: nodes}
-	p.pause(s, "pause")
+	t.Passed = append(t.Passed, phase)
+	s.Pausing = true
+	s.PausedAt = append(s.PausedAt, Stop{phase, path})
 	return true
 }
 
-// stopAfter notes that the superstep that has just closed ran a node with a
-// breakpoint.
-func (p *Plan) stopAfter(s *State) {
-	var nodes []string
-	for _, i := range s.Ran {
-		if id := p.nodes[i].id; slices.Contains(s.breakAfter, id) && !slices.Contains(nodes, id) {
-			nodes = append(nodes, id)
-		}
-	}
-	if nodes != nil {
-		s.PausedAt, s.pauseDue = &Breakpoint{Phase: "after", Nodes: nodes}, true
-	}
-}
-
-// pauseAsked pauses when no superstep is open, else when this one closes: soon,
-// since its subgraphs pause too. A run is paused to wait only while it does.
-func (p *Plan) pauseAsked(s *State, reason string) {
-	if s.final != nil {
-		return // the end of the run is decided
-	}
-	if reason == "wait" {
-		if s.Idle() {
-			p.pause(s, reason)
-		}
-		return
-	}
-	s.pauseDue = true
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		switch {
-		case !s.open || p.nodes[t.node].kind != "graph":
-		case t.each != nil:
-			for _, i := range sortedElements(t.each.running) {
-				s.command(Command{Kind: PauseTask, Task: s.elementID(t, i, t.each.running[i].attempt)})
-			}
-		case t.status == running:
-			s.command(Command{Kind: PauseTask, Task: s.taskID(t)})
-		}
-	}
-	if !s.open && s.deciding == 0 && s.closing == nil {
-		p.proceed(s)
-	}
-}
-
-// passBreakpoints lets subgraphs that stand at a breakpoint run again.
-func (s *State) passBreakpoints() {
-	s.parked = deleteTasks(s.parked, func(t *task) bool {
-		goes := t.asked != nil && t.asked.pass()
-		if t.each != nil {
-			for _, i := range sortedQuestions(t.each.asking) {
-				if t.each.asking[i].pass() && !slices.Contains(t.each.again, i) {
-					t.each.again = append(t.each.again, i)
-					goes = true
-				}
-			}
-		}
-		if goes {
-			s.next = append(s.next, *t)
-			s.mixed = true
-		}
-		return goes
+// holdsAfter reports whether a breakpoint after a node of a scope holds back its end.
+func (s *State) holdsAfter(path string) bool {
+	return s.Pausing && slices.ContainsFunc(s.PausedAt, func(at Stop) bool {
+		return at.Phase == "after" && at.Node[:max(0, strings.LastIndexByte(at.Node, '/'))] == path
 	})
 }
 
-// standAt adds to the breakpoint of the run those that its subgraphs stand at.
-func (s *State) standAt() {
-	add := func(id TaskID, at *Breakpoint) {
-		if at == nil || len(at.Nodes) == 0 || s.PausedAt != nil && s.PausedAt.Phase != at.Phase {
-			return
-		}
-		if s.PausedAt == nil {
-			s.PausedAt = &Breakpoint{Phase: at.Phase}
-		}
-		for _, node := range at.Nodes {
-			inner := Question{Task: id, Ask: Ask{Node: node}}
-			s.PausedAt.Nodes = append(s.PausedAt.Nodes, inner.Path())
+// updateStatus sets the status of a run that waits for an event: running, or paused with
+// the reason.
+func (s *State) updateStatus() {
+	working, asks, waits := false, false, false
+	for _, sc := range s.Scopes {
+		working = working || sc.hasStoppingAttempts()
+		for _, t := range sc.activeTasks() {
+			working = working || t.Deciding
+			for _, u := range t.Units {
+				switch {
+				case u.State == asking:
+					asks = true
+				case u.State == running && (u.Scope != 0 || u.hasOpenCall()):
+				case u.State == running:
+					working = true
+				case u.State == waiting || u.State == delayed:
+					waits = true
+				case u.State == queued && u.Begun && !s.Pausing:
+					working = true
+				}
+			}
 		}
 	}
-	for i := range s.parked {
-		t := &s.parked[i]
-		if t.asked != nil {
-			add(s.taskID(t), t.asked.at)
+	switch {
+	case !working && waits && s.Parked && s.Status != Paused:
+		s.Status, s.Reason = Paused, "wait"
+		s.command(Command{Kind: Pause})
+	case working || waits && !s.Pausing && !s.Parked:
+		s.wake()
+	case s.Parked && waits:
+	case s.Pausing:
+		reason := "pause"
+		if s.Run.Held {
+			reason = "concurrency"
 		}
-		if t.each == nil {
-			continue
-		}
-		for _, i := range sortedQuestions(t.each.asking) {
-			add(s.elementID(t, i, 1), t.each.asking[i].at)
-		}
+		s.pause(reason)
+	case asks:
+		s.pause("human")
 	}
 }
 
-// inside are the breakpoints of a subgraph among those of the run.
-func inside(breakpoints []string, node string) []string {
-	var out []string
-	for _, path := range breakpoints {
-		if first, rest, nested := strings.Cut(path, "/"); nested && first == node {
-			out = append(out, rest)
+func (u *Unit) hasOpenCall() bool {
+	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
+}
+
+// pause pauses the run and stops its clocks.
+func (s *State) pause(reason string) {
+	if s.Status == Paused {
+		s.Reason = reason
+		return
+	}
+	s.Status, s.Reason = Paused, reason
+	if !s.Idle {
+		s.Idle = true
+		s.stopClocks()
+	}
+	s.command(Command{Kind: Pause})
+}
+
+// wake sets a paused run to running and starts its clocks.
+func (s *State) wake() {
+	if s.Status == Paused {
+		s.Status, s.Reason = Running, ""
+	}
+	if s.Idle {
+		s.Idle = false
+		s.startClocks()
+	}
+}
+
+// resume continues a run that paused, did not complete, or lost its driver.
+func (s *State) resume(e *Event) {
+	if s.Status == Completed {
+		return
+	}
+	ended := s.Ended()
+	if e.Run != nil {
+		s.applySettings(e.Run)
+	}
+	s.Status, s.Reason, s.Pausing, s.Parked, s.PausedAt, s.Grace = Running, "", false, false, nil, 0
+	s.Run.Held = false
+	s.Stopping, s.ready = nil, nil
+	root := s.root()
+	for name, value := range e.Edit { //lint:ignore mapiter each key is set once
+		for _, v := range root.Views {
+			root.load(v, name, value)
+		}
+	}
+	s.Idle = true
+	if ended {
+		s.Quality, s.Failure, s.Output, s.Limited = "", nil, nil, false
+		root.reopen()
+	} else {
+		for _, sc := range slices.Clone(s.Scopes) {
+			sc.running = 0
+		}
+		for _, sc := range s.inCallOrder() {
+			sc.reissue()
+		}
+	}
+	s.waits = true
+	s.wake()
+	if root.End != nil && root.End.Status == Cancelled {
+		s.startGrace()
+	}
+}
+
+// applySettings applies the settings of the caller of a resume.
+func (s *State) applySettings(info *RunInfo) {
+	if info.ID != "" && info.ID != s.Run.ID {
+		s.Run.ID, s.Run.Dir = info.ID, info.Dir
+	}
+	if info.MaxSteps > 0 {
+		s.Run.MaxSteps = info.MaxSteps
+	}
+	if info.MaxConcurrency > 0 {
+		s.Run.MaxConcurrency = info.MaxConcurrency
+	}
+	if info.MaxStateBytes > 0 {
+		s.Run.MaxStateBytes = info.MaxStateBytes
+	}
+	root := s.root()
+	if info.Timeout > 0 {
+		s.Run.Timeout = info.Timeout
+		root.Since = s.Active
+	}
+	if info.Goal != "" {
+		s.Goal = info.Goal
+	}
+	if info.Models != nil {
+		s.Models = *info.Models
+	}
+	s.Run.PauseBefore = mergeNames(s.Run.PauseBefore, info.PauseBefore)
+	s.Run.PauseAfter = mergeNames(s.Run.PauseAfter, info.PauseAfter)
+	root.limits = root.ownLimits()
+	for _, sc := range s.Scopes {
+		sc.clearFixed()
+	}
+}
+
+// mergeNames returns the names of both lists, without duplicates.
+func mergeNames(list, more []string) []string {
+	out := slices.Clone(list)
+	for _, name := range more {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// pass wakes a subgraph that stands at a breakpoint; it reports whether it does.
-func (q *questions) pass() bool {
-	if q.at == nil {
-		return false
+// reissue repeats the commands for everything under way in a scope.
+func (sc *Scope) reissue() {
+	s := sc.state
+	for _, t := range sc.Tasks {
+		if !t.Begun && !t.Waits && sc.End == nil {
+			s.makeReady(ready{t, nil})
+		}
 	}
-	q.at, q.woken = nil, true
-	return true
+	for _, t := range sc.activeTasks() {
+		if t.Final && !t.Begun {
+			s.makeReady(ready{t, nil})
+		}
+		if t.Deciding {
+			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		}
+		if d := sc.limits.StepTimeout; d > 0 && t.Begun && !t.Done && !t.Final && sc.plan.nodes[t.Node].act != actHuman {
+			s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
+		}
+		for _, u := range slices.Clone(t.Units) {
+			t.reissueUnit(u)
+		}
+		if t.Each != nil && !t.Done {
+			t.moreElements()
+		}
+	}
+}
+
+func (t *Task) reissueUnit(u *Unit) {
+	s := t.scope.state
+	switch u.State {
+	case queued:
+		if u.Kept != nil || !t.scope.plan.nodes[t.Node].countsForConcurrency() {
+			t.queue(u)
+			return
+		}
+		s.makeReady(ready{t, u})
+	case running:
+		if u.Scope != 0 {
+			if u.Ends > 0 {
+				s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
+			}
+			return
+		}
+		u.State = queued // it runs again, as the same attempt
+		s.makeReady(ready{t, u})
+	case waiting:
+		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: s.timeUntil(u.Until)})
+	case delayed:
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: s.timeUntil(u.Until)})
+	case asking:
+		if u.hasAnswers() { // they came while nobody drove the run
+			t.answeredAll(u)
+			return
+		}
+		t.askOpenQuestions(u)
+	}
+}
+
+// reopen makes an ended or interrupted scope runnable again.
+func (sc *Scope) reopen() {
+	s := sc.state
+	if sc.suspended || sc.Outer != 0 && s.scope(sc.ID) == nil {
+		sc.suspended = false
+		at, _ := slices.BinarySearchFunc(s.Scopes, sc.ID, func(o *Scope, id int) int { return o.ID - id })
+		s.Scopes = slices.Insert(s.Scopes, at, sc)
+	}
+	if sc.End != nil && sc.End.Status == Limit {
+		sc.Since, sc.Refused = s.Active, 0
+	}
+	if sc.FinalView != 0 {
+		sc.release(sc.view(sc.FinalView))
+		sc.FinalView = 0
+	}
+	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
+	sc.running = 0
+	sc.clearFixed()
+	s.waits = true
+	if t := sc.Culprit; t != nil {
+		sc.Culprit = nil
+		sc.retryFailedTask(t)
+	}
+	for _, t := range slices.Clone(sc.Tasks) {
+		if !t.Begun && !t.Waits {
+			s.makeReady(ready{t, nil})
+		}
+		if t.Deciding {
+			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		}
+		for _, u := range slices.Clone(t.Units) {
+			if !t.Done && u.State == queued && u.Begun {
+				t.reissueCut(u)
+			} else if !t.Done && u.State == queued {
+				s.makeReady(ready{t, u})
+			}
+		}
+		if t.Each != nil && !t.Done {
+			t.moreElements()
+		}
+	}
+}
+
+// reissueCut continues a unit that the end of its scope interrupted. Its open questions
+// are asked again.
+func (t *Task) reissueCut(u *Unit) {
+	for i := range u.Questions {
+		if !u.Questions[i].Settled {
+			u.State = asking
+			t.askOpenQuestions(u)
+			return
+		}
+	}
+	t.queue(u)
+}
+
+// retryFailedTask runs the task again whose failure ended the scope.
+func (sc *Scope) retryFailedTask(t *Task) {
+	s := sc.state
+	if i := slices.Index(sc.Gone, t); i >= 0 {
+		sc.Gone = slices.Delete(sc.Gone, i, i+1)
+		sc.Tasks = append(sc.Tasks, t)
+		t.gone, t.Lost = false, nil
+		for _, lane := range t.Place {
+			if b := &sc.fan(lane.Fan).Branch[lane.Lane]; b.By == t.ID {
+				b.Failed, b.By = nil, 0
+			}
+		}
+	}
+	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not have come to END
+		sc.Ended = slices.Delete(sc.Ended, i, i+1)
+	}
+	if t.Node == endNode { // a policy forbade to end there
+		sc.Tasks = append(sc.Tasks, t)
+		sc.arrive(t)
+		return
+	}
+	t.Done, t.Choice, t.Deciding, t.Thread, t.Notes = false, nil, false, nil, nil
+	if t.Calls != nil {
+		t.Calls.Earlier = maps.Clone(t.Calls.Turns)
+	}
+	if !slices.Contains(sc.Tasks, t) {
+		sc.Tasks = append(sc.Tasks, t)
+		t.gone = false
+	}
+	if !t.Begun || t.Refused {
+		t.Begun, t.Failure = false, nil
+		if t.Refused {
+			t.Refused = false
+		}
+		s.makeReady(ready{t, nil})
+		return
+	}
+	var again []*Unit
+	for _, u := range t.Units {
+		if u.State == ended && (u.Failure != nil || u.CutOff) || u.State != ended {
+			again = append(again, u)
+		}
+	}
+	if len(again) == 0 || t.Preset != nil {
+		t.Skipped = false
+		t.createUnits()
+		return
+	}
+	t.Failure, t.Late, t.Output, t.Writes = nil, false, nil, nil
+	t.Units = again
+	for _, u := range again {
+		if u.State != ended {
+			continue
+		}
+		if u.Failure != nil {
+			u.startCounting()
+			u.Attempt, u.Tried = 1, nil
+		}
+		if t.Each != nil && u.Failure != nil {
+			t.Each.Done--
+			t.Each.Failed--
+		}
+		u.State, u.Failure, u.CutOff, u.Round = queued, nil, false, 0
+		if k := u.Kept; k != nil && k.End != nil && k.End.Status == Completed {
+			u.Kept = nil
+		}
+	}
 }

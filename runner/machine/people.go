@@ -1,4 +1,4 @@
-// People: human nodes ask and wait (GraphSpec §4).
+// People: human nodes and programs ask, and wait (GraphSpec §4).
 
 package machine
 
@@ -6,25 +6,39 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// Question is what a person is asked.
-type Question struct {
-	// Task is the execution that waits, and ID tells its questions apart.
-	Task TaskID
+// Asked is a question of a unit, and its answer.
+type Asked struct {
 	Ask
+	Default    any  `json:"default,omitempty"`
+	HasDefault bool `json:"has_default,omitempty"`
+	Settled    bool `json:"settled,omitempty"`
+	Answer     any  `json:"answer,omitempty"`
 }
 
-// Target names the question as an answer does: node, node[index] in an `each`,
-// node:key for what a program asks, outer/inner in a subgraph.
+// Question is a question to a person.
+type Question struct {
+	// Task is the attempt that waits; Place says where it stands.
+	Task TaskID
+	Place
+	Ask
+	// Round counts the interruptions of the attempt before this one.
+	Round int
+}
+
+// Target returns the name by which an answer refers to the question: node, node[index] in
+// an `each`, node:key for what a program asks, outer/inner in a subgraph.
 func (q *Question) Target() string {
-	target := q.Path()
-	if i := q.Index(); i >= 0 {
-		target += "[" + strconv.Itoa(i) + "]"
+	target := withoutCalls(q.Path())
+	if q.Task.Element > 0 {
+		target += "[" + strconv.Itoa(q.Task.Element-1) + "]"
 	}
 	if q.Key != "" {
 		target += ":" + q.Key
@@ -32,228 +46,253 @@ func (q *Question) Target() string {
 	return target
 }
 
-// Path is the path of the node that asks.
-func (q *Question) Path() string {
-	switch {
-	case q.Node == "":
-		return q.Task.Node
-	case q.Task.Element > 0:
-		return q.Task.Node + "[" + strconv.Itoa(q.Task.Element-1) + "]/" + q.Node
+// withoutCalls drops the numbers of tool calls from a path: agent#1/step is agent/step.
+func withoutCalls(path string) string {
+	parts := strings.Split(path, "/")
+	for i := range parts {
+		parts[i], _, _ = strings.Cut(parts[i], "#")
 	}
-	return q.Task.Node + "/" + q.Node
+	return strings.Join(parts, "/")
 }
 
-// Index is the element that asks, from 0; -1 outside of an `each`.
-func (q *Question) Index() int {
-	if q.Node == "" {
-		return q.Task.Element - 1
-	}
-	return q.Element - 1
-}
+// Index returns the element that asks, from 0, or -1 outside of an `each`.
+func (q *Question) Index() int { return q.Task.Element - 1 }
 
-// public is the question as a person is asked it.
-func (q *question) public(id TaskID) *Question { return &Question{Task: id, Ask: q.Ask} }
-
-// ask parks the task until a person has answered.
-func (p *Plan) ask(s *State, t *task, n *node) {
-	s.setOwn(n, t)
-	asked, failure := p.humanQuestion(s, t.node)
-	if failure != nil {
-		p.fail(s, t, failure)
-		return
-	}
-	p.parkFor(s, t, asked)
-}
-
-// askElement asks for an element.
-func (p *Plan) askElement(s *State, t *task, i int) {
-	s.setElement(t.each, i)
-	s.setOwn(&p.nodes[t.node], t)
-	asked, failure := p.humanQuestion(s, t.node)
-	if failure != nil {
-		p.elementFailed(s, t, i, failure)
-		return
-	}
-	asked.attempt = 1
-	t.each.asking[i] = asked
-	s.noteAsked(t, s.elementID(t, i, 1), asked, nil)
-	s.askAll(s.elementID(t, i, 1), asked)
-}
-
-// humanQuestion is what a human node asks.
-func (p *Plan) humanQuestion(s *State, node int) (*questions, *Failure) {
-	n := &p.nodes[node]
-	config, err := bind.EvalFields(n.config, &s.vm, s.env)
-	if err != nil {
-		return nil, &Failure{Kind: "expression", Message: err.Error()}
-	}
-	ask := Ask{Prompt: eval.Text(config["prompt"])}
-	if given, ok := config["choices"]; ok {
-		choices, _ := given.([]any)
-		if len(choices) == 0 {
-			return nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is no list of at least one answer"}
-		}
-		ask.Schema = map[string]any{"enum": choices}
-	} else if document, ok := config["schema"].(map[string]any); ok {
-		ask.Schema = document
-	}
-	if n.timeout > 0 {
-		ask.Until = s.now + int64(n.timeout)
-	}
-	q, err := newQuestion(ask)
-	if err != nil {
-		return nil, &Failure{Kind: "invalid_input", Message: "schema of the answer: " + err.Error()}
-	}
-	q.fallback, q.hasDefault = config["default"]
-	return &questions{questions: []question{q}}, nil
-}
-
-// Questions lists what people are asked, in declaration order of the branches.
-func (s *State) Questions() []Question {
-	var out []Question
-	add := func(id TaskID, asked *questions) {
-		for i := range asked.questions {
-			if asked.open(i) {
-				out = append(out, *asked.questions[i].public(id))
-			}
-		}
-	}
-	for _, list := range [...][]task{s.tasks, s.parked, s.next} {
-		for i := range list {
-			t := &list[i]
-			if t.each != nil {
-				for _, i := range sortedQuestions(t.each.asking) {
-					add(s.elementID(t, i, t.each.asking[i].attempt), t.each.asking[i])
-				}
-			} else if t.status == asking {
-				add(s.taskID(t), t.asked)
-			}
-		}
-	}
-	return out
-}
-
-func sortedQuestions(asking map[int]*questions) []int {
-	out := make([]int, 0, len(asking))
-	for i := range asking { //lint:ignore mapiter sorted below
-		out = append(out, i)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Parse turns the text of an answer into a legal value, as given.Answer reads it. The
-// error says which answers are legal.
+// Parse converts the text of an answer to a valid value. The error lists the valid
+// answers.
 func (q *Question) Parse(text string) (any, error) {
-	asked, err := newQuestion(q.Ask)
+	compiled, err := q.answerSchema()
 	if err != nil {
 		return nil, err
 	}
-	value, err := given.Answer(text, asked.schema, asked.Schema)
+	value, err := given.Answer(text, compiled, q.Schema)
 	if err != nil {
-		return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), err, asked.schema)
+		return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), err, compiled)
 	}
 	return value, nil
 }
 
-// answered takes a person's answer; one that is not legal, or that nobody asked
-// for, changes nothing.
-func (p *Plan) answered(s *State, e *Event) {
-	if p.answeredInside(s, e) {
-		s.Effect = Applied
+func (a *Ask) answerSchema() (*schema.Schema, error) {
+	document := a.Schema
+	if document == nil {
+		document = map[string]any{"type": "string"}
+	}
+	return schema.Compile(document)
+}
+
+// askPerson opens the question of a human node.
+func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
+	s := t.scope.state
+	config, err := bind.EvalFields(n.config, &s.vm, env)
+	if err != nil {
+		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
 		return
 	}
-	p.settleQuestion(s, e.Task, settling{by: e.By, hold: e.Hold, do: func(asked *questions) (*question, bool) {
-		q := asked.find(e.Question)
-		if q == nil || q.settled {
-			return nil, false
+	asked := Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
+	if given, ok := config["choices"]; ok {
+		choices, _ := given.([]any)
+		if len(choices) == 0 {
+			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is no list of at least one answer"})
+			return
 		}
-		value := q.schema.Normalise(e.Output)
-		if q.schema.Check(value) != nil {
-			return nil, false
-		}
-		q.answer, q.settled = value, true
-		s.progress()
-		s.Effect = Applied
-		return q, true
-	}})
+		asked.Schema = map[string]any{"enum": choices}
+	} else if document, ok := config["schema"].(map[string]any); ok {
+		asked.Schema = document
+	}
+	if n.timeout > 0 {
+		asked.Until = s.Now + int64(n.timeout)
+	}
+	asked.Default, asked.HasDefault = config["default"]
+	t.openQuestions(u, []Asked{asked})
 }
 
-// answeredInside takes an answer for something in a subgraph that runs: it is passed
-// on, and kept for the case that the subgraph is run again before it has noted it.
-func (p *Plan) answeredInside(s *State, e *Event) bool {
-	t := s.find(e.Task)
-	if t == nil || !s.open || s.closing != nil || p.nodes[t.node].kind != "graph" && len(s.logs[e.Task]) == 0 {
-		return false // nothing in it asks: it would have noted so
-	}
-	asked := &t.asked
-	if t.each != nil {
-		run := t.each.running[e.Task.Element-1]
-		if run == nil || run.attempt != e.Task.Attempt {
-			return false
+// ask opens the questions of an interrupted attempt. Answers to earlier questions stay.
+func (t *Task) ask(u *Unit, asks []Ask) {
+	var list []Asked
+	for _, old := range u.Questions {
+		if old.Settled {
+			list = append(list, old)
 		}
-		asked = &run.asked
-	} else if t.status != running {
-		return false
 	}
-	if *asked == nil {
-		*asked = &questions{any: true}
+	for _, ask := range asks {
+		if find(list, ask.ID) == nil {
+			list = append(list, Asked{Ask: ask})
+		}
 	}
-	q := (*asked).find(e.Question)
-	switch {
-	case q == nil:
-		anything, _ := newQuestion(Ask{ID: e.Question, Node: e.Task.Node, Schema: map[string]any{}})
-		(*asked).questions = append((*asked).questions, anything)
-		q = &(*asked).questions[len((*asked).questions)-1]
-	case q.settled:
-		return false
+	if u.Ends > 0 {
+		t.scope.state.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
+		u.Ends = 0
 	}
-	q.answer, q.settled = e.Output, true
-	s.command(Command{
-		Kind: PassAnswer, Task: e.Task, Question: &Question{Task: e.Task, Ask: Ask{ID: e.Question}}, Answer: e.Output, By: e.By,
-	})
-	return true
+	t.openQuestions(u, list)
 }
 
-// Settled reports whether an answer is there to a question of something in a task that
-// runs, which the task may not have noted yet.
-func (s *State) Settled(id TaskID, question string) bool {
-	t := s.find(id)
+func (t *Task) openQuestions(u *Unit, list []Asked) {
+	for i := range list {
+		if _, err := list[i].answerSchema(); err != nil {
+			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "schema of the answer: " + err.Error()})
+			return
+		}
+	}
+	u.State, u.Questions = asking, list
+	t.askOpenQuestions(u)
+	for i := range list {
+		if !list[i].Settled {
+			t.noteAsked(u, &list[i])
+		}
+	}
+	t.answeredAll(u)
+}
+
+// askOpenQuestions issues the commands for the unit's open questions and starts the
+// answer timer.
+func (t *Task) askOpenQuestions(u *Unit) {
+	s := t.scope.state
+	until := int64(0)
+	for i := range u.Questions {
+		q := &u.Questions[i]
+		if q.Settled {
+			continue
+		}
+		s.command(Command{Kind: AskPerson, Task: t.id(u), Question: t.question(u, q)})
+		if q.Until > 0 && (until == 0 || q.Until < until) {
+			until = q.Until
+		}
+	}
+	if until > 0 {
+		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.id(u), For: s.timeUntil(until)})
+	}
+}
+
+func (t *Task) question(u *Unit, q *Asked) *Question {
+	return &Question{Task: t.id(u), Place: t.place(), Ask: q.Ask, Round: u.Round}
+}
+
+func find(list []Asked, id string) *Asked {
+	for i := range list {
+		if list[i].ID == id {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// answers returns the answers for the next attempt, by question.
+func (u *Unit) answers() map[string]any {
+	var out map[string]any
+	for i := range u.Questions {
+		if q := &u.Questions[i]; q.Settled {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[q.ID] = q.Answer
+		}
+	}
+	return out
+}
+
+// Questions returns the open questions in path order.
+func (s *State) Questions() []Question {
+	var out []Question
+	for _, sc := range s.inCallOrder() {
+		for _, t := range sc.activeTasks() {
+			for _, u := range t.Units {
+				if u.State != asking {
+					continue
+				}
+				for i := range u.Questions {
+					if q := &u.Questions[i]; !q.Settled {
+						out = append(out, *t.question(u, q))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// answered takes a person's answer. An invalid one, or one without a question, changes
+// nothing.
+func (s *State) answered(t *Task, e *Event) {
 	if t == nil {
-		return false
+		return
 	}
-	asked := t.asked
-	if t.each != nil {
-		asked = nil
-		if run := t.each.running[id.Element-1]; run != nil {
-			asked = run.asked
-		}
+	u := t.unit(e.Task)
+	if u == nil || u.State != asking {
+		return
 	}
-	if asked == nil {
-		return false
+	q := find(u.Questions, e.Question)
+	if q == nil || q.Settled {
+		return
 	}
-	q := asked.find(question)
-	return q != nil && q.settled
+	compiled, err := q.answerSchema()
+	if err != nil {
+		return
+	}
+	value := compiled.Normalise(e.Output)
+	if compiled.Check(value) != nil {
+		return
+	}
+	q.Settled, q.Answer = true, value
+	t.noteAnswered(u, q, e.By)
+	s.command(Command{Kind: CloseQuestion, Task: e.Task, Question: t.question(u, q)})
+	if !e.Hold {
+		t.answeredAll(u)
+	}
 }
 
-// unanswered acts on people who did not answer in time. A subgraph runs again
-// and sees to it itself.
-func (p *Plan) unanswered(s *State, id TaskID) {
-	p.settleQuestion(s, id, settling{by: "timeout", do: func(asked *questions) (*question, bool) {
-		if asked.any || asked.questions[0].Node != "" {
-			asked.woken, s.Effect = true, Applied
-			return nil, true
+// hasAnswers reports whether all questions of a unit are answered.
+func (u *Unit) hasAnswers() bool {
+	return !slices.ContainsFunc(u.Questions, func(q Asked) bool { return !q.Settled })
+}
+
+// answeredAll continues a unit whose questions are all answered.
+func (t *Task) answeredAll(u *Unit) {
+	if !u.hasAnswers() {
+		return
+	}
+	s := t.scope.state
+	if until := u.Questions[0].Until; until > 0 {
+		s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
+	}
+	s.wake()
+	if t.scope.plan.nodes[t.Node].act == actHuman {
+		t.endAttempt(u, u.Questions[0].Answer, nil)
+		return
+	}
+	u.Round++
+	t.queue(u)
+}
+
+// unanswered settles the open questions of a unit after the time for answers.
+func (t *Task) unanswered(u *Unit) {
+	if u.State != asking {
+		return
+	}
+	s := t.scope.state
+	for i := range u.Questions {
+		q := &u.Questions[i]
+		if q.Settled || q.Until == 0 || q.Until > s.Now {
+			continue
 		}
-		q := &asked.questions[0]
-		if q.settled {
-			return nil, false
+		q.Settled, q.Answer = true, q.Default
+		t.noteAnswered(u, q, "timeout")
+		s.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
+		if !q.HasDefault {
+			s.wake()
+			t.endAttempt(u, nil, &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"})
+			return
 		}
-		q.settled, s.Effect = true, Applied
-		if q.hasDefault {
-			q.answer = q.fallback
-		} else {
-			q.failure = &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"}
+	}
+	t.answeredAll(u)
+}
+
+// closeQuestions withdraws the open questions of a unit.
+func (t *Task) closeQuestions(u *Unit) {
+	s := t.scope.state
+	for i := range u.Questions {
+		if q := &u.Questions[i]; !q.Settled {
+			s.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
 		}
-		return q, true
-	}})
+	}
+	s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
 }

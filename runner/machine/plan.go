@@ -11,11 +11,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Plan is a graph ready to walk. It is immutable and safe for concurrent use;
-// many runs share one.
+// Plan is a compiled graph. It is immutable and safe for concurrent use by many runs.
 type Plan struct {
 	// Graph is what the plan was built from.
 	Graph *spec.Graph
+	// Inner are the plans of the graphs that nodes and tools run, by what `graph:` names.
+	Inner map[string]*Plan
 
 	nodes  []node
 	edges  []edge
@@ -32,32 +33,25 @@ type Plan struct {
 	outUses          uses
 	// wanted says which costly parts of the context any expression reads.
 	wanted uses
-	// watched are the nodes whose visits an expression names; all of them
-	// when one reads visits as a whole.
-	watched []int
-	// shown says that one does: what it got is not to change afterwards.
-	shown  bool
-	limits spec.Limits
-	// breakBefore and breakAfter are the graph's breakpoints.
-	breakBefore, breakAfter []string
-	goal                    string
-	// readsClock says that some node parks, retries or runs in the driver.
-	readsClock bool
-	// hasCountedJoins says that some join is any or N.
-	hasCountedJoins bool
-	// forbidsConflicts says that parallel.conflict is error somewhere.
-	forbidsConflicts bool
+	// watched says of each node whether an expression names its visits, history or
+	// results; all are when one reads them as a whole.
+	watched []bool
+	goal    string
+	// reachable are the nodes that have to stay reachable.
+	reachable []reachable
+	// sources are, by node, those that may lead to it; the last ones are those to END.
+	sources [][]int
+	// join is parallel.join; failsDeserted says that some join has `on_bypass: fail`.
+	join          string
+	failsDeserted bool
 	// endGuards have to hold when a branch comes to END.
 	endGuards []guard
 	// requires says that some policy requires a node.
 	requires bool
 	// talks says that some node takes part in a conversation.
 	talks   bool
-	initial map[string]any // the state before the input: the keys that some expression or write names
-	idle    map[string]any // the other keys: their defaults, which only an input changes
-	size    int            // of both
-	sizes   []int          // of each key in them
-	context []string       // names of the environment that are no state keys
+	initial []any    // the state before the input, by key; absent: none
+	context []string // names of the environment that are no state keys
 }
 
 // action says what the machine does with a node. The zero value is unset.
@@ -67,8 +61,9 @@ const (
 	actSet   action = iota + 1 // evaluated inside the machine
 	actPass                    // evaluated inside the machine
 	actFail                    // evaluated inside the machine
-	actWait                    // parks on a timer
-	actHuman                   // parks on a question
+	actWait                    // waits for a timer
+	actHuman                   // waits for an answer
+	actGraph                   // runs a graph in a scope of its own
 	actRun                     // runs in the driver
 )
 
@@ -101,17 +96,16 @@ type node struct {
 	all       bool // routing: all
 	cache     *cachePolicy
 	guards    []guard
-	required  bool // by a policy
-	// runsGraphs says that the node runs subgraphs, or may.
-	runsGraphs bool
-	watches    []watch
-	join       joinKind
-	joinCount  int // of joinCount
-	onBypass   onBypass
-	talk       talking
-	asksAgain  bool  // the handler asks again for an output that does not fit
-	sources    []int // nodes with an edge or a label to this one
-	targets    []int // nodes that an edge or a label leads to
+	watches   []watch
+	joins     bool // it has a join
+	quorum    int  // of its join; 0: all
+	onBypass  string
+	inner     *Plan  // of a graph node
+	graph     string // what its `graph:` names
+	talk      talking
+	asksAgain bool  // the handler asks again for an output that does not fit
+	targets   []int // nodes that an edge or a label leads to
+	sound     []int // targets but for failure edges
 
 	final       bool  // stands in finally
 	conditional []int // edges by priority, then order
@@ -121,22 +115,15 @@ type node struct {
 	failPlain   []int // on_failure without when
 	always      []int
 	out         []int // every outgoing edge in declaration order
-	// successRank and failureRank give each of out its place in the order of
-	// evaluation after a success and a failure.
-	successRank []int
-	failureRank []int
 }
 
 type edge struct {
 	spec      *spec.Edge
 	from      int
 	to        int // node index, or endNode
-	slot      int // place among the source's outgoing edges
 	uses      uses
 	when      *eval.Program
 	transform *bind.Value
-	// isTrue and isFalse are what is told of a condition.
-	isTrue, isFalse string
 }
 
 // endNode stands for END as a target.
@@ -202,10 +189,20 @@ var contextNames = [...]struct {
 	{useState, "state"},
 	{useGoal, "goal"},
 	{useRun, "run"},
+	{useNow, "run"},
 	{useLast, "last"},
 	{useBranches, "branches"},
 	{useItem, "item"},
 	{useIndex, "index"},
+}
+
+// innerPlan returns the plan of the graph that a node runs or calls, and its key in
+// Inner. A plan for this node alone is in Inner under "node:graph".
+func (p *Plan) innerPlan(node, graph string) (*Plan, string) {
+	if own := p.Inner[node+":"+graph]; own != nil {
+		return own, node + ":" + graph
+	}
+	return p.Inner[graph], graph
 }
 
 // Start returns the id of the first node.
@@ -214,11 +211,7 @@ func (p *Plan) Start() string { return p.nodes[p.start].id }
 // SeesRunDir reports whether any expression reads the folder of the run.
 func (p *Plan) SeesRunDir() bool { return p.wanted&useRunDir != 0 }
 
-// ReadsClock reports whether any node's behaviour depends on the time of the
-// events: without one, a driver that nobody watches may leave At zero.
-func (p *Plan) ReadsClock() bool { return p.readsClock }
-
-// usesOf is the set of context names that evaluating a value reads.
+// usesOf returns the context names that the evaluation of a value reads.
 func (b *builder) usesOf(v *bind.Value) uses {
 	var out uses
 	v.Reads(func(r eval.Read) { out |= b.usesOfRead(r) })
@@ -250,13 +243,10 @@ func (b *builder) usesOfRead(r eval.Read) uses {
 		}
 		return contextNames[i].bit
 	}
-	if i, ok := b.plan.keyOf[r.Path[0]]; ok {
-		b.used[i] = true
-	}
 	return 0
 }
 
-// usesOfRun is what a read of run, or of a member, uses.
+// usesOfRun returns the context names for a read of run, or of a member of it.
 func usesOfRun(r eval.Read) uses {
 	switch {
 	case len(r.Path) < 2:

@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// guard is what has to hold when a node is entered, or when a branch comes to
-// END. Exactly one of its parts is set.
+// guard is a policy that is checked before a node runs, or when a branch reaches END.
+// Exactly one of its fields is set.
 type guard struct {
 	requires  int // node that must have succeeded; noNode
 	forbids   int // node that must not have run; noNode
@@ -24,7 +24,10 @@ type watch struct {
 	uses  uses
 }
 
-// policies files the graph's policies under the nodes where they are checked.
+// reachable is the policy that a node stays reachable once another has run.
+type reachable struct{ from, to int }
+
+// policies stores the graph's policies at the nodes where they are checked.
 func (b *builder) policies(g *spec.Graph) {
 	for i := range g.Policies {
 		policy := &g.Policies[i]
@@ -40,10 +43,14 @@ func (b *builder) policies(g *spec.Graph) {
 				at.guards = append(at.guards, make(g.Node(other.id).Index))
 			}
 		}
-		if required := named("require"); required != nil {
-			required.required, b.plan.requires = true, true
+		if named("require") != nil {
+			b.plan.requires = true
 		}
 		b.endPolicy(policy, g)
+		if from, reach := named("from"), policy.Get("reach"); from != nil && reach != nil {
+			r := reachable{from: g.Node(from.id).Index, to: b.target(reach.Text.Value)}
+			b.plan.reachable = append(b.plan.reachable, r)
+		}
 		add(named("before"), named("require"), func(index int) guard { return guard{requires: index, forbids: noNode} })
 		add(named("forbid"), named("after"), func(index int) guard { return guard{requires: noNode, forbids: index} })
 		if at, limit := named("node"), policy.Get("max_visits"); at != nil && limit != nil {
@@ -59,7 +66,7 @@ func (b *builder) policies(g *spec.Graph) {
 	}
 }
 
-// endPolicy files a policy that speaks of END.
+// endPolicy stores a policy about END.
 func (b *builder) endPolicy(policy *spec.Value, g *spec.Graph) {
 	index := func(key string) (node int, isEnd bool) {
 		v := policy.Get(key)
@@ -85,76 +92,69 @@ func (b *builder) endPolicy(policy *spec.Value, g *spec.Graph) {
 	}
 }
 
-// endViolation is how the run ends when a branch comes to END that may not; nil
-// when none does.
-func (p *Plan) endViolation(s *State) *ending {
-	for _, r := range s.routes {
-		t := &s.tasks[r.task]
-		if r.to != endNode || t.uncaught || t.expired != nil || t.at.dead() {
-			continue
-		}
-		for _, g := range p.endGuards {
-			switch n := &p.nodes[t.node]; {
-			case g.requires != noNode && s.memory.succeeded[g.requires] == 0:
-				return violated(n, "the run may end only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
-			case g.forbids != noNode && s.Visits(g.forbids) > 0:
-				return violated(n, "the run may not end after "+strconv.Quote(p.nodes[g.forbids].id))
-			}
+// checkEndPolicies returns the failure of a branch that may not end here, or nil.
+func (sc *Scope) checkEndPolicies(t *Task) *Failure {
+	v := t.view()
+	for _, g := range sc.plan.endGuards {
+		n := &sc.plan.nodes[t.From.Node]
+		switch {
+		case g.requires != noNode && v.Succeeded[g.requires] == 0:
+			return violation(n, "the run may end only after "+strconv.Quote(sc.plan.nodes[g.requires].id)+" has succeeded")
+		case g.forbids != noNode && v.Visits[g.forbids] > 0:
+			return violation(n, "the run may not end after "+strconv.Quote(sc.plan.nodes[g.forbids].id))
 		}
 	}
 	return nil
 }
 
-// violation is how the run ends when a node may not be entered; nil when it may.
-// Refused says that its limit of visits does not let it run once more.
-func (p *Plan) violation(s *State, n *node, visits int, refused bool) *ending {
+// checkPolicies returns the failure of a step that may not run, or nil.
+func (t *Task) checkPolicies(n *node) *Failure {
+	v := t.view()
 	for _, g := range n.guards {
 		switch {
-		case g.requires != noNode && s.memory.succeeded[g.requires] == 0:
-			return violated(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
-		case g.forbids != noNode && s.Visits(g.forbids) > 0:
-			return violated(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(p.nodes[g.forbids].id))
-		case g.maxVisits > 0 && visits >= g.maxVisits && !refused:
-			return violated(n, "node "+strconv.Quote(n.id)+" may run at most "+plural(g.maxVisits, "time"))
+		case g.requires != noNode && v.Succeeded[g.requires] == 0:
+			return violation(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(t.scope.plan.nodes[g.requires].id)+" has succeeded")
+		case g.forbids != noNode && v.Visits[g.forbids] > 0:
+			return violation(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(t.scope.plan.nodes[g.forbids].id))
+		case g.maxVisits > 0 && t.Visit > g.maxVisits:
+			return violation(n, "node "+strconv.Quote(n.id)+" may run at most "+plural(g.maxVisits, "time"))
 		}
 	}
 	return nil
 }
 
-// countSucceeded counts the visits that ended well in the superstep, of nodes that
-// policies require: one that failed, was skipped or still waits for its answer in
-// another branch has not approved anything.
-func (p *Plan) countSucceeded(s *State) {
-	for i := range s.tasks {
-		if t := &s.tasks[i]; p.nodes[t.node].required && t.status == succeeded && !t.skipped {
-			s.memory.succeed(t.node, 1)
+// checkReachable returns the failure of a branch from which a required node became
+// unreachable, or nil.
+func (sc *Scope) checkReachable(t *Task) *Failure {
+	for _, r := range sc.plan.reachable {
+		if t.From == nil || t.view().Visits[r.from] == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
+			continue
 		}
+		return violation(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't come to "+
+			strconv.Quote(sc.plan.targetName(r.to))+" any more, which "+strconv.Quote(sc.plan.nodes[r.from].id)+" requires")
 	}
+	return nil
 }
 
-// forbidden is how the run ends when a condition holds that must not after a
-// node; nil when none does.
-func (p *Plan) forbidden(s *State, t *task) *ending {
-	n := &p.nodes[t.node]
+// checkForbidden returns how the scope ends if a forbidden condition holds after a node,
+// or nil.
+func (t *Task) checkForbidden(n *node) *End {
 	for i := range n.watches {
 		w := &n.watches[i]
-		s.setContext(w.uses, t)
-		holds, err := s.vm.Test(w.never, s.env)
+		holds, err := t.scope.state.vm.Test(w.never, t.view().context(t, w.uses))
 		if err != nil {
-			return &ending{status: Failed, reason: "expression", failure: &Failure{
-				Kind: "expression", Node: n.id, Attempt: t.attempt,
+			return &End{Status: Failed, Reason: "expression", Failure: &Failure{
+				Kind: "expression", Node: n.id, Attempt: t.attempt(),
 				Message: "policy never: " + strconv.Quote(w.never.Source()) + ": " + err.Error(),
 			}}
 		}
 		if holds {
-			return violated(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may")
+			return &End{Status: Failed, Reason: "policy", Failure: violation(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may")}
 		}
 	}
 	return nil
 }
 
-func violated(n *node, message string) *ending {
-	return &ending{status: Failed, reason: "policy", failure: &Failure{
-		Kind: "policy", Node: n.id, Message: "policy violated: " + message,
-	}}
+func violation(n *node, message string) *Failure {
+	return &Failure{Kind: "policy", Node: n.id, Message: "policy violated: " + message}
 }

@@ -1,4 +1,4 @@
-// Trying again: which policy applies to a failure, and how long it waits.
+// Trying again: which policy applies to a failure, and how long it waits (§4).
 
 package machine
 
@@ -11,60 +11,51 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// defaultRetry is the policy without a retry block, for failures that may pass
-// by themselves.
+// defaultRetry is the policy for transient failures of nodes without a retry block.
 func defaultRetry() spec.Retry {
-	return spec.Retry{
-		MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1,
-	}
+	return spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
 }
 
-// triedBy counts the retries of a task, or of an element of its `each` (-1: no
-// element), by the block of its retry list that they came from.
-type triedBy struct{ element, block int }
-
-// policy is the retry policy that applies to a failure, and its place in the
-// node's list; MaxAttempts is 1 when it is not to be tried again.
-func (p *Plan) policy(s *State, t *task, failure *Failure) (r spec.Retry, block int) {
+// policy returns the retry policy for a failure, and the index of its block. MaxAttempts
+// is 1 if there is no retry.
+func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
 	once := spec.Retry{MaxAttempts: 1}
-	n := &p.nodes[t.node]
-	if n.act != actRun || n.kind == "agent" {
+	if n.kind == "agent" || n.act == actFail {
 		return once, 0
 	}
 	switch failure.Kind {
-	case "cancelled", "expression", "conflict", "invalid_input", "max_visits", "budget", "limit":
+	case "cancelled", "expression", "conflict", "invalid_input", "max_visits", "bypassed", "budget", "limit":
 		return once, 0
 	case "invalid_output":
 		if n.asksAgain {
 			return once, 0
 		}
 	}
-	// An answer that was refused, filtered or cut is hardly another the next
-	// time: it is asked for again where a block names the kind.
+	// An answer that was refused, filtered or cut is hardly another the next time: it is
+	// asked for again where a block names the kind.
 	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
-		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) && n.retryHolds(s, i, failure) {
+		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.retryHolds(n, i, failure) {
 			return n.retry[i], i
 		}
 	}
-	if n.retry == nil && mayPass(n.kind, failure) {
+	if n.retry == nil && isTransient(n.kind, failure) {
 		return defaultRetry(), 0
 	}
 	return once, 0
 }
 
-// retryHolds reports whether the condition of a retry block holds for a failure. A condition
-// that fails to evaluate does not hold.
-func (n *node) retryHolds(s *State, block int, failure *Failure) bool {
+// retryHolds reports whether the `when` of a retry block holds for a failure.
+func (t *Task) retryHolds(n *node, block int, failure *Failure) bool {
 	if block >= len(n.retryWhen) || n.retryWhen[block] == nil {
 		return true
 	}
-	holds, err := s.vm.Test(n.retryWhen[block], map[string]any{"error": failureData(failure)})
+	holds, err := t.scope.state.vm.Test(n.retryWhen[block], map[string]any{"error": failureData(failure)})
 	return err == nil && holds
 }
 
-// mayPass reports whether a failure is one that may pass by itself.
-func mayPass(kind string, failure *Failure) bool {
+// isTransient reports whether a failure may go away without a change.
+func isTransient(kind string, failure *Failure) bool {
 	switch failure.Kind {
 	case "rate_limited", "network", "overloaded":
 		return !failure.Final()
@@ -77,79 +68,58 @@ func mayPass(kind string, failure *Failure) bool {
 	return false
 }
 
-// retryDelay is the exponential backoff before the next attempt, with jitter
-// derived from the task's identity, so that a replay waits the same time. Each
-// block of a retry list counts its own failures; MaxAttempts is how many there will
-// have been if all others that come are of the same kind. A delay that the other
-// side asks for makes it longer, as far as patience goes.
-func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (next RetryNote, again bool) {
-	r, block := p.policy(s, t, failure)
-	used, by := attempt-1, triedBy{element, block}
-	isList := len(p.nodes[t.node].retry) > 1
-	if isList {
-		used = t.tried[by]
+// RetryNote describes the next attempt of a step.
+type RetryNote struct {
+	MaxAttempts int
+	Delay       time.Duration
+	// Asked is the delay that the other side asked for, if it is longer than the policy
+	// allows; else 0.
+	Asked time.Duration
+}
+
+// retryDelay returns the backoff before the next attempt. The jitter derives from the
+// task's identity, so that a replay waits as long. Each block of a retry list counts its
+// own failures. A server may ask for a longer delay, up to maxServerDelay.
+func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
+	var note RetryNote
+	r, block := t.policy(n, failure)
+	for len(u.Tried) <= block {
+		u.Tried = append(u.Tried, 0)
 	}
-	next.MaxAttempts = attempt + max(0, r.MaxAttempts-1-used)
-	if used+1 >= r.MaxAttempts || s.closing != nil || s.final != nil && s.final.over {
-		return next, false
+	used := u.Tried[block]
+	note.MaxAttempts = u.Attempt + max(0, r.MaxAttempts-1-used)
+	if used+1 >= r.MaxAttempts || t.Final && t.scope.state.Grace == graceOver {
+		return 0, note, false
 	}
-	if isList {
-		if t.tried == nil {
-			t.tried = map[triedBy]int{}
-		}
-		t.tried[by]++
-	}
+	u.Tried[block]++
 	wait := min(float64(r.InitialInterval), float64(r.MaxInterval))
 	for range used {
 		wait = min(wait*r.Backoff, float64(r.MaxInterval))
 	}
 	h := fnv.New64a()
-	h.Write([]byte(strconv.Itoa(attempt) + s.idempotencyKey(p.nodes[t.node].id, t.visit, element)))
+	h.Write([]byte(strconv.Itoa(u.Attempt) + t.key(u.Element-1)))
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
-	if most := patience(&r); asked > most {
-		next.Asked, asked = asked, most
+	if most := maxServerDelay(&r); asked > most {
+		note.Asked, asked = asked, most
 	}
-	next.Delay = max(time.Duration(wait), asked)
-	if s.deadline > 0 {
-		next.Delay = min(next.Delay, time.Duration(max(0, s.deadline-s.now)))
+	note.Delay = max(time.Duration(wait), asked)
+	if left, ok := t.scope.timeLeft(); ok {
+		note.Delay = min(note.Delay, left)
 	}
-	return next, true
+	return note.Delay, note, true
 }
 
 // MaxAskedDelay is the longest delay that the other side may ask for where no
 // max_interval is set.
 const MaxAskedDelay = 10 * time.Minute
 
-// patience is the longest delay before another attempt that the other side may
-// ask for: a server must not keep a run for a day.
-func patience(r *spec.Retry) time.Duration {
+// maxServerDelay returns the longest delay that a server may ask for, so that it can't
+// stop a run for a day.
+func maxServerDelay(r *spec.Retry) time.Duration {
 	if r.HasMaxInterval {
 		return r.MaxInterval
 	}
 	return MaxAskedDelay
-}
-
-// forgetTried gives a task, or an element of it, all attempts of its retry list
-// again.
-func (t *task) forgetTried(element, blocks int) {
-	for block := range blocks {
-		delete(t.tried, triedBy{element, block})
-	}
-}
-
-// sortedTried lists what a task has tried, by element and block.
-func (t *task) sortedTried() []triedBy {
-	out := make([]triedBy, 0, len(t.tried))
-	for by := range t.tried { //lint:ignore mapiter sorted below
-		out = append(out, by)
-	}
-	slices.SortFunc(out, func(a, b triedBy) int {
-		if a.element != b.element {
-			return a.element - b.element
-		}
-		return a.block - b.block
-	})
-	return out
 }

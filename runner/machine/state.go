@@ -1,208 +1,166 @@
-// The state of one run: plain data that the events determine.
+// The state of a run: plain data that the events determine.
 
 package machine
 
 import (
-	"maps"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/spec"
 )
 
-// State is one run. It belongs to one goroutine; Apply is the only one to
-// change it. Same plan, same events: same state.
+// State is one run. It belongs to one goroutine; Apply is the only one to change it.
+// The exported fields are its data: encoding/json writes them, Restore reads them.
 type State struct {
-	RunID   string
-	Status  Status
-	Quality Quality
-	Reason  string
-	Limited bool
-	Failure *Failure
-	// PausedAt is the breakpoint of a paused run.
-	PausedAt *Breakpoint
+	Run     RunInfo  `json:"run"`
+	Status  Status   `json:"status"`
+	Quality Quality  `json:"quality"`
+	Reason  string   `json:"reason,omitempty"`
+	Limited bool     `json:"limited,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
 	// Output is the run's output once it has completed.
-	Output any
+	Output any `json:"output,omitempty"`
+	// PausedAt are the breakpoints that a paused run stands at.
+	PausedAt []Stop `json:"paused_at,omitempty"`
 	// Group is the group of runs that the run is in; "": none.
-	Group string
-	// Superstep and Steps count from 1; 0 before the first.
-	Superstep int
-	Steps     int
-	// ChildSteps are the steps of subgraphs; they count towards the limit.
-	ChildSteps int
-	// Ran lists the nodes (by index) that the last Advanced event completed, in
-	// declaration order of the branches.
-	Ran []int32
-	// Effect is what the last event came to.
-	Effect Effect
+	Group string `json:"group,omitempty"`
+	Goal  string `json:"goal,omitempty"`
+	// Began and Now are Unix nanoseconds: when the run began, and of the last event.
+	Began int64 `json:"began"`
+	Now   int64 `json:"now"`
+	// Active is how long the run was at work, in nanoseconds: while it is paused, has no
+	// driver or waits for people alone, no time passes on this clock.
+	Active int64 `json:"active,omitempty"`
+	// Idle says that since the last event no time passes on it.
+	Idle bool `json:"idle,omitempty"`
+	// Pausing says that no further step starts.
+	Pausing bool `json:"pausing,omitempty"`
+	// Parked says that nobody drives the run while time passes.
+	Parked bool `json:"parked,omitempty"`
+	// Numbers are the last ones given to tasks, fan-outs, views, scopes and writes.
+	Numbers Numbers `json:"numbers"`
+	// Scopes are those that have not ended, outer before inner, in order of number.
+	Scopes []*Scope `json:"scopes"`
+	// Stopping are the attempts that were told to stop and have not ended.
+	Stopping []Stopping    `json:"stopping,omitempty"`
+	Talk     conversation  `json:"talk,omitzero"`
+	Models   ModelSettings `json:"models,omitzero"`
+	// Spent is what the calls of models used; Scripted are the calls that a script has
+	// answered, in order.
+	Spent    Usage   `json:"spent,omitzero"`
+	Scripted []Usage `json:"scripted,omitempty"`
+	// Endings counts how often nodes of finally have begun to run.
+	Endings int `json:"endings,omitempty"`
+	// Grace says that the time that finally has after a cancellation is running or over.
+	Grace grace `json:"grace,omitempty"`
+
+	// Watched makes Apply take notes; Explain adds the values that conditions read.
+	Watched bool `json:"-"`
+	Explain bool `json:"-"`
+	// StopAt is the number of a step of the outermost graph after which Apply begins no
+	// further step, to look at the run there; negative: before the first; 0: none.
+	StopAt int `json:"-"`
 
 	plan    *Plan
-	limits  spec.Limits // in force for this run
-	goal    string
-	live    bool // Status is Running
-	secrets map[string]any
-	// breakBefore and breakAfter are the nodes with breakpoints.
-	breakBefore []string
-	breakAfter  []string
-	pauseDue    bool // when the open superstep has closed
-	edits       map[string]any
-	parent      *ParentInfo
-	began       int64 // Unix nanoseconds
-	now         int64 // of the event being applied
-	deadline    int64 // of the run; 0: none
-	pausedFrom  int64 // when a paused run paused
-	undriven    int64 // idle time before resumes, in nanoseconds
-	degraded    bool
-	// closing says why the run is ending while tasks still run.
-	closing *ending
-	// final is how the run ends while and after its nodes of finally run; endings
-	// counts those before that were taken back.
-	final   *finale
-	endings int
-	// open says that a superstep is open.
-	open bool
-
-	// env holds the state by key and the context names; it is what
-	// expressions see.
-	env    map[string]any
-	visits map[string]any // env["visits"], when an expression reads it
-	hist   map[string]any // env["history"], likewise
-	byNode map[string]any // env["nodes"], likewise
-	extra  []string       // undeclared state keys, in order of arrival
-	memory memory
-
-	tasks  []task // of the open superstep, in declaration order
-	next   []task // of the superstep after it
-	parked []task // waiting on a timer
-	// readyTasks and runningTasks count those of tasks that keep the superstep open.
-	readyTasks   int
-	runningTasks int
-	waitingTasks int       // those that wait on a timer
-	nextReady    int       // no task before it in tasks is ready
-	mixed        bool      // next is not in declaration order
-	fanouts      int       // so far
-	laned        []*fanout // those with a branch timeout
-	barriers     []barrier // by node, then fan-out
-	reach        map[reachKey]nodeSet
-	// deciding counts the router answers that the closing superstep waits for.
-	deciding int
-	// refused counts the tasks that found no visit left: they are no steps, but
-	// there may be only as many, or a loop of failure edges would never end.
-	refused int
-	// grants are of a subgraph that shares the steps of the runs around it.
-	grants grants
-	// entering says that tasks are entered: what fails there cancels others when all
-	// have been.
-	entering bool
-	// outOfSteps says that a task of this superstep found no step left.
-	outOfSteps bool
-	// noStep says that there is no step for the first task of the next superstep, or
-	// that the state is too large for it.
-	noStep bool
-	// rounds counts supersteps and attempts since the run got somewhere.
-	rounds int
-	// violated is how the run ends because a node may not be entered.
-	violated   *ending
-	lastEnd    any // output of the node whose edge last reached END
-	lastOutput any // output of the node that finished last
-	order      int // counts finished tasks
-	// logs holds what the attempts under way have noted.
-	logs         map[TaskID][]any
-	conversation conversation
-	lastThread   *thread // of the task that finished last
-	endThread    *thread // of the branches that reached END
-	// models is what the caller of the run chose.
-	models ModelSettings
-	// usage is what the calls of models came to.
-	usage Usage
-	// scripted are the calls that a script has answered, in order.
-	scripted []Usage
-	// size is what the state takes, sizes what each key does (state_size.go).
-	size  int
-	sizes []int
-	// lists holds, by key, the lists of append reducers with room to grow.
-	lists map[int][]any
-
-	// Looked counts the branches and joins that joins were compared with: what deciding
-	// who waits costs.
-	Looked int
-	// Watched makes Apply take notes; Warns, of elements that failed at least.
-	Watched, Warns bool
-	// Explain adds to what AppendCandidates says the values that conditions read.
-	Explain bool
-	objects objectPool
-	buffers
-	vm eval.VM
+	secrets map[*Plan]map[string]any
+	cmds    []Command
+	notes   []Note
+	vm      eval.VM
+	// steps without effects that this Apply has run.
+	batch int
+	// noted counts the notes of this Apply, also where nobody watches.
+	noted int
+	// reach caches which nodes lead to one, join which node joins branches.
+	reach map[reachKey]nodeSet
+	meets map[string]int
+	// ready are the tasks and units that may start, in path order; waits says that tasks
+	// wait at joins.
+	ready []ready
+	waits bool
+	byID  map[int]*Scope
+	// confided are values that this Apply gave to secret keys.
+	confided []any
 }
 
-// buffers are reused from one event to the next.
-type buffers struct {
-	cmds      []Command
-	notes     []Note
-	routes    []route
-	undo      []undone
-	taken     []Taken
-	tested    []tested
-	changes   []KeyValue  // of the state in this superstep
-	confided  []any       // to secret keys, in this Apply
-	due       map[int]int // target → place in next
-	reduceEnv map[string]any
-	// told is what joins at which nobody waits have told the next ones since the tokens
-	// last changed, and which of these never, for the branch had passed them each time.
-	told map[telling][]int
+// Numbers are the counters for new ids.
+type Numbers struct {
+	Task  int `json:"task"`
+	Fan   int `json:"fan,omitempty"`
+	View  int `json:"view,omitempty"`
+	Scope int `json:"scope"`
+	Write int `json:"write,omitempty"`
+}
+
+type grace int
+
+const (
+	graceRuns grace = iota + 1
+	graceOver
+)
+
+// Stop is a breakpoint at which the run has paused. Phase is "before" or "after".
+type Stop struct {
+	Phase string `json:"phase"`
+	Node  string `json:"node"` // path
+}
+
+// Stopping is a cancelled attempt that still runs.
+type Stopping struct {
+	Task TaskID `json:"task"`
+	Node string `json:"node"` // path
+	// Scope is the number of its scope, At the node's index there.
+	Scope int `json:"scope"`
+	At    int `json:"at"`
+}
+
+// Status is the status of a run. The zero value means not started.
+type Status string
+
+// The statuses.
+const (
+	Running   Status = "running"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Stuck     Status = "stuck"
+	Limit     Status = "limit"
+	Paused    Status = "paused"
+	Cancelled Status = "cancelled"
+)
+
+// Quality is the quality of a run that has ended. It prints as null before.
+type Quality string
+
+// The qualities.
+const (
+	Clean         Quality = "clean"
+	Degraded      Quality = "degraded"
+	FailedQuality Quality = "failed"
+)
+
+// MarshalJSON prints the quality, or null when it is not known yet.
+func (q Quality) MarshalJSON() ([]byte, error) {
+	if q == "" {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + string(q) + `"`), nil
 }
 
 // NewState returns a state ready for the RunBegan event.
-func (p *Plan) NewState() *State {
-	return &State{plan: p, memory: newMemory(p), lists: map[int][]any{}, buffers: buffers{reduceEnv: map[string]any{}}}
-}
+func (p *Plan) NewState() *State { return &State{plan: p} }
 
 // Ended reports whether the run has ended for good.
-func (s *State) Ended() bool { return !s.live && s.Status != "" && s.Status != Paused }
+func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
 
-// Live reports whether the run is running: asked several times a step, so that
-// it compares no words.
-func (s *State) Live() bool { return s.live }
+// SetSecrets gives the run the secrets of its graphs by plan, before RunBegan or after
+// Restore. They are no part of the state: nothing stores them.
+func (s *State) SetSecrets(secrets map[*Plan]map[string]any) { s.secrets = secrets }
 
-// setStatus changes how the run stands, and why.
-func (s *State) setStatus(status Status, reason string) {
-	s.Status, s.Reason, s.live = status, reason, status == Running
-}
+// root returns the outermost scope.
+func (s *State) root() *Scope { return s.Scopes[0] }
 
-// Value returns a state key's value.
-func (s *State) Value(name string) (any, bool) {
-	value, ok := s.env[name]
-	if !ok {
-		value, ok = s.plan.idle[name]
-	}
-	return value, ok
-}
+// Plan returns the plan of the outermost graph.
+func (s *State) Plan() *Plan { return s.plan }
 
-// Values returns the state as a new map: every key that has a value.
-func (s *State) Values() map[string]any {
-	out := maps.Clone(s.plan.idle) // a clone costs less than as many insertions
-	maps.Copy(out, s.env)
-	for _, name := range s.plan.context {
-		delete(out, name)
-	}
-	return out
-}
+func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
 
-// SetSecrets gives the run its secrets, before RunBegan or after Restore. They
-// are no part of the state: nothing stores them.
-func (s *State) SetSecrets(secrets map[string]any) {
-	s.secrets = secrets
-	if s.env != nil && len(secrets) > 0 {
-		s.env["secrets"] = secrets
-	}
-}
-
-// Now is when the last event happened, as Unix nanoseconds.
-func (s *State) Now() int64 { return s.now }
-
-// Undriven returns how long the run was paused, ended or without a driver before it was
-// resumed. The time of wait nodes does not count.
-func (s *State) Undriven() time.Duration { return time.Duration(s.undriven) }
-
-// MaxSteps returns the step limit in force.
-func (s *State) MaxSteps() int { return s.limits.MaxSteps }
+// timeText formats a moment as expressions see it.
+func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }

@@ -1,322 +1,414 @@
-// Supersteps: all runnable tasks at once, then their writes and routing together.
+// Steps: one execution of a node, from its beginning to where it leads (GraphSpec §5).
 
 package machine
 
-// openSuperstep starts the tasks that are due. With no token left the run is
-// complete.
-func (p *Plan) openSuperstep(s *State) {
-	if len(s.next) == 0 {
-		switch {
-		case s.final != nil:
-			if len(s.parked) == 0 {
-				p.nextFinally(s)
-			}
-		case len(s.parked) == 0 && len(s.barriers) == 0:
-			p.complete(s)
-		case s.onlyPeople():
-			p.pause(s, "human")
+import (
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/internal/bind"
+)
+
+// countsForConcurrency reports whether attempts of the node count for max_concurrency.
+func (n *node) countsForConcurrency() bool { return n.act == actRun }
+
+// hasRoom reports whether max_concurrency of this graph and of all around it allows one
+// more attempt.
+func (sc *Scope) hasRoom() bool {
+	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+		if limit := sc.limits.MaxConcurrency; limit > 0 && sc.running >= limit {
+			return false
 		}
-		return
 	}
-	if s.goesRound() {
-		p.endRounds(s)
-		return
+	return true
+}
+
+// mayBegin reports whether a step may begin: no pause, no breakpoint, steps left in this
+// graph and in all around it, and room.
+func (t *Task) mayBegin() bool {
+	sc := t.scope
+	n := &sc.plan.nodes[t.Node]
+	if sc.state.Pausing || sc.End != nil && !t.Final {
+		return false
 	}
-	if len(s.breakBefore) > 0 && s.final == nil && p.stopBefore(s) {
-		return
-	}
-	if s.shares() && s.asksSteps() {
-		return
-	}
-	s.tasks, s.next = s.next, s.tasks[:0]
-	s.sortTasks()
-	if s.tooLarge() || s.noStepFor(&s.tasks[0]) {
-		// Whatever led here stands: the end of the run is an event of its own, so
-		// that it can be taken back.
-		s.tasks, s.next, s.noStep = s.next, s.tasks, true
-		s.commandAdvance()
-		return
-	}
-	s.Superstep++
-	s.open, s.readyTasks, s.runningTasks, s.nextReady = true, 0, 0, 0
-	if s.limits.StepTimeout > 0 && s.final == nil {
-		s.command(Command{
-			Kind: StartTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}, For: s.limits.StepTimeout,
+	if !t.Final {
+		if t.hitsBreakpoint("before") {
+			return false
+		}
+		left := true
+		sc.eachEnclosing(func(one *Scope) {
+			one.Full = one.Full || left && max(one.Executions, one.Refused) >= one.limits.MaxSteps
+			left = left && !one.Full
 		})
-	}
-	if s.Watched {
-		s.noteSuperstep(NoteSuperstepStarted)
-	}
-	s.entering = true
-	for i := range s.tasks {
-		if i > 0 && s.noStepFor(&s.tasks[i]) {
-			s.hold(i)
-			break
+		if !left {
+			return false
 		}
-		p.enter(s, &s.tasks[i])
 	}
-	s.entering = false
-	if s.violated != nil {
-		p.end(s, *s.violated)
-		return
-	}
-	if s.readyTasks > 0 {
-		p.settleEntered(s)
-		p.settleEarly(s)
-		p.startReady(s)
-	}
-	p.settle(s)
+	return !n.countsForConcurrency() || t.Preset != nil || n.each != nil || sc.hasRoom()
 }
 
-// hold keeps the tasks from the i-th on, for which no step is left, out of the open
-// superstep.
-func (s *State) hold(i int) {
-	for j := i; j < len(s.tasks); j++ {
-		s.tasks[j].held = true
+// begin begins a step: visit limit, policies, then its attempts.
+func (t *Task) begin() {
+	sc := t.scope
+	s, n, v := sc.state, &sc.plan.nodes[t.Node], t.view()
+	t.Begun, t.At, t.Step = true, s.Now, v.Count+1
+	limit := n.maxVisits
+	if limit == 0 {
+		limit = sc.limits.MaxVisits
 	}
-	s.next, s.mixed = append(s.next, s.tasks[i:]...), true
-	s.tasks = s.tasks[:i]
-	s.outOfSteps = true
-}
-
-// enter begins one execution of a node, in the order of GraphSpec §5. A step is left
-// for it.
-func (p *Plan) enter(s *State, t *task) {
-	if t.visit > 0 { // back from being parked
-		if t.each != nil && t.status != waiting {
-			t.due = false
-			s.makeReady(t)
-		} else if t.status == delayed {
-			t.attempt++
-			t.due = false
-			s.makeReady(t)
-			s.noteStarted(t)
-		} else {
-			p.backFromWaiting(s, t)
+	visits := int(v.Visits[t.Node])
+	over := limit > 0 && visits >= limit && !t.Final
+	t.Skipped, t.Refused = over && n.skips, over && !n.skips
+	if t.Refused { // no execution, but a loop of nothing else has to end
+		sc.Refused++
+	} else if !t.Final {
+		sc.eachEnclosing(func(one *Scope) { one.Executions++ })
+		sc.Own++
+	}
+	s.batch++
+	if over {
+		t.Visit = visits
+		if t.Refused {
+			t.Failure = &Failure{Kind: "max_visits", Node: n.id, Message: "node has been visited " + plural(limit, "time") + ", its limit"}
 		}
+		t.finish()
 		return
 	}
-	if s.final != nil {
-		p.enterFinally(s, t)
-		return
-	}
-	n := &p.nodes[t.node]
-	ns := s.memory.of(t.node)
-	t.memory, t.began = ns, s.now
-	limit := p.visitLimit(n)
-	refused := limit > 0 && ns.visits >= limit
-	bypassed := t.failure // of a join that fails instead of running
-	if len(n.guards) > 0 && bypassed == nil {
-		if how := p.violation(s, n, ns.visits, refused); how != nil {
-			t.status, s.violated = dropped, how
+	t.Visit = visits + 1
+	if t.Final {
+		s.Endings++
+		if sc.FinalVisits == nil {
+			sc.FinalVisits = map[int]int{}
+		}
+		sc.FinalVisits[t.Node]++
+		t.Visit = sc.FinalVisits[t.Node] // those of ends that a resume took back count
+	} else if t.Preset == nil {
+		if failure := t.checkPolicies(n); failure != nil {
+			sc.violated(t, failure)
 			return
 		}
 	}
-	if refused {
-		t.failure = nil
-		p.visitLimitHit(s, t, limit)
+	s.note(NoteNodeStarted, t)
+	if d := sc.limits.StepTimeout; d > 0 && n.act != actHuman && !t.Final {
+		s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
+	}
+	t.createUnits()
+}
+
+// createUnits creates the units of a step, also when it runs again after a resume.
+func (t *Task) createUnits() {
+	n := &t.scope.plan.nodes[t.Node]
+	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, nil, nil
+	if t.Preset != nil {
+		failure := *t.Preset
+		t.Failure = &failure
+		t.finish()
 		return
 	}
-	s.Steps++
-	s.progress()
-	ns.visits++
-	t.visit, t.attempt, t.step = ns.visits, 1, s.Steps
-	s.countVisit(t.node, ns)
-	s.noteStarted(t)
-	if bypassed != nil {
-		p.failFinal(s, t, bypassed)
-	} else {
-		p.execute(s, t, n)
-	}
-}
-
-// backFromWaiting ends a wait, takes a person's answer as the output, or lets a
-// task that asked run again.
-func (p *Plan) backFromWaiting(s *State, t *task) {
-	order := t.order
-	defer func() {
-		if order > 0 && (t.status == succeeded || t.status == failed) {
-			t.order = order // it finished when what it waited for came
-		}
-	}()
-	switch {
-	case t.asked == nil && t.cause != nil: // its timeout came first
-		p.fail(s, t, t.cause)
-	case t.asked == nil:
-		p.succeed(s, t, nil)
-	case p.nodes[t.node].act == actRun:
-		t.due = false
-		s.makeReady(t)
-	default:
-		if q := &t.asked.questions[0]; q.failure != nil {
-			p.failFinal(s, t, q.failure)
-		} else {
-			p.succeed(s, t, q.answer)
-		}
-	}
-}
-
-// execute executes what the machine itself can execute; the rest is ready for the driver.
-func (p *Plan) execute(s *State, t *task, n *node) {
 	if len(n.before) > 0 {
-		if err := p.addBefore(s, t, n); err != nil {
-			p.fail(s, t, err)
+		if failure := t.addBefore(n); failure != nil {
+			t.failFinal(failure, 1)
 			return
 		}
 	}
 	if n.each != nil {
-		p.startEach(s, t, n)
+		t.launchEach(n)
 		return
 	}
-	switch n.act {
-	case actSet:
-		p.runSet(s, t, n)
-	case actPass:
-		p.succeed(s, t, s.passed(t))
-	case actFail:
-		p.runFail(s, t, n)
-	case actWait:
-		p.runWait(s, t, n)
-	case actHuman:
-		p.ask(s, t, n)
-	default:
-		s.makeReady(t)
+	u := &Unit{Attempt: 1}
+	t.Units = []*Unit{u}
+	t.queue(u)
+}
+
+// queue starts the unit's next attempt, or makes it ready if it has to wait for room.
+func (t *Task) queue(u *Unit) {
+	u.State = queued
+	if !t.scope.plan.nodes[t.Node].countsForConcurrency() && t.mayStart(u) {
+		t.start(u)
+		return
 	}
+	t.scope.state.makeReady(ready{t, u})
 }
 
-func (s *State) makeReady(t *task) {
-	t.status = ready
-	s.readyTasks++
-}
-
-// startReady hands ready tasks to the driver while there is room.
-func (p *Plan) startReady(s *State) {
-	for i := s.nextReady; s.readyTasks > 0 && i < len(s.tasks) && s.closing == nil; i++ {
-		if t := &s.tasks[i]; t.status == ready && !p.startTask(s, t) {
-			return
-		}
-		if i == s.nextReady && s.tasks[i].status != ready {
-			s.nextReady++
-		}
-	}
-}
-
-// startTask hands a ready task to the driver; false when there is no room for it or
-// any other. One whose elements run as many at once as they may stays ready.
-func (p *Plan) startTask(s *State, t *task) bool {
-	if s.runningTasks >= s.limits.MaxConcurrency {
+// mayStart reports whether an attempt may start. A pause does not hold back further
+// attempts of a step.
+func (t *Task) mayStart(u *Unit) bool {
+	n := &t.scope.plan.nodes[t.Node]
+	if t.Each != nil && n.atOnce > 0 && !u.Begun && t.Each.open(t) >= n.atOnce {
 		return false
 	}
-	if t.each != nil {
-		switch p.startElements(s, t) {
-		case noRoom:
-			return false
-		case allStarted:
-			s.readyTasks--
-			t.status = running
-			p.eachSettle(s, t)
-		}
-		return true
-	}
-	s.readyTasks--
-	work, failure := p.work(s, t, -1)
-	if failure != nil {
-		p.fail(s, t, failure)
-		return true
-	}
-	t.status = running
-	s.runningTasks++
-	t.ends = s.handOver(s.taskID(t), work, t.asked)
-	return true
+	return !n.countsForConcurrency() || t.scope.hasRoom()
 }
 
-// advance closes the superstep: writes, then routing, then the next one.
-func (p *Plan) advance(s *State) {
-	if s.noStep && !s.open && s.closing == nil {
-		s.noStep, s.Effect = false, Applied
-		if s.tooLarge() {
-			p.finish(s, *s.oversize("the state takes more than " + s.stateLimit()))
-		} else {
-			p.outOfSteps(s)
+// failFinal fails the step without another attempt.
+func (t *Task) failFinal(failure *Failure, attempt int) {
+	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, attempt
+	t.Failure, t.Output, t.Writes = failure, nil, nil
+	t.finish()
+}
+
+// ended reports whether the step has an outcome.
+func (t *Task) ended() bool { return t.Done }
+
+// finish ends a step: its writes stand, and its edges are resolved.
+func (t *Task) finish() {
+	sc := t.scope
+	t.Done = true
+	if !t.Final && !t.Refused && t.Number == 0 {
+		sc.Count++
+		t.Number = sc.Count
+	}
+	sc.MaxRank = max(sc.MaxRank, t.Rank)
+	if t.Failure != nil {
+		t.Output, t.Writes = nil, nil
+	}
+	t.stopTimers()
+	t.noteEnd()
+	t.updateThread()
+	if t.Final {
+		sc.finalEnded(t)
+		return
+	}
+	t.settleStep()
+}
+
+// settleStep brings what a finished step wrote into its view, and resolves its edges. If
+// a router has to decide, or the scope ends, the view stays as it was.
+func (t *Task) settleStep() {
+	sc := t.scope
+	s, v := sc.state, t.view()
+	t.forgetOnce(v)
+	back := v.apply(t)
+	if failure := sc.checkStateSize(v, t.Writes); failure != nil {
+		v.revert(t, back)
+		t.Failure = failure
+		sc.endByTask(t, Limit, "size", failure)
+		return
+	}
+	out := t.route()
+	s.noteUpdates(t)
+	switch {
+	case out.asks:
+		v.revert(t, back)
+		t.Deciding = true
+		s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		return
+	case out.end != nil:
+		v.revert(t, back)
+		sc.endByTask(t, out.end.Status, out.end.Reason, out.end.Failure)
+		return
+	case len(out.targets) == 0:
+		v.revert(t, back)
+		sc.propagate(t, t.Failure)
+		return
+	}
+	if t.Failure != nil {
+		sc.bend(t)
+		sc.keepAtSplit(t, v)
+	}
+	if !t.Refused {
+		sc.stepEnded(t)
+	}
+	sc.advance(t, out.targets)
+	if !t.Skipped && !t.Refused && sc.End == nil {
+		t.hitsBreakpoint("after")
+	}
+}
+
+// stepEnded puts a step into the path.
+func (sc *Scope) stepEnded(t *Task) {
+	sc.Steps = append(sc.Steps, PathStep{t.Node, t.Rank, t.Order})
+	if t.Failure == nil {
+		last(&sc.LastStep, PathStep{t.Node, t.Rank, t.Order}, t.Output)
+	}
+}
+
+func last(l *LastOutput, step PathStep, output any) {
+	if !l.Set || comparePath(l.Rank, l.Order, step.Rank, step.Order) <= 0 {
+		*l = LastOutput{PathStep: step, Output: output, Set: true}
+	}
+}
+
+// bend notes that a branch took a failure edge.
+func (sc *Scope) bend(t *Task) {
+	sc.Degraded = true
+	if len(t.Place) > 0 {
+		sc.state.waits = sc.state.waits || sc.plan.failsDeserted
+		sc.Bends = append(sc.Bends, &Bend{t.ID, t.Node, t.Rank, t.Order, t.Place, t.Lanes, t.Joined})
+	}
+}
+
+// keepAtSplit gives keys whose conflict a failure edge took their value at the split.
+func (sc *Scope) keepAtSplit(t *Task, v *View) {
+	if len(t.Settled) == 0 {
+		return
+	}
+	d := v.lastDone()
+	for _, c := range t.Settled {
+		w := Write{Key: c.Key, Absent: true}
+		if f := sc.fan(c.Fan); f != nil {
+			if value := sc.view(f.View).Vals[c.Key]; value != absent {
+				w.Update, w.Absent = value, false
+			}
+		}
+		v.write(&w)
+		if d != nil {
+			sc.state.Numbers.Write++
+			w.ID, w.After = sc.state.Numbers.Write, v.Heads[c.Key].All
+			v.Heads[c.Key] = Head{w.ID, []int{w.ID}}
+			d.Writes = append(d.Writes, w)
+		}
+	}
+}
+
+func (v *View) lastDone() *Done {
+	if v.Base == 0 || len(v.Done) == 0 {
+		return nil
+	}
+	return v.Done[len(v.Done)-1]
+}
+
+// advance moves on: one target continues the branch, several begin branches.
+func (sc *Scope) advance(t *Task, targets []target) {
+	sc.drop(t)
+	v := t.view()
+	from := &Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
+	next := func(to target) *Task {
+		return &Task{
+			Node: to.to, View: v.ID, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Lanes: t.Lanes,
+			From: from, Input: to.input, Cause: t.Failure,
+		}
+	}
+	if len(targets) == 1 {
+		v.refs++
+		sc.arrive(sc.addTask(next(targets[0])))
+		sc.release(v)
+		return
+	}
+	s := sc.state
+	sc.noteFan(t, targets)
+	s.Numbers.Fan++
+	f := &Fan{
+		ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, Order: t.Order, View: v.ID, Place: t.Place, Lanes: t.Lanes,
+		Joined: t.Joined, Began: s.Active,
+	}
+	var first []int
+	for _, to := range targets {
+		f.Branch = append(f.Branch, Branch{First: to.to})
+		first = append(first, to.to)
+	}
+	f.Implicit = sc.implicitJoin(t.Node, first)
+	sc.Fans = append(sc.Fans, f)
+	sc.fans[f.ID] = f
+	v.refs++
+	var tasks []*Task
+	for i, to := range targets {
+		branch := next(to)
+		view := sc.newView(v)
+		view.refs++
+		lane := Lane{f.ID, i}
+		branch.View, branch.Order = view.ID, append(slices.Clone(t.Order), i)
+		branch.Place, branch.Lanes = append(slices.Clone(t.Place), lane), append(slices.Clone(t.Lanes), lane)
+		tasks = append(tasks, sc.addTask(branch))
+	}
+	for _, branch := range tasks {
+		sc.arrive(branch)
+	}
+	sc.release(v)
+	sc.startBranchTimers(f)
+}
+
+// arrive brings a task to its node: it ends at END, waits at a join, or is ready.
+func (sc *Scope) arrive(t *Task) {
+	if t.Node == endNode {
+		sc.drop(t)
+		sc.Ended = append(sc.Ended, t)
+		last(&sc.LastEnd, PathStep{t.From.Node, t.From.Rank, t.From.Order}, t.From.Output)
+		if failure := sc.checkEndPolicies(t); failure != nil {
+			sc.violated(t, failure)
+		} else if t.view().Base == 0 { // nothing is to be merged
+			sc.Ended = sc.Ended[:len(sc.Ended)-1]
+			sc.release(t.view())
 		}
 		return
 	}
-	if !s.open || s.deciding > 0 || s.readyTasks+s.runningTasks > 0 {
-		return
-	}
-	s.open, s.Effect = false, Applied
-	s.barren()
-	if s.limits.StepTimeout > 0 {
-		s.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}})
-	}
-	if s.waitingTasks > 0 {
-		p.park(s)
-	}
-	if p.talks {
-		p.forget(s)
-	}
-	if how := p.applyWrites(s); how != nil {
-		for i := range s.tasks {
-			p.remember(s, &s.tasks[i])
-		}
-		p.finish(s, *how)
-		return
-	}
-	for i := range s.tasks {
-		p.remember(s, &s.tasks[i])
-		if s.tasks[i].thread != nil {
-			p.passBy(s, &s.tasks[i])
+	for k, lane := range t.Place { // who comes back to where the branches began leaves the fan-out
+		if sc.fan(lane.Fan).Source == t.Node {
+			t.Place = t.Place[:k]
+			break
 		}
 	}
-	s.edit(s.edits)
-	if s.Watched {
-		s.noteUpdates()
+	if failure := sc.checkReachable(t); failure != nil {
+		sc.violated(t, failure)
+		return
 	}
-	s.routes = s.routes[:0]
-	for i := range s.tasks {
-		if how := p.route(s, i); how != nil {
-			p.noteClosed(s)
-			p.finish(s, *how)
+	if sc.plan.nodes[t.Node].joins || sc.implicitFor(t) != 0 {
+		t.Waits = true
+		sc.state.waits = true
+		return
+	}
+	t.Inputs = map[string]any{}
+	if t.From != nil {
+		t.Inputs[sc.plan.nodes[t.From.Node].id] = t.Input
+	}
+	sc.state.makeReady(ready{t, nil})
+}
+
+// run executes what the machine itself can execute, or hands the attempt to the driver.
+func (t *Task) start(u *Unit) {
+	sc := t.scope
+	s, n := sc.state, &sc.plan.nodes[t.Node]
+	if (u.Begun || u.Attempt > 1) && t.Each == nil {
+		if note := s.note(NoteNodeStarted, t); note != nil {
+			note.Again = true
+		}
+	}
+	u.State, u.Begun, u.Cause = running, true, nil
+	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
+	env := t.nodeContext(n)
+	if u.Element > 0 {
+		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
+	}
+	switch n.act {
+	case actPass:
+		out := t.input()
+		if u.Element > 0 {
+			out = t.Each.Items[u.Element-1]
+		}
+		t.endAttempt(u, out, nil)
+	case actSet:
+		out, writes, failure := t.assign(n, env)
+		u.Writes = writes
+		t.endAttempt(u, anyOf(out), failure)
+	case actFail:
+		config, err := bind.EvalFields(n.config, &s.vm, env)
+		if err != nil {
+			t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
 			return
 		}
-	}
-	if s.deciding == 0 {
-		p.moveOn(s)
+		message, _ := config["message"].(string)
+		t.endAttempt(u, nil, &Failure{Kind: "failed", Message: message})
+	case actWait:
+		t.startWait(u, n, env)
+	case actHuman:
+		t.askPerson(u, n, env)
+	case actGraph:
+		t.startGraph(u, n, env)
+	default:
+		t.sendToDriver(u, n, env)
 	}
 }
 
-// park moves the tasks that wait on a timer out of the superstep, which closes
-// without them; one whose timer has fired already joins the next.
-func (p *Plan) park(s *State) {
-	s.waitingTasks = 0
-	s.tasks = deleteTasks(s.tasks, func(t *task) bool {
-		switch {
-		case t.status != delayed && t.status != waiting && t.status != asking:
-			return false
-		case t.at.dead() || t.expired != nil:
-			why := branchFailed
-			if t.expired != nil {
-				why = t.expired.failure.Message
-			}
-			s.unstepBecause(t, why)
-			t.status = dropped
-			return false
-		case t.due:
-			s.next = append(s.next, *t)
-			s.mixed = true
-		default:
-			s.parked = append(s.parked, *t)
-		}
-		return true
-	})
+func anyOf(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
 }
 
-// remember keeps what later expressions may ask about a finished execution.
-func (p *Plan) remember(s *State, t *task) {
-	if t.step > 0 {
-		s.Ran = append(s.Ran, int32(t.node))
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
 	}
-	if t.status == succeeded || t.status == failed {
-		s.showEnd(t)
-	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -14,22 +13,12 @@ import (
 
 // EncodeEvent writes an event as one line of JSON without the newline.
 func EncodeEvent(e *machine.Event) ([]byte, error) {
-	if e.Kind == machine.Advanced && e.Edit == nil && e.Told == 0 && e.At > 0 && e.Superstep > 0 {
-		// The event of every pure step.
-		dst := append(make([]byte, 0, 64), `{"kind":"advanced","at":`...)
-		dst = append(strconv.AppendInt(dst, e.At, 10), `,"superstep":`...)
-		return append(strconv.AppendInt(dst, int64(e.Superstep), 10), '}'), nil
-	}
 	text, err := encode(e)
 	if err != nil {
 		return nil, fmt.Errorf("event %s can't be written: %w", e.Kind, err)
 	}
 	return text, nil
 }
-
-// UndoMark is in the text of every event that takes others back, and in that of few
-// others.
-const UndoMark = `"undo":[`
 
 // DecodeEvent reads what EncodeEvent wrote.
 func DecodeEvent(text []byte) (machine.Event, error) {

@@ -63,7 +63,7 @@ func encodeAll(events []machine.Event) (texts [][]byte, size int, err error) {
 // Snapshot keeps a state.
 func (j *memoryJournal) Snapshot(s Snapshot) error {
 	return j.write(func() {
-		s.Events, s.State, s.Path = len(j.run.events), slices.Clone(s.State), slices.Clone(s.Path)
+		s.Events, s.State = len(j.run.events), slices.Clone(s.State)
 		if n := len(j.run.snapshots); n > 0 && j.run.snapshots[n-1].Events == s.Events {
 			j.run.snapshots = j.run.snapshots[:n-1]
 		}

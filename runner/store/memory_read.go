@@ -3,7 +3,6 @@
 package store
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -35,28 +34,6 @@ func (m *Memory) Stretch(runID string, n, size int) ([]machine.Event, error) {
 		}
 	}
 	return decodeAll(runID, texts)
-}
-
-// Retractions returns which events take others back.
-func (m *Memory) Retractions(runID string) ([]Retraction, error) {
-	texts, err := m.textsAfter(runID, 0)
-	if err != nil {
-		return nil, err
-	}
-	var out []Retraction
-	for by, text := range texts {
-		if !bytes.Contains(text, []byte(UndoMark)) {
-			continue
-		}
-		e, err := DecodeEvent(text)
-		if err != nil {
-			return nil, fmt.Errorf("run %q: %w", runID, err)
-		}
-		if len(e.Undo) > 0 {
-			out = append(out, Retraction{By: by, Places: e.Undo})
-		}
-	}
-	return out, nil
 }
 
 // textsAfter are a run's events without the first n. What is there never changes.
@@ -94,23 +71,4 @@ func (m *Memory) Snapshot(runID string, most int) (Snapshot, error) {
 		}
 	}
 	return Snapshot{}, nil
-}
-
-// Path returns the path up to a snapshot.
-func (m *Memory) Path(runID string, events int) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
-	if err != nil {
-		return nil, err
-	}
-	var parts [][]byte
-	for _, s := range slices.Backward(run.snapshots) {
-		if s.Events == events {
-			parts = append(parts, s.Path)
-			events = s.Base
-		}
-	}
-	slices.Reverse(parts)
-	return slices.Concat(parts...), nil
 }

@@ -111,18 +111,6 @@ type RunFilter struct {
 type Snapshot struct {
 	Events int
 	State  []byte
-	// Base is Events of the snapshot that this one goes on from; 0: the run's
-	// beginning. Path is what the run has passed since, in the driver's form.
-	Base int
-	Path []byte
-}
-
-// Retraction says which events count no more since another one.
-type Retraction struct {
-	// By is the place of the event that says so, Places are those of the events it
-	// takes back; both from 0.
-	By     int
-	Places []int
 }
 
 // NewRunID makes an id of a run that sorts by time: 20261231-235959-1a2b3c4d.

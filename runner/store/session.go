@@ -33,7 +33,7 @@ type Session struct {
 // Masked is the session as it may be shown.
 func (s Session) Masked() Session {
 	m := mask.OfSession(s.Secret, s.Keys)
-	s.Keys = m.State(s.Keys)
+	s.Keys = m.Keys(s.Secret, s.Keys)
 	s.Talk = slices.Clone(s.Talk)
 	for i := range s.Talk {
 		s.Talk[i] = m.Message(s.Talk[i])

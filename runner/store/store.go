@@ -50,18 +50,10 @@ type Store interface {
 	// reads one stretch after the other holds no more than that in memory, and keeps
 	// nothing from being written in between. It fails with ErrNoRun.
 	Stretch(runID string, n, size int) ([]machine.Event, error)
-	// Retractions returns which events of a run take others back, in order. It does
-	// not read the others. It fails with ErrNoRun.
-	Retractions(runID string) ([]Retraction, error)
 	// Snapshot returns the latest snapshot of a run that stands for at most
 	// `most` events, or for any number when most is negative. The zero Snapshot
 	// says that there is none. It fails with ErrNoRun.
-	// Its Base and Path are left out.
 	Snapshot(runID string, most int) (Snapshot, error)
-	// Path returns the path up to the snapshot that stands for so many events:
-	// its own and those of the snapshots that it goes on from, the first one
-	// first. It fails with ErrNoRun.
-	Path(runID string, events int) ([]byte, error)
 	// List returns the runs that a filter lets through, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
 	// Sweep forgets the runs that never started and have no driver, created before

@@ -26,11 +26,11 @@ type FinallyResult struct {
 // on demand, because a graph may have many more edges than a run has steps.
 type EdgeCounts struct {
 	graph *spec.Graph
-	fired machine.EdgeCounts
+	fired map[int]int
 }
 
-// CountEdges are the edges of a graph, with how often they fired.
-func CountEdges(graph *spec.Graph, fired machine.EdgeCounts) EdgeCounts {
+// CountEdges returns the edges of a graph; fired says by index how often they fired.
+func CountEdges(graph *spec.Graph, fired map[int]int) EdgeCounts {
 	return EdgeCounts{graph, fired}
 }
 
@@ -43,7 +43,7 @@ func (c EdgeCounts) All() []EdgeCount {
 	for i, e := range c.graph.Edges {
 		out[i] = EdgeCount{
 			Index: i, ID: textOrNil(e.ID), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
-			Label: textOrNil(e.Label), Fired: c.fired.Of(i),
+			Label: textOrNil(e.Label), Fired: c.fired[i],
 		}
 	}
 	return out

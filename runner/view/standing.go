@@ -53,7 +53,7 @@ type PausedAt struct {
 type RunningNode struct {
 	// Node is the path of the node: outer/inner in a subgraph.
 	Node    string `json:"node"`
-	Step    int    `json:"step"`
+	Rank    int    `json:"rank"`
 	Visit   int    `json:"visit"`
 	Attempt int    `json:"attempt"`
 	// Doing is "running", "retrying" (between attempts), "waiting" (for time to

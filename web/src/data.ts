@@ -106,7 +106,7 @@ export interface Result {
   output: unknown;
   error: Failure | null;
   pending: Pending[];
-  running?: { node: string; step: number; visit: number; attempt: number; doing: string; since: string }[];
+  running?: { node: string; rank: number; visit: number; attempt: number; doing: string; since: string }[];
   paused_at?: { phase: string; nodes: string[] };
   usage: { llm_calls: number; input_tokens: number; output_tokens: number; cost_usd: number | null };
   started_at: string;
@@ -119,11 +119,12 @@ export interface RunEvent {
   seq: number;
   time: string;
   step?: number;
-  superstep?: number;
+  rank?: number;
+  branch?: string;
   node?: string;
   /** place is node with the elements that it is inside, as in s[1]/write. */
   place?: string;
-  nodes?: string[];
+  from?: string[];
   visit?: number;
   attempt?: number;
   finally?: boolean;
@@ -156,6 +157,7 @@ export interface Decision {
   node: string;
   place?: string;
   visit: number;
+  branch?: string;
   outcome: string;
   next: string[];
   candidates: { edge: number; id?: string; to: string; condition: string; when?: string; fired: boolean; why: string; test?: Part }[];

@@ -84,7 +84,8 @@ function summary(e: RunEvent): string {
     case "state_updated": return (node ? node + ": " : "") + line(e.delta, 100);
     case "node_completed": return `${node}${e.cached ? " (cached)" : ""} ${line(e.output ?? null, 80)}`;
     case "node_failed": case "node_retrying": return `${node} ${e.error?.kind}: ${line(e.error?.message, 80)}`;
-    case "superstep_started": case "superstep_completed": return e.nodes?.join(", ") ?? "";
+    case "branches_started": return `${node} → ${e.next?.join(", ") ?? ""}`;
+    case "branches_joined": return `${e.from?.join(", ") ?? ""} → ${node}`;
     case "node_event": return `${node} ${e.type ?? ""} ${line(e.message ?? e.data ?? "", 80)}`;
     case "run_started": return line(e.input, 100);
   }

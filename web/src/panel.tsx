@@ -239,7 +239,7 @@ function Calls({ calls }: { calls: RunEvent[] }) {
 }
 
 function brief(e: object): Record<string, unknown> {
-  const leave = new Set(["event", "seq", "time", "run_id", "step", "superstep", "node", "visit"]);
+  const leave = new Set(["event", "seq", "time", "run_id", "step", "rank", "node", "visit"]);
   return Object.fromEntries(Object.entries(e).filter(([k]) => !leave.has(k)));
 }
 

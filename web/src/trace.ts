@@ -18,7 +18,7 @@ export interface Execution {
   index: number;
   node: string;
   step: number; // of the run; 0 in subgraphs and in finally
-  superstep: number;
+  branch: string; // the first node of its branch; "" outside of branches
   visit: number;
   kind: string;
   start: number;
@@ -65,8 +65,8 @@ export const plainPath = (node: string) => node.replace(/\[\d+\]/g, "");
 
 const inner = (node: string) => node.includes("/");
 
-// keyOf tells executions apart, those of elements too.
-const keyOf = (e: { node?: string; place?: string; visit?: number }) => `${e.place ?? e.node}#${e.visit ?? 1}`;
+// keyOf tells executions apart, those of elements and branches too.
+const keyOf = (e: { node?: string; place?: string; visit?: number; branch?: string }) => `${e.place ?? e.node}#${e.visit ?? 1}@${e.branch ?? ""}`;
 
 export class Trace {
   readonly run: Run;
@@ -163,7 +163,7 @@ export class Trace {
     if (e.event === "node_started") {
       if (!x) {
         x = {
-          index: this.executions.length, node, step: inner(node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
+          index: this.executions.length, node, step: inner(node) ? 0 : (e.step ?? 0), branch: e.branch ?? "", visit: e.visit ?? 1,
           kind: e.kind ?? "", start: at, end: null, began: e.seq, seq: Infinity, outcome: "running", cached: false, skipped: false, finally: !!e.finally,
           attempts: [], output: undefined, error: null, events: [], elements: null,
         };
@@ -184,7 +184,7 @@ export class Trace {
     if ((e.event === "node_completed" || e.event === "node_failed") && !x) {
       // A cached or skipped node is told of only when it has ended.
       x = {
-        index: this.executions.length, node, step: inner(node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
+        index: this.executions.length, node, step: inner(node) ? 0 : (e.step ?? 0), branch: e.branch ?? "", visit: e.visit ?? 1,
         kind: e.kind ?? "", start: at - (e.duration_ms ?? 0), end: null, began: e.seq, seq: Infinity, outcome: "running", cached: false, skipped: false,
         finally: !!e.finally, attempts: [], output: undefined, error: null, events: [], elements: null,
       };
@@ -231,7 +231,7 @@ export class Trace {
   inputs(x: Execution): Execution[] {
     const cut = x.node.lastIndexOf("/") + 1;
     const place = x.node.slice(0, cut), id = x.node.slice(cut).replace(/\[\d+\]$/, "");
-    const before = this.known.get(`${x.node}#${x.visit - 1}`)?.began ?? 0;
+    const before = this.known.get(keyOf({ ...x, visit: x.visit - 1 }))?.began ?? 0;
     const out: Execution[] = [];
     for (const d of this.run.decisions) {
       const at = d.place ?? d.node;
@@ -272,10 +272,7 @@ export class Trace {
     }
     for (const d of this.run.decisions) {
       const root = !inner(d.node);
-      if (root && d.step > step) {
-        if (d.step > step + 64) break; // those of one superstep may be out of order
-        continue;
-      }
+      if (root && d.step > step) continue;
       if (!root && this.after(d, seq)) continue;
       const graph = plainPath(d.node).split("/").slice(0, -1).join("/");
       const from = d.node.split("/").at(-1)!;
@@ -300,15 +297,16 @@ export class Trace {
   }
 
 
-  // fold makes the state after a step: writes are made when its superstep ends.
+  // fold makes the state after a step: what a step wrote, or a join merged, follows its end.
   private fold(m: Moment, here: Execution | undefined, last: boolean) {
-    const superstep = m.step === 0 ? 0 : (here?.superstep ?? Infinity);
+    const until = m.step === 0 ? 0 : (here?.seq ?? Infinity);
     const state: Record<string, unknown> = { ...this.run.state };
     let before: Record<string, unknown> | null = null;
     for (const e of this.run.events) {
-      if (e.event !== "state_updated" || e.node) continue;
-      if ((e.superstep ?? 0) > superstep && !(last && m.step > 0)) break;
-      if ((e.superstep ?? 0) >= superstep) before ??= { ...state };
+      if (e.event !== "state_updated" || inner(e.node ?? "")) continue;
+      const own = e.step === m.step && m.step > 0;
+      if (e.seq > until && !own && !(last && m.step > 0)) break;
+      if (own) before ??= { ...state };
       Object.assign(state, e.delta);
     }
     m.state = state;

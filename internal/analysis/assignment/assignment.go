@@ -59,8 +59,6 @@ type Analysis struct {
 	// open has, for each vertex, what may not be made when it begins.
 	open  []bitset
 	after *graphalg.Tree
-	// same says, once known, whether branches meet at a vertex together: 1, or -1.
-	same []int8
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
 	last bool
@@ -81,8 +79,8 @@ type Known struct {
 	// Escapes reports whether a node may fail, and no edge is sure to catch it.
 	Escapes func(v int) bool
 	// MeetsLost is the join that runs when all branches of a fan-out have failed,
-	// by the vertices that it starts; -1 for none.
-	MeetsLost func(fork int, first []int) int
+	// by the group that starts them; -1 for none.
+	MeetsLost func(fork int, g *controlflow.Group) int
 }
 
 // AtEnd is the same assignment for the end of the run, not yet solved.
@@ -96,7 +94,7 @@ func (a *Analysis) AtEnd() *Analysis {
 // New prepares an analysis of size things, numbered from 0.
 func New(k *concurrency.Branches, size int, know Known) *Analysis {
 	n := k.Split.Len()
-	a := &Analysis{k: k, know: know, into: make([][]arc, n), same: make([]int8, n), after: k.Flow.PostDominators()}
+	a := &Analysis{k: k, know: know, into: make([][]arc, n), after: k.Flow.PostDominators()}
 	a.arcs()
 	a.detours()
 	return a.Of(size)
@@ -107,7 +105,7 @@ func (a *Analysis) Of(size int) *Analysis {
 	n := len(a.into)
 	b := &Analysis{
 		k: a.k, know: a.know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
-		into: make([][]arc, n), open: bitsets(n, (size+63)/64), after: a.after, same: a.same, around: a.around,
+		into: make([][]arc, n), open: bitsets(n, (size+63)/64), after: a.after, around: a.around,
 	}
 	for v := range b.open {
 		b.into[v] = slices.Clone(a.into[v])

@@ -20,6 +20,7 @@ func TestAnalysis(t *testing.T) {
 		"on the way":                          {"{kind: pass}", "{from: a, to: b}, {from: b, to: d}", "made"},
 		"on one of two ways":                  {"{kind: pass}", "{from: a, to: b, when: ok}, {from: a, to: c}, {from: [b, c], to: d}", "open by [a c d]"},
 		"in a branch that the join waits for": {"{kind: pass, join: {wait: all}}", "{from: a, to: [b, c]}, {from: [b, c], to: d}", "made"},
+		"in a branch that joins by itself":    {"{kind: pass}", "{from: a, to: [b, c]}, {from: [b, c], to: d}", "made"},
 		"in a branch that it does not":        {"{kind: pass, join: {wait: any}}", "{from: a, to: [b, c]}, {from: [b, c], to: d}", "open by [a c d]"},
 		"only after a success":                {"{kind: pass}", "{from: a, to: b}, {from: b, to: c}, {from: b, to: d, condition: on_failure}", "open by [a b d]"},
 	} {
@@ -35,7 +36,7 @@ func TestAnalysis(t *testing.T) {
 		a := assignment.New(branches, 1, assignment.Known{
 			Dead:      func(*controlflow.Group) bool { return false },
 			Escapes:   func(int) bool { return false },
-			MeetsLost: func(int, []int) int { return -1 },
+			MeetsLost: func(int, *controlflow.Group) int { return -1 },
 		})
 		a.Makes(vertices.Vertex("b"), 0)
 		a.Solve()

@@ -85,7 +85,7 @@ func (a *Analysis) losses() {
 			if len(g.Targets) < 2 || a.know.Dead(g) {
 				continue
 			}
-			join := a.know.MeetsLost(fork, g.Targets)
+			join := a.know.MeetsLost(fork, g)
 			lost := aroundJoin{fork, -1, onSuccess}
 			if join >= 0 && !slices.Contains(a.around[join], lost) && a.loses(g.Targets, join) {
 				a.passAround(lost, join)

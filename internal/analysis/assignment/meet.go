@@ -11,22 +11,8 @@ import (
 
 // gathers reports whether v runs once for all branches that meet at it.
 func (a *Analysis) gathers(v int) bool {
-	if a.k.Waits(v) {
-		return true
-	}
-	if v > a.k.Flow.End || a.k.Flow.Source.Nodes[v].Join != nil {
-		return false
-	}
-	if a.last || a.First {
-		return a.last
-	}
-	if a.same[v] == 0 {
-		a.same[v] = 1
-		if len(a.k.Unequal(v, 1)) > 0 {
-			a.same[v] = -1
-		}
-	}
-	return a.same[v] > 0
+	w := a.k.Flow
+	return a.k.Waits(v) || w.Joins[v] || a.last && v < w.End && w.Source.Nodes[v].Join == nil
 }
 
 // meet splits the arcs by the branches they come from: branches that surely
@@ -97,7 +83,8 @@ func (a *Analysis) fork(arcs []arc) int {
 // always fires together, share no arm, and surely arrive at v.
 func (a *Analysis) apart(children []int, fork, v int) bool {
 	for i, set := range a.k.FiredBy(fork) {
-		if set != nil && !a.k.Flow.Groups[fork][i].Subset && a.disjoint(children, fork, v, set) {
+		g := &a.k.Flow.Groups[fork][i]
+		if set != nil && !g.Subset && (g.Join == v || a.last || a.k.Waits(v)) && a.disjoint(children, fork, v, set) {
 			return a.inseparable(children, fork)
 		}
 	}
@@ -160,6 +147,9 @@ func (a *Analysis) disjoint(children []int, fork, v int, set concurrency.ArmSet)
 func (a *Analysis) arrives(s concurrency.Side, fork, v int) bool {
 	passes := func(i int) bool {
 		first := a.k.ArmTarget(fork, i)
+		if a.leaves(first, fork, v) {
+			return false
+		}
 		if a.after.Covers(v, first) || !a.waitsForAll(v) {
 			return a.after.Covers(v, first)
 		}
@@ -177,6 +167,22 @@ func (a *Analysis) arrives(s concurrency.Side, fork, v int) bool {
 	return true
 }
 
+// leaves reports whether a branch may come back to where it began before it comes to v: what
+// follows is no branch of that fan-out.
+func (a *Analysis) leaves(first, fork, v int) bool {
+	w := a.k.Flow
+	seen := map[int]bool{v: true}
+	for todo := []int{first}; w.Cyclic[fork] && len(todo) > 0; todo = todo[1:] {
+		if at := todo[0]; at == fork {
+			return true
+		} else if !seen[at] {
+			seen[at] = true
+			todo = append(todo, w.Digraph.Next(at)...)
+		}
+	}
+	return false
+}
+
 // waitsForAll reports whether v runs only when no failure has bypassed it. Where its
 // own failure edges lead when it fails because of one, see bypasses.
 func (a *Analysis) waitsForAll(v int) bool {
@@ -184,5 +190,5 @@ func (a *Analysis) waitsForAll(v int) bool {
 		return false
 	}
 	how := controlflow.Bypass(a.k.Flow.Source.Nodes[v])
-	return how == "drop" || how == "fail"
+	return how == "drop" || how == "fail" || a.k.Flow.Joins[v]
 }

@@ -38,7 +38,6 @@ type Branches struct {
 	fired map[int][]ArmSet
 	// joins are the joins among the children of a node in the tree.
 	joins map[int][]int
-	times *timing // see there
 	// joinCounts are what arrivals found, and regions the vertices that it visited.
 	joinCounts map[int]joinCount
 	regions    int
@@ -300,10 +299,30 @@ func (k *Branches) FiredBy(v int) []ArmSet {
 	return sets
 }
 
-// Begin reports whether two branches of one fan-out begin with x and y, x
-// first: nodes of one superstep start in the order of their declaration.
-func (k *Branches) Begin(at Parting, x, y int) bool {
-	return k.IsArm(at.Left) && k.IsArm(at.Right) && k.Node(at.Left) == y && k.Node(at.Right) == x && at.Right < at.Left
+// Waits reports whether v runs when the last of its branches has arrived.
+func (k *Branches) Waits(v int) bool {
+	if v >= len(k.Flow.Source.Nodes) {
+		return v == k.Flow.End
+	}
+	join := k.Flow.Source.Nodes[v].Join
+	return join != nil && (join.Wait == "all" || join.Wait == "N" && join.Count == k.started())
+}
+
+// started is how many branches there can be, where only one node starts any, once; 0 for
+// more.
+func (k *Branches) started() int {
+	arms := 0
+	for v, groups := range k.Flow.Groups {
+		for i := range groups {
+			if g := &groups[i]; len(g.Targets) > 1 || g.Subset {
+				if arms > 0 || g.Subset || k.Flow.Cyclic[v] {
+					return 0
+				}
+				arms = len(g.Targets)
+			}
+		}
+	}
+	return arms
 }
 
 // Joined reports whether branches that a group starts meet at a join.

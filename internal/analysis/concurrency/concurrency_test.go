@@ -74,11 +74,10 @@ func TestBranches(t *testing.T) {
 		edges    string
 		together [][2]string
 		arrivals int // at d, at most
-		unequal  int // pairs of branches that meet at e after different numbers of steps
 	}{
-		"join":             {"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}}, 2, 0},
-		"one or the other": {"[{from: a, to: b, when: ok}, {from: a, to: c}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", nil, 1, 0},
-		"different ways":   {"[{from: a, to: [b, c]}, {from: b, to: d}, {from: d, to: e}, {from: c, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}, {"c", "d"}}, 1, 1},
+		"join":             {"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}}, 2},
+		"one or the other": {"[{from: a, to: b, when: ok}, {from: a, to: c}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", nil, 1},
+		"different ways":   {"[{from: a, to: [b, c]}, {from: b, to: d}, {from: d, to: e}, {from: c, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}, {"c", "d"}}, 1},
 	} {
 		w := flowOf(t, nodes, c.edges)
 		k := concurrency.New(w)
@@ -92,9 +91,6 @@ func TestBranches(t *testing.T) {
 		}
 		if got, _ := k.Arrivals(w.Vertex("d")); got != c.arrivals {
 			t.Errorf("%s: %d branches arrive at d, want %d", name, got, c.arrivals)
-		}
-		if got := len(k.Unequal(w.Vertex("e"), 9)); got != c.unequal {
-			t.Errorf("%s: %d pairs of branches meet at e at different times, want %d", name, got, c.unequal)
 		}
 	}
 }

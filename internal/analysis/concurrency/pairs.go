@@ -30,13 +30,6 @@ func (k *Pairs) Together(x, y int) bool {
 	return k.any || k.live != nil && k.live[x*k.size+y]
 }
 
-// Beside reports whether one token may be at a vertex while another is at work, or waits at
-// a join, at the other. It errs on the side of yes.
-func (k *Pairs) Beside(x, y int) bool {
-	at, back := x*k.size+y, y*k.size+x
-	return k.any || k.live != nil && (k.live[at] || k.live[back] || k.waiting[at] || k.waiting[back])
-}
-
 // NewPairs follows two tokens from each fan-out on. A join of all branches lets its
 // token on when no other one can reach it any more; two that meet there become one. But
 // where branches are started again beside one that is still to come, or waits, the join

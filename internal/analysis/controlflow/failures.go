@@ -27,6 +27,107 @@ func Tolerates(g *spec.Graph) bool {
 		slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
 }
 
+// JoinsBy is how the branches of a node's fan-out join: explicit or auto.
+func JoinsBy(g *spec.Graph, node int) string {
+	if own := g.Nodes[node].Parallel; own != nil && own.Join != "" {
+		return own.Join
+	}
+	return g.Parallel.Join
+}
+
+// implicitJoins finds where branches join without a declaration. Group.Join is where they
+// do for sure.
+func (w *Graph) implicitJoins() {
+	var any []int // begin branches of which nobody knows which do
+	for v, groups := range w.Groups {
+		for i := range groups {
+			g := &groups[i]
+			g.Join = -1
+			switch {
+			case JoinsBy(w.Source, v) != "auto":
+			case g.Subset:
+				any = append(any, g.Targets...)
+			case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
+				g.Join = w.firstCommon(v, g.Targets)
+			}
+		}
+	}
+	w.Joins = w.NoFailures.Reach(any...)
+	for v, groups := range w.Groups {
+		for i := range groups {
+			g := &groups[i]
+			if g.Join < 0 || w.Source.Nodes[g.Join].Join != nil {
+				g.Join = -1
+				continue
+			}
+			w.Joins[g.Join] = true
+			if w.joinsBefore(v, g) { // it takes the place
+				g.Join = -1
+			}
+		}
+	}
+}
+
+// joinsBefore reports whether branches may come to a declared join before they come to
+// where they join by themselves.
+func (w *Graph) joinsBefore(fork int, g *Group) bool {
+	seen := map[int]bool{g.Join: true, fork: true}
+	for todo := slices.Clone(g.Targets); len(todo) > 0; todo = todo[1:] {
+		v := todo[0]
+		if seen[v] || v >= w.End {
+			continue
+		}
+		if seen[v] = true; w.Source.Nodes[v].Join != nil {
+			return true
+		}
+		todo = append(todo, w.Digraph.Next(v)...)
+	}
+	return false
+}
+
+// firstCommon is the first node that all branches of a node can reach without failures:
+// the one that the last of them comes to first, then one that declares a join; -1 for none.
+func (w *Graph) firstCommon(fork int, targets []int) int {
+	var fronts [][]int
+	for _, first := range targets {
+		if first != w.End {
+			fronts = append(fronts, []int{first})
+		}
+	}
+	type reached struct{ node, branch int }
+	seen, comes := map[reached]bool{}, map[int]int{}
+	for live := len(fronts) > 1; live; {
+		best := -1
+		live = false
+		for i, front := range fronts {
+			var next []int
+			for _, v := range front {
+				if v >= w.End || v == fork || seen[reached{v, i}] {
+					continue
+				}
+				seen[reached{v, i}] = true
+				next = append(next, w.NoFailures.Next(v)...)
+				if comes[v]++; comes[v] == len(fronts) && (best < 0 || w.precedes(v, best)) {
+					best = v
+				}
+			}
+			fronts[i], live = next, live || len(next) > 0
+		}
+		if best >= 0 {
+			return best
+		}
+	}
+	return -1
+}
+
+// precedes reports whether a node is taken for a join before another one as far away.
+func (w *Graph) precedes(v, other int) bool {
+	if declared := w.Source.Nodes[v].Join != nil; declared != (w.Source.Nodes[other].Join != nil) {
+		return declared
+	}
+	return v < other
+}
+
 // FailurePolicy is what a failing branch of a node's fan-out does.
 func FailurePolicy(g *spec.Graph, node int) string {
 	if own := g.Nodes[node].Parallel; own != nil && own.OnFailure != "" {

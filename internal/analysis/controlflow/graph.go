@@ -32,12 +32,14 @@ const (
 // other, but for those of different outcomes of different visits.
 type Group struct {
 	Edges []int // indexes in Graph.Edges; none for ByGoto
-	// Targets are the vertices that they lead to, in order: each once, but a join
-	// that counts arrivals once for each edge.
+	// Targets are the vertices that they lead to, in order, once for each edge: each begins
+	// a branch.
 	Targets []int
 	Kind    Kind
 	// Subset says that any subset of the targets may fire, not all always.
 	Subset bool
+	// Join is the node at which the branches join although it declares no join; -1: none.
+	Join int
 }
 
 // Graph is the control-flow graph of a well-formed flow. It is for one goroutine at a
@@ -46,6 +48,8 @@ type Graph struct {
 	*Vertices
 	bound  *bind.Graph
 	Groups [][]Group // by node
+	// Joins says which nodes may join branches without declaring it.
+	Joins []bool
 	// Digraph has every arc, NoFailures only those that successes take. Both have a
 	// vertex more than Vertices: a node that may go anywhere leads there, and it to all.
 	Digraph, NoFailures *graphalg.Digraph
@@ -73,6 +77,7 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 	if w.NoFailures = w.Digraph; w.fails() {
 		w.NoFailures = w.digraph(false)
 	}
+	w.implicitJoins()
 	w.Reverse = w.Digraph.Reverse()
 	w.Reached = w.Digraph.Reach(w.Start())
 	var count int
@@ -222,18 +227,11 @@ func (w *Graph) defaults(plain []int, decides bool) []Group {
 }
 
 func (w *Graph) NewGroup(kind Kind, edges ...int) Group {
-	g := Group{Kind: kind, Edges: edges, Targets: make([]int, 0, len(edges))}
-	for _, i := range edges {
-		if v := w.To[i]; len(edges) == 1 || !slices.Contains(g.Targets, v) || w.countsArrivals(v) {
-			g.Targets = append(g.Targets, v)
-		}
+	g := Group{Kind: kind, Edges: edges, Targets: make([]int, len(edges))}
+	for i, e := range edges {
+		g.Targets[i] = w.To[e]
 	}
 	return g
-}
-
-// countsArrivals reports whether a vertex is a join that goes on with N branches.
-func (w *Graph) countsArrivals(v int) bool {
-	return v >= 0 && v < len(w.Source.Nodes) && w.Source.Nodes[v].Join != nil && w.Source.Nodes[v].Join.Count > 1
 }
 
 // digraph has an arc for each target of each group. Nodes that may lead

@@ -29,7 +29,7 @@ type Question struct {
 	// event. Nil: a policy has ended the run.
 	Found func(r *Run) bool
 	// Allow, if set, says which ways out of a node runs may take.
-	Allow func(r *Run, node int, taken []machine.Taken) bool
+	Allow func(r *Run, node int, taken []Taken) bool
 	// Fixed are state keys that no input and no result gives a value: what is not known
 	// of them is not guessed.
 	Fixed map[string]bool
@@ -52,6 +52,12 @@ type Question struct {
 	// this search may take.
 	Budget *int
 	Most   int
+}
+
+// Taken is a way out of a node that was taken.
+type Taken struct {
+	Edge int // index; -1 for a dynamic target
+	To   int // index of the node; -1 for END
 }
 
 // Answer is what came out.
@@ -213,10 +219,10 @@ func (s *search) follow(b *branch) {
 			key := r.key()
 			s.spend(1 + len(key)/bytesAStep)
 			// Who has taken more steps to the same may do less before max_steps.
-			if steps, seen := s.seen[string(key)]; seen && steps <= r.State.Steps {
+			if steps, seen := s.seen[string(key)]; seen && steps <= r.State.Steps() {
 				return
 			}
-			s.seen[string(key)] = r.State.Steps
+			s.seen[string(key)] = r.State.Steps()
 			rest := untried{from: b, events: r.moves()}
 			s.spend(costOfChoice * len(rest.events))
 			if far++; far == maxChain || len(rest.events) == 0 {

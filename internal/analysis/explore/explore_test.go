@@ -22,7 +22,7 @@ func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string)
 		t.Fatal(ds)
 	}
 	bound, _ := bind.Bind(g, nil)
-	plan, ds := machine.BuildBound(g, bound, nil)
+	plan, ds := machine.BuildBound(g, bound, nil, nil)
 	if plan == nil {
 		t.Fatal(ds)
 	}
@@ -45,6 +45,16 @@ func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string)
 
 func TestExplore(t *testing.T) {
 	const gate = "start: a\npolicies: [{require: ok, before: ship}]\n"
+	const lastWriter = `
+state: {k: {type: string, enum: ['', b, c], default: ''}}
+nodes: {a: {kind: pass}, b: {kind: exec, command: [x], writes: {k: "'b'"}}, c: {kind: exec, command: [x], writes: {k: "'c'"}}, d: {kind: pass, join: {wait: all}}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: [b, c], to: d}
+  - {from: d, to: ship, when: k == 'b'}
+  - {from: d, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`
 	for name, c := range map[string]struct {
 		text   string
 		change func(q *Question)
@@ -95,17 +105,9 @@ edges:
   - {from: n1, to: [n0, n2]}
   - {from: n2, to: n0}
   - {from: n3, to: END, when: i < 2}
-  - {from: n3, to: n1}`, func(q *Question) { q.More = 2; q.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n0 n2 n0 n3 n1 n0"},
-		"who is the last to write": {gate + `
-state: {k: {type: string, default: ''}}
-nodes: {a: {kind: pass}, b: {kind: exec, command: [x], writes: {k: "'b'"}}, c: {kind: exec, command: [x], writes: {k: "'c'"}}, d: {kind: pass, join: {wait: all}}, ok: {kind: pass}, ship: {kind: pass}}
-edges:
-  - {from: a, to: [b, c]}
-  - {from: [b, c], to: d}
-  - {from: d, to: ship, when: k == 'b'}
-  - {from: d, to: ok}
-  - {from: ok, to: ship}
-  - {from: ship, to: END}`, nil, "a b c d"},
+  - {from: n3, to: n1}`, func(q *Question) { q.More = 2; q.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n2 n0 n3 n1"},
+		"the later branch wins, whoever ends last": {gate + lastWriter, nil, "proven"},
+		"the earlier branch wins":                  {gate + "parallel: {conflict: first_wins}" + lastWriter, nil, "a b c d"},
 		"more values than are tried": {gate + `
 state: {n: {type: integer, required: true}}
 nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}

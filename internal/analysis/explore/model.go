@@ -124,7 +124,6 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 		m.sources[v] = m.source(v)
 	}
 	m.readSets()
-	m.ranks = m.ranks || m.overwrites()
 	m.begin()
 	return m
 }
@@ -232,23 +231,6 @@ func (m *Model) count(name string, todo []*eval.Program) []*eval.Program {
 		todo = append(todo, m.bound.Keys[i].Reducer)
 	}
 	return todo
-}
-
-// overwrites reports whether two nodes that end whenever they do write the same key, of
-// which the last write stands.
-func (m *Model) overwrites() bool {
-	writers := map[string]int{}
-	for v, list := range m.writes {
-		if kind := m.graph.Nodes[v].Kind.Value; kind == "set" || kind == "pass" {
-			continue // the machine executes them in the order of declaration
-		}
-		for _, w := range list {
-			if writers[w.key]++; m.counts[w.key] && writers[w.key] > 1 && dataflow.Replaces(m.graph.Key(w.key)) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // target is the state key that an expression's value is written to; "" for none.

@@ -16,7 +16,7 @@ type choice struct {
 	task     machine.TaskID
 	values   []any // of the parts of an output that are read at once
 	failure  *machine.Failure
-	park     bool // the task asks somebody first
+	asks     bool // the task asks somebody first
 	timer    timer
 	question string
 	target   string
@@ -54,13 +54,11 @@ func (r *Run) moves() []choice {
 		}
 		return out
 	case len(r.decides) > 0:
-		c := &r.decides[0]
+		c := &r.decides[0] // the other decisions do not depend on it
 		for _, option := range c.Choice.Candidates {
 			out = append(out, choice{kind: machine.Decided, task: c.Task, target: option.Target})
 		}
 		return append(out, choice{kind: machine.Decided, task: c.Task, failure: &machine.Failure{Kind: "llm", Message: "no decision"}})
-	case r.advance:
-		out = append(out, choice{kind: machine.Advanced})
 	}
 	for _, q := range r.State.Questions() {
 		for _, values := range r.s.Model.answers(&q) {
@@ -89,7 +87,7 @@ func (r *Run) racing() []machine.TaskID {
 // endings are what may become of a task.
 func (r *Run) endings(id machine.TaskID) []choice {
 	m := r.s.Model
-	v := m.graph.Node(id.Node).Index
+	v := r.node(id)
 	var out []choice
 	for _, values := range m.outputs(v, r.s) {
 		out = append(out, choice{kind: machine.TaskEnded, task: id, values: values})
@@ -100,13 +98,13 @@ func (r *Run) endings(id machine.TaskID) []choice {
 		}
 	}
 	if r.s.Late && r.beside() && !r.asked[id] && id.Element == 0 {
-		out = append(out, choice{kind: machine.TaskEnded, task: id, park: true})
+		out = append(out, choice{kind: machine.TaskEnded, task: id, asks: true})
 	}
 	return out
 }
 
 // beside reports whether others could go on while a task waits.
-func (r *Run) beside() bool { return r.stepped > 1 || len(r.State.Active()) > 1 }
+func (r *Run) beside() bool { return len(r.State.Current()) > 1 }
 
 // take lets something happen; false when it can't.
 func (r *Run) take(c *choice) bool {
@@ -118,7 +116,7 @@ func (r *Run) take(c *choice) bool {
 			return false
 		}
 		var answer any
-		if n := r.s.Model.graph.Node(c.task.Node); n.Kind.Value == "human" {
+		if n := r.s.Model.graph.Node(r.places[c.task.Task].Node); n.Kind.Value == "human" {
 			answer = r.output(n.Index, c.task, c.values)
 		} else {
 			answer = c.values[0]
@@ -133,11 +131,6 @@ func (r *Run) take(c *choice) bool {
 		}
 		r.decides = slices.Delete(slices.Clone(r.decides), i, i+1)
 		r.apply(machine.Event{Kind: machine.Decided, Task: c.task, Target: c.target, Failure: c.failure})
-	case machine.Advanced:
-		if !r.advance {
-			return false
-		}
-		r.apply(machine.Event{Kind: machine.Advanced})
 	}
 	return true
 }
@@ -147,19 +140,19 @@ func (r *Run) end(c *choice) bool {
 	if !slices.Contains(r.tasks, c.task) {
 		return false
 	}
-	if c.park {
+	if c.asks {
 		if r.asked == nil {
 			r.asked = map[machine.TaskID]bool{}
 		}
 		r.asked[c.task] = true
 		r.ends(c.task)
-		r.apply(machine.Event{Kind: machine.TaskEnded, Task: c.task, Park: &machine.Parking{Asks: []machine.Ask{{ID: "1", Key: "1", Prompt: "?"}}}})
+		r.apply(machine.Event{Kind: machine.TaskEnded, Task: c.task, Asks: []machine.Ask{{ID: "1", Key: "1", Prompt: "?"}}})
 		return true
 	}
 	end := &result{failure: c.failure}
-	r.results[machine.TaskID{Node: c.task.Node, Visit: c.task.Visit}] = end
+	r.results[r.execution(c.task)] = end
 	if c.failure == nil {
-		end.output = r.output(r.s.Model.graph.Node(c.task.Node).Index, c.task, c.values)
+		end.output = r.output(r.node(c.task), c.task, c.values)
 	}
 	r.finish(c.task)
 	return true
@@ -171,11 +164,11 @@ func (r *Run) output(v int, id machine.TaskID, values []any) any {
 	m := r.s.Model
 	src := &m.sources[v]
 	out := src.base
-	id = machine.TaskID{Node: id.Node, Visit: id.Visit}
-	if r.results[id] == nil {
-		r.results[id] = &result{}
+	name := r.execution(id)
+	if r.results[name] == nil {
+		r.results[name] = &result{}
 	}
-	end := r.results[id]
+	end := r.results[name]
 	end.slots = make([]int, len(src.parts))
 	for i := range src.parts {
 		p := &src.parts[i]

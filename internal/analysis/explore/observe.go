@@ -15,24 +15,36 @@ import (
 
 // observe takes in what the last event came to: what was written, read and entered.
 func (r *Run) observe() {
-	notes := r.State.Notes()
-	var written map[string]bool
-	for i := range notes {
-		switch n := &notes[i]; {
-		case n.Kind == machine.NoteEdgesResolved && !n.Failed && !n.Skipped:
-			r.writes(int(n.Node), int(n.Visit), &written)
-		case n.Kind == machine.NoteNodeFailed && r.byValues(n) && !r.s.Model.settled(int(n.Node)):
-			r.s.gap("what " + strconv.Quote(r.s.Model.graph.Nodes[n.Node].ID.Value) + " computes fails with the values that are tried")
+	r.seen, r.noted = len(r.Path), 0
+	for i := range r.State.Notes() {
+		n := &r.State.Notes()[i]
+		if n.Kind == machine.NoteNodeStarted || n.Kind == machine.NoteAsked {
+			r.places[n.Task.Task] = n.Place
 		}
-	}
-	r.seen = len(r.Path)
-	for i := range notes {
-		if n := &notes[i]; n.Kind == machine.NoteNodeStarted && n.Attempt <= 1 {
-			r.stepped++
-			r.enter(int(n.Node))
+		if n.Kind == machine.NoteNodeStarted && !n.Again {
+			r.enter(r.index(n))
 		}
 	}
 	r.check()
+}
+
+// index is that of the node of a note.
+func (r *Run) index(n *machine.Note) int { return r.s.Model.graph.Node(n.Node).Index }
+
+// Ways are the ways out that a node took.
+func (r *Run) Ways(n *machine.Note) []Taken {
+	var out []Taken
+	for _, c := range n.Candidates {
+		if !c.Fired {
+			continue
+		}
+		to := -1
+		if node := r.s.Model.graph.Node(c.To); node != nil {
+			to = node.Index
+		}
+		out = append(out, Taken{c.Edge, to})
+	}
+	return out
 }
 
 // byValues reports whether a node has failed because of the values that it computes with,
@@ -40,30 +52,55 @@ func (r *Run) observe() {
 func (r *Run) byValues(n *machine.Note) bool {
 	switch n.Failure.Kind {
 	case "expression", "invalid_output", "invalid_input":
-		end := r.results[machine.TaskID{Node: r.s.Model.graph.Nodes[n.Node].ID.Value, Visit: int(n.Visit)}]
+		end := r.results[placeName(&n.Place)]
 		return end == nil || end.failure == nil
 	}
 	return false
 }
 
-// check asks for what the last event has read.
+// check goes through the notes of the last event up to the first that reads a slot which
+// has to be bound.
 func (r *Run) check() {
-	m := r.s.Model
 	notes := r.State.Notes()
-	for i := range notes {
-		n := &notes[i]
-		switch v := int(n.Node); n.Kind {
-		case machine.NoteEdgesResolved:
-			r.decided(v, n)
-			if r.s.Allow != nil && r.open == noSlot && !r.stopped && !r.s.Allow(r, v, r.State.Taken(n)) {
-				r.stopped = true
+	for {
+		for _, at := range r.eager {
+			if _, bound := r.bound[at]; !bound {
+				r.need(at)
 			}
-		case machine.NoteNodeStarted:
-			if m.graph.Nodes[v].Kind.Value != "set" || m.graph.Nodes[v].Each.IsSet() {
-				r.read(m.reads[v])
-			} else {
-				r.compute(v)
-			}
+		}
+		if r.open == noSlot && !r.stopped && r.noted < len(notes) {
+			r.checkNote(&notes[r.noted])
+		}
+		if r.open != noSlot || r.stopped || r.noted >= len(notes) {
+			return
+		}
+		r.noted++
+	}
+}
+
+func (r *Run) checkNote(n *machine.Note) {
+	m, v := r.s.Model, r.index(n)
+	switch n.Kind {
+	case machine.NoteBranchesJoined:
+		r.live -= len(n.Targets) - 1
+	case machine.NoteNodeStarted:
+		if m.graph.Nodes[v].Kind.Value != "set" || m.graph.Nodes[v].Each.IsSet() {
+			r.read(m.reads[v])
+		} else {
+			r.compute(v)
+		}
+	case machine.NoteNodeCompleted:
+		if !n.Skipped {
+			r.writes(v, n)
+		}
+	case machine.NoteNodeFailed:
+		if !n.Stopped && r.byValues(n) && !m.settled(v) {
+			r.s.gap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
+		}
+	case machine.NoteEdgesResolved:
+		r.decided(v, n)
+		if r.s.Allow != nil && r.open == noSlot && !r.stopped && !r.s.Allow(r, v, r.Ways(n)) {
+			r.stopped = true
 		}
 	}
 }
@@ -92,14 +129,21 @@ func (r *Run) Read(path []string, v int) (any, bool) {
 	var value any
 	switch root := path[0]; {
 	case r.s.Model.graph.Key(root) != nil:
-		value, _ = r.State.Value(root)
+		var known bool
+		if value, known = r.State.Value(root); !known && r.State.Branching() {
+			return nil, false
+		}
 		path = path[1:]
 	case root == "step" && len(path) == 1:
-		return r.State.Steps, true
+		return r.State.Count(), true
 	case root == "visits" && len(path) == 2 && r.s.Model.graph.Node(path[1]) != nil:
-		return r.State.Visits(r.s.Model.graph.Node(path[1]).Index), true
+		return r.State.Visits(r.s.Model.graph.Node(path[1]).Index)
 	case root == "output":
-		end := r.results[machine.TaskID{Node: r.s.Model.graph.Nodes[v].ID.Value, Visit: r.State.Visits(v)}]
+		visits, known := r.State.Visits(v)
+		if !known {
+			return nil, false
+		}
+		end := r.results[placeName(&machine.Place{Node: r.s.Model.graph.Nodes[v].ID.Value, Visit: visits})]
 		if end == nil || end.failure != nil {
 			return nil, false
 		}
@@ -108,13 +152,13 @@ func (r *Run) Read(path []string, v int) (any, bool) {
 		return nil, false
 	}
 	for _, name := range path {
-		object, ok := machine.Plain(value).(map[string]any)
+		object, ok := value.(map[string]any)
 		if !ok {
 			return nil, false
 		}
 		value = object[name]
 	}
-	return machine.Plain(value), true
+	return value, true
 }
 
 func (r *Run) enter(v int) {
@@ -136,10 +180,12 @@ func (r *Run) enter(v int) {
 	r.Path = append(r.Path, v)
 }
 
-// writes notes where the values come from that a visit has written.
-func (r *Run) writes(v, visit int, written *map[string]bool) {
+// writes notes where the values come from that a visit has written. Other branches still
+// see what was there when they split: what is written beside them is asked for at once, and
+// so is what it replaces.
+func (r *Run) writes(v int, n *machine.Note) {
 	m := r.s.Model
-	end := r.results[machine.TaskID{Node: m.graph.Nodes[v].ID.Value, Visit: visit}]
+	end := r.results[placeName(&n.Place)]
 	for _, w := range m.writes[v] {
 		at, known := noSlot, w.part < 0
 		switch {
@@ -152,14 +198,13 @@ func (r *Run) writes(v, visit int, written *map[string]bool) {
 		case end != nil && w.part < len(end.slots):
 			at = end.slots[w.part]
 		}
-		if at != noSlot && (*written)[w.key] {
-			r.s.gap("what branches write at once")
-			r.need(at)
+		if r.live > 1 {
+			for _, one := range [...]int{at, r.unknown[w.key]} {
+				if one != noSlot {
+					r.eager = append(r.eager, one)
+				}
+			}
 		}
-		if *written == nil {
-			*written = map[string]bool{}
-		}
-		(*written)[w.key] = true
 		delete(r.unknown, w.key)
 		delete(r.Written, w.key)
 		if at != noSlot {
@@ -176,13 +221,13 @@ func (r *Run) writes(v, visit int, written *map[string]bool) {
 // first that held.
 func (r *Run) decided(v int, n *machine.Note) {
 	m := r.s.Model
-	taken := r.State.Taken(n)
+	taken := r.Ways(n)
 	r.read(m.readsAfter[v])
 	if n.Skipped || len(taken) > 0 && taken[0].Edge < 0 {
 		return
 	}
 	list := m.guards[v]
-	if n.Failed {
+	if n.Failure != nil {
 		list = m.catches[v]
 	}
 	for i := range list {
@@ -191,7 +236,7 @@ func (r *Run) decided(v int, n *machine.Note) {
 		} else {
 			r.weigh(list[i].tree, v)
 		}
-		if m.graph.Nodes[v].Routing != "all" && slices.ContainsFunc(taken, func(t machine.Taken) bool { return int(t.Edge) == list[i].edge }) {
+		if m.graph.Nodes[v].Routing != "all" && slices.ContainsFunc(taken, func(t Taken) bool { return t.Edge == list[i].edge }) {
 			return
 		}
 	}

@@ -3,9 +3,9 @@
 package explore
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -28,27 +28,30 @@ type Run struct {
 	decides  []machine.Command
 	timers   []timer
 	advance  bool
-	stepped  int // tasks that the open superstep began
-	results  map[machine.TaskID]*result
+	results  map[string]*result      // by execution
+	places   map[int]machine.Place   // of the executions, by task
+	eager    []int                   // slots that branches have written: they have to be bound
 	asked    map[machine.TaskID]bool // tasks that have asked somebody
 	slots    []slot
 	unknown  map[string]int         // the slots that state keys take their values from
 	hidden   map[int]map[string]int // by set node: keys that it has computed of such
 	seen     int                    // length of the path before the last event
+	live     int                    // branches before the last event
+	noted    int                    // notes of the last event that were checked
 	open     int                    // the slot that has to be bound first
 	stopped  bool                   // the run goes on in a way that is not followed
 	rounds   int                    // visits of Question.More
 	followed int                    // nodes of the guide, or of the round
 	again    int                    // nodes that it has come to again beside it
 	past     bool                   // it has gone on from the last node of the guide
-	marks    map[int]bool           // see Mark
 }
 
 // timer is one that the machine has asked for.
 type timer struct {
-	task machine.TaskID
-	kind machine.TimerKind
-	due  int64
+	task      machine.TaskID
+	kind      machine.TimerKind
+	fan, lane int
+	due       int64
 }
 
 // result is what an execution comes to: the same for all of its attempts and elements.
@@ -73,10 +76,10 @@ func (s *search) newRun(bound map[int]any) *Run {
 		for _, secret := range list {
 			secrets[secret.Name.Value] = "secret"
 		}
-		state.SetSecrets(secrets)
+		state.SetSecrets(map[*machine.Plan]map[string]any{s.Plan: secrets})
 	}
 	return &Run{
-		State: state, Written: map[string]bool{}, s: s, bound: bound, now: epoch, results: map[machine.TaskID]*result{},
+		State: state, Written: map[string]bool{}, s: s, bound: bound, now: epoch, results: map[string]*result{}, places: map[int]machine.Place{},
 		slots: make([]slot, 0, len(s.Model.inputs)), unknown: make(map[string]int, len(s.Model.inputs)), open: noSlot,
 	}
 }
@@ -117,9 +120,8 @@ func (r *Run) begin() {
 const (
 	costOfRun    = 16 // and one more for so many nodes and state keys:
 	nodesAStep   = 3
-	costOfEvent  = 2 // and one more for so many notes, and comparisons at joins:
+	costOfEvent  = 2 // and one more for so many notes:
 	notesAStep   = 4
-	looksAStep   = 8
 	costOfChoice = 1
 	bytesAStep   = 50 // of digests
 )
@@ -135,15 +137,15 @@ func (s *search) spent() bool { return *s.Budget <= 0 || s.left <= 0 }
 
 // apply brings an event into the machine, and notes what it wants then.
 func (r *Run) apply(e machine.Event) {
-	if e.At = r.now; e.Kind == machine.Advanced {
-		r.advance, r.stepped = false, 0
-	}
-	looked := r.State.Looked
+	e.At = r.now
+	r.live = r.State.Live()
+	r.State.StopAt = r.State.Count() + 1 // one step at a time: what it reads may have to be bound
 	cmds, err := r.s.Plan.Apply(r.State, e)
-	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep + (r.State.Looked-looked)/looksAStep)
+	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep)
 	if r.stopped = err != nil; r.stopped {
 		return
 	}
+	r.advance = !r.State.Ended() && r.State.Count() == r.State.StopAt
 	for i := range cmds {
 		r.command(&cmds[i])
 	}
@@ -156,15 +158,23 @@ func (r *Run) command(c *machine.Command) {
 		r.advance = true
 	case machine.RunTask:
 		r.tasks = append(r.tasks, c.Task)
+		r.places[c.Task.Task] = c.Work.Place
 	case machine.CancelTask:
 		r.cancels = append(r.cancels, c.Task)
 	case machine.StartTimer:
-		r.timers = append(r.timers, timer{c.Task, c.Timer, r.now + int64(c.For)})
+		r.stopTimer(c)
+		r.timers = append(r.timers, timer{c.Task, c.Timer, c.Fan, c.Lane, r.now + max(0, int64(c.For))})
 	case machine.StopTimer:
-		r.timers = slices.DeleteFunc(r.timers, func(t timer) bool { return t.kind == c.Timer && t.task == c.Task })
+		r.stopTimer(c)
 	case machine.Decide:
 		r.decides = append(r.decides, *c)
 	}
+}
+
+func (r *Run) stopTimer(c *machine.Command) {
+	r.timers = slices.DeleteFunc(r.timers, func(t timer) bool {
+		return t.kind == c.Timer && t.task == c.Task && t.fan == c.Fan && t.lane == c.Lane
+	})
 }
 
 // settle applies what follows without a choice; false when there is one.
@@ -176,14 +186,14 @@ func (r *Run) settle() bool {
 		r.ends(id)
 		r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
 		return true
+	case r.advance:
+		r.apply(machine.Event{Kind: machine.Advanced})
+		return true
 	case len(r.tasks) > 0:
 		if i := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.resultOf(id) != nil }); i >= 0 {
 			r.finish(r.tasks[i])
 			return true
 		}
-	case r.advance && len(r.decides) == 0 && !r.waits():
-		r.apply(machine.Event{Kind: machine.Advanced})
-		return true
 	}
 	return false
 }
@@ -193,7 +203,20 @@ func (r *Run) resultOf(id machine.TaskID) *result {
 	if id.Element == 0 && r.s.Late {
 		return nil
 	}
-	return r.results[machine.TaskID{Node: id.Node, Visit: id.Visit}]
+	return r.results[r.execution(id)]
+}
+
+// execution names what an attempt is one of, whatever the number of its task is.
+func (r *Run) execution(id machine.TaskID) string {
+	p := r.places[id.Task]
+	return placeName(&p)
+}
+
+func placeName(p *machine.Place) string { return fmt.Sprint(p.Node, "#", p.Visit, p.Order) }
+
+// node is the index of the node of an attempt.
+func (r *Run) node(id machine.TaskID) int {
+	return r.s.Model.graph.Node(r.places[id.Task].Node).Index
 }
 
 func (r *Run) ends(id machine.TaskID) {
@@ -203,12 +226,9 @@ func (r *Run) ends(id machine.TaskID) {
 // finish ends an attempt as is known.
 func (r *Run) finish(id machine.TaskID) {
 	r.ends(id)
-	end := r.results[machine.TaskID{Node: id.Node, Visit: id.Visit}]
+	end := r.results[r.execution(id)]
 	r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
 }
-
-// waits reports whether people or timers may be first.
-func (r *Run) waits() bool { return len(r.State.Questions()) > 0 || len(r.due()) > 0 }
 
 // due are the timers that may be the next to fire.
 func (r *Run) due() []timer {
@@ -250,24 +270,9 @@ func (r *Run) fire(t timer) bool {
 	if !r.s.Late {
 		r.now = max(r.now, t.due)
 	}
-	r.apply(machine.Event{Kind: machine.TimerFired, Task: t.task, Timer: t.kind})
+	r.apply(machine.Event{Kind: machine.TimerFired, Task: t.task, Timer: t.kind, Fan: t.fan, Lane: t.lane})
 	return true
 }
-
-// Mark notes something about a node, and Marked reports whether that was done: what
-// Found wants to remember of a run.
-func (r *Run) Mark(node int) {
-	if r.marks == nil {
-		r.marks = map[int]bool{}
-	}
-	r.marks[node] = true
-}
-
-// Marked reports whether a node was marked.
-func (r *Run) Marked(node int) bool { return r.marks[node] }
-
-// Unmark takes a mark back.
-func (r *Run) Unmark(node int) { delete(r.marks, node) }
 
 // key tells runs apart that may go on differently. The next one overwrites it.
 func (r *Run) key() []byte {
@@ -280,12 +285,9 @@ func (r *Run) key() []byte {
 			out = append(append(out, name...), '!')
 		}
 	}
-	for _, node := range slices.Sorted(maps.Keys(r.marks)) {
-		out = append(strconv.AppendInt(out, int64(node), 10), 'm')
-	}
 	for _, id := range r.tasks {
 		if r.asked[id] {
-			out = append(append(out, id.Node...), '&')
+			out = append(append(out, r.execution(id)...), '&')
 		}
 	}
 	r.s.key = out

@@ -285,7 +285,7 @@ func calls(n *spec.Node) []any {
 
 // answers are the answers to a question that are tried.
 func (m *Model) answers(q *machine.Question) [][]any {
-	n := m.graph.Node(q.Task.Node)
+	n := m.graph.Node(q.Node)
 	if n.Kind.Value == "human" {
 		return m.combinations(&m.sources[n.Index])
 	}

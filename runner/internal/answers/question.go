@@ -4,7 +4,6 @@ package answers
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -31,18 +30,6 @@ func Find(open []machine.Question, target string) int {
 		i = slices.IndexFunc(open, func(q machine.Question) bool { return WithoutIndexes(q.Target()) == target })
 	}
 	return i
-}
-
-// IDOf tells the questions of one run apart, those of its subgraphs not.
-func IDOf(q *machine.Question) string {
-	id := q.Task.Node + "#" + strconv.Itoa(q.Task.Visit) + "." + strconv.Itoa(q.Task.Attempt)
-	if q.Task.Element > 0 {
-		id += "." + strconv.Itoa(q.Task.Element)
-	}
-	if q.ID != "" {
-		id += "/" + q.ID
-	}
-	return id
 }
 
 // Check reports the first answer that a question does not take.

@@ -41,7 +41,7 @@ func CheckAnswers(node *spec.Node, target string, given []string) error {
 	if node.Kind.Value != "human" {
 		return nil
 	}
-	q := machine.Question{Task: machine.TaskID{Node: target}}
+	q := machine.Question{Place: machine.Place{Node: target}}
 	if choices := node.Field("choices"); choices != nil && choices.Kind != spec.List {
 		return nil // an expression: known when the question is asked
 	} else if choices != nil {

@@ -23,6 +23,7 @@ type resolver struct {
 	nodes []string
 	tool  bool
 	files map[string][]byte // what was read, by absolute path
+	built []*Tree           // inner graphs before those that run them
 }
 
 // resolve compiles g and its subgraphs. The flow is complete only when nothing was
@@ -38,8 +39,7 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 	if rewrite := l.cfg.Rewrite; rewrite != nil && !l.tool {
 		g = rewrite(strings.Join(l.nodes, "/"), g)
 	}
-	flow, found := compile(g, l.cfg.Kinds)
-	l.found = append(l.found, found...)
+	flow := &Tree{Graph: g, Children: map[string]*Tree{}, tools: map[string]*Tree{}, called: map[string]map[string]*Tree{}}
 	l.flows[key] = flow
 	for _, n := range g.Nodes {
 		if n.Kind.Value != GraphKind {
@@ -58,6 +58,8 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 		}
 	}
 	l.resolveTools(g, flow)
+	l.found = append(l.found, flow.compile(l.cfg.Kinds)...)
+	l.built = append(l.built, flow)
 	return flow
 }
 

@@ -8,31 +8,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// HasSecrets reports whether a graph, or one that it runs, knows secrets.
+// HasSecrets reports whether the graph, or one that it runs, knows secrets.
 func (t *Tree) HasSecrets() bool {
-	if len(t.Graph.Secrets) > 0 {
-		return true
-	}
-	for _, key := range t.Graph.State {
-		if key.Secret {
-			return true
-		}
-	}
-	for _, inner := range [...]map[string]*Tree{t.Children, t.tools} {
-		for _, child := range inner { //lint:ignore mapiter one of them is enough, whichever
-			if child != nil && child.HasSecrets() {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.all, func(one *Tree) bool {
+		return len(one.Graph.Secrets) > 0 || slices.ContainsFunc(one.Graph.State, func(key *spec.StateKey) bool { return key.Secret })
+	})
 }
 
 // Confides reports whether a node writes a secret key: what it says may be what it
 // writes, which nobody knows to be secret before the node has ended.
-func (t *Tree) Confides(node string) bool {
-	n := t.Graph.Node(node)
-	return n != nil && slices.ContainsFunc(t.Graph.State, func(key *spec.StateKey) bool {
+func (t *Tree) Confides(g *spec.Graph, node string) bool {
+	n := g.Node(node)
+	return n != nil && slices.ContainsFunc(g.State, func(key *spec.StateKey) bool {
 		return key.Secret && writes(n, key.Name.Value)
 	})
 }

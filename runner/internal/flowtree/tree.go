@@ -30,7 +30,17 @@ type Tree struct {
 	tools map[string]*Tree
 	// called are the same by the node that calls them, where graphs are rewritten.
 	called map[string]map[string]*Tree
+	// all are the trees of the whole flow, the graph itself last; byPlan finds one of them.
+	// Both are the outermost tree's.
+	all    []*Tree
+	byPlan map[*machine.Plan]*Tree
 }
+
+// All returns the trees of the flow, each once, in an order that is always the same.
+func (t *Tree) All() []*Tree { return t.all }
+
+// Of returns the tree of a plan of the flow.
+func (t *Tree) Of(plan *machine.Plan) *Tree { return t.byPlan[plan] }
 
 // Config says how graphs are found and changed. The zero value reads files.
 type Config struct {
@@ -51,12 +61,33 @@ type Config struct {
 func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, found spec.Diagnostics) {
 	l := &resolver{cfg: &cfg, flows: map[string]*Tree{}, files: map[string][]byte{}}
 	tree = l.resolve(g)
+	tree.all, tree.byPlan = l.built, map[*machine.Plan]*Tree{}
+	for _, one := range l.built {
+		tree.byPlan[one.Plan] = one
+	}
 	return tree, l.files, l.found
 }
 
-// compile makes a tree of one graph, its subgraphs apart.
-func compile(g *spec.Graph, kinds []spec.Kind) (*Tree, spec.Diagnostics) {
-	plan, found := machine.Build(g, kinds)
+// compile makes the plan of a tree whose inner graphs are resolved.
+func (t *Tree) compile(kinds []spec.Kind) spec.Diagnostics {
+	g, inner := t.Graph, map[string]*machine.Plan{}
+	for _, n := range g.Nodes {
+		if child := t.Children[n.ID.Value]; child != nil {
+			inner[n.ID.Value+":"+n.Field("graph").Text.Value] = child.Plan
+		}
+	}
+	for file, tool := range t.tools { //lint:ignore mapiter each entry by itself
+		inner[file] = tool.Plan
+	}
+	for node, tools := range t.called { //lint:ignore mapiter each entry by itself
+		for file, tool := range tools { //lint:ignore mapiter each entry by itself
+			if tool != nil {
+				inner[node+":"+file] = tool.Plan
+			}
+		}
+	}
+	plan, found := machine.Build(g, kinds, inner)
+	t.Plan = plan
 	run := runnable(kinds)
 	for _, n := range g.Nodes {
 		if kind := n.Kind.Value; !slices.Contains(run, kind) {
@@ -67,7 +98,7 @@ func compile(g *spec.Graph, kinds []spec.Kind) (*Tree, spec.Diagnostics) {
 			})
 		}
 	}
-	return &Tree{Graph: g, Plan: plan, Children: map[string]*Tree{}, tools: map[string]*Tree{}, called: map[string]map[string]*Tree{}}, found
+	return found
 }
 
 func runnable(kinds []spec.Kind) []string {

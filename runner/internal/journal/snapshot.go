@@ -4,9 +4,7 @@ package journal
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -27,8 +25,8 @@ type Snapshot struct {
 type Head struct {
 	Started int64 `json:"started"` // Unix nanoseconds
 	Last    int64 `json:"last"`    // when the last event happened
-	Steps   int   `json:"steps"`   // in the path
-	// Told is the number of the last event that was told; of a subgraph 0.
+	Steps   int   `json:"steps"`   // of the outermost graph that have ended
+	// Told is the number of the last event that was told.
 	Told int64 `json:"told,omitempty"`
 	// Hidden are the texts that secret keys have had.
 	Hidden []string `json:"hidden,omitempty"`
@@ -38,28 +36,6 @@ type Head struct {
 func (h *Head) Line() ([]byte, error) {
 	text, err := json.Marshal(h)
 	return append(text, '\n'), err
-}
-
-// PackPath writes nodes by their index.
-func PackPath(path []int32) []byte {
-	out := make([]byte, 0, len(path)+len(path)/8)
-	for _, node := range path {
-		out = binary.AppendUvarint(out, uint64(node))
-	}
-	return out
-}
-
-// UnpackPath reads what PackPath has written.
-func UnpackPath(text []byte) ([]int32, error) {
-	path := make([]int32, 0, len(text))
-	for len(text) > 0 {
-		node, n := binary.Uvarint(text)
-		if n <= 0 {
-			return nil, errors.New("the path of a snapshot is damaged")
-		}
-		path, text = append(path, int32(node)), text[n:]
-	}
-	return path, nil
 }
 
 // readSnapshot takes a snapshot of a store apart. A state that this program

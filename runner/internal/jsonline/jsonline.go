@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Names appends a list of texts.
@@ -47,9 +46,6 @@ func ValueKey(dst []byte, key string, v any) []byte {
 
 // Value appends plain data, the keys of maps sorted; null for what is none.
 func Value(dst []byte, v any) []byte {
-	if o, isObject := v.(*machine.Object); isObject {
-		return Pairs(dst, o.Pairs)
-	}
 	out, err := eval.AppendJSON(dst, v)
 	if err != nil {
 		return append(dst, "null"...)

@@ -4,7 +4,6 @@
 package mask
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,18 +11,15 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// NewVault is a masker of the graph's secrets and those of the runs around it.
-// It never changes and may be used by several goroutines. Nil: there are none.
-func NewVault(secrets map[string]any, around *Masker) *Masker {
+// NewVault returns a masker of secrets that never changes and may be used by several
+// goroutines. Nil: there are none.
+func NewVault(secrets []any) *Masker {
 	if len(secrets) == 0 {
-		return around
+		return nil
 	}
 	m := &Masker{}
-	if around != nil {
-		m.Values, m.begins = slices.Clone(around.Values), around.begins
-	}
-	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		m.Hide(secrets[name])
+	for _, value := range secrets {
+		m.Hide(value)
 	}
 	return m
 }
@@ -51,21 +47,17 @@ func (m *Masker) Event(e *machine.Event) {
 		}
 		e.Talk = &talk
 	}
-	if e.Park != nil {
-		park := *e.Park
-		park.Asks = slices.Clone(park.Asks)
-		for i := range park.Asks {
-			ask := &park.Asks[i]
-			ask.Prompt = m.Text(ask.Prompt)
-			if ask.Schema != nil {
-				ask.Schema, _ = m.Value(ask.Schema).(map[string]any)
-			}
-			if ask.Tool != nil {
-				args, _ := m.Value(ask.Tool.Args).(map[string]any)
-				ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: args}
-			}
+	e.Asks = slices.Clone(e.Asks)
+	for i := range e.Asks {
+		ask := &e.Asks[i]
+		ask.Prompt = m.Text(ask.Prompt)
+		if ask.Schema != nil {
+			ask.Schema, _ = m.Value(ask.Schema).(map[string]any)
 		}
-		e.Park = &park
+		if ask.Tool != nil {
+			args, _ := m.Value(ask.Tool.Args).(map[string]any)
+			ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: args}
+		}
 	}
 }
 

@@ -18,7 +18,6 @@ const masked = redact.Mask
 // Masker hides the values of secrets, and the state keys that are secret. The
 // zero Masker hides nothing.
 type Masker struct {
-	Keys   map[string]bool
 	Values []string  // longest first
 	begins [256]bool // the first bytes of values
 	// Learned are the texts that secret keys have had, as they were.
@@ -27,32 +26,30 @@ type Masker struct {
 	Also func(v any)
 }
 
-func New(g *spec.Graph, secrets map[string]any) *Masker {
-	m := &Masker{}
+// LearnDefaults hides the defaults of the secret keys of a graph.
+func (m *Masker) LearnDefaults(g *spec.Graph) {
 	for _, key := range g.State {
-		if key.Secret {
-			if m.Keys == nil {
-				m.Keys = map[string]bool{}
-			}
-			m.Keys[key.Name.Value] = true
-			if key.Default != nil {
-				m.Hide(key.Default.Data())
-			}
+		if key.Secret && key.Default != nil {
+			m.Hide(key.Default.Data())
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		m.Hide(secrets[name])
-	}
-	return m
+}
+
+// HasSecretKeys reports whether a graph has secret state keys.
+func HasSecretKeys(g *spec.Graph) bool {
+	return slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret })
+}
+
+func isSecret(g *spec.Graph, name string) bool {
+	return slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && key.Name.Value == name })
 }
 
 // OfSession hides the values of the keys of a session that are secret.
 func OfSession(secret []string, keys map[string]any) *Masker {
-	m := &Masker{Keys: map[string]bool{}}
+	m := &Masker{}
 	for _, name := range secret {
-		m.Keys[name] = true
+		m.LearnValue(keys[name])
 	}
-	m.Learn(keys)
 	return m
 }
 
@@ -87,10 +84,10 @@ func (m *Masker) hideText(text string) {
 	}
 }
 
-// Learn hides the values that secret keys have in a state.
-func (m *Masker) Learn(state map[string]any) {
-	for name := range m.Keys {
-		if v, ok := state[name]; ok {
+// Learn hides the values that the secret keys of a graph have in a state.
+func (m *Masker) Learn(g *spec.Graph, state map[string]any) {
+	for _, key := range g.State {
+		if v, ok := state[key.Name.Value]; ok && key.Secret {
 			m.LearnValue(v)
 		}
 	}
@@ -121,8 +118,6 @@ func eachText(v any, f func(string)) {
 		}
 	}
 }
-
-func (m *Masker) Idle() bool { return len(m.Keys) == 0 && len(m.Values) == 0 }
 
 func (m *Masker) Text(s string) string {
 	for _, value := range m.Values {
@@ -158,7 +153,7 @@ func (m *Masker) Value(v any) any {
 	if len(m.Values) == 0 {
 		return v
 	}
-	switch v := machine.Plain(v).(type) {
+	switch v := v.(type) {
 	case string:
 		return m.Text(v)
 	case []any:
@@ -193,14 +188,11 @@ func (m *Masker) key(name string) string {
 	return name
 }
 
-// State masks a state: secret keys whole, secret texts elsewhere.
-func (m *Masker) State(state map[string]any) map[string]any {
-	if m.Idle() {
-		return state
-	}
-	out := make(map[string]any, len(state))
-	for name, v := range state {
-		if m.Keys[name] {
+// Keys masks values by key: those of secret keys whole, secret texts elsewhere.
+func (m *Masker) Keys(secret []string, values map[string]any) map[string]any {
+	out := make(map[string]any, len(values))
+	for name, v := range values {
+		if slices.Contains(secret, name) {
 			out[name] = masked
 			continue
 		}
@@ -209,13 +201,28 @@ func (m *Masker) State(state map[string]any) map[string]any {
 	return out
 }
 
-func (m *Masker) Delta(delta []machine.KeyValue) []machine.KeyValue {
-	if m.Idle() {
+// State masks a state of a graph: secret keys whole, secret texts elsewhere.
+func (m *Masker) State(g *spec.Graph, state map[string]any) map[string]any {
+	if len(m.Values) == 0 && !HasSecretKeys(g) {
+		return state
+	}
+	var secret []string
+	for _, key := range g.State {
+		if key.Secret {
+			secret = append(secret, key.Name.Value)
+		}
+	}
+	return m.Keys(secret, state)
+}
+
+// Delta masks the changes of a state of a graph.
+func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyValue {
+	if len(m.Values) == 0 && !HasSecretKeys(g) {
 		return delta
 	}
 	out := make([]machine.KeyValue, len(delta))
 	for i, kv := range delta {
-		if m.Keys[kv.Key] {
+		if isSecret(g, kv.Key) {
 			m.LearnValue(kv.Value)
 			kv.Value = masked
 		}

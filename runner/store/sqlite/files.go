@@ -115,7 +115,6 @@ func (j *journal) Adopt(r store.RunRecord) error {
 			for _, text := range []string{
 				`DELETE FROM files WHERE run = ?1`,
 				`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
-				`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
 			} {
 				if _, err := tx.Exec(text, j.lease.run, firstID(j.lease.run), lastID(j.lease.run)); err != nil {
 					return err

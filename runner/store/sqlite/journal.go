@@ -147,9 +147,6 @@ func (j *journal) Snapshot(s store.Snapshot) error {
 			if err == nil && !held {
 				return errLost
 			}
-			if err == nil {
-				_, err = tx.Exec(`INSERT OR REPLACE INTO paths (id, base, path) VALUES (?, ?, ?)`, j.last, s.Base, blob(s.Path))
-			}
 			return err
 		})
 		if err == nil {

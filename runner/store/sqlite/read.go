@@ -87,50 +87,6 @@ func (s *Store) stretch(runID string, n, size int) ([]machine.Event, error) {
 	return events, nil
 }
 
-// Retractions returns which events take others back. An index has them.
-func (s *Store) Retractions(runID string) ([]store.Retraction, error) {
-	out, err := s.retractions(runID)
-	if err != nil {
-		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
-	}
-	return out, nil
-}
-
-func (s *Store) retractions(runID string) ([]store.Retraction, error) {
-	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
-		LEFT JOIN events ON instr(data, '`+store.UndoMark+`') > 0
-			AND events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff
-		WHERE runs.id = ?1 AND `+began+` ORDER BY events.id`, runID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []store.Retraction
-	found := false
-	for rows.Next() {
-		var place sql.NullInt64
-		var text sql.RawBytes
-		if err := rows.Scan(&place, &text); err != nil {
-			return nil, err
-		}
-		found = true
-		if !place.Valid {
-			continue
-		}
-		e, err := store.DecodeEvent(text)
-		if err != nil {
-			return nil, fmt.Errorf("event %d: %w", place.Int64, err)
-		}
-		if len(e.Undo) > 0 {
-			out = append(out, store.Retraction{By: int(place.Int64) - 1, Places: e.Undo})
-		}
-	}
-	if err := rows.Err(); err != nil || found {
-		return out, err
-	}
-	return nil, store.ErrNoRun
-}
-
 // Snapshot returns the latest snapshot of at most so many events.
 func (s *Store) Snapshot(runID string, most int) (store.Snapshot, error) {
 	if most < 0 {
@@ -148,38 +104,6 @@ func (s *Store) Snapshot(runID string, most int) (store.Snapshot, error) {
 		return store.Snapshot{}, s.wrap(err)
 	}
 	return store.Snapshot{Events: int(events.Int64), State: state}, nil
-}
-
-// Path returns the path up to a snapshot.
-func (s *Store) Path(runID string, events int) ([]byte, error) {
-	// A run without such a snapshot gives one row without a path.
-	rows, err := s.reader.Query(`WITH RECURSIVE
-		run(first) AS (SELECT no << 32 FROM runs WHERE id = ?1),
-		chain(id, base, path) AS (
-			SELECT id, base, path FROM paths, run WHERE id = first + ?2
-			UNION ALL
-			SELECT paths.id, paths.base, paths.path FROM run, chain JOIN paths ON paths.id = first + chain.base WHERE chain.base > 0)
-		SELECT path FROM run LEFT JOIN chain ORDER BY chain.id`, runID, events)
-	if err != nil {
-		return nil, s.wrap(err)
-	}
-	defer rows.Close()
-	var out []byte
-	found := false
-	for rows.Next() {
-		var part sql.RawBytes
-		if err := rows.Scan(&part); err != nil {
-			return nil, s.wrap(err)
-		}
-		out, found = append(out, part...), true
-	}
-	if err := rows.Err(); err != nil {
-		return nil, s.wrap(err)
-	}
-	if !found {
-		return nil, noRun(runID)
-	}
-	return out, nil
 }
 
 // List returns the runs that a filter lets through, the last started first.

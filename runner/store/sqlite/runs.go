@@ -51,7 +51,6 @@ func (s *Store) Fork(record store.RunRecord, from string, n int, first ...machin
 		for _, text := range []string{
 			`INSERT INTO events (id, data) SELECT id + ?1, data FROM events WHERE id BETWEEN ?2 AND ?3`,
 			`INSERT INTO snapshots (id, state) SELECT id + ?1, state FROM snapshots WHERE id BETWEEN ?2 AND ?3`,
-			`INSERT INTO paths (id, base, path) SELECT id + ?1, base, path FROM paths WHERE id BETWEEN ?2 AND ?3`,
 		} {
 			if _, err := tx.Exec(text, shift, begin, end); err != nil {
 				return err
@@ -270,7 +269,6 @@ func drop(tx *sql.Tx, run int64) error {
 		`DELETE FROM labels WHERE run = ?1`,
 		`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
 		`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
-		`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
 		`DELETE FROM logs WHERE id BETWEEN ?2 AND ?3`,
 	} {
 		if _, err := tx.Exec(text, run, firstID(run), lastID(run)); err != nil {

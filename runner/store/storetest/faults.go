@@ -158,7 +158,7 @@ func stopsDriver(t *testing.T, s store.Store) {
 		t.Fatal(err)
 	}
 	all, err := s.Events("whole")
-	if err != nil || len(all) < 8 {
+	if err != nil || len(all) < 5 {
 		t.Fatalf("%d events, %v", len(all), err)
 	}
 	full := errors.New("the disk is full")

@@ -55,7 +55,7 @@ func forgetsRuns(t *testing.T, s store.Store) {
 	one, two := create(t, s, "one"), create(t, s, "two")
 	add(t, one, events()...)
 	add(t, two, events()[:2]...)
-	if err := one.Snapshot(store.Snapshot{State: []byte("x"), Path: []byte("p")}); err != nil {
+	if err := one.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Close(); err != nil {

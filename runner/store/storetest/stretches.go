@@ -45,34 +45,14 @@ func readsStretches(t *testing.T, s store.Store) {
 	}
 }
 
-func knowsRetractions(t *testing.T, s store.Store) {
-	back := func(places ...int) machine.Event { return machine.Event{Kind: machine.Resumed, At: 1, Undo: places} }
-	alike := machine.Event{Kind: machine.TaskEnded, At: 1, Output: map[string]any{"undo": []any{1}}}
-	journal := create(t, s, "one", begun(), alike, events()[1], back(2))
-	add(t, journal, events()[1])
-	add(t, journal, back(3, 4))
-	create(t, s, "none", events()...)
-	got, err := s.Retractions("one")
-	want := []store.Retraction{{By: 3, Places: []int{2}}, {By: 5, Places: []int{3, 4}}}
-	if err != nil || !slices.EqualFunc(got, want, func(a, b store.Retraction) bool { return a.By == b.By && slices.Equal(a.Places, b.Places) }) {
-		t.Errorf("retractions %v (%v), want %v", got, err, want)
-	}
-	if got, err := s.Retractions("none"); err != nil || len(got) > 0 {
-		t.Errorf("retractions of a run without: %v, %v", got, err)
-	}
-	if _, err := s.Retractions("two"); !errors.Is(err, store.ErrNoRun) {
-		t.Errorf("retractions of what is not there: %v, want ErrNoRun", err)
-	}
-}
-
 func keepsForks(t *testing.T, s store.Store) {
 	all := events()
 	journal := create(t, s, "one", all[:3]...)
-	if err := journal.Snapshot(store.Snapshot{State: []byte("three"), Path: []byte("abc")}); err != nil {
+	if err := journal.Snapshot(store.Snapshot{State: []byte("three")}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, journal, all[3:]...)
-	if err := journal.Snapshot(store.Snapshot{State: []byte("all"), Base: 3, Path: []byte("def")}); err != nil {
+	if err := journal.Snapshot(store.Snapshot{State: []byte("all")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Close(); err != nil {
@@ -94,9 +74,6 @@ func keepsForks(t *testing.T, s store.Store) {
 	add(t, fork, all[1])
 	if kept, err := s.Snapshot("two", -1); err != nil || kept.Events != 3 || string(kept.State) != "three" {
 		t.Errorf("the snapshot of the fork is %v, %v", kept, err)
-	}
-	if path, err := s.Path("two", 3); err != nil || string(path) != "abc" {
-		t.Errorf("its path is %q, %v", path, err)
 	}
 	wantEvents(t, s, "one", all)
 	if _, err := s.Fork(store.RunRecord{ID: "two"}, "one", 1); !errors.Is(err, store.ErrRunExists) {

@@ -45,8 +45,7 @@ type Options struct {
 	// Logger takes what the SDK says; nil: warnings go to stderr.
 	Logger *slog.Logger
 
-	core  int // version of the core, of workers and new runs; 0: coreVersion
-	split int // Start.Split of new runs
+	core int // version of the core, of workers and new runs; 0: coreVersion
 }
 
 // Cluster is a connection to a Temporal cluster.

@@ -125,7 +125,6 @@ type flow struct {
 	dir     string
 	args    []string
 	resumes [][]string
-	carried bool // also with lists whose tasks carriers have done
 }
 
 func conformance() []flow {
@@ -133,7 +132,7 @@ func conformance() []flow {
 		{dir: "approval"},
 		{dir: "approval", args: []string{"-i", "payee=Shady"}},
 		{dir: "diamond"},
-		{dir: "list-fan-out", carried: true},
+		{dir: "list-fan-out"},
 		{dir: "list-fan-out", args: []string{"-i", `pages:=["jobs"]`}},
 		{dir: "negotiation"},
 		{dir: "negotiation", args: []string{"--model", "default=scripted/stubborn.yaml"}},
@@ -142,12 +141,12 @@ func conformance() []flow {
 		{dir: "retry-with-fallback"},
 		{dir: "review-board"},
 		{dir: "rollout"},
-		{dir: "rollout", carried: true, resumes: [][]string{
+		{dir: "rollout", resumes: [][]string{
 			{"--answer", "notes:risk=low"},
 			{"--answer", "notes:headline=Faster"},
 			{"--answer", "region[1]/approve=ship", "--answer", "region[0]/approve=leave"},
 		}},
-		{dir: "rollout", carried: true, args: []string{"--answer", "notes:risk=high", "--answer", "notes:headline=Bugs", "--pause-before", "region"}, resumes: [][]string{
+		{dir: "rollout", args: []string{"--answer", "notes:risk=high", "--answer", "notes:headline=Bugs", "--pause-before", "region"}, resumes: [][]string{
 			{"--answer", "region/approve=ship", "--answer", "region/approve=ship", "--pause-after", "region/approve"}, {},
 		}},
 		{dir: "selective-feedback", args: []string{"-i", "max_words=3"}},
@@ -213,11 +212,6 @@ func TestConformance(t *testing.T) {
 			want := run(nil, id)
 			if diff := cmp.Diff(want, run(&o, id)); diff != "" {
 				t.Errorf("on this machine (-), on the cluster (+):\n%s", diff)
-			}
-			if carried := o.SplitAbove(1); f.carried {
-				if diff := cmp.Diff(want, run(&carried, id+"-carried")); diff != "" {
-					t.Errorf("on this machine (-), carried (+):\n%s", diff)
-				}
 			}
 		})
 	}

@@ -165,7 +165,6 @@ func TestKilledWorkers(t *testing.T) {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			o := o.SplitAbove([]int{0, 1}[i%2]) // the lists of every other run are carried
 			stdout, stderr, code := command(&o, "run", file, "-i", fmt.Sprintf("marks=%s/marks%d", dir, i), "-i", fmt.Sprintf("most=%d", loops), "-o", "json",
 				"--run-id", fmt.Sprintf("run%d", i))
 			if err := json.Unmarshal([]byte(stdout), &results[i]); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// ReplayRun replays the histories of a run and of its carriers.
+// ReplayRun replays the histories of a run.
 func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
 	return c.ReplayMoved(ctx, runID, mostEvents)
 }
@@ -29,37 +29,28 @@ func (c *Cluster) ReplayMoved(ctx context.Context, runID string, events int) err
 	return err
 }
 
-// histories are those of the workflows of a run, the last one first, and of the carriers
-// of each.
+// histories are those of the workflows of a run, the last one first.
 func (c *Cluster) histories(ctx context.Context, runID string) (all []*historyapi.History, err error) {
-	work := []workflowRun{{runID, ""}}
-	for len(work) > 0 {
-		at := work[0]
-		work = work[1:]
+	for at, more := "", true; more; more = at != "" {
 		history := &historyapi.History{}
-		events := c.client.GetWorkflowHistory(ctx, at.id, at.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		events := c.client.GetWorkflowHistory(ctx, runID, at, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
 			event, err := events.Next()
 			if err != nil {
 				return nil, err
 			}
 			history.Events = append(history.Events, event)
-			if child := event.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution(); child != nil {
-				work = append(work, workflowRun{child.GetWorkflowId(), child.GetRunId()})
-			}
 		}
 		all = append(all, history)
-		if before := history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); before != "" {
-			work = append(work, workflowRun{at.id, before})
-		}
+		at = history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
 	}
 	return all, nil
 }
 
 // Size is how large the history of a workflow is.
 type Size struct {
-	Carrier, Open      bool
-	Events, Activities int
+	Open   bool
+	Events int
 }
 
 // Sizes are those of the workflows of a run.
@@ -67,17 +58,10 @@ func (c *Cluster) Sizes(ctx context.Context, runID string) (all []Size, err erro
 	histories, err := c.histories(ctx, runID)
 	for _, history := range histories {
 		last := history.Events[len(history.Events)-1].GetEventType()
-		s := Size{
-			Carrier: history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == carrierName,
-			Open:    last != enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED && last != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
-			Events:  len(history.Events),
-		}
-		for _, event := range history.Events {
-			if event.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED {
-				s.Activities++
-			}
-		}
-		all = append(all, s)
+		all = append(all, Size{
+			Open:   last != enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED && last != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+			Events: len(history.Events),
+		})
 	}
 	return all, err
 }
@@ -119,22 +103,9 @@ func NewConverter(payloads string) (converter.DataConverter, error) {
 	return newConverter(b), nil
 }
 
-// Carriers is how many carriers of a run the cluster lists.
-func (s *Store) Carriers(runID string) (int, error) {
-	all, err := s.carriersOf(runID)
-	return len(all), err
-}
-
 // OfCore are options of a build that has another version of the core.
 func (o Options) OfCore(version int) Options {
 	o.core = version
-	return o
-}
-
-// SplitAbove are options whose new runs have the tasks carried of every each with more
-// elements.
-func (o Options) SplitAbove(elements int) Options {
-	o.split = elements
 	return o
 }
 

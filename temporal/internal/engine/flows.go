@@ -89,7 +89,7 @@ func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) 
 	if flow := w.flows.get(digest); flow != nil {
 		return flow, nil
 	}
-	at := in.home(ctx)
+	at := home(ctx)
 	start, err := startOf(ctx, w.client, w.converter, at.id, at.run)
 	if err != nil {
 		return nil, err

@@ -77,41 +77,40 @@ func (f *forks) Fork(record store.RunRecord, _ string, n int, first ...machine.E
 
 // ForkOf forks a run of the cluster and attends the new one, which r reads; see
 // runner.Fork.
-func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (result *runner.Result, at int, err error) {
+func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error) {
 	info, err := s.latest(runID)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	before, err := s.start(runID, info.GetExecution().GetRunId())
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	caught := &forks{Store: s}
 	forker, err := runner.New(runner.Config{
 		Kinds: node.Kinds(node.Options{}), Store: caught, Secrets: sealedSecrets(before.Nonce),
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	quiet := opts
 	quiet.Sink = nil
-	result, at, err = forker.Fork(ctx, runID, quiet)
+	result, err := forker.Fork(ctx, runID, quiet)
 	if !errors.Is(err, errCaught) {
-		return result, at, err
+		return result, err
 	}
-	at = caught.record.ParentStep
 	start := *before
 	start.Record, start.Input, start.Session, start.Settings = caught.record, nil, nil, settingsOf(&opts.Options)
 	start.Before, start.Tape = nil, nil
 	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{Fork: true}
 	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
-		return nil, at, err
+		return nil, err
 	}
 	start.Seed.Events = start.Seed.Events[:caught.from]
 	for i := range caught.first {
 		text, err := store.EncodeEvent(&caught.first[i])
 		if err != nil {
-			return nil, at, err
+			return nil, err
 		}
 		start.Seed.Events = append(start.Seed.Events, json.RawMessage(text))
 	}
@@ -119,7 +118,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		start.Seed.Stood = &standing{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
 	}
 	if err := s.launch(&start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
-		return nil, at, err
+		return nil, err
 	}
 	told := len(start.Seed.Events)
 	if caught.held {
@@ -131,5 +130,5 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		opts.RunID, caught.busy = busy.RunID, &busy.Waiting
 		return forker.Fork(ctx, runID, opts)
 	}
-	return result, at, err
+	return result, err
 }

@@ -54,8 +54,7 @@ type call struct {
 	state *taskState
 	over  chan struct{}
 	// future is that of the activity at work; nil: there is none, or it has ended.
-	future  workflow.Future
-	carrier *charge // that has it done; nil: an activity of this workflow does it
+	future workflow.Future
 	// result is what the activity came to, or err why there is none.
 	result *taskResult
 	err    error
@@ -101,12 +100,16 @@ func (h *host) begin() {
 		opts := h.options(&h.start.Settings)
 		record := &h.start.Record
 		opts.RunID, opts.Input, opts.Labels, opts.Session = record.ID, h.start.Input, record.Labels, record.Session
+		if opts.MaxConcurrency == 0 && h.flow.Limits().MaxConcurrency > mostConcurrency {
+			opts.MaxConcurrency = mostConcurrency
+		}
 		return h.flow.Run(context.Background(), opts)
 	})
 }
 
 func (h *host) options(s *Settings) runner.Options {
 	opts := s.options()
+	opts.MaxConcurrency = min(opts.MaxConcurrency, mostConcurrency)
 	opts.Sink = lively{h.store}
 	if opts.Dir == "" {
 		opts.Dir = h.start.Settings.Dir

@@ -223,7 +223,7 @@ func (j *job) note(n *note) error {
 	if err := j.secrets.mark(n); err != nil {
 		return err
 	}
-	at := j.in.home(j.ctx)
+	at := home(j.ctx)
 	return untilKept(j.ctx, func() error {
 		return j.worker.client.SignalWorkflow(j.ctx, at.id, at.run, signalNote, n)
 	})
@@ -231,7 +231,7 @@ func (j *job) note(n *note) error {
 
 // recall adds what the task noted before the worker that ran it was gone.
 func (j *job) recall(task *runner.Task) error {
-	at := j.in.home(j.ctx)
+	at := home(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.id, at.run, queryLog, j.in.ID)
 	if err != nil {
 		return err
@@ -276,18 +276,14 @@ func (j *job) beside(change int) {
 
 // update has the workflow of the run do something.
 func (j *job) update(ctx context.Context, name string, arg, reply any) error {
-	return j.worker.update(ctx, j.in.home(j.ctx), name, arg, reply)
+	return j.worker.update(ctx, home(j.ctx), name, arg, reply)
 }
 
 // workflowRun is that which a run is driven in.
 type workflowRun struct{ id, run string }
 
-// home is the workflow of the run, of an activity: its own one or that which has sent it
-// by a carrier.
-func (t *taskInput) home(ctx context.Context) workflowRun {
-	if t.Home != "" {
-		return workflowRun{t.RunID, t.Home}
-	}
+// home is the workflow of the run, of an activity.
+func home(ctx context.Context) workflowRun {
 	at := activity.GetInfo(ctx).WorkflowExecution
 	return workflowRun{at.ID, at.RunID}
 }

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +28,7 @@ type journal struct {
 	runDir    string
 	base      int // events before texts
 	texts     [][]byte
-	snapshots []store.Snapshot // in order; the first has the path up to it
+	snapshots []store.Snapshot // in order
 	journaled int
 	standing  store.RunSummary
 	noted     bool // by who drives the run here
@@ -91,7 +90,7 @@ func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 	}
 	j.seat.claim, j.seat.turn = seed.Claim, seed.Turn
 	if seed.Base > 0 {
-		j.snapshots = []store.Snapshot{{Events: seed.Base, State: seed.Snapshot, Path: seed.Path}}
+		j.snapshots = []store.Snapshot{{Events: seed.Base, State: seed.Snapshot}}
 	}
 	for _, text := range seed.Events {
 		j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
@@ -140,9 +139,6 @@ func (j *journal) seed(previous string) *Seed {
 	if n := len(j.snapshots); n > 0 {
 		last := j.snapshots[n-1]
 		out.Base, out.Snapshot = last.Events, last.State
-		for _, s := range j.snapshots {
-			out.Path = append(out.Path, s.Path...)
-		}
 	}
 	for _, text := range j.texts[out.Base-j.base:] {
 		out.Events = append(out.Events, text)
@@ -235,49 +231,13 @@ func decodeEvents[T ~[]byte](texts []T) ([]machine.Event, error) {
 	return out, nil
 }
 
-// Retractions returns which events take others back.
-func (j *journal) Retractions(string) ([]store.Retraction, error) {
-	return retractionsOf(j.after(0, allBytes), j.base)
-}
-
-func retractionsOf[T ~[]byte](texts []T, base int) ([]store.Retraction, error) {
-	var out []store.Retraction
-	for i, text := range texts {
-		if !bytes.Contains(text, []byte(store.UndoMark)) {
-			continue
-		}
-		e, err := store.DecodeEvent(text)
-		if err != nil {
-			return nil, err
-		}
-		if len(e.Undo) > 0 {
-			out = append(out, store.Retraction{By: base + i, Places: e.Undo})
-		}
-	}
-	return out, nil
-}
-
 // Snapshot returns the latest snapshot of at most so many events.
 func (j *journal) Snapshot(_ string, most int) (out store.Snapshot, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, s := range slices.Backward(j.snapshots) {
 		if most < 0 || s.Events <= most {
-			s.Base, s.Path = 0, nil
 			return s, nil
-		}
-	}
-	return out, nil
-}
-
-// Path returns the path up to a snapshot.
-func (j *journal) Path(_ string, events int) ([]byte, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var out []byte
-	for _, s := range j.snapshots {
-		if s.Events <= events {
-			out = append(out, s.Path...)
 		}
 	}
 	return out, nil
@@ -329,7 +289,6 @@ func (k keeper) Snapshot(s store.Snapshot) error {
 	defer j.mu.Unlock()
 	s.Events = j.base + len(j.texts)
 	if n := len(j.snapshots); n > 0 && j.snapshots[n-1].Events == s.Events {
-		s.Path = append(slices.Clone(j.snapshots[n-1].Path), s.Path...)
 		j.snapshots = j.snapshots[:n-1]
 	}
 	j.snapshots, j.journaled = append(j.snapshots, s), 0

@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
-	"google.golang.org/protobuf/proto"
 )
 
 // sender begins the activities of a workflow.
@@ -54,16 +53,6 @@ func (s *sender) begin(queue, place string, input, state *common.Payload) (workf
 	return workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
 }
 
-// send has an activity do a task that was given by another workflow.
-func (s *sender) send(p *parcel) (workflow.Future, workflow.CancelFunc, error) {
-	input, state := &common.Payload{}, &common.Payload{}
-	if err := errors.Join(proto.Unmarshal(p.Input, input), proto.Unmarshal(p.State, state)); err != nil {
-		return nil, nil, err
-	}
-	future, cancel := s.begin(p.Queue, p.Place, input, state)
-	return future, cancel, nil
-}
-
 // mayLaunch reports whether there is something to launch, and room for it.
 func (f *flight) mayLaunch() bool {
 	return f.hasRoom() && !f.spent()
@@ -71,7 +60,7 @@ func (f *flight) mayLaunch() bool {
 
 // hasRoom reports whether there is something to launch that a workflow task could send.
 func (f *flight) hasRoom() bool {
-	return !f.moving && len(f.queue) > 0 && len(f.calls)-f.aboard < mostPending
+	return !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending
 }
 
 // full reports whether what could be launched waits for the next workflow task.
@@ -79,37 +68,22 @@ func (f *flight) full() bool {
 	return f.hasRoom() && f.spent()
 }
 
-// launch has an activity do what a call wants: of this workflow, or of a carrier's.
+// launch has an activity do what a call wants.
 func (f *flight) launch(c *call) {
 	start := f.host.start
-	p := parcel{ID: c.id, Queue: ofCore(start.Queue, start.Core), Place: c.input.Place}
+	queue := ofCore(start.Queue, start.Core)
 	if c.queue != "" {
-		p.Queue = start.Queue + "-" + c.queue
-	}
-	aboard := c.task.Elements > start.mostElements()
-	if aboard {
-		c.input.Home = workflow.GetInfo(f.ctx).WorkflowExecution.RunID
+		queue = start.Queue + "-" + c.queue
 	}
 	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
 	// Elements and branches see the same state: it is worth to be kept once.
-	state, wrong := f.packState(c.state, c.input.Index >= 0 || c.task.Elements > 0 || len(f.queue) > 8)
+	state, wrong := f.packState(c.state, c.input.Index >= 0 || len(f.queue) > 8)
 	if err := errors.Join(err, wrong); err != nil {
 		c.result = failed("internal", "a task can't be sent: "+err.Error())
 		f.inbox = append(f.inbox, &mail{call: c})
 		return
 	}
-	if !aboard {
-		c.future, f.cancels[c.id] = f.begin(p.Queue, p.Place, input, state)
-		return
-	}
-	f.count(input)
-	f.count(state)
-	p.Input, err = f.worker.stored(f.ctx, converter.NewRawValue(input))
-	p.State, wrong = f.worker.stored(f.ctx, converter.NewRawValue(state))
-	if err := errors.Join(err, wrong); err != nil {
-		panic(err) // the store is away
-	}
-	f.board(c, p)
+	c.future, f.cancels[c.id] = f.begin(queue, c.input.Place, input, state)
 }
 
 // packState makes a payload of what a task sees of the state. One that others share is

@@ -44,7 +44,6 @@ func (f *flight) listen(ctx workflow.Context) error {
 		workflow.SetUpdateHandler(f.ctx, updateGraph, func(ctx workflow.Context, call graphCall) (*taskResult, error) {
 			return f.deal(ctx, &mail{graph: &call}).result, nil
 		}),
-		workflow.SetUpdateHandler(f.ctx, updateLanded, f.landings),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, func(_ workflow.Context, r reservation) (*reserved, error) {
 			c := f.find(r.Task)
 			if c == nil {
@@ -99,7 +98,6 @@ func (f *flight) answerQueries() error {
 			}
 			return h.tape.Recorded, nil
 		}),
-		workflow.SetQueryHandler(f.ctx, queryPath, func(events int) ([]byte, error) { return h.store.Path("", events) }),
 		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]json.RawMessage, error) {
 			c := f.find(task)
 			if c == nil {

@@ -24,7 +24,6 @@ type liveEvent struct {
 	Type        runner.EventType `json:"type"`
 	Time        time.Time        `json:"time"`
 	Step        int              `json:"step,omitempty"`
-	Superstep   int              `json:"superstep,omitempty"`
 	Node        string           `json:"node,omitempty"`
 	Place       string           `json:"place,omitempty"`
 	Visit       int              `json:"visit,omitempty"`
@@ -48,7 +47,7 @@ func (e *liveEvent) size() int {
 
 func (e *liveEvent) event(runID string) runner.LiveEvent {
 	return runner.LiveEvent{After: e.After, Event: runner.Event{
-		Type: e.Type, Seq: e.Seq, Time: e.Time, RunID: runID, Step: e.Step, Superstep: e.Superstep, Node: e.Node, Place: e.Place,
+		Type: e.Type, Seq: e.Seq, Time: e.Time, RunID: runID, Step: e.Step, Node: e.Node, Place: e.Place,
 		Visit: e.Visit, Attempt: e.Attempt, Branch: e.Branch, Finally: e.Finally, Error: e.Error, MaxAttempts: e.MaxAttempts,
 		NextDelay: e.NextDelay, Waiting: e.Waiting, Said: e.Said,
 	}}
@@ -66,7 +65,7 @@ func (l lively) Event(e *runner.Event) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	one := liveEvent{
-		After: j.base + len(j.texts), Seq: e.Seq, Type: e.Type, Time: e.Time, Step: e.Step, Superstep: e.Superstep, Node: e.Node,
+		After: j.base + len(j.texts), Seq: e.Seq, Type: e.Type, Time: e.Time, Step: e.Step, Node: e.Node,
 		Place: e.Place, Visit: e.Visit, Attempt: e.Attempt, Branch: e.Branch, Finally: e.Finally, Error: e.Error,
 		MaxAttempts: e.MaxAttempts, NextDelay: e.NextDelay, Waiting: e.Waiting, Said: e.Said,
 	}

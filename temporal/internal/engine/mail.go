@@ -29,8 +29,6 @@ type mail struct {
 	// refused and result are the reply, when it is over.
 	refused string
 	result  *taskResult
-	landing *landing // of a carrier, after the ends that it tells; cargo is the reply
-	cargo   *cargo
 	turn    *turn // or why there is none
 	wrong   error
 	oust    *oust
@@ -60,10 +58,6 @@ func (f *flight) deliver(m *mail) {
 		if cancel := f.cancels[m.call.id]; cancel != nil {
 			delete(f.cancels, m.call.id)
 		}
-		if k := m.call.carrier; k != nil {
-			k.open--
-			f.aboard--
-		}
 		h.tape.add(m.call.input, m.call.result.Recorded, m.call.result.Used)
 		for _, room := range m.call.room {
 			room.Settle(handler.Usage{})
@@ -78,9 +72,6 @@ func (f *flight) deliver(m *mail) {
 		return
 	case m.graph != nil:
 		f.callGraph(m)
-		return
-	case m.landing != nil:
-		f.owe(m)
 		return
 	case m.adopt != nil && len(f.inbox) > 0: // nothing that came in is left behind
 		f.inbox = append(f.inbox, m)

@@ -119,7 +119,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		if !kept(p) {
 			continue
 		}
-		text, err := deterministic.Marshal(p)
+		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(p) // so that it has one digest
 		if err != nil {
 			return nil, err
 		}

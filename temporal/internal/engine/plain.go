@@ -141,16 +141,14 @@ func (r *taskResult) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if r.Park != nil {
-		for i := range r.Park.Asks {
-			ask := &r.Park.Asks[i]
-			if err := canonicalMaps(&ask.Schema); err != nil {
+	for i := range r.Asks {
+		ask := &r.Asks[i]
+		if err := canonicalMaps(&ask.Schema); err != nil {
+			return err
+		}
+		if ask.Tool != nil {
+			if err := canonicalMaps(&ask.Tool.Args); err != nil {
 				return err
-			}
-			if ask.Tool != nil {
-				if err := canonicalMaps(&ask.Tool.Args); err != nil {
-					return err
-				}
 			}
 		}
 	}

@@ -153,15 +153,6 @@ func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
 	return decodeEvents(texts)
 }
 
-// Retractions returns which events take others back.
-func (s *Store) Retractions(runID string) ([]store.Retraction, error) {
-	texts, err := s.after(runID, 0, allBytes)
-	if err != nil {
-		return nil, err
-	}
-	return retractionsOf(texts, 0)
-}
-
 // Snapshot returns the latest snapshot of at most so many events.
 func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error) {
 	links, _, err := s.linksOf(runID)
@@ -177,18 +168,4 @@ func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error)
 		}
 	}
 	return out, nil
-}
-
-// Path returns the path up to a snapshot.
-func (s *Store) Path(runID string, events int) (out []byte, err error) {
-	links, _, err := s.linksOf(runID)
-	if err != nil {
-		return nil, err
-	}
-	for _, at := range slices.Backward(links) {
-		if at.base <= events {
-			return out, s.query(runID, at.run, queryPath, &out, events)
-		}
-	}
-	return nil, nil
 }

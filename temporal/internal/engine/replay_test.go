@@ -53,8 +53,8 @@ edges:
   - {from: c, to: met, condition: on_failure}
   - {from: met, to: END}
 `,
-		"carried": `graphrun: v1
-name: carried
+		"list": `graphrun: v1
+name: list
 start: list
 limits: {node_timeout: 1m, max_concurrency: 3}
 state: {all: {type: array, reducer: append}}
@@ -68,18 +68,14 @@ edges:
 
 // start is how the workflow of a recorded history begins.
 func recordedStart(name string) *Start {
-	split := map[string]int{"carried": 2}[name]
 	return &Start{
-		Split: split, Core: coreVersion,
+		Core:   coreVersion,
 		Record: store.RunRecord{ID: "recorded-" + name, Graph: name, File: "/flows/" + name + ".yaml", Source: []byte(recorded()[name]), Started: time.Unix(1e9, 0).UTC()},
 		Queue:  "graphrun", RunDir: "/runs/" + name, Nonce: "00", Settings: Settings{Dir: "/"},
 	}
 }
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
-
-// carrierOf is the name of the recorded history of the carrier of a run.
-func carrierOf(name string) string { return name + "-carrier" }
 
 // TestReplay replays recorded histories: the decisions of today have to be those of
 // then, or runs that are under way break. When they are meant to differ, raise
@@ -93,12 +89,6 @@ func TestReplay(t *testing.T) {
 			if err := replay(t, name, nil); err != nil {
 				t.Error(err)
 			}
-			if recordedStart(name).Split == 0 {
-				return
-			}
-			if err := replay(t, carrierOf(name), nil); err != nil {
-				t.Error(err)
-			}
 		})
 	}
 }
@@ -108,7 +98,7 @@ func TestReplayNotices(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"loop":     {"n < 3", "n < 2"},
 		"branches": {"max_attempts: 2", "max_attempts: 1"},
-		"carried":  {"max_concurrency: 3", "max_concurrency: 2"},
+		"list":     {"max_concurrency: 3", "max_concurrency: 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := replay(t, name, func(s *Start) {
@@ -176,9 +166,6 @@ func record(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	keepHistory(t, name, histories[0])
-	if len(histories) > 1 {
-		keepHistory(t, carrierOf(name), histories[1])
-	}
 }
 
 // keepHistory writes a history into its file.

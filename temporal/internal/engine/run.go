@@ -71,7 +71,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	start := &Start{
-		Core: s.cluster.options.core, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""), Split: s.cluster.options.split,
+		Core: s.cluster.options.core, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
 		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if opts.Session != "" {

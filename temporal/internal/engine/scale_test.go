@@ -135,8 +135,7 @@ edges:
 `, mb, mb)
 }
 
-// TestScale runs large flows with both engines. GRAPHRUN_TEMPORAL_SPLIT says above how many
-// elements the tasks of lists are carried.
+// TestScale runs large flows with both engines.
 func TestScale(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
@@ -155,8 +154,8 @@ func TestScale(t *testing.T) {
 		{"fan", fanOut(size(t, 1000, 60)), o},
 		{"wide", wideElements, o},
 		{"state", largeState(size(t, 20, 2)), small},
-		{"each", manyElements(size(t, 20000, 120)), o.SplitAbove(number(t, "GRAPHRUN_TEMPORAL_SPLIT", 0))},
-		{"graphs", manyGraphs(size(t, 2000, 20)), o.SplitAbove(number(t, "GRAPHRUN_TEMPORAL_SPLIT", 10))},
+		{"each", manyElements(size(t, 20000, 120)), o},
+		{"graphs", manyGraphs(size(t, 2000, 20)), o},
 		{"steps", manySteps(size(t, 10000, 30)), o},
 	} {
 		t.Run(f.name, func(t *testing.T) {
@@ -177,16 +176,12 @@ func TestScale(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			own, most, carriers := 0, 0, 0
+			own, most := 0, 0
 			for _, s := range sizes {
-				if s.Carrier {
-					carriers, most = carriers+1, max(most, s.Events)
-				} else {
-					own += s.Events
-				}
+				own, most = own+s.Events, max(most, s.Events)
 			}
-			t.Logf("%d steps in %s, moved %d times; %d events, %d carriers of at most %d", there.Steps, took.Round(time.Millisecond),
-				strings.Count(events, `"event":"run_resumed"`), own, carriers, most)
+			t.Logf("%d steps in %s, moved %d times; %d events, at most %d in one history", there.Steps, took.Round(time.Millisecond),
+				strings.Count(events, `"event":"run_resumed"`), own, most)
 			if there.Code != 0 {
 				t.Errorf("exit code %d, want 0: %v", there.Code, there.Error)
 			}

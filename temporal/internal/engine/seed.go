@@ -17,20 +17,16 @@ func (s *Start) snapshot() []byte {
 	return append([]byte{}, s.Seed.Snapshot...)
 }
 
-// journal is the rest of the journal: the path up to the snapshot and the events after
-// it, each with its length before it.
+// journal is the rest of the journal: the events after the snapshot, each with its
+// length before it.
 func (s *Start) journal() []byte {
 	out := []byte{}
 	if s.Seed == nil {
 		return out
 	}
-	add := func(text []byte) {
+	for _, text := range s.Seed.Events {
 		out = binary.AppendUvarint(out, uint64(len(text)))
 		out = append(out, text...)
-	}
-	add(s.Seed.Path)
-	for _, text := range s.Seed.Events {
-		add(text)
 	}
 	return out
 }
@@ -41,18 +37,14 @@ func (s *Start) grow(snapshot, journal []byte) error {
 	if s.Seed == nil {
 		return nil
 	}
-	s.Seed.Snapshot, s.Seed.Path, s.Seed.Events = snapshot, nil, nil
-	for first := true; len(journal) > 0; first = false {
+	s.Seed.Snapshot, s.Seed.Events = snapshot, nil
+	for len(journal) > 0 {
 		size, n := binary.Uvarint(journal)
 		if n <= 0 || size > uint64(len(journal)-n) {
 			return errors.New("the journal that the workflow goes on from is damaged")
 		}
 		end := n + int(size)
-		if text := journal[n:end:end]; first {
-			s.Seed.Path = text
-		} else {
-			s.Seed.Events = append(s.Seed.Events, json.RawMessage(text))
-		}
+		s.Seed.Events = append(s.Seed.Events, json.RawMessage(journal[n:end:end]))
 		journal = journal[end:]
 	}
 	return nil

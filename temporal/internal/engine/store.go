@@ -251,35 +251,7 @@ func (s *Store) Delete(runID string) error {
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return &store.LeasedError{RunID: runID, Owner: owner(info)}
 	}
-	carriers, err := s.carriersOf(runID)
-	if err != nil {
-		return err
-	}
-	for _, at := range append(carriers, execution(runID)) {
-		if err := s.deleteWorkflow(at); err != nil {
-			return missing(runID, err)
-		}
-	}
-	return nil
-}
-
-// carriersOf are the carriers of a run that the cluster still knows.
-func (s *Store) carriersOf(runID string) (all []*common.WorkflowExecution, err error) {
-	request := &workflowservice.ListWorkflowExecutionsRequest{
-		Query: fmt.Sprintf("WorkflowType = %q AND ParentWorkflowId = %q", carrierName, runID),
-	}
-	for {
-		reply, err := s.cluster.client.ListWorkflow(s.ctx, request)
-		if err != nil {
-			return nil, err
-		}
-		for _, info := range reply.GetExecutions() {
-			all = append(all, info.GetExecution())
-		}
-		if request.NextPageToken = reply.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			return all, nil
-		}
-	}
+	return missing(runID, s.deleteWorkflow(execution(runID)))
 }
 
 func (s *Store) deleteWorkflow(at *common.WorkflowExecution) error {

@@ -171,7 +171,7 @@ func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	return &tape{Digest: digest, Name: c.Name()}, err
 }
 
-// recorder takes what a run records to the client, superstep by superstep, so that who is
+// recorder takes what a run records to the client, step by step, so that who is
 // interrupted has what there was.
 type recorder struct {
 	runner.Sink // nil: nobody
@@ -183,7 +183,7 @@ type recorder struct {
 
 // Event tells the sink.
 func (r *recorder) Event(e *runner.Event) error {
-	if e.Type == runner.SuperstepCompleted {
+	if e.Type == runner.Checkpoint {
 		if err := r.take(); err != nil {
 			return err
 		}

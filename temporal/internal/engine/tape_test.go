@@ -71,13 +71,11 @@ edges:
 }
 
 // TestTape: what is recorded on a cluster is what is recorded on one machine, also when
-// the run moves between workflows and carriers have its tasks done, and each plays the
-// other's recording.
+// the run moves between workflows, and each plays the other's recording.
 func TestTape(t *testing.T) {
 	t.Setenv("TAPED_KEY", "canary-4711")
 	o := &engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, *o, engine.WorkerOptions{MostEvents: 40})
-	split := o.SplitAbove(1)
 	t.Chdir(t.TempDir())
 	for name, text := range taped() {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -103,7 +101,7 @@ func TestTape(t *testing.T) {
 	if want.Code != 0 || strings.Contains(read("here.yaml"), "canary") {
 		t.Fatalf("the run on this machine: %+v\n%s", want, read("here.yaml"))
 	}
-	for name, on := range map[string]*engine.Options{"there": o, "carried": &split} {
+	for name, on := range map[string]*engine.Options{"there": o} {
 		if diff := cmp.Diff(want, run(on, "--run-id", name, "--record", name+".yaml")); diff != "" {
 			t.Errorf("recorded on this machine (-), %s (+):\n%s", name, diff)
 		}
@@ -120,7 +118,7 @@ func TestTape(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, on := range map[string]*engine.Options{"here": o, "carried": &split, "there": nil} {
+	for name, on := range map[string]*engine.Options{"here": o, "there": nil} {
 		if diff := cmp.Diff(want, run(on, "--run-id", name+"-played", "--replay", name+".yaml")); diff != "" {
 			t.Errorf("recorded (-), %s played elsewhere (+):\n%s", name, diff)
 		}
@@ -130,7 +128,7 @@ func TestTape(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, id := range []string{"there", "carried", "here-played"} {
+	for _, id := range []string{"there", "here-played"} {
 		if err := c.ReplayMoved(t.Context(), id, 40); err != nil {
 			t.Error(err)
 		}

@@ -18,7 +18,6 @@ import (
 const (
 	workflowName = "graphrun"
 	taskName     = "graphrun-task"
-	carrierName  = "graphrun-carrier"
 
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
@@ -26,12 +25,9 @@ const (
 	updateAdopt   = "graphrun-adopt"   // an adoption and its journal; the reply says why it was refused
 	updateReserve = "graphrun-reserve" // of a task, room in the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
-	updateLanded  = "graphrun-landed"  // of a carrier, a landing; the reply is a cargo
-	signalCargo   = "graphrun-cargo"   // to a carrier
 	signalNote    = "graphrun-note"    // of a task
 	queryJournal  = "graphrun-journal"
 	queryState    = "graphrun-snapshot"
-	queryPath     = "graphrun-path"
 	queryLog      = "graphrun-log"  // what a task has noted
 	queryTape     = "graphrun-tape" // what was recorded
 
@@ -41,7 +37,7 @@ const (
 
 // coreVersion is raised when the machine's decisions change for runs that are under
 // way: a worker leaves runs of another version to others.
-const coreVersion = 2
+const coreVersion = 3
 
 // Start is the input of a workflow.
 type Start struct {
@@ -63,21 +59,10 @@ type Start struct {
 	RunDir string `json:"run_dir"`
 	// Queue is the task queue of nodes that name none.
 	Queue string `json:"queue"`
-	// Split is how many elements an `each` may have whose tasks are not carried by child
-	// workflows; 0: 1,000.
-	Split int `json:"split,omitempty"`
 	// Nonce is drawn for the run; see secretMark.
 	Nonce string `json:"nonce"`
 	// Tape is what models and tools are recorded on, or played from; nil: neither.
 	Tape *tape `json:"tape,omitempty"`
-}
-
-// mostElements is how many elements an `each` may have whose tasks are not carried.
-func (s *Start) mostElements() int {
-	if s.Split > 0 {
-		return s.Split
-	}
-	return mostElements
 }
 
 // Settings are those of runner.Options that can be sent.
@@ -131,7 +116,6 @@ type Seed struct {
 	// What follows is no part of the start: the workflow gets it beside that, as it is, and
 	// who only looks at a start does not.
 	Snapshot []byte            `json:"-"`
-	Path     []byte            `json:"-"`
 	Events   []json.RawMessage `json:"-"`
 }
 
@@ -183,9 +167,6 @@ type taskInput struct {
 	ID    string `json:"id"`   // of the call, in the workflow
 	Nonce string `json:"nonce"`
 
-	// Home is the workflow run of the run, when a carrier has the task done.
-	Home string `json:"home,omitempty"`
-
 	RunID     string         `json:"run_id"`
 	Node      string         `json:"node"`
 	Kind      string         `json:"kind"`
@@ -215,8 +196,8 @@ type taskInput struct {
 	Tape *taskTape `json:"tape,omitempty"`
 }
 
-// taskState is what a task sees of the state. It is sent by itself, because many tasks
-// of a superstep see the same.
+// taskState is what a task sees of the state. It is sent by itself, because elements of a
+// list see the same.
 type taskState struct {
 	State map[string]any `json:"state"`
 }

@@ -87,7 +87,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	}
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxWorkflowTasks,
-		// A superstep of a large state may take longer than a second on a busy machine.
+		// A step with a large state may take longer than a second on a busy machine.
 		DeadlockDetectionTimeout: 15 * time.Second,
 		WorkerStopTimeout:        5 * time.Second,
 		// As many ask for work as there is work: two by themselves fetch a task each
@@ -153,5 +153,4 @@ func (w *Worker) registerKeepers(with worker.WorkflowRegistry) {
 // register registers the workflows of runs.
 func (w *Worker) register(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
-	with.RegisterWorkflowWithOptions(w.Carry, workflow.RegisterOptions{Name: carrierName})
 }

@@ -22,6 +22,9 @@ import (
 const (
 	// mostPending is how many activities are open at once; the cluster takes 2,000.
 	mostPending = 1000
+	// mostConcurrency bounds max_concurrency. What is under way ends before a run moves to a
+	// new history, so the old one grows by it.
+	mostConcurrency = 500
 	// mostSent is how many bytes of tasks are sent at once, the one task that exceeds it
 	// included; the cluster ends workflows that send 4 MB.
 	mostSent = 1 << 20
@@ -42,9 +45,6 @@ type flight struct {
 	calls    []*call
 	cancels  map[string]workflow.CancelFunc
 	queue    []*call
-	crew     crew
-	carriers int // that have begun
-	aboard   int // calls that carriers have
 	inbox    []*mail
 	notes    workflow.ReceiveChannel // of the tasks at work
 	timer    time.Time               // when the timer goes off that is open; zero: none is
@@ -144,7 +144,6 @@ func (f *flight) replyToAll() {
 				f.deliver(m)
 			}
 		}
-		f.dispatch()
 		f.await(func() bool { return len(f.inbox) > 0 || workflow.AllHandlersFinished(f.ctx) })
 	}
 }
@@ -220,7 +219,6 @@ func (f *flight) carryOut() {
 		f.calls = append(f.calls, c)
 		f.launch(c)
 	}
-	f.dispatch()
 }
 
 // failed is the result of a task that failed.
@@ -249,7 +247,6 @@ func (f *flight) landed(c *call) {
 func (f *flight) collect() bool {
 	f.takeNotes()
 	f.inbox = append(f.inbox, f.place.collect(f.ctx)...)
-	f.dismiss()
 	for _, c := range f.calls {
 		if c.future != nil && c.future.IsReady() {
 			f.landed(c)
@@ -260,7 +257,7 @@ func (f *flight) collect() bool {
 
 // mayMove reports whether all has ended that the run waits for before it moves.
 func (f *flight) mayMove() bool {
-	return f.moving && f.driving && len(f.calls)+len(f.crew)+len(f.inbox) == 0 && f.place.idle() && workflow.AllHandlersFinished(f.ctx)
+	return f.moving && f.driving && len(f.calls)+len(f.inbox) == 0 && f.place.idle() && workflow.AllHandlersFinished(f.ctx)
 }
 
 func (f *flight) takeNotes() {

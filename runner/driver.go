@@ -1,0 +1,314 @@
+// The driver of a run: what it has, and its loop.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/answers"
+	"github.com/graphrun/graphrun/runner/internal/journal"
+	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/internal/rundir"
+	"github.com/graphrun/graphrun/runner/internal/runlog"
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/runner/virtual"
+)
+
+// driver drives one run, or reads the record of one. The goroutine of drive owns
+// everything in it; handlers and timers only send messages.
+type driver struct {
+	flow    *Flow
+	opts    Options
+	clock   Clock
+	plan    *machine.Plan
+	state   *machine.State
+	journal store.Journal
+	log     *runlog.Log
+	secrets secrets
+	mask    *mask.Masker
+	// unread says why the secrets of a record could not be read: it can be looked at
+	// without them.
+	unread error
+	// vault hides what is never stored.
+	vault *mask.Masker
+	// pace is the clock if it is a virtual one, which has to know who works.
+	pace *virtual.Clock
+
+	inbox  chan *message
+	done   chan struct{} // closed when nobody reads the inbox any more
+	cancel map[machine.TaskID]func()
+	timers map[timerID]func() bool
+	// queue holds events that are due at once; the first `durable` of them are in the
+	// journal already. due says that an Advanced event is to follow.
+	queue   []machine.Event
+	durable int
+	due     bool
+	// places are those of attempts that run; calls are the graphs that they have called.
+	places map[machine.TaskID]machine.Place
+	calls  map[graphCall]*openCall
+	beside map[machine.TaskID]*graphCalls
+	// texts and partials are what running attempts have said and produced so far; tails are
+	// ends of texts that may be the beginning of a secret.
+	texts    map[machine.TaskID]saying
+	partials map[machine.TaskID]any
+	tails    map[machine.TaskID]string
+	// answers are those given in advance, asked the questions that people are being asked,
+	// offers the answers of others that wait for their turn.
+	answers *answers.Book
+	asked   map[asking]context.CancelFunc
+	offers  []store.Offer
+
+	started time.Time
+	// forked is when a fork began, whose first events are those of another run.
+	forked time.Time
+	last   int64 // when the last replayed event happened
+	time   *wallclock.Keeper
+	// counted is how many steps were told as checkpoints.
+	counted int
+	// seq is the number of the last event that was told; event is reused.
+	seq     int64
+	event   Event
+	history []view.HistoryRecord
+	// before is what the run was restored from, saved when the next snapshot is due.
+	before journal.Snapshot
+	saved  saving
+	// noted is when the number of steps was last told to those who list runs.
+	noted int64
+	// sinkErr is the first error of the sink, journalErr what kept a task from starting.
+	sinkErr    error
+	journalErr error
+	// pauseTold says that a pause was told to those who read the record of the run;
+	// attends, that they are told what its driver tells as it happens.
+	pauseTold bool
+	attends   bool
+	// scope is what tasks share; setups are the tools and providers of graphs.
+	scope   *handler.Scope
+	setups  map[*machine.Plan]*setup
+	folder  *rundir.Folder
+	budgets *budgets
+	// answered are the calls that scripts answered before the run was resumed.
+	answered []handler.Usage
+}
+
+func newDriver(f *Flow, opts Options, known secrets) *driver {
+	clock := opts.Clock
+	if clock == nil {
+		clock = f.runner.cfg.Clock
+	}
+	d := &driver{
+		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.maskOf(known),
+		inbox: make(chan *message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, beside: map[machine.TaskID]*graphCalls{},
+		texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
+		answers: answers.NewBook(opts.Answers), asked: map[asking]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
+		time: wallclock.NewKeeper(clock), budgets: newBudgets(),
+		scope:  handler.NewScope(nil, rundir.TasksDir(f.runner.cfg.Store, opts.RunID)),
+		folder: rundir.New(f.runner.cfg.Store, opts.RunID),
+		log:    runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Heard: opts.Heard}),
+	}
+	d.pace, _ = clock.(*virtual.Clock)
+	d.log.HideForms(d.mask.Values)
+	d.mask.Also = d.log.Hide
+	d.vault = known.vault()
+	d.watch()
+	return d
+}
+
+// watch has the machine take notes if somebody wants to know.
+func (d *driver) watch() {
+	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.opts.Warn != nil
+}
+
+// run drives the machine from the first event to the last.
+func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
+	d.started = time.Unix(0, d.now())
+	d.mask.Learn(d.plan.Graph, d.opts.taken.keys)
+	d.mask.Learn(d.plan.Graph, input)
+	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.info(d.opts.RunID)}
+	if d.plan.SeesRunDir() {
+		event.Run.Dir = d.folder.Where()
+	}
+	d.state.SetSecrets(d.secrets)
+	return d.begin(ctx, d.record(), &event)
+}
+
+// now returns the run's time, Unix nanoseconds. It never goes back.
+func (d *driver) now() int64 { return d.time.Now() }
+
+// finishRun drives the run from an event to its end or a pause.
+func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
+	d.answered = d.state.Scripted
+	var heard atomic.Bool
+	stopWatching := context.AfterFunc(ctx, func() {
+		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.now()}})
+		heard.Store(true)
+	})
+	defer stopWatching()
+	defer d.pace.Watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
+	defer d.pace.Enter(staged{d})()
+	d.folder.StayAt(d.state.Run.Dir)
+	if first.Run != nil && first.Run.Dir != "" { // of a fork
+		d.folder.StayAt(first.Run.Dir)
+	}
+	defer d.folder.Close()
+	defer d.scope.Close()
+	defer d.log.Close() // before the run is given back, where all goes well
+	defer d.stop()
+	d.forwardRequests()
+	if err := d.drive(ctx, first); err != nil {
+		return d.broken(err), errors.Join(err, d.closeJournal(nil))
+	}
+	d.log.Close()
+	result := d.result()
+	if err := d.leave(d.now()); err != nil {
+		return d.broken(err), errors.Join(err, d.closeJournal(nil))
+	}
+	result.Unused = d.answers.Left()
+	if err := d.closeJournal(result); err != nil {
+		return d.broken(err), err
+	}
+	d.conclude(result, d.now())
+	return result, d.sinkErr
+}
+
+// drive applies the first event and all that follow, until the run has ended or pauses.
+func (d *driver) drive(ctx context.Context, first *machine.Event) error {
+	commands, at, err := d.open(first)
+	for err == nil {
+		d.follow(ctx, commands, at)
+		if d.journal != nil && d.journalErr == nil {
+			d.journalErr = d.keepSnapshot()
+		}
+		event := d.await()
+		if event == nil {
+			return d.journalErr
+		}
+		commands, at, err = d.take(event)
+		if event.Kind == machine.Answered && err == nil && d.state.NoteCount() == 0 {
+			d.unused(event)
+		}
+	}
+	return err
+}
+
+// await waits for the next event; nil: the run has ended, pauses, or its journal failed.
+func (d *driver) await() *machine.Event {
+	for d.journalErr == nil && !d.state.Ended() {
+		if d.state.Status == machine.Paused && d.idle() {
+			return nil
+		}
+		if d.parks() {
+			return &machine.Event{Kind: machine.PauseAsked, At: d.now(), Reason: "wait"}
+		}
+		if event := d.receive(); event != nil {
+			return event
+		}
+	}
+	return nil
+}
+
+// idle reports whether nothing is on its way that could end a pause.
+func (d *driver) idle() bool {
+	if len(d.queue)+len(d.inbox)+len(d.asked)+len(d.offers) > 0 {
+		return false
+	}
+	for _, id := range d.state.Attempts() {
+		if !d.beside[id].allWait() {
+			return false // it works beside a call that waits
+		}
+	}
+	return true
+}
+
+// parks reports whether only time has to pass for longer than the driver is to wait.
+func (d *driver) parks() bool {
+	if d.opts.Park == 0 || d.opts.Rush || d.due || !d.idle() {
+		return false
+	}
+	due := d.state.WaitsUntil()
+	return due > 0 && time.Duration(due-d.now()) > d.opts.Park
+}
+
+// open applies an event that a drive begins with: it may be in the journal since that
+// was created.
+func (d *driver) open(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	if d.durable == 0 {
+		return d.apply(event)
+	}
+	d.vault.Event(event)
+	d.durable--
+	commands, err = d.plan.Apply(d.state, *event)
+	return commands, event.At, err
+}
+
+// apply makes an event durable and applies it. It returns what follows, and when the
+// event happened.
+func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	d.vault.Event(event)
+	if err := d.append(event); err != nil {
+		return nil, 0, err
+	}
+	commands, err = d.plan.Apply(d.state, *event)
+	return commands, event.At, err
+}
+
+// follow tells what an event changed and carries out the commands.
+func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) {
+	if d.state.InFinally() {
+		for _, cancel := range d.asked { //lint:ignore mapiter nobody waits for the answers
+			cancel()
+		}
+	}
+	d.learnConfided()
+	d.publish(at)
+	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
+		d.journalErr = d.noteSteps(at)
+	}
+	if d.journal != nil && !d.recordStarts(commands) {
+		return
+	}
+	var over []*machine.Command
+	for i := range commands {
+		if c := &commands[i]; c.Kind == machine.StartTimer && d.delay(c) <= 0 {
+			d.stopTimer(timerOf(c))
+			over = append(over, c)
+		} else {
+			d.carryOut(ctx, c)
+		}
+	}
+	slices.SortStableFunc(over, func(a, b *machine.Command) int { return int(a.For - b.For) })
+	for _, c := range over {
+		d.startTimer(c)
+	}
+}
+
+func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
+	switch c.Kind {
+	case machine.Advance:
+		d.due = true
+	case machine.RunTask:
+		d.startTask(ctx, c)
+	case machine.CancelTask:
+		d.cancelTask(c.Task)
+	case machine.StartTimer:
+		d.startTimer(c)
+	case machine.StopTimer:
+		d.stopTimer(timerOf(c))
+	case machine.Decide:
+		d.decide(ctx, c)
+	case machine.AskPerson:
+		d.ask(ctx, c.Question)
+	case machine.CloseQuestion:
+		d.stopAsking(asking{c.Task, c.Question.ID})
+	case machine.ReturnGraph:
+		d.returnGraph(c)
+	}
+}

@@ -1,0 +1,139 @@
+// What the other goroutines tell the driver.
+
+package runner
+
+import (
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// message is what the other goroutines send the driver: an event, or something that a
+// running node said.
+type message struct {
+	event machine.Event
+	task  machine.TaskID
+	said  *Said
+	// partial is what the task has produced so far.
+	partial any
+	learn   []string // texts to mask from now on
+	// kept is told when the event, a note, is durable.
+	kept chan<- error
+	// call asks for a graph; it is told the result.
+	call *openCall
+	// asked is a question that a person is not being asked any more: they answered, with
+	// event, or nobody can be asked.
+	asked    *asking
+	answered bool
+	// offer is what somebody answers from elsewhere.
+	offer *store.Offer
+}
+
+// receive returns the next event, or nil if only something was told.
+func (d *driver) receive() *machine.Event {
+	if len(d.queue) > 0 {
+		event := d.queue[0]
+		d.queue = d.queue[1:]
+		return &event
+	}
+	if len(d.offers) > 0 {
+		return d.settleOffer()
+	}
+	if d.due && len(d.inbox) == 0 {
+		d.due = false
+		return &machine.Event{Kind: machine.Advanced, At: d.now()}
+	}
+	return d.hear(d.next())
+}
+
+// hear takes in a message; it may be an event.
+func (d *driver) hear(m *message) *machine.Event {
+	switch {
+	case m.said != nil:
+		d.said(m)
+	case m.partial != nil:
+		d.partials[m.task] = m.partial
+	case m.asked != nil:
+		delete(d.asked, *m.asked)
+		if m.answered {
+			return &m.event
+		}
+	case m.offer != nil:
+		d.offers = append(d.offers, *m.offer)
+	case m.kept != nil:
+		d.note(m)
+	case m.call != nil:
+		d.calls[graphCall{m.event.Task, m.event.Call}] = m.call
+		return &m.event
+	case m.learn != nil:
+		d.mask.HideForms(m.learn)
+	default:
+		d.forget(&m.event)
+		return &m.event
+	}
+	return nil
+}
+
+// forget drops what was kept of a task that has ended; what one that failed or was
+// cancelled had said goes along with its end.
+func (d *driver) forget(event *machine.Event) {
+	if event.Kind == machine.TimerFired {
+		delete(d.timers, timerID{event.Timer, event.Task, event.Fan, event.Lane})
+	}
+	if event.Kind != machine.TaskEnded {
+		return
+	}
+	delete(d.cancel, event.Task)
+	delete(d.beside, event.Task)
+	for call := range d.calls { //lint:ignore mapiter each by itself
+		if call.task == event.Task {
+			delete(d.calls, call)
+		}
+	}
+	d.stopTimer(timerID{kind: "grace", task: event.Task})
+	d.addPartial(event)
+	d.tellTail(event.Task)
+	delete(d.places, event.Task)
+}
+
+// send gives the driver a message; after the run's end it is dropped.
+func (d *driver) send(m message) {
+	d.pace.Hold() // until the driver has taken it
+	select {
+	case d.inbox <- &m:
+	case <-d.done:
+		d.pace.Release()
+		return
+	}
+	if d.pace == nil {
+		return
+	}
+	select {
+	case <-d.done:
+		d.drain()
+	default:
+	}
+}
+
+// next waits for the next message.
+func (d *driver) next() *message {
+	select {
+	case m := <-d.inbox:
+		d.pace.Release()
+		return m
+	default:
+	}
+	d.pace.Release()
+	return <-d.inbox // whoever sent it is busy for the driver
+}
+
+// drain drops what nobody will take any more.
+func (d *driver) drain() {
+	for d.pace != nil {
+		select {
+		case <-d.inbox:
+			d.pace.Release()
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,331 @@
+// Package verify walks a recorded run once more, executing nothing, and says whether the
+// machine still decides as it did; or where another version of the graph leads elsewhere,
+// and why.
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Walk walks a recorded run in one version of its graph.
+type Walk struct {
+	Plan *machine.Plan
+	// State is changed by the walk.
+	State *machine.State
+	// Mask hides secrets in what is said of the run, and learns more of them on the way.
+	Mask *mask.Masker
+	// Last is when the last event happened, in Unix nanoseconds.
+	Last int64
+	// Lenient says that the walk may execute itself what the record had run, and takes
+	// what the record executed itself for what a task gave.
+	Lenient bool
+	// tasks and places name the tasks that began: in two versions of a graph the same step
+	// has the same place and another number.
+	tasks  map[string]int
+	places map[int]string
+	// routes are where the last event led, ahead those that the other walk has not come to.
+	routes, ahead []routed
+	ran           map[string]bool
+}
+
+// routed is where a step led.
+type routed struct {
+	step  int
+	node  string // path
+	place string
+	next  []string
+	edges []int // that fired; -1: a label of ends
+	why   []string
+}
+
+// New returns a walk that has taken no event yet.
+func New(plan *machine.Plan, state *machine.State, hides *mask.Masker) *Walk {
+	state.Watched, state.Explain = true, true
+	return &Walk{Plan: plan, State: state, Mask: hides, tasks: map[string]int{}, places: map[int]string{}, ran: map[string]bool{}}
+}
+
+// placeOf names a step, whatever its number is.
+func placeOf(p *machine.Place) string {
+	return fmt.Sprintf("%s\x00%s\x00%d\x00%v", p.Scope, p.Node, p.Visit, p.Order)
+}
+
+// Step applies an event and keeps what the machine decided.
+func (w *Walk) Step(event *machine.Event) error {
+	w.routes = nil
+	if event.Kind == machine.RunBegan {
+		if event.Run != nil {
+			w.Mask.Learn(w.Plan.Graph, event.Run.Session)
+		}
+		w.Mask.Learn(w.Plan.Graph, event.Input)
+	}
+	w.Last = max(w.Last, event.At)
+	if _, err := w.Plan.Apply(w.State, *event); err != nil {
+		return err
+	}
+	for _, value := range w.State.Confided() {
+		w.Mask.LearnValue(value)
+	}
+	notes := w.State.Notes()
+	for i := range notes {
+		n := &notes[i]
+		switch n.Kind {
+		case machine.NoteNodeStarted:
+			w.tasks[placeOf(&n.Place)], w.places[n.Task.Task] = n.Task.Task, placeOf(&n.Place)
+			w.ran[n.Path()] = true
+		case machine.NoteEdgesResolved:
+			w.routes = append(w.routes, w.routed(n))
+		}
+	}
+	return nil
+}
+
+func (w *Walk) routed(n *machine.Note) routed {
+	out := routed{step: n.Step, node: n.Path(), place: placeOf(&n.Place), next: append([]string{}, n.Targets...)}
+	for _, c := range n.Candidates {
+		if c.Fired {
+			out.edges = append(out.edges, c.Edge)
+		}
+		out.why = append(out.why, fmt.Sprintf("%s: %s", c.To, w.Mask.Text(c.Why)))
+	}
+	return out
+}
+
+// Compare applies an event to both walks, which may be the same one, and returns where
+// they part; nil: they do not.
+func Compare(then, now *Walk, event *machine.Event) (*view.Divergence, error) {
+	if err := then.Step(event); err != nil {
+		return nil, err
+	}
+	if now == then {
+		return nil, nil
+	}
+	own := *event
+	if place, known := then.places[event.Task.Task]; known {
+		task, runs := now.tasks[place]
+		if !runs && event.Kind == machine.TaskEnded && !now.Lenient {
+			return nowhere(then, now, place), nil
+		}
+		own.Task.Task = task
+	}
+	if err := now.Step(&own); err != nil {
+		return nil, err
+	}
+	if now.Lenient {
+		if err := now.give(then, event); err != nil {
+			return nil, err
+		}
+	}
+	return compareRoutes(then, now), nil
+}
+
+// give ends the tasks of a walk that the record has executed itself, with what they gave.
+func (w *Walk) give(then *Walk, event *machine.Event) error {
+	routes := w.routes
+	for _, n := range slices.Clone(then.State.Notes()) {
+		if n.Kind != machine.NoteNodeCompleted && n.Kind != machine.NoteNodeFailed || !itself(n.NodeKind) {
+			continue
+		}
+		id := machine.TaskID{Task: w.tasks[placeOf(&n.Place)], Attempt: 1}
+		if !slices.Contains(w.State.Attempts(), id) {
+			continue
+		}
+		if err := w.Step(&machine.Event{Kind: machine.TaskEnded, Task: id, At: event.At, Output: n.Output, Failure: n.Failure}); err != nil {
+			return err
+		}
+		routes = append(routes, w.routes...)
+	}
+	w.routes = routes
+	return nil
+}
+
+// itself reports whether the machine executes a kind of node itself.
+func itself(kind string) bool { return slices.Contains([]string{"fail", "pass", "set", "wait"}, kind) }
+
+// nowhere is the divergence of a walk that does not come to a step of the record.
+func nowhere(then, now *Walk, place string) *view.Divergence {
+	parts := strings.Split(place, "\x00")
+	node := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
+	d := &view.Divergence{
+		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.wants(),
+		Why: []string{"the journal has an execution that nothing led to"},
+	}
+	addReasons(d, then, now, node)
+	return d
+}
+
+// compareRoutes finds the first step that leads elsewhere now. A step is compared with the
+// one at its place: branches may end in another order.
+func compareRoutes(then, now *Walk) *view.Divergence {
+	then.ahead, now.ahead = append(then.ahead, then.routes...), append(now.ahead, now.routes...)
+	for i := 0; i < len(then.ahead); {
+		was := &then.ahead[i]
+		at := slices.IndexFunc(now.ahead, func(r routed) bool { return r.place == was.place })
+		if at < 0 {
+			i++
+			continue
+		}
+		is := &now.ahead[at]
+		if !slices.Equal(was.next, is.next) {
+			d := &view.Divergence{
+				Step: was.step, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
+				Why: is.why, RecordedWhy: was.why,
+			}
+			addReasons(d, then, now, was.node)
+			return d
+		}
+		then.ahead, now.ahead = slices.Delete(then.ahead, i, i+1), slices.Delete(now.ahead, at, at+1)
+	}
+	if now.Lenient && !now.State.Ended() {
+		return nil
+	}
+	return leftover(then, now)
+}
+
+// leftover is the divergence of walks of which one goes on and the other does not.
+func leftover(then, now *Walk) *view.Divergence {
+	if len(then.ahead) == 0 && len(now.ahead) == 0 {
+		return nil
+	}
+	d := &view.Divergence{Recorded: []string{}, Now: []string{}, Why: []string{"one of the walks goes on, the other does not"}}
+	longer, targets := then.ahead, &d.Recorded
+	if len(longer) == 0 {
+		longer, targets = now.ahead, &d.Now
+	} else {
+		d.Now = now.wants()
+	}
+	d.Step, d.Node, *targets = longer[0].step, longer[0].node, longer[0].next
+	if f := now.State.Failure; now.State.Ended() {
+		d.Why = nil // the reasons have it
+	} else if f != nil {
+		d.Why = []string{now.Mask.Text(f.Error())}
+	}
+	addReasons(d, then, now, d.Node)
+	return d
+}
+
+// Ends compares how both walks stand at the end of the journal.
+func Ends(then, now *Walk) *view.Divergence {
+	stand := func(w *Walk) []string {
+		return []string{strings.TrimSuffix(string(w.State.Status)+" "+w.State.Reason, " ")}
+	}
+	if now != then {
+		if d := leftover(then, now); d != nil {
+			return d
+		}
+	}
+	was, is := stand(then), stand(now)
+	if slices.Equal(was, is) {
+		return nil
+	}
+	d := &view.Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
+	addReasons(d, then, now)
+	return d
+}
+
+// NeverRan returns the nodes that a divergence leads to and the record, which then has
+// walked, never ran.
+func NeverRan(then, now *Walk, d *view.Divergence) []string {
+	var out []string
+	for _, name := range d.Now {
+		if now.Plan.Graph.Node(name) != nil && !then.ran[name] && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// RefusedInput says which inputs another version of a graph needs that the run did not
+// have, or which do not fit it.
+func RefusedInput(began *machine.Event, other *spec.Graph) []string {
+	if other == nil || began == nil || began.Kind != machine.RunBegan {
+		return nil
+	}
+	has := map[string]any{}
+	if began.Run != nil && began.Run.Session != nil {
+		has = began.Run.Session
+	}
+	_, wrong := input.Check(other, began.Input, has)
+	return wrong
+}
+
+// addReasons names what about the graphs, or how the walk stands, makes it lead elsewhere
+// at a node.
+func addReasons(d *view.Divergence, then, now *Walk, nodes ...string) {
+	var out []string
+	if began, begins := then.Plan.Start(), now.Plan.Start(); began != begins {
+		out = append(out, fmt.Sprintf("the start is %q now (%s), it was %q", begins, now.at(now.Plan.Graph.Start.Span), began))
+		if len(d.Now) == 0 {
+			d.Now = []string{begins}
+		}
+	}
+	if s := now.State; s.Ended() && !then.State.Ended() {
+		out = append(out, now.endedBy())
+		if len(d.Now) == 0 {
+			d.Now = now.wants()
+		}
+	}
+	for _, node := range nodes {
+		if text := differs(then, now, node); text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	d.Why = append(out, d.Why...)
+}
+
+// endedBy says why a walk has ended.
+func (w *Walk) endedBy() string {
+	s := w.State
+	text := "the run ends here: " + strings.TrimSuffix(string(s.Status)+", "+s.Reason, ", ")
+	if s.Failure != nil {
+		text += ": " + w.Mask.Text(s.Failure.Message)
+	}
+	return text
+}
+
+// differs says how the definition of a node differs; "" when it does not.
+func differs(then, now *Walk, node string) string {
+	was, is := then.Plan.Graph.Node(node), now.Plan.Graph.Node(node)
+	switch {
+	case was == nil:
+		return ""
+	case is == nil:
+		return fmt.Sprintf("there is no node %q any more", node)
+	case was.Kind.Value != is.Kind.Value:
+		return fmt.Sprintf("node %q is of kind %s now (%s), it was of kind %s", node, is.Kind.Value, now.at(is.Kind.Span), was.Kind.Value)
+	case then.text(was.Span) != now.text(is.Span):
+		return fmt.Sprintf("the definition of node %q differs (%s)", node, now.at(is.Span))
+	}
+	return ""
+}
+
+func (w *Walk) at(span spec.Span) string {
+	file := w.Plan.Graph.File
+	at := file.Position(span.From)
+	return fmt.Sprintf("%s:%d:%d", file.Name, at.Line, at.Column)
+}
+
+func (w *Walk) text(span spec.Span) string {
+	src := w.Plan.Graph.File.Src
+	return strings.Join(strings.Fields(string(src[span.From:min(span.To, len(src))])), " ")
+}
+
+// wants are the executions that a walk waits for, or how it has ended.
+func (w *Walk) wants() []string {
+	s := w.State
+	if s.Ended() {
+		return []string{strings.TrimSuffix(string(s.Status)+" "+s.Reason, " ")}
+	}
+	out := []string{}
+	for _, t := range s.Current() {
+		out = append(out, fmt.Sprintf("%s #%d", t.Path(), t.Visit))
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+// What a driver writes to its journal. What arrives together is made durable
+// together.
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// record is what the store is told of a new run.
+func (d *driver) record() store.RunRecord {
+	return store.RunRecord{
+		ID: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, File: flowtree.Absolute(d.flow.tree.Graph.File.Name), Source: d.flow.tree.Graph.File.Src,
+		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.started,
+	}
+}
+
+// create makes the journal of a run, if there is a store: of events that were
+// applied and of those that are to be, in one commit.
+func (d *driver) create(run store.RunRecord, applied, first []machine.Event) error {
+	if d.flow.runner.cfg.Store == nil {
+		return nil
+	}
+	for i := range first {
+		d.vault.Event(&first[i])
+	}
+	all := slices.Concat(applied, first)
+	journal, err := d.flow.runner.cfg.Store.Create(run, all...)
+	switch {
+	case errors.Is(err, store.ErrRunExists):
+		return err
+	case err != nil:
+		return d.journalFailed(err)
+	}
+	d.journal, d.durable, d.noted = journal, len(first), d.now()
+	return nil
+}
+
+// closeJournal notes how the run stands and gives the journal back.
+func (d *driver) closeJournal(result *Result) error {
+	if d.journal == nil {
+		return nil
+	}
+	var err error
+	if result != nil {
+		err = d.journal.Note(d.summary(result))
+	}
+	return errors.Join(err, d.journal.Close())
+}
+
+// append makes an event durable, before anything is done about it.
+func (d *driver) append(event *machine.Event) error {
+	if d.journal == nil {
+		return nil
+	}
+	d.number(event)
+	if err := d.journal.Append(*event); err != nil {
+		return d.journalFailed(err)
+	}
+	return nil
+}
+
+// number writes into an event the number of the last event that was told before.
+func (d *driver) number(event *machine.Event) {
+	if event.Told == 0 && event.Kind != machine.RunBegan {
+		event.Told = d.seq
+	}
+}
+
+func (d *driver) journalFailed(err error) error {
+	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
+}
+
+// appendAll makes events durable in one commit.
+func (d *driver) appendAll(events []machine.Event) error {
+	if len(events) == 1 {
+		return d.append(&events[0])
+	}
+	d.number(&events[0])
+	if err := d.journal.AppendAll(events); err != nil {
+		return d.journalFailed(err)
+	}
+	return nil
+}
+
+// take applies an event that was received. Those that have arrived by now are
+// made durable with it, and are next in the queue.
+func (d *driver) take(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	switch {
+	case d.durable > 0:
+		d.durable--
+	case d.journal == nil || len(d.inbox) == 0 || d.state.Ended():
+		return d.apply(event)
+	default:
+		d.vault.Event(event)
+		group := []machine.Event{*event}
+		for range len(d.inbox) {
+			if next := d.hear(d.next()); next != nil {
+				d.vault.Event(next)
+				group = append(group, *next)
+			}
+			if d.journalErr != nil {
+				return nil, 0, d.journalErr
+			}
+		}
+		if err := d.appendAll(group); err != nil {
+			return nil, 0, err
+		}
+		d.queue, d.durable = append(group[1:], d.queue...), len(group)-1
+	}
+	commands, err = d.plan.Apply(d.state, *event)
+	return commands, event.At, err
+}
+
+// recordStarts makes durable that tasks are about to begin. It reports whether
+// they may.
+func (d *driver) recordStarts(commands []machine.Command) bool {
+	var begin []machine.Event
+	for i := range commands {
+		if c := &commands[i]; c.Kind == machine.RunTask {
+			begin = append(begin, machine.Event{
+				Kind: machine.TaskBegan, At: d.now(), Task: c.Task, Node: placePath(&c.Work.Place, c.Work.Index), Visit: c.Work.Visit,
+			})
+		}
+	}
+	if len(begin) > 0 && d.journalErr == nil {
+		d.journalErr = d.appendAll(begin)
+	}
+	return d.journalErr == nil
+}
+
+// noteEvery is the least time between two notes of how many steps a run has
+// taken, in nanoseconds.
+const noteEvery = int64(time.Second)
+
+// noteSteps tells those who list runs how far this one is.
+func (d *driver) noteSteps(at int64) error {
+	d.noted = at
+	err := d.journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)})
+	if err != nil {
+		return d.journalFailed(err)
+	}
+	return nil
+}
+
+// broken is what a run has come to whose journal failed; nil when another driver
+// has it, which knows better.
+func (d *driver) broken(err error) *Result {
+	var leased *store.LeasedError
+	if errors.As(err, &leased) {
+		return nil
+	}
+	result := d.result()
+	result.Status, result.Reason, result.Quality, result.Output = machine.Failed, "store", "", nil
+	result.Error = &Failure{Kind: "internal", Message: err.Error()}
+	return result
+}

@@ -1,0 +1,430 @@
+// Attempts: how a task, or an element of it, is tried, and what comes of it (§4).
+
+package machine
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+)
+
+// UnitState is the state of a unit.
+type UnitState int
+
+// The states of a unit.
+const (
+	queued  UnitState = iota // its attempt waits for room
+	running                  // its attempt runs
+	waiting                  // a wait node waits
+	delayed                  // until the next attempt
+	asking                   // until all questions are answered
+	ended
+)
+
+// Unit is one piece of work of a task: the whole task, or one element of its `each`.
+type Unit struct {
+	Element int       `json:"element,omitempty"` // from 1; 0: the task has none
+	State   UnitState `json:"state"`
+	Attempt int       `json:"attempt"`
+	// Round counts how often the attempt was interrupted and answered.
+	Round int `json:"round,omitempty"`
+	// Tried counts failures by block of a retry list.
+	Tried []int `json:"tried,omitempty"`
+	// Until is when a delay or a wait ends, Ends when the attempt's timeout does.
+	Until int64 `json:"until,omitempty"`
+	Ends  int64 `json:"ends,omitempty"`
+	// Questions are what the attempt has asked people.
+	Questions []Asked `json:"questions,omitempty"`
+	// Notes is what the attempt has noted, Calls counts its calls of models.
+	Notes []any       `json:"notes,omitempty"`
+	Calls *callCounts `json:"calls,omitempty"`
+	// Scope is the number of the scope that a graph node runs; Kept is one that was cut
+	// off or failed, to go on with. Called are the graphs that the attempt has called.
+	Scope  int       `json:"scope,omitempty"`
+	Kept   *Scope    `json:"kept,omitempty"`
+	Called []*Called `json:"called,omitempty"`
+	// Begun says that an attempt has started; CutOff that others of its step ended it.
+	Begun  bool `json:"begun,omitempty"`
+	CutOff bool `json:"cut_off,omitempty"`
+	// Cause is what a running attempt fails with when it has ended.
+	Cause *Failure `json:"cause,omitempty"`
+
+	Output  any        `json:"output,omitempty"`
+	Failure *Failure   `json:"failure,omitempty"`
+	Writes  []Write    `json:"writes,omitempty"`
+	Talk    *TalkDelta `json:"talk,omitempty"`
+}
+
+// isActive reports whether the unit has begun and not ended.
+func (u *Unit) isActive() bool {
+	return u.State == running || u.State == waiting || u.State == delayed || u.State == asking
+}
+
+// id returns the name of the unit's current attempt.
+func (t *Task) id(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
+
+// unit returns the unit of an attempt, or nil if that attempt is over.
+func (t *Task) unit(id TaskID) *Unit {
+	for _, u := range t.Units {
+		if u.Element == id.Element && u.Attempt == id.Attempt && u.State != ended {
+			return u
+		}
+	}
+	return nil
+}
+
+// sendToDriver asks the driver to run an attempt.
+func (t *Task) sendToDriver(u *Unit, n *node, env map[string]any) {
+	work, failure := t.work(u, n, env)
+	if failure != nil {
+		t.endAttempt(u, nil, failure)
+		return
+	}
+	s := t.scope.state
+	t.scope.eachEnclosing(func(one *Scope) { one.running++ })
+	s.command(Command{Kind: RunTask, Task: t.id(u), Work: work})
+	t.startTimeout(u, work.Timeout)
+}
+
+func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
+	if timeout == 0 {
+		return
+	}
+	s := t.scope.state
+	if u.Ends == 0 {
+		u.Ends = s.Now + int64(timeout)
+	}
+	s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
+}
+
+// timeUntil returns the time from now until a moment; negative: it is over.
+func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(moment - s.Now) }
+
+// work returns what the driver needs to run an attempt.
+func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
+	sc := t.scope
+	config, err := bind.EvalFields(n.config, &sc.state.vm, env)
+	if err != nil {
+		return nil, &Failure{Kind: "expression", Message: err.Error()}
+	}
+	work := &Work{
+		Place: t.place(), Kind: n.kind, Graph: sc.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
+		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
+		Turns: u.earlierTurns(), Log: u.Notes, Answers: u.answers(), Round: u.Round,
+	}
+	if u.Element > 0 {
+		work.Item = t.Each.Items[u.Element-1]
+	}
+	for at := t; at != nil; at = at.scope.owner {
+		if at.Each != nil {
+			work.Elements = max(work.Elements, len(at.Each.Items))
+		}
+	}
+	if n.cache != nil {
+		if failure := t.cacheKey(n, work, env); failure != nil {
+			return nil, failure
+		}
+	}
+	return work, nil
+}
+
+// timeout returns the timeout of an attempt, or 0 if it has none.
+func (t *Task) timeout(n *node) time.Duration {
+	if n.timeout > 0 {
+		return n.timeout
+	}
+	return t.scope.plan.Graph.Limits.NodeTimeout
+}
+
+// recordNote keeps a note of a running attempt, or of a decision.
+func (s *State) recordNote(t *Task, e *Event) {
+	s.addUsage(t, e)
+	if t == nil {
+		return
+	}
+	notes := &t.Notes
+	if !t.Deciding {
+		u := t.unit(e.Task)
+		if u == nil {
+			return
+		}
+		notes = &u.Notes
+	}
+	if e.Anew {
+		*notes = nil
+	}
+	if e.Output != nil {
+		*notes = append(*notes, e.Output)
+	}
+}
+
+// taskEnded takes the result of an attempt from the driver.
+func (s *State) taskEnded(t *Task, e *Event) {
+	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
+		s.attemptStopped(i, e)
+		return
+	}
+	if t == nil {
+		return
+	}
+	u := t.unit(e.Task)
+	if u == nil || u.State != running || u.Scope != 0 {
+		return
+	}
+	sc := t.scope
+	sc.eachEnclosing(func(one *Scope) { one.running-- })
+	sc.savePartial(t.Node, e)
+	failure := e.Failure
+	switch {
+	case u.Cause != nil:
+		cause := *u.Cause
+		if e.Failure != nil {
+			cause.Details = e.Failure.Details
+		}
+		failure = &cause
+	case failure != nil:
+		own := *failure
+		failure = &own
+	case len(e.Asks) > 0 && t.Final:
+		failure = &Failure{Kind: "invalid_input", Message: "a node of finally can't wait for a person's answer"}
+	case len(e.Asks) > 0:
+		t.ask(u, e.Asks)
+		return
+	}
+	u.Talk = t.talkOf(e)
+	t.Cached = e.Cached
+	t.endAttempt(u, e.Output, failure)
+}
+
+// savePartial keeps the partial output of a failed attempt, and its failure.
+func (sc *Scope) savePartial(node int, e *Event) {
+	if e.Partial != nil {
+		if sc.Partial == nil {
+			sc.Partial = map[int]any{}
+		}
+		sc.Partial[node] = e.Partial
+	}
+	if _, had := sc.Reasons[node]; e.Reason != "" || had {
+		if sc.Reasons == nil {
+			sc.Reasons = map[int]string{}
+		}
+		sc.Reasons[node] = e.Reason
+		if e.Reason == "" {
+			delete(sc.Reasons, node)
+		}
+	}
+}
+
+// attemptStopped removes a cancelled attempt that has now ended.
+func (s *State) attemptStopped(i int, e *Event) {
+	st := s.Stopping[i]
+	s.Stopping = slices.Delete(s.Stopping, i, i+1)
+	if sc := s.byID[st.Scope]; sc != nil {
+		sc.savePartial(st.At, e)
+	}
+}
+
+// endAttempt checks the output of an attempt. Then either the next attempt follows, or
+// the unit ends.
+func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
+	s, n := t.scope.state, &t.scope.plan.nodes[t.Node]
+	if u.Ends > 0 {
+		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
+	}
+	u.Until, u.Ends, u.Cause, u.Questions, u.Called = 0, 0, nil, nil, nil
+	if failure == nil {
+		output, failure = t.check(u, n, output)
+	}
+	if failure != nil {
+		failure.Node, failure.Attempt = n.id, u.Attempt
+		if delay, note, again := t.retryDelay(u, n, failure); again && !t.Late {
+			t.noteRetry(failure, note)
+			u.startCounting()
+			u.Attempt++
+			u.State, u.Until, u.Notes, u.Kept = delayed, s.Now+int64(delay), nil, nil
+			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: delay})
+			return
+		}
+		output, u.Writes, u.Talk = nil, nil, nil
+		if t.Each != nil {
+			own := *failure
+			own.Message = "element " + strconv.Itoa(u.Element-1) + ": " + failure.Message + " (item " + preview(t.Each.Items[u.Element-1], 60) + ")"
+			failure = &own
+		}
+	}
+	u.State, u.Output, u.Failure, u.Notes = ended, output, failure, nil
+	if t.Each != nil {
+		t.endElement(u)
+		return
+	}
+	t.Output, t.Failure, t.Writes = u.Output, u.Failure, u.Writes
+	t.finish()
+}
+
+// check validates an output: its schema, its writes and its goto.
+func (t *Task) check(u *Unit, n *node, output any) (any, *Failure) {
+	if n.schema != nil {
+		output = n.schema.Normalise(output)
+		if err := n.schema.Check(output); err != nil {
+			return nil, &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
+		}
+	}
+	if _, fits := eval.Size(output, t.scope.stateBytes()); !fits {
+		return nil, t.scope.sizeFailure("the output")
+	}
+	if u.Element > 0 {
+		return output, nil
+	}
+	return output, t.checkStep(n, output, &u.Writes)
+}
+
+// checkStep checks the writes and the goto of a whole step.
+func (t *Task) checkStep(n *node, output any, writes *[]Write) (failure *Failure) {
+	t.Output = output
+	defer func() {
+		if failure != nil {
+			t.Output = nil
+		}
+	}()
+	if n.act != actSet && (len(n.writeKeys) > 0 || len(n.writes) > 0) {
+		if *writes, failure = t.collectWrites(n, output); failure != nil {
+			return failure
+		}
+	}
+	if _, _, failure = t.evalTargets(n, output, *writes); failure != nil {
+		return failure
+	}
+	if len(n.emit) > 0 {
+		values, err := bind.EvalFields(n.emit, &t.scope.state.vm, t.nodeContext(n))
+		if err != nil {
+			return &Failure{Kind: "expression", Message: "emit: " + err.Error()}
+		}
+		t.noteEmitted(values)
+	}
+	return nil
+}
+
+// startWait starts the timer of a wait node.
+func (t *Task) startWait(u *Unit, n *node, env map[string]any) {
+	s := t.scope.state
+	config, err := bind.EvalFields(n.config, &s.vm, env)
+	if err != nil {
+		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
+		return
+	}
+	delay, failure := waitDuration(config, s.Now)
+	if failure != nil {
+		t.endAttempt(u, nil, failure)
+		return
+	}
+	if n.timeout > 0 && delay > n.timeout { // limits.node_timeout is for work
+		delay = n.timeout
+		u.Cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(n.timeout)}
+	}
+	u.State, u.Until = waiting, s.Now+int64(delay)
+	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: delay})
+}
+
+// endWait ends a wait.
+func (t *Task) endWait(u *Unit) {
+	t.endAttempt(u, nil, u.Cause)
+}
+
+// waitDuration returns how long a wait node waits. A moment in the past gives 0.
+func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
+	if given, ok := config["for"]; ok {
+		return parseWait(given)
+	}
+	text, ok := config["until"].(string)
+	until, err := time.Parse(time.RFC3339, text)
+	if !ok || err != nil {
+		return 0, &Failure{
+			Kind:    "invalid_input",
+			Message: "until: " + preview(config["until"], 60) + ` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`,
+		}
+	}
+	return max(0, until.Sub(time.Unix(0, now))), nil
+}
+
+// maxWait is the longest wait, 146 years.
+const maxWait = 1 << 62
+
+// parseWait reads a duration text, or a number of seconds.
+func parseWait(given any) (time.Duration, *Failure) {
+	wrong := &Failure{
+		Kind:    "invalid_input",
+		Message: "for: " + preview(given, 60) + ` is no duration such as "10s" and no number of seconds from 0 up`,
+	}
+	if text, ok := given.(string); ok {
+		delay, err := time.ParseDuration(text)
+		if err != nil || delay < 0 {
+			return 0, wrong
+		}
+		return delay, nil
+	}
+	seconds, ok := number(given)
+	if !ok || seconds < 0 {
+		return 0, wrong
+	}
+	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
+}
+
+// stopTimers stops the timers of a step that has ended.
+func (t *Task) stopTimers() {
+	if t.scope.limits.StepTimeout > 0 && t.Begun && !t.Final {
+		t.scope.state.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})
+	}
+}
+
+// stop cancels a unit. It writes nothing any more.
+func (t *Task) stop(u *Unit) {
+	sc := t.scope
+	s := sc.state
+	id := t.id(u)
+	switch u.State {
+	case running:
+		if u.Scope != 0 {
+			if inner := s.scope(u.Scope); inner != nil {
+				inner.discard()
+			}
+			u.Scope = 0
+			break
+		}
+		sc.eachEnclosing(func(one *Scope) { one.running-- })
+		place := t.place()
+		s.Stopping = append(s.Stopping, Stopping{Task: id, Node: place.Path(), Scope: sc.ID, At: t.Node})
+		s.command(Command{Kind: CancelTask, Task: id})
+	case waiting:
+		s.command(Command{Kind: StopTimer, Timer: WaitTimer, Task: id})
+	case delayed:
+		s.command(Command{Kind: StopTimer, Timer: RetryTimer, Task: id})
+	case asking:
+		t.closeQuestions(u)
+	}
+	for _, c := range u.Called {
+		if inner := s.scope(c.Scope); inner != nil {
+			inner.discard()
+		}
+	}
+	if u.Ends > 0 {
+		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: id})
+		u.Ends = 0
+	}
+	if u.State != ended {
+		u.State, u.CutOff = ended, true
+	}
+}
+
+// discard removes a scope whose result is not needed.
+func (sc *Scope) discard() {
+	for _, t := range sc.activeTasks() {
+		for _, u := range t.Units {
+			t.stop(u)
+		}
+	}
+	sc.suspended = true
+	sc.state.remove(sc)
+}

@@ -1,0 +1,160 @@
+// Branches that fail, are cancelled, or run out of time (GraphSpec §7).
+
+package machine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// cancelBranch cancels a task of a branch. Earlier writes of the branch stay.
+func (sc *Scope) cancelBranch(t *Task, why string) {
+	if !t.Done {
+		for _, u := range t.Units {
+			t.stop(u)
+		}
+		if t.Begun {
+			t.noteStopped(why)
+		}
+	}
+	t.Deciding = false
+	sc.drop(t)
+	sc.Gone = append(sc.Gone, t)
+}
+
+// propagate handles a failure without a failure edge: on_failure of the enclosing fan-
+// outs decides, innermost first. Otherwise the scope fails.
+func (sc *Scope) propagate(t *Task, failure *Failure) {
+	sc.propagateOutwards(t.Place, t.Joined, t, failure, len(t.Place)-1)
+}
+
+// propagateOutwards is propagate from the i-th enclosing fan-out outwards. by is the task
+// that failed.
+func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure *Failure, i int) {
+	for ; i >= 0; i-- {
+		f := sc.fan(place[i].Fan)
+		if slices.Contains(joined, f.ID) || sc.plan.policyOf(f.Source) == "fail_all" {
+			continue
+		}
+		sc.dropLane(f, place[i].Lane, by, failure)
+		return
+	}
+	end := failureEnd(failure)
+	sc.endByTask(by, end.Status, end.Reason, failure)
+}
+
+// dropLane ends a failed branch and everything that runs on it. If all branches of the
+// fan-out have failed, the fan-out fails.
+func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
+	sc.Degraded = true
+	for _, o := range slices.Clone(sc.Tasks) {
+		if o == by || o.isOnBranch(f.ID, lane) {
+			sc.cancelBranch(o, "its branch failed")
+		}
+	}
+	by.Lost = failure
+	f.Branch[lane].Failed, f.Branch[lane].By = failure, by.ID
+	if slices.ContainsFunc(f.Branch, func(b Branch) bool { return b.Failed == nil }) {
+		sc.state.waits = true
+		return
+	}
+	if sc.plan.policyOf(f.Source) == "wait_all" && sc.joinWithErrors(f) {
+		return
+	}
+	first := f.Branch[0]
+	task := by
+	for _, g := range sc.Gone {
+		if g.ID == first.By {
+			task = g
+		}
+	}
+	sc.propagateOutwards(f.Place, f.Joined, task, first.Failed, len(f.Place)-1)
+}
+
+// joinWithErrors runs the join of a fan-out whose branches all failed, with their errors
+// as input. It takes the first join in file order that every branch could have reached,
+// and returns false if there is none.
+func (sc *Scope) joinWithErrors(f *Fan) bool {
+	for node := range sc.plan.nodes {
+		if !sc.plan.nodes[node].joins && f.Implicit != node ||
+			slices.ContainsFunc(f.Branch, func(b Branch) bool {
+				return b.First != node && (b.First < 0 || !sc.reaches(b.First, node, f.Source))
+			}) {
+			continue
+		}
+		var carried []*Task
+		for _, g := range sc.Gone {
+			if laneOn(g.Place, f.ID) >= 0 && g.Lost != nil && sc.reaches(g.Node, node, f.Source) {
+				carried = append(carried, g)
+			}
+		}
+		if len(carried) == 0 {
+			continue
+		}
+		t := sc.newTaskAtSplit(f, node)
+		t.Lanes = append(t.Lanes, Lane{f.ID, -1}) // on none of the branches
+		t.Carried, t.Waits = carried, true
+		t.Inputs, t.Branches = nil, nil
+		sc.state.waits = true
+		sc.addTask(t)
+		return true
+	}
+	return false
+}
+
+// branchTimeout returns the timeout for branches of a node's fan-out, or 0.
+func (p *Plan) branchTimeout(node int) time.Duration {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.BranchTimeout > 0 {
+		return own.BranchTimeout
+	}
+	return p.Graph.Parallel.BranchTimeout
+}
+
+// startBranchTimers starts parallel.branch_timeout for branches with running or ready
+// tasks.
+func (sc *Scope) startBranchTimers(f *Fan) {
+	d := sc.plan.branchTimeout(f.Source)
+	if d == 0 {
+		return
+	}
+	for lane := range f.Branch {
+		if sc.activeTaskOn(f, lane) != nil {
+			left := d - time.Duration(sc.state.Active-f.Began)
+			sc.state.command(Command{Kind: StartTimer, Timer: BranchTimer, Fan: f.ID, Lane: lane, For: left})
+		}
+	}
+}
+
+// activeTaskOn returns a running or ready task of a branch, or nil.
+func (sc *Scope) activeTaskOn(f *Fan, lane int) *Task {
+	for _, t := range sc.Tasks {
+		if !t.Waits && t.isOnBranch(f.ID, lane) {
+			return t
+		}
+	}
+	return nil
+}
+
+// branchTimedOut fails a branch that took too long.
+func (s *State) branchTimedOut(fan, lane int) {
+	for _, sc := range s.Scopes {
+		f := sc.fan(fan)
+		if f == nil || sc.End != nil || lane >= len(f.Branch) {
+			continue
+		}
+		t := sc.activeTaskOn(f, lane)
+		if t == nil {
+			return
+		}
+		failure := &Failure{
+			Kind: "timeout", Node: sc.plan.nodes[t.Node].id,
+			Message: "branch " + sc.plan.targetName(f.Branch[lane].First) + " took longer than branch_timeout of " +
+				eval.DurationText(sc.plan.branchTimeout(f.Source)),
+		}
+		at := slices.IndexFunc(t.Place, func(l Lane) bool { return l.Fan == f.ID })
+		sc.propagateOutwards(t.Place, t.Joined, t, failure, at)
+		return
+	}
+}

@@ -1,0 +1,72 @@
+// Outputs that can be read as data or as text.
+
+package machine
+
+// WantsText returns the question that the handler of a node asks about an output that
+// can be read both ways: whether only the text fits what the node writes. An object that
+// holds the key it is written to, with a value that fits, is data. Any goroutine may call
+// the function; nil: it is always data.
+func (p *Plan) WantsText(node string) func(data any, text string) bool {
+	decl := p.Graph.Node(node)
+	if decl == nil || decl.Kind.Value != "exec" {
+		return nil
+	}
+	n := &p.nodes[decl.Index]
+	if !n.textOnly && n.schema == nil && len(n.writeKeys) == 0 {
+		return nil
+	}
+	return func(data any, text string) bool {
+		if n.textOnly {
+			_, isObject := data.(map[string]any)
+			return !isObject || len(n.writeKeys) == 0 || !p.fits(n, data)
+		}
+		return !p.fits(n, data) && p.fits(n, text)
+	}
+}
+
+// fits reports whether the schemas allow an output and what `writes` takes from it.
+func (p *Plan) fits(n *node, output any) bool {
+	if n.schema != nil {
+		output = n.schema.Normalise(output)
+		if n.schema.Check(output) != nil {
+			return false
+		}
+	}
+	if n.each != nil {
+		output = []any{output}
+	}
+	object, _ := output.(map[string]any)
+	for _, i := range n.writeKeys {
+		k := &p.keys[i]
+		value, has := object[k.name]
+		if !has {
+			if len(n.writeKeys) > 1 {
+				return false
+			}
+			value = output
+		}
+		if !k.takes(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// takes reports whether the schema of a key allows an update, as far as that is known
+// without the value of the key.
+func (k *key) takes(update any) bool {
+	switch k.reducer {
+	case reduceReplace, reduceMin, reduceMax:
+		return k.schema.Check(k.schema.Normalise(update)) == nil
+	case reduceAppend, reducePrepend, reduceUnion:
+		items, isList := k.schema.Normalise(listOf(update)).([]any)
+		return isList && k.schema.CheckAppended(items, 0) == nil
+	case reduceSum:
+		_, isNumber := number(update)
+		return isNumber
+	case reduceMerge:
+		_, isObject := update.(map[string]any)
+		return isObject
+	}
+	return true
+}

@@ -1,0 +1,213 @@
+package machine_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/referencetest"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// graphs is how many random graphs a test takes: GRAPHRUN_REFERENCE_GRAPHS says otherwise.
+func graphs(t *testing.T, most int) (from, to int) {
+	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
+		low, high, ok := strings.Cut(text, "-")
+		n, err := strconv.Atoi(high)
+		if !ok {
+			n, err = strconv.Atoi(low)
+			low = "0"
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, _ = strconv.Atoi(low)
+		return from, n
+	}
+	return 0, most
+}
+
+func weights() map[string]referencetest.Weights {
+	return map[string]referencetest.Weights{
+		"mixed": referencetest.Mixed(), "settled": referencetest.Settled(), "deep": referencetest.Deep(),
+		"branchy": referencetest.Branchy(), "broken": referencetest.Broken(),
+	}
+}
+
+// The machine agrees with the reference on random graphs, with any timing where the
+// contract promises it.
+func TestAgreesWithReference(t *testing.T) {
+	only := os.Getenv("GRAPHRUN_REFERENCE_WEIGHTS")
+	for name, w := range weights() {
+		if only != "" && only != name {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			compared, timed, bad := 0, 0, 0
+			from, to := graphs(t, 200)
+			for seed := uint64(from); seed < uint64(to); seed++ {
+				text, world := referencetest.Random(seed, w)
+				for timing := range uint64(3) {
+					world.Timing = timing * 7
+					want := oracle(t, text, world)
+					if want.Timed {
+						timed++
+						continue
+					}
+					compared++
+					if diff := differ(want, simulate(t, text, world, seed)); diff != "" {
+						bad++
+						t.Errorf("%s %d timing %d:\n%s\n%s", name, seed, timing, diff, text)
+						break
+					}
+				}
+				if bad > 3 {
+					t.FailNow()
+				}
+			}
+			t.Logf("%d runs compared, %d decided by time", compared, timed)
+		})
+	}
+}
+
+func oracle(t *testing.T, text string, world referencetest.World) referencetest.Result {
+	t.Helper()
+	f, err := referencetest.Parse(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	_, got := referencetest.Start(f, nil, world, referencetest.Options{})
+	return got
+}
+
+func simulate(t *testing.T, text string, world referencetest.World, seed uint64) referencetest.Result {
+	t.Helper()
+	defer func() {
+		if caught := recover(); caught != nil {
+			t.Errorf("%d: %v\n%s", seed, caught, text)
+			panic(caught)
+		}
+	}()
+	return start(t, compile(t, text), nil, world, referencetest.Options{}).result()
+}
+
+// Flows with known results come to them.
+func TestCases(t *testing.T) {
+	for _, c := range referencetest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			want := func() referencetest.Result {
+				f, err := referencetest.Parse(c.Text())
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, got := referencetest.Start(f, nil, c, c.Options)
+				return got
+			}()
+			got := start(t, compile(t, c.Text()), nil, c, c.Options).result()
+			diff := differ(want, got)
+			if want.Reason != got.Reason && c.Want.Reason != "" {
+				diff += fmt.Sprintf("\nreason: %s, %s", want.Reason, got.Reason)
+			}
+			if c.Want.Took != 0 && want.Took != got.Took && !strings.Contains(c.Text(), "retry") {
+				diff += fmt.Sprintf("\ntook: %s, %s", want.Took, got.Took)
+			}
+			if diff != "" {
+				t.Errorf("%s\n%s\n%s", c.Says, diff, c.Text())
+			}
+		})
+	}
+}
+
+// GRAPHRUN_REFERENCE_SHRINK is "weights seed timing" of a graph on which the two differ:
+// it is made smaller and shown.
+func TestShrink(t *testing.T) {
+	var name string
+	var seed, timing uint64
+	if n, _ := fmt.Sscan(os.Getenv("GRAPHRUN_REFERENCE_SHRINK"), &name, &seed, &timing); n != 3 {
+		t.Skip("GRAPHRUN_REFERENCE_SHRINK names no graph")
+	}
+	text, world := referencetest.Random(seed, weights()[name])
+	world.Timing = timing * 7
+	var first referencetest.Result
+	check := func(text string) (diff string) {
+		defer func() {
+			if recover() != nil { // the reference can't run it
+				diff = ""
+			}
+		}()
+		f, err := referencetest.Parse(text)
+		if err != nil {
+			return ""
+		}
+		_, want := referencetest.Start(f, nil, world, referencetest.Options{})
+		if want.Timed || first.Status != "" && want.Status != first.Status {
+			return ""
+		}
+		first = want
+		return differ(want, start(t, compile(t, text), nil, world, referencetest.Options{}).result())
+	}
+	small := referencetest.Shrink(text, func(text string) bool { return check(text) != "" })
+	f, _ := referencetest.Parse(small)
+	_, want := referencetest.Start(f, nil, world, referencetest.Options{})
+	t.Logf("%s\n%s\n%s", small, check(small), want.String())
+}
+
+// A pause at any moment changes nothing, nor does a cancellation that is resumed, nor a
+// snapshot before every event.
+func TestResumeEqualsUninterrupted(t *testing.T) {
+	only := os.Getenv("GRAPHRUN_REFERENCE_WEIGHTS")
+	for name, w := range weights() {
+		if only != "" && only != name {
+			continue
+		}
+		w.Timeouts, w.Limits, w.Quorum = 0, 0, 0 // what a clock decides, a pause may change
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			paused, cancelled, bad := 0, 0, 0
+			from, to := graphs(t, 60)
+			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
+				text, world := referencetest.Random(seed, w)
+				if oracle(t, text, world).Timed {
+					continue
+				}
+				plan := compile(t, text)
+				want := start(t, plan, nil, world, referencetest.Options{})
+				if !want.state.Ended() || want.now == 0 {
+					continue
+				}
+				fail := func(what string, at time.Duration, diff string) {
+					bad++
+					t.Errorf("%s %d: %s at %v:\n%s\n%s", name, seed, what, at, diff, text)
+				}
+				for i := range 3 {
+					at := max(1, time.Duration(want.now)*time.Duration(2*i+1)/6)
+					got := &sim{t: t, plan: plan, state: plan.NewState(), world: world, opts: referencetest.Options{PauseAt: at}, snapshots: i == 0}
+					got.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "r"}})
+					got.loop()
+					for got.state.Status == machine.Paused {
+						paused++
+						got.resume(world, referencetest.Options{PauseAt: at})
+					}
+					if diff := differ(want.result(), got.result()); diff != "" {
+						fail("paused", at, diff)
+						break
+					}
+					got = start(t, plan, nil, world, referencetest.Options{CancelAt: at})
+					for cut := at; got.state.Status == machine.Cancelled; cut *= 2 {
+						cancelled++
+						got.resume(world, referencetest.Options{CancelAt: cut * 2})
+					}
+					if diff := differ(want.result(), got.result()); diff != "" {
+						fail("cancelled", at, diff)
+						break
+					}
+				}
+			}
+			t.Logf("%d pauses, %d cancellations", paused, cancelled)
+		})
+	}
+}

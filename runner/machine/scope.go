@@ -1,0 +1,291 @@
+// Scopes: the run of one graph, the outermost one or that of a subgraph.
+
+package machine
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Scope is the run of one graph within the run.
+type Scope struct {
+	ID int `json:"id"`
+	// Owner is the attempt that the graph runs for: that of a graph node, or of a task
+	// that called the graph as a tool, with the number of the call. Zero: the outermost.
+	Owner TaskID `json:"owner,omitzero"`
+	Call  int    `json:"call,omitempty"`
+	Graph string `json:"graph,omitempty"` // what `graph:` names
+	Outer int    `json:"outer,omitempty"` // the scope that the owner is in
+	Path  string `json:"path,omitempty"`  // "outer[2]/inner"
+	// Key is the idempotency key of the owner, the run's id for the outermost graph.
+	Key   string         `json:"key"`
+	Input map[string]any `json:"input,omitempty"`
+	// Extra are values of keys that the graph does not declare.
+	Extra map[string]any `json:"extra,omitempty"`
+
+	// Tasks are those under way: they wait at a join, are ready, or run.
+	Tasks []*Task `json:"tasks,omitempty"`
+	// Ended are the ends of branches at END, or dropped at a join; Gone those of failed
+	// and cancelled branches.
+	Ended []*Task `json:"ended,omitempty"`
+	Gone  []*Task `json:"gone,omitempty"`
+	// Bends are the failure edges that branches took.
+	Bends []*Bend `json:"bends,omitempty"`
+	Fans  []*Fan  `json:"fans,omitempty"`
+	Views []*View `json:"views"`
+	// Steps are the finished steps in the order in which they ended.
+	Steps []PathStep `json:"steps,omitempty"`
+	// Decided names the joins that ran or failed for a fan-out.
+	Decided []Desertion `json:"decided,omitempty"`
+	// Partial is, by node, what cancelled executions had produced; Reasons why a node
+	// ended as it did.
+	Partial map[int]any    `json:"partial,omitempty"`
+	Reasons map[int]string `json:"reasons,omitempty"`
+	// Last is the output of the step that stands last in path order where an edge
+	// reached END, and of all steps.
+	LastEnd  LastOutput `json:"last_end,omitzero"`
+	LastStep LastOutput `json:"last_step,omitzero"`
+	// Given is how many messages had been said when the scope began; Continues says that
+	// its conversation goes on with that around it.
+	Given     int32 `json:"given,omitempty"`
+	Continues bool  `json:"continues,omitempty"`
+	// Fired counts the edges that fired, by index.
+	Fired map[int]int `json:"fired,omitempty"`
+
+	// Executions counts the steps that began, those of inner scopes too; Own without
+	// them. Refused counts visits that
+	// max_visits refused.
+	Executions int `json:"executions,omitempty"`
+	Own        int `json:"own,omitempty"`
+	Refused    int `json:"refused,omitempty"`
+	// MaxRank is the highest rank of a step that has ended.
+	MaxRank int `json:"max_rank,omitempty"`
+	// Count is how many steps have ended, those too that end a branch or the scope.
+	Count int `json:"count,omitempty"`
+	// Spent is what the calls of models used, those of inner scopes too.
+	Spent Usage `json:"spent,omitzero"`
+	// Since is the run's active time when the scope began, or was given its time anew.
+	Since int64 `json:"since,omitempty"`
+	// Full says that max_steps keeps a step from starting.
+	Full     bool `json:"full,omitempty"`
+	Degraded bool `json:"degraded,omitempty"`
+
+	// End is how the scope ends, once that is decided: nothing but finally runs then.
+	End *End `json:"end,omitempty"`
+	// Culprit is the task whose failure ended the scope: it runs again at a resume.
+	Culprit *Task `json:"culprit,omitempty"`
+	// Final is the node of finally that runs, FinalNext the place of the one after it,
+	// Finals what they came to.
+	Final     *Task        `json:"final,omitempty"`
+	FinalNext int          `json:"final_next,omitempty"`
+	Finals    []FinallyEnd `json:"finals,omitempty"`
+	// FinalVisits counts the visits of the nodes of finally.
+	FinalVisits map[int]int `json:"final_visits,omitempty"`
+	// FinalView is the view that they see; 0: none.
+	FinalView int `json:"final_view,omitempty"`
+	// Closed says that the scope has ended.
+	Closed bool `json:"closed,omitempty"`
+
+	state *State
+	plan  *Plan
+	owner *Task
+	// suspended says that the scope is cut off with what is around it.
+	suspended bool
+	limits    spec.Limits
+	// running counts the attempts in it, and in scopes within it, that take a place.
+	running int
+	views   map[int]*View
+	fans    map[int]*Fan
+	run     map[string]any // what expressions see as run
+}
+
+// End is how a scope ends.
+type End struct {
+	Status  Status   `json:"status"`
+	Reason  string   `json:"reason,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	Output  any      `json:"output,omitempty"`
+	Limited bool     `json:"limited,omitempty"`
+}
+
+// PathStep is a finished step.
+type PathStep struct {
+	Node  int   `json:"n"`
+	Rank  int   `json:"r"`
+	Order []int `json:"o,omitempty"`
+}
+
+// LastOutput is the output of a step, with its position in path order.
+type LastOutput struct {
+	PathStep
+	Output any  `json:"output,omitempty"`
+	Set    bool `json:"set,omitempty"`
+}
+
+// Bend is a failure edge that a branch took: the failed step and its position.
+type Bend struct {
+	Task   int    `json:"task"`
+	Node   int    `json:"node"`
+	Rank   int    `json:"rank"`
+	Order  []int  `json:"order,omitempty"`
+	Place  []Lane `json:"place,omitempty"`
+	Lanes  []Lane `json:"lanes,omitempty"`
+	Joined []int  `json:"joined,omitempty"`
+}
+
+// Desertion marks a join as decided for a fan-out that no branch reached it from.
+type Desertion struct {
+	Fan  int `json:"fan"`
+	Node int `json:"node"`
+}
+
+// Lane is a branch of a fan-out.
+type Lane struct {
+	Fan  int `json:"f"`
+	Lane int `json:"l"`
+}
+
+// Fan is a fan-out: several edges of one node that fired together.
+type Fan struct {
+	ID     int   `json:"id"`
+	Source int   `json:"source"` // node
+	Rank   int   `json:"rank"`   // of the source
+	Order  []int `json:"order,omitempty"`
+	View   int   `json:"view"` // at the split
+	// Place, Lanes and Joined are those of the source.
+	Place  []Lane   `json:"place,omitempty"`
+	Lanes  []Lane   `json:"lanes,omitempty"`
+	Joined []int    `json:"joined,omitempty"`
+	Branch []Branch `json:"branch"`
+	// Implicit is the node that joins the branches without saying so, or noNode.
+	Implicit int `json:"implicit"`
+	// Began is the run's active time at the split.
+	Began int64 `json:"began,omitempty"`
+}
+
+// Branch is the state of one branch of a fan-out.
+type Branch struct {
+	First  int      `json:"first"` // node, or endNode
+	Failed *Failure `json:"failed,omitempty"`
+	By     int      `json:"by,omitempty"` // the task that failed
+}
+
+// noNode stands for no node.
+const noNode = -2
+
+// open creates the scope of a graph, without its first task.
+func (s *State) open(p *Plan, owner TaskID, outer *Scope, path, key string) *Scope {
+	s.Numbers.Scope++
+	sc := &Scope{ID: s.Numbers.Scope, Owner: owner, Path: path, Key: key, Since: s.Active, state: s, plan: p}
+	if outer != nil {
+		sc.Outer, sc.owner = outer.ID, outer.task(owner.Task)
+	}
+	s.byID[sc.ID] = sc
+	sc.limits = sc.ownLimits()
+	s.Scopes = append(s.Scopes, sc)
+	return sc
+}
+
+// ownLimits returns the limits of the graph. For the outermost graph the caller's limits
+// come first.
+func (sc *Scope) ownLimits() spec.Limits {
+	limits := sc.plan.Graph.Limits
+	if sc.Outer != 0 {
+		return limits
+	}
+	run := &sc.state.Run
+	if run.MaxSteps > 0 {
+		limits.MaxSteps = run.MaxSteps
+	}
+	if run.MaxConcurrency > 0 {
+		limits.MaxConcurrency = run.MaxConcurrency
+	}
+	if run.MaxStateBytes > 0 {
+		limits.MaxStateBytes = run.MaxStateBytes
+	}
+	if run.Timeout > 0 {
+		limits.Timeout = run.Timeout
+	}
+	return limits
+}
+
+// inCallOrder returns the open scopes in the order in which they opened, but those that
+// one attempt called by the number of the call: calls at the same time open in any order.
+func (s *State) inCallOrder() []*Scope {
+	out := slices.Clone(s.Scopes)
+	if !slices.ContainsFunc(out, func(sc *Scope) bool { return sc.Call > 0 }) {
+		return out
+	}
+	first, keys := map[TaskID]int{}, map[int][]int{}
+	for _, sc := range out {
+		if first[sc.Owner] == 0 {
+			first[sc.Owner] = sc.ID
+		}
+		keys[sc.ID] = append(slices.Clone(keys[sc.Outer]), first[sc.Owner], sc.Call)
+	}
+	slices.SortStableFunc(out, func(a, b *Scope) int { return slices.Compare(keys[a.ID], keys[b.ID]) })
+	return out
+}
+
+// scope returns an open scope by its number, or nil.
+func (s *State) scope(id int) *Scope {
+	if i, ok := slices.BinarySearchFunc(s.Scopes, id, func(sc *Scope, id int) int { return sc.ID - id }); ok {
+		return s.Scopes[i]
+	}
+	return nil
+}
+
+// eachEnclosing calls do for the scope and the enclosing ones, innermost first.
+func (sc *Scope) eachEnclosing(do func(*Scope)) {
+	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+		do(sc)
+	}
+}
+
+// isWithin reports whether the scope is other, or lies within it.
+func (sc *Scope) isWithin(other *Scope) bool {
+	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+		if sc == other {
+			return true
+		}
+	}
+	return false
+}
+
+// fan returns a fan-out by its number.
+func (sc *Scope) fan(id int) *Fan { return sc.fans[id] }
+
+// view returns a view by its number.
+func (sc *Scope) view(id int) *View { return sc.views[id] }
+
+// remove closes a scope and those within it.
+func (s *State) remove(sc *Scope) {
+	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
+}
+
+// innerPath returns the path of the scope that a task, or one of its elements, opens.
+func (sc *Scope) innerPath(t *Task, element int) string {
+	at := sc.plan.nodes[t.Node].id
+	if element > 0 {
+		at += "[" + strconv.Itoa(element-1) + "]"
+	}
+	if sc.Path != "" {
+		at = sc.Path + "/" + at
+	}
+	return at
+}
+
+// Scope returns the open scope with a path ("": the outermost one), or nil.
+func (s *State) Scope(path string) *Scope {
+	for _, sc := range s.Scopes {
+		if sc.Path == path {
+			return sc
+		}
+	}
+	return nil
+}
+
+// Plan returns the plan of the scope's graph.
+func (sc *Scope) Plan() *Plan { return sc.plan }

@@ -1,0 +1,262 @@
+// Tasks: the ends of branches, and the executions that they stand for.
+
+package machine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+)
+
+// Task is the end of a branch: it stands at a node, waits there for others, is ready,
+// or runs.
+type Task struct {
+	ID   int `json:"id"`
+	Node int `json:"node"` // index, or endNode
+	// View holds what the task sees.
+	View int `json:"view"`
+	// Rank and Order are its place in path order.
+	Rank  int   `json:"rank"`
+	Order []int `json:"order,omitempty"`
+	// Place lists the branches that the task stands on, outermost first; Joined those of
+	// their fan-outs that were merged on the way here; Lanes are all branches that led
+	// here and could still meet others.
+	Place  []Lane `json:"place,omitempty"`
+	Joined []int  `json:"joined,omitempty"`
+	Lanes  []Lane `json:"lanes,omitempty"`
+	// From is the step that led here.
+	From *Source `json:"from,omitempty"`
+	// Input is what came along the edge; Inputs and Branches what came to a join.
+	Input    any            `json:"input,omitempty"`
+	Met      bool           `json:"met,omitempty"` // Inputs are those of several
+	Inputs   map[string]any `json:"inputs,omitempty"`
+	Branches map[string]any `json:"branches,omitempty"`
+	// Cause is the failure after which an edge led here.
+	Cause *Failure `json:"cause,omitempty"`
+	// Lost is the failure of a branch in Gone; Carried are the failed branches that a
+	// fan-out brings to its join with nobody else.
+	Lost    *Failure `json:"lost,omitempty"`
+	Carried []*Task  `json:"carried,omitempty"`
+
+	// Waits says that the task waits at a join; else it is ready, or has begun.
+	Waits bool `json:"waits,omitempty"`
+	Begun bool `json:"begun,omitempty"`
+	Done  bool `json:"done,omitempty"`
+	Final bool `json:"final,omitempty"` // of finally
+	// Preset is why a join fails instead of running; Settled are its conflicts.
+	Preset  *Failure   `json:"preset,omitempty"`
+	Settled []Conflict `json:"settled,omitempty"`
+	// Visit counts the visits in the task's past, this one included; Step the executions.
+	Visit int `json:"visit,omitempty"`
+	Step  int `json:"step,omitempty"`
+	// Number counts the steps of the scope in the order in which they end; 0: it runs.
+	Number  int   `json:"number,omitempty"`
+	At      int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
+	Skipped bool  `json:"skipped,omitempty"`
+	Refused bool  `json:"refused,omitempty"`
+	// Passed are the breakpoints that a resume has let the task through.
+	Passed []string `json:"passed,omitempty"`
+	// Edits is the input with `before` added.
+	Before map[string]any `json:"before,omitempty"`
+	// Each is the list of elements; Units are the elements under way, or the one unit.
+	Each  *Each   `json:"each,omitempty"`
+	Units []*Unit `json:"units,omitempty"`
+	// Late says that step_timeout is over.
+	Late bool `json:"late,omitempty"`
+	// Output, Failure and Writes are what the execution came to.
+	Output  any      `json:"output,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	Writes  []Write  `json:"writes,omitempty"`
+	Cached  bool     `json:"cached,omitempty"`
+	// Choice is a router's answer; Deciding says that one is waited for.
+	Choice   *Chosen `json:"choice,omitempty"`
+	Deciding bool    `json:"deciding,omitempty"`
+	// Notes is what was noted about the decision.
+	Notes []any       `json:"notes,omitempty"`
+	Calls *callCounts `json:"calls,omitempty"`
+	// Thread is the conversation behind the execution.
+	Thread *thread `json:"thread,omitempty"`
+
+	scope *Scope
+	// blocker is a task that keeps a waiting one from going on, as far as is known.
+	blocker *Task
+	// gone says that the task is not in Scope.Tasks any more.
+	gone bool
+}
+
+// Source is the step that led to a task.
+type Source struct {
+	Node   int   `json:"node"`
+	Rank   int   `json:"rank"`
+	Order  []int `json:"order,omitempty"`
+	Output any   `json:"output,omitempty"`
+	Failed bool  `json:"failed,omitempty"`
+	Task   int   `json:"task"`
+}
+
+// Conflict is a key that branches wrote where parallel.conflict is error, and the
+// fan-out at which they parted.
+type Conflict struct {
+	Key int `json:"key"`
+	Fan int `json:"fan"`
+}
+
+// Chosen is what a router came to.
+type Chosen struct {
+	Edge      int      `json:"edge"` // -1: none
+	Failure   *Failure `json:"failure,omitempty"`
+	Reasoning string   `json:"reasoning,omitempty"`
+}
+
+// addTask gives a task a number and puts it among those of its scope.
+func (sc *Scope) addTask(t *Task) *Task {
+	sc.state.Numbers.Task++
+	t.ID, t.scope = sc.state.Numbers.Task, sc
+	sc.Tasks = append(sc.Tasks, t)
+	return t
+}
+
+// drop takes a task from those of its scope.
+func (sc *Scope) drop(t *Task) {
+	t.gone = true
+	if i := slices.Index(sc.Tasks, t); i >= 0 {
+		sc.Tasks = slices.Delete(sc.Tasks, i, i+1)
+	}
+}
+
+// task is a task of an open scope by its number; nil: there is none.
+func (s *State) task(id int) *Task {
+	for i := len(s.Scopes) - 1; i >= 0; i-- {
+		if t := s.Scopes[i].task(id); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func (sc *Scope) task(id int) *Task {
+	if sc.Final != nil && sc.Final.ID == id {
+		return sc.Final
+	}
+	for _, t := range sc.Tasks {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// comparePath is path order: by rank, then by declaration of the branches.
+func comparePath(rankA int, orderA []int, rankB int, orderB []int) int {
+	if c := cmp.Compare(rankA, rankB); c != 0 {
+		return c
+	}
+	return slices.Compare(orderA, orderB)
+}
+
+// compare is path order across scopes: that of the outermost steps that differ.
+func (t *Task) compare(other *Task) int {
+	if t.scope == other.scope {
+		return comparePath(t.Rank, t.Order, other.Rank, other.Order)
+	}
+	a, b := t.chain(), other.chain()
+	for i := range min(len(a), len(b)) {
+		if a[i].task != b[i].task {
+			return comparePath(a[i].task.Rank, a[i].task.Order, b[i].task.Rank, b[i].task.Order)
+		}
+		if a[i].element != b[i].element && a[i].element > 0 && b[i].element > 0 {
+			return a[i].element - b[i].element
+		}
+	}
+	return len(a) - len(b)
+}
+
+type ancestor struct {
+	task    *Task
+	element int
+}
+
+// chain lists the tasks around a task, outermost first, and the task itself.
+func (t *Task) chain() []ancestor {
+	out := []ancestor{{t, 0}}
+	for sc := t.scope; sc.Outer != 0; {
+		out = append(out, ancestor{sc.owner, sc.Owner.Element})
+		sc = sc.owner.scope
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// place says where a task stands, for those outside of the machine.
+func (t *Task) place() Place {
+	return Place{
+		Scope: t.scope.Path, Node: t.scope.plan.targetName(t.Node), Visit: t.Visit, Branch: t.branch(),
+		Rank: t.Rank, Order: t.Order,
+	}
+}
+
+// branch returns the first node of the innermost branch that was not joined.
+func (t *Task) branch() string {
+	for i := len(t.Place) - 1; i >= 0; i-- {
+		if lane := t.Place[i]; !slices.Contains(t.Joined, lane.Fan) {
+			return t.scope.plan.targetName(t.scope.fan(lane.Fan).Branch[lane.Lane].First)
+		}
+	}
+	return ""
+}
+
+// isOnBranch reports whether a task is on a branch, or on one within it, and no join has
+// taken it off.
+func (t *Task) isOnBranch(fan, lane int) bool {
+	return !slices.Contains(t.Joined, fan) && slices.Contains(t.Place, Lane{fan, lane})
+}
+
+// sharedFan returns the innermost fan-out that both places share but on different
+// branches, or 0.
+func sharedFan(a, b []Lane) int {
+	for i := range min(len(a), len(b)) {
+		if a[i].Fan != b[i].Fan {
+			return 0
+		}
+		if a[i].Lane != b[i].Lane {
+			return a[i].Fan
+		}
+	}
+	return 0
+}
+
+// laneOn returns the branch of a fan-out that a place is on, or -1.
+func laneOn(place []Lane, fan int) int {
+	for _, lane := range place {
+		if lane.Fan == fan {
+			return lane.Lane
+		}
+	}
+	return -1
+}
+
+// key identifies an execution, or an element of it. It is the same for all attempts and
+// in every replay, whatever the timing.
+func (t *Task) key(element int) string {
+	text := t.scope.Key + "\x00" + t.scope.plan.nodes[t.Node].id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
+	if len(t.Order) > 0 {
+		text += "\x00" + strconv.Itoa(t.Rank)
+		for _, lane := range t.Order {
+			text += "." + strconv.Itoa(lane)
+		}
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (p *Plan) targetName(to int) string {
+	if to < 0 {
+		return "END"
+	}
+	return p.nodes[to].id
+}
+
+// NodeCount returns the number of nodes.
+func (p *Plan) NodeCount() int { return len(p.nodes) }

@@ -1,0 +1,699 @@
+// Views: what a past comes to, and how pasts are merged (GraphSpec §5, §7).
+
+package machine
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// View is what a task sees: state, visits and results of its past. Tasks outside of fan-
+// outs share the root view. Each branch has its own, which starts as a copy of the view
+// at the split and keeps the steps since then, so that a join can replay them.
+type View struct {
+	ID int `json:"id"`
+	// Base is the view at the split; 0: none. Depth is 0 for the root view.
+	Base  int `json:"base,omitempty"`
+	Depth int `json:"depth,omitempty"`
+	// Vals are the values by key; absent: the key has none.
+	Vals []any `json:"vals,omitempty"`
+	// Whole says that the values are not those of the base and Done (finally).
+	Whole bool `json:"whole,omitempty"`
+	// Changed are, in a snapshot, those that differ from the base.
+	Changed map[int]any `json:"changed,omitempty"`
+	// Heads are, by key with the reducer replace, the writes since the outermost split.
+	Heads map[int]Head `json:"heads,omitempty"`
+	// Visits count by node; Succeeded those that succeeded, where a policy asks.
+	Visits    []int32 `json:"visits,omitempty"`
+	Succeeded []int32 `json:"succeeded,omitempty"`
+	// Count is the number of steps in the past.
+	Count int `json:"count,omitempty"`
+	// Mem is what expressions see of nodes, for those that they name.
+	Mem []*Memory `json:"mem,omitempty"`
+	// Done are the steps since the split.
+	Done   []*Done `json:"done,omitempty"`
+	Thread *thread `json:"thread,omitempty"`
+	// Size is what the values take, as eval.Size counts.
+	Size int `json:"size,omitempty"`
+
+	refs  int
+	env   map[string]any
+	lists map[int][]any
+	scope *Scope
+}
+
+// Head is the current write of a key, and the writes that the next one follows.
+type Head struct {
+	Winner int   `json:"w"`
+	All    []int `json:"a"`
+}
+
+// Memory holds the visits of a node that expressions can read. It is replaced, never
+// changed.
+type Memory struct {
+	Output  any      `json:"output,omitempty"`
+	Outcome string   `json:"outcome,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	History []any    `json:"history,omitempty"`
+}
+
+// Done is a finished step of a branch that a join may have to replay.
+type Done struct {
+	Task  int   `json:"task"`
+	Node  int   `json:"node"`
+	Rank  int   `json:"rank"`
+	Order []int `json:"order,omitempty"`
+	// Hoist, if not 0, is the rank behind which the step of a failed or cancelled branch
+	// stands: that of the node where the fan-out began at which it was merged.
+	Hoist   int      `json:"hoist,omitempty"`
+	Skipped bool     `json:"skipped,omitempty"`
+	Refused bool     `json:"refused,omitempty"`
+	Output  any      `json:"output,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	Writes  []Write  `json:"writes,omitempty"`
+	Lanes   []Lane   `json:"lanes,omitempty"`
+}
+
+// Write is one change of a state key.
+type Write struct {
+	Key    int `json:"key"`
+	Update any `json:"update,omitempty"`
+	// Absent takes the key away: a decided conflict where there was no value.
+	Absent bool `json:"absent,omitempty"`
+	// Reset gives the key the value of Update, whatever its reducer.
+	Reset bool `json:"reset,omitempty"`
+	// ID numbers the writes to keys with the reducer replace; After are those before it.
+	ID    int   `json:"id,omitempty"`
+	After []int `json:"after,omitempty"`
+}
+
+// none marks a key without a value.
+type none struct{}
+
+// MarshalJSON writes a value that no data has.
+func (none) MarshalJSON() ([]byte, error) { return []byte(`{"\u0000":0}`), nil }
+
+var absent any = none{}
+
+// restored converts a decoded value back, including none.
+func restored(v any) any {
+	if object, ok := v.(map[string]any); ok && len(object) == 1 {
+		if _, is := object["\x00"]; is {
+			return absent
+		}
+	}
+	return v
+}
+
+// newView creates a view on top of another one, with its values.
+func (sc *Scope) newView(base *View) *View {
+	sc.state.Numbers.View++
+	v := &View{ID: sc.state.Numbers.View, scope: sc}
+	if base == nil {
+		v.Visits = make([]int32, len(sc.plan.nodes))
+		v.Mem = make([]*Memory, len(sc.plan.nodes))
+		if sc.plan.requires {
+			v.Succeeded = make([]int32, len(sc.plan.nodes))
+		}
+	} else {
+		v.Base, v.Depth = base.ID, base.Depth+1
+		v.Vals, v.Visits, v.Mem = slices.Clone(base.Vals), slices.Clone(base.Visits), slices.Clone(base.Mem)
+		v.Heads, v.Succeeded = maps.Clone(base.Heads), slices.Clone(base.Succeeded)
+		v.Count, v.Thread, v.Size = base.Count, base.Thread, base.Size
+		base.refs++
+	}
+	sc.Views = append(sc.Views, v)
+	sc.views[v.ID] = v
+	return v
+}
+
+// release drops one reference to a view. Without references the view is removed.
+func (sc *Scope) release(v *View) {
+	if v.refs--; v.refs > 0 {
+		return
+	}
+	delete(sc.views, v.ID)
+	if i, ok := slices.BinarySearchFunc(sc.Views, v.ID, func(v *View, id int) int { return v.ID - id }); ok {
+		sc.Views = slices.Delete(sc.Views, i, i+1)
+	}
+	if v.Base != 0 {
+		sc.release(sc.view(v.Base))
+	}
+}
+
+// finishedStep returns a finished task as a step of a past.
+func (t *Task) finishedStep() *Done {
+	d := &Done{
+		Task: t.ID, Node: t.Node, Rank: t.Rank, Order: t.Order, Skipped: t.Skipped, Refused: t.Refused,
+		Failure: t.Failure, Writes: t.Writes, Lanes: t.Lanes,
+	}
+	if t.scope.plan.watched[t.Node] && t.Failure == nil {
+		d.Output = t.Output
+	}
+	return d
+}
+
+// undo is what revert needs to remove the last step of a view.
+type undo struct {
+	vals   []any
+	heads  map[int]Head
+	mem    *Memory
+	thread *thread
+	size   int
+	done   bool
+}
+
+// apply adds a finished step to the view of its task.
+func (v *View) apply(t *Task) (back undo) {
+	sc := v.scope
+	back = undo{mem: v.Mem[t.Node], thread: v.Thread, size: v.Size}
+	for i := range t.Writes {
+		w := &t.Writes[i]
+		back.vals = append(back.vals, v.Vals[w.Key])
+		v.write(w)
+	}
+	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, 1)
+	v.updateMemory(t.Node, t.Skipped, t.Refused, t.Output, t.Failure)
+	if t.Thread != nil {
+		v.Thread = t.Thread
+	}
+	if v.Base != 0 {
+		if v.Heads == nil {
+			v.Heads = map[int]Head{}
+		}
+		back.heads = map[int]Head{}
+		for i := range t.Writes {
+			w := &t.Writes[i]
+			if sc.plan.keys[w.Key].reducer != reduceReplace {
+				continue
+			}
+			old, had := v.Heads[w.Key]
+			if _, kept := back.heads[w.Key]; !kept && had {
+				back.heads[w.Key] = old
+			}
+			sc.state.Numbers.Write++
+			w.ID, w.After = sc.state.Numbers.Write, old.All
+			v.Heads[w.Key] = Head{w.ID, []int{w.ID}}
+		}
+		v.Done = append(v.Done, t.finishedStep())
+		back.done = true
+	}
+	return back
+}
+
+// revert removes the last step of the view.
+func (v *View) revert(t *Task, back undo) {
+	for i := len(t.Writes) - 1; i >= 0; i-- {
+		w := &t.Writes[i]
+		v.set(w.Key, back.vals[i])
+		if back.done && v.scope.plan.keys[w.Key].reducer == reduceReplace {
+			if old, had := back.heads[w.Key]; had {
+				v.Heads[w.Key] = old
+			} else {
+				delete(v.Heads, w.Key)
+			}
+		}
+	}
+	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, -1)
+	v.Mem[t.Node], v.Thread, v.Size = back.mem, back.thread, back.size
+	if back.done {
+		v.Done = v.Done[:len(v.Done)-1]
+	}
+}
+
+func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by int32) {
+	if refused {
+		return
+	}
+	v.Count += int(by)
+	if !skipped {
+		v.Visits[node] += by
+		if failure == nil && v.Succeeded != nil {
+			v.Succeeded[node] += by
+		}
+	}
+}
+
+// updateMemory records the result of a step, if an expression can read it.
+func (v *View) updateMemory(node int, skipped, refused bool, output any, failure *Failure) {
+	if !v.scope.plan.watched[node] {
+		return
+	}
+	m := &Memory{Outcome: "success", Failure: failure}
+	if old := v.Mem[node]; old != nil {
+		m.History = old.History
+		if refused {
+			m.Output = old.Output
+		}
+	}
+	switch {
+	case failure != nil:
+		m.Outcome = "failure"
+	case skipped:
+	default:
+		m.Output = output
+		if v.scope.plan.wanted&useHistory != 0 {
+			m.History = append(slices.Clip(m.History), output)
+		}
+	}
+	v.Mem[node] = m
+}
+
+// write applies one write. It was valid when its step ended; after a merge it may not be,
+// and then it changes nothing.
+func (v *View) write(w *Write) {
+	if w.Absent {
+		v.set(w.Key, absent)
+		return
+	}
+	k := &v.scope.plan.keys[w.Key]
+	if k.reducer == reduceReplace || w.Reset {
+		v.resize(v.Vals[w.Key], w.Update)
+		v.set(w.Key, w.Update)
+		return
+	}
+	value, failure := v.reduce(w.Key, w.Update)
+	if failure != nil {
+		return
+	}
+	if k.reducer == reduceAppend || k.reducer == reducePrepend {
+		v.Size += sizeOf(w.Update)
+	} else {
+		v.resize(v.Vals[w.Key], value)
+	}
+	v.set(w.Key, value)
+}
+
+func (v *View) resize(old, value any) {
+	if old != absent {
+		v.Size -= sizeOf(old)
+	}
+	v.Size += sizeOf(value)
+}
+
+// set gives a key a value.
+func (v *View) set(key int, value any) {
+	v.Vals[key] = value
+	if v.env == nil {
+		return
+	}
+	if name := v.scope.plan.keys[key].name; value == absent {
+		delete(v.env, name)
+	} else {
+		v.env[name] = value
+	}
+}
+
+// value returns the value of a key as reducers see it.
+func (v *View) value(key int) any {
+	if value := v.Vals[key]; value != absent {
+		return value
+	}
+	return nil
+}
+
+// merge builds the view after several tasks: the pasts of the arrived ones, with the
+// steps of lost branches right after the split. conflicts are those without a winner.
+func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
+	all := slices.Concat(arrived, lost)
+	base := sc.view(all[0].View)
+	for _, t := range all[1:] {
+		base = sc.commonBase(base, sc.view(t.View))
+	}
+	steps := sc.mergedSteps(base, arrived, lost)
+	v := sc.newView(base)
+	v.Done = steps
+	writers := map[int]bool{}
+	byID := map[int]*writer{}
+	for at, d := range steps {
+		v.countStep(d.Node, d.Skipped, d.Refused, d.Failure, 1)
+		v.updateMemory(d.Node, d.Skipped, d.Refused, d.Output, d.Failure)
+		for i := range d.Writes {
+			w := &d.Writes[i]
+			if sc.plan.keys[w.Key].reducer == reduceReplace {
+				writers[w.Key] = true
+				byID[w.ID] = &writer{w, d, at}
+			} else {
+				v.write(w)
+			}
+		}
+	}
+	var conflicts []Conflict
+	for _, key := range slices.Sorted(maps.Keys(writers)) {
+		head, winner, found := sc.decideConflict(key, all, byID)
+		if winner != nil {
+			v.write(winner.Write)
+		}
+		if v.Heads == nil {
+			v.Heads = map[int]Head{}
+		}
+		v.Heads[key] = head
+		conflicts = append(conflicts, found...)
+	}
+	v.Thread = sc.mergeThreads(arrived, base)
+	return v, conflicts
+}
+
+// writer is a write with its step and the step's position in merge order.
+type writer struct {
+	*Write
+	done *Done
+	at   int
+}
+
+// commonBase returns the view on which both a and b are built.
+func (sc *Scope) commonBase(a, b *View) *View {
+	for a != b {
+		if a.Depth >= b.Depth {
+			a = sc.view(a.Base)
+		} else {
+			b = sc.view(b.Base)
+		}
+	}
+	return a
+}
+
+// mergedSteps returns the steps of tasks since a view, in merge order.
+func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
+	var out []*Done
+	place := map[int]int{} // by task, in out
+	add := func(t *Task, isLost bool) {
+		take := func(d *Done) {
+			if at, ok := place[d.Task]; ok {
+				if d.Hoist != 0 && out[at].Hoist == 0 {
+					out[at] = d
+				}
+				return
+			}
+			if isLost && d.Hoist == 0 {
+				hoisted := *d
+				hoisted.Hoist = d.Rank
+				d = &hoisted
+			}
+			place[d.Task] = len(out)
+			out = append(out, d)
+		}
+		for v := sc.view(t.View); v != base; v = sc.view(v.Base) {
+			for _, d := range v.Done {
+				take(d)
+			}
+		}
+		if t.Done && (isLost || t == sc.Culprit) {
+			take(t.finishedStep())
+		}
+	}
+	for _, t := range arrived {
+		add(t, false)
+	}
+	for _, t := range lost {
+		add(t, true)
+	}
+	if split := sc.splitOf(slices.Concat(arrived, lost)); split != nil {
+		for i, d := range out {
+			if d.Hoist != 0 && d.Hoist != split.Rank {
+				hoisted := *d
+				hoisted.Hoist = split.Rank
+				out[i] = &hoisted
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *Done) int {
+		return cmp.Or(cmp.Compare(a.mergeRank(), b.mergeRank()), comparePath(a.Rank, a.Order, b.Rank, b.Order))
+	})
+	return out
+}
+
+// mergeRank returns the rank for merging, times two. It is one more for steps that go
+// after the others of their rank.
+func (d *Done) mergeRank() int {
+	if d.Hoist != 0 {
+		return 2*d.Hoist + 1
+	}
+	return 2 * d.Rank
+}
+
+// splitOf returns the outermost fan-out where tasks are on different branches, or nil.
+func (sc *Scope) splitOf(tasks []*Task) *Fan {
+	for i := 0; ; i++ {
+		var at *Fan
+		lanes := map[Lane]bool{}
+		ends := false
+		for _, t := range tasks {
+			if i >= len(t.Place) {
+				ends = true
+				continue
+			}
+			lanes[t.Place[i]] = true
+			if f := sc.fan(t.Place[i].Fan); at == nil || f.Rank < at.Rank {
+				at = f
+			}
+		}
+		switch {
+		case len(lanes) == 0:
+			return nil
+		case len(lanes) > 1 || ends:
+			return at
+		}
+	}
+}
+
+// decideConflict returns the winning write of a replace key after a merge. A write in the
+// past of another one loses. Of two concurrent writes, parallel.conflict of the node
+// where their branches split decides, innermost fan-outs first.
+func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (Head, *writer, []Conflict) {
+	var left []*writer
+	var all []int
+	take := func(id int) {
+		if w := byID[id]; w != nil && !slices.Contains(left, w) {
+			left = append(left, w)
+		}
+	}
+	for _, t := range tasks {
+		head, ok := sc.view(t.View).Heads[key]
+		if t.Done {
+			for i := range t.Writes {
+				if t.Writes[i].Key == key && t.Writes[i].ID != 0 {
+					head, ok = Head{t.Writes[i].ID, []int{t.Writes[i].ID}}, true
+				}
+			}
+		}
+		if !ok {
+			continue
+		}
+		take(head.Winner)
+		for _, id := range head.All {
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	past := map[*writer]map[int]bool{}
+	for _, w := range left {
+		past[w] = precedingWrites(w, byID)
+	}
+	left = slices.DeleteFunc(slices.Clone(left), func(a *writer) bool {
+		return slices.ContainsFunc(left, func(b *writer) bool { return a != b && past[b][a.ID] })
+	})
+	slices.SortFunc(left, func(a, b *writer) int { return cmp.Or(a.at-b.at, a.ID-b.ID) })
+	var found []Conflict
+	for len(left) > 1 {
+		a, b, at := sc.innermostPair(left)
+		loser := a
+		switch sc.conflictPolicy(at) {
+		case "first_wins":
+			if firstWriteIndex(a, past[a], byID, at) < firstWriteIndex(b, past[b], byID, at) {
+				loser = b
+			}
+		case "error":
+			c := Conflict{Key: key}
+			if at != nil {
+				c.Fan = at.ID
+			}
+			found = append(found, c)
+		}
+		left = slices.DeleteFunc(left, func(w *writer) bool { return w == loser })
+	}
+	if len(left) == 0 {
+		return Head{All: all}, nil, found
+	}
+	return Head{left[0].ID, all}, left[0], found
+}
+
+// precedingWrites returns the earlier writes to the same key in the past of w, and w.
+func precedingWrites(w *writer, byID map[int]*writer) map[int]bool {
+	out := map[int]bool{w.ID: true}
+	todo := slices.Clone(w.After)
+	for len(todo) > 0 {
+		id := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if next := byID[id]; next != nil && !out[id] {
+			out[id] = true
+			todo = append(todo, next.After...)
+		}
+	}
+	return out
+}
+
+// firstWriteIndex returns the position of a branch's first write since a split.
+func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, split *Fan) int {
+	first := w.at
+	for id := range past { //lint:ignore mapiter a minimum
+		if other := byID[id]; other.at < first && (split == nil || other.done.Rank > split.Rank) {
+			first = other.at
+		}
+	}
+	return first
+}
+
+// innermostPair returns the two writers, in merge order, whose branches split last.
+func (sc *Scope) innermostPair(left []*writer) (a, b *writer, at *Fan) {
+	for i, x := range left {
+		for _, y := range left[i+1:] {
+			f := sc.innermostSplit(x.done.Lanes, y.done.Lanes)
+			if a == nil || f != nil && (at == nil || comparePath(at.Rank, at.Order, f.Rank, f.Order) < 0) {
+				a, b, at = x, y, f
+			}
+		}
+	}
+	return a, b, at
+}
+
+// innermostSplit returns the innermost fan-out of which two steps were on different
+// branches.
+func (sc *Scope) innermostSplit(a, b []Lane) (out *Fan) {
+	for _, lane := range a {
+		f := sc.fan(lane.Fan)
+		if f == nil || out != nil && comparePath(out.Rank, out.Order, f.Rank, f.Order) >= 0 || laneOn(b, lane.Fan) < 0 {
+			continue
+		}
+		apart := true
+		for _, mine := range a {
+			apart = apart && (mine.Fan != lane.Fan || !slices.Contains(b, mine))
+		}
+		if apart {
+			out = f
+		}
+	}
+	return out
+}
+
+// conflictPolicy returns parallel.conflict of a fan-out.
+func (sc *Scope) conflictPolicy(f *Fan) string {
+	g := sc.plan.Graph
+	if f != nil {
+		if own := g.Nodes[f.Source].Parallel; own != nil && own.Conflict != "" {
+			return own.Conflict
+		}
+	}
+	return g.Parallel.Conflict
+}
+
+// settle folds a merged view into its base, if nothing else uses the base: the fan-out
+// there is over. It returns the view to use, and that fan-out.
+func (sc *Scope) settle(v *View) (*View, *Fan) {
+	base := sc.view(v.Base)
+	based := 0
+	if base.Base == 0 {
+		based++ // the scope's own
+	}
+	for _, f := range sc.Fans {
+		if f.View == base.ID {
+			based++
+		}
+	}
+	if base.refs != based+1 || sc.plan.failsDeserted && len(sc.Bends) > 0 {
+		return v, nil
+	}
+	base.Vals, base.Visits, base.Succeeded, base.Mem = v.Vals, v.Visits, v.Succeeded, v.Mem
+	base.Count, base.Thread, base.Size, base.env, base.lists = v.Count, v.Thread, v.Size, nil, nil
+	if base.Base != 0 {
+		base.Done, base.Heads = append(base.Done, v.Done...), v.Heads
+	}
+	dead := map[int]bool{}
+	var first *Fan
+	sc.Fans = slices.DeleteFunc(sc.Fans, func(f *Fan) bool {
+		if f.View != base.ID {
+			return false
+		}
+		if first == nil {
+			first = f
+		}
+		dead[f.ID] = true
+		delete(sc.fans, f.ID)
+		base.refs--
+		return true
+	})
+	sc.Bends = slices.DeleteFunc(sc.Bends, func(b *Bend) bool {
+		return slices.ContainsFunc(b.Place, func(l Lane) bool { return dead[l.Fan] })
+	})
+	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
+	for _, d := range base.Done {
+		d.Lanes = removeLanes(d.Lanes, dead)
+	}
+	base.refs++ // the caller's
+	sc.release(v)
+	base.refs--
+	return base, first
+}
+
+// removeLanes returns the lanes of fan-outs that still exist.
+func removeLanes(lanes []Lane, dead map[int]bool) []Lane {
+	if !slices.ContainsFunc(lanes, func(l Lane) bool { return dead[l.Fan] }) {
+		return lanes
+	}
+	return slices.DeleteFunc(slices.Clone(lanes), func(l Lane) bool { return dead[l.Fan] })
+}
+
+// mergeAll returns a view of all steps of the scope, merged as at a join. It is for
+// reading only and not part of the scope.
+func (sc *Scope) mergeAll() (*View, []Conflict) {
+	if sc.FinalView != 0 {
+		return sc.view(sc.FinalView), nil
+	}
+	arrived, lost := slices.Concat(sc.Ended, sc.Tasks), sc.Gone
+	if c := sc.Culprit; c != nil && !slices.Contains(arrived, c) && !slices.Contains(lost, c) {
+		arrived = append(arrived, c)
+	}
+	if len(arrived) == 0 {
+		arrived, lost = lost, nil
+	}
+	if len(arrived) == 0 {
+		return sc.Views[0], nil
+	}
+	slices.SortStableFunc(arrived, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
+	numbers := sc.state.Numbers
+	v, conflicts := sc.merge(arrived, lost)
+	sc.state.Numbers = numbers
+	v.refs = 1
+	base := v.Base
+	v.Base = 0
+	sc.release(v)
+	sc.release(sc.view(base))
+	return v, conflicts
+}
+
+// MarshalJSON writes a view. A view with a base writes only the values that differ.
+func (v *View) MarshalJSON() ([]byte, error) {
+	type plain View // without this method
+	out := plain(*v)
+	if v.Base != 0 && !v.Whole {
+		out.Vals, out.Changed = nil, map[int]any{}
+		for _, key := range v.changedKeys() {
+			out.Changed[key] = v.Vals[key]
+		}
+	}
+	return json.Marshal(&out)
+}
+
+// changedKeys returns the keys that steps since the split have written.
+func (v *View) changedKeys() []int {
+	seen := map[int]bool{}
+	for _, d := range v.Done {
+		for i := range d.Writes {
+			seen[d.Writes[i].Key] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}

@@ -1,0 +1,183 @@
+// Writes: from outputs to state keys, checked when the step ends (GraphSpec §3).
+
+package machine
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// DefaultStateBytes is max_state_bytes where nobody sets it.
+const DefaultStateBytes = 256 << 20
+
+// stateBytes returns the smallest max_state_bytes of the scope and those around it. It
+// limits the state and each value.
+func (sc *Scope) stateBytes() int {
+	most := DefaultStateBytes
+	set := false
+	sc.eachEnclosing(func(one *Scope) {
+		if limit := one.limits.MaxStateBytes; limit > 0 && (!set || limit < most) {
+			most, set = limit, true
+		}
+	})
+	return most
+}
+
+func sizeOf(v any) int {
+	size, _ := eval.Size(v, math.MaxInt)
+	return size
+}
+
+// collectWrites converts an output to writes, as the node's `writes` says.
+func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Failure) {
+	p := t.scope.plan
+	if len(n.writes) > 0 {
+		env := t.view().context(t, n.uses)
+		for i := range n.writes {
+			a := &n.writes[i]
+			value, err := a.value.Eval(&t.scope.state.vm, env)
+			if err != nil {
+				return nil, &Failure{Kind: "expression", Message: "writes." + p.keys[a.key].name + ": " + err.Error()}
+			}
+			if writes, failure = t.addWrite(writes, a.key, value); failure != nil {
+				return nil, failure
+			}
+		}
+		return writes, nil
+	}
+	object, isObject := output.(map[string]any)
+	for _, i := range n.writeKeys {
+		value, has := object[p.keys[i].name]
+		switch {
+		case has:
+		case len(n.writeKeys) == 1:
+			value = output
+		case !isObject:
+			return nil, &Failure{
+				Kind:    "invalid_output",
+				Message: "output is " + preview(output, 60) + "; allowed: an object with the keys of writes: " + p.keyNames(n.writeKeys),
+			}
+		default:
+			return nil, &Failure{
+				Kind:    "invalid_output",
+				Message: "output lacks " + strconv.Quote(p.keys[i].name) + ", which the node writes: " + preview(output, 120),
+			}
+		}
+		if writes, failure = t.addWrite(writes, i, value); failure != nil {
+			return nil, failure
+		}
+	}
+	return writes, nil
+}
+
+// keyNames lists the names of keys, sorted.
+func (p *Plan) keyNames(keys []int) string {
+	names := make([]string, len(keys))
+	for i, at := range keys {
+		names[i] = p.keys[at].name
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// addWrite appends a write after checking it against what the task sees.
+func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
+	sc := t.scope
+	k := &sc.plan.keys[key]
+	if _, fits := eval.Size(update, sc.stateBytes()); !fits {
+		return to, sc.sizeFailure("what is written to state key " + strconv.Quote(k.name))
+	}
+	if k.decl.Secret {
+		sc.state.confided = append(sc.state.confided, update)
+	}
+	switch k.reducer {
+	case reduceReplace:
+		update = k.schema.Normalise(update)
+		if err := k.schema.Check(update); err != nil {
+			return to, badWrite(k, err)
+		}
+	case reduceAppend, reducePrepend:
+		items := k.schema.Normalise(listOf(update)).([]any)
+		if err := k.schema.CheckAppended(items, 0); err != nil {
+			return to, badWrite(k, err)
+		}
+		update = items
+		fallthrough
+	default:
+		v := t.view()
+		held := v.Vals[key]
+		for i := range to {
+			if to[i].Key == key { // of the same step
+				v.Vals[key], _ = v.reduce(key, to[i].Update)
+			}
+		}
+		_, failure := v.reduce(key, update)
+		v.Vals[key] = held
+		if failure != nil {
+			return to, failure
+		}
+	}
+	return append(to, Write{Key: key, Update: update}), nil
+}
+
+func badWrite(k *key, err error) *Failure {
+	return &Failure{
+		Kind:    "invalid_output",
+		Message: "state key " + strconv.Quote(k.name) + " can't hold the value: " + err.Error() + "; its schema is " + k.schema.String(),
+	}
+}
+
+// tooLarge says that something exceeds max_state_bytes.
+func tooLarge(what string, most int) string {
+	return what + " takes more than " + plural(most, "byte") + ", the limit of the state and of a value (max_state_bytes)"
+}
+
+// sizeFailure returns the failure of a value beyond max_state_bytes.
+func (sc *Scope) sizeFailure(what string) *Failure {
+	return &Failure{Kind: "limit", Message: tooLarge(what, sc.stateBytes())}
+}
+
+// assign evaluates the assignments of a set node in order. Later ones see earlier ones.
+func (t *Task) assign(n *node, env map[string]any) (output map[string]any, writes []Write, failure *Failure) {
+	v, p := t.view(), t.scope.plan
+	output = make(map[string]any, len(n.set))
+	var undo []any
+	for i := range n.set {
+		a := &n.set[i]
+		value, err := a.value.Eval(&t.scope.state.vm, env)
+		if err != nil {
+			failure = &Failure{Kind: "expression", Message: "set." + p.keys[a.key].name + ": " + err.Error()}
+			break
+		}
+		if writes, failure = t.addWrite(writes, a.key, value); failure != nil {
+			break
+		}
+		w := &writes[len(writes)-1]
+		output[p.keys[a.key].name] = w.Update
+		if i == len(n.set)-1 {
+			break
+		}
+		next := w.Update
+		if p.keys[a.key].reducer != reduceReplace {
+			if next, failure = v.reduce(a.key, w.Update); failure != nil {
+				break
+			}
+		}
+		undo = append(undo, v.Vals[a.key])
+		v.set(a.key, next)
+		if n.uses&useState != 0 {
+			env["state"] = v.readable(n)
+		}
+	}
+	for i := len(undo) - 1; i >= 0; i-- {
+		v.set(n.set[i].key, undo[i])
+	}
+	if failure != nil {
+		return nil, nil, failure
+	}
+	return output, writes, nil
+}

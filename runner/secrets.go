@@ -1,0 +1,102 @@
+// The secrets of a run: those of its graph and of all graphs that it runs.
+
+package runner
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// secrets are the values of secrets by name, of each graph that has some.
+type secrets map[*machine.Plan]map[string]any
+
+// secretsOf reads the secrets of a flow. The error is an *InputError.
+func (f *Flow) secretsOf(o *Options) (secrets, error) {
+	out := secrets{}
+	var problems []string
+	for _, tree := range f.tree.All() {
+		if len(tree.Graph.Secrets) == 0 {
+			continue
+		}
+		var values map[string]any
+		switch {
+		case o.Secrets != nil:
+			values = o.Secrets(tree.Graph)
+		case f.runner.cfg.Secrets != nil:
+			values = f.runner.cfg.Secrets(tree.Graph)
+		default:
+			var wrong []string
+			values, wrong = input.Secrets(tree.Graph)
+			for _, problem := range wrong {
+				if !slices.Contains(problems, problem) {
+					problems = append(problems, problem)
+				}
+			}
+		}
+		out[tree.Plan] = values
+	}
+	return out, inputError(problems)
+}
+
+// placeholders stand for the secrets of a run that is only read.
+func (f *Flow) placeholders() secrets {
+	out := secrets{}
+	for _, tree := range f.tree.All() {
+		if len(tree.Graph.Secrets) > 0 {
+			out[tree.Plan] = mask.Placeholders(tree.Graph)
+		}
+	}
+	return out
+}
+
+// values returns all secret values, in an order that is always the same.
+func (s secrets) values() []any {
+	var names []string
+	byName := map[string]any{}
+	for plan, values := range s { //lint:ignore mapiter they are sorted
+		for name, value := range values { //lint:ignore mapiter they are sorted
+			key := plan.Graph.File.Name + plan.Graph.Ref() + "\x00" + name
+			names, byName[key] = append(names, key), value
+		}
+	}
+	slices.Sort(names)
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = byName[name]
+	}
+	return out
+}
+
+// vault returns a masker of the secrets alone: they are never stored.
+func (s secrets) vault() *mask.Masker { return mask.NewVault(s.values()) }
+
+// maskOf returns a masker of the secrets, and of the defaults of secret keys.
+func (f *Flow) maskOf(known secrets) *mask.Masker {
+	m := &mask.Masker{}
+	for _, tree := range f.tree.All() {
+		m.LearnDefaults(tree.Graph)
+	}
+	for _, value := range known.values() {
+		m.Hide(value)
+	}
+	return m
+}
+
+// readSecrets reads the secrets of one graph. The error is an *InputError.
+func readSecrets(g *spec.Graph) (map[string]any, error) {
+	values, wrong := input.Secrets(g)
+	return values, inputError(wrong)
+}
+
+// learnState hides the values that secret keys have now.
+func (d *driver) learnState() {
+	for _, sc := range d.state.Scopes {
+		if g := sc.Plan().Graph; mask.HasSecretKeys(g) {
+			d.mask.Learn(g, sc.Values())
+		}
+	}
+}

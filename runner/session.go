@@ -1,0 +1,122 @@
+// Sessions: what runs take over from the run before.
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// taken is what a run takes over from its session.
+type taken struct {
+	keys map[string]any
+	talk []handler.Message
+}
+
+// takeOver is what a session holds for the graph.
+func (f *Flow) takeOver(id string) (taken taken, err error) {
+	kept := f.runner.cfg.Store
+	if id == "" || kept == nil {
+		return taken, nil
+	}
+	s, err := kept.Session(id)
+	if errors.Is(err, store.ErrNoSession) {
+		return taken, nil // its first run
+	}
+	if err != nil {
+		return taken, err
+	}
+	taken.keys, taken.talk = map[string]any{}, s.Talk
+	failed := &InputError{}
+	for _, key := range f.tree.Graph.State {
+		name := key.Name.Value
+		value, has := s.Keys[name]
+		if !has || !isShared(key) {
+			continue
+		}
+		if problem := misfit(key, value); problem != "" {
+			failed.Problems = append(failed.Problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
+				id, name, mask.OfSession(s.Secret, s.Keys).Text(problem), id))
+			continue
+		}
+		taken.keys[name] = value
+	}
+	if len(failed.Problems) > 0 {
+		return taken, failed
+	}
+	return taken, nil
+}
+
+// isShared says whether the runs of a session share a key.
+func isShared(key *spec.StateKey) bool { return key.Scope.Value == "session" }
+
+// misfit says why a value does not fit a key; "" when it does.
+func misfit(key *spec.StateKey, value any) string {
+	compiled, err := schema.Compile(key.Schema)
+	if err != nil {
+		return "its schema is broken: " + err.Error()
+	}
+	value, err = eval.Canonical(value)
+	if err == nil {
+		err = compiled.Check(compiled.Normalise(value))
+	}
+	if err != nil {
+		return err.Error() + "; its schema is " + compiled.String()
+	}
+	return ""
+}
+
+// leave keeps what the run leaves to its session, if it has ended. at is when it
+// did, in Unix nanoseconds.
+func (d *driver) leave(at int64) error {
+	kept := d.flow.runner.cfg.Store
+	if d.opts.Session == "" || kept == nil || !d.state.Ended() {
+		return nil
+	}
+	out := store.Session{
+		ID: d.opts.Session, Run: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, Updated: time.Unix(0, at),
+		Keys: map[string]any{},
+	}
+	out.Talk, _ = d.state.Conversation()
+	values := d.state.Scope("").Values()
+	for _, key := range d.flow.tree.Graph.State {
+		value, has := values[key.Name.Value]
+		if !has || !isShared(key) {
+			continue
+		}
+		out.Keys[key.Name.Value] = value
+		if key.Secret {
+			out.Secret = append(out.Secret, key.Name.Value)
+		}
+	}
+	slices.Sort(out.Secret)
+	if err := kept.SaveSession(out); err != nil {
+		return fmt.Errorf("session %s: %w", out.ID, err)
+	}
+	return nil
+}
+
+// leaveAgain keeps what a run that is over leaves to its session, if its driver
+// vanished before it could.
+func (d *driver) leaveAgain() error {
+	if d.opts.Session == "" {
+		return nil
+	}
+	s, err := d.flow.runner.cfg.Store.Session(d.opts.Session)
+	if err != nil && !errors.Is(err, store.ErrNoSession) {
+		return err
+	}
+	if s.Updated.UnixNano() >= d.last && err == nil {
+		return nil
+	}
+	return d.leave(d.last)
+}

@@ -1,0 +1,88 @@
+// Timers of a run, and the end of tasks that are cancelled.
+
+package runner
+
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// grace is how long a cancelled handler may take before the run goes on without it.
+const grace = 6 * time.Second
+
+type timerID struct {
+	kind      machine.TimerKind
+	task      machine.TaskID
+	fan, lane int
+}
+
+func timerOf(c *machine.Command) timerID { return timerID{c.Timer, c.Task, c.Fan, c.Lane} }
+
+// delay is after what time a timer fires.
+func (d *driver) delay(c *machine.Command) time.Duration {
+	if (c.Timer == machine.RetryTimer || c.Timer == machine.WaitTimer) && d.opts.Rush {
+		return 0
+	}
+	return c.For
+}
+
+// startTimer starts a timer. One whose moment is over fires next.
+func (d *driver) startTimer(c *machine.Command) {
+	id := timerOf(c)
+	d.stopTimer(id)
+	event := machine.Event{Kind: machine.TimerFired, Task: c.Task, Timer: c.Timer, Fan: c.Fan, Lane: c.Lane}
+	if c.Timer == machine.AnswerTimer {
+		for _, q := range d.state.Questions() {
+			if q.Task == c.Task {
+				event.Target = q.Target()
+				break
+			}
+		}
+	}
+	delay := d.delay(c)
+	if delay <= 0 && d.pace == nil {
+		event.At = d.now()
+		d.queue = append(d.queue, event)
+		return
+	}
+	d.timers[id] = d.clock.AfterFunc(max(0, delay), func() {
+		event.At = d.now()
+		d.send(message{event: event})
+	})
+}
+
+func (d *driver) stopTimer(id timerID) {
+	if stop := d.timers[id]; stop != nil {
+		stop()
+		delete(d.timers, id)
+	}
+}
+
+// cancelTask cancels a handler. One that does not return in time is given up.
+func (d *driver) cancelTask(task machine.TaskID) {
+	if cancel := d.cancel[task]; cancel != nil {
+		cancel()
+	}
+	d.timers[timerID{kind: "grace", task: task}] = d.clock.AfterFunc(grace, func() {
+		d.send(message{event: machine.Event{
+			Kind: machine.TaskEnded, At: d.now(), Task: task,
+			Failure: &Failure{Kind: "cancelled", Message: "the handler did not stop when it was cancelled"},
+		}})
+	})
+}
+
+// stop releases what still waits for the driver.
+func (d *driver) stop() {
+	close(d.done)
+	d.drain()
+	for _, cancel := range d.cancel { //lint:ignore mapiter in any order
+		cancel()
+	}
+	for _, cancel := range d.asked { //lint:ignore mapiter in any order
+		cancel()
+	}
+	for _, stop := range d.timers { //lint:ignore mapiter in any order
+		stop()
+	}
+}
