@@ -96,7 +96,7 @@ func (v *View) context(t *Task, mask uses) map[string]any {
 		case useStep:
 			value = t.Step
 		case useLast:
-			value = v.Thread.last()
+			value = t.lastSaid(v)
 		case useState:
 			value = v.values()
 		case useBranches:

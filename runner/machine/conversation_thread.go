@@ -285,6 +285,19 @@ func (th *thread) last() map[string]any {
 	return out
 }
 
+// lastSaid is what a model and a tool last said in the step's past and in the step.
+func (t *Task) lastSaid(v *View) map[string]any {
+	if v.Thread == nil || t.Done || !t.scope.plan.nodes[t.Node].talk.joins {
+		return v.Thread.last()
+	}
+	th := *v.Thread
+	delta := t.delta()
+	for i := range delta.Add {
+		th.updateLast(&delta.Add[i], t.Rank)
+	}
+	return th.last()
+}
+
 // Conversation returns the messages of the run's shared conversation as it stands, and
 // those of them that were said in this run, not before it.
 func (s *State) Conversation() (all, own []Message) {

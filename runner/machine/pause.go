@@ -267,6 +267,11 @@ func (sc *Scope) reopen() {
 	sc.running = 0
 	sc.clearFixed()
 	s.waits = true
+	for _, t := range sc.Tasks { // before the culprit runs again and may ask by itself
+		if t.Deciding && t != sc.Culprit {
+			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		}
+	}
 	if t := sc.Culprit; t != nil {
 		sc.Culprit = nil
 		sc.retryFailedTask(t)
@@ -274,9 +279,6 @@ func (sc *Scope) reopen() {
 	for _, t := range slices.Clone(sc.Tasks) {
 		if !t.Begun && !t.Waits {
 			s.makeReady(ready{t, nil})
-		}
-		if t.Deciding {
-			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
 		}
 		for _, u := range slices.Clone(t.Units) {
 			if !t.Done && u.State == queued && u.Begun {
