@@ -13,9 +13,17 @@ type arrivals struct {
 	into [][]int // edges by target node
 	// dynamic: some node chooses its next by goto, with an input of its own.
 	dynamic bool
-	// fans: several edges may lead to one node in the same superstep, which
+	// fans: several edges may lead to one node as branches, which
 	// makes its input an object keyed by source.
 	fans bool
+}
+
+// arrivalsOf returns the arrivals of the graph, computed once.
+func (b *binder) arrivalsOf() *arrivals {
+	if b.arrivals == nil {
+		b.arrivals = newArrivals(b.graph)
+	}
+	return b.arrivals
 }
 
 func newArrivals(g *spec.Graph) *arrivals {
@@ -57,11 +65,8 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		return names
 	}
 	b.inputs[n.Index] = nil // what depends on itself is not known
-	if b.arrivals == nil {
-		b.arrivals = newArrivals(b.graph)
-	}
 	names := map[string]eval.Type{}
-	into := b.arrivals.into[n.Index]
+	into := b.arrivalsOf().into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
 	input, known := eval.Any(), false
 	switch {
@@ -85,12 +90,12 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		}
 		input, known = t, true
 	}
-	certain := len(into) < 2 || !b.arrivals.fans
-	if known && certain && !b.arrivals.dynamic && n.Join == nil && len(n.Before) == 0 && !input.IsAny() {
+	certain := len(into) < 2 || !b.arrivalsOf().fans
+	if known && certain && !b.arrivalsOf().dynamic && n.Join == nil && len(n.Before) == 0 && !input.IsAny() {
 		names["input"] = input
 	}
 	if len(into) > 0 {
-		names["inputs"] = eval.Object(sources, b.arrivals.dynamic)
+		names["inputs"] = eval.Object(sources, b.arrivalsOf().dynamic)
 	}
 	b.inputs[n.Index] = names
 	return names

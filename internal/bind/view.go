@@ -114,9 +114,15 @@ func (b *binder) base(at view, text string) *eval.Scope {
 
 // joins reports whether branches may meet in a node as a join.
 func (b *binder) joins(node *spec.Node) bool {
+	if node.Join != nil {
+		return true
+	}
 	auto := func(p *spec.Parallel) bool { return p != nil && p.Join == "auto" }
-	return node.Join != nil || auto(&b.graph.Parallel) ||
-		slices.ContainsFunc(b.graph.Nodes, func(n *spec.Node) bool { return auto(n.Parallel) })
+	if !auto(&b.graph.Parallel) && !slices.ContainsFunc(b.graph.Nodes, func(n *spec.Node) bool { return auto(n.Parallel) }) {
+		return false
+	}
+	a := b.arrivalsOf()
+	return a.dynamic || a.fans && len(a.into[node.Index]) > 0
 }
 
 // limited is a scope without the state keys that the node does not read.

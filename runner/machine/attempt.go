@@ -272,10 +272,15 @@ func (t *Task) check(u *Unit, n *node, output any) (any, *Failure) {
 			return nil, &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
 		}
 	}
-	if _, fits := eval.Size(output, t.scope.stateBytes()); !fits {
+	size, fits := eval.Size(output, t.scope.stateBytes())
+	if !fits {
 		return nil, t.scope.sizeFailure("the output")
 	}
-	if u.Element > 0 {
+	if e := t.Each; u.Element > 0 {
+		if e.Size+size > t.scope.stateBytes() {
+			return nil, t.scope.sizeFailure("the list of the outputs of the elements")
+		}
+		e.Size += size
 		return output, nil
 	}
 	return output, t.checkStep(n, output, &u.Writes)

@@ -18,6 +18,8 @@ type Each struct {
 	// First is the failure of the element that stands first, which is number FirstAt.
 	First   *Failure `json:"first,omitempty"`
 	FirstAt int      `json:"first_at,omitempty"`
+	// Size is that of all results, in bytes as JSON.
+	Size int `json:"size,omitempty"`
 	// Writes and Talk are those of elements, by element.
 	Writes map[int][]Write    `json:"writes,omitempty"`
 	Talk   map[int]*TalkDelta `json:"talk,omitempty"`

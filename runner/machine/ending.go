@@ -81,7 +81,7 @@ func (sc *Scope) complete() {
 		return
 	}
 	if failure := sc.checkStateSize(v, nil); failure != nil {
-		sc.end(Limit, "size", failure)
+		sc.endBySize(nil, failure)
 		return
 	}
 	output, err := sc.output(false)

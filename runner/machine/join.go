@@ -302,7 +302,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	}
 	sc.state.makeReady(ready{t, nil})
 	if failure := sc.checkStateSize(view, nil); failure != nil {
-		sc.end(Limit, "size", failure)
+		sc.endBySize(nil, failure)
 	}
 }
 

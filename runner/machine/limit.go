@@ -138,3 +138,14 @@ func (sc *Scope) checkStateSize(v *View, writes []Write) *Failure {
 	}
 	return &Failure{Kind: "limit", Message: message}
 }
+
+// endBySize ends the scope whose max_state_bytes is exceeded. t is the step that wrote too
+// much, or nil.
+func (sc *Scope) endBySize(t *Task, failure *Failure) {
+	if sc.End != nil {
+		return
+	}
+	sc.Culprit = t
+	_, owner := sc.sizeLimit()
+	owner.end(Limit, "size", failure)
+}

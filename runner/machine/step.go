@@ -182,7 +182,7 @@ func (t *Task) settleStep() {
 	if failure := sc.checkStateSize(v, t.Writes); failure != nil {
 		v.revert(t, back)
 		t.Failure = failure
-		sc.endByTask(t, Limit, "size", failure)
+		sc.endBySize(t, failure)
 		return
 	}
 	out := t.route()

@@ -62,6 +62,9 @@ func (sc *Scope) first(given, session, edit map[string]any) {
 	v := sc.Views[0]
 	v.refs++
 	sc.arrive(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Input: anyOf(orEmpty(sc.Input))}))
+	if failure := sc.checkStateSize(v, nil); failure != nil {
+		sc.endBySize(nil, failure)
+	}
 }
 
 // graphCalled opens the scope of a graph that is a tool.

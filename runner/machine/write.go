@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -17,14 +18,19 @@ const DefaultStateBytes = 256 << 20
 // stateBytes returns the smallest max_state_bytes of the scope and those around it. It
 // limits the state and each value.
 func (sc *Scope) stateBytes() int {
-	most := DefaultStateBytes
-	set := false
+	most, _ := sc.sizeLimit()
+	return most
+}
+
+// sizeLimit returns the smallest max_state_bytes, and the innermost scope that has it.
+func (sc *Scope) sizeLimit() (most int, owner *Scope) {
+	most, owner = DefaultStateBytes, nil
 	sc.eachEnclosing(func(one *Scope) {
-		if limit := one.limits.MaxStateBytes; limit > 0 && (!set || limit < most) {
-			most, set = limit, true
+		if limit := one.limits.MaxStateBytes; limit > 0 && (owner == nil || limit < most) {
+			most, owner = limit, one
 		}
 	})
-	return most
+	return most, cmp.Or(owner, sc)
 }
 
 func sizeOf(v any) int {
