@@ -275,6 +275,9 @@ func (sc *Scope) isBusy() bool {
 		if !other.isWithin(sc) {
 			continue
 		}
+		if other != sc && (other.End != nil || len(other.Tasks) == 0) {
+			return true // its result is still to come
+		}
 		for _, t := range other.activeTasks() {
 			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.Scope == 0 && u.isActive() && !u.hasOpenCall() }) {
 				return true

@@ -430,6 +430,7 @@ func (sc *Scope) discard() {
 			t.stop(u)
 		}
 	}
+	sc.state.Discarded += sc.unfinished()
 	sc.suspended = true
 	sc.state.remove(sc)
 }

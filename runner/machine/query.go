@@ -103,7 +103,7 @@ func (s *State) Steps() int {
 	if len(s.Scopes) == 0 {
 		return 0
 	}
-	steps := s.root().Executions
+	steps := s.root().Executions - s.Discarded
 	for _, sc := range s.Scopes {
 		steps -= sc.unfinished()
 	}
