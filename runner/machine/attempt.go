@@ -430,7 +430,6 @@ func (sc *Scope) discard() {
 			t.stop(u)
 		}
 	}
-	sc.state.Discarded += sc.unfinished()
 	sc.suspended = true
 	sc.state.remove(sc)
 }

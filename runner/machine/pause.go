@@ -327,6 +327,9 @@ func (sc *Scope) retryFailedTask(t *Task) {
 		sc.arrive(t)
 		return
 	}
+	if t.Done && t.Number > 0 {
+		s.Done--
+	}
 	t.Done, t.Choice, t.Deciding, t.Thread, t.Notes = false, nil, false, nil, nil
 	if t.Calls != nil {
 		t.Calls.Earlier = maps.Clone(t.Calls.Turns)

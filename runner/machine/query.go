@@ -99,40 +99,7 @@ func (s *State) MaxStateBytes() int {
 }
 
 // Steps returns how many steps have ended, those of subgraphs included.
-func (s *State) Steps() int {
-	if len(s.Scopes) == 0 {
-		return 0
-	}
-	steps := s.root().Executions - s.Discarded
-	for _, sc := range s.Scopes {
-		steps -= sc.unfinished()
-	}
-	return steps
-}
-
-// unfinished counts the executions of a scope that have begun and not ended, and those
-// of the scopes that its tasks keep.
-func (sc *Scope) unfinished() int {
-	count := 0
-	for _, list := range [...][]*Task{sc.Tasks, sc.Gone} {
-		for _, t := range list {
-			if t.Begun && !t.Done && !t.Refused {
-				count++
-			}
-			for _, u := range t.Units {
-				if u.Kept != nil {
-					count += u.Kept.unfinished()
-				}
-				for _, c := range u.Called {
-					if c.Kept != nil {
-						count += c.Kept.unfinished()
-					}
-				}
-			}
-		}
-	}
-	return count
-}
+func (s *State) Steps() int { return s.Done }
 
 // Due returns the first moment at which something that waits goes on by itself: a wait,
 // a retry, a question without an answer; Unix nanoseconds, 0: nothing does.

@@ -44,8 +44,8 @@ type State struct {
 	Stopping []Stopping    `json:"stopping,omitempty"`
 	Talk     conversation  `json:"talk,omitzero"`
 	Models   ModelSettings `json:"models,omitzero"`
-	// Discarded counts the steps that had begun and not ended in discarded scopes.
-	Discarded int `json:"discarded,omitempty"`
+	// Done counts the steps that have ended, in all scopes.
+	Done int `json:"done,omitempty"`
 	// Spent is what the calls of models used; Scripted are the calls that a script has
 	// answered, in order.
 	Spent    Usage   `json:"spent,omitzero"`

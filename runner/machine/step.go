@@ -154,9 +154,12 @@ func (t *Task) ended() bool { return t.Done }
 func (t *Task) finish() {
 	sc := t.scope
 	t.Done = true
-	if !t.Final && !t.Refused && t.Number == 0 {
-		sc.Count++
-		t.Number = sc.Count
+	if !t.Final && !t.Refused {
+		sc.state.Done++
+		if t.Number == 0 {
+			sc.Count++
+			t.Number = sc.Count
+		}
 	}
 	sc.MaxRank = max(sc.MaxRank, t.Rank)
 	if t.Failure != nil {
