@@ -141,7 +141,15 @@ func (t *Task) noteEnd() {
 }
 
 // noteStopped reports that a step was cut off.
+func (t *Task) noteAgain() {
+	t.Stopped = false
+	if n := t.scope.state.note(NoteNodeStarted, t); n != nil {
+		n.Again = true
+	}
+}
+
 func (t *Task) noteStopped(why string) {
+	t.Stopped = true
 	if n := t.scope.state.note(NoteNodeFailed, t); n != nil {
 		n.Stopped = true
 		n.Failure = &Failure{Kind: "cancelled", Message: why, Node: n.Node, Attempt: n.Task.Attempt}

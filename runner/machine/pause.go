@@ -299,6 +299,9 @@ func (t *Task) reissueCut(u *Unit) {
 	for i := range u.Questions {
 		if !u.Questions[i].Settled {
 			u.State = asking
+			if t.Stopped {
+				t.noteAgain()
+			}
 			t.askOpenQuestions(u)
 			return
 		}

@@ -361,10 +361,8 @@ func (sc *Scope) arrive(t *Task) {
 func (t *Task) start(u *Unit) {
 	sc := t.scope
 	s, n := sc.state, &sc.plan.nodes[t.Node]
-	if (u.Begun || u.Attempt > 1) && t.Each == nil {
-		if note := s.note(NoteNodeStarted, t); note != nil {
-			note.Again = true
-		}
+	if t.Stopped || (u.Begun || u.Attempt > 1) && t.Each == nil {
+		t.noteAgain()
 	}
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil

@@ -70,6 +70,8 @@ type Task struct {
 	Failure *Failure `json:"failure,omitempty"`
 	Writes  []Write  `json:"writes,omitempty"`
 	Cached  bool     `json:"cached,omitempty"`
+	// Stopped says that the step was told as ended when its scope was cut off.
+	Stopped bool `json:"stopped,omitempty"`
 	// Choice is a router's answer; Deciding says that one is waited for.
 	Choice   *Chosen `json:"choice,omitempty"`
 	Deciding bool    `json:"deciding,omitempty"`
