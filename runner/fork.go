@@ -52,7 +52,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 	if err != nil {
 		return nil, err
 	}
-	last, err := d.replayTo(rec, opts.At)
+	last, err := d.replayTo(rec, opts.At, set)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 	d.watch()
 	info := opts.info(opts.RunID)
 	rec.become(info)
-	last.StopAt = opts.At
+	last.StopAt, last.Edit = opts.At, set
 	resumed := machine.Event{Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}
 	if err := d.createFork(rec, runID, []machine.Event{*last, resumed}); err != nil {
 		return nil, err
@@ -84,12 +84,13 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 }
 
 // replayTo applies the events of a record up to a step, which the returned event ends. The
-// record then has read the events before it. nil: the run has taken fewer steps.
-func (d *driver) replayTo(rec *record, step int) (last *machine.Event, err error) {
+// record then has read the events before it. The edit is written at the end of the step.
+// nil: the run has taken fewer steps.
+func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
 	err = rec.Each(func(e *machine.Event) (bool, error) {
-		d.state.StopAt = step
+		d.state.StopAt, d.state.Edit = step, edit
 		err := d.replay(e)
-		d.state.StopAt = 0
+		d.state.StopAt, d.state.Edit = 0, nil
 		if d.state.Count() >= step {
 			last = e
 			rec.Total--

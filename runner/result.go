@@ -126,7 +126,7 @@ func pausedAt(s *machine.State) *view.PausedAt {
 	out := &view.PausedAt{Phase: s.PausedAt[0].Phase}
 	for _, stop := range s.PausedAt {
 		if stop.Phase == out.Phase {
-			out.Nodes = append(out.Nodes, withoutElements(stop.Node))
+			out.Nodes = append(out.Nodes, stop.Node)
 		}
 	}
 	return out

@@ -41,8 +41,8 @@ const maxBatch = 1000
 func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	s.cmds, s.notes, s.noted, s.confided, s.batch = s.cmds[:0], s.notes[:0], 0, nil, 0
 	if e.StopAt > 0 {
-		s.StopAt = e.StopAt
-		defer func() { s.StopAt = 0 }()
+		s.StopAt, s.Edit = e.StopAt, e.Edit
+		defer func() { s.StopAt, s.Edit = 0, nil }()
 	}
 	if e.Kind == RunBegan {
 		if s.Status != "" {

@@ -57,7 +57,7 @@ type Event struct {
 	StopAt int `json:"stop_at,omitempty"`
 	// Told is the number of the last event that the driver had told before.
 	Told int64 `json:"told,omitempty"`
-	// Edit holds state keys that a fork sets by hand (RunBegan, Resumed).
+	// Edit holds state keys that a fork sets by hand (RunBegan, Resumed, and with StopAt).
 	Edit map[string]any `json:"edit,omitempty"`
 	// Task is the attempt that the event is about.
 	Task TaskID `json:"task,omitzero"`

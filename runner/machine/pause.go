@@ -19,7 +19,7 @@ func (t *Task) hitsBreakpoint(phase string) bool {
 	if phase == "after" {
 		own, names = g.PauseAfter, s.Run.PauseAfter
 	}
-	found := slices.Contains(names, path)
+	found := slices.Contains(names, path) || slices.Contains(names, withoutIndexes(path))
 	for _, name := range own {
 		found = found || name.Value == place.Node
 	}
@@ -30,6 +30,16 @@ func (t *Task) hitsBreakpoint(phase string) bool {
 	s.Pausing = true
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
 	return true
+}
+
+// withoutIndexes is a path without the numbers of elements and calls: a breakpoint that
+// names none stops at each.
+func withoutIndexes(path string) string {
+	parts := strings.Split(path, "/")
+	for i := range parts {
+		parts[i], _, _ = strings.Cut(withoutCalls(parts[i]), "[")
+	}
+	return strings.Join(parts, "/")
 }
 
 // holdsAfter reports whether a breakpoint after a node of a scope holds back its end.

@@ -72,13 +72,7 @@ func (q *Question) Parse(text string) (any, error) {
 	return value, nil
 }
 
-func (a *Ask) answerSchema() (*schema.Schema, error) {
-	document := a.Schema
-	if document == nil {
-		document = map[string]any{"type": "string"}
-	}
-	return schema.Compile(document)
-}
+func (a *Ask) answerSchema() (*schema.Schema, error) { return schema.Compile(a.Schema) }
 
 // askPerson opens the question of a human node.
 func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
@@ -128,6 +122,9 @@ func (t *Task) ask(u *Unit, asks []Ask) {
 
 func (t *Task) openQuestions(u *Unit, list []Asked) {
 	for i := range list {
+		if list[i].Schema == nil {
+			list[i].Schema = map[string]any{"type": "string"}
+		}
 		if _, err := list[i].answerSchema(); err != nil {
 			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "schema of the answer: " + err.Error()})
 			return

@@ -61,6 +61,8 @@ type State struct {
 	// StopAt is the number of a step of the outermost graph after which Apply begins no
 	// further step, to look at the run there; negative: before the first; 0: none.
 	StopAt int `json:"-"`
+	// Edit is what a fork writes at the end of that step.
+	Edit map[string]any `json:"-"`
 
 	plan    *Plan
 	secrets map[*Plan]map[string]any

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -181,6 +182,9 @@ func (t *Task) settleStep() {
 	sc := t.scope
 	s, v := sc.state, t.view()
 	t.forgetOnce(v)
+	if s.Edit != nil && sc.Outer == 0 && t.Number == s.StopAt {
+		t.writeEdit(s.Edit)
+	}
 	back := v.apply(t)
 	if failure := sc.checkStateSize(v, t.Writes); failure != nil {
 		v.revert(t, back)
@@ -215,6 +219,16 @@ func (t *Task) settleStep() {
 	sc.advance(t, out.targets)
 	if !t.Skipped && !t.Refused && sc.End == nil {
 		t.hitsBreakpoint("after")
+	}
+}
+
+// writeEdit adds to a step's writes what a fork sets behind it, so that its edges see it.
+func (t *Task) writeEdit(edit map[string]any) {
+	p := t.scope.plan
+	for _, name := range slices.Sorted(maps.Keys(edit)) {
+		if key, ok := p.keyOf[name]; ok {
+			t.Writes = append(t.Writes, Write{Key: key, Update: p.keys[key].schema.Normalise(edit[name]), Reset: true})
+		}
 	}
 }
 
