@@ -5,6 +5,7 @@ package examples_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http/httptest"
@@ -12,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -35,6 +35,8 @@ type example struct {
 	resumes [][]string
 	// forks are the arguments with which it is forked, one after the other.
 	forks [][]string
+	// branches says that steps run at once, and end in any order.
+	branches bool
 	// server says that the flow drives the MCP server of GRAPHRUN_TEST_MCP.
 	server bool
 	code   int
@@ -49,40 +51,41 @@ func all() []example {
 		{dir: "approval", name: "undecided", inputs: []string{"blocklist=nowhere.txt"}, code: 1},
 		{dir: "ci-pipeline", name: "green", inputs: []string{"out=OUT"}},
 		{dir: "ci-pipeline", name: "broken", inputs: []string{"out=OUT", "project=project-broken"}, code: 1},
-		{dir: "diamond", name: "quoted"},
-		{dir: "diamond", name: "later", inputs: []string{"article=chair", "amount=10"}},
-		{dir: "list-fan-out", name: "all"},
-		{dir: "list-fan-out", name: "some", inputs: []string{`pages:=["home","jobs","prices"]`}},
-		{dir: "list-fan-out", name: "none", inputs: []string{`pages:=["jobs"]`}, code: 1},
+		{dir: "diamond", name: "quoted", branches: true},
+		{dir: "diamond", name: "later", branches: true, inputs: []string{"article=chair", "amount=10"}},
+		{dir: "list-fan-out", name: "all", branches: true},
+		{dir: "list-fan-out", name: "some", branches: true, inputs: []string{`pages:=["home","jobs","prices"]`}},
+		{dir: "list-fan-out", name: "none", branches: true, inputs: []string{`pages:=["jobs"]`}, code: 1},
 		{dir: "mcp-research", name: "sum", server: true},
 		{dir: "negotiation", name: "deal"},
 		{dir: "negotiation", name: "walked", flags: []string{"--model", "default=scripted/stubborn.yaml"}, code: 1},
-		{dir: "parallel-ci", name: "green", inputs: []string{"out=OUT"}},
-		{dir: "parallel-ci", name: "red", inputs: []string{"out=OUT", "project=project-broken"}, code: 1},
-		{dir: "parallel-ci", name: "all-red", inputs: []string{"out=OUT", "project=nowhere"}, code: 1},
+		{dir: "parallel-ci", name: "green", branches: true, inputs: []string{"out=OUT"}},
+		{dir: "parallel-ci", name: "red", branches: true, inputs: []string{"out=OUT", "project=project-broken"}, code: 1},
+		{dir: "parallel-ci", name: "all-red", branches: true, inputs: []string{"out=OUT", "project=nowhere"}, code: 1},
 		{dir: "plan-code-test", name: "second-try"},
 		{dir: "polling", name: "done", inputs: []string{"server=SERVER"}},
 		{dir: "polling", name: "lost", inputs: []string{"server=SERVER/elsewhere"}, code: 1},
-		{dir: "race", name: "mirror"},
-		{dir: "race", name: "main", inputs: []string{"mirror=gone", "delay=0.5"}},
-		{dir: "race", name: "nobody", inputs: []string{"mirror=gone", "main=gone", "delay=0.5"}, code: 1},
+		{dir: "race", name: "mirror", branches: true},
+		{dir: "race", name: "main", branches: true, inputs: []string{"mirror=gone", "delay=0.5"}},
+		{dir: "race", name: "nobody", branches: true, inputs: []string{"mirror=gone", "main=gone", "delay=0.5"}, code: 1},
 		{dir: "retry-with-fallback", name: "fallback"},
-		{dir: "review-board", name: "published"},
-		{dir: "review-board", name: "rejected", inputs: []string{"draft=drafts/bad.txt"}},
-		{dir: "review-board", name: "two", inputs: []string{"draft=drafts/empty.txt"}},
-		{dir: "review-board", name: "adjourned", inputs: []string{"draft=nowhere.txt"}, code: 1},
-		{dir: "rollout", name: "asked", code: 10},
+		{dir: "review-board", name: "published", branches: true},
+		{dir: "review-board", name: "rejected", branches: true, inputs: []string{"draft=drafts/bad.txt"}},
+		{dir: "review-board", name: "two", branches: true, inputs: []string{"draft=drafts/empty.txt"}},
+		{dir: "review-board", name: "adjourned", branches: true, inputs: []string{"draft=nowhere.txt"}, code: 1},
+		{dir: "rollout", name: "asked", branches: true, code: 10},
 		{
-			dir: "rollout", name: "answered", resumes: [][]string{
+			dir: "rollout", name: "answered", branches: true, resumes: [][]string{
 				{"--answer", "notes:risk=low"},
 				{"--answer", "notes:headline=Faster"},
 				{"--answer", "region[1]/approve=ship", "--answer", "region[0]/approve=leave"},
 			},
 		},
 		{
-			dir: "rollout", name: "stopped", answers: []string{"notes:risk=high", "notes:headline=Bugs"},
+			dir: "rollout", name: "stopped", branches: true, answers: []string{"notes:risk=high", "notes:headline=Bugs"},
 			flags: []string{"--pause-before", "region"}, resumes: [][]string{
-				{"--answer", "region/approve=ship", "--answer", "region/approve=ship", "--pause-after", "region/approve"}, {},
+				{"--answer", "region[0]/approve=ship", "--pause-after", "region/approve"},
+				{"--answer", "region[1]/approve=leave"}, {},
 			},
 		},
 		{dir: "selective-feedback", name: "accepted"},
@@ -99,12 +102,12 @@ func all() []example {
 		{dir: "tool-loop", name: "answered"},
 		{dir: "tool-router", name: "default"},
 		{dir: "tool-router", name: "one", inputs: []string{`questions:=["1 + 1"]`}},
-		{dir: "triage", name: "asked", code: 10},
-		{dir: "triage", name: "woken", answers: []string{"decide=wake"}},
-		{dir: "triage", name: "unnamed", inputs: []string{"report=the shop is broken"}, answers: []string{"decide=wait"}},
-		{dir: "triage", name: "dismissed", inputs: []string{"report=search is broken"}, answers: []string{"decide=dismiss"}},
-		{dir: "triage", name: "question", inputs: []string{"report=where is the invoice ?"}},
-		{dir: "triage", name: "queued", inputs: []string{"report=thanks a lot"}},
+		{dir: "triage", name: "asked", branches: true, code: 10},
+		{dir: "triage", name: "woken", branches: true, answers: []string{"decide=wake"}},
+		{dir: "triage", name: "unnamed", branches: true, inputs: []string{"report=the shop is broken"}, answers: []string{"decide=wait"}},
+		{dir: "triage", name: "dismissed", branches: true, inputs: []string{"report=search is broken"}, answers: []string{"decide=dismiss"}},
+		{dir: "triage", name: "question", branches: true, inputs: []string{"report=where is the invoice ?"}},
+		{dir: "triage", name: "queued", branches: true, inputs: []string{"report=thanks a lot"}},
 		{dir: "what-if", name: "turned-down"},
 		{dir: "what-if", name: "shipped", inputs: []string{"customer=known"}},
 		{dir: "what-if", name: "forked", forks: [][]string{{"--at", "1", "--set", "score=0.5"}, {"--at", "0", "--set", "customer=known"}}},
@@ -183,7 +186,7 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 		more = append(more, append([]string{"fork", "ID"}, args...))
 	}
 	for _, args := range more {
-		done.WriteString(inSteps(steady(text.String())))
+		done.WriteString(e.settled(text.String()))
 		text.Reset()
 		program.Args = args
 		if output == "json" {
@@ -193,49 +196,49 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 		}
 		code = cli.Main(context.Background(), program)
 	}
-	done.WriteString(inSteps(steady(text.String())))
+	done.WriteString(e.settled(text.String()))
 	return strings.NewReplacer(server.URL, "SERVER", out, "OUT").Replace(done.String()), code
 }
 
-// inSteps puts the lines of a trace into the order of their steps: tasks that
-// run at once end in any order. A line that tells only where a step led, because
-// others ended later, becomes part of the line that tells how it ended.
-func inSteps(text string) string {
-	line := regexp.MustCompile(`^\[(\d+)\] +(\S+(?: #\d+)?) .*`)
-	ending := regexp.MustCompile(`^(\[\d+\] +\S+(?: #\d+)? +(?:ok|failed) +0ms)(.*)`)
-	where := regexp.MustCompile(`^\[\d+\] +\S+(?: #\d+)? +(→.*)`)
-	var steps, others []string
-	first, ended := -1, map[string]int{}
-	for _, l := range strings.Split(text, "\n") {
-		match := line.FindStringSubmatch(l)
-		if match == nil {
-			others = append(others, l)
-			continue
-		}
-		if first < 0 {
-			first = len(others)
-		}
-		id := match[1] + " " + match[2]
-		_, known := ended[id] // a fork begins with where its last step led
-		if to := where.FindStringSubmatch(l); to != nil && known {
-			parts := ending.FindStringSubmatch(steps[ended[id]])
-			steps[ended[id]] = parts[1] + "  " + to[1] + parts[2]
-			continue
-		}
-		if ending.MatchString(l) {
-			ended[id] = len(steps)
-		}
-		steps = append(steps, l)
-	}
-	if first < 0 {
+// settled is text without what differs from run to run.
+func (e *example) settled(text string) string {
+	text = steady(text)
+	if !e.branches {
 		return text
 	}
-	number := func(l string) int {
-		n, _ := strconv.Atoi(line.FindStringSubmatch(l)[1])
-		return n
+	lines := strings.Split(text, "\n")
+	for from := 0; from < len(lines); from++ {
+		if at := strings.Index(lines[from], `"history":[`); at >= 0 {
+			lines[from] = sortedHistory(lines[from], at+len(`"history":`))
+		}
+		to := from
+		for ; to < len(lines) && step.MatchString(lines[to]); to++ {
+			lines[to] = step.ReplaceAllString(lines[to], "[-] $2")
+		}
+		slices.Sort(lines[from:to])
+		from = max(from, to-1)
 	}
-	slices.SortStableFunc(steps, func(a, b string) int { return number(a) - number(b) })
-	return strings.Join(slices.Concat(others[:first], steps, others[first:]), "\n")
+	return strings.Join(lines, "\n")
+}
+
+// step is a line of the trace that tells of a step.
+var step = regexp.MustCompile(`^(\[\d+\]|   ) +(\S+ .*(?:ok|failed|stopped|warning|dropped|said) .*)`)
+
+// sortedHistory sorts the records of the history that begins at a byte of a line, without
+// their numbers.
+func sortedHistory(line string, at int) string {
+	var records []json.RawMessage
+	reader := json.NewDecoder(strings.NewReader(line[at:]))
+	if err := reader.Decode(&records); err != nil {
+		return line
+	}
+	number := regexp.MustCompile(`^\{"step":\d+`)
+	texts := make([]string, len(records))
+	for i, record := range records {
+		texts[i] = number.ReplaceAllString(string(record), `{"step":0`)
+	}
+	slices.Sort(texts)
+	return line[:at] + "[" + strings.Join(texts, ",") + "]" + line[at+int(reader.InputOffset()):]
 }
 
 // steady replaces run ids and times; columns stay where they are.
