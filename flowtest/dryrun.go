@@ -69,6 +69,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 		opts.RunID = "dry-run"
 	}
 	result, err := flow.Run(context.WithValue(ctx, dryRunKey{}, re), opts)
+	slices.SortStableFunc(re.steps, func(a, b *Planned) int { return a.order() - b.order() })
 	return result, re.steps, err
 }
 
@@ -322,9 +323,17 @@ func (re *dryRun) Event(e *runner.Event) error {
 		if kind == stubKind {
 			kind = "human"
 		}
-		re.steps = append(re.steps, &Planned{Step: e.Step, Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
+		re.steps = append(re.steps, &Planned{branch: e.Branch, Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
+	case runner.NodeFailed:
+		if p := re.at(e); p != nil {
+			p.Step = e.Step
+		}
 	case runner.NodeCompleted:
-		if p := re.at(e); p != nil && p.Kind == "wait" {
+		p := re.at(e)
+		if p != nil {
+			p.Step = e.Step
+		}
+		if p != nil && p.Kind == "wait" {
 			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
 		} else if p != nil && (p.Kind == "set" || p.Kind == "pass") {
 			p.Writes, _ = e.Output.(map[string]any)
@@ -351,7 +360,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 // at is the step that an event is about.
 func (re *dryRun) at(e *runner.Event) *Planned {
 	for _, p := range slices.Backward(re.steps) {
-		if p.Node == e.Node && p.Visit == e.Visit {
+		if p.Node == e.Node && p.Visit == e.Visit && p.branch == e.Branch {
 			return p
 		}
 	}

@@ -4,6 +4,7 @@ package flowtest
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 // Planned is one step of a dry run: what the node would start, send, ask or write.
 type Planned struct {
+	// Step is the number of the step; 0: it was stopped.
 	Step  int    `json:"step"`
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
@@ -39,12 +41,22 @@ type Planned struct {
 	// made-up values decided.
 	Next    []string `json:"next"`
 	Decided []string `json:"decided,omitempty"`
+
+	branch string // the step's, of those that are not joined
 }
 
 // PromptPart is a message to a model.
 type PromptPart struct {
 	Role string `json:"role"`
 	Text string `json:"text"`
+}
+
+// order is the step's number; one that was stopped has none, and stands last.
+func (p *Planned) order() int {
+	if p.Step == 0 {
+		return math.MaxInt
+	}
+	return p.Step
 }
 
 // Text is a step for a person.
@@ -54,7 +66,11 @@ func (p *Planned) Text() string {
 	if p.Visit > 1 {
 		head += fmt.Sprintf(" #%d", p.Visit)
 	}
-	fmt.Fprintf(&b, "[%d]  %s  %s\n", p.Step, head, p.Kind)
+	number := "   "
+	if p.Step > 0 {
+		number = fmt.Sprintf("[%d]", p.Step)
+	}
+	fmt.Fprintf(&b, "%s  %s  %s\n", number, head, p.Kind)
 	line := func(name, text string) {
 		for i, part := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 			if i > 0 {

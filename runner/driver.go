@@ -133,6 +133,7 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 	d.mask.Learn(d.plan.Graph, d.opts.taken.keys)
 	d.mask.Learn(d.plan.Graph, input)
 	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.info(d.opts.RunID)}
+	event.Run.Hooked = d.flow.runner.cfg.hooked()
 	if d.plan.SeesRunDir() {
 		event.Run.Dir = d.folder.Where()
 	}

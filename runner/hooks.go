@@ -10,8 +10,9 @@ import (
 )
 
 // Hooks are called around every attempt of a node that a handler runs (set,
-// pass, wait and fail run inside the machine: watch them with a Sink). A nil
-// function is skipped. Hooks of parallel nodes are called concurrently.
+// pass, wait and fail run inside the machine: watch them with a Sink). Of a graph node,
+// only BeforeNode is called, if the run began with hooks. A nil function is skipped.
+// Hooks of parallel nodes are called concurrently.
 type Hooks struct {
 	// BeforeNode may answer in the node's place: the handler is then not called, no
 	// later BeforeNode is, and the answer is the output that AfterNode sees. It may
@@ -48,6 +49,22 @@ func (d *driver) hooks(node string) []Hooks {
 	return []Hooks{d.flow.runner.cfg.NodeHooks[node], d.flow.runner.cfg.Hooks}
 }
 
+// hooked reports whether a hook may answer in the place of a node.
+func (c *Config) hooked() bool {
+	for _, h := range c.NodeHooks {
+		if h.BeforeNode != nil {
+			return true
+		}
+	}
+	return c.Hooks.BeforeNode != nil
+}
+
+// errBegins says that no hook answered for a graph node.
+var errBegins = errors.New("the graph begins")
+
+// beginsGraph is the handler of graph nodes, whose graph the machine runs.
+func beginsGraph(context.Context, *Task) (any, error) { return nil, errBegins }
+
 // Decider answers llm_decide edges.
 type Decider interface {
 	// Decide names one of the candidates' targets and says why. The task is the
@@ -60,7 +77,7 @@ func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, e
 	hooks := task.Hooks
 	output, err := d.runHooked(ctx, task, run, hooks)
 	var parked *handler.Parked
-	if err == nil || errors.As(err, &parked) {
+	if err == nil || errors.Is(err, errBegins) || errors.As(err, &parked) {
 		return output, err
 	}
 	failure := asFailure(ctx, err)

@@ -36,6 +36,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	}
 	ready := d.share(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
+	if work.Kind == "graph" {
+		handler = HandlerFunc(beginsGraph)
+	}
 	if ready.err != nil {
 		handler = ready.failed()
 	}
@@ -105,9 +108,15 @@ func placePath(p *machine.Place, index int) string {
 
 // attempt runs a handler once and turns whatever it does into an event.
 func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machine.Event {
+	begins := false
 	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
-		return d.withHooks(ctx, task, handler)
+		output, err := d.withHooks(ctx, task, handler)
+		begins = errors.Is(err, errBegins)
+		return output, err
 	}))
+	if begins {
+		return machine.Event{Kind: machine.GraphCalled}
+	}
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }
 

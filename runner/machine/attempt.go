@@ -84,9 +84,16 @@ func (t *Task) sendToDriver(u *Unit, n *node, env map[string]any) {
 		return
 	}
 	s := t.scope.state
-	t.scope.eachEnclosing(func(one *Scope) { one.running++ })
+	t.takePlace(n, 1)
 	s.command(Command{Kind: RunTask, Task: t.id(u), Work: work})
 	t.startTimeout(u, work.Timeout)
+}
+
+// takePlace counts an attempt that takes a place of max_concurrency, or gives it back.
+func (t *Task) takePlace(n *node, change int) {
+	if n.countsForConcurrency() {
+		t.scope.eachEnclosing(func(one *Scope) { one.running += change })
+	}
 }
 
 func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
@@ -175,7 +182,7 @@ func (s *State) taskEnded(t *Task, e *Event) {
 		return
 	}
 	sc := t.scope
-	sc.eachEnclosing(func(one *Scope) { one.running-- })
+	t.takePlace(&sc.plan.nodes[t.Node], -1)
 	sc.savePartial(t.Node, e)
 	failure := e.Failure
 	switch {
@@ -398,7 +405,7 @@ func (t *Task) stop(u *Unit) {
 			u.Scope = 0
 			break
 		}
-		sc.eachEnclosing(func(one *Scope) { one.running-- })
+		t.takePlace(&sc.plan.nodes[t.Node], -1)
 		place := t.place()
 		s.Stopping = append(s.Stopping, Stopping{Task: id, Node: place.Path(), Scope: sc.ID, At: t.Node})
 		s.command(Command{Kind: CancelTask, Task: id})

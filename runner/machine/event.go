@@ -22,7 +22,8 @@ const (
 	// it runs again as the same attempt, such as a model's reply that is paid for.
 	TaskNoted EventKind = "task_noted"
 	// GraphCalled says that a running task calls a graph that is a tool, with Graph and
-	// Input. The scope's result is the command ReturnGraph.
+	// Input. The scope's result is the command ReturnGraph. Without Call it says that the
+	// graph of a graph node begins, see RunInfo.Hooked.
 	GraphCalled EventKind = "graph_called"
 	// TaskEnded brings a task's Output, its Failure, or what it Asks.
 	TaskEnded EventKind = "task_ended"
@@ -164,6 +165,9 @@ type RunInfo struct {
 	Session map[string]any `json:"session,omitempty"`
 	// Talk is the conversation that the run goes on with.
 	Talk []Message `json:"talk,omitempty"`
+	// Hooked says that the driver has hooks: it is asked to run a graph node, and says with
+	// GraphCalled that the node's graph is to begin.
+	Hooked bool `json:"hooked,omitempty"`
 	// Held says that the run has begun and waits for others, paused with the reason
 	// concurrency, before its first node.
 	Held bool `json:"held,omitempty"`

@@ -380,10 +380,7 @@ func (t *Task) start(u *Unit) {
 	}
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
-	env := t.nodeContext(n)
-	if u.Element > 0 {
-		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
-	}
+	env := t.unitContext(u, n)
 	switch n.act {
 	case actPass:
 		out := t.input()
@@ -408,10 +405,23 @@ func (t *Task) start(u *Unit) {
 	case actHuman:
 		t.askPerson(u, n, env)
 	case actGraph:
+		if s.Run.Hooked && u.Kept == nil {
+			t.sendToDriver(u, n, env) // a hook may answer in its place
+			return
+		}
 		t.startGraph(u, n, env)
 	default:
 		t.sendToDriver(u, n, env)
 	}
+}
+
+// unitContext returns the names that the node's expressions see in an attempt.
+func (t *Task) unitContext(u *Unit, n *node) map[string]any {
+	env := t.nodeContext(n)
+	if u.Element > 0 {
+		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
+	}
+	return env
 }
 
 func anyOf(m map[string]any) any {

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,6 +70,10 @@ func (sc *Scope) first(given, session, edit map[string]any) {
 
 // graphCalled opens the scope of a graph that is a tool.
 func (s *State) graphCalled(t *Task, e *Event) {
+	if e.Call == 0 {
+		s.graphBegins(t, e)
+		return
+	}
 	if t == nil {
 		return
 	}
@@ -105,6 +110,25 @@ func (s *State) graphCalled(t *Task, e *Event) {
 	inner.Call, inner.Graph = e.Call, graph
 	c.Scope = inner.ID
 	inner.first(e.Input, nil, nil)
+}
+
+// graphBegins opens the scope of a graph node for which no hook has answered.
+func (s *State) graphBegins(t *Task, e *Event) {
+	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
+		s.attemptStopped(i, e)
+		return
+	}
+	if t == nil {
+		return
+	}
+	u, n := t.unit(e.Task), &t.scope.plan.nodes[t.Node]
+	switch {
+	case u == nil || u.State != running || u.Scope != 0 || n.act != actGraph:
+	case u.Cause != nil:
+		t.endAttempt(u, nil, u.Cause)
+	default:
+		t.startGraph(u, n, t.unitContext(u, n))
+	}
 }
 
 // returned gives an attempt the result of a graph that it called.
