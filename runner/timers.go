@@ -41,7 +41,7 @@ func (d *driver) startTimer(c *machine.Command) {
 		}
 	}
 	delay := d.delay(c)
-	if delay <= 0 && d.pace == nil {
+	if delay <= 0 && (d.pace == nil || c.Timer == machine.AnswerTimer) { // a run that only waits for people pauses at once
 		event.At = d.now()
 		d.queue = append(d.queue, event)
 		return
