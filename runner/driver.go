@@ -242,11 +242,30 @@ func (d *driver) parks() bool {
 // was created.
 func (d *driver) open(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if d.durable == 0 {
-		return d.apply(event)
+		return d.step(event)
 	}
 	d.vault.Event(event)
 	d.durable--
+	return d.durably(event)
+}
+
+// step applies an event and makes it durable, in one commit with the starts of the tasks
+// that follow. Nothing is told or begun before.
+func (d *driver) step(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	d.vault.Event(event)
+	d.number(event)
+	if commands, err = d.plan.Apply(d.state, *event); err == nil && d.journal != nil {
+		err = d.appendAll(append([]machine.Event{*event}, d.starts(commands)...))
+	}
+	return commands, event.At, err
+}
+
+// durably applies an event that is in the journal.
+func (d *driver) durably(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	commands, err = d.plan.Apply(d.state, *event)
+	if starts := d.starts(commands); err == nil && d.journal != nil && len(starts) > 0 {
+		err = d.appendAll(starts)
+	}
 	return commands, event.At, err
 }
 
@@ -272,9 +291,6 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 	d.publish(at)
 	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
 		d.journalErr = d.noteSteps(at)
-	}
-	if d.journal != nil && !d.recordStarts(commands) {
-		return
 	}
 	var over []*machine.Command
 	for i := range commands {

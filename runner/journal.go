@@ -97,7 +97,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 	case d.durable > 0:
 		d.durable--
 	case d.journal == nil || len(d.inbox) == 0 || d.state.Ended():
-		return d.apply(event)
+		return d.step(event)
 	default:
 		d.vault.Event(event)
 		group := []machine.Event{*event}
@@ -115,14 +115,11 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 		}
 		d.queue, d.durable = append(group[1:], d.queue...), len(group)-1
 	}
-	commands, err = d.plan.Apply(d.state, *event)
-	return commands, event.At, err
+	return d.durably(event)
 }
 
-// recordStarts makes durable that tasks are about to begin. It reports whether
-// they may.
-func (d *driver) recordStarts(commands []machine.Command) bool {
-	var begin []machine.Event
+// starts are the events that tell which tasks are about to begin.
+func (d *driver) starts(commands []machine.Command) (begin []machine.Event) {
 	for i := range commands {
 		if c := &commands[i]; c.Kind == machine.RunTask {
 			begin = append(begin, machine.Event{
@@ -130,10 +127,7 @@ func (d *driver) recordStarts(commands []machine.Command) bool {
 			})
 		}
 	}
-	if len(begin) > 0 && d.journalErr == nil {
-		d.journalErr = d.appendAll(begin)
-	}
-	return d.journalErr == nil
+	return begin
 }
 
 // noteEvery is the least time between two notes of how many steps a run has

@@ -119,7 +119,7 @@ func TestCancelCrashedWhileCancelling(t *testing.T) {
 		"elements": "nodes: {a: {kind: work, do: a}, b: {kind: work, do: b, each: '1..3'}}\nedges: [{from: a, to: b}, {from: b, to: END}]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			crash := &brokenStore{left: 4, err: context.DeadlineExceeded}
+			crash := &brokenStore{left: map[string]int{"task": 4, "elements": 6}[name], err: context.DeadlineExceeded}
 			cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"a": nothing, "b": nothing})}}
 			f := flowOf(t, cfg, text)
 			if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {

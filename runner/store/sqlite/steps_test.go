@@ -17,9 +17,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// What a step of a run costs: the runner, the machine and the store together.
-// The steps are pure, of a node that writes a hundred bytes beside a state of
-// some size.
+// What a step of a run costs: the runner, the machine and the store together. The steps
+// have an effect, and write a hundred bytes beside a state of some size.
 
 // stepsFlow runs a node as often as its input says.
 const stepsFlow = `
@@ -28,7 +27,7 @@ name: steps
 start: a
 limits: {max_steps: 100000000}
 state: {pad: {type: string}, n: {type: integer}, said: {type: string}}
-nodes: {a: {kind: set, set: {n: n - 1, said: "'%s'"}}}
+nodes: {a: {kind: say, writes: {n: n - 1, said: output}}}
 edges: [{from: a, to: a, when: n > 0}, {from: a, to: END}]
 `
 
@@ -48,12 +47,15 @@ func stepper(tb testing.TB, s store.Store) func(id string, steps, size int) {
 }
 
 func newStepper(s store.Store) (func(id string, steps, size int) error, error) {
-	r, err := runner.New(runner.Config{Store: s})
+	said := strings.Repeat("x", 100)
+	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{{
+		Spec:    spec.Kind{Name: "say"},
+		Handler: runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return said, nil }),
+	}}})
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf(stepsFlow, strings.Repeat("x", 100))
-	g, found := spec.Parse("steps.yaml", []byte(text), spec.Options{Kinds: r.Kinds()})
+	g, found := spec.Parse("steps.yaml", []byte(stepsFlow), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {
 		return nil, errors.New(found[0].Message)
 	}
@@ -89,18 +91,18 @@ type weighedJournal struct {
 	store *weighed
 }
 
-func (j *weighedJournal) Append(e machine.Event) error {
-	err := j.Journal.Append(e)
+func (j *weighedJournal) AppendAll(events []machine.Event) error {
+	err := j.Journal.AppendAll(events)
 	w := j.store
 	w.commits++
-	if e.Kind == machine.Advanced {
-		w.to, _ = written()
-		if w.from == 0 {
-			w.from = w.to
-		}
+	w.to, _ = written()
+	if w.from == 0 {
+		w.from = w.to
 	}
 	return err
 }
+
+func (j *weighedJournal) Append(e machine.Event) error { return j.AppendAll([]machine.Event{e}) }
 
 func (j *weighedJournal) Snapshot(s store.Snapshot) error {
 	before, _ := written()
@@ -122,13 +124,13 @@ func TestStepsDoNotWriteTheState(t *testing.T) {
 		w := &weighed{Store: open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Durability: sqlite.Off, Beat: -1})}
 		stepper(t, w)("one", steps, size)
 		each = append(each, (w.to-w.from-w.apart)/(steps-1))
-		if w.commits != steps+1 || w.snapshots > 3 {
+		if w.commits > steps+3 || w.snapshots > 16 {
 			t.Errorf("beside %d bytes, %d steps take %d commits and %d snapshots", size, steps, w.commits, w.snapshots)
 		}
 	}
 	t.Logf("bytes written a step beside 1 KB, 100 KB, 10 MB: %v", each)
-	if least, most := slices.Min(each), slices.Max(each); float64(most) > 1.2*float64(least) || most > 5500 {
-		t.Errorf("bytes written a step: %v; at most 5500, and at most 1.2 times the least", each)
+	if least, most := slices.Min(each), slices.Max(each); float64(most) > 1.2*float64(least) || most > 5600 {
+		t.Errorf("bytes written a step: %v; at most 5600, and at most 1.2 times the least", each)
 	}
 }
 
@@ -146,7 +148,7 @@ func benchmarkSteps(b *testing.B, durability sqlite.Durability, size int) {
 	const steps = 1000
 	rows := newBare(b, durability)
 	run := stepper(b, open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{Durability: durability}))
-	row := fmt.Sprintf(`{"kind":"advanced","at":%d,"superstep":%d}`, time.Now().UnixNano(), steps)
+	row := fmt.Sprintf(`{"kind":"task_ended","at":%d,"step":%d}`, time.Now().UnixNano(), steps)
 	var rates, cpus []float64
 	for round := 0; b.Loop(); round++ {
 		began, used := time.Now(), cpu(b)

@@ -49,7 +49,7 @@ func TestSyncs(t *testing.T) {
 	checkStore(t, filepath.Join(dir, "runs.db"), d.kept)
 }
 
-// A pure step of a run waits for the disk once.
+// A step with an effect waits for the disk once: its end is kept with the next start.
 func TestSyncsOfSteps(t *testing.T) {
 	t.Parallel()
 	const steps = 1000
