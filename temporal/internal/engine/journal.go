@@ -307,7 +307,8 @@ func (k keeper) Note(s store.RunSummary) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.noted = true
-	k.standing.Status, k.standing.Reason, k.standing.Steps, k.standing.Due, k.standing.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
+	k.standing.Status, k.standing.Reason, k.standing.Quality = s.Status, s.Reason, s.Quality
+	k.standing.Steps, k.standing.Due, k.standing.Updated = s.Steps, s.Due, s.Updated
 	return nil
 }
 

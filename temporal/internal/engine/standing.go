@@ -13,7 +13,7 @@ func (j *journal) standingNow(start *Start, driven bool) standing {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := standingOf(&start.Record)
-	s.Reason, s.Steps, s.Due, s.Driven = j.standing.Reason, j.standing.Steps, j.standing.Due, driven
+	s.Reason, s.Quality, s.Steps, s.Due, s.Driven = j.standing.Reason, j.standing.Quality, j.standing.Steps, j.standing.Due, driven
 	if j.standing.Status != "" {
 		s.Status = j.standing.Status
 	}
@@ -23,7 +23,8 @@ func (j *journal) standingNow(start *Start, driven bool) standing {
 // as is how a run stands that is taken up: as before; nil: it runs.
 func (s standing) as(stood *standing) standing {
 	if stood != nil {
-		s.Status, s.Reason, s.Steps, s.Due, s.Updated = stood.Status, stood.Reason, stood.Steps, stood.Due, stood.Updated
+		s.Status, s.Reason, s.Quality = stood.Status, stood.Reason, stood.Quality
+		s.Steps, s.Due, s.Updated = stood.Steps, stood.Due, stood.Updated
 	}
 	return s
 }
