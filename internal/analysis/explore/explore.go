@@ -84,7 +84,7 @@ type search struct {
 	answer Answer
 	todo   [][]untried    // by progress
 	seen   map[string]int // with how few steps, by what tells states apart
-	digest machine.Digest
+	digest digest
 	key    []byte // the last one
 	left   int    // steps that may still be taken
 	ranks  bool   // the order in which tasks end matters
@@ -122,13 +122,15 @@ func (u *untried) take() (b *branch, last bool) {
 // Explore answers a question.
 func Explore(q Question) Answer {
 	s := &search{Question: &q, seen: map[string]int{}, left: q.Most, ranks: q.Model.ranks}
-	s.digest = machine.Digest{Keys: q.Model.keys, Steps: q.Model.steps, Past: q.Model.past}
-	if q.Omit != "" {
-		s.digest.Keys = append(slices.Clip(q.Model.keys), q.Omit)
+	s.digest = digest{steps: q.Model.steps, past: q.Model.past}
+	for i, k := range q.Model.graph.State {
+		if q.Model.counts[k.Name.Value] || k.Name.Value == q.Omit {
+			s.digest.keys = append(s.digest.keys, i)
+		}
 	}
 	for node := range q.Model.graph.Nodes {
 		if most := max(q.Model.visits[node], q.Visits[node]); most > 0 {
-			s.digest.Visits = append(s.digest.Visits, machine.Visits{Node: node, Most: most})
+			s.digest.visits = append(s.digest.visits, visited{node, most})
 		}
 	}
 	if s.Found == nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -30,8 +31,15 @@ func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string)
 	for i, e := range g.Edges {
 		from[i] = g.Node(e.From.Value).Index
 	}
+	var never *eval.Program
+	at := -1
+	for i, condition := range bound.Never {
+		if condition != nil {
+			never, at = condition, g.Node(g.Policies[i].Get("at").Text.Value).Index
+		}
+	}
 	budget := 100_000
-	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from), nil, -1), Plan: plan, Watch: -1, More: -1, Budget: &budget, Most: budget}
+	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from), never, at), Plan: plan, Watch: -1, More: -1, Budget: &budget, Most: budget}
 	if change != nil {
 		change(&q)
 	}
@@ -205,18 +213,21 @@ edges:
   - {from: ok, to: ship}
   - {from: ship, to: END}`, func(q *Question) { *q.Budget = 1 }, TooMany},
 	} {
-		a, path := ask(t, c.text, c.change)
-		got := a.Gap
-		switch {
-		case a.Found:
-			got = strings.Join(path, " ")
-		case got == "":
-			got = "proven"
-		}
-		if got != c.want {
+		if got := outcome(ask(t, c.text, c.change)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
+}
+
+// outcome is an answer in words: the path of a witness, or what was proven or not.
+func outcome(a Answer, path []string) string {
+	switch {
+	case a.Found:
+		return strings.Join(path, " ")
+	case a.Gap == "":
+		return "proven"
+	}
+	return a.Gap
 }
 
 // The same question has the same answer.

@@ -23,10 +23,8 @@ import (
 type Model struct {
 	graph *spec.Graph
 	bound *bind.Graph
-	// counts says which state keys decide, directly or by others, how runs go; keys are
-	// these, sorted.
+	// counts says which state keys decide, directly or by others, how runs go.
 	counts map[string]bool
-	keys   []string
 	// members are the paths in them that do, by key.
 	members map[string][][]string
 	// steps says that the number of the step does, past that what nodes came to before.
@@ -190,12 +188,6 @@ func (m *Model) relevant(asked []string) {
 			todo = m.count(name, todo)
 		}
 	}
-	for _, k := range m.graph.State {
-		if m.counts[k.Name.Value] {
-			m.keys = append(m.keys, k.Name.Value)
-		}
-	}
-	slices.Sort(m.keys)
 }
 
 // settled reports whether every value is tried that may keep a node from failing at what

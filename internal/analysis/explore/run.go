@@ -276,7 +276,7 @@ func (r *Run) fire(t timer) bool {
 
 // key tells runs apart that may go on differently. The next one overwrites it.
 func (r *Run) key() []byte {
-	out := r.s.digest.AppendDigest(r.s.key[:0], r.State)
+	out := r.s.digest.appendTo(r.s.key[:0], r.State)
 	for _, name := range slices.Sorted(maps.Keys(r.unknown)) {
 		out = append(append(append(append(out, name...), '?'), r.slots[r.unknown[name]-1].source...), ';')
 	}
@@ -290,6 +290,23 @@ func (r *Run) key() []byte {
 			out = append(append(out, r.execution(id)...), '&')
 		}
 	}
-	r.s.key = out
-	return out
+	r.s.key = r.appendKnown(out)
+	return r.s.key
+}
+
+// appendKnown appends what the next attempts of tasks end with, where that is known.
+func (r *Run) appendKnown(out []byte) []byte {
+	w := digester{out: out}
+	for i, t := range r.State.Scopes[0].Tasks {
+		id := machine.TaskID{Task: t.ID}
+		if t.Each != nil {
+			id.Element = 1
+		}
+		if end := r.resultOf(id); t.Begun && !t.Done && end != nil {
+			w.word("ends", i)
+			w.failure(end.failure)
+			w.value(end.output)
+		}
+	}
+	return w.out
 }
