@@ -163,10 +163,15 @@ nodes:
     retry: {max_attempts: 2, initial_interval: 1ms}
   two: {kind: set, set: {n: 1}}
   three: {kind: tool, tool: say, timeout: 1m}
+  left: {kind: pass}
+  right: {kind: pass}
+  both: {kind: pass}
 edges:
   - {from: one, to: two, condition: on_failure}
   - {from: two, to: three}
-  - {from: three, to: END}
+  - {from: three, to: [left, right]}
+  - {from: [left, right], to: both}
+  - {from: both, to: END}
 `
 	kept := filepath.Join(t.TempDir(), "runs.db")
 	out, code := call(flow, "run", "-", "-o", "jsonl", "--store", kept, "--run-id", "one", "--pause-before", "two")

@@ -224,25 +224,21 @@ func repeatedIn(t *testing.T, o engine.Options, runID, marks string) (tasks, aga
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]int64{}
+	known, names := map[string]int64{}, map[machine.TaskID]string{}
 	for _, text := range texts {
-		var e struct {
-			Kind string `json:"kind"`
-			At   int64  `json:"at"`
-			Task struct {
-				Node           string `json:"node"`
-				Visit, Element int
-			} `json:"task"`
-		}
+		var e machine.Event
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
 			t.Fatal(err)
 		}
-		switch name := fmt.Sprintf("%s/%d", e.Task.Node, e.Task.Visit); {
-		case e.Kind != "task_ended":
-		case e.Task.Element > 0:
-			known[fmt.Sprintf("%s/%d", name, e.Task.Element)] = e.At
-		default:
-			known[name] = e.At
+		switch e.Kind {
+		case machine.TaskBegan:
+			node, _, _ := strings.Cut(e.Node, "[")
+			names[e.Task] = fmt.Sprintf("%s/%d", node, e.Visit)
+			if e.Task.Element > 0 {
+				names[e.Task] += fmt.Sprintf("/%d", e.Task.Element)
+			}
+		case machine.TaskEnded:
+			known[names[e.Task]] = e.At
 		}
 	}
 	text, err := os.ReadFile(marks)
