@@ -85,7 +85,8 @@ func all() []example {
 			dir: "rollout", name: "stopped", branches: true, answers: []string{"notes:risk=high", "notes:headline=Bugs"},
 			flags: []string{"--pause-before", "region"}, resumes: [][]string{
 				{"--answer", "region[0]/approve=ship", "--pause-after", "region/approve"},
-				{"--answer", "region[1]/approve=leave"}, {},
+				{"--answer", "region[1]/approve=leave"},
+				{},
 			},
 		},
 		{dir: "selective-feedback", name: "accepted"},
