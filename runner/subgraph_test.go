@@ -100,7 +100,10 @@ func (c *worked) runner(t *testing.T, s store.Store, files map[string]string) *r
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"count": count,
 			"fails": func(ctx context.Context, task *runner.Task) (any, error) {
-				if c.fails {
+				c.mu.Lock()
+				fails := c.fails
+				c.mu.Unlock()
+				if fails {
 					return nil, errors.New("not yet")
 				}
 				return count(ctx, task)
@@ -143,7 +146,9 @@ func (c *worked) nestedToEnd(t *testing.T, s *crashing, step int, snapshots bool
 				opts.Answers[target] = []string{[]string{"p", "q"}[len(target)%2]}
 			}
 		default:
+			c.mu.Lock() // a task of a run whose store broke may run yet
 			c.fails = false
+			c.mu.Unlock()
 		}
 		result, err = r.Resume(context.Background(), "one", opts)
 	}
