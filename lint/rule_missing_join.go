@@ -4,10 +4,10 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -57,21 +57,20 @@ func (f *facts) meetWithoutJoin(fork int, g *controlflow.Group) {
 	if auto && len(g.Targets) < 3 {
 		return // what both can reach joins them
 	}
-	from, longest := make([][]int, len(f.graph.Nodes)), make([]int, len(f.graph.Nodes))
+	from, longest := map[int][]int{}, map[int]int{} // of the nodes that branches reach: most graphs are larger
 	branches := 0
 	for _, first := range g.Targets {
 		if first == f.End {
 			continue
 		}
 		branches++
-		for v, steps := range f.stepsFrom(first, fork)[:len(f.graph.Nodes)] {
-			if steps > 0 {
-				from[v], longest[v] = append(from[v], first), max(longest[v], steps)
-			}
+		for v, steps := range f.stepsFrom(first, fork) { //lint:ignore mapiter each node for itself
+			from[v], longest[v] = append(from[v], first), max(longest[v], steps)
 		}
 	}
 	best := -1
-	for v, n := range f.graph.Nodes {
+	for _, v := range slices.Sorted(maps.Keys(from)) {
+		n := f.graph.Nodes[v]
 		if len(from[v]) > 1 && n.Join == nil && (!auto || len(from[v]) < branches) && (best < 0 || longest[v] < longest[best]) {
 			best = v
 		}
@@ -88,17 +87,20 @@ func (f *facts) meetWithoutJoin(fork int, g *controlflow.Group) {
 	d.Related = append(d.Related, f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here"))
 }
 
-// stepsFrom is how many steps a branch takes at least until each node has run, on ways
-// that successes take, that pass no join and not the node where it began; 0 for none.
-func (f *facts) stepsFrom(first, fork int) []int {
-	steps := graphalg.Distances(func(v int) []int {
-		if v >= f.End || f.graph.Nodes[v].Join != nil {
-			return nil
+// stepsFrom is how many steps a branch takes at least until each node that it reaches has
+// run, on ways that successes take, that pass no join and not the node where it began.
+func (f *facts) stepsFrom(first, fork int) map[int]int {
+	steps := map[int]int{first: 1}
+	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {
+		if f.graph.Nodes[todo[0]].Join != nil {
+			continue
 		}
-		return slices.DeleteFunc(f.calm(v), func(to int) bool { return to == fork })
-	}, len(f.graph.Nodes)+2, first)
-	for v := range steps {
-		steps[v]++
+		for _, to := range f.calm(todo[0]) {
+			if steps[to] == 0 && to < f.End && to != fork {
+				steps[to] = steps[todo[0]] + 1
+				todo = append(todo, to)
+			}
+		}
 	}
 	return steps
 }

@@ -184,7 +184,7 @@ await attempt("a conversation", async () => {
   await api("POST", "/runs", { flow: "asks.yaml", run_id: "talks" });
   const { page, context } = await open("/run/talks#tab=node&node=clerk");
   const turns = async (n) => until(`${n} turns`, async () => await page.locator(".talk .turn").count() >= n);
-  await page.locator("header .pill.completed").waitFor();
+  await page.locator("header .pill.degraded").waitFor();
   for (const round of ["live", "read anew"]) {
     await turns(4);
     const text = await page.textContent(".talk");
