@@ -160,7 +160,7 @@ func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
 	defer d.stop()
 	result := d.result()
-	if err := d.closeJournal(nil); err != nil {
+	if err := errors.Join(d.closeJournal(nil), d.flow.runner.cfg.Store.Delete(d.opts.RunID)); err != nil {
 		return nil, errors.Join(busy, err)
 	}
 	result.Status, result.Reason, result.Quality = machine.Failed, "concurrency", "failed"

@@ -74,8 +74,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 	d.durable = 1
 	if err := d.reenter(ctx, d.journal); err != nil {
 		if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-			result, err := d.turnedAway(busy)
-			return result, d.never(err)
+			return d.turnedAway(busy)
 		}
 		return nil, d.never(err)
 	}

@@ -147,8 +147,8 @@ func (d *driver) noteSteps(at int64) error {
 // broken is what a run has come to whose journal failed; nil when another driver
 // has it, which knows better.
 func (d *driver) broken(err error) *Result {
-	var leased *store.LeasedError
-	if errors.As(err, &leased) {
+	var driven *store.DrivenError
+	if errors.As(err, &driven) {
 		return nil
 	}
 	result := d.result()

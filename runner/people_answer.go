@@ -31,13 +31,13 @@ func (r *Runner) Answer(ctx context.Context, runID string, answers []store.Given
 	if r.cfg.Store == nil {
 		return false, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
-	var leased *store.LeasedError
+	var other *store.DrivenError
 	for {
 		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 		if err == nil {
 			return false, errors.Join(r.answerUndriven(runID, journal, answers, by), journal.Close())
 		}
-		if !errors.As(err, &leased) {
+		if !errors.As(err, &other) {
 			return false, err
 		}
 		settled, err := r.offer(ctx, runID, answers, by)
@@ -298,7 +298,7 @@ const openTries = 50
 func (r *Runner) openSoon(ctx context.Context, runID string) (store.Journal, error) {
 	for tries := 0; ; tries++ {
 		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-		if leased := (*store.LeasedError)(nil); tries == openTries || !errors.As(err, &leased) {
+		if driven := (*store.DrivenError)(nil); tries == openTries || !errors.As(err, &driven) {
 			return journal, err
 		}
 		if wallclock.Sleep(ctx, wallclock.System{}, 20*time.Millisecond) != nil {

@@ -96,6 +96,9 @@ func (rec *record) replayed(opts Options) (*driver, error) {
 	if err == nil {
 		err = rec.Each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
 	}
+	if err == nil && rec.Total == 0 {
+		err = fmt.Errorf("run %q was killed before its first event: nothing of it goes on; delete it and start it again", rec.RunID)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ const lostNumbers = 1_000_000
 // Resume goes on with a run that is paused, or that a crash, a cancellation, a failure or a
 // limit has ended, from the graph that it was started with. What had finished is not run
 // again; what had begun and not finished is, as the same attempt. A completed run executes
-// nothing. Errors are those of Run, and store.ErrNoRun, and *store.LeasedError while another
+// nothing. Errors are those of Run, and store.ErrNoRun, and *store.DrivenError while another
 // driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
 	if r.cfg.Store == nil {
 		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
-	// The lease comes first: whoever has it is the only one to add to what is read now.
+	// The journal is opened first: whoever has it is the only one to add to what is read now.
 	journal, err := r.openSoon(ctx, runID)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (d *driver) forwardRequests() {
 // Cancel ends a run that nobody drives: one that pauses, or whose driver is
 // gone. Its nodes of finally run here. It is recorded as cancelled and can be
 // resumed. A run that has ended
-// stays as it is. It fails with store.ErrNoRun, and with a *store.LeasedError while a
+// stays as it is. It fails with store.ErrNoRun, and with a *store.DrivenError while a
 // driver has the run: Store.Ask asks that one.
 func (r *Runner) Cancel(runID string) (*Result, error) {
 	if r.cfg.Store == nil {

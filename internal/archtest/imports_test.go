@@ -114,7 +114,7 @@ func layers() []layer {
 		{path: "runner/internal/wallclock", own: []string{"internal/process", "runner/virtual"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
-		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite"}},
+		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite", "github.com/gofrs/flock"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},
 		{path: "runner/view", own: []string{"runner/machine", "spec"}},
 		{path: "runner/virtual", own: []string{"runner/store"}},

@@ -286,7 +286,6 @@ func (x *trial) judge(p *process) {
 	switch code := p.code(); {
 	case p.asked && (code == -1 || strings.Contains("\n"+said, "\nSIGQUIT: quit")), code == 0, code == 10, code == 130:
 	case code == 2 && (strings.Contains(said, "is driven by") || strings.Contains(said, "no run")):
-	case code == 1 && x.replaced && strings.Contains(said, "is driven by"):
 	case code == 1:
 		x.unlessRough(p)
 	default:

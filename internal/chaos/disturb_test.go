@@ -24,7 +24,7 @@ type disturbance struct {
 	// often is its share of all.
 	often int
 	do    func(x *trial, driver *process, random *rand.Rand)
-	// slow says that it takes longer than leases or waits of the store.
+	// slow says that it takes longer than the waits of the store.
 	slow bool
 	// needs says whether it is possible here; nil: always.
 	needs func(x *trial) bool
@@ -49,7 +49,6 @@ func disturbances() []disturbance {
 		{name: "SIGTERM twice", often: 2, do: signals(syscall.SIGTERM, syscall.SIGTERM)},
 		{name: "SIGTERM, SIGKILL", often: 2, do: signals(syscall.SIGTERM, syscall.SIGKILL)},
 		{name: "stop and go on", often: 2, do: stopDriver},
-		{name: "stop for longer than the lease", often: 1, do: stopDriverLong, slow: true},
 		{name: "kill a child", often: 4, do: killMember(syscall.SIGKILL)},
 		{name: "terminate a child", often: 2, do: killMember(syscall.SIGTERM)},
 		{name: "stop a child", often: 2, do: stopMember},
@@ -84,18 +83,6 @@ func stopDriver(x *trial, driver *process, random *rand.Rand) {
 	}
 	time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 	driver.signal(syscall.SIGCONT)
-}
-
-// stopDriverLong stops the driver until somebody else has the run.
-func stopDriverLong(x *trial, driver *process, random *rand.Rand) {
-	driver.signal(syscall.SIGSTOP)
-	time.Sleep(15*time.Second + time.Duration(random.IntN(2000))*time.Millisecond)
-	other := x.start("resume", runID, "--no-input", "-o", "jsonl")
-	x.drives = append(x.drives, other)
-	x.replaced = true
-	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
-	driver.signal(syscall.SIGCONT)
-	x.await(other)
 }
 
 // pick is a program at work; nil: none is.

@@ -26,8 +26,6 @@ type trial struct {
 	store string // the file
 	// gently says that nothing has happened yet that may make a run fail.
 	gently bool
-	// replaced says that somebody else has taken the run from a driver.
-	replaced bool
 	// drives are those that drove the run, or tried to.
 	drives []*process
 	people []*person

@@ -141,7 +141,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	}
 	if f.resume && !driven {
 		err := a.resume(ctx, &f.drive, record.ID, "")
-		if leased := (*store.LeasedError)(nil); !errors.As(err, &leased) {
+		if driven := (*store.DrivenError)(nil); !errors.As(err, &driven) {
 			return err
 		}
 		driven = true // by somebody who came in between

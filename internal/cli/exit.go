@@ -58,9 +58,7 @@ func exitOf(err error) int {
 	var bad *usageError
 	var input *runner.InputError
 	var invalid *runner.InvalidError
-	// A lease that is lost while the run goes on comes wrapped: that is no
-	// mistake of the caller.
-	_, leased := err.(*store.LeasedError)
+	var driven *store.DrivenError
 	switch {
 	case err == nil:
 		return exitOK
@@ -68,7 +66,7 @@ func exitOf(err error) int {
 		return said.code
 	case errors.As(err, &invalid):
 		return exitInvalid
-	case leased, errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
+	case errors.As(err, &driven), errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, store.ErrRunExists), errors.Is(err, store.ErrNoRun):
 		return exitUsage
 	case errors.Is(err, store.ErrStopped):

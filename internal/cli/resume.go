@@ -117,8 +117,8 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		}
 		return s.runner.Resume(ctx, id, opts)
 	})
-	if leased := (*store.LeasedError)(nil); errors.As(err, &leased) && len(f.answers) > 0 {
-		err = a.unusedAnswers(s.runner, id, &opts, leased)
+	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) && len(f.answers) > 0 {
+		err = a.unusedAnswers(s.runner, id, &opts, driven)
 	}
 	if result != nil {
 		for _, target := range result.Unused {
@@ -130,8 +130,8 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 
 // unusedAnswers is the error of a resume with answers while another process drives
 // the run: who has given them instead, or how they reach that process.
-func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, leased error) error {
-	lines := []string{leased.Error()}
+func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
+	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
 		line, err := r.WhoAnswered(id, target)
 		if err != nil {

@@ -131,7 +131,7 @@ func (a *app) takeUp(ctx context.Context, r *runner.Runner, f *driveFlags, line 
 	if err == nil {
 		out.result, err = r.Resume(ctx, line.ID, opts)
 	}
-	if leased := (*store.LeasedError)(nil); errors.As(err, &leased) {
+	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) {
 		out.skipped = true
 		return out
 	}

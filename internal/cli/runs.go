@@ -46,11 +46,6 @@ type runFilterFlags struct {
 	parent  string
 }
 
-// none says that the flags let all runs through.
-func (f *runFilterFlags) none() bool {
-	return f.graph == "" && len(f.status.values) == 0 && len(f.labels) == 0 && f.session == "" && f.parent == ""
-}
-
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	f.status.allowed = inspect.RunStatuses()
 	flags := cmd.Flags()

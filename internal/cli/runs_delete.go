@@ -136,7 +136,6 @@ a process drives always stay.`,
 }
 
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, form string) error {
-	whole := f.none()
 	if len(f.status.values) == 0 {
 		f.status.values = slices.DeleteFunc(inspect.RunStatuses(), func(s string) bool {
 			return s == inspect.Crashed || s == string(machine.Paused) || s == string(machine.Running)
@@ -151,13 +150,6 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 		return err
 	}
 	out := forgotten{Forgotten: []string{}, DryRun: dryRun}
-	if whole {
-		swept, err := kept.Sweep(a.Now().Add(-older), dryRun)
-		if err != nil {
-			return err
-		}
-		out.Forgotten = append(out.Forgotten, swept...)
-	}
 	for i := range runs {
 		if runs[i].Owner != "" {
 			continue
@@ -165,7 +157,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 		if !dryRun {
 			// Another process may have taken it up or deleted it since.
 			err := kept.Delete(runs[i].ID)
-			if _, taken := err.(*store.LeasedError); taken || errors.Is(err, store.ErrNoRun) {
+			if _, taken := err.(*store.DrivenError); taken || errors.Is(err, store.ErrNoRun) {
 				continue
 			}
 			if err != nil {

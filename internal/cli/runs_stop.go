@@ -146,9 +146,9 @@ func (w *stopping) cancel(r *store.RunSummary) (settled bool, err error) {
 		return false, err
 	}
 	_, err = canceller.Cancel(w.id)
-	var leased *store.LeasedError
-	if errors.As(err, &leased) { // somebody took it up just now, or it is a cluster's
-		return w.ask(r, leased.Owner)
+	var driven *store.DrivenError
+	if errors.As(err, &driven) { // somebody took it up just now, or it is a cluster's
+		return w.ask(r, driven.Owner)
 	}
 	return false, refused("run "+w.id+" was not cancelled", err)
 }

@@ -170,7 +170,7 @@ func (f *Fleet) admit(d *Drive) (h *hub, known bool, err error) {
 	case f.closing:
 		return nil, false, ErrClosing
 	case f.drives[d.ID] != nil:
-		return nil, false, &store.LeasedError{RunID: d.ID, Owner: "this server"}
+		return nil, false, &store.DrivenError{RunID: d.ID, Owner: "this server"}
 	case len(f.drives) >= f.cfg.Max:
 		return nil, false, &FullError{f.cfg.Max}
 	}

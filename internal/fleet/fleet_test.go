@@ -186,8 +186,8 @@ func TestFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var leased *store.LeasedError
-	if _, err := y.Resume("a", runner.Options{}); !errors.As(err, &leased) {
+	var driven *store.DrivenError
+	if _, err := y.Resume("a", runner.Options{}); !errors.As(err, &driven) {
 		t.Errorf("a run is driven twice: %v", err)
 	}
 	var full *FullError

@@ -70,12 +70,12 @@ func (f *Fleet) recover(id, how string) {
 // takeUp goes on with a run of this fleet.
 func (f *Fleet) takeUp(id string) {
 	_, err := f.Resume(id, runner.Options{})
-	var leased *store.LeasedError
+	var driven *store.DrivenError
 	var full *FullError
 	switch {
 	case err == nil:
 		f.cfg.Log("run " + id + " resumes")
-	case errors.As(err, &leased), errors.As(err, &full), errors.Is(err, ErrClosing): // it is driven, or later
+	case errors.As(err, &driven), errors.As(err, &full), errors.Is(err, ErrClosing): // it is driven, or later
 	default:
 		f.marks.remove(id)
 		f.cfg.Log(fmt.Sprintf("run %s can't go on: %v", id, err))

@@ -8,6 +8,3 @@ import "time"
 
 // Slept is not known: it is 0.
 func Slept() time.Duration { return 0 }
-
-// Awake is not known.
-func Awake() (boot string, awake time.Duration) { return "", 0 }

@@ -128,8 +128,8 @@ func (s *Server) StartOnce(path string, opts runner.Options, key string, request
 	}
 	opts.Labels = labels
 	_, err = s.Start(path, opts)
-	var leased *store.LeasedError
-	if !errors.Is(err, store.ErrRunExists) && !errors.As(err, &leased) {
+	var driven *store.DrivenError
+	if !errors.Is(err, store.ErrRunExists) && !errors.As(err, &driven) {
 		return opts.RunID, false, err
 	}
 	record, recordErr := s.cfg.Store.Run(opts.RunID)
@@ -224,8 +224,8 @@ func (s *Server) Answer(c *call, id string, given []store.GivenAnswer, by string
 		return err
 	}
 	_, err = s.cfg.Fleet.Resume(id, runner.Options{By: by})
-	var leased *store.LeasedError
-	if errors.As(err, &leased) { // somebody came in between
+	var other *store.DrivenError
+	if errors.As(err, &other) { // somebody came in between
 		return nil
 	}
 	return err

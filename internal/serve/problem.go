@@ -62,7 +62,7 @@ func problemOf(err error) *problem {
 	var known *problem
 	var input *runner.InputError
 	var invalid *runner.InvalidError
-	var leased *store.LeasedError
+	var driven *store.DrivenError
 	var busy *store.BusyError
 	var full *fleet.FullError
 	var large *http.MaxBytesError
@@ -87,7 +87,7 @@ func problemOf(err error) *problem {
 		return make(http.StatusNotFound, "no-flow", "no such flow")
 	case errors.Is(err, store.ErrRunExists):
 		return make(http.StatusConflict, "run-exists", "a run of that id exists")
-	case errors.As(err, &leased):
+	case errors.As(err, &driven):
 		return make(http.StatusConflict, "driven", "another process drives the run")
 	case errors.As(err, &busy), errors.Is(err, store.ErrStopped):
 		return make(http.StatusConflict, "busy", "the group of the run is busy")

@@ -189,9 +189,9 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err = t.cfg.Start(one.Flow, opts)
 	status := http.StatusAccepted
 	var input *runner.InputError
-	var leased *store.LeasedError
+	var driven *store.DrivenError
 	switch {
-	case errors.Is(err, store.ErrRunExists), errors.As(err, &leased): // it was delivered before
+	case errors.Is(err, store.ErrRunExists), errors.As(err, &driven): // it was delivered before
 		status = http.StatusOK
 	case errors.As(err, &input):
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)

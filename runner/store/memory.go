@@ -14,8 +14,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Memory is a Store in memory. The zero value is empty and ready. A
-// lease holds until it is given back: no driver vanishes without the store.
+// Memory is a Store in memory. The zero value is empty and ready.
 // Events are kept as text, as in a file, so that a run can't tell the two apart.
 type Memory struct {
 	mu    sync.Mutex // of all that follows, runs and journals included
@@ -29,7 +28,7 @@ type Memory struct {
 }
 
 type memoryRun struct {
-	summary   RunSummary // Owner is who has the lease
+	summary   RunSummary
 	events    [][]byte
 	snapshots []Snapshot
 	journaled int // bytes since the last snapshot
@@ -38,10 +37,7 @@ type memoryRun struct {
 	journal   *memoryJournal
 }
 
-// began says whether the run has an event: one without has never started.
-func (r *memoryRun) began() bool { return len(r.events) > 0 }
-
-// thisProgram owns the leases of drivers without a name.
+// thisProgram is a driver without a name.
 const thisProgram = "this program"
 
 // Create starts a journal.
@@ -57,7 +53,7 @@ func (m *Memory) Create(record RunRecord, first ...machine.Event) (Journal, erro
 		return nil, err
 	}
 	run.events, run.journaled = texts, size
-	return m.lease(run, thisProgram), nil
+	return m.drive(run, thisProgram), nil
 }
 
 // Fork starts a journal with the beginning of another one.
@@ -88,16 +84,13 @@ func (m *Memory) Fork(record RunRecord, from string, n int, first ...machine.Eve
 	for _, text := range source.events[last:n] {
 		run.journaled += len(text)
 	}
-	return m.lease(run, thisProgram), nil
+	return m.drive(run, thisProgram), nil
 }
 
 // begin makes a run; the lock is held.
 func (m *Memory) begin(record RunRecord) (*memoryRun, error) {
-	if there := m.runs[record.ID]; there != nil {
-		if there.began() || there.journal != nil {
-			return nil, fmt.Errorf("run %q: %w", record.ID, ErrRunExists)
-		}
-		m.drop(there)
+	if m.runs[record.ID] != nil {
+		return nil, fmt.Errorf("run %q: %w", record.ID, ErrRunExists)
 	}
 	if m.runs == nil {
 		m.runs = map[string]*memoryRun{}
@@ -120,12 +113,12 @@ func (m *Memory) Open(runID, owner string) (Journal, error) {
 		return nil, err
 	}
 	if run.journal != nil {
-		return nil, run.leased()
+		return nil, run.driven()
 	}
-	return m.lease(run, cmp.Or(owner, thisProgram)), nil
+	return m.drive(run, cmp.Or(owner, thisProgram)), nil
 }
 
-func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
+func (m *Memory) drive(run *memoryRun, owner string) *memoryJournal {
 	run.journal = &memoryJournal{
 		store: m, run: run, asked: make(chan Request, 2),
 		offers: make(chan Offer), change: make(chan struct{}, 1), gone: make(chan struct{}),
@@ -135,8 +128,8 @@ func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
 	return run.journal
 }
 
-func (r *memoryRun) leased() error {
-	return &LeasedError{RunID: r.summary.ID, Owner: r.summary.Owner}
+func (r *memoryRun) driven() error {
+	return &DrivenError{RunID: r.summary.ID, Owner: r.summary.Owner}
 }
 
 // Run returns a run's record.
@@ -166,7 +159,7 @@ func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 	defer m.mu.Unlock()
 	var out []RunSummary
 	for _, run := range slices.Backward(m.order) {
-		if run.began() && lets(&filter, &run.summary) {
+		if lets(&filter, &run.summary) {
 			line := run.summary
 			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
 			out = append(out, line)
@@ -215,7 +208,7 @@ func (m *Memory) Delete(runID string) error {
 		return err
 	}
 	if run.journal != nil {
-		return run.leased()
+		return run.driven()
 	}
 	m.drop(run)
 	return nil
@@ -228,30 +221,12 @@ func (m *Memory) drop(run *memoryRun) {
 	m.order = slices.DeleteFunc(m.order, func(r *memoryRun) bool { return r == run })
 }
 
-// Sweep forgets the runs that never started.
-func (m *Memory) Sweep(before time.Time, look bool) ([]string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var out []string
-	for _, run := range slices.Clone(m.order) {
-		if run.began() || run.journal != nil || !run.summary.Updated.Before(before) {
-			continue
-		}
-		out = append(out, run.summary.ID)
-		if !look {
-			m.drop(run)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
-}
-
 // Close does nothing: a Memory is gone when nobody holds it.
 func (m *Memory) Close() error { return nil }
 
 // find is called with the lock held.
 func (m *Memory) find(runID string) (*memoryRun, error) {
-	if run := m.runs[runID]; run != nil && run.began() {
+	if run := m.runs[runID]; run != nil {
 		return run, nil
 	}
 	return nil, fmt.Errorf("run %q: %w", runID, ErrNoRun)

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// memoryJournal has the lease for as long as its run points to it.
+// memoryJournal drives a run for as long as the run points to it.
 type memoryJournal struct {
 	store *Memory
 	run   *memoryRun
@@ -110,7 +110,7 @@ func (j *memoryJournal) ask(request Request) {
 // Asked delivers requests.
 func (j *memoryJournal) Asked() <-chan Request { return j.asked }
 
-// Close gives the lease back.
+// Close ends the driving.
 func (j *memoryJournal) Close() error {
 	if !j.closed {
 		close(j.gone)
@@ -120,15 +120,12 @@ func (j *memoryJournal) Close() error {
 	defer j.store.mu.Unlock()
 	if j.run.journal == j {
 		j.run.journal, j.run.summary.Owner = nil, ""
-		if !j.run.began() {
-			j.store.drop(j.run)
-		}
 		j.store.leaveGroup(j.run)
 	}
 	return nil
 }
 
-// write changes the run if the journal still has its lease.
+// write changes the run if the journal still drives it.
 func (j *memoryJournal) write(change func()) error {
 	if j.closed {
 		return fmt.Errorf("run %q: %w", j.run.summary.ID, ErrJournalClosed)
@@ -136,7 +133,7 @@ func (j *memoryJournal) write(change func()) error {
 	j.store.mu.Lock()
 	defer j.store.mu.Unlock()
 	if j.run.journal != j {
-		return j.run.leased()
+		return j.run.driven()
 	}
 	change()
 	return nil

@@ -66,10 +66,8 @@ type RunSummary struct {
 	Due time.Time
 	// Updated is when the summary was last noted.
 	Updated time.Time
-	// Owner has the run's lease, until Until; empty: nobody. A store whose
-	// leases don't run out leaves Until zero.
+	// Owner drives the run; empty: nobody does.
 	Owner string
-	Until time.Time
 }
 
 // StandsAs is Status, or Crashed when nobody drives a run that is running.

@@ -2,7 +2,7 @@
 // by, in order, so that any process can go on with the run, replay it or look at
 // it. A Store has them all, and what belongs to runs besides: logs, sessions,
 // answers that wait to be taken, cached results of nodes. A Journal is the log of
-// one run, open for the one driver that has its lease.
+// one run, open for its one driver.
 //
 // Memory keeps runs for as long as the process lives; package sqlite keeps them
 // in a file that processes share. Package storetest has the suite that every
@@ -21,22 +21,17 @@ import (
 // Whoever reads sees what was appended, never a part of what was appended at once.
 type Store interface {
 	// Create starts the journal of a new run, with the graph file's text as it
-	// is at the start and its first events, and takes its lease: all of it or
-	// nothing. It fails with ErrRunExists.
-	//
-	// A run without events has never started: but for its journal there is no such
-	// run, no list has it, and another Create takes its place. Older versions left
-	// such runs, when their process ended at its beginning.
+	// is at the start and its first events, and drives it: all of it or nothing. It
+	// fails with ErrRunExists.
 	Create(run RunRecord, first ...machine.Event) (Journal, error)
 	// Fork starts the journal of a new run as Create does, with the first n events
 	// of another one and its snapshots of them, and then those of first. It fails
 	// with ErrRunExists, and with ErrNoRun when there is no other one.
 	Fork(run RunRecord, from string, n int, first ...machine.Event) (Journal, error)
-	// Open goes on with a run's journal and takes its lease for a driver; an
-	// empty owner is named by the store. It fails with ErrNoRun, and with a
-	// *LeasedError while another driver has the lease. Take the lease before
-	// you read the events: until then another driver may add some. An owner
-	// that was started anew gets back the lease it still has from before.
+	// Open goes on with a run's journal, for a driver whose name is owner; empty: the
+	// store names it. It fails with ErrNoRun, and with a *DrivenError while another
+	// driver has the run: until then that may add events. A driver has a run until its
+	// journal is closed or its process has ended.
 	Open(runID, owner string) (Journal, error)
 	// Run returns what Create was given. It fails with ErrNoRun.
 	Run(runID string) (RunRecord, error)
@@ -56,14 +51,11 @@ type Store interface {
 	Snapshot(runID string, most int) (Snapshot, error)
 	// List returns the runs that a filter lets through, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
-	// Sweep forgets the runs that never started and have no driver, created before
-	// a time. It returns their ids, sorted; when only looking, nothing is forgotten.
-	Sweep(before time.Time, look bool) ([]string, error)
-	// Ask leaves a request for the driver of a run, for as long as its lease
-	// holds: whoever takes the lease begins without requests. A request to pause
-	// does not replace one to cancel. It fails with ErrNoRun.
+	// Ask leaves a request for the driver of a run: the next one begins without
+	// requests. A request to pause does not replace one to cancel. It fails with
+	// ErrNoRun.
 	Ask(runID string, request Request) error
-	// Delete forgets a run. It fails with ErrNoRun, and with a *LeasedError
+	// Delete forgets a run. It fails with ErrNoRun, and with a *DrivenError
 	// while a driver has the run.
 	Delete(runID string) error
 
@@ -120,9 +112,7 @@ type Store interface {
 // After an error nothing more can be appended: what is kept is found out by
 // opening the run again.
 type Journal interface {
-	// Append adds an event; it is kept for good when Append returns nil. It
-	// fails with a *LeasedError when another driver has taken the run over, and
-	// with ErrNoRun when the run was deleted.
+	// Append adds an event; it is kept for good when Append returns nil.
 	Append(e machine.Event) error
 	// AppendAll adds events, all of them or none, for the price of one.
 	AppendAll(events []machine.Event) error
@@ -135,13 +125,13 @@ type Journal interface {
 	Journaled() int
 	// Note tells what List shows: Status, Reason, Steps, Due and Updated of s, the
 	// rest being known. A new status, reason or due time is kept at once; the others
-	// with the next sign of life (every few seconds) and at Close.
+	// within a few seconds and at Close.
 	Note(s RunSummary) error
 	// Adopt replaces Graph, File, Source and Files of the run, and forgets its
 	// snapshots: they were of the graph before.
 	Adopt(run RunRecord) error
 	// Enter asks for a place in a group of runs, of which limit are inside at most,
-	// until Close: the place is that of the lease and gone with it. The first call
+	// until Close: the place is gone with the driver. The first call
 	// puts the run into the queue, and who came first is let in first; further calls
 	// ask whether it is its turn. Who is inside stays there.
 	Enter(group string, limit int) (GroupState, error)
@@ -157,7 +147,7 @@ type Journal interface {
 	// the same commit; with a reason it refuses it. An offer that was withdrawn
 	// meanwhile is not taken: taken is false, and nothing was added.
 	Settle(id string, events []machine.Event, refused string) (taken bool, err error)
-	// Close gives the lease back. Closing twice is fine.
+	// Close ends the driving. Closing twice is fine.
 	Close() error
 }
 
@@ -191,22 +181,12 @@ var ErrNoSession = errors.New("no such session")
 // ErrJournalClosed says that a journal was written to after it was closed.
 var ErrJournalClosed = errors.New("the journal is closed")
 
-// LeasedError says that another driver holds the lease of a run: one that goes
-// on with it, or one that took it over.
-type LeasedError struct {
+// DrivenError says that another driver has a run.
+type DrivenError struct {
 	RunID string
-	// Owner is the name the holder gave itself.
+	// Owner is the name the driver gave itself.
 	Owner string
-	// Until is when the lease ends unless the holder renews it; zero: when the
-	// holder gives it back.
-	Until time.Time
 }
 
-// Error names the run and its holder.
-func (e *LeasedError) Error() string {
-	text := fmt.Sprintf("run %q is driven by %s", e.RunID, e.Owner)
-	if !e.Until.IsZero() {
-		text += ", whose lease holds until " + e.Until.Format(time.TimeOnly) + " unless it is renewed"
-	}
-	return text
-}
+// Error names the run and its driver.
+func (e *DrivenError) Error() string { return fmt.Sprintf("run %q is driven by %s", e.RunID, e.Owner) }

@@ -92,7 +92,7 @@ func (f *Folder) Close() {
 	}
 }
 
-// EndLeft ends what a driver that died left running of a run, whose lease is held.
+// EndLeft ends what a driver that died left running of a run, which the caller drives.
 func EndLeft(kept store.Store, runID string) error {
 	dir := TasksDir(kept, runID)
 	if dir == "" {

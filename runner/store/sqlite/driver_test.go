@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -57,14 +58,13 @@ func TestBusyUnderARun(t *testing.T) {
 	if got, err := r.Run(t.Context(), g, runner.Options{RunID: "one"}); got == nil || got.Status != machine.Failed || !errors.Is(err, sqlite.ErrBusy) {
 		t.Fatalf("%v, %v; want ErrBusy", got, err)
 	}
-	if got, err := r.Show("one", runner.Options{}); err != nil || got.State["n"] != 20 || got.Status != machine.Running {
+	if got, err := r.Show("one", runner.Options{}); err != nil || got.State["n"] != 20 || got.Status != store.Crashed {
 		t.Errorf("the run shows as %+v, %v", got, err)
 	}
 	if _, err := other.Exec("ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	// The lease could not be given back; the driver is one that vanished.
-	later := open(t, path, sqlite.Options{Owner: "later", Dead: func(string) bool { return true }})
+	later := open(t, path, sqlite.Options{Owner: "later"})
 	if r, err = runner.New(runner.Config{Store: later, Kinds: []runner.Kind{trouble}}); err != nil {
 		t.Fatal(err)
 	}

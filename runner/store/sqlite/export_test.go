@@ -26,8 +26,5 @@ func (s *Store) LimitPages(t testing.TB, pages int) {
 	}
 }
 
-// Silent is closed when a journal gives no more signs of life.
+// Silent is closed when the goroutine of a journal has ended.
 func Silent(j store.Journal) <-chan struct{} { return j.(*journal).ended }
-
-// Named names a process.
-func Named(pid int) string { return named(pid) }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -104,9 +103,4 @@ func readOnly(err error) error {
 		}
 	}
 	return ErrReadOnly
-}
-
-// damaged reports what a check found.
-func damaged(findings []string) error {
-	return fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; "))
 }

@@ -1,4 +1,4 @@
-// Groups of runs: places that are gone with the leases of those who have them.
+// Groups of runs: places that are gone with the locks of those who have them.
 
 package sqlite
 
@@ -16,16 +16,7 @@ func (j *journal) Enter(group string, limit int) (out store.GroupState, err erro
 	defer j.mu.Unlock()
 	err = j.write(func() error {
 		return j.store.writer.update(func(tx *sql.Tx) error {
-			var held bool
-			err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND token = ?)`, j.lease.run, j.lease.token).Scan(&held)
-			if err == nil && !held {
-				err = errLost
-			}
-			if err != nil {
-				return err
-			}
-			_, err = tx.Exec(`INSERT INTO groups (run, token, name) VALUES (?1, ?2, ?3) ON CONFLICT (run) DO NOTHING`, j.lease.run, j.lease.token, group)
-			if err != nil {
+			if _, err := tx.Exec(`INSERT INTO groups (run, name) VALUES (?1, ?2) ON CONFLICT (run) DO NOTHING`, j.run, group); err != nil {
 				return err
 			}
 			members, err := j.store.members(tx, group)
@@ -46,8 +37,8 @@ func (j *journal) turn(tx *sql.Tx, members []member, limit int) (out store.Group
 		switch m := &members[i]; {
 		case m.entered.Valid:
 			inside++
-			out.Inside = out.Inside || m.run == j.lease.run
-		case m.run == j.lease.run:
+			out.Inside = out.Inside || m.run == j.run
+		case m.run == j.run:
 			at = i
 		case at < 0:
 			before++
@@ -55,7 +46,7 @@ func (j *journal) turn(tx *sql.Tx, members []member, limit int) (out store.Group
 	}
 	if at >= 0 && inside+before < limit {
 		now := j.store.opts.Now().UnixNano()
-		if _, err := tx.Exec(`UPDATE groups SET entered = ? WHERE run = ?`, now, j.lease.run); err != nil {
+		if _, err := tx.Exec(`UPDATE groups SET entered = ? WHERE run = ?`, now, j.run); err != nil {
 			return out, err
 		}
 		members[at].entered = sql.NullInt64{Int64: now, Valid: true}
@@ -78,25 +69,22 @@ type member struct {
 	entered sql.NullInt64
 }
 
-// members are those of a group whose leases hold, in the order in which they came;
+// members are those of a group that are driven, in the order in which they came;
 // the places of the others are forgotten.
 func (s *Store) members(tx *sql.Tx, group string) (out []member, err error) {
-	rows, err := tx.Query(`SELECT groups.run, groups.entered, runs.id, runs.graph, leases.owner, coalesce(leases.until, 0), leases.boot, leases.awake
-		FROM groups JOIN runs ON runs.no = groups.run LEFT JOIN leases ON leases.run = groups.run AND leases.token = groups.token
+	rows, err := tx.Query(`SELECT groups.run, groups.entered, runs.id, runs.graph, coalesce(owner, '')
+		FROM groups JOIN runs ON runs.no = groups.run LEFT JOIN drivers ON drivers.run = groups.run
 		WHERE groups.name = ? ORDER BY groups.place`, group)
 	if err != nil {
 		return nil, err
 	}
 	var gone []int64
-	now := s.opts.Now()
 	for rows.Next() {
 		var m member
-		var owner sql.NullString
-		var t term
-		if err := rows.Scan(&m.run, &m.entered, &m.RunID, &m.Graph, &owner, &t.until, &t.boot, &t.awake); err != nil {
+		if err := rows.Scan(&m.run, &m.entered, &m.RunID, &m.Graph, &m.Owner); err != nil {
 			return nil, joinClose(rows, err)
 		}
-		if m.Owner = owner.String; !owner.Valid || s.left(t, now) <= 0 || s.opts.Dead(m.Owner) {
+		if !s.driven(m.RunID) {
 			gone = append(gone, m.run)
 			continue
 		}

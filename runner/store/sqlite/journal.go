@@ -20,14 +20,14 @@ const runShift = 32
 func firstID(run int64) int64 { return run<<runShift + 1 }
 func lastID(run int64) int64  { return run<<runShift + 1<<runShift - 1 }
 
-// journal has the lease of a run until it is closed or another driver takes
-// the run over. A goroutine of its own gives signs of life.
+// journal has the lock of a run until it is closed. A goroutine of its own looks for
+// what others want, and writes notes that are not urgent.
 type journal struct {
 	store *Store
 	runID string
-	lease lease
+	drive
 	stop  chan struct{}
-	ended chan struct{} // no more signs of life
+	ended chan struct{} // that goroutine has
 	asked chan store.Request
 	// wanted is the last request, and offered are the offers that were delivered;
 	// they belong to the goroutine of live.
@@ -44,10 +44,10 @@ type journal struct {
 	closed    bool
 }
 
-// start opens a journal whose lease has been taken.
-func (s *Store) start(runID string, l lease, last int64, journaled int) *journal {
+// start opens a journal whose lock has been taken.
+func (s *Store) start(runID string, d drive, last int64, journaled int) *journal {
 	j := &journal{
-		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
+		store: s, runID: runID, drive: d, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
 		offers: make(chan store.Offer, 16), offered: map[string]bool{},
 		asked: make(chan store.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
@@ -59,18 +59,6 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 	return j
 }
 
-// drives says whether a journal of a run is open here.
-func (s *Store) drives(run int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for j := range s.journals {
-		if j.lease.run == run {
-			return true
-		}
-	}
-	return false
-}
-
 // Append adds an event: one statement, one commit, one wait for the disk.
 func (j *journal) Append(e machine.Event) error {
 	j.mu.Lock()
@@ -80,7 +68,7 @@ func (j *journal) Append(e machine.Event) error {
 		if err != nil {
 			return err
 		}
-		if err := insertEvent(j.store.writer.appendEvent, j.lease, j.last+1, text); err != nil {
+		if err := insertEvent(j.store.writer.appendEvent, j.last+1, text); err != nil {
 			return err
 		}
 		j.last++
@@ -97,7 +85,7 @@ func (j *journal) AppendAll(events []machine.Event) error {
 		var last int64
 		var size int
 		err := j.store.writer.update(func(tx *sql.Tx) (err error) {
-			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.lease, j.last, events)
+			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.last, events)
 			return err
 		})
 		if err == nil {
@@ -107,20 +95,15 @@ func (j *journal) AppendAll(events []machine.Event) error {
 	})
 }
 
-var errLost = errors.New("the lease is lost")
-
-// insertEvent adds a row if the lease is held.
-func insertEvent(statement *sql.Stmt, l lease, id int64, text []byte) error {
-	held, err := changedOne(statement.Exec(id, string(text), l.run, l.token))
-	if err == nil && !held {
-		err = errLost
-	}
+// insertEvent adds a row.
+func insertEvent(statement *sql.Stmt, id int64, text []byte) error {
+	_, err := statement.Exec(id, string(text))
 	return err
 }
 
 // insertEvents adds rows after the one of an id. It returns the id of the last
 // row, and the size of what was added.
-func insertEvents(statement *sql.Stmt, l lease, after int64, events []machine.Event) (last int64, size int, err error) {
+func insertEvents(statement *sql.Stmt, after int64, events []machine.Event) (last int64, size int, err error) {
 	for i := range events {
 		text, err := store.EncodeEvent(&events[i])
 		if err != nil {
@@ -128,7 +111,7 @@ func insertEvents(statement *sql.Stmt, l lease, after int64, events []machine.Ev
 		}
 		after++
 		size += len(text)
-		if err := insertEvent(statement, l, after, text); err != nil {
+		if err := insertEvent(statement, after, text); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -141,12 +124,7 @@ func (j *journal) Snapshot(s store.Snapshot) error {
 	defer j.mu.Unlock()
 	return j.write(func() error {
 		err := j.store.writer.update(func(tx *sql.Tx) error {
-			held, err := changedOne(tx.Exec(
-				`INSERT OR REPLACE INTO snapshots (id, state) SELECT ?, ? FROM leases WHERE run = ? AND token = ?`,
-				j.last, blob(s.State), j.lease.run, j.lease.token))
-			if err == nil && !held {
-				return errLost
-			}
+			_, err := tx.Exec(`INSERT OR REPLACE INTO snapshots (id, state) VALUES (?, ?)`, j.last, blob(s.State))
 			return err
 		})
 		if err == nil {
@@ -171,7 +149,7 @@ func (j *journal) Journaled() int {
 	return j.journaled
 }
 
-// Note keeps a new status or reason at once, all else with the next sign of life.
+// Note keeps a new status or reason at once, all else when the next beat comes.
 func (j *journal) Note(s store.RunSummary) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -190,12 +168,8 @@ func (j *journal) keepNote(tx *sql.Tx) error {
 	if j.noted {
 		return nil
 	}
-	held, err := changedOne(tx.Exec(`UPDATE runs SET status = ?, reason = ?, quality = ?, steps = ?, due = ?, updated = ?
-		WHERE no = ? AND EXISTS (SELECT 1 FROM leases WHERE run = no AND token = ?)`,
-		string(j.note.Status), j.note.Reason, string(j.note.Quality), j.note.Steps, nanoseconds(j.note.Due), nanoseconds(j.note.Updated), j.lease.run, j.lease.token))
-	if err == nil && !held {
-		return errLost
-	}
+	_, err := tx.Exec(`UPDATE runs SET status = ?, reason = ?, quality = ?, steps = ?, due = ?, updated = ? WHERE no = ?`,
+		string(j.note.Status), j.note.Reason, string(j.note.Quality), j.note.Steps, nanoseconds(j.note.Due), nanoseconds(j.note.Updated), j.run)
 	j.noted = err == nil
 	return err
 }
@@ -213,15 +187,11 @@ func (j *journal) write(do func() error) error {
 	if gone := j.store.stands(); gone != nil { // also when SQLite took no notice
 		err = gone
 	}
-	if errors.Is(err, errLost) {
-		err = j.store.lost(j.runID, j.lease)
-	}
 	j.failed = j.store.wrap(err)
 	return j.failed
 }
 
-// live gives signs of life and looks for requests, until the journal is closed
-// or its lease is lost.
+// live looks for requests and writes notes, until the journal is closed or has failed.
 func (j *journal) live() {
 	defer close(j.ended)
 	beat, stopBeat := ticks(j.store.opts.Beat)
@@ -271,32 +241,21 @@ func ticks(every time.Duration) (c <-chan time.Time, stop func()) {
 	return ticker.C, ticker.Stop
 }
 
-// beat renews the lease and writes what was noted. An error that may pass, such
-// as a file that is locked, is left to the next time.
+// beat writes what was noted. An error that may pass, such as a file that is locked, is
+// left to the next time.
 func (j *journal) beat() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.failed != nil || j.closed {
-		return j.failed
-	}
-	err := j.store.writer.update(func(tx *sql.Tx) error {
-		held, err := j.store.renew(tx, j.lease)
-		if err == nil && !held {
-			return errLost
-		}
-		return errors.Join(err, j.keepNote(tx))
-	})
-	if errors.Is(err, errLost) {
-		j.failed = j.store.wrap(j.store.lost(j.runID, j.lease))
+	if j.failed == nil && !j.closed && !j.noted {
+		_ = j.store.writer.update(j.keepNote)
 	}
 	return j.failed
 }
 
-// Close writes what was noted and gives the lease back. A run without events is
-// forgotten with it.
+// Close writes what was noted and gives the lock back.
 func (j *journal) Close() error {
 	j.mu.Lock()
-	closed, empty := j.closed, j.last < firstID(j.lease.run)
+	closed := j.closed
 	j.closed = true
 	j.mu.Unlock()
 	if closed {
@@ -308,13 +267,7 @@ func (j *journal) Close() error {
 	delete(j.store.journals, j)
 	j.store.mu.Unlock()
 	err := j.store.writer.update(func(tx *sql.Tx) error {
-		if err := j.keepNote(tx); err != nil && !errors.Is(err, errLost) {
-			return err
-		}
-		if empty {
-			return dropOwn(tx, j.lease)
-		}
-		return release(tx, j.lease)
+		return errors.Join(j.keepNote(tx), leave(tx, j.run))
 	})
-	return j.store.wrap(err)
+	return j.store.wrap(errors.Join(err, unlock(j.lock)))
 }

@@ -72,7 +72,7 @@ func (j *journal) lookForOffers() {
 }
 
 func (j *journal) newOffers() (out []store.Offer, err error) {
-	rows, err := j.store.reader.Query(`SELECT data FROM offers WHERE run = ? AND refused IS NULL ORDER BY no`, j.lease.run)
+	rows, err := j.store.reader.Query(`SELECT data FROM offers WHERE run = ? AND refused IS NULL ORDER BY no`, j.run)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (j *journal) Settle(id string, events []machine.Event, refused string) (tak
 				return err
 			}
 			taken = true
-			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.lease, j.last, events)
+			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.last, events)
 			return err
 		})
 		if err == nil {

@@ -12,7 +12,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -50,7 +49,7 @@ func (s *Store) stretch(runID string, n, size int) ([]machine.Event, error) {
 	// A run without events gives one row without an event.
 	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
 		LEFT JOIN events ON events.id BETWEEN (runs.no << 32) + 1 + ?2 AND (runs.no << 32) + 0xffffffff
-		WHERE runs.id = ?1 AND `+began+` ORDER BY events.id`, runID, max(n, 0))
+		WHERE runs.id = ?1 ORDER BY events.id`, runID, max(n, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +95,7 @@ func (s *Store) Snapshot(runID string, most int) (store.Snapshot, error) {
 	var state []byte
 	err := s.reader.QueryRow(`SELECT snapshots.id - (runs.no << 32), state FROM runs
 		LEFT JOIN snapshots ON snapshots.id BETWEEN runs.no << 32 AND (runs.no << 32) + ?2
-		WHERE runs.id = ?1 AND `+began+` ORDER BY snapshots.id DESC LIMIT 1`, runID, most).Scan(&events, &state)
+		WHERE runs.id = ?1 ORDER BY snapshots.id DESC LIMIT 1`, runID, most).Scan(&events, &state)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Snapshot{}, noRun(runID)
 	}
@@ -114,10 +113,9 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 		return nil, s.wrap(err)
 	}
 	defer rows.Close()
-	now := s.opts.Now()
 	var out []store.RunSummary
 	for rows.Next() {
-		line, err := s.scanLine(rows, now)
+		line, err := s.scanLine(rows)
 		if err != nil {
 			return nil, s.wrap(err)
 		}
@@ -126,22 +124,20 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 	return out, s.wrap(rows.Err())
 }
 
-func (s *Store) scanLine(rows *sql.Rows, now time.Time) (store.RunSummary, error) {
+func (s *Store) scanLine(rows *sql.Rows) (store.RunSummary, error) {
 	var line store.RunSummary
 	var labels, status, quality string
-	var started, updated, until, due sql.NullInt64
-	var t term
+	var started, updated, due sql.NullInt64
 	var owner sql.NullString
 	err := rows.Scan(&line.ID, &line.Graph, &line.File, &labels, &line.Session, &line.Parent, &line.ParentStep,
-		&started, &status, &line.Reason, &quality, &line.Steps, &due, &updated, &owner, &until, &t.boot, &t.awake)
+		&started, &status, &line.Reason, &quality, &line.Steps, &due, &updated, &owner)
 	if err != nil {
 		return line, err
 	}
 	line.Started, line.Updated, line.Status, line.Due = moment(started), moment(updated), listed(status), moment(due)
 	line.Quality = machine.Quality(quality)
-	t.until = until.Int64
-	if end := s.ends(t, now); until.Valid && now.Before(end) && !s.opts.Dead(owner.String) {
-		line.Owner, line.Until = owner.String, end
+	if owner.Valid && s.driven(line.ID) {
+		line.Owner = owner.String
 	}
 	if labels != "null" {
 		err = json.Unmarshal([]byte(labels), &line.Labels)
@@ -151,7 +147,7 @@ func (s *Store) scanLine(rows *sql.Rows, now time.Time) (store.RunSummary, error
 
 // listQuery writes a filter as SQL.
 func listQuery(f *store.RunFilter) (query string, args []any) {
-	where := []string{began}
+	where := []string{"true"}
 	add := func(condition string, values ...any) {
 		where = append(where, condition)
 		args = append(args, values...)
@@ -185,8 +181,8 @@ func listQuery(f *store.RunFilter) (query string, args []any) {
 	if !f.DueBy.IsZero() {
 		add("due <= ?", f.DueBy.UnixNano())
 	}
-	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, quality, steps, due, updated, owner, until, boot, awake
-		FROM runs LEFT JOIN leases ON leases.run = runs.no WHERE ` + strings.Join(where, " AND ")
+	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, quality, steps, due, updated, owner
+		FROM runs LEFT JOIN drivers ON drivers.run = runs.no WHERE ` + strings.Join(where, " AND ")
 	query += " ORDER BY started DESC, no DESC"
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Limit)

@@ -62,10 +62,19 @@ func (j *journal) Asked() <-chan store.Request { return j.asked }
 // the next time. There is room for all requests that are told apart.
 func (j *journal) look() {
 	var want string
-	err := j.store.reader.QueryRow(`SELECT want FROM requests WHERE run = ?`, j.lease.run).Scan(&want)
+	err := j.store.reader.QueryRow(`SELECT want FROM requests WHERE run = ?`, j.run).Scan(&want)
 	if err != nil || store.Request(want) == j.wanted {
 		return
 	}
 	j.wanted = store.Request(want)
 	j.asked <- j.wanted
+}
+
+// changedOne says whether a statement changed its row.
+func changedOne(r sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	return n == 1, err
 }

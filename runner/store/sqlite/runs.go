@@ -62,35 +62,51 @@ func (s *Store) Fork(record store.RunRecord, from string, n int, first ...machin
 
 // create starts the journal of a new run that begins with what inherit gives it.
 func (s *Store) create(record store.RunRecord, first []machine.Event, inherit func(tx *sql.Tx, run int64) error) (store.Journal, error) {
-	var l lease
-	var last int64
-	var journaled int
-	err := s.update(func(tx *sql.Tx) error {
-		if err := s.makeRoom(tx, record.ID); err != nil {
-			return err
-		}
-		run, err := insertRun(tx, &record)
-		if err != nil {
-			return err
-		}
-		if l, err = s.take(tx, run, s.opts.Owner); err != nil {
-			return err
+	return s.begin(record.ID, s.opts.Owner, fmt.Errorf("run %q: %w", record.ID, store.ErrRunExists), func(tx *sql.Tx) (run int64, err error) {
+		if run, err = insertRun(tx, &record); err != nil {
+			return 0, err
 		}
 		if err := inherit(tx, run); err != nil {
+			return 0, err
+		}
+		last, _, err := extent(tx, run)
+		if err == nil {
+			_, _, err = insertEvents(tx.Stmt(s.writer.appendEvent), last, first)
+		}
+		return run, err
+	})
+}
+
+// begin opens the journal of a run that find finds or makes, in one commit, with the lock
+// of the run; taken is why it does not when another driver has that.
+func (s *Store) begin(runID, owner string, taken error, find func(tx *sql.Tx) (run int64, err error)) (store.Journal, error) {
+	if s.writer == nil {
+		return nil, s.wrap(errReadOnly)
+	}
+	d := drive{}
+	var err error
+	if d.lock, err = s.lock(runID); err != nil {
+		return nil, s.wrap(err)
+	}
+	if d.lock == nil {
+		return nil, taken
+	}
+	var last int64
+	var journaled int
+	err = s.update(func(tx *sql.Tx) error {
+		if d.run, err = find(tx); err != nil {
 			return err
 		}
-		if last, journaled, err = extent(tx, run); err != nil {
+		if err := s.take(tx, d.run, owner); err != nil {
 			return err
 		}
-		var size int
-		last, size, err = insertEvents(tx.Stmt(s.writer.appendEvent), l, last, first)
-		journaled += size
+		last, journaled, err = extent(tx, d.run)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, unlock(d.lock))
 	}
-	return s.start(record.ID, l, last, journaled), nil
+	return s.start(runID, d, last, journaled), nil
 }
 
 func insertRun(tx *sql.Tx, r *store.RunRecord) (run int64, err error) {
@@ -142,38 +158,19 @@ func keepSource(tx *sql.Tx, text []byte) (no int64, err error) {
 
 // Open goes on with a run's journal.
 func (s *Store) Open(runID, owner string) (store.Journal, error) {
-	owner = cmp.Or(owner, s.opts.Owner)
-	var l lease
-	var last int64
-	var journaled int
-	err := s.update(func(tx *sql.Tx) error {
-		run, err := runNumber(tx, runID)
-		if err != nil {
-			return err
-		}
-		holder, until, held, err := s.holder(tx, run, s.opts.Now())
-		if err != nil {
-			return err
-		}
-		// A namesake is a driver that was started anew, unless it is here now.
-		if held && (holder != owner || s.drives(run) || owner == ThisProcess()) {
-			return &store.LeasedError{RunID: runID, Owner: holder, Until: until}
-		}
-		if l, err = s.take(tx, run, owner); err != nil {
-			return err
-		}
-		last, journaled, err = extent(tx, run)
-		return err
-	})
-	if err != nil {
-		return nil, err
+	journal, err := s.begin(runID, cmp.Or(owner, s.opts.Owner), errTaken, func(tx *sql.Tx) (int64, error) { return runNumber(tx, runID) })
+	if errors.Is(err, errTaken) {
+		err = s.errDriven(runID)
 	}
-	return s.start(runID, l, last, journaled), nil
+	return journal, err
 }
+
+// errTaken says that another driver has the lock of a run.
+var errTaken = errors.New("the lock is taken")
 
 // runNumber finds a run.
 func runNumber(tx *sql.Tx, runID string) (run int64, err error) {
-	err = tx.QueryRow(`SELECT no FROM runs WHERE id = ? AND `+began, runID).Scan(&run)
+	err = tx.QueryRow(`SELECT no FROM runs WHERE id = ?`, runID).Scan(&run)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noRun(runID)
 	}
@@ -199,7 +196,7 @@ func (s *Store) Run(runID string) (store.RunRecord, error) {
 	var labels string
 	var started sql.NullInt64
 	err := s.reader.QueryRow(`SELECT runs.id, graph, file, text, labels, session, started, parent, parent_step
-		FROM runs JOIN sources ON sources.no = runs.source WHERE runs.id = ? AND `+began, runID).Scan(
+		FROM runs JOIN sources ON sources.no = runs.source WHERE runs.id = ?`, runID).Scan(
 		&r.ID, &r.Graph, &r.File, &r.Source, &labels, &r.Session, &started, &r.Parent, &r.ParentStep)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.RunRecord{}, noRun(runID)
@@ -219,11 +216,28 @@ func (s *Store) Run(runID string) (store.RunRecord, error) {
 
 // Delete forgets a run.
 func (s *Store) Delete(runID string) error {
-	if err := s.forget(runID); err != nil {
-		return err
+	if s.writer == nil {
+		return s.wrap(errReadOnly)
 	}
-	dir := s.RunDir(runID)
-	return errors.Join(process.EndLeft(dir+".tasks"), os.RemoveAll(dir))
+	lock, err := s.lock(runID)
+	if err != nil {
+		return s.wrap(err)
+	}
+	if lock == nil {
+		return s.errDriven(runID)
+	}
+	err = s.update(func(tx *sql.Tx) error {
+		run, err := runNumber(tx, runID)
+		if err != nil {
+			return err
+		}
+		return drop(tx, run)
+	})
+	if err == nil {
+		dir := s.RunDir(runID)
+		err = errors.Join(process.EndLeft(dir+".tasks"), os.RemoveAll(dir))
+	}
+	return errors.Join(err, unlock(lock))
 }
 
 // RunDir is the path of a run's folder, beside the file: in runs.db.d for runs.db.
@@ -238,33 +252,15 @@ func (s *Store) RunDir(runID string) string {
 	return filepath.Join(s.path+".d", name)
 }
 
-// forget deletes what the file holds of a run.
-func (s *Store) forget(runID string) error {
-	return s.update(func(tx *sql.Tx) error {
-		run, err := runNumber(tx, runID)
-		if err != nil {
-			return err
-		}
-		owner, until, held, err := s.holder(tx, run, s.opts.Now())
-		if err != nil {
-			return err
-		}
-		if held {
-			return &store.LeasedError{RunID: runID, Owner: owner, Until: until}
-		}
-		return drop(tx, run)
-	})
-}
-
 // drop deletes all rows of a run.
 func drop(tx *sql.Tx, run int64) error {
 	if err := dropFiles(tx, run); err != nil {
 		return err
 	}
+	if err := leave(tx, run); err != nil {
+		return err
+	}
 	for _, text := range []string{
-		`DELETE FROM leases WHERE run = ?1`,
-		`DELETE FROM requests WHERE run = ?1`,
-		`DELETE FROM groups WHERE run = ?1`,
 		`DELETE FROM offers WHERE run = ?1`,
 		`DELETE FROM labels WHERE run = ?1`,
 		`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,

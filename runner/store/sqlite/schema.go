@@ -6,11 +6,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
+	"strings"
 )
 
-// applicationID marks the file as a store: "grun".
-const applicationID = 0x6772756e
+// applicationID marks the file as a store: "grn1".
+const applicationID = 0x67726e31
 
 // migrations bring a file from version i to i+1; the version is kept in
 // user_version. What was released is never changed, only added to.
@@ -34,12 +34,15 @@ CREATE TABLE runs (
 	started     INTEGER, -- times are Unix nanoseconds, NULL for none
 	status      TEXT NOT NULL,
 	reason      TEXT NOT NULL,
+	quality     TEXT NOT NULL DEFAULT '', -- of a run that has ended
 	steps       INTEGER NOT NULL,
-	updated     INTEGER
+	updated     INTEGER,
+	due         INTEGER -- when a run that pauses goes on by itself, if somebody takes it up
 ) STRICT;
 CREATE INDEX runs_by_start ON runs (started, no);
 CREATE INDEX runs_by_graph ON runs (graph, started, no);
 CREATE INDEX runs_by_source ON runs (source);
+CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
 CREATE TABLE labels (
 	key   TEXT NOT NULL,
 	value TEXT NOT NULL,
@@ -47,50 +50,6 @@ CREATE TABLE labels (
 	PRIMARY KEY (key, value, run)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX labels_by_run ON labels (run);
--- An event's id is its run's number times 2^32 plus its place in the run, from
--- 1: unique, and an append touches a single page.
-CREATE TABLE events (id INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
--- The id is that of the last event a snapshot stands for.
-CREATE TABLE snapshots (id INTEGER PRIMARY KEY, state BLOB NOT NULL) STRICT;
-CREATE TABLE leases (
-	run     INTEGER PRIMARY KEY,
-	token   INTEGER NOT NULL, -- drawn anew whenever the lease is taken
-	owner   TEXT NOT NULL,
-	until   INTEGER NOT NULL,
-	checked INTEGER NOT NULL DEFAULT 0 -- the file was checked after its owner vanished
-) STRICT;
-CREATE TABLE cache (
-	key     TEXT PRIMARY KEY,
-	graph   TEXT NOT NULL,
-	node    TEXT NOT NULL,
-	value   TEXT NOT NULL,
-	expires INTEGER -- NULL: never
-) STRICT;
-CREATE INDEX cache_by_node ON cache (graph, node);
-CREATE INDEX cache_by_expiry ON cache (expires) WHERE expires IS NOT NULL;
--- For people with another SQLite tool.
-CREATE VIEW journal AS
-	SELECT runs.id AS run, events.id & 0xffffffff AS seq, data ->> 'kind' AS kind, data
-	FROM runs JOIN events ON events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff;
-`, `
--- What others want of the driver of a run; gone with its lease.
-CREATE TABLE requests (run INTEGER PRIMARY KEY, want TEXT NOT NULL) STRICT;
-`, `
--- What a run has passed between two of its snapshots, apart from them: it is
--- read only where a path is printed. base is the place of the one before.
-CREATE TABLE paths (id INTEGER PRIMARY KEY, base INTEGER NOT NULL, path BLOB NOT NULL) STRICT;
-`, `
--- What the runs of a session left, as JSON; talk is the conversation.
-CREATE TABLE sessions (
-	id      TEXT PRIMARY KEY,
-	keys    TEXT NOT NULL,
-	secret  TEXT NOT NULL, -- the keys that are never shown
-	talk    TEXT,
-	run     TEXT NOT NULL,
-	graph   TEXT NOT NULL,
-	updated INTEGER
-) STRICT;
-`, `
 -- The graphs that a run's graph runs.
 CREATE TABLE files (
 	run    INTEGER NOT NULL,
@@ -99,7 +58,32 @@ CREATE TABLE files (
 	PRIMARY KEY (run, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX files_by_source ON files (source);
-`, `
+-- An event's id is its run's number times 2^32 plus its place in the run, from
+-- 1: unique, and an append touches a single page.
+CREATE TABLE events (id INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
+-- The id is that of the last event a snapshot stands for.
+CREATE TABLE snapshots (id INTEGER PRIMARY KEY, state BLOB NOT NULL) STRICT;
+-- Who drives a run, as long as the lock of the run is held.
+CREATE TABLE drivers (run INTEGER PRIMARY KEY, owner TEXT NOT NULL) STRICT;
+-- What others want of the driver of a run.
+CREATE TABLE requests (run INTEGER PRIMARY KEY, want TEXT NOT NULL) STRICT;
+-- Runs that are in a group, or wait for a place in one, while they are driven.
+CREATE TABLE groups (
+	place   INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they came
+	run     INTEGER NOT NULL UNIQUE,
+	name    TEXT NOT NULL,
+	entered INTEGER -- NULL: it waits
+) STRICT;
+CREATE INDEX groups_by_name ON groups (name, place);
+-- Answers for a run, as JSON, until its driver has taken or refused them.
+CREATE TABLE offers (
+	no      INTEGER PRIMARY KEY,
+	id      TEXT NOT NULL UNIQUE,
+	run     INTEGER NOT NULL,
+	data    TEXT NOT NULL,
+	refused TEXT -- why
+) STRICT;
+CREATE INDEX offers_by_run ON offers (run, no);
 -- What programs and models said. An id is made as an event's is. The text need
 -- not be UTF-8; start is its place in the stream, in bytes.
 CREATE TABLE logs (
@@ -116,41 +100,29 @@ CREATE TABLE logs (
 	text    BLOB NOT NULL,
 	ended   INTEGER NOT NULL -- the stream has, with this
 ) STRICT;
-`, `
--- Answers for a run, as JSON, until its driver has taken or refused them.
-CREATE TABLE offers (
-	no      INTEGER PRIMARY KEY,
-	id      TEXT NOT NULL UNIQUE,
-	run     INTEGER NOT NULL,
-	data    TEXT NOT NULL,
-	refused TEXT -- why
+-- What the runs of a session left, as JSON; talk is the conversation.
+CREATE TABLE sessions (
+	id      TEXT PRIMARY KEY,
+	keys    TEXT NOT NULL,
+	secret  TEXT NOT NULL, -- the keys that are never shown
+	talk    TEXT,
+	run     TEXT NOT NULL,
+	graph   TEXT NOT NULL,
+	updated INTEGER
 ) STRICT;
-CREATE INDEX offers_by_run ON offers (run, no);
--- When a run that pauses goes on by itself, if somebody takes it up.
-ALTER TABLE runs ADD COLUMN due INTEGER;
-CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
-`, `
--- Runs that are in a group, or wait for a place in one. A place is that of the
--- lease with the token: without it the row counts no more.
-CREATE TABLE groups (
-	place   INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they came
-	run     INTEGER NOT NULL UNIQUE,
-	token   INTEGER NOT NULL,
-	name    TEXT NOT NULL,
-	entered INTEGER -- NULL: it waits
+CREATE TABLE cache (
+	key     TEXT PRIMARY KEY,
+	graph   TEXT NOT NULL,
+	node    TEXT NOT NULL,
+	value   TEXT NOT NULL,
+	expires INTEGER -- NULL: never
 ) STRICT;
-CREATE INDEX groups_by_name ON groups (name, place);
-`, `
--- Until when a lease holds by what cannot be set: see term.
-ALTER TABLE leases ADD COLUMN boot TEXT;
-ALTER TABLE leases ADD COLUMN awake INTEGER;
-`, `
--- The few events that take others back (and any with such a text inside): who reads
--- from the middle of a journal asks for them first.
-CREATE INDEX events_that_undo ON events (id) WHERE instr(data, '"undo":[') > 0;
-`, `
--- The quality of a run that has ended.
-ALTER TABLE runs ADD COLUMN quality TEXT NOT NULL DEFAULT '';
+CREATE INDEX cache_by_node ON cache (graph, node);
+CREATE INDEX cache_by_expiry ON cache (expires) WHERE expires IS NOT NULL;
+-- For people with another SQLite tool.
+CREATE VIEW journal AS
+	SELECT runs.id AS run, events.id & 0xffffffff AS seq, data ->> 'kind' AS kind, data
+	FROM runs JOIN events ON events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff;
 `}
 }
 
@@ -194,53 +166,9 @@ func (s *Store) migrate(version int) error {
 	})
 }
 
-// checkTime is how long opening a file after a crash may take longer.
-const checkTime = 2 * time.Second
-
-// checkAfterCrash looks at the pages of the file when a driver vanished since
-// the last look: it did not give its lease back. What is not done within
-// checkTime is left to Check.
-func (s *Store) checkAfterCrash() error {
-	vanished, err := s.vanished()
-	if err != nil || len(vanished) == 0 {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
-	defer cancel()
-	if err := check(ctx, s.reader, "quick_check"); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return s.writer.update(func(tx *sql.Tx) error {
-		for _, l := range vanished {
-			if _, err := tx.Exec(`UPDATE leases SET checked = 1 WHERE run = ? AND token = ?`, l.run, l.token); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// vanished are the leases of drivers that went without a word, unless that was
-// looked into.
-func (s *Store) vanished() ([]lease, error) {
-	rows, err := s.reader.Query(`SELECT run, token, owner, until, boot, awake FROM leases WHERE checked = 0 ORDER BY run`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []lease
-	now := s.opts.Now()
-	for rows.Next() {
-		var l lease
-		var t term
-		if err := rows.Scan(&l.run, &l.token, &l.owner, &t.until, &t.boot, &t.awake); err != nil {
-			return nil, err
-		}
-		if s.left(t, now) <= 0 || s.opts.Dead(l.owner) {
-			out = append(out, l)
-		}
-	}
-	return out, rows.Err()
+// Check looks at every page of the file.
+func (s *Store) Check(ctx context.Context) error {
+	return s.wrap(check(ctx, s.reader, "integrity_check"))
 }
 
 // check runs one of SQLite's checks.
@@ -263,5 +191,5 @@ func check(ctx context.Context, db *sql.DB, pragma string) error {
 	if err := rows.Err(); err != nil || len(findings) == 0 {
 		return err
 	}
-	return damaged(findings)
+	return fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; "))
 }

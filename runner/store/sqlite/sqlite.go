@@ -1,11 +1,10 @@
 // Package sqlite keeps the journals of runs in one SQLite file, which several
 // processes may use at once: many read, one writes at a time, and a run is
-// driven by the one that has its lease.
+// driven by the one that has its lock.
 package sqlite
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -39,35 +37,26 @@ const (
 // Options configure a Store. The zero value is what graphrun uses.
 type Options struct {
 	Durability Durability
-	// Owner is the name under which Create takes leases; empty: ThisProcess().
+	// Owner is the name under which Create takes locks; empty: ThisProcess().
 	Owner string
-	// Lease is for how long a lease holds without a sign of life; 0: 15 s.
-	Lease time.Duration
-	// Beat is the time between signs of life; 0: a third of Lease; negative:
-	// none is given.
+	// Beat is the time after which a note is written that is not urgent; 0: 5 s;
+	// negative: never.
 	Beat time.Duration
 	// Look is the time between looks for requests to a driver; 0: 0.3 s;
 	// negative: nobody looks.
 	Look time.Duration
-	// Dead says that the owner of a lease is known to be gone, so that its run
-	// can be taken over at once; nil: Gone.
-	Dead func(owner string) bool
 	// Busy is how long a write waits for other processes to finish theirs; 0: 10 s.
 	Busy time.Duration
 	// Now tells the time; nil: time.Now.
 	Now func() time.Time
-	// Awake tells which start of the machine this is and for how long it has been
-	// awake since: what leases go by, since a clock may be set. An empty boot, and
-	// one that differs from that of a lease, lets them go by Now. nil: the machine's.
-	Awake func() (boot string, awake time.Duration)
 	// ReadOnly opens a file that is there and never writes to it.
 	ReadOnly bool
 }
 
 const (
-	defaultLease = 15 * time.Second
-	defaultBusy  = 10 * time.Second
-	defaultLook  = 300 * time.Millisecond
+	defaultBeat = 5 * time.Second
+	defaultBusy = 10 * time.Second
+	defaultLook = 300 * time.Millisecond
 )
 
 // Store is a store.Store in a file. It is safe for concurrent use.
@@ -112,21 +101,13 @@ func (o *Options) complete() error {
 	default:
 		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
 	}
-	if o.Lease < 0 || o.Busy < 0 {
-		return fmt.Errorf("a lease of %s and a wait of %s: neither can be negative", o.Lease, o.Busy)
+	if o.Busy < 0 {
+		return fmt.Errorf("a wait of %s can't be", o.Busy)
 	}
-	o.Lease, o.Busy = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Busy, defaultBusy)
-	o.Beat = cmp.Or(o.Beat, max(o.Lease/3, time.Millisecond))
-	o.Look = cmp.Or(o.Look, defaultLook)
+	o.Busy, o.Beat, o.Look = cmp.Or(o.Busy, defaultBusy), cmp.Or(o.Beat, defaultBeat), cmp.Or(o.Look, defaultLook)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
-	if o.Dead == nil {
-		o.Dead = Gone
-	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Awake == nil {
-		o.Awake = process.Awake
 	}
 	return nil
 }
@@ -168,10 +149,7 @@ func (s *Store) open() error {
 	if err := s.migrate(version); err != nil {
 		return said(s.path, err)
 	}
-	if err := s.writer.prepare(); err != nil {
-		return said(s.path, err)
-	}
-	return said(s.path, s.checkAfterCrash())
+	return said(s.path, s.writer.prepare())
 }
 
 // stands makes sure that the file is still at its path, with what it held: what is
@@ -248,7 +226,7 @@ func (s *Store) Close() error {
 	}
 	s.mu.Unlock()
 	var failed error
-	for _, j := range open { // the order does not matter: each ends its own lease
+	for _, j := range open { // the order does not matter
 		failed = errors.Join(failed, j.Close())
 	}
 	// Readers first: the last connection to close, if it can write, moves the
@@ -262,16 +240,11 @@ func (s *Store) Close() error {
 	return s.wrap(failed)
 }
 
-// Check looks at every page of the file. It takes a while for a large file.
-func (s *Store) Check(ctx context.Context) error {
-	return s.wrap(check(ctx, s.reader, "integrity_check"))
-}
-
 // wrap names the file and puts SQLite's errors in words. What is said of a run
 // is no matter of the file.
 func (s *Store) wrap(err error) error {
-	var leased *store.LeasedError
-	if err == nil || errors.As(err, &leased) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) {
+	var driven *store.DrivenError
+	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) {
 		return err
 	}
 	return fmt.Errorf("store %s: %w", s.path, said(s.path, err))

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
@@ -21,9 +20,7 @@ func TestSharedSuite(t *testing.T) {
 	t.Parallel()
 	storetest.RunShared(t, func(t *testing.T) storetest.Handle {
 		path := filepath.Join(t.TempDir(), "runs.db")
-		return func(now func() time.Time) store.Store {
-			return open(t, path, sqlite.Options{Now: now, Awake: unknown, Beat: -1})
-		}
+		return func() store.Store { return open(t, path, sqlite.Options{}) }
 	})
 }
 

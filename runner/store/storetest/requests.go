@@ -62,8 +62,7 @@ func deliversRequests(t *testing.T, s store.Store) {
 
 // hearsOthers asks by another handle.
 func hearsOthers(t *testing.T, handle Handle) {
-	clock := newTicker()
-	here, there := handle(clock.Now), handle(clock.Now)
+	here, there := handle(), handle()
 	journal := create(t, here, "one", begun())
 	ask(t, there, "one", store.RequestCancel)
 	wantRequest(t, journal, store.RequestCancel)

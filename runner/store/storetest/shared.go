@@ -14,9 +14,8 @@ import (
 )
 
 // Handle opens one more handle on the store of a test, as another process would
-// have it. A lease holds for 15 s by the given clock, and drivers give no sign
-// of life of their own accord.
-type Handle func(now func() time.Time) store.Store
+// have it.
+type Handle func() store.Store
 
 // RunShared runs the suite for stores that outlive their process; make returns
 // the way to an empty store for each of its tests.
@@ -27,41 +26,17 @@ func RunShared(t *testing.T, make func(t *testing.T) Handle) {
 		do   func(t *testing.T, open Handle)
 	}{
 		{"what is written stays", staysWritten},
-		{"leases run out", expiresLeases},
-		{"leases are seen by others", seesLeases},
+		{"others see who drives", seesDrivers},
 		{"requests come from others", hearsOthers},
-		{"a namesake goes on", letsNamesakesOn},
-		{"a driver of a deleted run", stopsDriversOfDeleted},
 		{"nothing is seen in part", showsWholes},
-		{"two take one run", racesForLease},
+		{"two take one run", racesForRun},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.do(t, make(t)) })
 	}
 }
 
-// ticker is a clock that tests move.
-type ticker struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newTicker() *ticker { return &ticker{now: startAt(0)} }
-
-func (c *ticker) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *ticker) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 func staysWritten(t *testing.T, handle Handle) {
-	clock := newTicker()
-	s := handle(clock.Now)
+	s := handle()
 	journal := create(t, s, "one")
 	add(t, journal, events()...)
 	if err := journal.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
@@ -71,101 +46,42 @@ func staysWritten(t *testing.T, handle Handle) {
 	if err := s.Close(); err != nil { // and the journal with it
 		t.Fatal(err)
 	}
-	again := handle(clock.Now)
+	again := handle()
 	wantEvents(t, again, "one", events())
 	wantSnapshot(t, again, -1, store.Snapshot{Events: len(events()), State: []byte("x")})
-	if v, ok, err := again.Cached("k", clock.Now()); v != 1 || !ok || err != nil {
+	if v, ok, err := again.Cached("k", time.Now()); v != 1 || !ok || err != nil {
 		t.Errorf("the cache has %v, %t, %v", v, ok, err)
 	}
 	add(t, open(t, again, "one", "other"), events()[0])
 	wantEvents(t, again, "one", append(events(), events()[0]))
 }
 
-// expiresLeases lets a driver be silent for too long.
-func expiresLeases(t *testing.T, handle Handle) {
-	clock := newTicker()
-	here, there := handle(clock.Now), handle(clock.Now)
-	lost := create(t, here, "one")
-	add(t, lost, events()[0])
-	clock.pass(15*time.Second - 1)
-	_, err := there.Open("one", "there")
-	wantLeased(t, "opening a run shortly before its lease ends", err, "")
-	clock.pass(1)
-	// Nobody has taken it, so its driver may go on.
-	add(t, lost, events()[1])
-	taken := open(t, there, "one", "there")
-	for _, err := range []error{
-		lost.Append(events()[2]), lost.AppendAll(events()[2:4]), lost.Snapshot(store.Snapshot{}), lost.Note(store.RunSummary{Status: machine.Failed}),
-	} {
-		wantLeased(t, "writing without the lease", err, "there")
-	}
-	add(t, taken, events()[2])
-	ask(t, here, "one", store.RequestPause)
-	if err := lost.Close(); err != nil {
-		t.Errorf("closing a journal that was taken over: %v", err)
-	}
-	wantRequest(t, taken, store.RequestPause) // who lost the run took nothing along
-	_, err = here.Open("one", "here")
-	wantLeased(t, "opening a run that was taken over", err, "there")
-	add(t, taken, events()[3])
-	wantEvents(t, here, "one", events()[:4])
-	wantLine(t, here, store.RunSummary{Status: machine.Running})
-}
-
-func seesLeases(t *testing.T, handle Handle) {
-	clock := newTicker()
-	here, there := handle(clock.Now), handle(clock.Now)
+func seesDrivers(t *testing.T, handle Handle) {
+	here, there := handle(), handle()
 	journal := create(t, here, "one", begun())
 	line := wantLine(t, there, store.RunSummary{Status: machine.Running})
-	if line.Owner == "" || !line.Until.Equal(clock.Now().Add(15*time.Second)) {
-		t.Errorf("held by %q until %s", line.Owner, line.Until)
+	if line.Owner == "" {
+		t.Error("a run that is driven elsewhere has no owner")
 	}
-	wantLeased(t, "deleting a run that is driven elsewhere", there.Delete("one"), line.Owner)
-	clock.pass(15 * time.Second)
-	if line := wantLine(t, there, store.RunSummary{Status: machine.Running}); line.Owner != "" || !line.Until.IsZero() {
-		t.Errorf("a lease that ran out is held by %q until %s", line.Owner, line.Until)
+	_, err := there.Open("one", "there")
+	wantDriven(t, "opening a run that is driven elsewhere", err, line.Owner)
+	wantDriven(t, "deleting a run that is driven elsewhere", there.Delete("one"), line.Owner)
+	if _, err := there.Create(store.RunRecord{ID: "one"}, begun()); !errors.Is(err, store.ErrRunExists) {
+		t.Errorf("creating a run that is driven elsewhere: %v, want ErrRunExists", err)
 	}
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// letsNamesakesOn starts an owner anew while its lease still holds.
-func letsNamesakesOn(t *testing.T, handle Handle) {
-	clock := newTicker()
-	before, after := handle(clock.Now), handle(clock.Now)
-	if err := create(t, before, "one", begun()).Close(); err != nil {
-		t.Fatal(err)
+	if line := wantLine(t, there, store.RunSummary{Status: machine.Running}); line.Owner != "" {
+		t.Errorf("a run that nobody drives is driven by %q", line.Owner)
 	}
-	old := open(t, before, "one", "worker 1")
-	add(t, old, events()[1])
-	add(t, open(t, after, "one", "worker 1"), events()[2])
-	wantLeased(t, "writing by the journal of before", old.Append(events()[3]), "worker 1")
-	wantEvents(t, before, "one", events()[:3])
-}
-
-// stopsDriversOfDeleted deletes a run whose driver is silent; another run gets
-// its id, and its place in the file.
-func stopsDriversOfDeleted(t *testing.T, handle Handle) {
-	clock := newTicker()
-	here, there := handle(clock.Now), handle(clock.Now)
-	journal := create(t, here, "one")
-	add(t, journal, events()[0])
-	clock.pass(15 * time.Second)
-	if err := there.Delete("one"); err != nil {
-		t.Fatal(err)
-	}
-	add(t, create(t, there, "two"), events()[1])
-	if err := journal.Append(events()[2]); !errors.Is(err, store.ErrNoRun) {
-		t.Errorf("appending to a deleted run gives %v, want ErrNoRun", err)
-	}
-	wantEvents(t, there, "two", events()[1:2])
+	add(t, open(t, there, "one", "there"), events()[1])
 }
 
 // showsWholes reads by a second handle while the first one appends in threes.
 func showsWholes(t *testing.T, handle Handle) {
 	const batches, size = 60, 3
-	here, there := handle(time.Now), handle(time.Now)
+	here, there := handle(), handle()
 	batch := func(i int) []machine.Event {
 		out := make([]machine.Event, size)
 		for k := range out {
@@ -210,16 +126,15 @@ func showsWholes(t *testing.T, handle Handle) {
 	}
 }
 
-// racesForLease lets several handles open one run at once.
-func racesForLease(t *testing.T, handle Handle) {
+// racesForRun lets several handles open one run at once.
+func racesForRun(t *testing.T, handle Handle) {
 	const rivals = 6
-	clock := newTicker()
-	if err := create(t, handle(clock.Now), "one", begun()).Close(); err != nil {
+	if err := create(t, handle(), "one", begun()).Close(); err != nil {
 		t.Fatal(err)
 	}
 	stores := make([]store.Store, rivals)
 	for i := range stores {
-		stores[i] = handle(clock.Now)
+		stores[i] = handle()
 	}
 	journals, failures := make([]store.Journal, rivals), make([]error, rivals)
 	var all sync.WaitGroup
@@ -234,7 +149,7 @@ func racesForLease(t *testing.T, handle Handle) {
 			add(t, journals[i], events()[1])
 			continue
 		}
-		wantLeased(t, "losing the race", err, "")
+		wantDriven(t, "losing the race", err, "")
 	}
 	if winners != 1 {
 		t.Errorf("%d drivers have one run: %v", winners, slices.DeleteFunc(failures, func(err error) bool { return err == nil }))

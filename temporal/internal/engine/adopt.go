@@ -29,7 +29,7 @@ var errFits = errors.New("the run goes on with that version on the cluster")
 // Open opens a journal that nothing is added to.
 func (a *adopting) Open(runID, _ string) (store.Journal, error) {
 	if a.owner != "" {
-		return nil, &store.LeasedError{RunID: runID, Owner: a.owner}
+		return nil, &store.DrivenError{RunID: runID, Owner: a.owner}
 	}
 	return &compared{closed{keeper{&journal{}}, errFits}, a}, nil
 }

@@ -153,7 +153,7 @@ func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSu
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
 		if len(opts.Answers) > 0 {
-			return &store.LeasedError{RunID: runID, Owner: one.Owner}
+			return &store.DrivenError{RunID: runID, Owner: one.Owner}
 		}
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		var refused string

@@ -133,7 +133,7 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return closed{keeper{&journal{}}, s.cannot("run %q has ended; resume continues it", runID)}, nil
 	}
-	return nil, &store.LeasedError{RunID: runID, Owner: owner(info)}
+	return nil, &store.DrivenError{RunID: runID, Owner: owner(info)}
 }
 
 // closed is the journal of a run whose workflow has ended: nothing can be added.
@@ -153,9 +153,6 @@ func (e closed) Settle(string, []machine.Event, string) (bool, error) {
 func (s *Store) cannot(format string, args ...any) error {
 	return fmt.Errorf("engine temporal: "+format+": %w", append(args, errors.ErrUnsupported)...)
 }
-
-// Sweep finds nothing: a run that is there has started.
-func (s *Store) Sweep(time.Time, bool) ([]string, error) { return nil, nil }
 
 // update asks something of the workflow of a run and waits for the reply.
 func (s *Store) update(runID, name string, arg, reply any) error {
@@ -249,7 +246,7 @@ func (s *Store) Delete(runID string) error {
 		return err
 	}
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return &store.LeasedError{RunID: runID, Owner: owner(info)}
+		return &store.DrivenError{RunID: runID, Owner: owner(info)}
 	}
 	return missing(runID, s.deleteWorkflow(execution(runID)))
 }

@@ -18,21 +18,21 @@ func open(t *testing.T, s store.Store, id, owner string) store.Journal {
 	return journal
 }
 
-// wantLeased checks that an error names a run and its holder.
-func wantLeased(t *testing.T, what string, err error, owner string) {
+// wantDriven checks that an error names a run and its driver.
+func wantDriven(t *testing.T, what string, err error, owner string) {
 	t.Helper()
-	var leased *store.LeasedError
-	if !errors.As(err, &leased) || leased.RunID != "one" || leased.Owner == "" || owner != "" && leased.Owner != owner {
-		t.Errorf("%s gives %v, want that run one is held by %q", what, err, owner)
+	var driven *store.DrivenError
+	if !errors.As(err, &driven) || driven.RunID != "one" || driven.Owner == "" || owner != "" && driven.Owner != owner {
+		t.Errorf("%s gives %v, want that run one is driven by %q", what, err, owner)
 	}
 }
 
-func leasesOnce(t *testing.T, s store.Store) {
+func drivesOnce(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	add(t, journal, events()[0])
 	for _, owner := range []string{"", "first"} {
 		_, err := s.Open("one", owner)
-		wantLeased(t, "opening a run that is being created", err, "")
+		wantDriven(t, "opening a run that is being created", err, "")
 	}
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
@@ -40,9 +40,9 @@ func leasesOnce(t *testing.T, s store.Store) {
 	first := open(t, s, "one", "first")
 	for _, owner := range []string{"", "first", "second"} {
 		_, err := s.Open("one", owner)
-		wantLeased(t, "opening a run that "+owner+" has", err, "first")
+		wantDriven(t, "opening a run that "+owner+" has", err, "first")
 	}
-	wantLeased(t, "deleting a run that is driven", s.Delete("one"), "first")
+	wantDriven(t, "deleting a run that is driven", s.Delete("one"), "first")
 	add(t, first, events()[1])
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
