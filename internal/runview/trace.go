@@ -42,6 +42,7 @@ func NewColors(on bool) Colors {
 
 const (
 	maxReason = 72
+	maxNext   = 12
 	// MaxOutputLines is how many of the last lines of a program are shown.
 	MaxOutputLines = 12
 )
@@ -245,7 +246,11 @@ func (t *Tracer) route(e *runner.Event) string {
 	if len(e.Next) == 0 {
 		return ""
 	}
-	s := "→ " + strings.Join(e.Next, ", ")
+	next := e.Next
+	if len(next) > maxNext {
+		next = append(slices.Clone(next[:maxNext-1]), fmt.Sprintf("and %d more", len(next)-maxNext+1))
+	}
+	s := "→ " + strings.Join(next, ", ")
 	if why := reasons(e.Candidates); why != "" {
 		s += t.colors.Quiet("  (" + terminal.Truncate(terminal.Line(why), maxReason) + ")")
 	}

@@ -61,6 +61,10 @@ func TestRefusedFiles(t *testing.T) {
 			copyFile(t, filled(t, 1), path)
 			bareExec(t, path, `PRAGMA user_version = 999`)
 		}, sqlite.ErrNewer},
+		{"a store of before the first release", func(t *testing.T, path string) {
+			write(t, path, nil)
+			bareExec(t, path, `CREATE TABLE runs (id TEXT); PRAGMA application_id = 1735554414; PRAGMA user_version = 11`)
+		}, sqlite.ErrOlder},
 		{"a version below zero", func(t *testing.T, path string) {
 			copyFile(t, filled(t, 1), path)
 			bareExec(t, path, `PRAGMA user_version = -5`)

@@ -12,6 +12,9 @@ import (
 // applicationID marks the file as a store: "grn1".
 const applicationID = 0x67726e31
 
+// unreleasedID marked those of before the first release: "grun".
+const unreleasedID = 0x6772756e
+
 // migrations bring a file from version i to i+1; the version is kept in
 // user_version. What was released is never changed, only added to.
 func migrations() []string {
@@ -138,6 +141,8 @@ func (s *Store) inspect() (version int, err error) {
 		return 0, err
 	case id == 0 && version == 0 && tables == 0: // being made, or empty
 		return 0, nil
+	case id == unreleasedID:
+		return 0, fmt.Errorf("%w, before the first release: this one can't read it; delete it, or name another file", ErrOlder)
 	case id != applicationID || version < 0:
 		return 0, fmt.Errorf("%w but another SQLite database", ErrNotAStore)
 	case version > len(migrations()):
