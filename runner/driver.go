@@ -27,6 +27,7 @@ import (
 type driver struct {
 	flow    *Flow
 	opts    Options
+	notices *notices // nil: nobody is told
 	clock   Clock
 	plan    *machine.Plan
 	state   *machine.State
@@ -118,13 +119,14 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	d.log.HideForms(d.mask.Values)
 	d.mask.Also = d.log.Hide
 	d.vault = known.vault()
+	d.notices = f.newNotices()
 	d.watch()
 	return d
 }
 
 // watch has the machine take notes if somebody wants to know.
 func (d *driver) watch() {
-	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.opts.Warn != nil
+	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.opts.Warn != nil || d.notices != nil
 }
 
 // run drives the machine from the first event to the last.
@@ -176,6 +178,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err := d.closeJournal(result); err != nil {
 		return d.broken(err), err
 	}
+	d.notifyEnd(result)
 	d.conclude(result, d.now())
 	return result, d.sinkErr
 }
@@ -288,6 +291,7 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 		}
 	}
 	d.learnConfided()
+	d.notifyAsked()
 	d.publish(at)
 	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
 		d.journalErr = d.noteSteps(at)

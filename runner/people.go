@@ -96,5 +96,8 @@ func (d *driver) asks(n *machine.Note) *Said {
 	if n.Kind == machine.NoteAnswered {
 		return &Said{Type: "answer", Question: &pending, Name: n.By}
 	}
+	if n.Kind == machine.NoteReminded {
+		return &Said{Type: "reminder", Question: &pending}
+	}
 	return &Said{Type: "question", Question: &pending}
 }

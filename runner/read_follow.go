@@ -85,6 +85,7 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 
 // reader returns a driver that has told what was told before.
 func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
+	opts.looks = true
 	before := opts
 	if how.from > 0 {
 		before.Sink = nil

@@ -103,7 +103,7 @@ func (l *logReader) look() error {
 	if err != nil {
 		return err
 	}
-	d, err := rec.replayed(Options{})
+	d, err := rec.replayed(Options{looks: true})
 	if err != nil {
 		return err
 	}

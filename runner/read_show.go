@@ -87,6 +87,7 @@ func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
 // walk replays the events of a record and tells what happened, up to a step unless that is
 // negative.
 func (rec *record) walk(at int, opts Options) (*Result, error) {
+	opts.looks = true
 	d, err := rec.restored(opts)
 	if err != nil {
 		return nil, err

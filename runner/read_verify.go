@@ -74,7 +74,7 @@ type walker struct {
 func (rec *record) walker(flow *Flow) (*walker, error) {
 	own := *rec
 	own.readBy(flow)
-	d, err := own.restored(Options{})
+	d, err := own.restored(Options{looks: true})
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,9 @@ func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
 		return d.goOn(context.Background(), held)
 	}
 	result := d.recorded()
-	return result, d.closeJournal(result)
+	err = d.closeJournal(result)
+	d.notifyEnd(result)
+	return result, err
 }
 
 // cancelUndriven records the end of a run of which nothing runs any more: what

@@ -102,6 +102,8 @@ type Config struct {
 	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
 	// the graph says. Options.Secrets goes before it.
 	Secrets func(g *spec.Graph) map[string]any
+	// Notifier tells people of questions and of the ends of runs; nil: nobody is told.
+	Notifier *Notifier
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
@@ -135,6 +137,8 @@ type Options struct {
 	// fork shares nothing, a run that is taken up keeps its own. Empty: nothing.
 	Session string
 	taken   taken
+	// looks says that a run is only looked at: no program is asked for a secret.
+	looks bool
 	// Answers are given in advance, as in store.GivenAnswer, by the target of the question
 	// (see view.Pending.Target): the first to the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
@@ -192,6 +196,7 @@ type Runner struct {
 	cfg      Config
 	handlers map[string]Handler
 	kinds    []spec.Kind
+	always   *machine.Plan // whose notify holds for all graphs; nil: none does
 	// leastTail is how many bytes of events there are between two snapshots at
 	// least.
 	leastTail int
@@ -213,6 +218,13 @@ func New(cfg Config) (*Runner, error) {
 		}
 		r.handlers[name] = kind.Handler
 		r.kinds = append(r.kinds, kind.Spec)
+	}
+	if cfg.Notifier != nil && cfg.Notifier.Always != nil {
+		always, err := r.Prepare(cfg.Notifier.Always)
+		if err != nil {
+			return nil, err
+		}
+		r.always = always.tree.Plan
 	}
 	return r, nil
 }

@@ -28,6 +28,8 @@ func (f *Flow) secretsOf(o *Options) (secrets, error) {
 			values = o.Secrets(tree.Graph)
 		case f.runner.cfg.Secrets != nil:
 			values = f.runner.cfg.Secrets(tree.Graph)
+		case o.looks && slices.ContainsFunc(tree.Graph.Secrets, func(s spec.Secret) bool { return len(s.Command) > 0 }):
+			values = mask.Placeholders(tree.Graph)
 		default:
 			var wrong []string
 			values, wrong = input.Secrets(tree.Graph)

@@ -232,7 +232,7 @@ func noteType(kind machine.NoteKind) EventType {
 		return NodeCompleted
 	case machine.NoteNodeFailed:
 		return NodeFailed
-	case machine.NoteNodeEmitted, machine.NoteElementEnded, machine.NoteJoinDropped, machine.NoteAsked, machine.NoteAnswered:
+	case machine.NoteNodeEmitted, machine.NoteElementEnded, machine.NoteJoinDropped, machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
 		return NodeEvent
 	case machine.NoteEdgesResolved:
 		return EdgesResolved
@@ -297,7 +297,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteElementEnded:
 		e.Said = elementSaid(n)
 		e.Said.Data = d.mask.Value(e.Said.Data)
-	case machine.NoteAsked, machine.NoteAnswered:
+	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
 		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), n.Candidates

@@ -122,6 +122,8 @@ func (b *builder) services(key string, v *Value) {
 		b.graphs(v)
 	case "concurrency":
 		g.Concurrency = concurrencyOf(v)
+	case "notify":
+		g.Notify = v.Items
 	}
 }
 
@@ -317,7 +319,7 @@ func cacheOf(v *Value) *Cache {
 func secretsOf(v *Value) []Secret {
 	var out []Secret
 	for _, f := range named(v) {
-		out = append(out, Secret{Name: f.Key, Env: textOf(f.Value.Get("env")), File: textOf(f.Value.Get("file"))})
+		out = append(out, Secret{Name: f.Key, Env: textOf(f.Value.Get("env")), File: textOf(f.Value.Get("file")), Command: textsOf(f.Value.Get("command"))})
 	}
 	return out
 }

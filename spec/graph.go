@@ -4,6 +4,7 @@ package spec
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,6 +45,8 @@ type Graph struct {
 	// Elsewhere are policies of shared files that speak of nodes of other graphs: they
 	// ask nothing of this one.
 	Elsewhere []Value
+	// Notify are the entries of notify: maps with on, and url or command.
+	Notify []Value
 	// Concurrency is the group that runs are in; nil: none.
 	Concurrency *Concurrency
 	// Graphs are those of the file, in file order; a graph among them has none.
@@ -127,10 +130,20 @@ type StateKey struct {
 	Reducer Text
 }
 
-// Secret is a named secret: exactly one of Env and File is set.
+// Secret is a named secret: exactly one of Env, File and Command is set.
 type Secret struct {
 	Name      Text
 	Env, File Text
+	Command   []Text // the program that prints it, and its arguments
+}
+
+// Words is a command as one line.
+func Words(command []Text) string {
+	var words []string
+	for _, word := range command {
+		words = append(words, word.Value)
+	}
+	return strings.Join(words, " ")
 }
 
 // Limits bound a run. Zero means "no limit", but for the defaults that Parse

@@ -152,7 +152,7 @@ func TestKeys(t *testing.T) {
 		{"goal", head + tail + "goal: {«criteria»: [x], description: y}\n", "unknown-key", "", "success_criteria"},
 		{"goal key", head + tail + "goal: {«foo»: [x], description: y}\n", "unknown-key", "allowed are constraints, description, success_criteria", ""},
 		{"goal without words", head + tail + "«goal»: {constraints: [x]}\n", "missing-field", `"goal" lacks the key "description"`, ""},
-		{"secret", head + tail + "secrets: {«K»: {}}\n", "missing-field", `"K" lacks one of the keys env or file`, ""},
+		{"secret", head + tail + "secrets: {«K»: {}}\n", "missing-field", `"K" lacks one of the keys command, env or file`, ""},
 		{"secret twice", head + tail + "secrets: {K: {env: a, «file»: b}}\n", "invalid-value", `"env" and "file" exclude each other`, ""},
 		{"provider", head + tail + "providers: {p: {type: «openia»}}\n", "invalid-value", "anthropic, openai or scripted", "openai"},
 		{"tool", head + tail + "tools: {«t»: {description: x}}\n", "missing-field", "exec, graph or mcp", ""},

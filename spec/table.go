@@ -35,7 +35,8 @@ func topKeys() []Key {
 		},
 		{
 			Name: "secrets", Type: TypeMap, Names: NamesState, Doc: "Secrets by name; masked everywhere, never stored.",
-			Elem: &Key{Type: TypeObject, Choices: []Choice{{Keys: []string{"env", "file"}, Required: true}}, Keys: []Key{
+			Elem: &Key{Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "env", "file"}, Required: true}}, Keys: []Key{
+				{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString}, Doc: "The program that prints the secret, and its arguments. It runs once per process, for 30 s at most; one line break at the end of its output does not count."},
 				{Name: "env", Type: TypeString, Doc: "The environment variable that holds the secret."},
 				{Name: "file", Type: TypeString, Doc: "The file that holds the secret."},
 			}},
@@ -48,10 +49,26 @@ func topKeys() []Key {
 		{Name: "pause_after", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes after which a run pauses."},
 		{Name: "finally", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that run one after the other when the end of the run is decided, however it ends; no edge may name them."},
 		{Name: "concurrency", Type: TypeObject, Keys: concurrencyKeys(), Doc: "How many runs of a group are active at once, across the store; ignored in a subgraph."},
+		{Name: "notify", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: noticeKeys(), Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}}, Doc: "Whom to tell of questions and of the end of a run, by a request or a program; ignored in a subgraph. Each is tried three times; one that fails is a warning."},
 		{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
 		{Name: "conversation", Type: TypeOneOf, Forms: conversationForms(), Default: "continuous", Doc: "How model nodes share one list of messages."},
 		{Name: "feedback_on_revisit", Type: TypeBool, Default: "true", Doc: "Whether the prompt of a model node reports its earlier visits."},
 		{Name: "policies", Type: TypeOneOf, Forms: policyForms(), Doc: "Properties that every path must keep, one or a list: `validate` decides them on the graph, and a run that would violate one ends with reason `policy`. `{extends: path}` includes those of a file."},
+	}
+}
+
+// Notices are the occasions on which people are told of a run.
+func Notices() []string {
+	return []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
+}
+
+func noticeKeys() []Key {
+	return []Key{
+		{Name: "on", Type: TypeOneOf, Required: true, Forms: oneOrMany(Key{Type: TypeEnum, Enum: Notices()}), Doc: "When: a question opens, is still open (`remind`), or the run ends so."},
+		{Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where to POST to. Templates see `run`, `question`, `error`, `output` and `goal`."},
+		{Name: "headers", Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "Headers of the request."},
+		{Name: "body", Type: TypeAny, Role: RoleTemplate, Default: "all that templates see, and a sentence as `text`", Doc: "The body: text, or a value to send as JSON."},
+		{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program to run and its arguments; the default of `body` is on its standard input."},
 	}
 }
 

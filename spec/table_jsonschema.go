@@ -12,6 +12,9 @@ const (
 	durationPattern   = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
 )
 
+// SchemaID is where editors find the schema of graph files.
+const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/reference/graphrun.v1.schema.json"
+
 // Schema is the JSON Schema (draft 2020-12) of graph files, for editors and
 // other tools: plain data, ready for encoding/json. It knows the kinds of
 // opts too. It accepts every file that Parse finds no error in; what it can't
@@ -24,7 +27,7 @@ func Schema(opts Options) map[string]any {
 	g.node(kinds)
 	g.defs["graph"] = g.object(language().inner, nil)
 	root := g.object(TopKeys(), nil)
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"], root["$schema"] = SchemaID, "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "GraphSpec v1"
 	root["description"] = "A graph file that graphrun runs."
 	root["$defs"] = g.defs

@@ -118,6 +118,11 @@ func humanKind() Kind {
 			},
 			{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
 			{Name: "default", Type: TypeAny, Doc: "The answer after `timeout`."},
+			{Name: "remind", Type: TypeObject, Doc: "Repeats the notification of a question that is still open (`notify` with `on: reminder`).", Keys: []Key{
+				{Name: "after", Type: TypeDuration, Positive: true, Required: true, Doc: "The time until the first reminder."},
+				{Name: "every", Type: TypeDuration, Positive: true, Default: "`after`", Doc: "The time between reminders."},
+				{Name: "max", Type: TypeInt, Positive: true, Default: "3", Doc: "The most reminders."},
+			}},
 		},
 	}
 }

@@ -26,6 +26,8 @@ type Graph struct {
 	Group *eval.Program
 	// Tools and Providers hold what a run sets up, by name.
 	Tools, Providers []Field
+	// Notices are the entries of notify.
+	Notices []Field
 	// Never are the conditions of the policies that have one, nil for the others;
 	// Approvals those under which people approve calls of tools.
 	Never, Approvals []*eval.Program
@@ -98,6 +100,7 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	}
 	out.Tools, out.Providers, out.Approvals = b.setup("tools", g.Tools), b.setup("providers", g.Providers), b.approvals(g.Tools)
 	b.checkToolRetries(g.Tools)
+	out.Notices = b.notices(g.Notify)
 	out.Never = b.never()
 	return out, b.found
 }

@@ -24,6 +24,26 @@ func (b *binder) setup(name string, entries []spec.Field) []Field {
 	return out
 }
 
+// notices binds what people are told of a run.
+func (b *binder) notices(entries []spec.Value) []Field {
+	if len(entries) == 0 {
+		return nil
+	}
+	run := eval.Object(map[string]eval.Type{
+		"id": eval.String(), "graph": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
+		"status": eval.String(), "reason": eval.String(),
+	}, false)
+	scope := eval.NewScope(map[string]eval.Type{
+		"run": run, "question": eval.Object(nil, true), "error": errorType(), "output": eval.Any(), "goal": eval.String(),
+	}, eval.ScopeOptions{Refuse: b.scopes.options().Refuse})
+	table := find(spec.TopKeys(), "notify")
+	out := make([]Field, len(entries))
+	for i := range entries {
+		out[i] = Field{Name: "notice", Value: b.keyed(view{fixed: scope}, &entries[i], table.Elem)}
+	}
+	return out
+}
+
 // approvals compiles the conditions under which people approve calls of tools.
 func (b *binder) approvals(tools []spec.Field) []*eval.Program {
 	var out []*eval.Program

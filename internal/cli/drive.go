@@ -184,7 +184,7 @@ type session struct {
 // newSession makes what drives a run of a graph.
 func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
-	if s.runner, err = runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}, a.clock); err != nil {
+	if s.runner, err = a.runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}, a.clock); err != nil {
 		return nil, err
 	}
 	s.out, err = a.newRunOutput(g, f)
@@ -194,13 +194,14 @@ func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *ses
 // newRunner makes a runner with graphrun's own node kinds, whose programs end
 // at once when kill is closed.
 func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner, error) {
-	return runnerOf(kept, node.Options{Kill: kill}, a.clock)
+	return a.runnerOf(kept, node.Options{Kill: kill}, a.clock)
 }
 
-func runnerOf(kept store.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
+func (a *app) runnerOf(kept store.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
 	_, unread := kept.(*unkept)
 	return runner.New(runner.Config{
 		Kinds: node.Kinds(opts), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
+		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.always},
 	})
 }
 

@@ -70,7 +70,12 @@ func (o *runOutput) warn() func(node, message string) {
 	if o.view != nil || o.shown(runner.NodeEvent) {
 		return nil
 	}
-	return func(node, message string) { o.note("warning: " + node + ": " + terminal.Line(message)) }
+	return func(node, message string) {
+		if node != "" { // else it is a warning of the run
+			node += ": "
+		}
+		o.note("warning: " + node + terminal.Line(message))
+	}
 }
 
 // Event passes an event on.

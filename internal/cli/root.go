@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/spec"
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/settings"
@@ -23,6 +24,7 @@ type app struct {
 	rules  settings.Rules // of the settings file
 	// triggers are those of the settings file.
 	triggers triggerList
+	always   *spec.Graph // whose notify holds for the runs of all graphs; nil: none does
 	// misused is what is wrong with a command line that asks for help.
 	misused error
 	// started is set once cobra has accepted the command line: errors before

@@ -49,7 +49,7 @@ can complete and check files while you write; "graphrun validate" checks more. O
 schemas: "test" for test files, "answers" for scripted answers, "drawing" for what
 "graphrun render --format json" prints.`,
 		Example: `  graphrun schema > graphrun.schema.json
-  # first line of a graph file, for editors with the YAML language server:
+  # first line of a graph file, for editors with the YAML language server (init writes one):
   # yaml-language-server: $schema=graphrun.schema.json
   graphrun schema test > graphrun-test.schema.json`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -70,7 +70,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	a.rules, a.triggers = file.Rules, triggerList{file.Path, file.Src, file.Triggers, file.Misread}
+	a.rules, a.always, a.triggers = file.Rules, file.Notify, triggerList{file.Path, file.Src, file.Triggers, file.Misread}
 	v := viper.New()
 	if err := v.MergeConfigMap(file.Values); err != nil {
 		return usage(fmt.Errorf("%s: %w", file.Path, err))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/graphrun/graphrun/internal/templates"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -28,6 +30,31 @@ func TestKeys(t *testing.T) {
 	}
 	text = text[at:]
 	compareGenerated(t, "docs/language.md", regexp.MustCompile(`(?m)^##`).ReplaceAllString(text, "###"))
+}
+
+// The schema that files name in their first line is the program's, and templates name it.
+func TestSchema(t *testing.T) {
+	want, code := call("", "schema")
+	if code != 0 {
+		t.Fatalf("schema: exit code %d", code)
+	}
+	path := filepath.Join("..", "..", "docs", "reference", filepath.Base(spec.SchemaID))
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("%s is not what the program says (%v); run go test ./internal/docstest -update", path, err)
+	}
+	for _, name := range templates.Names() {
+		files, err := templates.Files(name)
+		flow := slices.IndexFunc(files, func(f templates.File) bool { return f.Name == "flow.yaml" })
+		if err != nil || flow < 0 || !strings.HasPrefix(string(files[flow].Text), "# yaml-language-server: $schema="+spec.SchemaID+"\n") {
+			t.Errorf("template %s does not begin with the line that names the schema (%v)", name, err)
+		}
+	}
 }
 
 func TestRules(t *testing.T) {

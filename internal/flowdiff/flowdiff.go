@@ -178,6 +178,9 @@ func (c *comparison) secrets() {
 		if s.Env.IsSet() {
 			return "variable " + s.Env.Value
 		}
+		if len(s.Command) > 0 {
+			return "the output of " + spec.Words(s.Command)
+		}
 		return "file " + s.File.Value
 	}
 	before := map[string]string{}

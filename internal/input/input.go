@@ -5,13 +5,11 @@ package input
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -109,37 +107,4 @@ func CheckSecret(g *spec.Graph, input map[string]any) (wrong []string) {
 	}
 	slices.Sort(wrong)
 	return wrong
-}
-
-// Secrets reads the graph's secrets, by name, from the environment and files. With a
-// problem there are none.
-func Secrets(g *spec.Graph) (values map[string]any, wrong []string) {
-	out := make(map[string]any, len(g.Secrets))
-	for _, secret := range g.Secrets {
-		name := secret.Name.Value
-		if secret.Env.IsSet() {
-			value, ok := os.LookupEnv(secret.Env.Value)
-			if !ok {
-				wrong = append(wrong,
-					fmt.Sprintf("secret %q: environment variable %s is not set", name, secret.Env.Value))
-			} else if refusal := redact.Refusal(value); refusal != "" {
-				wrong = append(wrong, fmt.Sprintf("secret %q: environment variable %s %s", name, secret.Env.Value, refusal))
-			}
-			out[name] = value
-			continue
-		}
-		text, err := bounded.ReadFile(secret.File.Value, bounded.Text)
-		value := strings.TrimRight(string(text), "\r\n")
-		if err != nil {
-			wrong = append(wrong, fmt.Sprintf("secret %q: %v", name, err))
-		} else if refusal := redact.Refusal(value); refusal != "" {
-			wrong = append(wrong, fmt.Sprintf("secret %q: what file %s holds %s", name, secret.File.Value, refusal))
-		}
-		out[name] = value
-	}
-	if len(wrong) > 0 {
-		slices.Sort(wrong)
-		return nil, wrong
-	}
-	return out, nil
 }

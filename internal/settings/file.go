@@ -22,6 +22,7 @@ import (
 const (
 	Name     = "graphrun.yaml"
 	temporal = "temporal"
+	notify   = "notify"
 )
 
 // File is a settings file: flat values by name, and where each stands.
@@ -35,13 +36,17 @@ type File struct {
 	Triggers []*trigger.Trigger
 	Misread  []trigger.Problem
 	Src      []byte
+	// Notify is a graph whose notify holds for the runs of all graphs; nil: there is none.
+	Notify *spec.Graph
 }
 
 // Place is where a setting stands in the file.
 func (s *File) Place(name string) string { return fmt.Sprintf("%s:%d", s.Path, s.lines[name]) }
 
 // sections are the keys that hold more than one value.
-func sections() []string { return []string{"exclude", "paths", "rules", temporal, "triggers"} }
+func sections() []string {
+	return []string{"exclude", "notify", "paths", "rules", temporal, "triggers"}
+}
 
 // Read finds and reads the settings file: the nearest one from a folder upwards ("": the
 // working directory), else the one below configDir, if that is not empty. known are the
@@ -115,6 +120,13 @@ func (s *File) parse(src []byte, known []string) []error {
 		if err := s.add(root.Content[i], root.Content[i+1], known); err != nil {
 			problems = append(problems, err)
 		}
+		if root.Content[i].Value == notify {
+			end := strings.Count(string(src), "\n") + 1
+			if i+2 < len(root.Content) {
+				end = root.Content[i+2].Line - 1
+			}
+			problems = append(problems, s.readNotify(src, root.Content[i].Line, end)...)
+		}
 	}
 	return problems
 }
@@ -127,6 +139,9 @@ func (s *File) add(key, value *yaml.Node, known []string) error {
 	s.lines[name] = key.Line
 	if name == "triggers" {
 		s.Triggers, s.Misread = trigger.Read(value)
+		return nil
+	}
+	if name == notify {
 		return nil
 	}
 	if name == "exclude" {
@@ -151,6 +166,27 @@ func (s *File) add(key, value *yaml.Node, known []string) error {
 	}
 	s.Values[name] = value.Value
 	return nil
+}
+
+// readNotify reads the key notify, which stands in some lines of the file, as that of a
+// graph.
+func (s *File) readNotify(src []byte, first, last int) []error {
+	lines := strings.Split(string(src), "\n")
+	for i := range lines {
+		if i+1 < first || i+1 > last {
+			lines[i] = "" // the others keep their numbers
+		}
+	}
+	lines = append(lines, "graphrun: v1", "name: settings", "start: a", "nodes: {a: {kind: pass}}", "edges: [{from: a, to: END}]", "")
+	g, found := spec.Parse(s.Path, []byte(strings.Join(lines, "\n")), spec.Options{})
+	var problems []error
+	for i := range found {
+		if d := &found[i]; d.Severity == spec.Error {
+			problems = append(problems, fmt.Errorf("%s:%d: %s", s.Path, d.File.Position(d.Span.From).Line, d.Message))
+		}
+	}
+	s.Notify = g
+	return problems
 }
 
 // readTemporal reads the settings below `temporal`, which are those of that prefix.

@@ -326,7 +326,7 @@ func (b *builder) finish(g *spec.Graph) {
 }
 
 func (b *builder) setup() {
-	b.plan.tools, b.plan.providers = b.bound.Tools, b.bound.Providers
+	b.plan.tools, b.plan.providers, b.plan.notices = b.bound.Tools, b.bound.Providers, b.bound.Notices
 	for _, fields := range [][]bind.Field{b.bound.Tools, b.bound.Providers} {
 		for i := range fields {
 			b.plan.wanted |= b.usesOf(&fields[i].Value)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // beginRun opens the outermost scope.
@@ -246,6 +247,25 @@ func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
 	s.SetSecrets(map[*Plan]map[string]any{p: secrets})
 	tools, _, err := s.open(p, TaskID{}, nil, "", "").Setup()
 	return tools, err
+}
+
+// Notices evaluates the entries of notify that are for an occasion. One that can't be
+// evaluated is left out; the error says why.
+func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, err error) {
+	var vm eval.VM
+	for i, entry := range p.Graph.Notify {
+		wanted := entry.Get("on")
+		if wanted.Text.Value != on && !slices.ContainsFunc(wanted.Items, func(v spec.Value) bool { return v.Text.Value == on }) {
+			continue
+		}
+		values, wrong := bind.EvalFields(p.notices[i:i+1], &vm, env)
+		if wrong != nil {
+			err = wrong
+			continue
+		}
+		list = append(list, values["notice"].(map[string]any))
+	}
+	return list, err
 }
 
 // PathNodes returns the executed nodes of a scope in path order.

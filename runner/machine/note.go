@@ -24,6 +24,8 @@ const (
 	NoteElementEnded
 	// NoteAsked tells a question when it is first asked.
 	NoteAsked
+	// NoteReminded tells one again that is still open.
+	NoteReminded
 	// NoteAnswered tells that one was answered. By is "timeout" when nobody did in time.
 	NoteAnswered
 	// NoteJoinDropped tells that the branches that wait at a join end, because others

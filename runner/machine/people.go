@@ -21,6 +21,11 @@ type Asked struct {
 	HasDefault bool `json:"has_default,omitempty"`
 	Settled    bool `json:"settled,omitempty"`
 	Answer     any  `json:"answer,omitempty"`
+	// Remind is when people are reminded next, 0 for never; then every Every nanoseconds,
+	// Reminders times in all.
+	Remind    int64 `json:"remind,omitempty"`
+	Every     int64 `json:"every,omitempty"`
+	Reminders int   `json:"reminders,omitempty"`
 }
 
 // Question is a question to a person.
@@ -97,6 +102,17 @@ func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
 		asked.Until = s.Now + int64(n.timeout)
 	}
 	asked.Default, asked.HasDefault = config["default"]
+	if remind, ok := config["remind"].(map[string]any); ok {
+		after, _ := parseWait(remind["after"]) // spec has checked them
+		asked.Remind, asked.Every, asked.Reminders = s.Now+int64(after), int64(after), 3
+		if every, ok := remind["every"]; ok {
+			d, _ := parseWait(every)
+			asked.Every = int64(d)
+		}
+		if most, ok := remind["max"].(int); ok {
+			asked.Reminders = most
+		}
+	}
 	t.openQuestions(u, []Asked{asked})
 }
 
@@ -144,19 +160,43 @@ func (t *Task) openQuestions(u *Unit, list []Asked) {
 // answer timer.
 func (t *Task) askOpenQuestions(u *Unit) {
 	s := t.scope.state
-	until := int64(0)
 	for i := range u.Questions {
-		q := &u.Questions[i]
-		if q.Settled {
-			continue
+		if q := &u.Questions[i]; !q.Settled {
+			s.command(Command{Kind: AskPerson, Task: t.id(u), Question: t.question(u, q)})
 		}
-		s.command(Command{Kind: AskPerson, Task: t.id(u), Question: t.question(u, q)})
-		if q.Until > 0 && (until == 0 || q.Until < until) {
-			until = q.Until
+	}
+	t.startAnswerTimer(u)
+}
+
+// startAnswerTimer starts the timer of the next reminder, or of the end of the time for
+// answers.
+func (t *Task) startAnswerTimer(u *Unit) {
+	s, until := t.scope.state, int64(0)
+	for i := range u.Questions {
+		if q := &u.Questions[i]; !q.Settled {
+			until = earlier(earlier(until, q.Until), q.Remind)
 		}
 	}
 	if until > 0 {
 		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.id(u), For: s.timeUntil(until)})
+	}
+}
+
+// remind tells open questions again whose time for that has come.
+func (t *Task) remind(u *Unit) {
+	s := t.scope.state
+	for i := range u.Questions {
+		q := &u.Questions[i]
+		if q.Settled || q.Remind == 0 || q.Remind > s.Now || q.Until > 0 && q.Until <= s.Now {
+			continue
+		}
+		q.Reminders--
+		if q.Remind = 0; q.Reminders > 0 {
+			q.Remind = s.Now + q.Every
+		}
+		if n := s.note(NoteReminded, t); n != nil {
+			n.Task, n.Question = t.id(u), t.question(u, q)
+		}
 	}
 }
 
@@ -248,7 +288,7 @@ func (t *Task) answeredAll(u *Unit) {
 		return
 	}
 	s := t.scope.state
-	if until := u.Questions[0].Until; until > 0 {
+	if q := &u.Questions[0]; q.Until > 0 || q.Remind > 0 {
 		s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
 	}
 	s.wake()
@@ -260,11 +300,13 @@ func (t *Task) answeredAll(u *Unit) {
 	t.queue(u)
 }
 
-// unanswered settles the open questions of a unit after the time for answers.
+// unanswered reminds of the open questions of a unit, and settles those whose time for
+// answers is over.
 func (t *Task) unanswered(u *Unit) {
 	if u.State != asking {
 		return
 	}
+	t.remind(u)
 	s := t.scope.state
 	for i := range u.Questions {
 		q := &u.Questions[i]
@@ -279,6 +321,9 @@ func (t *Task) unanswered(u *Unit) {
 			t.endAttempt(u, nil, &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"})
 			return
 		}
+	}
+	if !u.hasAnswers() {
+		t.startAnswerTimer(u)
 	}
 	t.answeredAll(u)
 }

@@ -30,6 +30,7 @@ type Plan struct {
 	finally []int
 	// tools and providers are what a run sets up.
 	tools, providers []bind.Field
+	notices          []bind.Field
 	outUses          uses
 	// wanted says which costly parts of the context any expression reads.
 	wanted uses

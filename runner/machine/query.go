@@ -177,6 +177,7 @@ func (s *State) eachMoment(do func(at int64)) {
 					for i := range u.Questions {
 						if q := &u.Questions[i]; !q.Settled {
 							do(q.Until)
+							do(q.Remind)
 						}
 					}
 				}

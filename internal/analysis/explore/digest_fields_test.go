@@ -70,7 +70,7 @@ var digestFields = map[reflect.Type]struct {
 		`Element State Attempt Round Tried Until Questions Begun CutOff Cause Output Failure Writes`,
 		map[string]string{"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Scope": inner, "Kept": inner, "Called": inner, "Talk": spoken},
 	},
-	reflect.TypeFor[machine.Asked](): {`Ask Settled Answer`, map[string]string{"Default": fixed, "HasDefault": fixed}},
+	reflect.TypeFor[machine.Asked](): {`Ask Settled Answer`, map[string]string{"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime}},
 	reflect.TypeFor[machine.Each]():  {`Items Results Next Done Failed First FirstAt Writes`, map[string]string{"Talk": spoken, "Size": derived}},
 	reflect.TypeFor[machine.View](): {
 		`ID Base Vals Heads Visits Succeeded Count Mem Done`,

@@ -18,7 +18,7 @@ import (
 // secretMark stands for a secret. The nonce is that of the run, so that nobody who
 // writes texts into its state can name a secret.
 func secretMark(nonce string, s *spec.Secret) string {
-	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value))
+	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + spec.Words(s.Command)))
 	return "[[graphrun-secret:" + hex.EncodeToString(sum[:12]) + "]]"
 }
 

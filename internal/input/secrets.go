@@ -1,0 +1,101 @@
+// The secrets of a graph: from the environment, from files, from programs.
+
+package input
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/redact"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Secrets reads the graph's secrets, by name, from the environment, files and programs.
+// With a problem there are none.
+func Secrets(g *spec.Graph) (values map[string]any, wrong []string) {
+	out := make(map[string]any, len(g.Secrets))
+	for i := range g.Secrets {
+		secret := &g.Secrets[i]
+		value, problem := readSecret(secret)
+		if problem != "" {
+			wrong = append(wrong, fmt.Sprintf("secret %q: %s", secret.Name.Value, problem))
+		}
+		out[secret.Name.Value] = value
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong)
+		return nil, wrong
+	}
+	return out, nil
+}
+
+func readSecret(s *spec.Secret) (value, problem string) {
+	source := ""
+	switch {
+	case s.Env.IsSet():
+		text, ok := os.LookupEnv(s.Env.Value)
+		if !ok {
+			return "", fmt.Sprintf("environment variable %s is not set", s.Env.Value)
+		}
+		value, source = text, "environment variable "+s.Env.Value
+	case s.File.IsSet():
+		text, err := bounded.ReadFile(s.File.Value, bounded.Text)
+		if err != nil {
+			return "", err.Error()
+		}
+		value, source = strings.TrimRight(string(text), "\r\n"), "what file "+s.File.Value+" holds"
+	default:
+		text, err := printed(s.Command)
+		if err != nil {
+			return "", err.Error()
+		}
+		value, source = text, "what "+s.Command[0].Value+" prints"
+	}
+	if refusal := redact.Refusal(value); refusal != "" {
+		return "", source + " " + refusal
+	}
+	return value, ""
+}
+
+// secretTime is how long a program may take to print a secret.
+const secretTime = 30 * time.Second
+
+// asked holds what programs have printed: each runs once per process.
+var asked sync.Map // of func() (string, error), by command
+
+// printed is what a program prints, without a line break at its end.
+func printed(command []spec.Text) (string, error) {
+	args := make([]string, len(command))
+	for i := range command {
+		args[i] = command[i].Value
+	}
+	once, _ := asked.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return run(args) }))
+	return once.(func() (string, error))()
+}
+
+func run(args []string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), secretTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, time.Second
+	err := cmd.Run()
+	switch exit := (*exec.ExitError)(nil); {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s printed nothing within %s", args[0], secretTime)
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("%s exited with code %d: %s", args[0], exit.ExitCode(), strings.TrimSpace(stderr.String()))
+	case err != nil:
+		return "", err
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(stdout.String(), "\n"), "\r"), nil
+}

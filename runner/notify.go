@@ -1,0 +1,160 @@
+// What people are told of a run: questions, reminders, its end (GraphSpec §2, notify).
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Notifier tells people of runs.
+type Notifier struct {
+	// Send makes one attempt to send a notice; it returns when ctx ends.
+	Send func(ctx context.Context, notice Notice) error
+	// Always is a graph whose notify holds for the runs of all graphs; nil: none does.
+	Always *spec.Graph
+}
+
+// Notice is an entry of notify with its templates filled in.
+type Notice struct {
+	Graph *spec.Graph // of the run
+	Dir   string      // that relative paths are below
+	// Config has url, headers and body, or command.
+	Config map[string]any
+	// About is all that the templates see, and a sentence as text.
+	About map[string]any
+}
+
+const (
+	noticeTries = 3
+	noticeTime  = 10 * time.Second // that an attempt may take
+	noticeDelay = time.Second      // before the second attempt; twice as long before the third
+)
+
+// notices are those of a run that are being sent.
+type notices struct {
+	plans   []*machine.Plan
+	sending sync.WaitGroup
+	mu      sync.Mutex
+	failed  []string
+}
+
+// newNotices returns nil if nobody is told of runs of the flow.
+func (f *Flow) newNotices() *notices {
+	if f.runner.cfg.Notifier == nil {
+		return nil
+	}
+	out := &notices{}
+	if len(f.tree.Graph.Notify) > 0 {
+		out.plans = append(out.plans, f.tree.Plan)
+	}
+	if f.runner.always != nil {
+		out.plans = append(out.plans, f.runner.always)
+	}
+	if len(out.plans) == 0 {
+		return nil
+	}
+	return out
+}
+
+// notifyAsked tells people of the questions and reminders that the machine noted.
+func (d *driver) notifyAsked() {
+	if d.notices == nil {
+		return
+	}
+	for i := range d.state.Notes() {
+		n := &d.state.Notes()[i]
+		on := map[machine.NoteKind]string{machine.NoteAsked: "question", machine.NoteReminded: "reminder"}[n.Kind]
+		if on == "" {
+			continue
+		}
+		pending := d.pendingOf(n.Question)
+		text := fmt.Sprintf("run %s of %s asks at %s: %s", d.opts.RunID, d.plan.Graph.Name.Value, pending.Target(), pending.Prompt)
+		if on == "reminder" {
+			text = "still open: " + text
+		}
+		d.notify(on, text, &pending, &Result{Status: d.state.Status})
+	}
+}
+
+// notifyEnd tells people how the run ended, and waits for what is still being sent.
+func (d *driver) notifyEnd(result *Result) {
+	if d.notices == nil {
+		return
+	}
+	if d.state.Ended() {
+		text := fmt.Sprintf("run %s of %s is %s", d.opts.RunID, d.plan.Graph.Name.Value, result.Status)
+		if result.Error != nil {
+			text += ": " + result.Error.Message
+		}
+		d.notify(string(result.Status), text, nil, result)
+	}
+	d.notices.sending.Wait()
+	for _, problem := range d.notices.failed {
+		d.event = Event{Type: NodeEvent, Time: time.Unix(0, d.now()), Said: &Said{Type: "warning", Message: d.mask.Text(problem)}, live: true}
+		d.emit()
+	}
+}
+
+// notify sends the notices of an occasion.
+func (d *driver) notify(on, text string, question *view.Pending, result *Result) {
+	input := d.mask.State(d.plan.Graph, d.state.Scope("").Input)
+	about := map[string]any{
+		"run": map[string]any{
+			"id": d.opts.RunID, "graph": d.plan.Graph.Name.Value, "started_at": d.started.UTC().Format(time.RFC3339Nano), "input": input,
+			"status": string(result.Status), "reason": result.Reason,
+		},
+		"question": plain(question), "error": plain(result.Error), "output": result.Output, "goal": d.mask.Text(d.opts.Goal),
+	}
+	for _, plan := range d.notices.plans {
+		list, err := plan.Notices(on, about)
+		if err != nil {
+			d.notices.fail(on, err)
+		}
+		for _, config := range list {
+			about := map[string]any{"on": on, "text": text, "run": about["run"], "question": about["question"], "error": about["error"], "output": about["output"]}
+			d.notices.sending.Add(1)
+			go d.notices.send(d.flow.runner.cfg.Notifier, on, Notice{Graph: d.plan.Graph, Dir: d.opts.Dir, Config: config, About: about})
+		}
+	}
+}
+
+// send makes the attempts to send a notice.
+func (n *notices) send(by *Notifier, on string, notice Notice) {
+	defer n.sending.Done()
+	for try := 1; ; try++ {
+		ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
+		err := by.Send(ctx, notice)
+		cancel()
+		if err == nil {
+			return
+		}
+		if try == noticeTries {
+			n.fail(on, err)
+			return
+		}
+		_ = wallclock.Sleep(context.Background(), wallclock.System{}, noticeDelay*time.Duration(try))
+	}
+}
+
+func (n *notices) fail(on string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.failed = append(n.failed, fmt.Sprintf("notify %s: %v", on, err))
+}
+
+// plain is a value as plain data.
+func plain(v any) (out any) {
+	if text, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(text, &out)
+	}
+	return out
+}
