@@ -67,6 +67,9 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	if err := flow.Check(*opts); err != nil {
 		return nil, err
 	}
+	if flow.Notifies() {
+		return nil, &runner.InputError{Problems: []string{"notify: a cluster tells nobody yet; leave it out, or drive the run here"}}
+	}
 	record := flow.Record(*opts)
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
