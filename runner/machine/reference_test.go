@@ -51,7 +51,7 @@ func TestAgreesWithReference(t *testing.T) {
 			from, to := graphs(t, 200)
 			for seed := uint64(from); seed < uint64(to); seed++ {
 				text, world := referencetest.Random(seed, w)
-				for timing := range uint64(3) {
+				for timing := range uint64(5) {
 					world.Timing = timing * 7
 					want := oracle(t, text, world)
 					if want.Timed {
