@@ -70,3 +70,7 @@ func edgeKeys() []Key {
 		},
 	}
 }
+
+// NodeKeys are the keys that every node may have, without `kind`. The list is shared: it
+// must not be changed.
+func NodeKeys() []Key { return language().common }

@@ -128,6 +128,7 @@ func commands() []command {
 		{"dot", newDotCommand},
 		{"render", newRenderCommand},
 		{"schema", newSchemaCommand},
+		{"lsp", newLSPCommand},
 		{"version", newVersionCommand},
 	}
 }

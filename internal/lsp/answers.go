@@ -1,0 +1,310 @@
+// What editors ask about a place: what it is, where else it stands, what it may become.
+
+package lsp
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/graphrun/graphrun/internal/fix"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// useAt is the name at a place, if it is one that the file declares.
+func (d *document) useAt(p position) *use {
+	if d.names == nil {
+		return nil
+	}
+	at := d.text.offset(p)
+	for i := range d.names.uses {
+		if u := &d.names.uses[i]; u.from <= at && at <= u.to && d.declaration(u) != nil {
+			return u
+		}
+	}
+	return nil
+}
+
+// declaration is where the file declares a name; nil: it does not.
+func (d *document) declaration(u *use) *use {
+	for i := range d.names.uses {
+		if o := &d.names.uses[i]; o.decl && o.same(u) {
+			return o
+		}
+	}
+	return nil
+}
+
+// all are the uses of a name, in order.
+func (d *document) all(u *use) []use {
+	var out []use
+	for _, o := range d.names.uses {
+		if o.same(u) && (len(out) == 0 || out[len(out)-1].from != o.from) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func definition(d *document, p *params) (any, error) {
+	u := d.useAt(p.Position)
+	if u == nil {
+		return nil, nil
+	}
+	decl := d.declaration(u)
+	return location{d.uri, d.text.span(decl.from, decl.to)}, nil
+}
+
+func references(d *document, p *params) (any, error) {
+	out := []location{}
+	if u := d.useAt(p.Position); u != nil {
+		for _, o := range d.all(u) {
+			out = append(out, location{d.uri, d.text.span(o.from, o.to)})
+		}
+	}
+	return out, nil
+}
+
+func highlights(d *document, p *params) (any, error) {
+	out := []highlight{}
+	if u := d.useAt(p.Position); u != nil {
+		for _, o := range d.all(u) {
+			kind := 2
+			if o.decl || o.write {
+				kind = 3
+			}
+			out = append(out, highlight{d.text.span(o.from, o.to), kind})
+		}
+	}
+	return out, nil
+}
+
+func prepareRename(d *document, p *params) (any, error) {
+	u := d.useAt(p.Position)
+	if u == nil {
+		return nil, nil
+	}
+	return map[string]any{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
+}
+
+// rename replaces a name wherever the file has it, if that brings no errors of its own.
+func rename(d *document, p *params) (any, error) {
+	refuse := func(format string, args ...any) (any, error) {
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
+	}
+	u := d.useAt(p.Position)
+	if u == nil {
+		return refuse("there is no name of this file here")
+	}
+	pattern := `^[A-Za-z_][A-Za-z0-9_]*$`
+	if u.kind != "key" && u.kind != "secret" {
+		pattern = `^[A-Za-z][A-Za-z0-9_-]*$`
+	}
+	if !regexp.MustCompile(pattern).MatchString(p.NewName) {
+		return refuse("%q can't be the name of a %s", p.NewName, u.kind)
+	}
+	if d.declaration(&use{kind: u.kind, graph: u.graph, name: p.NewName}) != nil {
+		return refuse("there is a %s %q already", u.kind, p.NewName)
+	}
+	var edits []fix.Edit
+	var out []textEdit
+	for _, o := range d.all(u) {
+		edits = append(edits, fix.Edit{Span: spec.Span{From: o.from, To: o.to}, Text: p.NewName})
+		out = append(out, textEdit{d.text.span(o.from, o.to), p.NewName})
+	}
+	before := inspect.Check(d.path, []byte(d.text.src), false).Found
+	after := inspect.Check(d.path, fix.Apply([]byte(d.text.src), edits), false).Found
+	if count(after) > count(before) {
+		for i := range after {
+			if after[i].Severity == spec.Error {
+				return refuse("%q can't be renamed to %q: %s", u.name, p.NewName, after[i].Message)
+			}
+		}
+	}
+	return workspaceEdit{map[string][]textEdit{d.uri: out}}, nil
+}
+
+func count(found spec.Diagnostics) int { return len(inspect.ErrorsOnly(found)) }
+
+// actions are the fixes of validate --fix that touch a range.
+func (s *Server) actions(d *document, p *params) (any, error) {
+	out := []codeAction{}
+	if d.current != d.version {
+		return out, nil
+	}
+	from, to := d.text.offset(p.Range.Start), d.text.offset(p.Range.End)
+	from, to = d.text.lines[d.text.position(from).Line], max(from, to)
+	for _, e := range fix.Edits(d.checked.Graph, d.checked.Found) {
+		if e.Span.To < from || e.Span.From > to+len(d.text.line(d.text.position(to).Line)) {
+			continue
+		}
+		title := "Remove what does nothing"
+		if e.Text != "" {
+			title = fmt.Sprintf("Write %s", strings.TrimSpace(e.Text))
+		}
+		edit := textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}
+		out = append(out, codeAction{title, "quickfix", workspaceEdit{map[string][]textEdit{d.uri: {edit}}}})
+	}
+	return out, nil
+}
+
+func symbols(d *document, _ *params) (any, error) {
+	out := []documentSymbol{}
+	if d.names == nil {
+		return out, nil
+	}
+	kinds := map[string]int{"node": 5, "key": 8, "tool": 12, "model": 14, "graph": 5, "secret": 14}
+	for i := range d.names.uses {
+		u := &d.names.uses[i]
+		if !u.decl {
+			continue
+		}
+		name, at := u.name, d.text.span(u.from, u.to)
+		if u.graph != "" {
+			name = "#" + u.graph + "/" + name
+		}
+		out = append(out, documentSymbol{Name: name, Detail: u.kind, Kind: kinds[u.kind], Range: at, Select: at})
+	}
+	return out, nil
+}
+
+func format(d *document, _ *params) (any, error) {
+	src := []byte(d.text.src)
+	if !spec.IsGraph(src) {
+		return []textEdit{}, nil
+	}
+	formatted, err := spec.Format(d.path, src, nil)
+	if err != nil {
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: err.Error()}
+	}
+	if bytes.Equal(src, formatted) {
+		return []textEdit{}, nil
+	}
+	return []textEdit{{d.text.span(0, len(src)), string(formatted)}}, nil
+}
+
+// hoverAt says what stands at a place: a name of the file, or a key of the language.
+func hoverAt(d *document, p *params) (any, error) {
+	if u := d.useAt(p.Position); u != nil {
+		return hover{markup{"markdown", d.about(u)}, d.text.span(u.from, u.to)}, nil
+	}
+	if d.names == nil {
+		return nil, nil
+	}
+	at := d.text.offset(p.Position)
+	for _, k := range d.names.keys {
+		if k.from <= at && at <= k.to {
+			return hover{markup{"markdown", aboutKey(k.key)}, d.text.span(k.from, k.to)}, nil
+		}
+	}
+	return nil, nil
+}
+
+func aboutKey(k *spec.Key) string {
+	out := "**" + k.Name + "** — " + k.Doc
+	if k.Default != "" {
+		out += "\n\nDefault: `" + k.Default + "`"
+	}
+	return out
+}
+
+// about describes a name of the file.
+func (d *document) about(u *use) string {
+	g := d.checked.Graph
+	if g != nil && u.graph != "" {
+		g = g.Inner("#" + u.graph)
+	}
+	out := fmt.Sprintf("**%s** — %s", u.name, u.kind)
+	if g == nil {
+		return out
+	}
+	switch u.kind {
+	case "node":
+		n := g.Node(u.name)
+		if n == nil {
+			return out
+		}
+		out = fmt.Sprintf("**%s** — node of kind `%s`", u.name, n.Kind.Value)
+		if from := sources(g, u.name); len(from) > 0 {
+			out += "\n\nEdges from: " + strings.Join(from, ", ")
+		}
+		if keys := n.Keys(); len(keys) > 0 {
+			out += "\n\nWrites: " + strings.Join(keys, ", ")
+		}
+	case "key":
+		key := g.Key(u.name)
+		if key == nil {
+			return out
+		}
+		out = fmt.Sprintf("**%s** — state key", u.name)
+		if t, ok := key.Schema["type"]; ok {
+			out += fmt.Sprintf(" of type `%v`", t)
+		}
+		if key.Default != nil {
+			out += fmt.Sprintf(", default `%v`", key.Default.Data())
+		}
+		if doc, ok := key.Schema["description"].(string); ok {
+			out += "\n\n" + doc
+		}
+		if writers := d.users(u, true); len(writers) > 0 {
+			out += "\n\nWritten by: " + strings.Join(writers, ", ")
+		}
+		if readers := d.users(u, false); len(readers) > 0 {
+			out += "\n\nRead by: " + strings.Join(readers, ", ")
+		}
+	}
+	return out
+}
+
+// users are the nodes that write a key, or read it.
+func (d *document) users(key *use, write bool) []string {
+	node := ""
+	var out []string
+	for i := range d.names.uses {
+		switch u := &d.names.uses[i]; {
+		case u.decl && u.graph == key.graph:
+			node = ""
+			if u.kind == "node" {
+				node = u.name
+			}
+		case u.same(key) && u.write == write && node != "" && !slices.Contains(out, node) && d.inNodes(u.from):
+			out = append(out, node)
+		}
+	}
+	return out
+}
+
+// inNodes reports whether a place is inside of the nodes, not of the edges behind them.
+func (d *document) inNodes(at int) bool {
+	in := false
+	for _, k := range d.names.keys {
+		if k.from > at {
+			break
+		}
+		switch k.key.Name {
+		case "nodes":
+			in = true
+		case "edges", "state", "policies", "output", "notify":
+			if d.text.position(k.from).Character == 0 {
+				in = false
+			}
+		}
+	}
+	return in
+}
+
+// sources are the nodes that edges lead from to a node.
+func sources(g *spec.Graph, to string) []string {
+	var out []string
+	for _, e := range g.Edges {
+		if e.To.Value == to && !slices.Contains(out, e.From.Value) {
+			out = append(out, e.From.Value)
+		}
+	}
+	return out
+}

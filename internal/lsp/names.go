@@ -1,0 +1,334 @@
+// Where the names of a graph stand: declared, referred to, read by expressions.
+
+package lsp
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// use is a place where a name stands.
+type use struct {
+	kind  string // node, key, tool, model, graph, secret
+	graph string // the entry of graphs that it is in; "": the graph of the file
+	name  string
+	from  int
+	to    int
+	decl  bool
+	write bool // of a key
+}
+
+// same reports whether two uses mean the same thing.
+func (u *use) same(o *use) bool { return u.kind == o.kind && u.graph == o.graph && u.name == o.name }
+
+// keyAt is a key of the language in the file.
+type keyAt struct {
+	from, to int
+	key      *spec.Key
+}
+
+// names is all that a file names.
+type names struct {
+	uses []use
+	keys []keyAt
+}
+
+// namesOf reads a file; nil: it is no YAML.
+func namesOf(t *text) *names {
+	var doc yaml.Node
+	if yaml.Unmarshal([]byte(t.src), &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil
+	}
+	w := &walker{text: t, out: &names{}}
+	w.start(&doc)
+	slices.Sort(w.starts)
+	w.entries(doc.Content[0], spec.TopKeys())
+	slices.SortStableFunc(w.out.uses, func(a, b use) int { return a.from - b.from })
+	return w.out
+}
+
+// walker walks a file by the table of keys.
+type walker struct {
+	text   *text
+	graph  string
+	out    *names
+	starts []int // of all values
+}
+
+// start notes where values begin: one ends before the next at the latest.
+func (w *walker) start(n *yaml.Node) {
+	w.starts = append(w.starts, w.text.at(n.Line, n.Column))
+	for _, c := range n.Content {
+		w.start(c)
+	}
+}
+
+// word is where the text of a scalar stands, without quotes.
+func (w *walker) word(n *yaml.Node) (from, to int) {
+	from = w.text.at(n.Line, n.Column)
+	rest := w.text.src[from:]
+	switch {
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		for i := 1; i < len(rest); i++ {
+			if rest[i] == '\\' {
+				i++
+			} else if rest[i] == '"' {
+				return from + 1, from + i
+			}
+		}
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		for i := 1; i < len(rest); i++ {
+			if rest[i] != '\'' {
+				continue
+			}
+			if i+1 < len(rest) && rest[i+1] == '\'' {
+				i++
+				continue
+			}
+			return from + 1, from + i
+		}
+	case strings.HasPrefix(rest, n.Value):
+		return from, from + len(n.Value)
+	}
+	i, _ := slices.BinarySearch(w.starts, from+1)
+	if i < len(w.starts) {
+		return from, w.starts[i]
+	}
+	return from, len(w.text.src)
+}
+
+func (w *walker) note(kind string, n *yaml.Node, decl, write bool) {
+	if n.Kind != yaml.ScalarNode {
+		return
+	}
+	if from, to := w.word(n); w.text.src[from:to] == n.Value {
+		w.out.uses = append(w.out.uses, use{kind, w.graph, n.Value, from, to, decl, write})
+	}
+}
+
+// entries walks a map whose keys are those of a table.
+func (w *walker) entries(m *yaml.Node, table []spec.Key) {
+	if m.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		name, value := m.Content[i], m.Content[i+1]
+		at := slices.IndexFunc(table, func(k spec.Key) bool { return k.Name == name.Value })
+		if at < 0 {
+			continue
+		}
+		from, to := w.word(name)
+		w.out.keys = append(w.out.keys, keyAt{from, to, &table[at]})
+		w.entry(name.Value, value, &table[at])
+	}
+}
+
+// entry walks the value of a key.
+func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
+	declares := map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
+	switch kind := declares[name]; {
+	case kind != "" && v.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(v.Content); i += 2 {
+			w.note(kind, v.Content[i], true, false)
+			w.declared(kind, v.Content[i].Value, v.Content[i+1], key)
+		}
+	case name == "writes" || name == "set":
+		w.writes(v)
+	case name == "tools" || name == "tool":
+		w.each(v, func(n *yaml.Node) {
+			server, _, _ := strings.Cut(n.Value, ".")
+			if from, _ := w.word(n); strings.HasPrefix(w.text.src[from:], server) {
+				w.out.uses = append(w.out.uses, use{"tool", "", server, from, from + len(server), false, false})
+			}
+		})
+	case name == "model":
+		w.note("model", v, false, false)
+	case name == "graph" && strings.HasPrefix(v.Value, "#"):
+		from, to := w.word(v)
+		if to-from == len(v.Value) {
+			w.out.uses = append(w.out.uses, use{"graph", "", v.Value[1:], from + 1, to, false, false})
+		}
+	default:
+		w.value(v, key)
+	}
+}
+
+// declared walks the entry of a map of declarations.
+func (w *walker) declared(kind, name string, v *yaml.Node, key *spec.Key) {
+	switch kind {
+	case "node":
+		table := slices.Clone(spec.NodeKeys())
+		for _, k := range spec.BuiltinKinds() {
+			if k.Name == valueOf(v, "kind") {
+				table = append(table, k.Keys...)
+			}
+		}
+		w.entries(v, table)
+	case "graph":
+		before := w.graph
+		w.graph = name
+		w.entries(v, spec.TopKeys())
+		w.graph = before
+	default:
+		if key.Elem != nil {
+			w.value(v, key.Elem)
+		}
+	}
+}
+
+// valueOf is the text of an entry of a map.
+func valueOf(m *yaml.Node, name string) string {
+	for i := 0; m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == name {
+			return m.Content[i+1].Value
+		}
+	}
+	return ""
+}
+
+// writes walks what a node writes: a list of keys, or a map from keys to expressions.
+func (w *walker) writes(v *yaml.Node) {
+	if v.Kind != yaml.MappingNode {
+		w.each(v, func(n *yaml.Node) { w.note("key", n, false, true) })
+		return
+	}
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		w.note("key", v.Content[i], false, true)
+		w.each(v.Content[i+1], w.expression)
+	}
+}
+
+// each visits the scalars of a value.
+func (w *walker) each(v *yaml.Node, do func(n *yaml.Node)) {
+	switch v.Kind {
+	case yaml.ScalarNode:
+		do(v)
+	case yaml.SequenceNode:
+		for _, item := range v.Content {
+			w.each(item, do)
+		}
+	case yaml.MappingNode:
+		for i := 1; i < len(v.Content); i += 2 {
+			w.each(v.Content[i], do)
+		}
+	}
+}
+
+// value walks a value by its key.
+func (w *walker) value(v *yaml.Node, key *spec.Key) {
+	switch key.Role {
+	case spec.RoleNode:
+		w.each(v, func(n *yaml.Node) { w.note("node", n, false, false) })
+		return
+	case spec.RoleState:
+		w.each(v, func(n *yaml.Node) { w.note("key", n, false, false) })
+		return
+	case spec.RoleExpr, spec.RoleSet:
+		w.each(v, w.expression)
+		return
+	case spec.RoleTemplate, spec.RoleContent:
+		w.each(v, w.template)
+		return
+	}
+	switch {
+	case key.Type == spec.TypeOneOf:
+		for i := range key.Forms {
+			if fits(v, &key.Forms[i]) {
+				w.value(v, &key.Forms[i])
+				return
+			}
+		}
+	case v.Kind == yaml.SequenceNode && key.Elem != nil:
+		for _, item := range v.Content {
+			w.value(item, key.Elem)
+		}
+	case v.Kind == yaml.MappingNode && key.Type == spec.TypeMap && key.Elem != nil:
+		for i := 1; i < len(v.Content); i += 2 {
+			w.value(v.Content[i], key.Elem)
+		}
+	case v.Kind == yaml.MappingNode:
+		w.entries(v, key.Keys)
+	}
+}
+
+// fits reports whether a value has the outer shape of a form.
+func fits(v *yaml.Node, form *spec.Key) bool {
+	switch form.Type {
+	case spec.TypeList:
+		return v.Kind == yaml.SequenceNode
+	case spec.TypeMap, spec.TypeObject:
+		return v.Kind == yaml.MappingNode
+	}
+	return v.Kind == yaml.ScalarNode
+}
+
+func (w *walker) expression(n *yaml.Node) {
+	from, to := w.word(n)
+	if strings.Contains(w.text.src[from:to], "{{") {
+		w.template(n)
+		return
+	}
+	w.reads(from, to)
+}
+
+func (w *walker) template(n *yaml.Node) {
+	from, to := w.word(n)
+	for at := from; at < to; {
+		open := strings.Index(w.text.src[at:to], "{{")
+		if open < 0 {
+			return
+		}
+		begin := at + open + 2
+		end := strings.Index(w.text.src[begin:to], "}}")
+		if end < 0 {
+			end = to - begin
+		}
+		w.reads(begin, begin+end)
+		at = begin + end
+	}
+}
+
+// token is a name, a string or one other character of an expression.
+var token = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\S`)
+
+// reads notes what an expression names: state keys, nodes, secrets.
+func (w *walker) reads(from, to int) {
+	found := token.FindAllStringIndex(w.text.src[from:to], -1)
+	word := func(i int) string {
+		if i < 0 || i >= len(found) {
+			return ""
+		}
+		return w.text.src[from+found[i][0] : from+found[i][1]]
+	}
+	note := func(kind string, i int) {
+		begin, end := from+found[i][0], from+found[i][1]
+		if quote := w.text.src[begin]; quote == '"' || quote == '\'' {
+			begin, end = begin+1, end-1
+		}
+		w.out.uses = append(w.out.uses, use{kind, w.graph, w.text.src[begin:end], begin, end, false, false})
+	}
+	roots := map[string]string{"nodes": "node", "history": "node", "visits": "node", "branches": "node", "state": "key", "secrets": "secret"}
+	for i := range found {
+		name := word(i)
+		if c := name[0]; c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') || word(i-1) == "." {
+			continue
+		}
+		if word(i+1) == ":" && (word(i-1) == "{" || word(i-1) == ",") {
+			continue // the key of a map
+		}
+		kind := roots[name]
+		switch {
+		case kind == "":
+			note("key", i)
+		case word(i+1) == "." && i+2 < len(found):
+			note(kind, i+2)
+		case word(i+1) == "[" && i+2 < len(found) && strings.ContainsAny(word(i + 2)[:1], `"'`):
+			note(kind, i+2)
+		}
+	}
+}

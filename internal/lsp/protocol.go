@@ -1,0 +1,123 @@
+// The part of the Language Server Protocol 3.17 that is spoken here
+// (microsoft.github.io/language-server-protocol): positions count UTF-16 units.
+
+package lsp
+
+type position struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+type textRange struct {
+	Start position `json:"start"`
+	End   position `json:"end"`
+}
+
+type location struct {
+	URI   string    `json:"uri"`
+	Range textRange `json:"range"`
+}
+
+type textEdit struct {
+	Range   textRange `json:"range"`
+	NewText string    `json:"newText"`
+}
+
+type workspaceEdit struct {
+	Changes map[string][]textEdit `json:"changes"`
+}
+
+type textDocument struct {
+	URI     string `json:"uri"`
+	Version int    `json:"version"`
+	Text    string `json:"text"`
+}
+
+// params are those of all requests: which are set depends on the method.
+type params struct {
+	TextDocument   textDocument `json:"textDocument"`
+	Position       position     `json:"position"`
+	Range          textRange    `json:"range"`
+	NewName        string       `json:"newName"`
+	ContentChanges []struct {
+		Range *textRange `json:"range"`
+		Text  string     `json:"text"`
+	} `json:"contentChanges"`
+}
+
+type diagnostic struct {
+	Range    textRange `json:"range"`
+	Severity int       `json:"severity"` // 1 error, 2 warning, 3 information
+	Code     string    `json:"code"`
+	Source   string    `json:"source"`
+	Message  string    `json:"message"`
+	Related  []related `json:"relatedInformation,omitempty"`
+}
+
+type related struct {
+	Location location `json:"location"`
+	Message  string   `json:"message"`
+}
+
+type published struct {
+	URI         string       `json:"uri"`
+	Version     int          `json:"version"`
+	Diagnostics []diagnostic `json:"diagnostics"`
+}
+
+type markup struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+type hover struct {
+	Contents markup    `json:"contents"`
+	Range    textRange `json:"range"`
+}
+
+type completion struct {
+	Label  string  `json:"label"`
+	Kind   int     `json:"kind"` // 3 function, 5 field, 6 variable, 7 class, 13 enum, 14 keyword
+	Detail string  `json:"detail,omitempty"`
+	Doc    *markup `json:"documentation,omitempty"`
+}
+
+type codeAction struct {
+	Title string        `json:"title"`
+	Kind  string        `json:"kind"`
+	Edit  workspaceEdit `json:"edit"`
+}
+
+type documentSymbol struct {
+	Name     string           `json:"name"`
+	Detail   string           `json:"detail,omitempty"`
+	Kind     int              `json:"kind"` // 5 class, 8 field, 12 function, 14 constant
+	Range    textRange        `json:"range"`
+	Select   textRange        `json:"selectionRange"`
+	Children []documentSymbol `json:"children,omitempty"`
+}
+
+type highlight struct {
+	Range textRange `json:"range"`
+	Kind  int       `json:"kind"` // 2 read, 3 write
+}
+
+// capabilities are what initialize answers.
+func capabilities(version string) map[string]any {
+	return map[string]any{
+		"capabilities": map[string]any{
+			"positionEncoding":           "utf-16",
+			"textDocumentSync":           map[string]any{"openClose": true, "change": 2},
+			"hoverProvider":              true,
+			"completionProvider":         map[string]any{"triggerCharacters": []string{".", ":", " ", "{", "["}},
+			"definitionProvider":         true,
+			"referencesProvider":         true,
+			"documentHighlightProvider":  true,
+			"renameProvider":             map[string]any{"prepareProvider": true},
+			"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
+			"documentSymbolProvider":     true,
+			"documentFormattingProvider": true,
+		},
+		"serverInfo": map[string]any{"name": "graphrun", "version": version},
+	}
+}

@@ -1,0 +1,269 @@
+// Package lsp is the language server: graph files as one types them, with the findings,
+// words and fixes of the command line.
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Options configure a Server.
+type Options struct {
+	Version string
+	// Shown are the findings that settings let through; nil: all.
+	Shown func(found spec.Diagnostics) spec.Diagnostics
+	// Optional has the rules checked too that are off by default.
+	Optional bool
+}
+
+// Server answers one editor. Requests are answered one after the other; findings are
+// looked for beside them, and published for the version that they are of.
+type Server struct {
+	opts Options
+	conn *jsonrpc2.Conn
+	dirt chan struct{} // something has changed
+
+	mu   sync.Mutex // of what follows
+	open map[string]*document
+}
+
+// document is a file that the editor has open.
+type document struct {
+	uri, path string
+	version   int
+	text      *text
+	names     *names // of the last text that was YAML
+	checked   inspect.Checked
+	current   int  // the version that checked is of
+	graph     bool // it is a graph file, or was one before what is being typed
+}
+
+// New makes a server.
+func New(opts Options) *Server {
+	if opts.Shown == nil {
+		opts.Shown = func(found spec.Diagnostics) spec.Diagnostics { return found }
+	}
+	return &Server{opts: opts, open: map[string]*document{}, dirt: make(chan struct{}, 1)}
+}
+
+// stdio is both streams as one.
+type stdio struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// Serve answers until the editor says exit or its stream ends.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.WriteCloser) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stream := jsonrpc2.NewBufferedStream(stdio{in, out}, jsonrpc2.VSCodeObjectCodec{})
+	ready := make(chan struct{})
+	handler := jsonrpc2.HandlerWithError(func(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+		<-ready
+		return s.answer(r, stop)
+	})
+	s.conn = jsonrpc2.NewConn(ctx, stream, handler.SuppressErrClosed())
+	close(ready)
+	go s.check(ctx)
+	select {
+	case <-s.conn.DisconnectNotify():
+		return nil
+	case <-ctx.Done():
+		if err := s.conn.Close(); !errors.Is(err, jsonrpc2.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// answer answers a request or takes a notification.
+func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
+	var p params
+	if r.Params != nil {
+		if err := json.Unmarshal(*r.Params, &p); err != nil {
+			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
+		}
+	}
+	switch r.Method {
+	case "initialize":
+		return capabilities(s.opts.Version), nil
+	case "exit":
+		exit()
+		return nil, nil
+	case "textDocument/didOpen", "textDocument/didChange", "textDocument/didClose":
+		s.change(r.Method, &p)
+		return nil, nil
+	}
+	answers := map[string]func(d *document, p *params) (any, error){
+		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": definition,
+		"textDocument/references": references, "textDocument/documentHighlight": highlights, "textDocument/prepareRename": prepareRename,
+		"textDocument/rename": rename, "textDocument/codeAction": s.actions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
+	}
+	if answer := answers[r.Method]; answer != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		d := s.open[p.TextDocument.URI]
+		if d == nil {
+			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: "the document is not open: " + p.TextDocument.URI}
+		}
+		return answer(d, &p)
+	}
+	if r.Method == "shutdown" || r.Notif {
+		return nil, nil
+	}
+	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not supported: " + r.Method}
+}
+
+// change takes what has happened to a document.
+func (s *Server) change(method string, p *params) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uri := p.TextDocument.URI
+	d := s.open[uri]
+	switch {
+	case method == "textDocument/didClose":
+		delete(s.open, uri)
+		_ = s.conn.Notify(context.Background(), "textDocument/publishDiagnostics", published{URI: uri, Diagnostics: []diagnostic{}})
+		return
+	case method == "textDocument/didOpen":
+		d = &document{uri: uri, path: pathOf(uri), text: newText(p.TextDocument.Text), current: -1}
+		s.open[uri] = d
+	case d == nil:
+		return
+	}
+	d.version = p.TextDocument.Version
+	for _, c := range p.ContentChanges {
+		if c.Range == nil {
+			d.text = newText(c.Text)
+		} else {
+			d.text = d.text.replace(*c.Range, c.Text)
+		}
+	}
+	if n := namesOf(d.text); n != nil {
+		d.names = n
+	}
+	select {
+	case s.dirt <- struct{}{}:
+	default:
+	}
+}
+
+// check looks for findings whenever something has changed, in all documents: one may run
+// another. A text that has changed meanwhile is looked at again.
+func (s *Server) check(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.dirt:
+		}
+		s.mu.Lock()
+		uris := slices.Sorted(maps.Keys(s.open))
+		s.mu.Unlock()
+		for _, uri := range uris {
+			s.checkOne(ctx, uri)
+		}
+	}
+}
+
+func (s *Server) checkOne(ctx context.Context, uri string) {
+	s.mu.Lock()
+	d := s.open[uri]
+	if d == nil {
+		s.mu.Unlock()
+		return
+	}
+	version, text := d.version, d.text
+	d.graph = d.graph || spec.IsGraph([]byte(text.src))
+	graph := d.graph
+	s.mu.Unlock()
+	out := published{URI: uri, Version: version, Diagnostics: []diagnostic{}}
+	var checked inspect.Checked
+	if graph {
+		checked = inspect.CheckWith(d.path, []byte(text.src), s.opts.Optional, s.load(d.path))
+		for _, found := range s.opts.Shown(checked.Found) {
+			if found.File == nil || found.File.Name == d.path {
+				out.Diagnostics = append(out.Diagnostics, diagnosticOf(text, uri, &found))
+			}
+		}
+	}
+	s.mu.Lock()
+	stands := s.open[uri] == d && d.version == version
+	if stands {
+		d.checked, d.current = checked, version
+	}
+	s.mu.Unlock()
+	if stands {
+		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", out)
+	}
+}
+
+// load reads the files beside one: as the editor has them, else from the disk.
+func (s *Server) load(beside string) func(path string) ([]byte, error) {
+	disk := spec.Beside(beside)
+	return func(path string) ([]byte, error) {
+		whole := filepath.FromSlash(path)
+		if !filepath.IsAbs(whole) {
+			whole = filepath.Join(filepath.Dir(beside), whole)
+		}
+		s.mu.Lock()
+		d := s.open[uriOf(whole)]
+		s.mu.Unlock()
+		if d != nil {
+			return []byte(d.text.src), nil
+		}
+		return disk(path)
+	}
+}
+
+func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
+	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2}[found.Severity]
+	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: max(severity, 1), Code: found.Rule, Source: "graphrun", Message: found.Message}
+	if found.Severity != spec.Error && severity == 0 {
+		out.Severity = 3
+	}
+	for _, r := range found.Related {
+		if r.File == nil || found.File == nil || r.File == found.File {
+			out.Related = append(out.Related, related{location{uri, t.span(r.Span.From, r.Span.To)}, r.Message})
+		}
+	}
+	return out
+}
+
+// pathOf is the path of a file URI; another URI is its own name.
+func pathOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" {
+		return uri
+	}
+	path := u.Path
+	if runtime.GOOS == "windows" {
+		path = strings.TrimPrefix(path, "/")
+	}
+	return filepath.FromSlash(path)
+}
+
+func uriOf(path string) string {
+	if runtime.GOOS == "windows" {
+		path = "/" + filepath.ToSlash(path)
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// Stdio are the streams of this process.
+func Stdio() (io.Reader, io.WriteCloser) { return os.Stdin, os.Stdout }

@@ -1,0 +1,96 @@
+// Texts: byte offsets here, lines and UTF-16 units in the protocol.
+
+package lsp
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// text is a text with the offsets of its lines.
+type text struct {
+	src   string
+	lines []int
+}
+
+func newText(src string) *text {
+	t := &text{src: src, lines: []int{0}}
+	for i := range len(src) {
+		if src[i] == '\n' {
+			t.lines = append(t.lines, i+1)
+		}
+	}
+	return t
+}
+
+// line is the text of a line, without its break.
+func (t *text) line(n int) string {
+	end := len(t.src)
+	if n+1 < len(t.lines) {
+		end = t.lines[n+1]
+	}
+	return strings.TrimRight(t.src[t.lines[n]:end], "\r\n")
+}
+
+// offset is where a position is; one outside of the text is brought into it.
+func (t *text) offset(p position) int {
+	if p.Line < 0 {
+		return 0
+	}
+	if p.Line >= len(t.lines) {
+		return len(t.src)
+	}
+	at, units := t.lines[p.Line], 0
+	for _, r := range t.line(p.Line) {
+		if units >= p.Character {
+			break
+		}
+		units += width(r)
+		at += utf8.RuneLen(r)
+	}
+	return at
+}
+
+// position is where an offset is.
+func (t *text) position(offset int) position {
+	offset = max(0, min(offset, len(t.src)))
+	line := sort.SearchInts(t.lines, offset+1) - 1
+	units := 0
+	for _, r := range t.src[t.lines[line]:offset] {
+		units += width(r)
+	}
+	return position{line, units}
+}
+
+func (t *text) span(from, to int) textRange { return textRange{t.position(from), t.position(to)} }
+
+// at is the offset of a line and a column of a YAML parser: both from 1, in characters.
+func (t *text) at(line, column int) int {
+	if line < 1 || line > len(t.lines) {
+		return len(t.src)
+	}
+	at := t.lines[line-1]
+	for range column - 1 {
+		if at >= len(t.src) || t.src[at] == '\n' {
+			break
+		}
+		_, n := utf8.DecodeRuneInString(t.src[at:])
+		at += n
+	}
+	return at
+}
+
+// replace is the text after an edit.
+func (t *text) replace(r textRange, with string) *text {
+	from, to := t.offset(r.Start), t.offset(r.End)
+	return newText(t.src[:from] + with + t.src[max(from, to):])
+}
+
+// width is how many UTF-16 units a character takes.
+func width(r rune) int {
+	if r >= 0x10000 {
+		return 2
+	}
+	return 1
+}
