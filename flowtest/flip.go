@@ -208,16 +208,18 @@ func (t *tried) bind(g *spec.Graph, picks map[string]option, input *map[string]a
 	var at int
 	switch name := b.Path[0]; {
 	case g.Key(name) != nil:
-		if len(b.Path) > 1 {
-			return false
-		}
 		if *input == nil {
 			*input = map[string]any{}
 		}
-		if jsonText((*input)[name]) == jsonText(b.Value) || jsonText(defaultOf(g.Key(name))) == jsonText(b.Value) && (*input)[name] == nil {
+		had, given := (*input)[name]
+		if !given {
+			had = defaultOf(g.Key(name))
+		}
+		value := withMember(had, b.Path[1:], b.Value)
+		if jsonText(had) == jsonText(value) {
 			return false
 		}
-		(*input)[name] = b.Value
+		(*input)[name] = value
 		return true
 	case scanned(name, "output_%d", &at), scanned(name, "error_%d", &at):
 	default:
@@ -245,12 +247,7 @@ func (t *tried) bind(g *spec.Graph, picks map[string]option, input *map[string]a
 	case len(b.Path) == 1:
 		o.output = b.Value
 	default:
-		object, _ := cloned(o.output).(map[string]any)
-		if object == nil {
-			object = map[string]any{}
-		}
-		setPath(object, b.Path[1:], b.Value)
-		o.output = object
+		o.output = withMember(o.output, b.Path[1:], b.Value)
 	}
 	picks[c.key] = o
 	return o.text() != before

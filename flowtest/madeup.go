@@ -165,6 +165,12 @@ var outputReads = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\boutput((?:\.[A-Za-z_][A-Za-z0-9_]*)+)\s*(?:(==|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|-?[0-9.]+|true|false))?`)
 })
 
+// calculated matches an expression, with a NUL in the place of a part, that calculates
+// with this part: it is a number.
+var calculated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:float|int|abs|ceil|floor|round|max|min)\(\s*\x00|[-*/%]\s*\x00|\x00\s*(?:[-*/%]|\+\s*[0-9])`)
+})
+
 // baseOutput is an output of a node that fits its schema and what is done with it.
 func baseOutput(g *spec.Graph, n *spec.Node) any {
 	if tools := n.Field("tools"); n.Kind.Value == "llm" && tools != nil {
@@ -207,11 +213,19 @@ func baseOutput(g *spec.Graph, n *spec.Node) any {
 		return out
 	}
 	for _, text := range textsAbout(g, n) {
-		for _, found := range outputReads().FindAllStringSubmatch(text, -1) {
-			path := strings.Split(found[1][1:], ".")
-			if !hasPath(object, path) {
-				setPath(object, path, likeLiteral(found[3]))
+		for _, at := range outputReads().FindAllStringSubmatchIndex(text, -1) {
+			path := strings.Split(text[at[2]+1:at[3]], ".")
+			if hasPath(object, path) {
+				continue
 			}
+			literal := ""
+			if at[6] >= 0 {
+				literal = text[at[6]:at[7]]
+			}
+			if calculated().MatchString(text[:at[0]] + "\x00" + text[at[3]:]) {
+				literal = "0"
+			}
+			setPath(object, path, likeLiteral(literal))
 		}
 	}
 	if len(object) == 0 {

@@ -208,8 +208,8 @@ func (w *wits) inputs() []map[string]any {
 		}
 		changed := false
 		for _, b := range s.values {
-			if g.Key(b.Path[0]) != nil && len(b.Path) == 1 && !isStubbed(g, b.Path[0]) {
-				own[b.Path[0]] = b.Value
+			if g.Key(b.Path[0]) != nil && !isStubbed(g, b.Path[0]) {
+				own[b.Path[0]] = withMember(own[b.Path[0]], b.Path[1:], b.Value)
 				changed = true
 			}
 		}
@@ -219,6 +219,19 @@ func (w *wits) inputs() []map[string]any {
 		}
 	}
 	return out
+}
+
+// withMember is a value with another one at a path inside of it.
+func withMember(value any, path []string, member any) any {
+	if len(path) == 0 {
+		return member
+	}
+	object, _ := cloned(value).(map[string]any)
+	if object == nil {
+		object = map[string]any{}
+	}
+	setPath(object, path, member)
+	return object
 }
 
 // withElements is an input with an element in every list that no node writes: what
