@@ -2,14 +2,7 @@
 
 package lint
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/graphrun/graphrun/spec"
-)
+import "github.com/graphrun/graphrun/spec"
 
 func missingTimeout() Rule {
 	return Rule{
@@ -42,38 +35,4 @@ func checkMissingTimeout(f *facts) {
 			}
 		}
 	}
-}
-
-// onceForFile makes one finding of those of a file that nobody silenced, since
-// one line mends them all.
-func onceForFile(found spec.Diagnostics) spec.Diagnostics {
-	first := map[*spec.File]int{}
-	names := map[*spec.File][]string{}
-	kept := found[:0]
-	for _, d := range found.Sort() {
-		if d.Rule != "missing-timeout" {
-			kept = append(kept, d)
-			continue
-		}
-		name := strconv.Quote(strings.Trim(string(d.File.Src[d.Span.From:d.Span.To]), `"'`))
-		names[d.File] = append(names[d.File], name)
-		i, known := first[d.File]
-		if !known {
-			first[d.File] = len(kept)
-			kept = append(kept, d)
-			continue
-		}
-		kept[i].Message = inWords(names[d.File]) + " have no time limit; set limits.node_timeout or limits.timeout, or give each a timeout"
-		kept[i].Related = append(kept[i].Related, spec.Related{File: d.File, Span: d.Span, Message: "this has none either"})
-	}
-	return kept
-}
-
-// inWords lists some words; of many the first ones.
-func inWords(words []string) string {
-	const most = 8
-	if more := len(words) - most; more > 1 {
-		words = append(slices.Clip(words[:most]), fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

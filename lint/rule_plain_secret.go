@@ -32,6 +32,7 @@ func checkPlainSecret(f *facts) {
 		for i := range n.Fields {
 			f.credentials(&n.Fields[i].Value, n.Fields[i].Key.Value)
 		}
+		f.programs(n)
 	}
 	for _, list := range [][]spec.Field{f.graph.Providers, f.graph.Tools} {
 		for i := range list {
@@ -54,6 +55,29 @@ func (f *facts) tokens() {
 	credentials.Tokens(string(f.graph.File.Src), func(from, to int) { told(spec.Span{From: from, To: to}) })
 	for _, text := range f.graph.File.Texts() {
 		credentials.Tokens(string(text.Src), func(from, to int) { told(text.InHost(spec.Span{From: from, To: to})) })
+	}
+}
+
+// programs reports the password that a node gives a program.
+func (f *facts) programs(n *spec.Node) {
+	told := func(at spec.Span) {
+		f.report(at, "this looks like a password; declare it under secrets and give it to the program by env")
+	}
+	if script := n.Field("script"); script != nil && script.Kind == spec.String {
+		if from, to := credentials.InScript(script.Text.Value); to > 0 {
+			told(script.Text.At(from, to))
+		}
+	}
+	command := n.Field("command")
+	if command == nil {
+		return
+	}
+	args := make([]string, len(command.Items))
+	for i := range command.Items {
+		args[i] = command.Items[i].Text.Value
+	}
+	if i, from, to := credentials.InCommand(args); to > 0 {
+		told(command.Items[i].Text.At(from, to))
 	}
 }
 

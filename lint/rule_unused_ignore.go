@@ -28,7 +28,7 @@ edges:
 // for each comment that silences nothing. What it returns is sorted.
 func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 	rules := suppress.Rules{Names: RuleNames, Optional: OptionalRules}
-	return onceForFile(suppress.Apply(file, oncePerValue(found.NameOdd()), rules))
+	return suppress.Apply(file, oncePerValue(found.NameOdd()), rules).Sort()
 }
 
 // oncePerValue keeps the first of several findings that one value has the

@@ -41,9 +41,26 @@ func checkUnusedKey(f *facts) {
 			used.names[w.Name.Value] = true
 		}
 	}
+	f.asTool(used)
 	for _, key := range f.graph.State {
 		if !used.all && !used.names[key.Name.Value] {
 			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
+		}
+	}
+}
+
+// asTool takes in the parameters of the tools that run the graph: a model may give them.
+func (f *facts) asTool(used *keyUse) {
+	ref := f.graph.Ref()
+	for _, tool := range f.graph.Whole().Tools {
+		graph, parameters := tool.Value.Get("graph"), tool.Value.Get("parameters")
+		if ref == "" || graph == nil || graph.Text.Value != ref || parameters == nil {
+			continue
+		}
+		if properties := parameters.Get("properties"); properties != nil {
+			for i := range properties.Fields {
+				used.names[properties.Fields[i].Key.Value] = true
+			}
 		}
 	}
 }
