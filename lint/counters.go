@@ -15,12 +15,36 @@ import (
 // so much; "" when neither is so.
 func (f *facts) passesTime(n *spec.Node) string {
 	switch {
-	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil):
+	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil || f.defaultLeaves(n)):
 		return "the person asked at " + n.ID.Value
 	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
 		return "limits.timeout, by the time that passes at " + n.ID.Value
 	}
 	return ""
+}
+
+// defaultLeaves reports whether the answer for an absent person leads out of the cycles
+// of a node: no edge that stays on them fires then.
+func (f *facts) defaultLeaves(n *spec.Node) bool {
+	answer := n.Field("default").Data()
+	env := map[string]any{"output": answer}
+	if len(n.Writes.Keys) == 1 {
+		env[n.Writes.Keys[0].Value] = answer
+	}
+	var vm eval.VM
+	for i, e := range f.graph.Edges {
+		if e.From.Value != n.ID.Value || !f.inCycle(n.Index, f.flow().To[i]) || e.Condition == "on_failure" {
+			continue
+		}
+		when := f.bound.Edges[i].When
+		if when == nil || slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { _, known := env[r.Path[0]]; return !known }) {
+			return false
+		}
+		if stays, err := vm.Test(when, env); err != nil || stays {
+			return false
+		}
+	}
+	return true
 }
 
 // inCycle reports whether t lies on the cycles of v.

@@ -24,6 +24,13 @@ func checkLabels(f *facts) {
 		for _, label := range append(choices(p.Tree(), nil), targets(n.Goto.Value)...) {
 			f.label(n, label, labelSpan(n.Goto, label))
 		}
+		if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" && n.Field("choices") != nil {
+			for _, choice := range n.Field("choices").Items {
+				if choice.Kind == spec.String {
+					f.label(n, choice.Text.Value, choice.Text.At(0, len(choice.Text.Value)))
+				}
+			}
+		}
 	}
 }
 

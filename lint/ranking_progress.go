@@ -262,6 +262,13 @@ func treeOf(value *bind.Value) *eval.Tree {
 	return nil
 }
 
+// yieldsText reports whether a node yields a text whenever it succeeds: no list, whose
+// elements might be none.
+func yieldsText(n *spec.Node) bool {
+	parse := n.Field("parse")
+	return n.Kind.Value == "exec" && parse != nil && parse.Text.Value == "text" || n.Kind.Value == "llm" && n.Output == nil && n.Field("tools") == nil
+}
+
 func (f *facts) change(v, key int, length bool) change {
 	state := f.graph.State[key]
 	name := state.Name.Value
@@ -280,7 +287,8 @@ func (f *facts) change(v, key int, length bool) change {
 			return by(n)
 		}
 	case (reducer == "append" || reducer == "prepend") && length:
-		strict := tree != nil && (tree.Op == eval.TreeList && len(tree.Args) > 0 || tree.Op == eval.TreeConst && tree.Value != nil)
+		strict := tree != nil && (tree.Op == eval.TreeList && len(tree.Args) > 0 || tree.Op == eval.TreeConst && tree.Value != nil) ||
+			value == nil && yieldsText(f.graph.Nodes[v])
 		return change{direction: 1, strict: strict, step: 2}
 	}
 	return change{unknown: true}
