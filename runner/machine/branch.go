@@ -99,6 +99,7 @@ func (sc *Scope) joinWithErrors(f *Fan) bool {
 		t.Inputs, t.Branches = nil, nil
 		sc.state.waits = true
 		sc.addTask(t)
+		sc.arrived = append(sc.arrived, t)
 		return true
 	}
 	return false

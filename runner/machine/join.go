@@ -19,13 +19,44 @@ func (s *State) fireJoins() bool {
 		if sc.End != nil {
 			continue
 		}
-		if sc.fireJoin() {
+		if !sc.standsBlocked() && sc.fireJoin() {
+			sc.looked = false
 			return true
 		}
-		any = any || sc.failsAnyDeserted() || slices.ContainsFunc(sc.Tasks, func(t *Task) bool { return t.Waits })
+		any = any || sc.failsAnyDeserted() || len(sc.blocked) > 0
 	}
 	s.waits = any
 	return false
+}
+
+// standsBlocked reports whether nothing has happened since the last look at all joins that
+// could let one run: tasks have only arrived beside one that has to wait, and what those wait
+// for is still under way. A fan-out of n branches would otherwise cost n² looks.
+func (sc *Scope) standsBlocked() bool {
+	if !sc.looked || sc.failsAnyDeserted() {
+		return false
+	}
+	active := false
+	for _, w := range sc.blocked {
+		if w.gone || !sc.isBlocked(w) {
+			return false
+		}
+		active = active || !w.blocker.Waits
+	}
+	for _, t := range sc.arrived {
+		if sc.plan.nodes[t.Node].quorum > 0 || !sc.isBesideBlocked(t) {
+			return false
+		}
+	}
+	sc.arrived = nil
+	return active
+}
+
+// isBesideBlocked reports whether a task waits together with one that has to wait.
+func (sc *Scope) isBesideBlocked(t *Task) bool {
+	return slices.ContainsFunc(sc.blocked, func(w *Task) bool {
+		return w.Node == t.Node && (sc.awaitedFan(w, t.Place) != 0 || sc.awaitedFan(t, w.Place) != 0)
+	})
 }
 
 func (sc *Scope) failsAnyDeserted() bool { return sc.plan.failsDeserted && len(sc.Bends) > 0 }
@@ -37,6 +68,7 @@ func (sc *Scope) fireJoin() bool {
 			waits = append(waits, t)
 		}
 	}
+	sc.looked, sc.blocked, sc.arrived = true, nil, nil
 	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
 	for _, w := range waits {
 		if q := sc.plan.nodes[w.Node].quorum; q > 0 {
@@ -47,14 +79,23 @@ func (sc *Scope) fireJoin() bool {
 		}
 	}
 	for _, w := range waits {
+		if sc.isBesideBlocked(w) {
+			continue
+		}
 		if sc.isBlocked(w) {
+			sc.blocked = append(sc.blocked, w)
 			continue
 		}
 		group := sc.group(w, waits)
-		if !slices.ContainsFunc(group, sc.isBlocked) {
-			sc.resolveJoin(group)
-			return true
+		others := slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return !o.Waits || o.Node != w.Node })
+		if others { // than those that wait here
+			if i := slices.IndexFunc(group, sc.isBlocked); i >= 0 {
+				sc.blocked = append(sc.blocked, group[i])
+				continue
+			}
 		}
+		sc.resolveJoin(group)
+		return true
 	}
 	if len(waits) > 0 && len(waits) == len(sc.Tasks) {
 		sc.resolveJoin(sc.group(waits[0], waits)) // all wait for each other: the first in the file runs
@@ -70,7 +111,7 @@ func (sc *Scope) isBlocked(w *Task) bool {
 		return true
 	}
 	w.blocker = nil
-	for _, o := range sc.Tasks {
+	for _, o := range slices.Backward(sc.Tasks) { // one that stands last stays longest
 		if blocks(o) {
 			w.blocker = o
 			return true

@@ -304,8 +304,16 @@ func (sc *Scope) reopen() {
 }
 
 // reissueCut continues a unit that the end of its scope interrupted. Its open questions
-// are asked again.
+// are asked again; an answer that was accepted before counts.
 func (t *Task) reissueCut(u *Unit) {
+	if len(u.Questions) > 0 && u.hasAnswers() && t.scope.plan.nodes[t.Node].act == actHuman {
+		u.State = asking
+		if t.Stopped {
+			t.noteAgain()
+		}
+		t.answeredAll(u)
+		return
+	}
 	for i := range u.Questions {
 		if !u.Questions[i].Settled {
 			u.State = asking

@@ -98,6 +98,11 @@ type Scope struct {
 	running int
 	views   map[int]*View
 	fans    map[int]*Fan
+	// looked says that blocked has one task of each group that waits at a join, with what it
+	// waits for, but for those that have arrived since.
+	looked  bool
+	blocked []*Task
+	arrived []*Task
 	run     map[string]any // what expressions see as run
 }
 

@@ -361,7 +361,7 @@ func (sc *Scope) arrive(t *Task) {
 	}
 	if sc.plan.nodes[t.Node].joins || sc.implicitFor(t) != 0 {
 		t.Waits = true
-		sc.state.waits = true
+		sc.state.waits, sc.arrived = true, append(sc.arrived, t)
 		return
 	}
 	t.Inputs = map[string]any{}
