@@ -12,13 +12,16 @@ import (
 // and then pauses the run. Each breakpoint stops a task once.
 func (t *Task) hitsBreakpoint(phase string) bool {
 	s, sc := t.scope.state, t.scope
-	place := t.place()
-	path := place.Path()
 	g := sc.plan.Graph
 	own, names := g.PauseBefore, s.Run.PauseBefore
 	if phase == "after" {
 		own, names = g.PauseAfter, s.Run.PauseAfter
 	}
+	if len(own)+len(names) == 0 {
+		return false
+	}
+	place := t.place()
+	path := place.Path()
 	found := slices.Contains(names, path) || slices.Contains(names, withoutIndexes(path))
 	for _, name := range own {
 		found = found || name.Value == place.Node
