@@ -15,7 +15,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s has no example or no help", c.CommandPath())
 		}
 		switch c.Name() {
-		case "graphrun", "runs", "sessions", "cache", "completion", "help", "worker", "mcp": // they have commands of their own, print for a shell or a protocol, or give nothing
+		case "graphrun", "runs", "sessions", "cache", "completion", "help", "worker", "mcp", "lsp": // they have commands of their own, print for a shell or a protocol, or give nothing
 		default:
 			if f := c.Flags().Lookup("output"); f == nil || f.Shorthand != "o" {
 				t.Errorf("%s has no -o", c.CommandPath())
