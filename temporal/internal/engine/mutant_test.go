@@ -14,7 +14,7 @@ type mutant struct{ file, code, instead, history string }
 
 func mutants() map[string]mutant {
 	return map[string]mutant{
-		"edges":   {"edge.go", "if !match {", "if match {", "loop"},
+		"edges":   {"route.go", "if !match {", "if match {", "loop"},
 		"retries": {"retry.go", "if used+1 >= r.MaxAttempts ||", "if used+2 >= r.MaxAttempts ||", "branches"},
 	}
 }
