@@ -61,7 +61,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 	broken.Quorum = 0
 	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "branchy": referencetest.Branchy(), "broken": broken} {
 		counted, statuses := 0, map[string]int{}
-		for seed := range uint64(graphs(t, 300)) {
+		for seed := range uint64(graphs(t, 150)) {
 			text, world := referencetest.Random(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			statuses[want.Status+" "+want.Reason]++
@@ -88,7 +88,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 func TestRandomGraphsRun(t *testing.T) {
 	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.Mixed(), "deep": referencetest.Deep(), "broken": referencetest.Broken()} {
 		statuses := map[string]int{}
-		for seed := range uint64(graphs(t, 300)) {
+		for seed := range uint64(graphs(t, 150)) {
 			text, world := referencetest.Random(seed, w)
 			world.Absent = int(seed % 3 * 10)
 			func() {

@@ -18,7 +18,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 	deep.Timeouts, deep.Limits, deep.Breakpoints = 0, 0, 10
 	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "deep": deep, "branchy": referencetest.Branchy(), "broken": broken} {
 		counted, paused, cancelled := 0, 0, 0
-		for seed := range uint64(graphs(t, 150)) {
+		for seed := range uint64(graphs(t, 80)) {
 			text, world := referencetest.Random(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			if want.Timed || want.Status == "paused" || want.Took == 0 {
@@ -77,7 +77,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	w := referencetest.Deep()
 	w.FailureEdges, w.Retry, w.Policies, w.Limits, w.Timeouts, w.Quorum, w.Fail, w.MaxVisits, w.Human = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	resumed := 0
-	for seed := range uint64(graphs(t, 400)) {
+	for seed := range uint64(graphs(t, 200)) {
 		text, world := referencetest.Random(seed, w)
 		text = strings.ReplaceAll(text, ", condition: always", "") // it takes failures
 		sound := &repaired{world, 1}

@@ -48,7 +48,7 @@ func TestAgreesWithReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			compared, timed, bad := 0, 0, 0
-			from, to := graphs(t, 200)
+			from, to := graphs(t, 100)
 			for seed := uint64(from); seed < uint64(to); seed++ {
 				text, world := referencetest.Random(seed, w)
 				for timing := range uint64(5) {
