@@ -292,8 +292,9 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	}
 	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
 	first := group[0]
+	place, over := sc.placeAfterJoin(group)
 	t := &Task{
-		Node: first.Node, Order: first.Order, Place: sc.placeAfterJoin(group), Joined: slices.Clone(first.Joined),
+		Node: first.Node, Order: first.Order, Place: place, Over: over, Joined: slices.Clone(first.Joined),
 		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
 	}
 	for _, m := range group {
@@ -320,6 +321,10 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 		sc.drop(m)
 		sc.release(m.view())
 	}
+	sources := map[int]int{}
+	for _, lane := range t.Place {
+		sources[lane.Fan] = sc.fan(lane.Fan).Source
+	}
 	if len(conflicts) == 0 { // an edge may want the values at the split
 		settled, over := sc.settle(view)
 		if settled != view {
@@ -331,7 +336,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 		}
 	}
 	t.View = view.ID
-	t.Place = slices.DeleteFunc(slices.Clone(t.Place), func(l Lane) bool { return sc.fan(l.Fan) == nil })
+	sc.leaveOver(t, sources)
 	t.Lanes = slices.DeleteFunc(t.Lanes, func(l Lane) bool { return sc.fan(l.Fan) == nil })
 	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
 	sc.addTask(t)
@@ -394,12 +399,37 @@ func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 	return false
 }
 
+// leaveOver takes the fan-outs that are over out of the place of a task, and notes them.
+func (sc *Scope) leaveOver(t *Task, sources map[int]int) {
+	if !slices.ContainsFunc(t.Place, func(l Lane) bool { return sc.fan(l.Fan) == nil }) {
+		return
+	}
+	var place []Lane
+	var over []Over
+	for k := range len(t.Place) + 1 {
+		for _, o := range t.Over {
+			if o.At == k {
+				over = append(over, Over{len(place), o.Source})
+			}
+		}
+		if k == len(t.Place) {
+			break
+		}
+		if lane := t.Place[k]; sc.fan(lane.Fan) != nil {
+			place = append(place, lane)
+		} else {
+			over = append(over, Over{len(place), sources[lane.Fan]})
+		}
+	}
+	t.Place, t.Over = place, over
+}
+
 // placeAfterJoin returns the lanes of a joined task: outside of the fan-out if all
 // branches met, otherwise the first branch that arrived.
-func (sc *Scope) placeAfterJoin(group []*Task) []Lane {
-	place := group[0].Place
+func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
+	place, over := group[0].Place, group[0].Over
 	if len(group) == 1 {
-		return place
+		return place, over
 	}
 	k := 0
 	same := func() bool {
@@ -409,7 +439,7 @@ func (sc *Scope) placeAfterJoin(group []*Task) []Lane {
 		k++
 	}
 	if k >= len(place) {
-		return place
+		return place, over
 	}
 	lanes := map[int]bool{}
 	for _, g := range group {
@@ -418,9 +448,9 @@ func (sc *Scope) placeAfterJoin(group []*Task) []Lane {
 		}
 	}
 	if len(lanes) == len(sc.fan(place[k].Fan).Branch) {
-		return place[:k]
+		return place[:k], overUpTo(over, k)
 	}
-	return place[:k+1]
+	return place[:k+1], overUpTo(over, k)
 }
 
 // inputs sets the input of a joined task, by source node, and the results of its
@@ -538,7 +568,7 @@ func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	v.refs++
 	return &Task{
 		Node: node, View: v.ID, Rank: f.Rank + 1, Order: f.Order, Place: f.Place, Joined: f.Joined,
-		Lanes: slices.Clone(f.Lanes), Inputs: map[string]any{}, Branches: map[string]any{},
+		Over: f.Over, Lanes: slices.Clone(f.Lanes), Inputs: map[string]any{}, Branches: map[string]any{},
 	}
 }
 

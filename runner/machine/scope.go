@@ -163,11 +163,19 @@ type Fan struct {
 	Place  []Lane   `json:"place,omitempty"`
 	Lanes  []Lane   `json:"lanes,omitempty"`
 	Joined []int    `json:"joined,omitempty"`
+	Over   []Over   `json:"over,omitempty"`
 	Branch []Branch `json:"branch"`
 	// Implicit is the node that joins the branches without saying so, or noNode.
 	Implicit int `json:"implicit"`
 	// Began is the run's active time at the split.
 	Began int64 `json:"began,omitempty"`
+}
+
+// Over is a fan-out whose branches have all met: who comes back to its source leaves the
+// fan-outs within it, too.
+type Over struct {
+	At     int `json:"at"`     // how many of the task's place are around it
+	Source int `json:"source"` // node
 }
 
 // Branch is the state of one branch of a fan-out.

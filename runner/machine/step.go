@@ -292,7 +292,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	from := &Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
 	next := func(to target) *Task {
 		return &Task{
-			Node: to.to, View: v.ID, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Lanes: t.Lanes,
+			Node: to.to, View: v.ID, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Over: t.Over, Lanes: t.Lanes,
 			From: from, Input: to.input, Cause: t.Failure,
 		}
 	}
@@ -307,7 +307,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	s.Numbers.Fan++
 	f := &Fan{
 		ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, Order: t.Order, View: v.ID, Place: t.Place, Lanes: t.Lanes,
-		Joined: t.Joined, Began: s.Active,
+		Joined: t.Joined, Over: t.Over, Began: s.Active,
 	}
 	var first []int
 	for _, to := range targets {
@@ -349,12 +349,7 @@ func (sc *Scope) arrive(t *Task) {
 		}
 		return
 	}
-	for k, lane := range t.Place { // who comes back to where the branches began leaves the fan-out
-		if sc.fan(lane.Fan).Source == t.Node {
-			t.Place = t.Place[:k]
-			break
-		}
-	}
+	sc.leaveFans(t)
 	if failure := sc.checkReachable(t); failure != nil {
 		sc.violated(t, failure)
 		return
@@ -369,6 +364,33 @@ func (sc *Scope) arrive(t *Task) {
 		t.Inputs[sc.plan.nodes[t.From.Node].id] = t.Input
 	}
 	sc.state.makeReady(ready{t, nil})
+}
+
+// leaveFans takes a task that comes back to where branches began out of that fan-out, and of
+// those within it.
+func (sc *Scope) leaveFans(t *Task) {
+	for k := range len(t.Place) + 1 {
+		for i, over := range t.Over {
+			if over.At == k && over.Source == t.Node {
+				t.Place, t.Over = t.Place[:k], t.Over[:i]
+				return
+			}
+		}
+		if k < len(t.Place) && sc.fan(t.Place[k].Fan).Source == t.Node {
+			t.Place, t.Over = t.Place[:k], overUpTo(t.Over, k)
+			return
+		}
+	}
+}
+
+// overUpTo are the fan-outs that stand before a place.
+func overUpTo(list []Over, k int) []Over {
+	for i, over := range list {
+		if over.At > k {
+			return list[:i:i]
+		}
+	}
+	return list
 }
 
 // run executes what the machine itself can execute, or hands the attempt to the driver.

@@ -25,7 +25,9 @@ type Task struct {
 	// here and could still meet others.
 	Place  []Lane `json:"place,omitempty"`
 	Joined []int  `json:"joined,omitempty"`
-	Lanes  []Lane `json:"lanes,omitempty"`
+	// Over are fan-outs around the task whose branches have all met.
+	Over  []Over `json:"over,omitempty"`
+	Lanes []Lane `json:"lanes,omitempty"`
 	// From is the step that led here.
 	From *Source `json:"from,omitempty"`
 	// Input is what came along the edge; Inputs and Branches what came to a join.

@@ -163,6 +163,7 @@ func (w *digester) position(rank int, order []int, place, lanes []machine.Lane, 
 func (w *digester) fan(f *machine.Fan) {
 	w.word("fan", w.number("fan", f.ID), f.Source, f.Implicit, w.number("view", f.View))
 	w.position(f.Rank, f.Order, f.Place, f.Lanes, f.Joined)
+	w.over(f.Over)
 	for _, b := range f.Branch {
 		w.word(b.First)
 		if b.Failed != nil {
@@ -175,6 +176,7 @@ func (w *digester) fan(f *machine.Fan) {
 func (w *digester) task(t *machine.Task) {
 	w.word("task", w.number("task", t.ID), t.Node, t.Waits, t.Begun, t.Done, t.Met, t.Skipped, t.Refused, t.Late, t.Deciding)
 	w.position(t.Rank, t.Order, t.Place, t.Lanes, t.Joined)
+	w.over(t.Over)
 	if t.From != nil {
 		w.word("from", t.From.Node, t.From.Failed)
 		if len(w.scope.Fans) > 0 {
@@ -218,6 +220,12 @@ func (w *digester) task(t *machine.Task) {
 		}
 	}
 	w.view(t.View)
+}
+
+func (w *digester) over(list []machine.Over) {
+	for _, over := range list {
+		w.word("over", over.At, over.Source)
+	}
 }
 
 func (w *digester) unit(u *machine.Unit) {

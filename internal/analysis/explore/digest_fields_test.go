@@ -49,7 +49,7 @@ var digestFields = map[reflect.Type]struct {
 	},
 	reflect.TypeFor[machine.End](): {`Status Reason Failure`, map[string]string{"Output": atEnd, "Limited": atEnd}},
 	reflect.TypeFor[machine.Task](): {
-		`ID Node View Rank Order Place Joined Lanes From Input Met Inputs Branches Cause Lost Carried Waits Begun Done Preset Settled
+		`ID Node View Rank Order Place Joined Over Lanes From Input Met Inputs Branches Cause Lost Carried Waits Begun Done Preset Settled
 		 Skipped Refused Before Each Units Late Output Failure Writes Choice Deciding`,
 		map[string]string{
 			"Final": derived, "Visit": derived, "Step": derived, "Number": toLimit, "At": ofTime, "Passed": resumed, "Stopped": resumed,
@@ -63,8 +63,9 @@ var digestFields = map[reflect.Type]struct {
 	reflect.TypeFor[machine.Desertion](): {`Fan Node`, nil},
 	reflect.TypeFor[machine.Bend]():      {`Task Node Rank Order Place Lanes Joined`, nil},
 	reflect.TypeFor[machine.Fan](): {
-		`ID Source Rank Order View Place Lanes Joined Branch Implicit`, map[string]string{"Began": ofTime},
+		`ID Source Rank Order View Place Lanes Joined Over Branch Implicit`, map[string]string{"Began": ofTime},
 	},
+	reflect.TypeFor[machine.Over]():   {`At Source`, nil},
 	reflect.TypeFor[machine.Branch](): {`First Failed By`, nil},
 	reflect.TypeFor[machine.Unit](): {
 		`Element State Attempt Round Tried Until Questions Begun CutOff Cause Output Failure Writes`,
