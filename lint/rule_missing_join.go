@@ -87,8 +87,8 @@ func (f *facts) meetWithoutJoin(fork int, g *controlflow.Group) {
 	d.Related = append(d.Related, f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here"))
 }
 
-// stepsFrom is how many steps a branch takes at least until each node that it reaches has
-// run, on ways that successes take, that pass no join and not the node where it began.
+// stepsFrom returns, for each node that a branch reaches, the length of the shortest path.
+// Paths follow success edges and stop at joins and at the source of the fan-out.
 func (f *facts) stepsFrom(first, fork int) map[int]int {
 	steps := map[int]int{first: 1}
 	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {

@@ -1,4 +1,4 @@
-// Notices of runs: a request, or a program.
+// Notifications: an HTTP request or a program.
 
 package node
 
@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// Notify returns what sends a notice, as a node of kind http or exec does.
+// Notify returns a function that sends a notification like an http or exec node.
 func Notify(opts Options) func(ctx context.Context, notice runner.Notice) error {
 	kinds := map[string]runner.Handler{}
 	for _, kind := range Kinds(opts) {

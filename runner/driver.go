@@ -27,7 +27,7 @@ import (
 type driver struct {
 	flow    *Flow
 	opts    Options
-	notices *notices // nil: nobody is told
+	notices *notices // nil without notifications
 	clock   Clock
 	plan    *machine.Plan
 	state   *machine.State
@@ -291,7 +291,7 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 		}
 	}
 	d.learnConfided()
-	d.notifyAsked()
+	d.notifyQuestions()
 	d.publish(at)
 	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
 		d.journalErr = d.noteSteps(at)

@@ -111,7 +111,7 @@ func (f *Flow) Record(opts Options) store.RunRecord {
 // Limits are those of the graph, before those of a run's Options.
 func (f *Flow) Limits() spec.Limits { return f.tree.Graph.Limits }
 
-// Notifies reports whether people are told of runs of the flow.
+// Notifies reports whether the graph has `notify`.
 func (f *Flow) Notifies() bool { return len(f.tree.Graph.Notify) > 0 }
 
 // Grouped reports whether runs of the flow are in a group of which only so many run

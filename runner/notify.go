@@ -1,4 +1,4 @@
-// What people are told of a run: questions, reminders, its end (GraphSpec §2, notify).
+// Notifications: questions, reminders and the end of a run (GraphSpec §2, notify).
 
 package runner
 
@@ -15,31 +15,31 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Notifier tells people of runs.
+// Notifier sends notifications.
 type Notifier struct {
 	// Send makes one attempt to send a notice; it returns when ctx ends.
 	Send func(ctx context.Context, notice Notice) error
-	// Always is a graph whose notify holds for the runs of all graphs; nil: none does.
+	// Always is a graph whose `notify` applies to the runs of all graphs; nil for none.
 	Always *spec.Graph
 }
 
-// Notice is an entry of notify with its templates filled in.
+// Notice is an entry of `notify` with its templates rendered.
 type Notice struct {
 	Graph *spec.Graph // of the run
-	Dir   string      // that relative paths are below
-	// Config has url, headers and body, or command.
+	Dir   string      // resolves relative paths
+	// Config holds the rendered url, headers and body, or the command.
 	Config map[string]any
-	// About is all that the templates see, and a sentence as text.
+	// About holds the values that templates see, and a sentence under "text".
 	About map[string]any
 }
 
 const (
 	noticeTries = 3
-	noticeTime  = 10 * time.Second // that an attempt may take
+	noticeTime  = 10 * time.Second // timeout of an attempt
 	noticeDelay = time.Second      // before the second attempt; twice as long before the third
 )
 
-// notices are those of a run that are being sent.
+// notices sends the notifications of a run.
 type notices struct {
 	plans   []*machine.Plan
 	sending sync.WaitGroup
@@ -47,7 +47,7 @@ type notices struct {
 	failed  []string
 }
 
-// newNotices returns nil if nobody is told of runs of the flow.
+// newNotices returns nil if neither the graph nor the settings have `notify`.
 func (f *Flow) newNotices() *notices {
 	if f.runner.cfg.Notifier == nil {
 		return nil
@@ -65,8 +65,8 @@ func (f *Flow) newNotices() *notices {
 	return out
 }
 
-// notifyAsked tells people of the questions and reminders that the machine noted.
-func (d *driver) notifyAsked() {
+// notifyQuestions sends a notification for each question and reminder of the last event.
+func (d *driver) notifyQuestions() {
 	if d.notices == nil {
 		return
 	}
@@ -85,7 +85,7 @@ func (d *driver) notifyAsked() {
 	}
 }
 
-// notifyEnd tells people how the run ended, and waits for what is still being sent.
+// notifyEnd sends the notifications of the end of the run and waits for all attempts.
 func (d *driver) notifyEnd(result *Result) {
 	if d.notices == nil {
 		return
@@ -104,7 +104,7 @@ func (d *driver) notifyEnd(result *Result) {
 	}
 }
 
-// notify sends the notices of an occasion.
+// notify sends the entries of `notify` that match an occasion.
 func (d *driver) notify(on, text string, question *view.Pending, result *Result) {
 	input := d.mask.State(d.plan.Graph, d.state.Scope("").Input)
 	about := map[string]any{
@@ -127,7 +127,7 @@ func (d *driver) notify(on, text string, question *view.Pending, result *Result)
 	}
 }
 
-// send makes the attempts to send a notice.
+// send tries to send a notification up to noticeTries times.
 func (n *notices) send(by *Notifier, on string, notice Notice) {
 	defer n.sending.Done()
 	for try := 1; ; try++ {
@@ -151,7 +151,7 @@ func (n *notices) fail(on string, err error) {
 	n.failed = append(n.failed, fmt.Sprintf("notify %s: %v", on, err))
 }
 
-// plain is a value as plain data.
+// plain converts a value to plain JSON data.
 func plain(v any) (out any) {
 	if text, err := json.Marshal(v); err == nil {
 		_ = json.Unmarshal(text, &out)

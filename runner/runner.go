@@ -102,7 +102,7 @@ type Config struct {
 	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
 	// the graph says. Options.Secrets goes before it.
 	Secrets func(g *spec.Graph) map[string]any
-	// Notifier tells people of questions and of the ends of runs; nil: nobody is told.
+	// Notifier sends notifications of questions and of the ends of runs; nil for none.
 	Notifier *Notifier
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks

@@ -54,7 +54,7 @@ func readSecret(s *spec.Secret) (value, problem string) {
 		}
 		value, source = strings.TrimRight(string(text), "\r\n"), "what file "+s.File.Value+" holds"
 	default:
-		text, err := printed(s.Command)
+		text, err := secretFrom(s.Command)
 		if err != nil {
 			return "", err.Error()
 		}
@@ -66,19 +66,20 @@ func readSecret(s *spec.Secret) (value, problem string) {
 	return value, ""
 }
 
-// secretTime is how long a program may take to print a secret.
+// secretTime is the timeout of a command that prints a secret.
 const secretTime = 30 * time.Second
 
-// asked holds what programs have printed: each runs once per process.
-var asked sync.Map // of func() (string, error), by command
+// outputs caches the output of each command.
+var outputs sync.Map // of func() (string, error), by command
 
-// printed is what a program prints, without a line break at its end.
-func printed(command []spec.Text) (string, error) {
+// secretFrom runs a command once per process and returns its output without the last
+// line break.
+func secretFrom(command []spec.Text) (string, error) {
 	args := make([]string, len(command))
 	for i := range command {
 		args[i] = command[i].Value
 	}
-	once, _ := asked.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return run(args) }))
+	once, _ := outputs.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return run(args) }))
 	return once.(func() (string, error))()
 }
 

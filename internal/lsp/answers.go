@@ -1,4 +1,4 @@
-// What editors ask about a place: what it is, where else it stands, what it may become.
+// Requests about a position: hover, definition, references, rename, code actions, symbols.
 
 package lsp
 
@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// useAt is the name at a place, if it is one that the file declares.
+// useAt returns the use of a declared name at a position, or nil.
 func (d *document) useAt(p position) *use {
 	if d.names == nil {
 		return nil
@@ -30,7 +30,7 @@ func (d *document) useAt(p position) *use {
 	return nil
 }
 
-// declaration is where the file declares a name; nil: it does not.
+// declaration returns the declaration of a name, or nil.
 func (d *document) declaration(u *use) *use {
 	for i := range d.names.uses {
 		if o := &d.names.uses[i]; o.decl && o.same(u) {
@@ -40,8 +40,8 @@ func (d *document) declaration(u *use) *use {
 	return nil
 }
 
-// all are the uses of a name, in order.
-func (d *document) all(u *use) []use {
+// usesOf returns all uses of a name, in file order.
+func (d *document) usesOf(u *use) []use {
 	var out []use
 	for _, o := range d.names.uses {
 		if o.same(u) && (len(out) == 0 || out[len(out)-1].from != o.from) {
@@ -63,7 +63,7 @@ func definition(d *document, p *params) (any, error) {
 func references(d *document, p *params) (any, error) {
 	out := []location{}
 	if u := d.useAt(p.Position); u != nil {
-		for _, o := range d.all(u) {
+		for _, o := range d.usesOf(u) {
 			out = append(out, location{d.uri, d.text.span(o.from, o.to)})
 		}
 	}
@@ -73,7 +73,7 @@ func references(d *document, p *params) (any, error) {
 func highlights(d *document, p *params) (any, error) {
 	out := []highlight{}
 	if u := d.useAt(p.Position); u != nil {
-		for _, o := range d.all(u) {
+		for _, o := range d.usesOf(u) {
 			kind := 2
 			if o.decl || o.write {
 				kind = 3
@@ -92,34 +92,34 @@ func prepareRename(d *document, p *params) (any, error) {
 	return map[string]any{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
 }
 
-// rename replaces a name wherever the file has it, if that brings no errors of its own.
+// rename replaces all uses of a name. It refuses a rename that adds an error.
 func rename(d *document, p *params) (any, error) {
 	refuse := func(format string, args ...any) (any, error) {
 		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 	}
 	u := d.useAt(p.Position)
 	if u == nil {
-		return refuse("there is no name of this file here")
+		return refuse("nothing to rename at this position")
 	}
 	pattern := `^[A-Za-z_][A-Za-z0-9_]*$`
 	if u.kind != "key" && u.kind != "secret" {
 		pattern = `^[A-Za-z][A-Za-z0-9_-]*$`
 	}
 	if !regexp.MustCompile(pattern).MatchString(p.NewName) {
-		return refuse("%q can't be the name of a %s", p.NewName, u.kind)
+		return refuse("invalid %[2]s name %[1]q", p.NewName, u.kind)
 	}
 	if d.declaration(&use{kind: u.kind, graph: u.graph, name: p.NewName}) != nil {
-		return refuse("there is a %s %q already", u.kind, p.NewName)
+		return refuse("%s %q already exists", u.kind, p.NewName)
 	}
 	var edits []fix.Edit
 	var out []textEdit
-	for _, o := range d.all(u) {
+	for _, o := range d.usesOf(u) {
 		edits = append(edits, fix.Edit{Span: spec.Span{From: o.from, To: o.to}, Text: p.NewName})
 		out = append(out, textEdit{d.text.span(o.from, o.to), p.NewName})
 	}
 	before := inspect.Check(d.path, []byte(d.text.src), false).Found
 	after := inspect.Check(d.path, fix.Apply([]byte(d.text.src), edits), false).Found
-	if count(after) > count(before) {
+	if countErrors(after) > countErrors(before) {
 		for i := range after {
 			if after[i].Severity == spec.Error {
 				return refuse("%q can't be renamed to %q: %s", u.name, p.NewName, after[i].Message)
@@ -129,10 +129,10 @@ func rename(d *document, p *params) (any, error) {
 	return workspaceEdit{map[string][]textEdit{d.uri: out}}, nil
 }
 
-func count(found spec.Diagnostics) int { return len(inspect.ErrorsOnly(found)) }
+func countErrors(found spec.Diagnostics) int { return len(inspect.ErrorsOnly(found)) }
 
-// actions are the fixes of validate --fix that touch a range.
-func (s *Server) actions(d *document, p *params) (any, error) {
+// codeActions returns the fixes of `validate --fix` for a range.
+func (s *Server) codeActions(d *document, p *params) (any, error) {
 	out := []codeAction{}
 	if d.current != d.version {
 		return out, nil
@@ -143,9 +143,9 @@ func (s *Server) actions(d *document, p *params) (any, error) {
 		if e.Span.To < from || e.Span.From > to+len(d.text.line(d.text.position(to).Line)) {
 			continue
 		}
-		title := "Remove what does nothing"
+		title := "Remove it"
 		if e.Text != "" {
-			title = fmt.Sprintf("Write %s", strings.TrimSpace(e.Text))
+			title = fmt.Sprintf("Change to %s", strings.TrimSpace(e.Text))
 		}
 		edit := textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}
 		out = append(out, codeAction{title, "quickfix", workspaceEdit{map[string][]textEdit{d.uri: {edit}}}})
@@ -188,10 +188,10 @@ func format(d *document, _ *params) (any, error) {
 	return []textEdit{{d.text.span(0, len(src)), string(formatted)}}, nil
 }
 
-// hoverAt says what stands at a place: a name of the file, or a key of the language.
+// hoverAt describes the declared name or the key of the language at a position.
 func hoverAt(d *document, p *params) (any, error) {
 	if u := d.useAt(p.Position); u != nil {
-		return hover{markup{"markdown", d.about(u)}, d.text.span(u.from, u.to)}, nil
+		return hover{markup{"markdown", d.describe(u)}, d.text.span(u.from, u.to)}, nil
 	}
 	if d.names == nil {
 		return nil, nil
@@ -199,13 +199,13 @@ func hoverAt(d *document, p *params) (any, error) {
 	at := d.text.offset(p.Position)
 	for _, k := range d.names.keys {
 		if k.from <= at && at <= k.to {
-			return hover{markup{"markdown", aboutKey(k.key)}, d.text.span(k.from, k.to)}, nil
+			return hover{markup{"markdown", describeKey(k.key)}, d.text.span(k.from, k.to)}, nil
 		}
 	}
 	return nil, nil
 }
 
-func aboutKey(k *spec.Key) string {
+func describeKey(k *spec.Key) string {
 	out := "**" + k.Name + "** — " + k.Doc
 	if k.Default != "" {
 		out += "\n\nDefault: `" + k.Default + "`"
@@ -213,8 +213,8 @@ func aboutKey(k *spec.Key) string {
 	return out
 }
 
-// about describes a name of the file.
-func (d *document) about(u *use) string {
+// describe returns the hover text of a declared name.
+func (d *document) describe(u *use) string {
 	g := d.checked.Graph
 	if g != nil && u.graph != "" {
 		g = g.Inner("#" + u.graph)
@@ -261,7 +261,7 @@ func (d *document) about(u *use) string {
 	return out
 }
 
-// users are the nodes that write a key, or read it.
+// users returns the nodes that write or read a state key.
 func (d *document) users(key *use, write bool) []string {
 	node := ""
 	var out []string
@@ -279,7 +279,7 @@ func (d *document) users(key *use, write bool) []string {
 	return out
 }
 
-// inNodes reports whether a place is inside of the nodes, not of the edges behind them.
+// inNodes reports whether an offset lies inside `nodes`.
 func (d *document) inNodes(at int) bool {
 	in := false
 	for _, k := range d.names.keys {
@@ -298,7 +298,7 @@ func (d *document) inNodes(at int) bool {
 	return in
 }
 
-// sources are the nodes that edges lead from to a node.
+// sources returns the nodes with an edge to a node.
 func sources(g *spec.Graph, to string) []string {
 	var out []string
 	for _, e := range g.Edges {

@@ -1,5 +1,5 @@
-// What may stand at a place. A text that is being typed is seldom YAML: the line so far
-// says what is wanted, and the lines above where it is.
+// Completion. A file is rarely valid YAML while the user types, so completion reads the
+// text before the cursor and the indentation of the lines above.
 
 package lsp
 
@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Kinds of completions, as the protocol counts them.
+// Completion item kinds of the protocol.
 const (
 	itemFunction = 3
 	itemField    = 5
@@ -34,37 +34,37 @@ func complete(d *document, p *params) (any, error) {
 	if p.Position.Line < len(d.text.lines) {
 		line = d.text.src[d.text.lines[p.Position.Line]:d.text.offset(p.Position)]
 	}
-	place := d.place(p.Position.Line, line)
+	at := d.contextOf(p.Position.Line, line)
 	out := []completion{}
 	switch member := memberAt.FindStringSubmatch(line); {
 	case member != nil:
 		kind := map[string]string{"state": "key", "secrets": "secret"}[member[1]]
-		out = d.named(out, kind, place.graph)
-	case place.expression(line):
-		out = d.inExpression(out, place.graph)
+		out = d.completeNames(out, kind, at.graph)
+	case at.inExpression(line):
+		out = d.completeExpression(out, at.graph)
 	default:
 		if value := valueAt.FindStringSubmatch(line); value != nil {
-			return d.values(place, value[1]), nil
+			return d.completeValue(at, value[1]), nil
 		}
 		if keyAtEnd.MatchString(line) {
-			for _, k := range place.table(line) {
-				out = append(out, completion{k.Name, itemKey, "", &markup{"markdown", aboutKey(&k)}})
+			for _, k := range at.keys(line) {
+				out = append(out, completion{k.Name, itemKey, "", &markup{"markdown", describeKey(&k)}})
 			}
 		}
 	}
 	return out, nil
 }
 
-// place is where a line stands: the names of the keys around it, outermost first.
-type place struct {
+// lineContext describes where a line is: the enclosing keys, outermost first.
+type lineContext struct {
 	path  []string
 	kind  string // of the node
 	graph string // the entry of graphs
 }
 
-// place reads the lines above by their indentation.
-func (d *document) place(number int, line string) place {
-	var out place
+// contextOf returns the context of a line, read from the indentation of the lines above.
+func (d *document) contextOf(number int, line string) lineContext {
+	var out lineContext
 	indent := len(line) - len(strings.TrimLeft(line, " -"))
 	var path []string
 	for n := number - 1; n >= 0 && indent > 0; n-- {
@@ -85,15 +85,15 @@ func (d *document) place(number int, line string) place {
 	}
 	out.path = path
 	if len(path) > 1 && path[0] == "nodes" {
-		out.kind = d.kindAt(number)
+		out.kind = d.nodeKind(number)
 	}
 	return out
 }
 
 var kindWord = regexp.MustCompile(`\bkind: *["']?(\w+)`)
 
-// kindAt is the kind of the node that a line belongs to, as it is written near the line.
-func (d *document) kindAt(number int) string {
+// nodeKind returns the `kind` of the node that a line belongs to, or "".
+func (d *document) nodeKind(number int) string {
 	if m := kindWord.FindStringSubmatch(d.text.line(number)); m != nil {
 		return m[1]
 	}
@@ -112,8 +112,8 @@ func (d *document) kindAt(number int) string {
 	return ""
 }
 
-// table are the keys that may stand in a place.
-func (p place) table(line string) []spec.Key {
+// keys returns the keys that are allowed in a context and not yet on the line.
+func (p lineContext) keys(line string) []spec.Key {
 	keys := spec.TopKeys()
 	for i, name := range p.path {
 		switch {
@@ -132,32 +132,32 @@ func (p place) table(line string) []spec.Key {
 		if at < 0 {
 			return nil
 		}
-		keys = inside(&keys[at])
+		keys = nestedKeys(&keys[at])
 	}
 	return slices.DeleteFunc(slices.Clone(keys), func(k spec.Key) bool {
 		return regexp.MustCompile(`[{,]\s*` + regexp.QuoteMeta(k.Name) + `:`).MatchString(line)
 	})
 }
 
-// inside are the keys of the maps that a value consists of.
-func inside(k *spec.Key) []spec.Key {
+// nestedKeys returns the keys of the map, or list of maps, that a key takes.
+func nestedKeys(k *spec.Key) []spec.Key {
 	if len(k.Keys) > 0 {
 		return k.Keys
 	}
 	if k.Elem != nil {
-		return inside(k.Elem)
+		return nestedKeys(k.Elem)
 	}
 	for i := range k.Forms {
-		if keys := inside(&k.Forms[i]); len(keys) > 0 {
+		if keys := nestedKeys(&k.Forms[i]); len(keys) > 0 {
 			return keys
 		}
 	}
 	return nil
 }
 
-// key is the key of a name in a place; nil: none is known.
-func (p place) key(name string) *spec.Key {
-	for _, table := range [][]spec.Key{p.table(""), spec.NodeKeys(), spec.TopKeys()} {
+// lookupKey returns the key with a name in a context, or nil.
+func (p lineContext) lookupKey(name string) *spec.Key {
+	for _, table := range [][]spec.Key{p.keys(""), spec.NodeKeys(), spec.TopKeys()} {
 		if at := slices.IndexFunc(table, func(k spec.Key) bool { return k.Name == name }); at >= 0 {
 			return &table[at]
 		}
@@ -165,8 +165,8 @@ func (p place) key(name string) *spec.Key {
 	return nil
 }
 
-// expression reports whether the end of a line is inside of an expression.
-func (p place) expression(line string) bool {
+// inExpression reports whether the cursor is inside an expression.
+func (p lineContext) inExpression(line string) bool {
 	if open := strings.LastIndex(line, "{{"); open >= 0 && !strings.Contains(line[open:], "}}") {
 		return true
 	}
@@ -177,12 +177,12 @@ func (p place) expression(line string) bool {
 	if len(p.path) > 0 && (p.path[len(p.path)-1] == "set" || p.path[len(p.path)-1] == "writes") {
 		return true
 	}
-	key := p.key(value[1])
+	key := p.lookupKey(value[1])
 	return key != nil && (key.Role == spec.RoleExpr || key.Role == spec.RoleSet)
 }
 
-// named are the names that the file declares; a kind of "" is that of nodes.
-func (d *document) named(out []completion, kind, graph string) []completion {
+// completeNames adds the declared names of a kind; "" means nodes.
+func (d *document) completeNames(out []completion, kind, graph string) []completion {
 	if d.names == nil {
 		return out
 	}
@@ -192,15 +192,15 @@ func (d *document) named(out []completion, kind, graph string) []completion {
 	}
 	for i := range d.names.uses {
 		if u := &d.names.uses[i]; u.decl && u.kind == kind && u.graph == graph {
-			out = append(out, completion{u.name, item, kind, &markup{"markdown", d.about(u)}})
+			out = append(out, completion{u.name, item, kind, &markup{"markdown", d.describe(u)}})
 		}
 	}
 	return out
 }
 
-// inExpression are the names that an expression sees.
-func (d *document) inExpression(out []completion, graph string) []completion {
-	out = d.named(out, "key", graph)
+// completeExpression adds the names and functions that an expression can use.
+func (d *document) completeExpression(out []completion, graph string) []completion {
+	out = d.completeNames(out, "key", graph)
 	for _, name := range []string{"branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits"} {
 		out = append(out, completion{Label: name, Kind: itemField})
 	}
@@ -210,8 +210,8 @@ func (d *document) inExpression(out []completion, graph string) []completion {
 	return out
 }
 
-// values are what a key may have.
-func (d *document) values(p place, name string) []completion {
+// completeValue returns the values that a key allows.
+func (d *document) completeValue(p lineContext, name string) []completion {
 	out := []completion{}
 	if name == "kind" {
 		for _, k := range spec.BuiltinKinds() {
@@ -219,7 +219,7 @@ func (d *document) values(p place, name string) []completion {
 		}
 		return out
 	}
-	key := p.key(name)
+	key := p.lookupKey(name)
 	if key == nil {
 		return out
 	}
@@ -228,11 +228,11 @@ func (d *document) values(p place, name string) []completion {
 			form = *form.Elem
 		}
 		if form.Role == spec.RoleNode {
-			out = d.named(out, "", p.graph)
+			out = d.completeNames(out, "", p.graph)
 			return append(out, completion{Label: spec.END, Kind: itemNode})
 		}
 		if form.Role == spec.RoleState {
-			return d.named(out, "key", p.graph)
+			return d.completeNames(out, "key", p.graph)
 		}
 		for _, word := range form.Enum {
 			out = append(out, completion{Label: word, Kind: itemEnum})
@@ -243,11 +243,11 @@ func (d *document) values(p place, name string) []completion {
 	}
 	switch name {
 	case "writes":
-		return d.named(out, "key", p.graph)
+		return d.completeNames(out, "key", p.graph)
 	case "tools", "tool":
-		return d.named(out, "tool", "")
+		return d.completeNames(out, "tool", "")
 	case "model":
-		return d.named(out, "model", "")
+		return d.completeNames(out, "model", "")
 	}
 	return out
 }

@@ -295,7 +295,7 @@ func TestSession(t *testing.T) {
 	}
 	params = e.at("draft:", 1)
 	params["newName"] = "check"
-	if err := e.try("textDocument/rename", params, nil); err == nil || !strings.Contains(err.Error(), `there is a node "check" already`) {
+	if err := e.try("textDocument/rename", params, nil); err == nil || !strings.Contains(err.Error(), `node "check" already exists`) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	var edits []struct{ NewText string }

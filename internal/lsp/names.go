@@ -1,4 +1,4 @@
-// Where the names of a graph stand: declared, referred to, read by expressions.
+// An index of the names in a file: declarations, references, uses in expressions.
 
 package lsp
 
@@ -12,10 +12,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// use is a place where a name stands.
+// use is one occurrence of a name.
 type use struct {
 	kind  string // node, key, tool, model, graph, secret
-	graph string // the entry of graphs that it is in; "": the graph of the file
+	graph string // the entry of `graphs` that contains it; "" for the file's graph
 	name  string
 	from  int
 	to    int
@@ -23,36 +23,36 @@ type use struct {
 	write bool // of a key
 }
 
-// same reports whether two uses mean the same thing.
+// same reports whether two uses refer to the same declaration.
 func (u *use) same(o *use) bool { return u.kind == o.kind && u.graph == o.graph && u.name == o.name }
 
-// keyAt is a key of the language in the file.
+// keyAt is an occurrence of a key of the language.
 type keyAt struct {
 	from, to int
 	key      *spec.Key
 }
 
-// names is all that a file names.
+// names is the index of a file.
 type names struct {
 	uses []use
 	keys []keyAt
 }
 
-// namesOf reads a file; nil: it is no YAML.
+// namesOf indexes a file. It returns nil if the text is not a YAML map.
 func namesOf(t *text) *names {
 	var doc yaml.Node
 	if yaml.Unmarshal([]byte(t.src), &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil
 	}
 	w := &walker{text: t, out: &names{}}
-	w.start(&doc)
+	w.collectStarts(&doc)
 	slices.Sort(w.starts)
 	w.entries(doc.Content[0], spec.TopKeys())
 	slices.SortStableFunc(w.out.uses, func(a, b use) int { return a.from - b.from })
 	return w.out
 }
 
-// walker walks a file by the table of keys.
+// walker visits a YAML tree along the table of keys.
 type walker struct {
 	text   *text
 	graph  string
@@ -60,16 +60,16 @@ type walker struct {
 	starts []int // of all values
 }
 
-// start notes where values begin: one ends before the next at the latest.
-func (w *walker) start(n *yaml.Node) {
+// collectStarts records the offset of every value. A value ends before the next one starts.
+func (w *walker) collectStarts(n *yaml.Node) {
 	w.starts = append(w.starts, w.text.at(n.Line, n.Column))
 	for _, c := range n.Content {
-		w.start(c)
+		w.collectStarts(c)
 	}
 }
 
-// word is where the text of a scalar stands, without quotes.
-func (w *walker) word(n *yaml.Node) (from, to int) {
+// textOf returns the offsets of a scalar's text, without quotes.
+func (w *walker) textOf(n *yaml.Node) (from, to int) {
 	from = w.text.at(n.Line, n.Column)
 	rest := w.text.src[from:]
 	switch {
@@ -106,12 +106,12 @@ func (w *walker) note(kind string, n *yaml.Node, decl, write bool) {
 	if n.Kind != yaml.ScalarNode {
 		return
 	}
-	if from, to := w.word(n); w.text.src[from:to] == n.Value {
+	if from, to := w.textOf(n); w.text.src[from:to] == n.Value {
 		w.out.uses = append(w.out.uses, use{kind, w.graph, n.Value, from, to, decl, write})
 	}
 }
 
-// entries walks a map whose keys are those of a table.
+// entries visits a map whose keys are in a table.
 func (w *walker) entries(m *yaml.Node, table []spec.Key) {
 	if m.Kind != yaml.MappingNode {
 		return
@@ -122,13 +122,13 @@ func (w *walker) entries(m *yaml.Node, table []spec.Key) {
 		if at < 0 {
 			continue
 		}
-		from, to := w.word(name)
+		from, to := w.textOf(name)
 		w.out.keys = append(w.out.keys, keyAt{from, to, &table[at]})
 		w.entry(name.Value, value, &table[at])
 	}
 }
 
-// entry walks the value of a key.
+// entry visits the value of a key.
 func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
 	declares := map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
 	switch kind := declares[name]; {
@@ -142,14 +142,14 @@ func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
 	case name == "tools" || name == "tool":
 		w.each(v, func(n *yaml.Node) {
 			server, _, _ := strings.Cut(n.Value, ".")
-			if from, _ := w.word(n); strings.HasPrefix(w.text.src[from:], server) {
+			if from, _ := w.textOf(n); strings.HasPrefix(w.text.src[from:], server) {
 				w.out.uses = append(w.out.uses, use{"tool", "", server, from, from + len(server), false, false})
 			}
 		})
 	case name == "model":
 		w.note("model", v, false, false)
 	case name == "graph" && strings.HasPrefix(v.Value, "#"):
-		from, to := w.word(v)
+		from, to := w.textOf(v)
 		if to-from == len(v.Value) {
 			w.out.uses = append(w.out.uses, use{"graph", "", v.Value[1:], from + 1, to, false, false})
 		}
@@ -158,7 +158,7 @@ func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
 	}
 }
 
-// declared walks the entry of a map of declarations.
+// declared visits the value of a declaration.
 func (w *walker) declared(kind, name string, v *yaml.Node, key *spec.Key) {
 	switch kind {
 	case "node":
@@ -181,7 +181,7 @@ func (w *walker) declared(kind, name string, v *yaml.Node, key *spec.Key) {
 	}
 }
 
-// valueOf is the text of an entry of a map.
+// valueOf returns the text of a map entry, or "".
 func valueOf(m *yaml.Node, name string) string {
 	for i := 0; m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == name {
@@ -191,7 +191,7 @@ func valueOf(m *yaml.Node, name string) string {
 	return ""
 }
 
-// writes walks what a node writes: a list of keys, or a map from keys to expressions.
+// writes visits `writes` or `set`: a list of state keys, or a map from keys to expressions.
 func (w *walker) writes(v *yaml.Node) {
 	if v.Kind != yaml.MappingNode {
 		w.each(v, func(n *yaml.Node) { w.note("key", n, false, true) })
@@ -203,7 +203,7 @@ func (w *walker) writes(v *yaml.Node) {
 	}
 }
 
-// each visits the scalars of a value.
+// each calls do for every scalar in a value.
 func (w *walker) each(v *yaml.Node, do func(n *yaml.Node)) {
 	switch v.Kind {
 	case yaml.ScalarNode:
@@ -219,7 +219,7 @@ func (w *walker) each(v *yaml.Node, do func(n *yaml.Node)) {
 	}
 }
 
-// value walks a value by its key.
+// value visits a value by the role of its key.
 func (w *walker) value(v *yaml.Node, key *spec.Key) {
 	switch key.Role {
 	case spec.RoleNode:
@@ -256,7 +256,7 @@ func (w *walker) value(v *yaml.Node, key *spec.Key) {
 	}
 }
 
-// fits reports whether a value has the outer shape of a form.
+// fits reports whether the kind of a YAML node matches a form.
 func fits(v *yaml.Node, form *spec.Key) bool {
 	switch form.Type {
 	case spec.TypeList:
@@ -268,7 +268,7 @@ func fits(v *yaml.Node, form *spec.Key) bool {
 }
 
 func (w *walker) expression(n *yaml.Node) {
-	from, to := w.word(n)
+	from, to := w.textOf(n)
 	if strings.Contains(w.text.src[from:to], "{{") {
 		w.template(n)
 		return
@@ -277,7 +277,7 @@ func (w *walker) expression(n *yaml.Node) {
 }
 
 func (w *walker) template(n *yaml.Node) {
-	from, to := w.word(n)
+	from, to := w.textOf(n)
 	for at := from; at < to; {
 		open := strings.Index(w.text.src[at:to], "{{")
 		if open < 0 {
@@ -293,10 +293,10 @@ func (w *walker) template(n *yaml.Node) {
 	}
 }
 
-// token is a name, a string or one other character of an expression.
+// token matches an identifier, a string or any other character of an expression.
 var token = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\S`)
 
-// reads notes what an expression names: state keys, nodes, secrets.
+// reads records the state keys, nodes and secrets that an expression uses.
 func (w *walker) reads(from, to int) {
 	found := token.FindAllStringIndex(w.text.src[from:to], -1)
 	word := func(i int) string {

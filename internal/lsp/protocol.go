@@ -1,5 +1,5 @@
-// The part of the Language Server Protocol 3.17 that is spoken here
-// (microsoft.github.io/language-server-protocol): positions count UTF-16 units.
+// The messages of the Language Server Protocol 3.17 that the server supports
+// (microsoft.github.io/language-server-protocol). Positions count UTF-16 units.
 
 package lsp
 
@@ -33,7 +33,7 @@ type textDocument struct {
 	Text    string `json:"text"`
 }
 
-// params are those of all requests: which are set depends on the method.
+// params holds the parameters of all methods. Which are set depends on the method.
 type params struct {
 	TextDocument   textDocument `json:"textDocument"`
 	Position       position     `json:"position"`
@@ -102,7 +102,7 @@ type highlight struct {
 	Kind  int       `json:"kind"` // 2 read, 3 write
 }
 
-// capabilities are what initialize answers.
+// capabilities returns the answer to initialize.
 func capabilities(version string) map[string]any {
 	return map[string]any{
 		"capabilities": map[string]any{

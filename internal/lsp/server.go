@@ -1,5 +1,5 @@
-// Package lsp is the language server: graph files as one types them, with the findings,
-// words and fixes of the command line.
+// Package lsp is a language server for graph files. Its findings and fixes are those of
+// `graphrun validate`.
 package lsp
 
 import (
@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,18 +30,18 @@ type Options struct {
 	Optional bool
 }
 
-// Server answers one editor. Requests are answered one after the other; findings are
-// looked for beside them, and published for the version that they are of.
+// Server serves one editor. It answers requests in order. A second goroutine checks the
+// open documents and publishes diagnostics with the version that they belong to.
 type Server struct {
-	opts Options
-	conn *jsonrpc2.Conn
-	dirt chan struct{} // something has changed
+	opts  Options
+	conn  *jsonrpc2.Conn
+	dirty chan struct{} // signals a change
 
 	mu   sync.Mutex // of what follows
 	open map[string]*document
 }
 
-// document is a file that the editor has open.
+// document is an open file.
 type document struct {
 	uri, path string
 	version   int
@@ -50,7 +49,7 @@ type document struct {
 	names     *names // of the last text that was YAML
 	checked   inspect.Checked
 	current   int  // the version that checked is of
-	graph     bool // it is a graph file, or was one before what is being typed
+	graph     bool // the file is a graph file, or was one before the latest edits
 }
 
 // New makes a server.
@@ -58,17 +57,28 @@ func New(opts Options) *Server {
 	if opts.Shown == nil {
 		opts.Shown = func(found spec.Diagnostics) spec.Diagnostics { return found }
 	}
-	return &Server{opts: opts, open: map[string]*document{}, dirt: make(chan struct{}, 1)}
+	return &Server{opts: opts, open: map[string]*document{}, dirty: make(chan struct{}, 1)}
 }
 
-// stdio is both streams as one.
+// stdio joins both streams.
 type stdio struct {
 	io.Reader
-	io.WriteCloser
+	io.Writer
 }
 
-// Serve answers until the editor says exit or its stream ends.
-func (s *Server) Serve(ctx context.Context, in io.Reader, out io.WriteCloser) error {
+// Close closes the streams that can be closed, so that the reader ends.
+func (s stdio) Close() error {
+	var failed error
+	for _, stream := range []any{s.Reader, s.Writer} {
+		if c, ok := stream.(io.Closer); ok {
+			failed = errors.Join(failed, c.Close())
+		}
+	}
+	return failed
+}
+
+// Serve answers requests until the editor sends exit or closes its stream.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	stream := jsonrpc2.NewBufferedStream(stdio{in, out}, jsonrpc2.VSCodeObjectCodec{})
@@ -91,7 +101,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.WriteCloser) er
 	}
 }
 
-// answer answers a request or takes a notification.
+// answer handles a request or a notification.
 func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 	var p params
 	if r.Params != nil {
@@ -112,7 +122,7 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 	answers := map[string]func(d *document, p *params) (any, error){
 		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": definition,
 		"textDocument/references": references, "textDocument/documentHighlight": highlights, "textDocument/prepareRename": prepareRename,
-		"textDocument/rename": rename, "textDocument/codeAction": s.actions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
+		"textDocument/rename": rename, "textDocument/codeAction": s.codeActions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
 	}
 	if answer := answers[r.Method]; answer != nil {
 		s.mu.Lock()
@@ -129,7 +139,7 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not supported: " + r.Method}
 }
 
-// change takes what has happened to a document.
+// change applies didOpen, didChange and didClose.
 func (s *Server) change(method string, p *params) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,19 +168,19 @@ func (s *Server) change(method string, p *params) {
 		d.names = n
 	}
 	select {
-	case s.dirt <- struct{}{}:
+	case s.dirty <- struct{}{}:
 	default:
 	}
 }
 
-// check looks for findings whenever something has changed, in all documents: one may run
-// another. A text that has changed meanwhile is looked at again.
+// check checks all open documents after each change, because one graph may run another.
+// It drops the result of a document that has changed in the meantime.
 func (s *Server) check(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.dirt:
+		case <-s.dirty:
 		}
 		s.mu.Lock()
 		uris := slices.Sorted(maps.Keys(s.open))
@@ -213,7 +223,7 @@ func (s *Server) checkOne(ctx context.Context, uri string) {
 	}
 }
 
-// load reads the files beside one: as the editor has them, else from the disk.
+// load returns a loader of other files. It prefers the text in the editor to the disk.
 func (s *Server) load(beside string) func(path string) ([]byte, error) {
 	disk := spec.Beside(beside)
 	return func(path string) ([]byte, error) {
@@ -245,7 +255,7 @@ func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
 	return out
 }
 
-// pathOf is the path of a file URI; another URI is its own name.
+// pathOf returns the path of a file URI, and any other URI unchanged.
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {
@@ -264,6 +274,3 @@ func uriOf(path string) string {
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
-
-// Stdio are the streams of this process.
-func Stdio() (io.Reader, io.WriteCloser) { return os.Stdin, os.Stdout }

@@ -1,4 +1,4 @@
-// Texts: byte offsets here, lines and UTF-16 units in the protocol.
+// Conversion between byte offsets and the protocol's lines and UTF-16 units.
 
 package lsp
 
@@ -24,7 +24,7 @@ func newText(src string) *text {
 	return t
 }
 
-// line is the text of a line, without its break.
+// line returns a line without its line break.
 func (t *text) line(n int) string {
 	end := len(t.src)
 	if n+1 < len(t.lines) {
@@ -33,7 +33,7 @@ func (t *text) line(n int) string {
 	return strings.TrimRight(t.src[t.lines[n]:end], "\r\n")
 }
 
-// offset is where a position is; one outside of the text is brought into it.
+// offset converts a position to an offset. It clamps positions outside the text.
 func (t *text) offset(p position) int {
 	if p.Line < 0 {
 		return 0
@@ -52,7 +52,7 @@ func (t *text) offset(p position) int {
 	return at
 }
 
-// position is where an offset is.
+// position converts an offset to a position.
 func (t *text) position(offset int) position {
 	offset = max(0, min(offset, len(t.src)))
 	line := sort.SearchInts(t.lines, offset+1) - 1
@@ -65,7 +65,8 @@ func (t *text) position(offset int) position {
 
 func (t *text) span(from, to int) textRange { return textRange{t.position(from), t.position(to)} }
 
-// at is the offset of a line and a column of a YAML parser: both from 1, in characters.
+// at converts a line and column of the YAML parser, both from 1, to an offset. Columns
+// count characters.
 func (t *text) at(line, column int) int {
 	if line < 1 || line > len(t.lines) {
 		return len(t.src)
@@ -81,13 +82,13 @@ func (t *text) at(line, column int) int {
 	return at
 }
 
-// replace is the text after an edit.
+// replace returns the text after an edit.
 func (t *text) replace(r textRange, with string) *text {
 	from, to := t.offset(r.Start), t.offset(r.End)
 	return newText(t.src[:from] + with + t.src[max(from, to):])
 }
 
-// width is how many UTF-16 units a character takes.
+// width returns the number of UTF-16 units of a character.
 func width(r rune) int {
 	if r >= 0x10000 {
 		return 2

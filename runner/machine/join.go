@@ -19,7 +19,7 @@ func (s *State) fireJoins() bool {
 		if sc.End != nil {
 			continue
 		}
-		if !sc.standsBlocked() && sc.fireJoin() {
+		if !sc.staysBlocked() && sc.fireJoin() {
 			sc.looked = false
 			return true
 		}
@@ -29,10 +29,10 @@ func (s *State) fireJoins() bool {
 	return false
 }
 
-// standsBlocked reports whether nothing has happened since the last look at all joins that
-// could let one run: tasks have only arrived beside one that has to wait, and what those wait
-// for is still under way. A fan-out of n branches would otherwise cost n² looks.
-func (sc *Scope) standsBlocked() bool {
+// staysBlocked reports whether no join can have become ready since the last full scan. New
+// arrivals must wait together with a blocked task, and every blocker must still be active.
+// Without it, a fan-out of n branches costs n² scans.
+func (sc *Scope) staysBlocked() bool {
 	if !sc.looked || sc.failsAnyDeserted() {
 		return false
 	}
@@ -44,7 +44,7 @@ func (sc *Scope) standsBlocked() bool {
 		active = active || !w.blocker.Waits
 	}
 	for _, t := range sc.arrived {
-		if sc.plan.nodes[t.Node].quorum > 0 || !sc.isBesideBlocked(t) {
+		if sc.plan.nodes[t.Node].quorum > 0 || !sc.waitsWithBlocked(t) {
 			return false
 		}
 	}
@@ -52,8 +52,8 @@ func (sc *Scope) standsBlocked() bool {
 	return active
 }
 
-// isBesideBlocked reports whether a task waits together with one that has to wait.
-func (sc *Scope) isBesideBlocked(t *Task) bool {
+// waitsWithBlocked reports whether a task is in the group of a blocked one.
+func (sc *Scope) waitsWithBlocked(t *Task) bool {
 	return slices.ContainsFunc(sc.blocked, func(w *Task) bool {
 		return w.Node == t.Node && (sc.awaitedFan(w, t.Place) != 0 || sc.awaitedFan(t, w.Place) != 0)
 	})
@@ -79,7 +79,7 @@ func (sc *Scope) fireJoin() bool {
 		}
 	}
 	for _, w := range waits {
-		if sc.isBesideBlocked(w) {
+		if sc.waitsWithBlocked(w) {
 			continue
 		}
 		if sc.isBlocked(w) {
@@ -111,7 +111,7 @@ func (sc *Scope) isBlocked(w *Task) bool {
 		return true
 	}
 	w.blocker = nil
-	for _, o := range slices.Backward(sc.Tasks) { // one that stands last stays longest
+	for _, o := range slices.Backward(sc.Tasks) { // the last task usually runs last
 		if blocks(o) {
 			w.blocker = o
 			return true
@@ -336,7 +336,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 		}
 	}
 	t.View = view.ID
-	sc.leaveOver(t, sources)
+	sc.moveFinishedFans(t, sources)
 	t.Lanes = slices.DeleteFunc(t.Lanes, func(l Lane) bool { return sc.fan(l.Fan) == nil })
 	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
 	sc.addTask(t)
@@ -399,8 +399,8 @@ func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 	return false
 }
 
-// leaveOver takes the fan-outs that are over out of the place of a task, and notes them.
-func (sc *Scope) leaveOver(t *Task, sources map[int]int) {
+// moveFinishedFans moves finished fan-outs from the task's Place to its Over list.
+func (sc *Scope) moveFinishedFans(t *Task, sources map[int]int) {
 	if !slices.ContainsFunc(t.Place, func(l Lane) bool { return sc.fan(l.Fan) == nil }) {
 		return
 	}

@@ -306,8 +306,8 @@ func (sc *Scope) reopen() {
 	}
 }
 
-// reissueCut continues a unit that the end of its scope interrupted. Its open questions
-// are asked again; an answer that was accepted before counts.
+// reissueCut continues a unit that the end of its scope interrupted. It asks open
+// questions again and uses an answer that was already accepted.
 func (t *Task) reissueCut(u *Unit) {
 	if len(u.Questions) > 0 && u.hasAnswers() && t.scope.plan.nodes[t.Node].act == actHuman {
 		u.State = asking

@@ -168,8 +168,7 @@ func (t *Task) askOpenQuestions(u *Unit) {
 	t.startAnswerTimer(u)
 }
 
-// startAnswerTimer starts the timer of the next reminder, or of the end of the time for
-// answers.
+// startAnswerTimer starts a timer for the next reminder or timeout of a question.
 func (t *Task) startAnswerTimer(u *Unit) {
 	s, until := t.scope.state, int64(0)
 	for i := range u.Questions {
@@ -182,7 +181,7 @@ func (t *Task) startAnswerTimer(u *Unit) {
 	}
 }
 
-// remind tells open questions again whose time for that has come.
+// remind emits a reminder for each open question that is due for one.
 func (t *Task) remind(u *Unit) {
 	s := t.scope.state
 	for i := range u.Questions {
@@ -300,8 +299,8 @@ func (t *Task) answeredAll(u *Unit) {
 	t.queue(u)
 }
 
-// unanswered reminds of the open questions of a unit, and settles those whose time for
-// answers is over.
+// unanswered handles the answer timer: it sends due reminders and settles questions whose
+// timeout has passed.
 func (t *Task) unanswered(u *Unit) {
 	if u.State != asking {
 		return

@@ -98,8 +98,8 @@ type Scope struct {
 	running int
 	views   map[int]*View
 	fans    map[int]*Fan
-	// looked says that blocked has one task of each group that waits at a join, with what it
-	// waits for, but for those that have arrived since.
+	// blocked holds one waiting task of each group, arrived the tasks that began to wait
+	// since the last full scan. looked is false if a full scan is due.
 	looked  bool
 	blocked []*Task
 	arrived []*Task
@@ -171,10 +171,10 @@ type Fan struct {
 	Began int64 `json:"began,omitempty"`
 }
 
-// Over is a fan-out whose branches have all met: who comes back to its source leaves the
-// fan-outs within it, too.
+// Over is a finished fan-out: all its branches have joined. A branch that returns to its
+// source leaves the fan-outs inside it as well.
 type Over struct {
-	At     int `json:"at"`     // how many of the task's place are around it
+	At     int `json:"at"`     // the number of enclosing lanes in the task's Place
 	Source int `json:"source"` // node
 }
 

@@ -366,8 +366,8 @@ func (sc *Scope) arrive(t *Task) {
 	sc.state.makeReady(ready{t, nil})
 }
 
-// leaveFans takes a task that comes back to where branches began out of that fan-out, and of
-// those within it.
+// leaveFans removes a task that returns to the source of a fan-out from that fan-out and
+// from those inside it.
 func (sc *Scope) leaveFans(t *Task) {
 	for k := range len(t.Place) + 1 {
 		for i, over := range t.Over {
@@ -383,7 +383,7 @@ func (sc *Scope) leaveFans(t *Task) {
 	}
 }
 
-// overUpTo are the fan-outs that stand before a place.
+// overUpTo returns the finished fan-outs with at most k enclosing lanes.
 func overUpTo(list []Over, k int) []Over {
 	for i, over := range list {
 		if over.At > k {

@@ -25,7 +25,7 @@ type Task struct {
 	// here and could still meet others.
 	Place  []Lane `json:"place,omitempty"`
 	Joined []int  `json:"joined,omitempty"`
-	// Over are fan-outs around the task whose branches have all met.
+	// Over holds the finished fan-outs around the task.
 	Over  []Over `json:"over,omitempty"`
 	Lanes []Lane `json:"lanes,omitempty"`
 	// From is the step that led here.

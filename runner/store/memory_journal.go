@@ -110,7 +110,7 @@ func (j *memoryJournal) ask(request Request) {
 // Asked delivers requests.
 func (j *memoryJournal) Asked() <-chan Request { return j.asked }
 
-// Close ends the driving.
+// Close releases the run.
 func (j *memoryJournal) Close() error {
 	if !j.closed {
 		close(j.gone)

@@ -147,7 +147,7 @@ type Journal interface {
 	// the same commit; with a reason it refuses it. An offer that was withdrawn
 	// meanwhile is not taken: taken is false, and nothing was added.
 	Settle(id string, events []machine.Event, refused string) (taken bool, err error)
-	// Close ends the driving. Closing twice is fine.
+	// Close releases the run for other drivers. Closing twice is fine.
 	Close() error
 }
 
@@ -181,7 +181,7 @@ var ErrNoSession = errors.New("no such session")
 // ErrJournalClosed says that a journal was written to after it was closed.
 var ErrJournalClosed = errors.New("the journal is closed")
 
-// DrivenError says that another driver has a run.
+// DrivenError reports that another driver holds a run.
 type DrivenError struct {
 	RunID string
 	// Owner is the name the driver gave itself.

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// digest says which values of a state decide how its run goes on. States with the same
+// digest hashes the values of a state that decide how its run continues. States with the same
 // digest go on alike, apart from time, max_steps and the size of the state.
 type digest struct {
 	keys   []int // state keys that count

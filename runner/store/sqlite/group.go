@@ -84,7 +84,7 @@ func (s *Store) members(tx *sql.Tx, group string) (out []member, err error) {
 		if err := rows.Scan(&m.run, &m.entered, &m.RunID, &m.Graph, &m.Owner); err != nil {
 			return nil, joinClose(rows, err)
 		}
-		if !s.driven(m.RunID) {
+		if !s.isDriven(m.RunID) {
 			gone = append(gone, m.run)
 			continue
 		}

@@ -20,12 +20,12 @@ const runShift = 32
 func firstID(run int64) int64 { return run<<runShift + 1 }
 func lastID(run int64) int64  { return run<<runShift + 1<<runShift - 1 }
 
-// journal has the lock of a run until it is closed. A goroutine of its own looks for
-// what others want, and writes notes that are not urgent.
+// journal holds the lock of a run until Close. A goroutine polls for requests and offers
+// and writes notes that may wait.
 type journal struct {
 	store *Store
 	runID string
-	drive
+	ownership
 	stop  chan struct{}
 	ended chan struct{} // that goroutine has
 	asked chan store.Request
@@ -45,9 +45,9 @@ type journal struct {
 }
 
 // start opens a journal whose lock has been taken.
-func (s *Store) start(runID string, d drive, last int64, journaled int) *journal {
+func (s *Store) start(runID string, d ownership, last int64, journaled int) *journal {
 	j := &journal{
-		store: s, runID: runID, drive: d, last: last, journaled: journaled, noted: true,
+		store: s, runID: runID, ownership: d, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
 		offers: make(chan store.Offer, 16), offered: map[string]bool{},
 		asked: make(chan store.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
@@ -191,7 +191,8 @@ func (j *journal) write(do func() error) error {
 	return j.failed
 }
 
-// live looks for requests and writes notes, until the journal is closed or has failed.
+// live polls for requests and offers and writes pending notes until the journal closes
+// or fails.
 func (j *journal) live() {
 	defer close(j.ended)
 	beat, stopBeat := ticks(j.store.opts.Beat)
@@ -267,7 +268,7 @@ func (j *journal) Close() error {
 	delete(j.store.journals, j)
 	j.store.mu.Unlock()
 	err := j.store.writer.update(func(tx *sql.Tx) error {
-		return errors.Join(j.keepNote(tx), leave(tx, j.run))
+		return errors.Join(j.keepNote(tx), clearDriver(tx, j.run))
 	})
 	return j.store.wrap(errors.Join(err, unlock(j.lock)))
 }

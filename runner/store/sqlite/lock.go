@@ -16,17 +16,17 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// drive is the right to drive a run: a file beside the store that is locked. The
-// operating system takes the lock back when the process ends, however it ends.
-type drive struct {
+// ownership is the right to write a run's journal: a locked file beside the store. The
+// operating system releases the lock when the process ends.
+type ownership struct {
 	run  int64 // the number of the run
 	lock *flock.Flock
 }
 
-// lockPatience is for how long a lock is tried that somebody has who only looks.
+// lockPatience covers the moment in which a reader holds the lock to test it.
 const lockPatience = 20 * time.Millisecond
 
-// lock takes the lock of a run; nil: another driver has it.
+// lock locks a run. It returns nil if another driver holds the lock.
 func (s *Store) lock(runID string) (*flock.Flock, error) {
 	path := s.RunDir(runID) + ".lock"
 	for end := time.Now().Add(lockPatience); ; time.Sleep(time.Millisecond) {
@@ -48,7 +48,7 @@ func (s *Store) lock(runID string) (*flock.Flock, error) {
 	}
 }
 
-// isAt reports whether a locked file is still at its path: a driver that ends removes it.
+// isAt reports whether the locked file still exists at its path. unlock removes it.
 func (s *Store) isAt(path string, lock *flock.Flock) bool {
 	locked, err := lock.Stat()
 	if err != nil {
@@ -58,34 +58,33 @@ func (s *Store) isAt(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(locked, now)
 }
 
-// unlock gives a lock back. Where a file that is open can't be removed it stays, and is
-// locked again next time.
+// unlock removes and releases a lock. Windows can't remove an open file; the next driver
+// locks it again.
 func unlock(lock *flock.Flock) error {
 	_ = os.Remove(lock.Path())
 	_ = os.Remove(filepath.Dir(lock.Path())) // if it is empty
 	return lock.Close()
 }
 
-// driven reports whether a driver has a run, now.
-func (s *Store) driven(runID string) bool {
+// isDriven reports whether a driver holds the lock of a run.
+func (s *Store) isDriven(runID string) bool {
 	lock := flock.New(s.RunDir(runID)+".lock", flock.SetFlag(os.O_RDONLY))
 	defer lock.Close()
 	free, err := lock.TryRLock()
 	return err == nil && !free
 }
 
-// take notes who drives a run whose lock is held, and forgets what was asked of the
-// driver before.
-func (s *Store) take(tx *sql.Tx, run int64, owner string) error {
-	if err := leave(tx, run); err != nil {
+// setDriver stores the driver's name and deletes requests to earlier drivers.
+func (s *Store) setDriver(tx *sql.Tx, run int64, owner string) error {
+	if err := clearDriver(tx, run); err != nil {
 		return err
 	}
 	_, err := tx.Exec(`INSERT INTO drivers (run, owner) VALUES (?, ?)`, run, owner)
 	return err
 }
 
-// leave forgets the driver of a run, and what belongs to it.
-func leave(tx *sql.Tx, run int64) error {
+// clearDriver deletes the driver of a run, its requests and its place in a group.
+func clearDriver(tx *sql.Tx, run int64) error {
 	for _, table := range []string{"drivers", "requests", "groups"} {
 		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE run = ?`, run); err != nil {
 			return err
@@ -94,8 +93,8 @@ func leave(tx *sql.Tx, run int64) error {
 	return nil
 }
 
-// errDriven names the driver of a run.
-func (s *Store) errDriven(runID string) error {
+// drivenError returns a *store.DrivenError with the driver's name.
+func (s *Store) drivenError(runID string) error {
 	owner := "a driver that begins or ends"
 	err := s.reader.QueryRow(`SELECT owner FROM drivers JOIN runs ON runs.no = drivers.run WHERE runs.id = ?`, runID).Scan(&owner)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -104,7 +103,7 @@ func (s *Store) errDriven(runID string) error {
 	return &store.DrivenError{RunID: runID, Owner: owner}
 }
 
-// ThisProcess names this process as a driver.
+// ThisProcess returns the name of this process as a driver.
 func ThisProcess() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -136,7 +136,7 @@ func (s *Store) scanLine(rows *sql.Rows) (store.RunSummary, error) {
 	}
 	line.Started, line.Updated, line.Status, line.Due = moment(started), moment(updated), listed(status), moment(due)
 	line.Quality = machine.Quality(quality)
-	if owner.Valid && s.driven(line.ID) {
+	if owner.Valid && s.isDriven(line.ID) {
 		line.Owner = owner.String
 	}
 	if labels != "null" {

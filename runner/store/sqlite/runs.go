@@ -83,7 +83,7 @@ func (s *Store) begin(runID, owner string, taken error, find func(tx *sql.Tx) (r
 	if s.writer == nil {
 		return nil, s.wrap(errReadOnly)
 	}
-	d := drive{}
+	d := ownership{}
 	var err error
 	if d.lock, err = s.lock(runID); err != nil {
 		return nil, s.wrap(err)
@@ -97,7 +97,7 @@ func (s *Store) begin(runID, owner string, taken error, find func(tx *sql.Tx) (r
 		if d.run, err = find(tx); err != nil {
 			return err
 		}
-		if err := s.take(tx, d.run, owner); err != nil {
+		if err := s.setDriver(tx, d.run, owner); err != nil {
 			return err
 		}
 		last, journaled, err = extent(tx, d.run)
@@ -160,7 +160,7 @@ func keepSource(tx *sql.Tx, text []byte) (no int64, err error) {
 func (s *Store) Open(runID, owner string) (store.Journal, error) {
 	journal, err := s.begin(runID, cmp.Or(owner, s.opts.Owner), errTaken, func(tx *sql.Tx) (int64, error) { return runNumber(tx, runID) })
 	if errors.Is(err, errTaken) {
-		err = s.errDriven(runID)
+		err = s.drivenError(runID)
 	}
 	return journal, err
 }
@@ -224,7 +224,7 @@ func (s *Store) Delete(runID string) error {
 		return s.wrap(err)
 	}
 	if lock == nil {
-		return s.errDriven(runID)
+		return s.drivenError(runID)
 	}
 	err = s.update(func(tx *sql.Tx) error {
 		run, err := runNumber(tx, runID)
@@ -257,7 +257,7 @@ func drop(tx *sql.Tx, run int64) error {
 	if err := dropFiles(tx, run); err != nil {
 		return err
 	}
-	if err := leave(tx, run); err != nil {
+	if err := clearDriver(tx, run); err != nil {
 		return err
 	}
 	for _, text := range []string{

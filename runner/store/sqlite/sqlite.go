@@ -1,6 +1,6 @@
 // Package sqlite keeps the journals of runs in one SQLite file, which several
-// processes may use at once: many read, one writes at a time, and a run is
-// driven by the one that has its lock.
+// processes may use at once: many read and one writes at a time. The process that
+// holds the lock of a run drives it.
 package sqlite
 
 import (
