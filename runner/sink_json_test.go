@@ -163,12 +163,11 @@ func TestJSONSinkLikeEvents(t *testing.T) {
 	for _, text := range strings.Split(eventFlows, "---\n") {
 		secret := strings.Replace(text, "{type: string, default: sesame}", "{type: string, required: true, secret: true}", 1)
 		name := strings.TrimPrefix(strings.Split(strings.TrimSpace(text), "\n")[1], "name: ")
-		for _, step := range []time.Duration{137 * time.Microsecond, 1373 * time.Microsecond, 137 * time.Millisecond} {
-			if strings.Contains(text, "actor") {
-				step = 0 // who looks first, driver or handler, is chance
-			}
-			t.Run(name+"/"+step.String(), func(t *testing.T) { compareSinks(t, text, step, "", false) })
+		step := 1373 * time.Microsecond
+		if strings.Contains(text, "actor") {
+			step = 0 // who looks first, driver or handler, is chance
 		}
+		t.Run(name+"/"+step.String(), func(t *testing.T) { compareSinks(t, text, step, "", false) })
 		t.Run(name+"/kept", func(t *testing.T) { compareSinks(t, text, 0, "", true) })
 		if secret != text {
 			t.Run(name+"/masked", func(t *testing.T) { compareSinks(t, secret, time.Millisecond, "sesame", false) })

@@ -204,7 +204,7 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("with snapshots (-without +with):\n%s", diff)
 	}
-	for after := 1; after < 260; after += 3 {
+	for after := 1; after < 260; after += 11 {
 		for _, step := range []int{-1, 20 + after%5} {
 			got, s := stages(after, step, true)
 			showsAsReplayed(t, s)

@@ -35,10 +35,7 @@ func kills(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		return n
 	}
-	if testing.Short() {
-		return 15
-	}
-	return 40
+	return 15
 }
 
 // process is a driver in a process of its own.

@@ -107,8 +107,8 @@ func (p *person) try(t *testing.T, dir string, kill time.Duration) bool {
 	case said == "taken":
 		p.taken = true
 		return true
-	case strings.Contains(said, "was answered"):
-		return true // somebody else was first: it says who
+	case strings.Contains(said, "was answered"), strings.Contains(said, "timed out"):
+		return true // somebody else, or the time limit, was first: it says who
 	case strings.HasPrefix(said, "refused"):
 		return false // it is not asked yet
 	case said == "" && kill > 0:

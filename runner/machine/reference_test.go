@@ -48,7 +48,7 @@ func TestAgreesWithReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			compared, timed, bad := 0, 0, 0
-			from, to := graphs(t, 100)
+			from, to := graphs(t, 40)
 			for seed := uint64(from); seed < uint64(to); seed++ {
 				text, world := referencetest.Random(seed, w)
 				for timing := range uint64(5) {
@@ -168,7 +168,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paused, cancelled, bad := 0, 0, 0
-			from, to := graphs(t, 60)
+			from, to := graphs(t, 25)
 			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
 				text, world := referencetest.Random(seed, w)
 				if oracle(t, text, world).Timed {
