@@ -95,8 +95,8 @@ func (t *Task) endElement(u *Unit) {
 	t.noteElement(u)
 	if u.Failure != nil && policy == "fail_all" {
 		for _, other := range t.Units {
-			if other != u {
-				t.stop(other)
+			if other != u { // it goes on where it is if the failure ends the run
+				t.cutUnit(other)
 			}
 		}
 		sc.keepResults(t)
