@@ -174,11 +174,11 @@ func (v *View) visits(t *Task) map[string]any {
 	out := map[string]any{}
 	for i := range p.nodes {
 		if p.watched[i] {
-			out[p.nodes[i].id] = int(v.Visits[i])
+			out[p.nodes[i].id] = v.visitsOf(i)
 		}
 	}
 	if t.isRunning() && p.watched[t.Node] {
-		out[p.nodes[t.Node].id] = int(v.Visits[t.Node]) + 1
+		out[p.nodes[t.Node].id] = v.visitsOf(t.Node) + 1
 	}
 	return out
 }
@@ -189,7 +189,7 @@ func (v *View) history() map[string]any {
 	for i := range p.nodes {
 		if p.watched[i] {
 			list := []any{}
-			if m := v.Mem[i]; m != nil && m.History != nil {
+			if m := v.memory(i); m != nil && m.History != nil {
 				list = m.History
 			}
 			out[p.nodes[i].id] = list
@@ -206,14 +206,14 @@ func (v *View) nodes(t *Task) map[string]any {
 			continue
 		}
 		known := map[string]any{
-			"output": nil, "visits": int(v.Visits[i]), "outcome": nil, "error": nil,
+			"output": nil, "visits": v.visitsOf(i), "outcome": nil, "error": nil,
 			"partial": v.scope.Partial[i], "reason": v.scope.reason(i),
 		}
-		if m := v.Mem[i]; m != nil {
+		if m := v.memory(i); m != nil {
 			known["output"], known["outcome"], known["error"] = m.Output, m.Outcome, failureData(m.Failure)
 		}
 		if t.Node == i && t.isRunning() {
-			known["visits"], known["output"] = int(v.Visits[i])+1, nil
+			known["visits"], known["output"] = v.visitsOf(i)+1, nil
 		}
 		out[p.nodes[i].id] = known
 	}

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -73,23 +74,26 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	if at, ok := s.meets[key]; ok {
 		return at
 	}
-	most := make([]int, len(p.nodes)) // by node; -1: some branch can't reach it
-	for _, from := range begin {
+	var most map[int]int // by node that every branch reaches
+	for i, from := range begin {
 		if from == source {
 			return noNode
 		}
-		for i, d := range p.distances(from, source) {
-			if d < 0 {
-				most[i] = -1
-			} else if most[i] >= 0 {
-				most[i] = max(most[i], d)
-			}
+		own := p.distances(from, source)
+		if i == 0 {
+			most = own
+			continue
+		}
+		maps.DeleteFunc(most, func(to, _ int) bool { _, ok := own[to]; return !ok })
+		for to, d := range most { //lint:ignore mapiter each is changed once
+			most[to] = max(d, own[to])
 		}
 	}
 	best := noNode
-	for i, d := range most {
+	for _, i := range slices.Sorted(maps.Keys(most)) {
+		d := most[i]
 		switch {
-		case d < 0 || i == source:
+		case i == source:
 		case best == noNode, d < most[best], d == most[best] && p.nodes[i].joins && !p.nodes[best].joins:
 			best = i
 		}
@@ -105,13 +109,9 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 }
 
 // distances returns the fewest edges from a node to each other one, without failure edges
-// and without passing avoid. -1 means unreachable.
-func (p *Plan) distances(from, avoid int) []int {
-	out := make([]int, len(p.nodes))
-	for i := range out {
-		out[i] = -1
-	}
-	out[from] = 0
+// and without passing avoid. Nodes that can't be reached are missing.
+func (p *Plan) distances(from, avoid int) map[int]int {
+	out := map[int]int{from: 0}
 	todo := []int{from}
 	for len(todo) > 0 {
 		at := todo[0]
@@ -120,7 +120,7 @@ func (p *Plan) distances(from, avoid int) []int {
 			continue
 		}
 		for _, to := range p.nodes[at].sound {
-			if out[to] < 0 {
+			if _, known := out[to]; !known {
 				out[to] = out[at] + 1
 				todo = append(todo, to)
 			}

@@ -297,6 +297,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 		Node: first.Node, Order: first.Order, Place: place, Over: over, Joined: slices.Clone(first.Joined),
 		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
 	}
+	lanes := map[Lane]bool{}
 	for _, m := range group {
 		for _, lane := range m.Place {
 			if !slices.Contains(t.Joined, lane.Fan) && (sc.joinsBranchesOf(sc.fan(lane.Fan), first.Node) || sc.spansBranches(group, lane.Fan)) {
@@ -304,7 +305,8 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 			}
 		}
 		for _, lane := range m.Lanes {
-			if !slices.Contains(t.Lanes, lane) {
+			if !lanes[lane] {
+				lanes[lane] = true
 				t.Lanes = append(t.Lanes, lane)
 			}
 		}

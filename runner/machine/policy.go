@@ -98,9 +98,9 @@ func (sc *Scope) checkEndPolicies(t *Task) *Failure {
 	for _, g := range sc.plan.endGuards {
 		n := &sc.plan.nodes[t.From.Node]
 		switch {
-		case g.requires != noNode && v.Succeeded[g.requires] == 0:
+		case g.requires != noNode && !v.succeeded(g.requires):
 			return violation(n, "the run may end only after "+strconv.Quote(sc.plan.nodes[g.requires].id)+" has succeeded")
-		case g.forbids != noNode && v.Visits[g.forbids] > 0:
+		case g.forbids != noNode && v.visitsOf(g.forbids) > 0:
 			return violation(n, "the run may not end after "+strconv.Quote(sc.plan.nodes[g.forbids].id))
 		}
 	}
@@ -112,9 +112,9 @@ func (t *Task) checkPolicies(n *node) *Failure {
 	v := t.view()
 	for _, g := range n.guards {
 		switch {
-		case g.requires != noNode && v.Succeeded[g.requires] == 0:
+		case g.requires != noNode && !v.succeeded(g.requires):
 			return violation(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(t.scope.plan.nodes[g.requires].id)+" has succeeded")
-		case g.forbids != noNode && v.Visits[g.forbids] > 0:
+		case g.forbids != noNode && v.visitsOf(g.forbids) > 0:
 			return violation(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(t.scope.plan.nodes[g.forbids].id))
 		case g.maxVisits > 0 && t.Visit > g.maxVisits:
 			return violation(n, "node "+strconv.Quote(n.id)+" may run at most "+plural(g.maxVisits, "time"))
@@ -127,7 +127,7 @@ func (t *Task) checkPolicies(n *node) *Failure {
 // unreachable, or nil.
 func (sc *Scope) checkReachable(t *Task) *Failure {
 	for _, r := range sc.plan.reachable {
-		if t.From == nil || t.view().Visits[r.from] == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
+		if t.From == nil || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
 			continue
 		}
 		return violation(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't come to "+

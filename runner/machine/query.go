@@ -310,7 +310,7 @@ func (s *State) Visits(node int) (int, bool) {
 	if len(root.Fans) > 0 {
 		return 0, false
 	}
-	return int(root.Views[0].Visits[node]), true
+	return root.Views[0].visitsOf(node), true
 }
 
 // Live returns how many branches of the outermost graph have not ended.

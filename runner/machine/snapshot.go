@@ -72,6 +72,7 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 	sc.limits = sc.ownLimits()
 	sc.views, sc.fans = map[int]*View{}, map[int]*Fan{}
 	for _, v := range sc.Views {
+		v.makeCounts()
 		v.scope = sc
 		sc.views[v.ID] = v
 		for i := range v.Vals {

@@ -57,7 +57,7 @@ func (t *Task) begin() {
 	if limit == 0 {
 		limit = sc.limits.MaxVisits
 	}
-	visits := int(v.Visits[t.Node])
+	visits := v.visitsOf(t.Node)
 	over := limit > 0 && visits >= limit && !t.Final
 	t.Skipped, t.Refused = over && n.skips, over && !n.skips
 	if t.Refused { // no execution, but a loop of nothing else has to end

@@ -25,13 +25,15 @@ type View struct {
 	Changed map[int]any `json:"changed,omitempty"`
 	// Heads are, by key with the reducer replace, the writes since the outermost split.
 	Heads map[int]Head `json:"heads,omitempty"`
-	// Visits count by node; Succeeded those that succeeded, where a policy asks.
-	Visits    []int32 `json:"visits,omitempty"`
-	Succeeded []int32 `json:"succeeded,omitempty"`
+	// Visits count by node since the split; Succeeded those that succeeded, where a policy
+	// asks.
+	Visits    map[int]int `json:"visits,omitempty"`
+	Succeeded map[int]int `json:"succeeded,omitempty"`
 	// Count is the number of steps in the past.
 	Count int `json:"count,omitempty"`
-	// Mem is what expressions see of nodes, for those that they name.
-	Mem []*Memory `json:"mem,omitempty"`
+	// Mem is what expressions see of the nodes visited since the split, for those that
+	// they name.
+	Mem map[int]*Memory `json:"mem,omitempty"`
 	// Done are the steps since the split.
 	Done   []*Done `json:"done,omitempty"`
 	Thread *thread `json:"thread,omitempty"`
@@ -111,22 +113,85 @@ func restored(v any) any {
 func (sc *Scope) newView(base *View) *View {
 	sc.state.Numbers.View++
 	v := &View{ID: sc.state.Numbers.View, scope: sc}
-	if base == nil {
-		v.Visits = make([]int32, len(sc.plan.nodes))
-		v.Mem = make([]*Memory, len(sc.plan.nodes))
-		if sc.plan.requires {
-			v.Succeeded = make([]int32, len(sc.plan.nodes))
-		}
-	} else {
+	v.makeCounts()
+	if base != nil {
 		v.Base, v.Depth = base.ID, base.Depth+1
-		v.Vals, v.Visits, v.Mem = slices.Clone(base.Vals), slices.Clone(base.Visits), slices.Clone(base.Mem)
-		v.Heads, v.Succeeded = maps.Clone(base.Heads), slices.Clone(base.Succeeded)
+		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
 		v.Count, v.Thread, v.Size = base.Count, base.Thread, base.Size
 		base.refs++
 	}
 	sc.Views = append(sc.Views, v)
 	sc.views[v.ID] = v
 	return v
+}
+
+// makeCounts makes the maps by node that are missing: in a snapshot, those without entries.
+func (v *View) makeCounts() {
+	if v.Visits == nil {
+		v.Visits = map[int]int{}
+	}
+	if v.Succeeded == nil {
+		v.Succeeded = map[int]int{}
+	}
+	if v.Mem == nil {
+		v.Mem = map[int]*Memory{}
+	}
+}
+
+// below returns the view on which v is built, or nil.
+func (v *View) below() *View {
+	if v.Base == 0 || v.Whole {
+		return nil
+	}
+	return v.scope.view(v.Base)
+}
+
+// visitsOf returns how often the past visited a node.
+func (v *View) visitsOf(node int) int {
+	n := 0
+	for ; v != nil; v = v.below() {
+		n += v.Visits[node]
+	}
+	return n
+}
+
+// succeeded reports whether a visit of a node in the past succeeded.
+func (v *View) succeeded(node int) bool {
+	for ; v != nil; v = v.below() {
+		if v.Succeeded[node] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// memory returns the last result of a node in the past, or nil.
+func (v *View) memory(node int) *Memory {
+	for ; v != nil; v = v.below() {
+		if m := v.Mem[node]; m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// addCounts adds the visits and results of another view, which are later.
+func (v *View) addCounts(later *View) {
+	for node, n := range later.Visits { //lint:ignore mapiter sums
+		v.Visits[node] += n
+	}
+	for node, n := range later.Succeeded { //lint:ignore mapiter sums
+		v.Succeeded[node] += n
+	}
+	maps.Copy(v.Mem, later.Mem)
+}
+
+// addPast adds the visits and results of a view and of all below it.
+func (v *View) addPast(of *View) {
+	if base := of.below(); base != nil {
+		v.addPast(base)
+	}
+	v.addCounts(of)
 }
 
 // release drops one reference to a view. Without references the view is removed.
@@ -218,19 +283,22 @@ func (v *View) revert(t *Task, back undo) {
 	}
 	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, -1)
 	v.Mem[t.Node], v.Thread, v.Size = back.mem, back.thread, back.size
+	if back.mem == nil {
+		delete(v.Mem, t.Node)
+	}
 	if back.done {
 		v.Done = v.Done[:len(v.Done)-1]
 	}
 }
 
-func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by int32) {
+func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by int) {
 	if refused {
 		return
 	}
-	v.Count += int(by)
+	v.Count += by
 	if !skipped {
 		v.Visits[node] += by
-		if failure == nil && v.Succeeded != nil {
+		if failure == nil && v.scope.plan.requires {
 			v.Succeeded[node] += by
 		}
 	}
@@ -242,7 +310,7 @@ func (v *View) updateMemory(node int, skipped, refused bool, output any, failure
 		return
 	}
 	m := &Memory{Outcome: "success", Failure: failure}
-	if old := v.Mem[node]; old != nil {
+	if old := v.memory(node); old != nil {
 		m.History = old.History
 		if refused {
 			m.Output = old.Output
@@ -606,8 +674,8 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 	if base.refs != based+1 || sc.plan.failsDeserted && len(sc.Bends) > 0 {
 		return v, nil
 	}
-	base.Vals, base.Visits, base.Succeeded, base.Mem = v.Vals, v.Visits, v.Succeeded, v.Mem
-	base.Count, base.Thread, base.Size, base.env, base.lists = v.Count, v.Thread, v.Size, nil, nil
+	base.addCounts(v)
+	base.Vals, base.Count, base.Thread, base.Size, base.env, base.lists = v.Vals, v.Count, v.Thread, v.Size, nil, nil
 	if base.Base != 0 {
 		base.Done, base.Heads = append(base.Done, v.Done...), v.Heads
 	}
@@ -666,6 +734,10 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	numbers := sc.state.Numbers
 	v, conflicts := sc.merge(arrived, lost)
 	sc.state.Numbers = numbers
+	whole := &View{}
+	whole.makeCounts()
+	whole.addPast(v)
+	v.Visits, v.Succeeded, v.Mem = whole.Visits, whole.Succeeded, whole.Mem
 	v.refs = 1
 	base := v.Base
 	v.Base = 0
