@@ -83,11 +83,8 @@ const mostSteps = 100_000
 // stepsOf is how many steps of a microsecond analyses have taken, by what they count. One
 // without a budget takes any number.
 func stepsOf(f *facts) map[string]int {
-	const evaluations, weighed, pondered = 30, 10, 20 // in a microsecond
-	steps := map[string]int{
-		"conditions": f.solver.Spent / evaluations, "claims on paths": f.weighed / weighed, "path searches": f.pondered / pondered,
-		"walks": f.explored, "states of paths": f.walked,
-	}
+	const evaluations, pondered = 30, 20 // in a microsecond
+	steps := map[string]int{"conditions": f.solver.Spent / evaluations, "policies": f.pondered / pondered}
 	if f.plans != nil {
 		steps["runs"], steps["runs shown"] = maxEvents-f.events, maxShown-f.showing
 	}

@@ -206,3 +206,12 @@ func (c *counting) ends(t *eval.Tree, want bool) bool {
 	})
 	return found
 }
+
+// visitLimits returns the limits of visits by node; 0: none.
+func (f *facts) visitLimits() []int {
+	out := make([]int, len(f.graph.Nodes))
+	for v, n := range f.graph.Nodes {
+		out[v] = n.VisitLimit(f.graph)
+	}
+	return out
+}

@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,9 +21,6 @@ type site struct {
 	f      *facts
 	node   *spec.Node
 	failed bool
-	// writtenOnly narrows keys to the values that the graph's nodes write to them.
-	// Input may still bring others, so nothing is proven from it.
-	writtenOnly bool
 	// words wants to know why, too: Domain.Why where that costs something.
 	words bool
 }
@@ -92,11 +90,6 @@ func (s *site) failureKinds() solve.Domain {
 
 // keyDomain is the domain of a state key, or of a part of it.
 func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve.Domain {
-	if s.writtenOnly && len(rest) == 0 {
-		if d, ok := s.written(key); ok {
-			return d
-		}
-	}
 	if len(rest) == 0 && s.ownWrite(key) {
 		if d, ok := s.f.writtenBy(s.node, key.Name.Value); ok && len(d.Values) > 0 {
 			d.Why = key.Name.Value + " is " + domain.OneOf(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
@@ -126,8 +119,20 @@ func (s *site) ownWrite(key *spec.StateKey) bool {
 	if !s.writes(key) || !dataflow.Replaces(key) || s.node.OnMaxVisits == "skip" {
 		return false
 	}
-	k := knowledge{f: s.f}
-	return k.stable([]string{key.Name.Value}, s.node.Index)
+	return s.f.stable([]string{key.Name.Value}, s.node.Index)
+}
+
+// stable reports whether no node that may be at work beside v writes any of the keys.
+func (f *facts) stable(names []string, v int) bool {
+	if w := f.flow(); !w.FansOut && !w.Anywhere {
+		return true
+	}
+	return !slices.ContainsFunc(names, func(name string) bool {
+		if key := f.graph.Key(name); key != nil && key.Once {
+			return true // models beside it may set it back
+		}
+		return slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool { return n.Index != v && f.inParallel(v, n.Index) })
+	})
 }
 
 // wholeDomain is what the schema of a state key says of its value.

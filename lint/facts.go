@@ -55,13 +55,6 @@ type facts struct {
 	theTaints     *taint.Analysis
 	rankings      map[rankingKey]*ranking
 	theDead       map[int]bool // edges that are proven never to fire
-	theCounts     *boundWalk
-	theReached    *stateSpace
-	theSolved     map[string]bool
-	clauses       map[placed]*clause
-	clauseOf      map[string]int    // their numbers, by what they say
-	followers     map[int][]bool    // see follow
-	tellers       map[string][]byte // see tellersOf
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy, see planFor
 	models        map[int]*explore.Model // by policy, see modelFor
@@ -70,10 +63,6 @@ type facts struct {
 	waiting       int                    // policies that have not been asked for a breach
 	undecided     []doubt
 	kept          []proof
-	walked        int           // states of the state space that were followed
-	weighed       int           // claims that the solver was given for them
-	explored      int           // states of tooOften
-	counted       visitsCounted // the last one, for who asks again
 	theSteps      []int
 	pondered      int // by policies, see maxPondered
 	theWriters    map[string][]*spec.Node
@@ -81,7 +70,7 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}, theSolved: map[string]bool{}}
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}

@@ -52,7 +52,7 @@ func (f *facts) loopList() []Loop {
 		l := &out[place[w.SCC[c.first]]-1]
 		switch {
 		case c.endless == nil:
-			l.BoundedBy = append(l.BoundedBy, "what its nodes write and its conditions ask")
+			l.Undecided = append(l.Undecided, "what its nodes write and its conditions ask")
 		case l.Endless == nil:
 			for _, u := range c.endless {
 				l.Endless = append(l.Endless, f.Name(u))

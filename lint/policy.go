@@ -112,16 +112,15 @@ func (w *wary) open(v int) []int {
 	var out []int
 	groups := w.f.flow().Groups[v]
 	for i := range groups {
-		if w.allows(v, &groups[i], nil) {
+		if w.allows(v, &groups[i]) {
 			out = append(out, groups[i].Targets...)
 		}
 	}
 	return out
 }
 
-// allows reports whether a group of v may be taken for open. What is known of
-// the state, if not nil, decides conditions over nothing else by itself.
-func (w *wary) allows(v int, g *controlflow.Group, k *knowledge) bool {
+// allows reports whether a group of v may be taken for open.
+func (w *wary) allows(v int, g *controlflow.Group) bool {
 	switch {
 	case w.f.isDead(g):
 		return false
@@ -130,19 +129,15 @@ func (w *wary) allows(v int, g *controlflow.Group, k *knowledge) bool {
 	case g.Kind == controlflow.OnFailure:
 		return !w.depends(w.f.bound.Edges[g.Edges[0]].When)
 	}
-	return !w.cautious(v, k)
+	return !w.cautious(v)
 }
 
 // cautious reports whether the policy's node decides a condition at v.
-func (w *wary) cautious(v int, k *knowledge) bool {
-	if k != nil {
-		k = k.clone()
-		k.leave(v)
-	}
+func (w *wary) cautious(v int) bool {
 	groups := w.f.flow().Groups[v]
 	for i := range groups {
 		for _, e := range groups[i].Edges {
-			if when := w.f.bound.Edges[e].When; w.depends(when) && !k.decides(when) {
+			if when := w.f.bound.Edges[e].When; w.depends(when) {
 				return true
 			}
 		}

@@ -53,9 +53,6 @@ func (f *facts) constantConditions() {
 				value = "false"
 			case !v.Always:
 				f.idleParts(&all[i], k)
-				if !v.Shadowed && f.holdsAnyway(&all[i], k) {
-					f.report(all[i].span(k), "condition is always true: what held and was written on every way to %q implies it", all[i].site.node.ID.Value)
-				}
 				continue
 			}
 			why := ""

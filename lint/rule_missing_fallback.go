@@ -57,27 +57,12 @@ func (f *facts) missingFallbacks() {
 		if d.noGap || d.result.Exhaustive || !d.result.Found {
 			continue
 		}
-		// What the graph writes may be less than what the schemas allow.
-		narrow := *d
-		narrow.site.writtenOnly = true
-		again := narrow.ask()
-		if again.Exhaustive || !again.Found {
-			continue
-		}
-		if !f.mayFallThrough(&narrow) {
-			continue
-		}
-		path, values, may := f.fallsThrough(&narrow)
-		if !may {
+		path, values := f.fallsThrough(d)
+		if path == nil {
 			continue
 		}
 		id := d.site.node.ID
-		var found *spec.Diagnostic
-		if path != nil {
-			found = f.report(id.Span, "no edge of %q fires when %s, on the path %s: all conditions are false, and there is no edge without one", id.Value, bindings(values), f.pathText(path))
-		} else {
-			found = f.report(id.Span, "no edge of %q may fire, such as when %s: all conditions are false, and there is no edge without one", id.Value, bindings(again.Gap))
-		}
+		found := f.report(id.Span, "no edge of %q fires when %s, on the path %s: all conditions are false, and there is no edge without one", id.Value, bindings(values), f.pathText(path))
 		for k := range d.edges {
 			found.Related = append(found.Related, f.related(d.span(k), "this is false"))
 		}

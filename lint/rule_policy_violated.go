@@ -7,9 +7,11 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -114,7 +116,7 @@ func (f *facts) requireBefore(p *policy) {
 	}
 	var path []int
 	if a.MayLack(p.place, 0) {
-		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
+		if path, _ = f.openPath(a, 0, p.place); path != nil {
 			path = f.witness(p, path, w)
 		}
 	}
@@ -134,9 +136,7 @@ func (f *facts) requireBefore(p *policy) {
 
 func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
-	h := &pathSearch{f: f, through: p.place, to: p.subject}
-	h.allows = func(q *searched, g *controlflow.Group, _ onward) bool { return !q.passed || w.allows(q.at, g, q.know) }
-	path := h.ponder(maxSearchStates)
+	path := f.wayThrough(p.place, p.subject)
 	if path != nil {
 		path = f.witness(p, path, w)
 	}
@@ -162,13 +162,88 @@ func (f *facts) reachFrom(p *policy) {
 	if p.subject != f.End {
 		return
 	}
-	h := &pathSearch{f: f, through: p.place, stop: f.stuck}
-	h.allows = func(at *searched, g *controlflow.Group, _ onward) bool {
-		return at.at != p.place || g.Kind != controlflow.OnFailure
+	for v, comes := range f.alive().Reach(f.calm(p.place)...) {
+		if !comes || v >= len(f.graph.Nodes) || !f.stuck(v) {
+			continue
+		}
+		path := f.wayThrough(p.place, v)
+		if path != nil && f.runs(p, explore.Question{Guide: path}).Found {
+			f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.Name(p.place), f.pathText(path))
+			return
+		}
 	}
-	if path := h.ponder(maxSearchStates); path != nil && f.runs(p, explore.Question{Guide: path}).Found {
-		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.Name(p.place), f.pathText(path))
+}
+
+// wayThrough returns a shortest path from the start to a vertex and on to another one,
+// by at least one edge, or nil.
+func (f *facts) wayThrough(v, to int) []int {
+	path := f.wayTo(v)
+	if path == nil {
+		return nil
 	}
+	if v == to {
+		cycle := cycleThrough(f.alive(), v)
+		if cycle == nil {
+			return nil
+		}
+		return append(path, cycle[1:]...)
+	}
+	on := shortest(f.alive().Next, len(f.graph.Nodes)+2, v, to)
+	if on == nil {
+		return nil
+	}
+	return append(path, on[1:]...)
+}
+
+// openPath returns a path from the start to v on which a thing is not made, or nil; agrees
+// reports whether its conditions can hold together.
+func (f *facts) openPath(a *assignment.Analysis, thing, v int) (path []int, agrees bool) {
+	for _, path := range [][]int{a.Path(thing, v), a.PathAround(thing, v)} {
+		if path != nil && f.agrees(path) {
+			return path, true
+		}
+	}
+	return a.Path(thing, v), false
+}
+
+// agrees reports whether the conditions on a path can all hold, as far as they read only
+// what no node writes.
+func (f *facts) agrees(path []int) bool {
+	var claims []solve.Claim
+	for i := range len(path) - 1 {
+		groups := f.flow().Groups[path[i]]
+		at := slices.IndexFunc(groups, func(g controlflow.Group) bool { return slices.Contains(g.Targets, path[i+1]) })
+		if at >= 0 {
+			claims = append(claims, f.claims(path[i], at, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
+		}
+	}
+	return len(claims) == 0 || f.possible(site{f: f, failed: true}, claims) // of no node
+}
+
+// claims returns how conditions over known names came out if a group of a node fires.
+func (f *facts) claims(v, fires int, known func(name string) bool) (out []solve.Claim) {
+	groups := f.flow().Groups[v]
+	kind := groups[fires].Kind
+	if kind != controlflow.ByGuard && kind != controlflow.ByDefault || f.graph.Nodes[v].OnMaxVisits == "skip" {
+		return nil
+	}
+	for i := range fires + 1 {
+		g := &groups[i]
+		if g.Kind != controlflow.ByGuard || g.Subset {
+			continue
+		}
+		when := f.bound.Edges[g.Edges[0]].When
+		if when != nil && !slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
+			out = append(out, solve.Claim{Tree: when.Tree(), Holds: i == fires})
+		}
+	}
+	return out
+}
+
+// possible reports whether conditions can come out so together.
+func (f *facts) possible(at site, claims []solve.Claim) bool {
+	_, possible := f.solver.Model(claims, solve.Problem{Domain: at.domain, Valid: at.valid})
+	return possible
 }
 
 // witness is a run that breaks a policy, tried along a path first. Nil when none was
@@ -223,11 +298,9 @@ func (f *facts) neverAt(p *policy) {
 		}
 		return
 	}
-	h := &pathSearch{f: f, through: -1, to: p.place}
-	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
-	path := h.ponder(maxSearchStates)
-	if path != nil {
-		path = f.witness(p, path, nil)
+	var path []int
+	if f.alwaysAt(p) {
+		path = f.witness(p, f.wayTo(p.place), nil)
 	}
 	keys := f.decided(p.never)
 	if path == nil && len(keys) > 0 {
@@ -237,12 +310,18 @@ func (f *facts) neverAt(p *policy) {
 		path = f.trusting(p, given, f.wayTo(p.place))
 	}
 	if path == nil && f.watches(p, keys) {
-		h.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
-		path = f.witness(p, h.ponder(maxSearchStates), nil)
+		path = f.witness(p, f.wayTo(p.place), nil)
 	}
 	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.Name(p.place), f.pathText(path))
 	}
+}
+
+// alwaysAt reports whether schemas, limits and the nodes before a place make a condition
+// true there whenever the node succeeds.
+func (f *facts) alwaysAt(p *policy) bool {
+	at := site{f: f, node: f.graph.Nodes[p.place]}
+	return f.solver.Solve(solve.Problem{Conditions: []*eval.Program{p.never}, Domain: at.domain, Valid: at.valid, Why: at.why, NoGap: true}).Verdicts[0].Always
 }
 
 // watches reports whether conditions before the place of a never policy speak of each

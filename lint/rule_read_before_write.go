@@ -266,8 +266,12 @@ func (f *facts) reportOpen(m *made, u *dataflow.Use, thing int, name, what strin
 	if at < 0 {
 		at = f.End
 	}
-	path := f.openPath(m.of(u), thing, at, nil)
+	path, agrees := f.openPath(m.of(u), thing, at)
 	if path == nil {
+		return
+	}
+	run, possible := f.readsOpen(m, u, thing, path)
+	if !possible || !agrees && run == nil {
 		return
 	}
 	written := f.writtenAt(m, thing)
@@ -280,10 +284,7 @@ func (f *facts) reportOpen(m *made, u *dataflow.Use, thing int, name, what strin
 		verb = "made"
 	}
 	may, lost := "may not be", f.lostOn(path)
-	switch run, possible := f.readsOpen(m, u, thing, path); {
-	case !possible:
-		return
-	case run != nil:
+	if run != nil {
 		may = "is not"
 		if !passes(run, path) {
 			path, lost = run, ""

@@ -90,7 +90,7 @@ func (f *facts) branchesExceed(limit int, at spec.Span) {
 	}
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, family: family{}, room: 1_000}
 	w.prepare()
-	if !f.explores(w) {
+	if !w.explore() {
 		if names, least := w.sure(); least[inSteps] > float64(limit) {
 			f.report(at, "max_steps is %d, but every run that completes takes at least %s: %s",
 				limit, plural(int(least[inSteps]), "step"), strings.Join(names, ", "))

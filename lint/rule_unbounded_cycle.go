@@ -5,6 +5,8 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -48,8 +50,8 @@ func checkUnboundedCycle(f *facts) {
 // freeCycle is nodes that lead back to themselves without anything that counts.
 type freeCycle struct {
 	first int // of its nodes, in the order of the file
-	// endless is a cycle of them that may go round for ever, from a node back to
-	// it; nil when conditions on what the nodes write end every one.
+	// endless is a cycle of them, from a node back to it, that a run went round
+	// eight times; nil when no such run was found.
 	endless []int
 }
 
@@ -74,7 +76,34 @@ func (f *facts) freeCycles() []freeCycle {
 		if !w.Reached[v] || group[0] != v || len(group) < 2 && !slices.Contains(free.Next(v), v) {
 			continue
 		}
-		out = append(out, freeCycle{v, f.endless(free, of, group)})
+		cycle := cycleThrough(free, v)
+		if !f.goesRound(cycle) {
+			cycle = nil
+		}
+		out = append(out, freeCycle{v, cycle})
 	}
 	return out
+}
+
+// rounds is how often a run has to go round a cycle before it is called unbounded.
+const rounds = 8
+
+// goesRound reports whether a run was found that goes round a cycle that often.
+func (f *facts) goesRound(cycle []int) bool {
+	if i := slices.IndexFunc(cycle, func(v int) bool { return f.graph.Nodes[v].VisitLimit(f.graph) == 0 }); i > 0 {
+		cycle = append(cycle[i:len(cycle)-1:len(cycle)-1], cycle[:i+1]...) // refused visits don't count
+	}
+	v := cycle[0]
+	g, bound := *f.graph, *f.bound
+	g.Policies, bound.Never, g.Limits.MaxSteps = nil, nil, 10_000
+	plan, err := machine.BuildBound(&g, &bound, nil, nil)
+	if err != nil {
+		return false
+	}
+	f.planFor(nil) // sets the budgets
+	return explore.Explore(explore.Question{
+		Model: f.modelFor(nil), Plan: plan, Watch: -1, Guide: f.wayTo(v), Round: cycle[1 : len(cycle)-1], More: v,
+		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2,
+		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds },
+	}).Found
 }

@@ -1,10 +1,11 @@
-// The values that nodes are known to write: what people mean by a key that is
-// declared wider than it is used.
+// The values that nodes are known to write.
 
 package lint
 
 import (
 	"strconv"
+
+	"github.com/graphrun/graphrun/internal/bind"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
@@ -12,30 +13,6 @@ import (
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
-
-// written is the domain of a key by what is written to it: by the site's own
-// node if it always writes the key, else by all nodes of a key that is no input.
-func (s *site) written(key *spec.StateKey) (solve.Domain, bool) {
-	name := key.Name.Value
-	if key.Reducer.IsSet() && key.Reducer.Value != "replace" {
-		return solve.Domain{}, false
-	}
-	if s.writes(key) {
-		return s.f.writtenBy(s.node, name)
-	}
-	if key.Required || key.Default != nil {
-		return solve.Domain{}, false
-	}
-	var all solve.Domain
-	for _, n := range s.f.writersOf()[name] {
-		d, ok := s.f.writtenBy(n, name)
-		if !ok || d.Values == nil {
-			return solve.Domain{}, false
-		}
-		all.Values = append(all.Values, d.Values...)
-	}
-	return all, len(all.Values) > 0
-}
 
 // writersOf lists the nodes that may write each declared key.
 func (f *facts) writersOf() map[string][]*spec.Node {
@@ -115,4 +92,12 @@ func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
 	d := domain.OfSchema(doc, "", nil, eval.Any())
 	d.Null = domain.AllowsNull(doc)
 	return d, true
+}
+
+// scalarsOf returns the scalars that a bound value is one of.
+func scalarsOf(b *bind.Value) (solve.Domain, bool) {
+	if b.IsConst() {
+		return domain.OfValues([]any{b.Const()})
+	}
+	return domain.OfChoice(b.Program())
 }

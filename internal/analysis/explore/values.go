@@ -48,6 +48,9 @@ func (m *Model) begin() {
 func (m *Model) keyOptions(i int) (options []any, partial bool) {
 	k := m.graph.State[i]
 	options, partial = valuesOf(k.Schema, m.constants(k.Name.Value, -1, nil), m.members[k.Name.Value])
+	if regions, all := m.keyRegions(k.Name.Value); partial && all {
+		options, partial = regions, false
+	}
 	if k.Default != nil {
 		options = slices.Insert(slices.Clone(options), 0, k.Default.Data())
 	}
@@ -147,6 +150,9 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars, read)
 		} else {
 			p.options, p.partial = valuesOf(own, scalars, read)
+		}
+		if regions, all := m.partRegions(v, p, own); p.partial && all {
+			p.options, p.partial = regions, false
 		}
 		if !n.Each.IsSet() {
 			p.options = m.fitting(p.options, p.keys...)
