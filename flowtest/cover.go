@@ -1,4 +1,4 @@
-// A smallest set of runs.
+// A small set of runs.
 
 package flowtest
 
@@ -16,7 +16,7 @@ import (
 func (t *tried) cost() int {
 	cost := 2*len(t.path) + len(t.choices) + 2*len(t.input)
 	for _, c := range t.choices {
-		if c.option != 0 {
+		if !c.usual {
 			cost++
 		}
 		if c.taken.failure != nil {
@@ -26,16 +26,34 @@ func (t *tried) cost() int {
 	return cost
 }
 
-// smallest is a smallest set of the runs that fires what they fire together, of these
-// the one that is read soonest, as far as a search with a limit finds it.
+// smallest returns a small set of the runs that fires what they fire together.
 func (s *search) smallest() []*tried {
-	c := s.cover()
-	c.pick(nil, 0, c.all)
-	slices.SortStableFunc(c.best, func(a, b *tried) int { return len(a.path) - len(b.path) })
-	return c.best
+	runs, open := slices.Clone(s.runs), newBits(len(s.graph.Edges))
+	for _, t := range runs {
+		for _, e := range t.edges {
+			open.add(e)
+		}
+	}
+	out := greedy(runs, slices.Clone(open))
+	for i, t := range out { // a plainer run may fire what the others don't
+		need := slices.Clone(open)
+		for j, o := range out {
+			if i != j {
+				need = need.without(o.set)
+			}
+		}
+		for _, o := range runs {
+			if need.within(o.set) && o.cost() < t.cost() {
+				t = o
+			}
+		}
+		out[i] = t
+	}
+	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.path) - len(b.path) })
+	return out
 }
 
-// chosen is a smallest set of runs, made simpler and told as their cases will come out.
+// chosen is a small set of runs, made simpler and told as their cases will come out.
 func (s *search) chosen(ctx context.Context, cfg Config) []*tried {
 	left := maxShrinks
 	for {
@@ -91,92 +109,13 @@ func (s *search) replace(t, told *tried) {
 	}
 }
 
-// cover is a small set of the runs, found at once.
-func (s *search) cover() *cover {
-	c := &cover{runs: slices.Clone(s.runs), left: maxCovers}
-	slices.SortStableFunc(c.runs, func(a, b *tried) int {
-		if n := b.set.count() - a.set.count(); n != 0 {
-			return n
-		}
-		return a.cost() - b.cost()
-	})
-	c.all = newBits(len(s.graph.Edges))
-	for _, t := range c.runs {
-		for _, e := range t.edges {
-			c.all.add(e)
-		}
-	}
-	c.best = c.greedy(c.all)
-	return c
-}
-
-// maxCovers is how many sets a search for the smallest looks at.
-const maxCovers = 20_000
-
-// cover is a search for few runs that fire all edges that the runs fire.
-type cover struct {
-	all  edgeSet
-	runs []*tried
-	best []*tried
-	left int
-}
-
-func costOf(runs []*tried) int {
-	cost := 0
-	for _, t := range runs {
-		cost += t.cost()
-	}
-	return cost
-}
-
-// pick tries, for the edge that the fewest runs fire, each of these in turn.
-func (c *cover) pick(chosen []*tried, cost int, open edgeSet) {
-	if c.left--; c.left < 0 {
-		return
-	}
-	left := open.count()
-	if left == 0 {
-		if len(chosen) < len(c.best) || len(chosen) == len(c.best) && cost < costOf(c.best) {
-			c.best = slices.Clone(chosen)
-		}
-		return
-	}
-	most := 1
-	for _, t := range c.runs {
-		most = max(most, left-open.without(t.set).count())
-	}
-	if fewest := len(chosen) + (left+most-1)/most; fewest > len(c.best) || fewest == len(c.best) && cost >= costOf(c.best) {
-		return
-	}
-	edge, rarest := -1, 0
-	for i := range 64 * len(open) {
-		if !open.has(i) {
-			continue
-		}
-		n := 0
-		for _, t := range c.runs {
-			if t.set.has(i) {
-				n++
-			}
-		}
-		if edge < 0 || n < rarest {
-			edge, rarest = i, n
-		}
-	}
-	for _, t := range c.runs {
-		if t.set.has(edge) {
-			c.pick(append(slices.Clip(chosen), t), cost+t.cost(), open.without(t.set))
-		}
-	}
-}
-
 // greedy takes the run that fires most of what is left, again and again.
-func (c *cover) greedy(open edgeSet) []*tried {
+func greedy(runs []*tried, open edgeSet) []*tried {
 	var out []*tried
 	for left := open.count(); left > 0; left = open.count() {
 		var best *tried
 		fewest := left
-		for _, t := range c.runs {
+		for _, t := range runs {
 			if n := open.without(t.set).count(); n < fewest || n == fewest && best != nil && t.cost() < best.cost() {
 				best, fewest = t, n
 			}
@@ -214,10 +153,8 @@ func (s *search) shrink(ctx context.Context, t *tried, left *int) *tried {
 	return t
 }
 
-// plainer are plans of a run with one input less, or one value that is the first
-// option.
+// plainer are plans of a run with one input less, or one usual value more.
 func (t *tried) plainer(g *spec.Graph) []*plan {
-	picks := t.upTo(len(t.history))
 	var out []*plan
 	for _, name := range sortedNames(t.input) {
 		if key := g.Key(name); key != nil && key.Required {
@@ -225,13 +162,13 @@ func (t *tried) plainer(g *spec.Graph) []*plan {
 		}
 		input := maps.Clone(t.input)
 		delete(input, name)
-		out = append(out, &plan{picks: picks, input: input})
+		out = append(out, &plan{picks: t.plan.picks, input: input})
 	}
 	for _, c := range t.choices {
-		if c.input || c.option == 0 {
+		if c.input || c.usual {
 			continue
 		}
-		own := maps.Clone(picks)
+		own := maps.Clone(t.plan.picks)
 		delete(own, c.key)
 		out = append(out, &plan{picks: own, input: t.input})
 	}
@@ -243,8 +180,7 @@ type edgeSet []uint64
 
 func newBits(n int) edgeSet { return make(edgeSet, (n+63)/64) }
 
-func (b edgeSet) add(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b edgeSet) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
+func (b edgeSet) add(i int) { b[i/64] |= 1 << (i % 64) }
 
 // within reports whether all of a set are in another.
 func (b edgeSet) within(o edgeSet) bool {

@@ -1,4 +1,4 @@
-// Generated cases: a small set that fires every edge that can fire.
+// Generated cases: a small set that fires every edge for which a run is found.
 
 package flowtest
 
@@ -10,9 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -27,39 +29,30 @@ type Generated struct {
 	Missing []string
 	// NoValue lists the required inputs without a known valid value, if there are no cases.
 	NoValue []string
-	// Runs is how many runs were tried.
+	// Runs is how many runs were replayed.
 	Runs int
 }
 
-// Bounds of the search for runs.
-const (
-	maxTries   = 6000
-	maxSpent   = 20_000_000 // evaluations of conditions by the solver
-	maxChoices = 60
-	maxFlips   = 20_000
-	mostMissed = 40   // runs for an edge that does not fire, before others come first
-	maxAgain   = 4    // visits of a node whose ways out are all tried once more
-	triesAfter = 1000 // without a new edge
-	triesMore  = 300  // when all edges are fired, without a smaller set
-)
-
-// Generate finds runs of a flow that fire its edges, by trying on the machine itself
-// what its nodes may come to: the outputs that make its conditions true and false,
-// and failures where an edge waits for one. flow is how the test file names the flow.
+// Generate finds runs of a flow that fire its edges: the explorer chooses inputs, results,
+// answers and failures on the real machine, and each run that it finds is replayed with
+// stubs. flow is how the test file names the flow.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
-	s, err := newSearch(&cfg, g, nil)
+	s, err := newSearch(&cfg, g)
 	if err != nil {
 		return nil, err
 	}
 	limited, stop := context.WithTimeout(ctx, searchTime)
 	defer stop()
-	s.explore(limited)
+	missing := s.explore(limited, cfg)
 	chosen := s.chosen(limited, cfg)
 	out := &Generated{Cases: len(chosen), Edges: len(s.fired), Total: len(g.Edges), Runs: s.tries}
 	names := EdgeNames(g)
 	for i := range g.Edges {
+		if missing[i] == "" {
+			missing[i] = "a run fires it that no case can show"
+		}
 		if !s.fired[i] {
-			out.Missing = append(out.Missing, names[i]+": "+s.wits.whyNot(i, s.tries))
+			out.Missing = append(out.Missing, names[i]+": "+missing[i])
 		}
 	}
 	if len(chosen) == 0 {
@@ -74,40 +67,42 @@ type option struct {
 	output  any
 	failure *runner.Failure // nil: a success
 	target  string          // of a decision
-	real    bool            // a graph node that runs its graph
 	absent  time.Duration   // a person who does not answer in this time
 }
+
+// text tells options apart.
+func (o *option) text() string { return fmt.Sprint(o.target) + o.entry() }
 
 // choice is one that a run made.
 type choice struct {
 	key    string // of the execution
-	node   string // by its path
+	node   string
 	visit  int
 	kind   string
-	option int // of list; -1: another
-	list   []option
+	usual  bool // what is chosen without a plan
 	taken  option
-	text   string // of it
 	input  bool
 	decide bool
 	// at is the place of the execution in the run.
 	at int
 }
 
+// plan is what executions come to, by node and visit, and the input. Executions without
+// an entry come to what is usual.
+type plan struct {
+	picks map[string]option
+	input map[string]any
+}
+
 // tried is a run that was tried.
 type tried struct {
 	choices []choice
+	plan    *plan
 	input   map[string]any
-	// inputText tells inputs apart.
-	inputText string
-	history   []record
-	// chosen are the choices of what executions came to, by their places.
-	chosen  []*choice
+	history []view.HistoryRecord
 	edges   []int
 	set     edgeSet
 	path    []string
-	steps   int     // those of subgraphs too
-	weight  float64 // see Aim.Weigh
 	status  string
 	failure *runner.Failure
 	told    bool // it is as its case comes out
@@ -117,40 +112,25 @@ type tried struct {
 }
 
 type search struct {
-	graph   *spec.Graph
-	flow    *runner.Flow
-	wits    *wits
-	inputs  []map[string]any
-	options map[string][]option
+	graph *spec.Graph
+	flow  *runner.Flow
+	world *explore.World
 	// absent is how long people have who are not missed without a failure, by node.
 	absent map[string]time.Duration
 	fired  map[int]bool
-	missed map[int]int // runs that were to fire an edge, and did not
-	// runs are those of which no cheaper one fires all that they do, count how many
-	// of them are enough.
-	runs  []*tried
-	count int
-	tries int
-	// aim, when set, is the run that is looked for, instead of those that fire edges.
-	aim *aiming
-	// most is how many choices a run may have, mostFlips how many decisions are asked
-	// to come out otherwise.
-	most, mostFlips int
-
-	waiting plans
-	planned map[uint64]bool // plans that are or were waiting
-	walked  map[string]bool // ways that runs went
-	flipped map[string]bool // decisions that were asked to come out otherwise
-	open    int             // of these, for how many no values were found
+	runs   []*tried
+	tries  int
 }
 
-// newSearch prepares the search for runs that fire the edges of a graph or, if an aim is
-// given, for one run.
-func newSearch(cfg *Config, g *spec.Graph, aim *aiming) (*search, error) {
-	s := &search{
-		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, missed: map[int]int{}, wits: newWits(g, aim != nil),
-		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices, mostFlips: maxFlips, aim: aim,
-	}
+// maxChoices is how many executions a case may have.
+const maxChoices = 60
+
+// searchTime is the longest that a search takes, however slow the machine; what ends
+// it before is counted, so that it comes to the same everywhere.
+const searchTime = 5 * time.Minute
+
+func newSearch(cfg *Config, g *spec.Graph) (*search, error) {
+	s := &search{graph: g, absent: map[string]time.Duration{}, fired: map[int]bool{}}
 	r, err := s.newRunner(cfg)
 	if err != nil {
 		return nil, err
@@ -158,21 +138,118 @@ func newSearch(cfg *Config, g *spec.Graph, aim *aiming) (*search, error) {
 	if s.flow, err = r.Prepare(g); err != nil {
 		return nil, err
 	}
-	s.inputs = s.wits.inputs()
-	return s, nil
+	var kinds []spec.Kind
+	for i := range cfg.Kinds {
+		kinds = append(kinds, cfg.Kinds[i].Spec)
+	}
+	s.world, err = explore.NewWorld(g, kinds)
+	return s, err
+}
+
+// explore looks for a run for each edge that none has fired. It returns why there is none,
+// by edge.
+func (s *search) explore(ctx context.Context, cfg Config) map[int]string {
+	s.keep(s.told(cfg, s.try(ctx, &plan{input: s.leastInput()})))
+	missing := map[int]string{}
+	for i := range s.graph.Edges {
+		if s.fired[i] || ctx.Err() != nil {
+			continue
+		}
+		a := s.world.Fire(i)
+		if a.Found {
+			s.keep(s.told(cfg, s.try(ctx, s.planOf(&a))))
+		}
+		switch e := s.graph.Edges[i]; {
+		case never(s.graph, e):
+			missing[i] = quoted(e.When.Value) + " never holds"
+		case a.Found:
+			missing[i] = "a run fires it that no case can show"
+		case a.Gap == "":
+			missing[i] = "no run fires it"
+		default:
+			missing[i] = "no run was found that fires it: " + a.Gap
+		}
+	}
+	return missing
+}
+
+// planOf returns the plan of a run that was found.
+func (s *search) planOf(a *explore.Answer) *plan {
+	p := &plan{picks: map[string]option{}, input: a.Input}
+	for i := range a.Chosen {
+		c := &a.Chosen[i]
+		n := s.graph.Nodes[c.Node]
+		key := pickKey(n.ID.Value, c.Visit, c.Decision)
+		switch {
+		case c.Decision:
+			p.picks[key] = option{target: c.Target}
+		case c.Absent && s.absent[n.ID.Value] > 0:
+			p.picks[key] = option{failure: &runner.Failure{Kind: "timeout", Message: madeUpText}, absent: s.absent[n.ID.Value]}
+		case c.Absent:
+			p.picks[key] = option{output: n.Field("default").Data()}
+		case c.Failure != nil:
+			p.picks[key] = option{failure: s.plainFailure(c.Failure)}
+		default:
+			p.picks[key] = option{output: c.Output}
+		}
+	}
+	return p
+}
+
+// plainFailure returns a failure with the message and the details that the graph speaks of.
+func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
+	src := string(s.graph.File.Src)
+	out := &runner.Failure{Kind: of.Kind, Message: madeUpText}
+	if strings.Contains(src, "error.message") {
+		out.Message = of.Message
+	}
+	for _, name := range sortedNames(of.Details) {
+		if strings.Contains(src, "details."+name) {
+			if out.Details == nil {
+				out.Details = map[string]any{}
+			}
+			out.Details[name] = of.Details[name]
+		}
+	}
+	return out
+}
+
+func pickKey(node string, visit int, decide bool) string {
+	return fmt.Sprint(decide, " ", node, " ", visit)
+}
+
+// leastInput returns the keys that a run needs, with the least values.
+func (s *search) leastInput() map[string]any {
+	out := map[string]any{}
+	for _, key := range s.graph.State {
+		if key.Required {
+			out[key.Name.Value] = least(key.Schema)
+		}
+	}
+	return out
+}
+
+// keep notes a run, and the edges that it fires.
+func (s *search) keep(t *tried) {
+	if t == nil || len(t.edges) == 0 {
+		return
+	}
+	for _, e := range t.edges {
+		s.fired[e] = true
+	}
+	s.runs = append(s.runs, t)
 }
 
 type searchKey struct{}
 
 // walk is one run while it goes on.
 type walk struct {
-	s     *search
-	picks map[string]option
-	mu    sync.Mutex
-	out   *tried
-	made  map[string]int    // by execution: its choice
-	last  map[string]option // by node, of an aimed run
-	stop  context.CancelFunc
+	s    *search
+	plan *plan
+	mu   sync.Mutex
+	out  *tried
+	made map[string]int // by execution: its choice
+	stop context.CancelFunc
 }
 
 func (s *search) newRunner(cfg *Config) (*runner.Runner, error) {
@@ -211,29 +288,17 @@ type searcher struct{}
 
 func (searcher) Decide(ctx context.Context, task *runner.Task, c handler.Choice) (string, string, error) {
 	w, _ := ctx.Value(searchKey{}).(*walk)
-	var list []option
-	for _, candidate := range c.Candidates {
-		list = append(list, option{target: candidate.Target})
-	}
-	o := w.choose(task, fmt.Sprint("decide ", task.Node, " ", task.Visit), list, true)
-	w.weigh(Execution{Node: task.Node, Decision: true})
+	o := w.choose(task, fmt.Sprint("decide ", task.Node, " ", task.Visit), option{target: c.Candidates[0].Target}, true)
 	return o.target, "", nil
 }
 
 // node chooses what an execution comes to.
 func (w *walk) node(task *runner.Task) (*runner.Reply, error) {
-	list := w.s.optionsOf(task)
 	key := fmt.Sprint(task.Node, " ", task.Key)
 	if task.Index >= 0 {
 		key = fmt.Sprint(task.Node, " each ", task.Visit) // all elements come to the same
 	}
-	o := w.choose(task, key, list, false)
-	if task.Attempt == 1 {
-		w.weigh(Execution{Node: task.Node, Failed: o.failure != nil})
-	}
-	if o.real {
-		return nil, nil
-	}
+	o := w.choose(task, key, option{output: w.s.world.Usual(task.Graph.Node(task.Node).Index)}, false)
 	if o.failure != nil {
 		failure := *o.failure
 		return nil, &failure
@@ -241,65 +306,28 @@ func (w *walk) node(task *runner.Task) (*runner.Reply, error) {
 	return &runner.Reply{Output: o.output}, nil
 }
 
-// choose takes what is planned for an execution, or its first option. All attempts
-// of an execution come to the same.
-func (w *walk) choose(task *runner.Task, key string, list []option, decide bool) option {
+// choose takes what is planned for an execution, or what is usual. All attempts of an
+// execution come to the same.
+func (w *walk) choose(task *runner.Task, key string, usual option, decide bool) option {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if at, ok := w.made[key]; ok {
 		return w.out.choices[at].taken
 	}
+	taken, planned := w.plan.picks[pickKey(task.Node, task.Visit, decide)]
+	if !planned {
+		taken = usual
+	}
 	at := len(w.out.choices)
-	taken, pick := list[0], 0
-	if led, ok := w.lead(task, decide); ok {
-		taken = led
-	} else if again, ok := w.last[task.Node]; ok && !decide {
-		taken = again // what led round once may lead round again
-	}
-	if planned, ok := w.picks[key]; ok {
-		taken = planned
-	}
-	if text := taken.text(); text != list[0].text() {
-		pick = slices.IndexFunc(list, func(o option) bool { return o.text() == text })
-	}
-	if w.last != nil && !decide {
-		w.last[task.Node] = taken
-	}
-	if at >= w.s.most {
+	if at >= maxChoices {
 		w.stop()
 	}
 	w.made[key] = at
 	w.out.choices = append(w.out.choices, choice{
-		key: key, node: task.Node, visit: task.Visit, kind: task.Kind, option: pick, list: list, taken: taken, text: taken.text(), decide: decide,
+		key: pickKey(task.Node, task.Visit, decide), node: task.Node, visit: task.Visit, kind: task.Kind,
+		usual: taken.text() == usual.text(), taken: taken, decide: decide,
 	})
 	return taken
-}
-
-// optionsOf are what a node may come to, the likeliest first.
-func (s *search) optionsOf(task *runner.Task) []option {
-	if list, ok := s.options[task.Node]; ok {
-		return list
-	}
-	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
-	var list []option
-	if task.Kind == "graph" {
-		list = append(list, option{real: true})
-	} else {
-		for _, output := range s.wits.outputs(task.Graph, n) {
-			list = append(list, option{output: output})
-		}
-	}
-	for _, failure := range s.wits.failures(task.Graph, n) {
-		list = append(list, option{failure: failure})
-	}
-	if most := s.absent[task.Node]; most > 0 {
-		list = append(list, option{failure: &runner.Failure{Kind: "timeout", Message: madeUpText}, absent: most})
-	}
-	if len(list) == 0 {
-		list = []option{{output: baseOutput(task.Graph, n)}}
-	}
-	s.options[task.Node] = list
-	return list
 }
 
 // try makes one run.
@@ -307,10 +335,7 @@ func (s *search) try(ctx context.Context, p *plan) *tried {
 	s.tries++
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	w := &walk{s: s, picks: p.chosen(), out: &tried{failed: map[int]bool{}, input: p.input, inputText: jsonText(p.input)}, made: map[string]int{}, stop: stop}
-	if s.aim != nil {
-		w.last = map[string]option{}
-	}
+	w := &walk{s: s, plan: p, out: &tried{plan: p, failed: map[int]bool{}, input: p.input}, made: map[string]int{}, stop: stop}
 	ctx = context.WithValue(ctx, searchKey{}, w)
 	opts := runner.Options{
 		RunID: "test", Input: p.input, Clock: virtual.NewClock(started()), Secrets: madeUpSecrets, History: true,
@@ -333,7 +358,7 @@ func (s *search) try(ctx context.Context, p *plan) *tried {
 // came notes how a run came out, and which edges it fired if somebody would keep it as
 // a case.
 func (t *tried) came(g *spec.Graph, result *runner.Result) {
-	t.path, t.steps, t.status, t.failure = result.Path, result.Steps, string(result.Status), result.Error
+	t.path, t.status, t.failure = result.Path, string(result.Status), result.Error
 	t.edges, t.set, t.failed = nil, newBits(len(g.Edges)), map[int]bool{}
 	if t.status == "cancelled" || result.Error != nil && result.Error.Kind == "expression" {
 		return
@@ -364,25 +389,12 @@ func (t *tried) came(g *spec.Graph, result *runner.Result) {
 
 // place finds where the choices stand in the run: branches choose in any order.
 func (t *tried) place() {
-	t.chosen = make([]*choice, len(t.history))
 	for i := range t.choices {
 		c := &t.choices[i]
-		c.at = slices.IndexFunc(t.history, func(h record) bool {
-			name, _, _ := strings.Cut(c.node, "/")
-			return h.Node == name && (h.Visit == c.visit || name != c.node)
-		})
+		c.at = slices.IndexFunc(t.history, func(h view.HistoryRecord) bool { return h.Node == c.node && h.Visit == c.visit })
 		if c.at < 0 {
 			c.at = len(t.history)
 		}
 	}
 	slices.SortStableFunc(t.choices, func(a, b choice) int { return a.at - b.at })
-	for i := range t.choices {
-		if c := &t.choices[i]; c.at < len(t.history) && !c.decide && !c.taken.real && t.history[c.at].Node == c.node {
-			t.chosen[c.at] = c
-		}
-	}
 }
-
-// searchTime is the longest that a search takes, however slow the machine; what ends
-// it before is counted, so that it comes to the same everywhere.
-const searchTime = 5 * time.Minute

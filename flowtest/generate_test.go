@@ -33,11 +33,6 @@ type guarded struct {
 
 func (m *guarded) pick(from ...string) string { return from[m.IntN(len(from))] }
 
-// domains are all that the state keys of a small graph may hold.
-func domains() map[string][]any {
-	return map[string][]any{"n": {0, 1, 2}, "ok": {false, true}, "cat": {"a", "b"}}
-}
-
 // few are the state keys of a small graph.
 const few = `state:
   n: {type: integer, minimum: 0, maximum: 2, default: 0}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -264,4 +265,40 @@ func pairMutants(g *spec.Graph, i, j int, names []string) []mutant {
 // once: then it does not matter which is tried first.
 func exclusive(g *spec.Graph, a, b *spec.Edge) bool {
 	return impossible(g, a, "("+a.When.Value+") and ("+b.When.Value+")")
+}
+
+// scopeOf returns the names that a condition of a node reads, as far as types are known.
+func scopeOf(g *spec.Graph, n *spec.Node) *eval.Scope {
+	names := map[string]eval.Type{
+		"output": eval.Any(), "outcome": eval.String(), "error": eval.Any(), "input": eval.Any(), "inputs": eval.Any(),
+		"visits": eval.Any(), "history": eval.Any(), "nodes": eval.Any(), "node": eval.String(), "visit": eval.Int(), "step": eval.Int(),
+		"goal": eval.String(), "last": eval.Any(), "run": eval.Any(), "branches": eval.Any(), "item": eval.Any(), "index": eval.Any(),
+	}
+	for _, key := range g.State {
+		names[key.Name.Value] = eval.FromSchema(key.Schema)
+	}
+	alias := map[string][]string{}
+	if properties, ok := n.Output["properties"].(map[string]any); ok {
+		names["output"] = eval.FromSchema(n.Output)
+		for name := range properties {
+			if names[name].IsAny() {
+				alias[name] = []string{"output", name}
+			}
+		}
+	}
+	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: true, Alias: alias})
+}
+
+// domainOf returns what schemas say of a value that a condition of a node reads.
+func domainOf(g *spec.Graph, n *spec.Node, path []string, typ eval.Type) solve.Domain {
+	key := g.Key(path[0])
+	switch {
+	case path[0] == "visits":
+		return solve.Domain{Kind: solve.Int, Min: 1, HasMin: true}
+	case path[0] == "output" && n.Output != nil:
+		return domain.OfSchema(n.Output, "output", path[1:], typ)
+	case key != nil:
+		return domain.OfSchema(key.Schema, path[0], path[1:], typ)
+	}
+	return domain.OfType(typ)
 }

@@ -76,8 +76,6 @@ func (t *tried) given(b *strings.Builder) {
 		case c.decide:
 			decide[c.node] = append(decide[c.node], yamlText(c.taken.target))
 		case c.kind == stubKind: // a person's
-		case c.taken.real && !slices.ContainsFunc(t.choices, func(o choice) bool { return o.node == c.node && !o.taken.real }):
-			// it runs as it is in every visit: nothing need be said
 		default:
 			if stubs[c.node] == nil {
 				order = append(order, c.node)
@@ -117,9 +115,6 @@ func same(list []string) bool {
 
 // entry is an option as a stub.
 func (o option) entry() string {
-	if o.real {
-		return "{real: true}"
-	}
 	if e := o.failure; e != nil {
 		text := "{error: {kind: " + e.Kind
 		if e.Message != madeUpText {

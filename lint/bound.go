@@ -32,6 +32,8 @@ type Bounds struct {
 	// anything is known of them.
 	Subgraphs map[string]*Bounds
 	walk      *boundWalk
+	// exact is the result of Attain, once it was asked for.
+	attained, exact bool
 }
 
 // Range is a lower and an upper bound.

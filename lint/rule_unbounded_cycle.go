@@ -96,8 +96,8 @@ func (f *facts) goesRound(cycle []int) bool {
 	v := cycle[0]
 	g, bound := *f.graph, *f.bound
 	g.Policies, bound.Never, g.Limits.MaxSteps = nil, nil, 10_000
-	plan, err := machine.BuildBound(&g, &bound, nil, nil)
-	if err != nil {
+	plan, _ := machine.BuildBound(&g, &bound, nil, nil)
+	if plan == nil {
 		return false
 	}
 	f.planFor(nil) // sets the budgets

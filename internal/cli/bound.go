@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -72,11 +70,7 @@ func (a *app) bound(f *boundFlags, path string) error {
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	exact, err := attained(&b)
-	if err != nil {
-		return err
-	}
-	r := inspect.NewBound(g, b, exact)
+	r := inspect.NewBound(g, b, b.Attain())
 	for _, c := range []struct {
 		flag string
 		most float64
@@ -180,71 +174,6 @@ func wideText(r *inspect.Bound) string {
 		return "the graph has too many ways to follow each: the bounds hold, but may be wide"
 	}
 	return ""
-}
-
-// attained keeps the paths of runs that were found on the machine itself; bounds are
-// exact if there is one for each.
-func attained(b *lint.Bounds) (exact bool, err error) {
-	exact = b.Followed
-	var wanted []*flowtest.Aim
-	var of []*[]string
-	for i, aim := range aimsOf(b, map[*lint.Bounds][]*flowtest.Aim{}) {
-		path := []*[]string{&b.Steps.MinPath, &b.LLMCalls.MinPath, &b.LLMCalls.MaxPath, &b.Steps.MaxPath}[i]
-		calls := i == 1 || i == 2
-		switch {
-		case calls && b.LLMCalls.Max == 0:
-		case calls && *path == nil || aim == nil:
-			*path, exact = nil, false
-		default:
-			wanted, of = append(wanted, aim), append(of, path)
-		}
-	}
-	found, err := flowtest.Attain(context.Background(), flowtest.Config{}, wanted)
-	if err != nil {
-		return false, err
-	}
-	for i, path := range found {
-		*of[i] = path
-		exact = exact && path != nil
-	}
-	return exact, nil
-}
-
-// aimsOf are runs with the fewest steps and model calls, and with the most model calls and
-// steps, nil where there can be none; known are those of subgraphs that several nodes run.
-func aimsOf(b *lint.Bounds, known map[*lint.Bounds][]*flowtest.Aim) []*flowtest.Aim {
-	if aims, ok := known[b]; ok {
-		return aims
-	}
-	aims := []*flowtest.Aim{
-		{Total: b.Steps.Min, Path: b.Steps.MinPath, Completes: true},
-		{Total: b.LLMCalls.Min, Path: b.LLMCalls.MinPath, Completes: true, Weigh: func(e flowtest.Execution) float64 {
-			if e.Failed {
-				return 0
-			}
-			least, _ := b.Calls(e.Node, e.Decision)
-			return least
-		}},
-		{Total: b.LLMCalls.Max, Path: b.LLMCalls.MaxPath, Weigh: func(e flowtest.Execution) float64 {
-			_, most := b.Calls(e.Node, e.Decision)
-			return most
-		}},
-		{Total: b.Steps.Max, Path: b.Steps.MaxPath},
-	}
-	known[b] = aims
-	for i, aim := range aims {
-		if math.IsInf(aim.Total, 1) || aim.Completes && b.Steps.Min > b.Steps.Max {
-			aims[i] = nil
-			continue
-		}
-		aim.Graph, aim.Within = b.Graph, map[string]*flowtest.Aim{}
-		for name, inner := range b.Subgraphs {
-			if within := aimsOf(inner, known)[i]; within != nil {
-				aim.Within[name] = within
-			}
-		}
-	}
-	return aims
 }
 
 // loopText says what bounds a loop.

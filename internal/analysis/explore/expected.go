@@ -97,7 +97,7 @@ func expectArgs(t *eval.Tree, want doc, roots map[string]doc) {
 	switch name := t.Name; {
 	case slices.Contains([]string{"min", "max", "sum", "mean", "median"}, name) && len(t.Args) == 1:
 		want = doc{"type": "array", "items": typed("number"), "minItems": 1}
-	case slices.Contains([]string{"min", "max", "abs", "round", "floor", "ceil"}, name):
+	case slices.Contains([]string{"min", "max", "abs", "round", "floor", "ceil", "float", "int"}, name):
 		want = typed("number")
 	case name == "join":
 		want = doc{"type": "array", "items": typed("string")}

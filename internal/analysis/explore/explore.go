@@ -67,9 +67,24 @@ type Answer struct {
 	Found   bool
 	Witness []int
 	Failure *machine.Failure
+	// Input is what it was given, and Chosen what its executions came to, in order.
+	Input  map[string]any
+	Chosen []Chosen
 	// Gap is the first thing that kept the search from trying every run; "" when all
 	// were tried.
 	Gap string
+}
+
+// Chosen is what an execution of a node came to, or a decision about its edges.
+type Chosen struct {
+	Node, Visit int
+	Output      any
+	Failure     *machine.Failure
+	// Decision: a model decided which edge to follow, to Target.
+	Decision bool
+	Target   string
+	// Absent: a person let the time for the answer pass.
+	Absent bool
 }
 
 // TooMany is the gap of a search that has spent its budget.
@@ -201,6 +216,7 @@ func (s *search) follow(b *branch) {
 			r.bind(b.slot, b.value)
 		case s.Found(r):
 			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
+			s.answer.Input, s.answer.Chosen = r.input, r.chosen
 			return
 		case r.State.Ended():
 			if r.State.Status == machine.Limit && r.State.Reason == "size" {

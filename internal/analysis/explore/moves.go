@@ -121,8 +121,14 @@ func (r *Run) take(c *choice) bool {
 		} else {
 			answer = c.values[0]
 		}
+		r.choose(c.task, Chosen{Output: answer})
+		r.asking--
 		r.apply(machine.Event{Kind: machine.Answered, Task: c.task, Question: c.question, Output: answer})
 	case machine.TimerFired:
+		if c.timer.kind == machine.AnswerTimer {
+			r.choose(c.timer.task, Chosen{Absent: true})
+			r.asking--
+		}
 		return r.fire(c.timer)
 	case machine.Decided:
 		i := slices.IndexFunc(r.decides, func(d machine.Command) bool { return d.Task == c.task })
@@ -130,9 +136,17 @@ func (r *Run) take(c *choice) bool {
 			return false
 		}
 		r.decides = slices.Delete(slices.Clone(r.decides), i, i+1)
+		r.choose(c.task, Chosen{Decision: true, Target: c.target, Failure: c.failure})
 		r.apply(machine.Event{Kind: machine.Decided, Task: c.task, Target: c.target, Failure: c.failure})
 	}
 	return true
+}
+
+// choose notes what an execution came to.
+func (r *Run) choose(id machine.TaskID, what Chosen) {
+	place := r.places[id.Task]
+	what.Node, what.Visit = r.s.Model.graph.Node(place.Node).Index, place.Visit
+	r.chosen = append(r.chosen, what)
 }
 
 // end ends a task.

@@ -21,6 +21,9 @@ func (r *Run) observe() {
 		if n.Kind == machine.NoteNodeStarted || n.Kind == machine.NoteAsked {
 			r.places[n.Task.Task] = n.Place
 		}
+		if n.Kind == machine.NoteAsked && !n.Again {
+			r.asking++
+		}
 		if n.Kind == machine.NoteNodeStarted && !n.Again {
 			r.enter(r.index(n))
 		}
@@ -94,8 +97,14 @@ func (r *Run) checkNote(n *machine.Note) {
 			r.writes(v, n)
 		}
 	case machine.NoteNodeFailed:
+		r.broken = r.broken || !n.Stopped && r.byValues(n)
 		if !n.Stopped && r.byValues(n) && !m.settled(v) {
 			r.s.gap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
+			for _, e := range m.own[v] { // other values may not fail
+				for _, read := range e.Program.Reads() {
+					r.read(read.Path[:1])
+				}
+			}
 		}
 	case machine.NoteEdgesResolved:
 		r.decided(v, n)

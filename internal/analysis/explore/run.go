@@ -18,8 +18,10 @@ type Run struct {
 	// Written are the state keys whose values the graph itself has written last.
 	Written map[string]bool
 
-	s     *search
-	bound map[int]any // values of slots
+	s      *search
+	input  map[string]any
+	chosen []Chosen
+	bound  map[int]any // values of slots
 	// now is the virtual time, in nanoseconds; it stands still where time passes in
 	// any order.
 	now      int64
@@ -43,6 +45,8 @@ type Run struct {
 	rounds   int                    // visits of Question.More
 	followed int                    // nodes of the guide, or of the round
 	again    int                    // nodes that it has come to again beside it
+	asking   int                    // questions that nobody answered
+	broken   bool                   // a node has failed because of the values that it computes with
 	past     bool                   // it has gone on from the last node of the guide
 }
 
@@ -60,6 +64,9 @@ type result struct {
 	failure *machine.Failure
 	slots   []int
 }
+
+// Chosen returns what executions have come to, in order.
+func (r *Run) Chosen() []Chosen { return r.chosen }
 
 // noSlot stands for none; slots count from 1.
 const noSlot = 0
@@ -114,6 +121,7 @@ func (r *Run) begin() {
 		}
 	}
 	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
+	r.input = input
 }
 
 // What trying runs costs, in steps of which the machine does about a million in a second.
@@ -143,6 +151,7 @@ func (r *Run) apply(e machine.Event) {
 	cmds, err := r.s.Plan.Apply(r.State, e)
 	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep)
 	if r.stopped = err != nil; r.stopped {
+		r.s.gap("a value that is tried is refused: " + err.Error())
 		return
 	}
 	r.advance = !r.State.Ended() && r.State.Count() == r.State.StopAt
@@ -227,6 +236,9 @@ func (r *Run) ends(id machine.TaskID) {
 func (r *Run) finish(id machine.TaskID) {
 	r.ends(id)
 	end := r.results[r.execution(id)]
+	if id.Attempt == 1 {
+		r.choose(id, Chosen{Output: end.output, Failure: end.failure})
+	}
 	r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
 }
 

@@ -42,12 +42,18 @@ func valuesOfType(doc map[string]any, kind any, scalars []any, read [][]string) 
 	case "object":
 		return objectsOf(doc, scalars, read), true
 	case "string":
+		long := []any{}
 		for _, v := range scalars {
-			if _, is := v.(string); is {
+			switch v := v.(type) {
+			case string:
 				out = append(out, v)
+			case int: // of a length
+				if v > 0 && v < 1000 {
+					long = append(long, strings.Repeat("x", v+1), strings.Repeat("x", v))
+				}
 			}
 		}
-		return append(out, textsOf(doc)...), true
+		return append(append(out, textsOf(doc)...), long...), true
 	case "integer", "number":
 		return numbersOf(doc, kind == "number", scalars)
 	}
@@ -107,6 +113,13 @@ func numbersOf(doc map[string]any, fractions bool, scalars []any) (out []any, pa
 		}
 	}
 	out = append(out, 0, 1)
+	for _, v := range scalars { // what is added before a comparison
+		for _, w := range scalars {
+			if a, b := v, w; isInt(a) && isInt(b) && len(out) < maxOptions {
+				out = append(out, a.(int)-b.(int))
+			}
+		}
+	}
 	if hasLow {
 		out = append(out, low)
 	}
@@ -132,7 +145,10 @@ func listsOf(doc map[string]any, scalars []any) []any {
 		out = append(out, []any{v})
 	}
 	last := all[len(all)-1]
-	out = append(out, []any{all[0], last}, []any{last, all[0]})
+	out = append(out, []any{all[0], last}, []any{last, all[0]}, []any{all[0], all[0]})
+	if most, _ := doc["maxItems"].(int); most > 2 && most <= maxOptions {
+		out = append(out, slices.Repeat([]any{all[0]}, most))
+	}
 	for _, v := range scalars {
 		n, _ := v.(int)
 		for length := max(n, 2); length <= min(n+1, maxItems); length++ {
@@ -158,6 +174,13 @@ func objectsOf(doc map[string]any, scalars []any, read [][]string) []any {
 		}
 		most = max(most, len(values[i]))
 	}
+	product := 1
+	for i := range names {
+		product = min(product*max(len(values[i]), 1), maxOptions)
+	}
+	if product < maxOptions { // all of them together
+		out = combined(full, names, values)
+	}
 	for nth := range min(most, maxOptions) {
 		for i, name := range names {
 			if nth < len(values[i]) && !same(values[i][nth], full[name]) {
@@ -175,6 +198,27 @@ func objectsOf(doc map[string]any, scalars []any, read [][]string) []any {
 		}
 	}
 	return append(out, least, map[string]any{})
+}
+
+// combined returns an object with every combination of the values of its members; members
+// without values are as in full.
+func combined(full map[string]any, names []string, values [][]any) []any {
+	out := []any{full}
+	for i, name := range names {
+		var next []any
+		for _, object := range out {
+			if len(values[i]) == 0 {
+				next = append(next, object)
+			}
+			for _, value := range values[i] {
+				other := maps.Clone(object.(map[string]any))
+				other[name] = value
+				next = append(next, other)
+			}
+		}
+		out = next
+	}
+	return out
 }
 
 // within are those of some paths that lead into a member, without its name; one that ends

@@ -89,11 +89,31 @@ func same(v, w any) bool {
 // run.
 func (m *Model) constants(key string, node int, path []string) []any {
 	if node < 0 {
-		return append(m.uses.Constants(key), m.defaultsBeside(key)...)
+		return m.constantsOf(key, map[string]bool{})
 	}
 	return dataflow.Constants(m.own[node], func(r eval.Read) bool {
 		return r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
 	})
+}
+
+// constantsOf are those beside a key, and beside keys that are computed from it.
+func (m *Model) constantsOf(key string, seen map[string]bool) []any {
+	seen[key] = true
+	out := append(m.uses.Constants(key), m.defaultsBeside(key)...)
+	for i := range m.all {
+		e := &m.all[i]
+		if e.Node < 0 || e.Program == nil || !slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == key }) {
+			continue
+		}
+		if target := m.target(e); target != "" && m.counts[target] && !seen[target] {
+			for _, c := range m.constantsOf(target, seen) {
+				if !slices.Contains(out, c) {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // defaultsBeside are those of the state keys that stand in one expression with a key: it
@@ -226,21 +246,26 @@ func (m *Model) base(n *spec.Node, doc map[string]any) any {
 	switch kind := n.Kind.Value; {
 	case doc != nil:
 		return sample(doc)
+	case kind == "human" && domain.Yields(n, nil) != nil:
+		return sample(domain.Yields(n, nil))
 	case kind == "http":
 		return map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
 	case kind == "graph":
 		return map[string]any{"status": "completed", "quality": "clean", "output": map[string]any{}, "state": map[string]any{}}
 	case kind == "llm" && n.Field("tools") != nil:
-		return map[string]any{"content": "text", "tool_calls": []any{}}
+		return map[string]any{"content": anyText, "tool_calls": []any{}}
 	}
-	return "text"
+	return anyText
 }
+
+// anyText is a text of which nothing is asked.
+const anyText = "made up"
 
 // completed is a result with the members that the flow takes it to have.
 func completed(base any, expected map[string]any) any {
 	properties, _ := expected["properties"].(map[string]any)
 	object, _ := base.(map[string]any)
-	if len(properties) == 0 || object == nil && base != "text" {
+	if len(properties) == 0 || object == nil && base != anyText {
 		return base
 	}
 	out := maps.Clone(object)
@@ -373,8 +398,75 @@ func (m *Model) failures(v int) []*machine.Failure {
 	}
 	for i, kind := range kinds {
 		if n.FailsAs(kind) && !slices.Contains(kinds[:i], kind) {
-			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed"})
+			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed", Details: usualDetails(kind)})
+		}
+	}
+	for _, f := range m.askedFailures(v) {
+		f.Kind = kinds[0]
+		if n.FailsAs(f.Kind) {
+			m.kinds[v] = append(m.kinds[v], f)
 		}
 	}
 	return m.kinds[v]
+}
+
+// usualDetails returns what a failure of a kind knows besides.
+func usualDetails(kind string) map[string]any {
+	switch kind {
+	case "exit_status":
+		return map[string]any{"exit_code": 1, "stdout": "", "stderr": ""}
+	case "http_status":
+		return map[string]any{"status": 500, "body": ""}
+	}
+	return nil
+}
+
+// askedFailures returns failures whose message or details have a value that a condition
+// compares them with, or one beside it.
+func (m *Model) askedFailures(v int) (out []*machine.Failure) {
+	for _, e := range m.own[v] {
+		if e.Field != "when" {
+			continue
+		}
+		e.Program.Tree().Each(func(t *eval.Tree) {
+			if t.Op != eval.TreeBinary || len(t.Args) != 2 {
+				return
+			}
+			for i, side := range t.Args {
+				if side.Op != eval.TreePath || side.Path[0] != "error" || len(side.Path) < 2 {
+					continue
+				}
+				for _, value := range beside(t.Args[1-i]) {
+					text, isText := value.(string)
+					switch {
+					case side.Path[1] == "message" && isText:
+						out = append(out, &machine.Failure{Message: text})
+					case side.Path[1] == "details" && len(side.Path) > 2:
+						details, _ := placed(nil, side.Path[2:], value).(map[string]any)
+						out = append(out, &machine.Failure{Message: "failed", Details: details})
+					}
+				}
+			}
+		})
+	}
+	return out
+}
+
+// beside returns the constants in an expression, and the whole numbers beside them.
+func beside(t *eval.Tree) (out []any) {
+	t.Each(func(part *eval.Tree) {
+		if part.Op != eval.TreeConst {
+			return
+		}
+		list, isList := part.Value.([]any)
+		if !isList {
+			list = []any{part.Value}
+		}
+		for _, value := range list {
+			if out = append(out, value); isInt(value) {
+				out = append(out, value.(int)+1, value.(int)-1)
+			}
+		}
+	})
+	return out
 }

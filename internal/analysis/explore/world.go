@@ -1,0 +1,119 @@
+// World: questions about the edges of a whole graph, for test cases.
+
+package explore
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// World answers questions about one graph, with one budget for all.
+type World struct {
+	graph  *spec.Graph
+	model  *Model
+	plan   *machine.Plan
+	arcs   *graphalg.Digraph // END is the vertex after the nodes
+	budget int
+}
+
+// Steps for all edges of a graph, and for one question.
+const (
+	worldBudget = 6_000_000
+	worldMost   = 150_000
+)
+
+// NewWorld prepares a graph without errors. kinds are those beside the built-in ones.
+func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
+	bound, found := bind.Check(g, kinds, nil)
+	if found.HasErrors() {
+		return nil, errors.New(found[0].Message)
+	}
+	plan, found := machine.BuildBound(g, bound, nil, nil)
+	if plan == nil {
+		return nil, errors.New(found[0].Message)
+	}
+	vertices := controlflow.NewVertices(g)
+	flow := controlflow.New(vertices, vertices.EdgesOut(), bound)
+	model := NewModel(g, bound, dataflow.NewUses(g, bound, vertices.From), nil, -1)
+	return &World{graph: g, model: model, plan: plan, arcs: flow.Digraph, budget: worldBudget}, nil
+}
+
+// Usual returns what a node yields where nothing else is asked for.
+func (w *World) Usual(node int) any {
+	src := &w.model.sources[node]
+	out := src.base
+	for i := range src.parts {
+		if p := &src.parts[i]; len(p.options) > 0 {
+			if _, absent := p.options[0].(unset); !absent {
+				out = placed(out, p.path, p.options[0])
+			}
+		}
+	}
+	return out
+}
+
+// Fire asks for a run that fires an edge and ends: one that completes, or else any but
+// one that a limit ends.
+func (w *World) Fire(edge int) Answer {
+	e := w.graph.Edges[edge]
+	from, to, end := w.graph.Node(e.From.Value).Index, len(w.graph.Nodes), len(w.graph.Nodes)
+	if n := w.graph.Node(e.To.Value); n != nil {
+		to = n.Index
+	}
+	start := w.graph.Node(w.graph.Start.Value).Index
+	guide := append(w.way(start, from), w.way(to, end)...)
+	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= end })
+	fired := func(r *Run) bool {
+		root := r.State.Scope("")
+		return !r.broken && r.State.Ended() && root != nil && root.Fired[edge] > 0
+	}
+	a := w.Ask(guide, func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 })
+	if !a.Found {
+		b := w.Ask(guide, func(r *Run) bool { return fired(r) && r.State.Status != machine.Limit })
+		b.Gap = a.Gap
+		return b
+	}
+	return a
+}
+
+// Ask asks for a run, trying first those that visit the nodes of a guide.
+func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
+	count, visits := map[int]int{}, map[int]int{}
+	for _, v := range guide {
+		if count[v]++; count[v] > 1 { // rounds of a loop are to be told apart
+			visits[v] = count[v] + 1
+		}
+	}
+	return Explore(Question{
+		Model: w.model, Plan: w.plan, Watch: -1, More: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: worldMost,
+	})
+}
+
+// way returns a shortest path, both ends included, or nil.
+func (w *World) way(from, to int) []int {
+	before := map[int]int{from: from}
+	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
+		for _, next := range w.arcs.Next(todo[0]) {
+			if _, seen := before[next]; !seen {
+				before[next] = todo[0]
+				todo = append(todo, next)
+			}
+		}
+	}
+	if _, reached := before[to]; !reached {
+		return nil
+	}
+	path := []int{to}
+	for v := to; v != from; path = append(path, v) {
+		v = before[v]
+	}
+	slices.Reverse(path)
+	return path
+}
