@@ -156,12 +156,24 @@ func (u *Use) constants(out []any) []any {
 				out = append(out, t.Value)
 			}
 		}
+		if n, isInt := negated(t); isInt && !slices.Contains(out, any(n)) {
+			out = append(out, n)
+		}
 		if t.Body != nil {
 			t.Body.Each(look)
 		}
 	}
 	u.Program.Tree().Each(look)
 	return out
+}
+
+// negated returns the value of a minus before a whole number.
+func negated(t *eval.Tree) (int, bool) {
+	if t.Op != eval.TreeUnary || t.Name != "-" {
+		return 0, false
+	}
+	n, ok := t.Args[0].Value.(int)
+	return -n, ok
 }
 
 // OfEdge are the expressions of an edge.
