@@ -124,7 +124,6 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState) []way {
 	if len(guarded) > 0 {
 		p := solve.Problem{
 			Conditions: guards.conditions, Domain: w.domain(&guards.site, s), All: n.Routing == "all",
-			NoGap: true,
 		}
 		result := w.decide(p)
 		open = !result.Exhaustive

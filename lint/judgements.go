@@ -62,7 +62,7 @@ func (d *judgement) ask() solve.Result {
 	at := d.site // the problem keeps a pointer, which the judgement need not bear
 	return at.f.solver.Solve(solve.Problem{
 		Conditions: d.conditions, Domain: at.domain, Valid: at.valid, Why: at.why,
-		All: at.node.Routing == "all", NoGap: d.noGap,
+		All: at.node.Routing == "all",
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -54,15 +55,19 @@ func (f *facts) missingFallbacks() {
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
-		if d.noGap || d.result.Exhaustive || !d.result.Found {
+		if d.noGap || d.result.Exhaustive {
 			continue
 		}
 		path, values := f.fallsThrough(d)
-		if path == nil {
+		readsOutput := slices.ContainsFunc(d.conditions, func(p *eval.Program) bool { return p.Uses("output") })
+		if path == nil || len(values) == 0 && readsOutput { // only a result of unknown type falls through
 			continue
 		}
-		id := d.site.node.ID
-		found := f.report(id.Span, "no edge of %q fires when %s, on the path %s: all conditions are false, and there is no edge without one", id.Value, bindings(values), f.pathText(path))
+		id, when := d.site.node.ID, ""
+		if len(values) > 0 {
+			when = " when " + bindings(values) + ","
+		}
+		found := f.report(id.Span, "no edge of %q fires%s on the path %s: all conditions are false, and there is no edge without one", id.Value, when, f.pathText(path))
 		for k := range d.edges {
 			found.Related = append(found.Related, f.related(d.span(k), "this is false"))
 		}
@@ -117,9 +122,6 @@ func (f *facts) hasOtherWay(n *spec.Node) bool {
 
 // bindings are values in words: n = 3 and mode = "fast".
 func bindings(values []solve.Binding) string {
-	if len(values) == 0 {
-		return "they are tried"
-	}
 	words := make([]string, len(values))
 	for i, b := range values {
 		words[i] = b.Name() + " = " + domain.Literal(b.Value)

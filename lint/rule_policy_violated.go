@@ -242,8 +242,7 @@ func (f *facts) claims(v, fires int, known func(name string) bool) (out []solve.
 
 // possible reports whether conditions can come out so together.
 func (f *facts) possible(at site, claims []solve.Claim) bool {
-	_, possible := f.solver.Model(claims, solve.Problem{Domain: at.domain, Valid: at.valid})
-	return possible
+	return f.solver.Possible(claims, at.domain)
 }
 
 // witness is a run that breaks a policy, tried along a path first. Nil when none was
@@ -321,7 +320,7 @@ func (f *facts) neverAt(p *policy) {
 // true there whenever the node succeeds.
 func (f *facts) alwaysAt(p *policy) bool {
 	at := site{f: f, node: f.graph.Nodes[p.place]}
-	return f.solver.Solve(solve.Problem{Conditions: []*eval.Program{p.never}, Domain: at.domain, Valid: at.valid, Why: at.why, NoGap: true}).Verdicts[0].Always
+	return f.solver.Solve(solve.Problem{Conditions: []*eval.Program{p.never}, Domain: at.domain, Valid: at.valid, Why: at.why}).Verdicts[0].Always
 }
 
 // watches reports whether conditions before the place of a never policy speak of each

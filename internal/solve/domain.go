@@ -39,10 +39,8 @@ type variable struct {
 	textual bool
 	parts   []string
 
-	// values has one value of each region; the first natural ones are those
-	// that are usual for how the variable is used.
-	values  []any
-	natural int
+	// values has one value of each region.
+	values []any
 	// exact: values are all the values there are.
 	exact bool
 }
@@ -84,15 +82,8 @@ func (v *variable) divide() {
 		nullable = true
 		v.anyRegions()
 	}
-	if v.natural == 0 {
-		v.natural = len(v.values)
-	}
 	if nullable {
 		v.values = append(v.values, nil)
-		if v.asksNull || v.natural == 0 {
-			v.values[v.natural], v.values[len(v.values)-1] = nil, v.values[v.natural]
-			v.natural++
-		}
 	}
 }
 
@@ -119,10 +110,7 @@ func (v *variable) anyRegions() {
 	put(len(v.numbers) > 0, v.numberRegions(false)...)
 	put(v.bools, true, false)
 	rare = append(rare, other{})
-	v.values, v.natural = append(usual, rare...), len(usual)
-	if v.natural == 0 {
-		v.natural = len(v.values)
-	}
+	v.values = append(usual, rare...)
 }
 
 // numberRegions are the constants, and a number of each gap around them.

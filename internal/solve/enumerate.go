@@ -4,8 +4,6 @@ package solve
 
 import (
 	"slices"
-
-	"github.com/graphrun/graphrun/eval"
 )
 
 // budget is how many conditions are evaluated for one decision.
@@ -82,7 +80,7 @@ func (s *solver) enumerate(vars, conds []int) (seen []outcome, exhaustive bool) 
 	seen = make([]outcome, len(conds))
 	at := make([]int, len(s.vars))
 	exhaustive = true
-	for more := true; more; more = s.advance(vars, at, false) {
+	for more := true; more; more = s.advance(vars, at) {
 		winner, broken := -1, false
 		for k, i := range conds {
 			value := s.eval(s.conds[i], at)
@@ -116,16 +114,11 @@ func (s *solver) enumerate(vars, conds []int) (seen []outcome, exhaustive bool) 
 	return seen, exhaustive
 }
 
-// advance moves to the next combination of the variables, or of their natural
-// values; false when all have been seen.
-func (s *solver) advance(vars, at []int, natural bool) bool {
+// advance moves to the next combination of the variables. It returns false when all have
+// been seen.
+func (s *solver) advance(vars, at []int) bool {
 	for k := len(vars) - 1; k >= 0; k-- {
-		v := &s.vars[vars[k]]
-		n := len(v.values)
-		if natural {
-			n = v.natural
-		}
-		if at[vars[k]]++; at[vars[k]] < n {
+		if at[vars[k]]++; at[vars[k]] < len(s.vars[vars[k]].values) {
 			return true
 		}
 		at[vars[k]] = 0
@@ -133,128 +126,14 @@ func (s *solver) advance(vars, at []int, natural bool) bool {
 	return false
 }
 
-// piecewise proves what it can from few conditions at a time, when all of them
-// together have too many combinations.
-func (s *solver) piecewise(out *Result) {
-	s.work = 2 * budget
-	if s.alone == nil {
-		s.alone = &solver{}
-	}
-	one := s.alone
-	one.meter = s.meter
-	for i, c := range s.problem.Conditions {
-		// Alone, a condition has few regions.
-		one.reset(Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain})
-		one.take(c.Tree())
-		one.divide()
-		if uses := one.uses[0]; one.affordable(uses, []int{0}) {
-			seen, _ := one.enumerate(uses, []int{0})
+// alone judges each condition by itself, when all of them together have too many
+// combinations.
+func (s *solver) alone(out *Result) {
+	for i := range s.conds {
+		if s.affordable(s.uses[i], []int{i}) {
+			seen, _ := s.enumerate(s.uses[i], []int{i})
 			seen[0].judge(&out.Verdicts[i], true)
 		}
-	}
-	for _, group := range s.groups() {
-		vars := []int{}
-		for _, i := range group {
-			vars = append(vars, s.uses[i]...)
-		}
-		vars = unique(vars)
-		if s.spend(vars, group) {
-			seen, exhaustive := s.enumerate(vars, group)
-			out.Exhaustive = out.Exhaustive || exhaustive
-			for k, i := range group {
-				seen[k].judge(&out.Verdicts[i], s.problem.All)
-			}
-		}
-	}
-	if !s.problem.All {
-		s.pairs(out)
-	}
-}
-
-// spend takes the price of trying all combinations off what is left of work.
-func (s *solver) spend(vars, conds []int) bool {
-	if s.work <= 0 || !s.affordable(vars, conds) {
-		return false
-	}
-	n := len(conds)
-	for _, v := range vars {
-		n *= len(s.vars[v].values)
-	}
-	s.work -= n
-	return s.work > 0
-}
-
-// groups are the conditions that share variables, directly or not, with one
-// another; those of a group that is too big are left to pairs.
-func (s *solver) groups() [][]int {
-	owner := make([]int, len(s.vars))
-	parent := make([]int, len(s.conds))
-	for i := range owner {
-		owner[i] = -1
-	}
-	root := func(i int) int {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
-	}
-	for i, uses := range s.uses {
-		parent[i] = i
-		for _, v := range uses {
-			if owner[v] < 0 {
-				owner[v] = i
-			}
-			if a, b := root(owner[v]), root(i); a != b {
-				parent[max(a, b)] = min(a, b)
-			}
-		}
-	}
-	place := map[int]int{}
-	var out [][]int
-	for i := range s.conds {
-		r := root(i)
-		if _, ok := place[r]; !ok {
-			place[r] = len(out)
-			out = append(out, nil)
-		}
-		out[place[r]] = append(out[place[r]], i)
-	}
-	return out
-}
-
-// pairs finds conditions that a single earlier one shadows: the same one, or
-// one that shares a variable.
-func (s *solver) pairs(out *Result) {
-	byKey, byVar := map[string]int{}, map[int][]int{}
-	for j, uses := range s.uses {
-		v := &out.Verdicts[j]
-		key := s.problem.Conditions[j].Source()
-		if first, ok := byKey[key]; !ok {
-			byKey[key] = j
-		} else if !v.Never {
-			v.Shadowed, v.By = true, []int{first}
-		}
-		for _, use := range uses {
-			for _, i := range byVar[use] {
-				if s.work <= 0 || v.Shadowed || v.Never {
-					break
-				}
-				s.pair(i, j, v)
-			}
-			byVar[use] = append(byVar[use], j)
-		}
-	}
-}
-
-func (s *solver) pair(i, j int, v *Verdict) {
-	vars := unique(slices.Concat(s.uses[i], s.uses[j]))
-	if !s.spend(vars, []int{i, j}) {
-		return
-	}
-	seen, _ := s.enumerate(vars, []int{i, j})
-	if t := &seen[1]; t.lost && !t.won {
-		v.Shadowed, v.By = true, []int{i}
 	}
 }
 

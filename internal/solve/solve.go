@@ -64,8 +64,6 @@ type Problem struct {
 	Valid func(path []string, value any) bool
 	// All says that every condition that holds wins, not just the first.
 	All bool
-	// NoGap saves the search for a gap.
-	NoGap bool
 }
 
 // Verdict is what is proven of one condition.
@@ -92,10 +90,6 @@ type Result struct {
 	Verdicts []Verdict
 	// Exhaustive: some condition always holds, or its evaluation fails.
 	Exhaustive bool
-	// Gap, when found, gives values with which no condition holds: each was
-	// evaluated to false. Neither Exhaustive nor Gap: nothing is known.
-	Gap   []Binding
-	Found bool
 	// Partial: the decision was too big to try all combinations.
 	Partial bool
 }
@@ -177,10 +171,7 @@ func (s *solver) solve() Result {
 	}
 	if !s.whole(&out) {
 		out.Partial = true
-		s.piecewise(&out)
-	}
-	if !out.Exhaustive && !s.problem.NoGap {
-		out.Gap, out.Found = s.gap()
+		s.alone(&out)
 	}
 	for i := range out.Verdicts {
 		if v := &out.Verdicts[i]; v.Always || v.Never {

@@ -17,7 +17,6 @@ type solver struct {
 	vars    []variable
 	index   map[string]int // variables by key, once there are more than few
 	spare   map[string]int // the index of decisions before
-	work    int            // condition evaluations that piecewise may still spend
 	meter   *Solver        // counts all steps
 	// measured are the lists whose length conditions ask for, by their paths.
 	measured map[string]*eval.Tree
@@ -26,7 +25,6 @@ type solver struct {
 	// uses again.
 	blocks   [][]formula
 	formulas int
-	alone    *solver // decides about one condition at a time, see piecewise
 }
 
 // few is up to how many variables one is looked for in the list.
@@ -42,7 +40,7 @@ const building = 4
 func (s *solver) reset(p Problem) {
 	s.problem = p
 	s.conds, s.uses, s.sizes, s.vars = s.conds[:0], s.uses[:0], s.sizes[:0], s.vars[:0]
-	s.index, s.work, s.formulas, s.measured = nil, 0, 0, nil
+	s.index, s.formulas, s.measured = nil, 0, nil
 }
 
 // formula keeps a formula.

@@ -227,9 +227,6 @@ func scalar(v any) (any, bool) {
 
 // compare builds a comparison.
 func (s *solver) compare(t *eval.Tree) *formula {
-	if left, right, ok := s.shifted(t.Args[0], t.Args[1]); ok {
-		t = &eval.Tree{Op: t.Op, Name: t.Name, Args: []*eval.Tree{left, right}}
-	}
 	a, b := s.term(t.Args[0]), s.term(t.Args[1])
 	if a == nil || b == nil {
 		return s.free(t)
