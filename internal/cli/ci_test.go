@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -87,8 +88,8 @@ edges:
 	}
 }
 
-// TestDefinitionsCallWhatExists holds the hook and the action to commands and
-// flags that the program has.
+// TestDefinitionsCallWhatExists holds the hooks and the action to commands, inputs and
+// scripts that there are.
 func TestDefinitionsCallWhatExists(t *testing.T) {
 	var hooks []struct {
 		ID, Name, Entry, Language string
@@ -108,8 +109,12 @@ func TestDefinitionsCallWhatExists(t *testing.T) {
 			t.Errorf("hook %s passes names of files that may be no graphs", h.ID)
 		}
 		regexp.MustCompile(h.Files)
-		if _, code := called(t, append(words[1:], empty)...); code != exitOK {
-			t.Errorf("hook %s ends with %d on an empty folder", h.ID, code)
+		folder := empty
+		if words[1] == "test" {
+			folder = filepath.Join("..", "..", "examples", "tool-loop")
+		}
+		if _, code := called(t, append(words[1:], folder)...); code != exitOK {
+			t.Errorf("hook %s ends with %d", h.ID, code)
 		}
 	}
 	var action struct {
@@ -129,7 +134,7 @@ func TestDefinitionsCallWhatExists(t *testing.T) {
 	if action.Runs.Using != "composite" || action.Description == "" {
 		t.Errorf("action %+v", action)
 	}
-	checks := 0
+	scripts := 0
 	for _, step := range action.Runs.Steps {
 		if step.Run != "" && step.Shell == "" {
 			t.Errorf("step %q has no shell", step.Name)
@@ -139,20 +144,37 @@ func TestDefinitionsCallWhatExists(t *testing.T) {
 		}
 		for name, value := range step.Env {
 			key := regexp.MustCompile(`inputs\.(\w+)`).FindStringSubmatch(value)
-			if key == nil || action.Inputs[key[1]].Description == "" {
+			if key != nil && action.Inputs[key[1]].Description == "" {
 				t.Errorf("%s of step %q names no input: %s", name, step.Name, value)
 			}
 		}
-		if _, command, ok := strings.Cut(step.Run, `graphrun" validate `); ok {
-			checks++
-			fill := strings.NewReplacer(`"$STRICT"`, action.Inputs["strict"].Default, "$ARGS", action.Inputs["args"].Default, "$PATHS", empty)
-			if _, code := called(t, append([]string{"validate"}, strings.Fields(fill.Replace(command))...)...); code != exitOK {
-				t.Errorf("step %q ends with %d on an empty folder", step.Name, code)
-			}
+		for _, script := range regexp.MustCompile(`packaging/\w+\.sh`).FindAllString(step.Run, -1) {
+			scripts++
+			atRoot(t, script)
 		}
 	}
-	if checks != 1 {
-		t.Errorf("%d steps check, want 1", checks)
+	if scripts != 2 {
+		t.Errorf("the action calls %d scripts, want 2", scripts)
+	}
+}
+
+// TestActionScript runs the script of the action with a program that prints its arguments.
+func TestActionScript(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "graphrun")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '[%s]' \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ command, paths, args, strict, want string }{
+		{"validate", ".", "", "false", "[validate][--format][github][--strict=false][--][.]"},
+		{"validate", "a b\nc\n", "--rule\n-unused-key", "true", "[validate][--format][github][--strict=true][--rule][-unused-key][--][a b][c]"},
+		{"test", "flows", "--min\n80", "false", "[test][--min][80][--][flows]"},
+		{"run", "a flow.yaml", "", "false", "[run][--][a flow.yaml]"},
+	} {
+		cmd := exec.Command("bash", filepath.Join("..", "..", "packaging", "action.sh"), program)
+		cmd.Env = append(os.Environ(), "COMMAND="+c.command, "PATHS="+c.paths, "ARGS="+c.args, "STRICT="+c.strict)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != c.want {
+			t.Errorf("%s: %v, %s, want %s", c.command, err, out, c.want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,11 @@ type app struct {
 	// started is set once cobra has accepted the command line: errors before
 	// that are usage errors.
 	started bool
+}
+
+// Command returns the command with all its subcommands, for man pages and completions.
+func Command() *cobra.Command {
+	return newRoot(&app{Program: Program{Stdout: io.Discard, Stderr: io.Discard}})
 }
 
 func newRoot(a *app) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -19,6 +20,10 @@ type buildVersion struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
+
+// release is the version, the commit and its time that packages are built with, separated
+// by commas. The linker sets it.
+var release string
 
 func readBuildVersion() buildVersion {
 	v := buildVersion{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
@@ -39,6 +44,9 @@ func readBuildVersion() buildVersion {
 			v.Modified = s.Value == "true"
 		}
 	}
+	if parts := strings.Split(release, ","); len(parts) == 3 {
+		v.Version, v.Commit, v.Time, v.Modified = parts[0], parts[1], parts[2], false
+	}
 	return v
 }
 
@@ -47,6 +55,9 @@ func (v buildVersion) String() string {
 	s := "graphrun " + v.Version
 	if v.Commit != "" {
 		s += " (commit " + v.Commit[:min(12, len(v.Commit))]
+		if day, _, dated := strings.Cut(v.Time, "T"); dated {
+			s += " of " + day
+		}
 		if v.Modified {
 			s += ", modified"
 		}

@@ -1,0 +1,185 @@
+// Archives, the list of components, and packages for Linux.
+
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"debug/buildinfo"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/goreleaser/nfpm/v2"
+	_ "github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
+	_ "github.com/goreleaser/nfpm/v2/rpm"
+)
+
+// file is one to be packed: from a path, or with a text.
+type file struct {
+	name string
+	from string
+	text []byte
+	mode os.FileMode
+}
+
+func (f *file) data() ([]byte, error) {
+	if f.from == "" {
+		return f.text, nil
+	}
+	return os.ReadFile(f.from)
+}
+
+// writeTar writes a .tar.gz whose files stand in one folder.
+func writeTar(path, folder string, list []file, at time.Time) error {
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	zipped := gzip.NewWriter(out)
+	w := tar.NewWriter(zipped)
+	for i := range list {
+		data, err := list[i].data()
+		if err != nil {
+			return err
+		}
+		header := &tar.Header{Name: folder + "/" + list[i].name, Mode: int64(list[i].mode), Size: int64(len(data)), ModTime: at}
+		if err := w.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+	}
+	for _, c := range []io.Closer{w, zipped, out} {
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeZip is writeTar for Windows.
+func writeZip(path, folder string, list []file, at time.Time) error {
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	w := zip.NewWriter(out)
+	for i := range list {
+		data, err := list[i].data()
+		if err != nil {
+			return err
+		}
+		header := &zip.FileHeader{Name: folder + "/" + list[i].name, Method: zip.Deflate, Modified: at}
+		header.SetMode(list[i].mode)
+		part, err := w.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		if _, err := part.Write(data); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// writeComponents writes what a binary is linked from, as CycloneDX.
+func writeComponents(path, binary, version string) error {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	component := func(name, version string) cdx.Component {
+		return cdx.Component{Type: cdx.ComponentTypeLibrary, Name: name, Version: version, PackageURL: "pkg:golang/" + name + "@" + version}
+	}
+	main := component(info.Main.Path, version)
+	main.Type = cdx.ComponentTypeApplication
+	parts := []cdx.Component{component("std", strings.TrimPrefix(info.GoVersion, "go"))}
+	for _, m := range info.Deps {
+		parts = append(parts, component(m.Path, m.Version))
+	}
+	bom := cdx.NewBOM()
+	bom.Metadata, bom.Components = &cdx.Metadata{Component: &main}, &parts
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// writePackage writes a deb or an rpm.
+func (r *release) writePackage(path, format, arch string, list []file) error {
+	dir, err := os.MkdirTemp("", "graphrun-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var contents files.Contents
+	for i := range list {
+		to := installed(list[i].name)
+		if to == "" {
+			continue
+		}
+		from := list[i].from
+		if from == "" {
+			from = filepath.Join(dir, filepath.Base(to)+filepath.Ext(list[i].name))
+			if err := os.WriteFile(from, list[i].text, 0o644); err != nil {
+				return err
+			}
+		}
+		contents = append(contents, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: list[i].mode, MTime: r.time}})
+	}
+	info := nfpm.WithDefaults(&nfpm.Info{
+		Name: "graphrun", Arch: arch, Platform: "linux", Version: r.version, Section: "devel", Priority: "optional", MTime: r.time,
+		Maintainer: "The graphrun authors <graphrun@graphrun.dev>", License: "Apache-2.0", Homepage: "https://github.com/graphrun/graphrun",
+		Description:  "Run, check, test, explain and draw workflows that are declared as graphs.",
+		Overridables: nfpm.Overridables{Contents: contents},
+	})
+	packager, err := nfpm.Get(format)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := packager.Package(info, out); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// installed returns where a file of an archive is installed, or "".
+func installed(name string) string {
+	switch {
+	case name == "graphrun":
+		return "/usr/bin/graphrun"
+	case strings.HasPrefix(name, "man/"):
+		return "/usr/share/man/man1/" + filepath.Base(name)
+	case name == "completions/graphrun.bash":
+		return "/usr/share/bash-completion/completions/graphrun"
+	case name == "completions/_graphrun":
+		return "/usr/share/zsh/site-functions/_graphrun"
+	case name == "completions/graphrun.fish":
+		return "/usr/share/fish/vendor_completions.d/graphrun.fish"
+	case name == "LICENSE", name == "CHANGELOG.md":
+		return "/usr/share/doc/graphrun/" + name
+	}
+	return ""
+}

@@ -1,0 +1,172 @@
+// Command packaging makes what a release consists of: archives for every platform, deb and
+// rpm packages, a list of components (CycloneDX), checksums and a Homebrew formula.
+//
+//	go run . -version v0.1.0 -out ../dist
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// target is a platform that a release is built for.
+type target struct{ os, arch string }
+
+func (t target) String() string { return t.os + "-" + t.arch }
+
+var targets = []target{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+// release is one set of packages.
+type release struct {
+	version string // such as v0.1.0
+	source  string // the repository
+	out     string
+	commit  string
+	time    time.Time // of the commit: the same commit gives the same files
+}
+
+func main() {
+	version := flag.String("version", "", "the version to build, such as v0.1.0; required")
+	out := flag.String("out", "dist", "the folder to write to; it must not exist")
+	only := flag.String("only", "", "build these platforms only, such as linux-amd64,darwin-arm64")
+	flag.Parse()
+	if *version == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(*version, *out, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "packaging:", err)
+		os.Exit(1)
+	}
+}
+
+func run(version, out, only string) error {
+	chosen := targets
+	if only != "" {
+		chosen = nil
+		for _, name := range strings.Split(only, ",") {
+			i := slices.IndexFunc(targets, func(t target) bool { return t.String() == name })
+			if i < 0 {
+				return fmt.Errorf("unknown platform %q; there are %v", name, targets)
+			}
+			chosen = append(chosen, targets[i])
+		}
+	}
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(out, 0o755); err != nil {
+		return err
+	}
+	r := &release{version: version, source: "..", out: out}
+	stamp, err := exec.Command("git", "-C", r.source, "log", "-1", "--format=%H %cI").Output()
+	if err != nil {
+		return fmt.Errorf("the commit: %w", err)
+	}
+	commit, at, _ := strings.Cut(strings.TrimSpace(string(stamp)), " ")
+	r.commit = commit
+	if r.time, err = time.Parse(time.RFC3339, at); err != nil {
+		return err
+	}
+	docs, err := writeDocs(r.time)
+	if err != nil {
+		return err
+	}
+	for _, t := range chosen {
+		fmt.Fprintln(os.Stderr, "packaging:", t)
+		if err := r.pack(t, docs); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	if err := r.checksums(); err != nil {
+		return err
+	}
+	return r.formula()
+}
+
+// pack builds a binary and its packages.
+func (r *release) pack(t target, docs []file) error {
+	dir, err := os.MkdirTemp("", "graphrun-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary := filepath.Join(dir, "graphrun")
+	if t.os == "windows" {
+		binary += ".exe"
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", r.ldflags(), "-o", binary, "./cmd/graphrun")
+	build.Dir, build.Stderr = r.source, os.Stderr
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+	if err := build.Run(); err != nil {
+		return err
+	}
+	files := []file{{name: filepath.Base(binary), from: binary, mode: 0o755}}
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		files = append(files, file{name: name, from: filepath.Join(r.source, name), mode: 0o644})
+	}
+	files = append(files, docs...)
+	name := fmt.Sprintf("graphrun_%s_%s_%s", strings.TrimPrefix(r.version, "v"), t.os, t.arch)
+	if t.os == "windows" {
+		err = writeZip(filepath.Join(r.out, name+".zip"), name, files, r.time)
+	} else {
+		err = writeTar(filepath.Join(r.out, name+".tar.gz"), name, files, r.time)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeComponents(filepath.Join(r.out, name+".cdx.json"), binary, r.version); err != nil {
+		return err
+	}
+	if t.os != "linux" {
+		return nil
+	}
+	for _, format := range []string{"deb", "rpm"} {
+		if err := r.writePackage(filepath.Join(r.out, name+"."+format), format, t.arch, files); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ldflags tells the binary its version, commit and time.
+func (r *release) ldflags() string {
+	return "-s -w -X github.com/graphrun/graphrun/internal/cli.release=" + r.version + "," + r.commit + "," + r.time.UTC().Format(time.RFC3339)
+}
+
+// checksums writes checksums.txt in the form of sha256sum.
+func (r *release) checksums() error {
+	names, err := os.ReadDir(r.out)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, e := range names {
+		sum, err := checksum(filepath.Join(r.out, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s  %s\n", sum, e.Name())
+	}
+	return os.WriteFile(filepath.Join(r.out, "checksums.txt"), []byte(b.String()), 0o644)
+}
+
+func checksum(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
