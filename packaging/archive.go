@@ -146,7 +146,7 @@ func (r *release) writePackage(path, format, arch string, list []file) error {
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "graphrun", Arch: arch, Platform: "linux", Version: r.version, Section: "devel", Priority: "optional", MTime: r.time,
-		Maintainer: "The graphrun authors <graphrun@graphrun.dev>", License: "Apache-2.0", Homepage: "https://github.com/graphrun/graphrun",
+		Maintainer: "The graphrun authors <graphrun@users.noreply.github.com>", License: "Apache-2.0", Homepage: "https://github.com/graphrun/graphrun",
 		Description:  "Run, check, test, explain and draw workflows that are declared as graphs.",
 		Overridables: nfpm.Overridables{Contents: contents},
 	})

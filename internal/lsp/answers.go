@@ -5,6 +5,7 @@ package lsp
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,8 +93,8 @@ func prepareRename(d *document, p *params) (any, error) {
 	return map[string]any{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
 }
 
-// rename replaces all uses of a name. It refuses a rename that adds an error.
-func rename(d *document, p *params) (any, error) {
+// rename replaces all uses of a name, those of a node in the flow's test files too. It refuses a rename that adds an error.
+func (s *Server) rename(d *document, p *params) (any, error) {
 	refuse := func(format string, args ...any) (any, error) {
 		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 	}
@@ -126,7 +127,11 @@ func rename(d *document, p *params) (any, error) {
 			}
 		}
 	}
-	return workspaceEdit{map[string][]textEdit{d.uri: out}}, nil
+	changes := map[string][]textEdit{d.uri: out}
+	if u.kind == "node" && u.graph == "" {
+		maps.Copy(changes, s.testEdits(d, u.name, p.NewName))
+	}
+	return workspaceEdit{changes}, nil
 }
 
 func countErrors(found spec.Diagnostics) int { return len(inspect.ErrorsOnly(found)) }
@@ -197,6 +202,9 @@ func hoverAt(d *document, p *params) (any, error) {
 		return nil, nil
 	}
 	at := d.text.offset(p.Position)
+	if from, to, f, ok := d.functionAt(at); ok {
+		return hover{markup{"markdown", f.describe()}, d.text.span(from, to)}, nil
+	}
 	for _, k := range d.names.keys {
 		if k.from <= at && at <= k.to {
 			return hover{markup{"markdown", describeKey(k.key)}, d.text.span(k.from, k.to)}, nil

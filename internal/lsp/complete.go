@@ -205,7 +205,11 @@ func (d *document) completeExpression(out []completion, graph string) []completi
 		out = append(out, completion{Label: name, Kind: itemField})
 	}
 	for _, name := range eval.Functions() {
-		out = append(out, completion{Label: name, Kind: itemFunction})
+		item := completion{Label: name, Kind: itemFunction}
+		if f, ok := functions()[name]; ok {
+			item.Detail, item.Doc = f.example, &markup{"markdown", f.describe()}
+		}
+		out = append(out, item)
 	}
 	return out
 }

@@ -34,8 +34,9 @@ type keyAt struct {
 
 // names is the index of a file.
 type names struct {
-	uses []use
-	keys []keyAt
+	uses  []use
+	keys  []keyAt
+	exprs [][2]int // from and to of each expression
 }
 
 // namesOf indexes a file. It returns nil if the text is not a YAML map.
@@ -298,6 +299,7 @@ var token = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'
 
 // reads records the state keys, nodes and secrets that an expression uses.
 func (w *walker) reads(from, to int) {
+	w.out.exprs = append(w.out.exprs, [2]int{from, to})
 	found := token.FindAllStringIndex(w.text.src[from:to], -1)
 	word := func(i int) string {
 		if i < 0 || i >= len(found) {

@@ -35,10 +35,13 @@ type textDocument struct {
 
 // params holds the parameters of all methods. Which are set depends on the method.
 type params struct {
-	TextDocument   textDocument `json:"textDocument"`
-	Position       position     `json:"position"`
-	Range          textRange    `json:"range"`
-	NewName        string       `json:"newName"`
+	TextDocument textDocument `json:"textDocument"`
+	Position     position     `json:"position"`
+	Range        textRange    `json:"range"`
+	NewName      string       `json:"newName"`
+	Init         struct {
+		Lenses bool `json:"lenses"` // the editor has the commands of lenses
+	} `json:"initializationOptions"`
 	ContentChanges []struct {
 		Range *textRange `json:"range"`
 		Text  string     `json:"text"`
@@ -103,21 +106,25 @@ type highlight struct {
 }
 
 // capabilities returns the answer to initialize.
-func capabilities(version string) map[string]any {
-	return map[string]any{
-		"capabilities": map[string]any{
-			"positionEncoding":           "utf-16",
-			"textDocumentSync":           map[string]any{"openClose": true, "change": 2},
-			"hoverProvider":              true,
-			"completionProvider":         map[string]any{"triggerCharacters": []string{".", ":", " ", "{", "["}},
-			"definitionProvider":         true,
-			"referencesProvider":         true,
-			"documentHighlightProvider":  true,
-			"renameProvider":             map[string]any{"prepareProvider": true},
-			"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
-			"documentSymbolProvider":     true,
-			"documentFormattingProvider": true,
-		},
-		"serverInfo": map[string]any{"name": "graphrun", "version": version},
+func capabilities(version string, lenses bool) map[string]any {
+	can := map[string]any{
+		"positionEncoding":           "utf-16",
+		"textDocumentSync":           map[string]any{"openClose": true, "change": 2},
+		"hoverProvider":              true,
+		"completionProvider":         map[string]any{"triggerCharacters": []string{".", ":", " ", "{", "["}},
+		"definitionProvider":         true,
+		"referencesProvider":         true,
+		"documentHighlightProvider":  true,
+		"renameProvider":             map[string]any{"prepareProvider": true},
+		"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
+		"documentSymbolProvider":     true,
+		"documentFormattingProvider": true,
+		"foldingRangeProvider":       true,
+		"signatureHelpProvider":      map[string]any{"triggerCharacters": []string{"(", ","}},
+		"semanticTokensProvider":     map[string]any{"full": true, "legend": map[string]any{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
 	}
+	if lenses {
+		can["codeLensProvider"] = map[string]any{}
+	}
+	return map[string]any{"capabilities": can, "serverInfo": map[string]any{"name": "graphrun", "version": version}}
 }

@@ -111,7 +111,7 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 	}
 	switch r.Method {
 	case "initialize":
-		return capabilities(s.opts.Version), nil
+		return capabilities(s.opts.Version, p.Init.Lenses), nil
 	case "exit":
 		exit()
 		return nil, nil
@@ -122,7 +122,8 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 	answers := map[string]func(d *document, p *params) (any, error){
 		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": definition,
 		"textDocument/references": references, "textDocument/documentHighlight": highlights, "textDocument/prepareRename": prepareRename,
-		"textDocument/rename": rename, "textDocument/codeAction": s.codeActions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
+		"textDocument/rename": s.rename, "textDocument/codeAction": s.codeActions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
+		"textDocument/foldingRange": folds, "textDocument/semanticTokens/full": tokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": lenses,
 	}
 	if answer := answers[r.Method]; answer != nil {
 		s.mu.Lock()

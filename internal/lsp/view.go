@@ -1,0 +1,283 @@
+// How a file looks in the editor: folds, tokens, signatures, lenses.
+
+package lsp
+
+import (
+	_ "embed"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// functionTable is the table of functions in docs/expressions.md, without its head.
+//
+//go:embed functions.md
+var functionTable string
+
+// function is what the documentation says of a function.
+type function struct{ example, value, note string }
+
+// functions returns the documented functions by name.
+var functions = sync.OnceValue(func() map[string]function {
+	out := map[string]function{}
+	for _, line := range strings.Split(strings.TrimSpace(functionTable), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		for len(cells) < 3 {
+			cells = append(cells, "")
+		}
+		plain := func(s string) string { return strings.Trim(strings.TrimSpace(s), "`|") }
+		example := plain(cells[0])
+		name, _, _ := strings.Cut(example, "(")
+		out[name] = function{example, plain(cells[1]), strings.TrimSpace(strings.Trim(cells[2], "| "))}
+	}
+	return out
+})
+
+func (f *function) describe() string {
+	out := "`" + f.example + "` is `" + f.value + "`"
+	if f.note != "" {
+		out += "\n\n" + f.note
+	}
+	return out
+}
+
+type foldingRange struct {
+	Start int `json:"startLine"`
+	End   int `json:"endLine"`
+}
+
+// folds returns a range for each line that others stand below, deeper indented.
+func folds(d *document, _ *params) (any, error) {
+	out := []foldingRange{}
+	type open struct{ line, indent int }
+	var stack []open
+	last := 0
+	closeTo := func(indent int) {
+		for len(stack) > 0 && stack[len(stack)-1].indent >= indent {
+			if top := stack[len(stack)-1]; last > top.line {
+				out = append(out, foldingRange{top.line, last})
+			}
+			stack = stack[:len(stack)-1]
+		}
+	}
+	for n := range d.text.lines {
+		line := d.text.line(n)
+		trimmed := strings.TrimLeft(line, " ")
+		if trimmed == "" || trimmed[0] == '#' {
+			continue
+		}
+		indent := len(line) - len(trimmed)
+		closeTo(indent)
+		stack = append(stack, open{n, indent})
+		last = n
+	}
+	closeTo(0)
+	slices.SortFunc(out, func(a, b foldingRange) int { return a.Start - b.Start })
+	return out, nil
+}
+
+// tokenTypes is the legend of semantic tokens.
+var tokenTypes = []string{"variable", "property", "function", "string", "number", "keyword", "class"}
+
+const (
+	tokenVariable = iota
+	tokenProperty
+	tokenFunction
+	tokenString
+	tokenNumber
+	tokenKeyword
+	tokenClass
+)
+
+var (
+	exprToken = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+(?:\.\d+)?|\S`)
+	exprWords = []string{"and", "or", "not", "in", "true", "false", "nil", "null", "None", "True", "False", "contains", "startsWith", "endsWith", "matches", "let"}
+)
+
+// tokens returns the tokens of all expressions, encoded as the protocol wants them: five
+// numbers each, with lines and characters relative to the token before.
+func tokens(d *document, _ *params) (any, error) {
+	data := []int{}
+	before := position{}
+	if d.names == nil {
+		return map[string]any{"data": data}, nil
+	}
+	src := d.text.src
+	slices.SortFunc(d.names.exprs, func(a, b [2]int) int { return a[0] - b[0] })
+	end := 0
+	for _, e := range d.names.exprs {
+		if e[0] < end {
+			continue // an expression in an expression
+		}
+		end = e[1]
+		for _, t := range exprToken.FindAllStringIndex(src[e[0]:e[1]], -1) {
+			from, to := e[0]+t[0], e[0]+t[1]
+			kind := tokenKind(src, from, to)
+			if kind < 0 {
+				continue
+			}
+			for i := range d.names.uses {
+				if u := &d.names.uses[i]; u.from == from && u.kind == "node" {
+					kind = tokenClass
+				}
+			}
+			at := d.text.position(from)
+			delta := at.Character
+			if at.Line == before.Line {
+				delta -= before.Character
+			}
+			data = append(data, at.Line-before.Line, delta, d.text.position(to).Character-at.Character, kind, 0)
+			before = at
+		}
+	}
+	return map[string]any{"data": data}, nil
+}
+
+// tokenKind returns the type of a token, or -1 for operators.
+func tokenKind(src string, from, to int) int {
+	word := src[from:to]
+	switch c := word[0]; {
+	case c == '"' || c == '\'':
+		if len(word) > 1 {
+			return tokenString
+		}
+		return -1
+	case c >= '0' && c <= '9':
+		return tokenNumber
+	case slices.Contains(exprWords, word):
+		return tokenKeyword
+	case c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z'):
+		return -1
+	case from > 0 && src[from-1] == '.':
+		return tokenProperty
+	case strings.HasPrefix(src[to:], "("):
+		return tokenFunction
+	}
+	return tokenVariable
+}
+
+type signatureHelp struct {
+	Signatures []signature `json:"signatures"`
+	Active     int         `json:"activeSignature"`
+	Parameter  int         `json:"activeParameter"`
+}
+
+type signature struct {
+	Label      string      `json:"label"`
+	Doc        markup      `json:"documentation"`
+	Parameters []parameter `json:"parameters"`
+}
+
+type parameter struct {
+	Label string `json:"label"`
+}
+
+// signatureAt describes the function whose arguments are being typed.
+func signatureAt(d *document, p *params) (any, error) {
+	at := d.text.offset(p.Position)
+	line := d.text.src[d.text.lines[min(p.Position.Line, len(d.text.lines)-1)]:at]
+	depth, commas := 0, 0
+	for i := len(line) - 1; i >= 0; i-- {
+		switch line[i] {
+		case ')', ']', '}':
+			depth++
+		case '[', '{':
+			depth--
+		case ',':
+			if depth == 0 {
+				commas++
+			}
+		case '(':
+			if depth--; depth >= 0 {
+				continue
+			}
+			name := regexp.MustCompile(`[A-Za-z]\w*$`).FindString(line[:i])
+			f, known := functions()[name]
+			if !known {
+				return nil, nil
+			}
+			s := signature{Label: f.example, Doc: markup{"markdown", f.describe()}}
+			for _, a := range arguments(f.example) {
+				s.Parameters = append(s.Parameters, parameter{a})
+			}
+			return signatureHelp{[]signature{s}, 0, min(commas, max(len(s.Parameters)-1, 0))}, nil
+		}
+	}
+	return nil, nil
+}
+
+// arguments splits the arguments of a call.
+func arguments(call string) (out []string) {
+	_, inside, _ := strings.Cut(call, "(")
+	inside = strings.TrimSuffix(inside, ")")
+	depth, from := 0, 0
+	var quote rune
+	for i, c := range inside {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.ContainsRune("([{", c):
+			depth++
+		case strings.ContainsRune(")]}", c):
+			depth--
+		case c == ',' && depth == 0:
+			out = append(out, strings.TrimSpace(inside[from:i]))
+			from = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(inside[from:]))
+}
+
+// functionAt returns the documentation of the function whose name is at an offset.
+func (d *document) functionAt(at int) (from, to int, f function, ok bool) {
+	for _, e := range d.names.exprs {
+		if at < e[0] || at > e[1] {
+			continue
+		}
+		for _, t := range exprToken.FindAllStringIndex(d.text.src[e[0]:e[1]], -1) {
+			from, to = e[0]+t[0], e[0]+t[1]
+			if from <= at && at <= to && tokenKind(d.text.src, from, to) == tokenFunction {
+				f, ok = functions()[d.text.src[from:to]]
+				return from, to, f, ok
+			}
+		}
+	}
+	return 0, 0, function{}, false
+}
+
+type codeLens struct {
+	Range   textRange `json:"range"`
+	Command command   `json:"command"`
+}
+
+type command struct {
+	Title     string   `json:"title"`
+	Command   string   `json:"command"`
+	Arguments []string `json:"arguments"`
+}
+
+// lenses offers what can be done with a graph file. The commands are the editor's.
+func lenses(d *document, _ *params) (any, error) {
+	out := []codeLens{}
+	if !d.graph {
+		return out, nil
+	}
+	at := 0
+	if d.names != nil && len(d.names.keys) > 0 {
+		at = d.names.keys[0].from
+	}
+	line := d.text.position(at).Line
+	where := textRange{position{line, 0}, position{line, 0}}
+	for _, c := range []struct{ title, name string }{
+		{"Run", "graphrun.run"}, {"Dry run", "graphrun.dryRun"}, {"Test", "graphrun.test"}, {"Generate tests", "graphrun.generateTests"}, {"Show graph", "graphrun.showGraph"},
+	} {
+		out = append(out, codeLens{where, command{c.title, c.name, []string{filepath.Clean(d.path)}}})
+	}
+	return out, nil
+}
