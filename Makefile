@@ -12,7 +12,7 @@ FLOWS    := $(wildcard examples/*/flow.yaml)
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 
-.PHONY: dev-temporal dist page page-check help build run test lint check bench fuzz chaos clean
+.PHONY: dev-temporal vscode dist page page-check help build run test lint check bench fuzz chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,6 +61,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 chaos: ## disturb random runs for CHAOS, with the race detector where there is a C compiler
 	GRAPHRUN_CHAOS=$(CHAOS) go test $(RACE) -count=1 -timeout 24h -v -run '^TestChaos$$' ./internal/chaos
+
+vscode: ## package the extension for VS Code (needs node)
+	cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && npm run package
 
 dist: ## every package of a release, in dist: make dist VERSION=v0.1.0
 	cd packaging && go run . -version $(VERSION) -out ../dist
