@@ -206,10 +206,13 @@ func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
 type logsIn struct {
 	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
 	Node string `query:"node" doc:"only this node, all of its elements"`
+	Last *int   `query:"last" doc:"only the latest output, of about that many bytes"`
 }
 
 type logList struct {
 	Said []inspect.Said `json:"said"`
+	// Cut is how many pieces of output last leaves out.
+	Cut int `json:"cut,omitempty"`
 }
 
 func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
@@ -224,6 +227,14 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 		}
 		return nil
 	})
+	if in.Last != nil {
+		bytes, from := 0, len(out.Said)
+		for from > 0 && bytes < *in.Last {
+			from--
+			bytes += len(out.Said[from].Text)
+		}
+		out.Cut, out.Said = from, out.Said[from:]
+	}
 	return out, err
 }
 

@@ -51,6 +51,7 @@ export const api = {
   page: (id: string) => ask<RunPage>("GET", run(id) + "/page?brief=true"),
   run: (id: string) => ask<Result>("GET", run(id)),
   why: (id: string, step: number) => ask<{ decisions: Decision[] }>("GET", `${run(id)}/why?step=${step}`),
+  tail: (id: string) => ask<{ said: Said[]; cut?: number }>("GET", `${run(id)}/logs?last=400000`),
   logs: (id: string, node: string) => ask<{ said: Said[] }>("GET", `${run(id)}/logs?node=${encodeURIComponent(node)}`),
   conversation: (id: string, node: string) => ask<{ conversation: Spoken[] }>("GET", `${run(id)}/conversation?node=${encodeURIComponent(node)}`),
   start: (body: object) => ask<Result>("POST", "/runs", body),

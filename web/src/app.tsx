@@ -6,6 +6,7 @@ import type { Data, Drawing, Finding } from "./data";
 import { Events } from "./events";
 import { GraphView } from "./graph";
 import { Icon } from "./icons";
+import { Logs } from "./logs";
 import { FlowPanel, NodePanel, RunPanel, StatePanel, StepPanel } from "./panel";
 import { Source, worst } from "./source";
 import { count, duration, exact, typing } from "./text";
@@ -31,6 +32,8 @@ export interface Serving {
   /** more asks for all of a decision, said for what a node has said. */
   more?: (step: number) => Promise<void>;
   said?: (node: string) => Promise<void>;
+  /** logs is the tab of what all nodes have said. */
+  logs?: ComponentChildren;
 }
 
 function readPlace(run: boolean, hash = location.hash): Place {
@@ -70,6 +73,13 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
   useEffect(() => {
     if (live?.more && decision && !decision.candidates.some((c) => c.test) && decision.candidates.some((c) => c.when)) void live.more(step).catch(() => 0);
   }, [step, decision]);
+  const going = !!trace && !!place.node && trace.of(place.node).some((x) => x.end === null);
+  useEffect(() => {
+    if (!live?.said || !place.node || !going) return;
+    const node = place.node, said = live.said;
+    const timer = setInterval(() => void said(node).catch(() => 0), 1000);
+    return () => clearInterval(timer);
+  }, [place.node, going]);
   const ended = trace && place.node ? trace.of(place.node).filter((x) => x.end !== null).length : 0;
   useEffect(() => {
     if (live?.said && place.node && ended) void live.said(place.node).catch(() => 0);
@@ -90,7 +100,7 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
   const nodeAt = (line: number) => spans.find((s) => line >= s.from && line <= s.to)?.path ?? null;
   const foundAt = (path: string | null) => (data.flow.findings?.diagnostics ?? []).filter((f) => path && nodeAt(f.line) === path);
   const onFinding = (f: Finding) => go({ tab: "source", line: f.line, node: nodeAt(f.line) });
-  const select = (node: string | null) => go({ node, line: null, tab: node && place.tab !== "source" && place.tab !== "events" ? "node" : place.tab });
+  const select = (node: string | null) => go({ node, line: null, tab: node && !["source", "events", "logs"].includes(place.tab) ? "node" : place.tab });
   const toStep = (n: number) => go({ step: n });
   useEffect(() => {
     if (!trace) return;
@@ -106,7 +116,7 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
 
   const added = live?.tabs ?? [];
   const tabs = [...(trace
-    ? [["run", "Run"], ["step", "Step"], ["node", "Node"], ["state", "State"], ["events", "Events"], ["source", "Source"]]
+    ? [["run", "Run"], ["step", "Step"], ["node", "Node"], ["state", "State"], ["events", "Events"], ["logs", "Logs"], ["source", "Source"]]
     : [["flow", "Flow"], ["node", "Node"], ["source", "Source"]]), ...added.map(([id, name]) => [id, name])];
   const tab = tabs.some(([id]) => id === place.tab) ? place.tab : tabs[0][0];
   const span = spans.find((s) => s.path === place.node);
@@ -134,6 +144,7 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
             {tab === "node" && <NodePanel path={place.node} data={data} trace={trace} step={step} onStep={toStep} found={foundAt(place.node)} onFinding={onFinding} />}
             {tab === "state" && moment && <StatePanel moment={moment} />}
             {tab === "events" && trace && <Events events={trace.run.events} version={version} start={trace.start} onSelect={(node) => go({ node })} />}
+            {tab === "logs" && trace && (live?.logs ?? <Logs said={trace.run.said} cut={trace.run.said_cut} busy={false} />)}
             {tab === "source" && <Source flow={data.flow} selected={place.line !== null ? [place.line, place.line] : span ? [span.from, span.to] : null} lines={new Set(spans.flatMap((s) => range(s.from, s.to)))}
               onLine={(n) => { go({ line: null, node: nodeAt(n) ?? place.node }); }} />}
           </div>
@@ -195,11 +206,11 @@ function Steps({ trace, step, last, onStep }: { trace: Trace; step: number; last
   const name = step === 0 ? "before the first step" : x ? x.node + (x.visit > 1 ? ` #${x.visit}` : "") : "";
   return (
     <div class="steps">
-      <button onClick={() => onStep(0)} disabled={step === 0} title="To the start" aria-label="To the start"><Icon name="first" /></button>
-      <button onClick={() => onStep(step - 1)} disabled={step === 0} title="A step back ([)" aria-label="A step back"><Icon name="back" /></button>
+      <button onClick={() => onStep(0)} disabled={step === 0} title="First step" aria-label="First step"><Icon name="first" /></button>
+      <button onClick={() => onStep(step - 1)} disabled={step === 0} title="Previous step ([)" aria-label="Previous step"><Icon name="back" /></button>
       <input type="range" min={0} max={last} value={step} aria-label="Step" aria-valuetext={`step ${step} of ${last}, ${name}`} onInput={(e) => onStep(Number(e.currentTarget.value))} />
-      <button onClick={() => onStep(step + 1)} disabled={step === last} title="A step on (])" aria-label="A step on"><Icon name="forth" /></button>
-      <button onClick={() => onStep(last)} disabled={step === last} title="To where it stands" aria-label="To where it stands"><Icon name="last" /></button>
+      <button onClick={() => onStep(step + 1)} disabled={step === last} title="Next step (])" aria-label="Next step"><Icon name="forth" /></button>
+      <button onClick={() => onStep(last)} disabled={step === last} title="Latest" aria-label="Latest"><Icon name="last" /></button>
       <span class="where"><b>{step}</b><span class="hint">/{last}</span> <span class={x?.outcome === "failure" ? "bad" : ""}>{name}</span></span>
     </div>
   );

@@ -1,5 +1,6 @@
 // What models were asked and answered, and what programs said.
 
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Message, Said, Spoken } from "./data";
 import { line } from "./text";
 import { Value } from "./value";
@@ -45,11 +46,15 @@ function data(m: Message): unknown {
 }
 
 /** Output is what a program or a model said, piece by piece. */
-export function Output({ said }: { said: Said[] }) {
+export function Output({ said, live }: { said: Said[]; live?: boolean }) {
+  const box = useRef<HTMLPreElement>(null);
+  useLayoutEffect(() => {
+    if (live && box.current) box.current.scrollTop = box.current.scrollHeight;
+  });
   return (
     <section>
-      <h3>Said</h3>
-      <pre class="said" tabIndex={0}>{said.map((s, i) => <span key={i} class={s.stream}>{s.source ? `[${s.source}] ` : ""}{s.text}</span>)}</pre>
+      <h3>{live ? "Log so far" : "Log"}</h3>
+      <pre class="said" tabIndex={0} ref={box}>{said.map((s, i) => <span key={i} class={s.stream}>{s.source ? `[${s.source}] ` : ""}{s.text}</span>)}</pre>
     </section>
   );
 }

@@ -177,9 +177,9 @@ export function GraphView(p: GraphProps) {
           <input type="search" placeholder="Find a node  /" aria-label="Find a node" value={query} onInput={(e) => setQuery(e.currentTarget.value)} onKeyDown={search} />
           {query && <span class="hits" role="status">{found.length ? `${Math.min(hit + 1, found.length)}/${found.length}` : "none"}</span>}
         </label>
-        <button onClick={() => zoom(1.25)} title="Nearer (+)" aria-label="Nearer"><Icon name="plus" /></button>
-        <button onClick={() => zoom(0.8)} title="Farther (-)" aria-label="Farther"><Icon name="minus" /></button>
-        <button onClick={whole} title="All of it" aria-label="Show all of the graph"><Icon name="fit" /></button>
+        <button onClick={() => zoom(1.25)} title="Zoom in (+)" aria-label="Zoom in"><Icon name="plus" /></button>
+        <button onClick={() => zoom(0.8)} title="Zoom out (-)" aria-label="Zoom out"><Icon name="minus" /></button>
+        <button onClick={whole} title="Fit" aria-label="Fit the graph"><Icon name="fit" /></button>
       </div>
       {boxes.length >= MINIMAP && <Minimap layout={layout} moment={p.moment} port={port} onMove={(x, y) => {
         const r = host.current!.getBoundingClientRect();

@@ -6,6 +6,7 @@ import { App } from "./app";
 import { Compare } from "./compare";
 import type { Result, RunEvent } from "./data";
 import { Controls, ForkPanel, Questions, StartPanel } from "./doing";
+import { LiveLogs } from "./logs";
 import { follow, parts } from "./route";
 import { Runs } from "./runs";
 import { Trace } from "./trace";
@@ -193,7 +194,7 @@ function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly
       trace, version, statuses: statusesOf(result),
       banner: lost ? gone : broken,
       controls: <Controls page={data as RunPage} result={result} readOnly={readOnly} onDone={done} />,
-      asks, key: String(version),
+      asks, key: String(version), logs: <LiveLogs id={id} busy={busy} />,
       more: async (step) => {
         const got = await api.why(id, step);
         trace.explain(got.decisions);

@@ -150,14 +150,14 @@ export function NodePanel({ path, data, trace, step, onStep, found, onFinding }:
           </select>
         </label>
       )}
-      {trace && !x && <p class="hint">The run has not come here.</p>}
+      {trace && !x && <p class="hint">Not reached.</p>}
       {x && trace && <ExecutionView x={x} trace={trace} data={data} />}
       <section>
         <h3>Definition</h3>
         <pre class="definition">{dedent(known?.text ?? "")}</pre>
       </section>
       <section>
-        <h3>Ways</h3>
+        <h3>Edges</h3>
         <ul class="ways">
           {into.map((e, i) => <li key={"i" + i}><span class="hint">from</span> {e.from} <span class="hint">{e.when ?? e.condition.replaceAll("_", " ")}</span></li>)}
           {out.map((e, i) => <li key={"o" + i}><span class="hint">to</span> {e.to} <span class="hint">{e.when ?? e.label ?? e.condition.replaceAll("_", " ")}</span>{e.fired ? <span class="hint"> ×{e.fired}</span> : null}</li>)}
@@ -200,7 +200,7 @@ function ExecutionView({ x, trace, data }: { x: Execution; trace: Trace; data: D
         </section>
       )}
       {told.length > 0 && <section><h3>Told</h3><ul class="calls">{told.map((e, i) => <li key={i}><strong>{e.type}</strong> {e.message ?? ""} {e.data ? <Value value={e.data} /> : null}</li>)}</ul></section>}
-      {said.length > 0 && <Output said={said} />}
+      {said.length > 0 && <Output said={said} live={x.end === null} />}
       {decision && x.step === 0 && <Why decision={decision} data={data} />}
     </>
   );
@@ -214,7 +214,7 @@ function Input({ x, trace }: { x: Execution; trace: Trace }) {
     const input = x.step === 1 ? trace.run.events.find((e) => e.event === "run_started")?.input : null;
     return input && Object.keys(input).length > 0 ? <Shown title="Input of the run" value={input} /> : null;
   }
-  return <>{from.map((f) => <Shown key={f.index} title={`Given by ${f.node}${f.visit > 1 ? " #" + f.visit : ""}`} value={f.error ? { error: f.error } : f.output} />)}</>;
+  return <>{from.map((f) => <Shown key={f.index} title={`Input from ${f.node}${f.visit > 1 ? " #" + f.visit : ""}`} value={f.error ? { error: f.error } : f.output} />)}</>;
 }
 
 // Calls are what the calls of models came to, and all of them together.
@@ -278,7 +278,7 @@ export function RunPanel({ trace, data, asks }: { trace: Trace; data: Data; asks
       )}
       {r.output !== null && r.output !== undefined && <Shown title="Output" value={r.output} />}
       <section>
-        <h3>Look further</h3>
+        <h3>Commands</h3>
         <p><code class="command">graphrun why {r.run_id}</code> <code class="command">graphrun logs {r.run_id}</code></p>
       </section>
       <p class="hint">{data.flow.file}</p>

@@ -1,5 +1,5 @@
-// When each node ran: lanes of executions that ran at once, with their attempts, the
-// waits between them, and the calls of models and tools in them.
+// When each node ran: a row for each branch, with attempts, the waits between them, and the
+// calls of models and tools in them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "./text";
@@ -9,7 +9,12 @@ const LANE = 24;
 const LEAST = 3; // pixels of a bar
 const MANY = 300; // executions, from which on those too short to be seen are drawn together
 
-interface Bar { x: Execution; from: number; to: number; lane: number; many: number }
+const GUTTER = 92; // pixels of the names of branches
+
+interface Bar { x: Execution; from: number; to: number; lane: number; many: number; free: number; gap: number }
+
+// Row is a branch: its lanes hold what ran at once in it, such as the steps of subgraphs.
+interface Row { name: string; lane: number; lanes: number }
 
 export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
   trace: Trace; version: number; step: number; selected: string | null; onStep: (n: number) => void; onSelect: (path: string) => void;
@@ -23,8 +28,10 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
     o.observe(host.current!);
     return () => o.disconnect();
   }, []);
-  const room = Math.max(80, wide - 24);
-  const { bars, lanes, scale, ticks } = useMemo(() => lay(trace, room, byStep), [trace, version, room, byStep]);
+  const branches = useMemo(() => branchesOf(trace), [trace, version]);
+  const gutter = branches.length > 1 ? Math.min(GUTTER, wide / 4) : 0;
+  const room = Math.max(80, wide - 24 - gutter);
+  const { bars, rows, lanes, scale, ticks } = useMemo(() => lay(trace, room, byStep, branches), [trace, version, room, byStep, branches]);
   const here = trace.steps[step - 1];
   const asked = new Set(trace.run.result.pending.map((q) => q.node));
   const now = byStep ? scale(step) : here ? scale(here.end ?? trace.length) : 0;
@@ -35,7 +42,15 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
         <label class="switch"><input type="checkbox" checked={byStep} onChange={(e) => setByStep(e.currentTarget.checked)} /> one width per step</label>
       </div>
       <div class="lanes" ref={host} tabIndex={0} role="group" aria-label={`Timeline of ${trace.executions.length} executions over ${duration(trace.length)}`}>
-        <svg width={room} height={lanes * LANE + 22}>
+        <svg width={room + gutter} height={lanes * LANE + 22}>
+          {gutter > 0 && rows.map((r) => (
+            <g key={r.name} class="row" transform={`translate(0 ${r.lane * LANE})`}>
+              <title>{r.name ? `the branch that began at ${r.name}` : "outside of branches"}</title>
+              <line x2={room + gutter} y1="0" y2="0" />
+              <text x="0" y="17">{short(r.name || "main", gutter - 8)}</text>
+            </g>
+          ))}
+          <g transform={`translate(${gutter} 0)`}>
           {ticks.map((t) => (
             <g key={t.at} class="tick" transform={`translate(${t.at} 0)`}>
               <line y1="0" y2={lanes * LANE + 4} />
@@ -58,11 +73,13 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
                 {!byStep && callsOf(b.x, trace).map((c, i) => (
                   <rect key={"c" + i} class={"call " + c.kind} x={Math.min(scale(c.from) - b.from, w - 4)} y={LANE - 12} width={Math.max(4, scale(c.to) - scale(c.from))} height={4} rx={2}><title>{c.text}</title></rect>
                 ))}
-                {w > 28 && <text x="6" y="13">{name.length * 6.4 + 10 < w ? name : name.slice(0, Math.max(1, Math.floor((w - 16) / 6.4))) + "…"}</text>}
+                {name.length * 6.4 + 10 >= w && b.free > name.length * 6.4 + 8 ? <text class="beside" x={w + 4} y="13">{name}</text>
+                  : name.length * 6.4 + 10 >= w && b.free === room - b.to && b.gap > name.length * 6.4 + 8 ? <text class="beside" x="-4" y="13" text-anchor="end">{name}</text> : w > 28 && <text x="6" y="13">{short(name, w - 10)}</text>}
               </g>
             );
           })}
           <line class="now" x1={now} x2={now} y1="0" y2={lanes * LANE + 4} />
+          </g>
         </svg>
       </div>
     </div>
@@ -83,16 +100,30 @@ function callsOf(x: Execution, trace: Trace): Call[] {
   });
 }
 
-function lay(trace: Trace, room: number, byStep: boolean) {
+const short = (name: string, wide: number) => (name.length * 6.4 <= wide ? name : name.slice(0, Math.max(1, Math.floor((wide - 6) / 6.4))) + "…");
+
+// branchesOf lists the branches in the order in which they began, the run itself first.
+function branchesOf(trace: Trace): string[] {
+  const out = new Set<string>();
+  for (const x of [...trace.executions].sort((a, b) => a.start - b.start || a.index - b.index)) if (!x.node.includes("/")) out.add(x.branch);
+  return [...out].sort((a, b) => Number(a !== "") - Number(b !== ""));
+}
+
+function lay(trace: Trace, room: number, byStep: boolean, branches: string[]) {
   // What has not ended has no step yet: it comes after all that have.
   const open = byStep ? trace.executions.filter((x) => x.end === null && !x.node.includes("/") && !x.finally) : [];
   const span = byStep ? Math.max(1, trace.steps.length + (open.length ? 1 : 0)) : trace.length;
   const scale = (t: number) => Math.max(0, Math.min(room, (t / span) * room));
-  const ends: number[] = [];
   const bars: Bar[] = [];
   const list = byStep ? [...trace.steps.filter(Boolean), ...open] : [...trace.executions].sort((a, b) => a.start - b.start || a.index - b.index);
-  const lastInLane: Bar[] = [];
+  // The steps of a subgraph stand in the row of the node that runs it.
+  const rowOf = new Map<string, string>();
+  for (const x of trace.executions) if (!x.node.includes("/")) rowOf.set(x.node.replace(/\[\d+\]/g, ""), x.branch);
+  const last = new Map<string, Bar[]>(branches.map((b) => [b, []]));
   for (const x of list) {
+    const row = x.node.includes("/") ? rowOf.get(x.node.split("/")[0].replace(/\[\d+\]/g, "")) ?? "" : x.branch;
+    const lastInLane = last.get(row) ?? last.get(branches[0])!;
+    const ends = lastInLane.map((b) => b.to);
     const place = x.end === null ? trace.steps.length + 1 : x.step;
     const from = byStep ? scale(place - 1) + 1 : scale(x.start);
     const to = byStep ? scale(place) - 1 : scale(x.end ?? trace.length);
@@ -105,19 +136,31 @@ function lay(trace: Trace, room: number, byStep: boolean) {
     if (before && to - from < 1 && from - before.to < 1 && before.to - before.from < 40 && list.length > MANY) {
       before.to = Math.max(before.to, to);
       before.many++;
-      ends[lane] = before.to;
       continue;
     }
     const start = before && ends[lane] > from ? Math.min(ends[lane], room - LEAST) : from;
-    const bar = { x, from: start, to: Math.max(to, start + LEAST), lane, many: 1 };
-    ends[lane] = bar.to;
+    const bar: Bar = { x, from: start, to: Math.max(to, start + LEAST), lane, many: 1, free: room, gap: start - (before?.to ?? 0) };
+    if (before) before.free = bar.from - before.to;
     lastInLane[lane] = bar;
     bars.push(bar);
+  }
+  const rows: Row[] = [];
+  const first = new Map<Bar[], number>();
+  let lanes = 0;
+  for (const [name, own] of last) {
+    rows.push({ name, lane: lanes, lanes: Math.max(1, own.length) });
+    first.set(own, lanes);
+    lanes += Math.max(1, own.length);
+  }
+  for (const b of bars) {
+    const row = b.x.node.includes("/") ? rowOf.get(b.x.node.split("/")[0].replace(/\[\d+\]/g, "")) ?? "" : b.x.branch;
+    b.lane += first.get(last.get(row) ?? last.get(branches[0])!)!;
+    b.free = Math.min(b.free, room - b.to);
   }
   const ticks: { at: number; text: string }[] = [];
   const every = nice(span / Math.max(2, room / 110), byStep);
   for (let t = 0; t <= span + every / 1e6; t += every) ticks.push({ at: scale(t), text: byStep ? `${t}` : t === 0 ? "0" : duration(t) });
-  return { bars, lanes: Math.max(1, ends.length), scale, ticks };
+  return { bars, rows, lanes: Math.max(1, lanes), scale, ticks };
 }
 
 // nice is a round number that is not less.

@@ -202,8 +202,8 @@ await attempt("a conversation", async () => {
   await page.locator("details.tool .said").waitFor();
   expect((await page.textContent("details.tool .said")).includes("no <b>two</b>"), `the element said ${await page.textContent("details.tool")}`);
   await page.locator('[data-path="after"]').click();
-  await page.getByRole("heading", { name: "Given by work" }).waitFor();
-  await page.getByRole("button", { name: "Given by work as raw JSON" }).click();
+  await page.getByRole("heading", { name: "Input from work" }).waitFor();
+  await page.getByRole("button", { name: "Input from work as raw JSON" }).click();
   expect(/^\[\s+1,\s+null,\s+3\s+\]/.test(await page.locator(".shown pre").first().textContent()), `as JSON it is ${await page.locator(".shown pre").first().textContent()}`);
   await context.close();
 });
@@ -213,6 +213,37 @@ await attempt("a question on the timeline", async () => {
   await api("POST", "/runs", { flow: "form.yaml", run_id: "waits" });
   const { page, context } = await open("/run/waits#tab=run");
   await page.locator(".bar.waiting").waitFor();
+  await context.close();
+});
+
+// A program that goes on is heard while it does, in its node and among all logs, and each
+// branch has a row on the timeline.
+await attempt("output while it comes", async () => {
+  writeFileSync(join(folder, "chatter.yaml"), `graphrun: v1
+name: chatter
+start: split
+nodes:
+  split: {kind: pass}
+  talk: {kind: exec, script: 'echo first; echo warned >&2; until [ -f go ]; do sleep 0.05; done; echo last', timeout: 1m}
+  quick: {kind: exec, script: 'echo done', timeout: 1m}
+edges:
+  - {from: split, to: [talk, quick]}
+  - {from: [talk, quick], to: END}
+`);
+  await api("POST", "/runs", { flow: "chatter.yaml", run_id: "chatter" });
+  const { page, context } = await open("/run/chatter#tab=node&node=talk");
+  await page.locator(".said", { hasText: "first" }).waitFor();
+  await page.locator("#tab-logs").click();
+  await page.locator(".said.whole .stderr", { hasText: "warned" }).waitFor();
+  await page.locator(".said.whole", { hasText: "quick" }).waitFor();
+  await page.getByLabel("stderr").setChecked(false);
+  expect(await page.locator(".said.whole .stderr").count() === 0, "hidden lines are shown");
+  await page.getByLabel("Search the output").fill("don");
+  expect((await page.textContent(".said.whole")).trim() === "quick\ndone", `found is ${await page.textContent(".said.whole")}`);
+  await page.getByLabel("Search the output").fill("");
+  expect((await page.locator(".row text").allTextContents()).join() === "main,talk,quick", `the rows are ${await page.locator(".row text").allTextContents()}`);
+  writeFileSync(join(folder, "go"), "");
+  await page.locator(".said.whole", { hasText: "last" }).waitFor();
   await context.close();
 });
 
