@@ -66,6 +66,9 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		events = &eventFile{path: os.DevNull}
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)
+	if parent := handler.TraceParent(ctx); parent != "" {
+		job.env = append(job.env, "TRACEPARENT="+parent)
+	}
 	if task.OpenLog != nil {
 		stdout, stderr := task.OpenLog(h.source, "stdout"), task.OpenLog(h.source, "stderr")
 		defer stdout.Close()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 const (
@@ -112,6 +113,9 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 		return nil, invalidInput("\"url\" or \"method\" can't be requested: %s", method+" "+shownURL(target))
 	}
 	c.shown = method + " " + shownURL(target)
+	if parent := handler.TraceParent(ctx); parent != "" {
+		c.request.Header.Set("Traceparent", parent)
+	}
 	return c, setHeaders(c.request, config, bodyType)
 }
 

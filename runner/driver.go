@@ -78,6 +78,7 @@ type driver struct {
 	seq     int64
 	event   Event
 	history []view.HistoryRecord
+	driven  bool // Config.Watch is told
 	// before is what the run was restored from, saved when the next snapshot is due.
 	before journal.Snapshot
 	saved  saving
@@ -129,8 +130,18 @@ func (d *driver) watch() {
 	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.opts.Warn != nil || d.notices != nil
 }
 
+// watchDriven has Config.Watch told of the run, which is driven from now on.
+func (d *driver) watchDriven() {
+	if watch := d.flow.runner.cfg.Watch; watch != nil && !d.driven {
+		d.driven = true
+		d.opts.Sink = watched(watch, d.opts.Sink)
+		d.watch()
+	}
+}
+
 // run drives the machine from the first event to the last.
 func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
+	d.watchDriven()
 	d.started = time.Unix(0, d.now())
 	d.mask.Learn(d.plan.Graph, d.opts.taken.keys)
 	d.mask.Learn(d.plan.Graph, input)
@@ -148,6 +159,7 @@ func (d *driver) now() int64 { return d.time.Now() }
 
 // finishRun drives the run from an event to its end or a pause.
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
+	d.watchDriven()
 	d.answered = d.state.Scripted
 	var heard atomic.Bool
 	stopWatching := context.AfterFunc(ctx, func() {

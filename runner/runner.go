@@ -104,6 +104,9 @@ type Config struct {
 	Secrets func(g *spec.Graph) map[string]any
 	// Notifier sends notifications of questions and of the ends of runs; nil for none.
 	Notifier *Notifier
+	// Watch receives the events of every run that the Runner drives, before Options.Sink.
+	// Its errors do not matter to the run.
+	Watch Sink
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.

@@ -88,6 +88,7 @@ func layers() []layer {
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner", "runner/store"}, others: []string{yaml, "github.com/adhocore/gronx"}},
+		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
 		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},

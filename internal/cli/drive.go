@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/internal/telemetry"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
@@ -199,10 +200,30 @@ func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner,
 
 func (a *app) runnerOf(kept store.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
 	_, unread := kept.(*unkept)
+	told, err := a.telemetry()
+	if err != nil {
+		return nil, err
+	}
+	var watch runner.Sink
+	if told != nil {
+		watch = told
+	}
 	return runner.New(runner.Config{
-		Kinds: node.Kinds(opts), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
+		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
 		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.always},
 	})
+}
+
+// telemetry returns what tells OpenTelemetry of runs, or nil; Main closes it.
+func (a *app) telemetry() (*telemetry.Telemetry, error) {
+	if a.told == nil {
+		told, err := telemetry.FromEnv(readBuildVersion().Version, func(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) })
+		if err != nil {
+			return nil, usage(err)
+		}
+		a.told = told
+	}
+	return a.told, nil
 }
 
 // killTime is how long the programs of a run get to be gone after they were

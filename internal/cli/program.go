@@ -17,6 +17,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -122,6 +123,9 @@ func Main(ctx context.Context, p Program) int {
 	code := exitOK
 	if err != nil {
 		code = a.report(err)
+	}
+	if err := a.told.Close(); err != nil {
+		fmt.Fprintf(a.Stderr, "graphrun: what OpenTelemetry was to be told is lost: %v\n", err)
 	}
 	if err := a.closeStore(); err != nil {
 		return max(code, a.report(err))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/settings"
+	"github.com/graphrun/graphrun/internal/telemetry"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -31,6 +32,7 @@ type app struct {
 	// started is set once cobra has accepted the command line: errors before
 	// that are usage errors.
 	started bool
+	told    *telemetry.Telemetry // nil: off
 }
 
 // Command returns the command with all its subcommands, for man pages and completions.

@@ -1,0 +1,201 @@
+// OTLP over HTTP, in JSON. The exporters of the SDK bring protocol buffers and gRPC, 11 MB;
+// this is what is used of them here.
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+type object = map[string]any
+
+// client posts to one address.
+type client struct {
+	url     string
+	headers map[string]string
+	http    *http.Client
+}
+
+func newClient(to string) *client {
+	c := &client{url: to, headers: map[string]string{}, http: &http.Client{Timeout: 10 * time.Second}}
+	if ms, err := strconv.Atoi(os.Getenv("OTEL_EXPORTER_OTLP_TIMEOUT")); err == nil && ms > 0 {
+		c.http.Timeout = time.Duration(ms) * time.Millisecond
+	}
+	for _, pair := range strings.Split(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		if plain, err := url.PathUnescape(strings.TrimSpace(value)); ok && err == nil {
+			c.headers[strings.TrimSpace(name)] = plain
+		}
+	}
+	return c
+}
+
+func (c *client) post(ctx context.Context, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range c.headers { //lint:ignore mapiter each is set once
+		req.Header.Set(name, value)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 1000))
+	if err != nil || resp.StatusCode < 300 {
+		return err
+	}
+	return fmt.Errorf("%s answers %s: %s", c.url, resp.Status, said)
+}
+
+type spanExporter struct{ *client }
+
+// ExportSpans sends spans that have ended.
+func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	var list []object
+	for _, s := range spans {
+		out := object{
+			"traceId": s.SpanContext().TraceID().String(), "spanId": s.SpanContext().SpanID().String(), "name": s.Name(), "kind": int(s.SpanKind()),
+			"startTimeUnixNano": nano(s.StartTime()), "endTimeUnixNano": nano(s.EndTime()), "attributes": attributes(s.Attributes()),
+		}
+		if s.Parent().IsValid() {
+			out["parentSpanId"] = s.Parent().SpanID().String()
+		}
+		var links []object
+		for _, l := range s.Links() {
+			links = append(links, object{"traceId": l.SpanContext.TraceID().String(), "spanId": l.SpanContext.SpanID().String()})
+		}
+		if len(links) > 0 {
+			out["links"] = links
+		}
+		if s.Status().Code == codes.Error {
+			out["status"] = object{"code": 2, "message": s.Status().Description}
+		}
+		list = append(list, out)
+	}
+	scope := spans[0].InstrumentationScope()
+	return e.post(ctx, object{"resourceSpans": []object{{
+		"resource":   object{"attributes": attributes(spans[0].Resource().Attributes())},
+		"scopeSpans": []object{{"scope": object{"name": scope.Name, "version": scope.Version}, "spans": list}},
+	}}})
+}
+
+// Shutdown has nothing to do.
+func (e *spanExporter) Shutdown(context.Context) error { return nil }
+
+type metricExporter struct{ *client }
+
+// Temporality is cumulative, as receivers expect by default.
+func (e *metricExporter) Temporality(sdkmetric.InstrumentKind) metricdata.Temporality {
+	return metricdata.CumulativeTemporality
+}
+
+// Aggregation is the SDK's default.
+func (e *metricExporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(kind)
+}
+
+// Export sends the state of all metrics.
+func (e *metricExporter) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
+	var scopes []object
+	for _, s := range data.ScopeMetrics {
+		var list []object
+		for _, m := range s.Metrics {
+			out := object{"name": m.Name, "description": m.Description, "unit": m.Unit}
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				out["sum"] = sum(d, func(n int64) object { return object{"asInt": strconv.FormatInt(n, 10)} })
+			case metricdata.Sum[float64]:
+				out["sum"] = sum(d, func(n float64) object { return object{"asDouble": n} })
+			case metricdata.Histogram[float64]:
+				out["histogram"] = histogram(d)
+			}
+			list = append(list, out)
+		}
+		scopes = append(scopes, object{"scope": object{"name": s.Scope.Name, "version": s.Scope.Version}, "metrics": list})
+	}
+	if len(scopes) == 0 {
+		return nil
+	}
+	return e.post(ctx, object{"resourceMetrics": []object{{"resource": resourceOf(data.Resource), "scopeMetrics": scopes}}})
+}
+
+// ForceFlush has nothing to do.
+func (e *metricExporter) ForceFlush(context.Context) error { return nil }
+
+// Shutdown has nothing to do.
+func (e *metricExporter) Shutdown(context.Context) error { return nil }
+
+func sum[N int64 | float64](d metricdata.Sum[N], value func(N) object) object {
+	var points []object
+	for _, p := range d.DataPoints {
+		out := value(p.Value)
+		out["attributes"], out["startTimeUnixNano"], out["timeUnixNano"] = attributes(p.Attributes.ToSlice()), nano(p.StartTime), nano(p.Time)
+		points = append(points, out)
+	}
+	return object{"dataPoints": points, "aggregationTemporality": 2, "isMonotonic": d.IsMonotonic}
+}
+
+func histogram(d metricdata.Histogram[float64]) object {
+	var points []object
+	for _, p := range d.DataPoints {
+		var counts []string
+		for _, n := range p.BucketCounts {
+			counts = append(counts, strconv.FormatUint(n, 10))
+		}
+		points = append(points, object{
+			"attributes": attributes(p.Attributes.ToSlice()), "startTimeUnixNano": nano(p.StartTime), "timeUnixNano": nano(p.Time),
+			"count": strconv.FormatUint(p.Count, 10), "sum": p.Sum, "bucketCounts": counts, "explicitBounds": p.Bounds,
+		})
+	}
+	return object{"dataPoints": points, "aggregationTemporality": 2}
+}
+
+func resourceOf(r *resource.Resource) object { return object{"attributes": attributes(r.Attributes())} }
+
+func nano(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+
+func attributes(list []attribute.KeyValue) []object {
+	out := []object{}
+	for _, a := range list {
+		value := object{"stringValue": a.Value.String()}
+		switch a.Value.Type() {
+		case attribute.INT64:
+			value = object{"intValue": strconv.FormatInt(a.Value.AsInt64(), 10)}
+		case attribute.FLOAT64:
+			value = object{"doubleValue": a.Value.AsFloat64()}
+		case attribute.BOOL:
+			value = object{"boolValue": a.Value.AsBool()}
+		}
+		out = append(out, object{"key": string(a.Key), "value": value})
+	}
+	return out
+}

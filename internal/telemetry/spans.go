@@ -1,0 +1,278 @@
+// Spans: run, step, attempt, and the calls of models and tools in it.
+
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// run is a run that goes on in this process.
+type run struct {
+	id, graph string
+	span      trace.Span
+	steps     map[string]*step // by place, visit and branch
+	last      map[string]trace.SpanContext
+	joined    map[string][]string // by node: those that its branches come from
+	calls     int
+}
+
+// step is a step that has not ended.
+type step struct {
+	span, attempt trace.Span
+	what, place   string // what is "resumed " for one that began in another process
+	visit, number int    // number is that of the attempt
+}
+
+// Event takes in an event of any run.
+func (t *Telemetry) Event(e *runner.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.open[e.RunID]
+	if r == nil {
+		switch e.Type {
+		case runner.RunStarted, runner.RunResumed, runner.NodeStarted, runner.NodeCompleted, runner.NodeFailed:
+		default: // what is said once a run has paused is of no span
+			return nil
+		}
+		r = &run{id: e.RunID, graph: e.Graph, steps: map[string]*step{}, last: map[string]trace.SpanContext{}, joined: map[string][]string{}}
+		t.open[e.RunID] = r
+		t.beginRun(r, e)
+	}
+	switch e.Type {
+	case runner.NodeStarted:
+		t.beginStep(r, e)
+	case runner.NodeRetrying:
+		if s := r.steps[key(e)]; s != nil && s.attempt != nil {
+			fail(s.attempt, e.Error)
+			s.attempt.End(trace.WithTimestamp(e.Time))
+			s.attempt = nil
+		}
+	case runner.NodeCompleted, runner.NodeFailed:
+		t.endStep(r, e)
+	case runner.LLMUsage:
+		t.modelCall(r, e)
+	case runner.ToolCalled:
+		t.toolCall(r, e)
+	case runner.BranchesJoined:
+		r.joined[e.Node] = append([]string(nil), e.From...)
+	case runner.RunFinished, runner.RunPaused:
+		t.endRun(r, e)
+	}
+	return nil
+}
+
+func key(e *runner.Event) string { return fmt.Sprint(place(e), "#", e.Visit, "@", e.Branch) }
+
+func place(e *runner.Event) string {
+	if e.Place != "" {
+		return e.Place
+	}
+	return e.Node
+}
+
+// start starts a span with ids of its own, below a parent, at a time.
+func (t *Telemetry) start(r *run, id trace.SpanID, parent trace.SpanContext, name string, at time.Time, kind trace.SpanKind, links []trace.Link, about ...attribute.KeyValue) trace.Span {
+	ctx := context.WithValue(context.Background(), idKey{}, ids{t.traceID(r.id), id})
+	if parent.IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, parent)
+	}
+	_, span := t.tracer.Start(ctx, name, trace.WithTimestamp(at), trace.WithSpanKind(kind), trace.WithLinks(links...), trace.WithAttributes(about...))
+	return span
+}
+
+// beginRun starts the span of a run. The span of a resume stands below the one with which
+// the run began, perhaps in another process.
+func (t *Telemetry) beginRun(r *run, e *runner.Event) {
+	first := spanID(r.id, "run", "")
+	about := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
+	if e.Type == runner.RunStarted {
+		r.span = t.start(r, first, t.parent, "run "+e.Graph, e.Time, trace.SpanKindInternal, nil, append(about, attribute.String("graphrun.graph", e.Graph))...)
+		return
+	}
+	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: t.traceID(r.id), SpanID: first, TraceFlags: trace.FlagsSampled, Remote: true})
+	r.span = t.start(r, spanID(r.id, "resume", "", int(e.Seq)), parent, "resume", e.Time, trace.SpanKindInternal, nil, about...)
+}
+
+func (t *Telemetry) endRun(r *run, e *runner.Event) {
+	for _, s := range r.steps { //lint:ignore mapiter each span ends by itself
+		if s.attempt != nil {
+			s.attempt.End(trace.WithTimestamp(e.Time))
+		}
+		s.span.End(trace.WithTimestamp(e.Time))
+	}
+	status := "paused"
+	if e.Result != nil {
+		status = string(e.Result.Status)
+		r.graph = e.Result.Graph
+		fail(r.span, e.Result.Error)
+	}
+	r.span.SetAttributes(attribute.String("graphrun.status", status), attribute.String("graphrun.graph", r.graph))
+	r.span.End(trace.WithTimestamp(e.Time))
+	t.runs.Add(context.Background(), 1, metric.WithAttributes(attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.status", status)))
+	delete(t.open, r.id)
+}
+
+// outer returns the attempt of the graph node that a step in a subgraph belongs to, or the
+// run.
+func (r *run) outer(place string) trace.SpanContext {
+	for {
+		i := strings.LastIndexByte(place, '/')
+		if i < 0 {
+			return r.span.SpanContext()
+		}
+		place = place[:i]
+		for _, s := range r.steps { //lint:ignore mapiter a place has one open step
+			if s.place == place || s.place == strings.TrimRight(place, "[]0123456789") {
+				return s.current()
+			}
+		}
+	}
+}
+
+func (s *step) current() trace.SpanContext {
+	if s.attempt != nil {
+		return s.attempt.SpanContext()
+	}
+	return s.span.SpanContext()
+}
+
+func (t *Telemetry) beginStep(r *run, e *runner.Event) {
+	if s := r.steps[key(e)]; s != nil { // another attempt
+		t.beginAttempt(r, s, max(e.Attempt, s.number+1), e.Time)
+		return
+	}
+	t.beginStepAs(r, e, "step ")
+}
+
+// beginStepAs begins a span whose id is made of a word, too.
+func (t *Telemetry) beginStepAs(r *run, e *runner.Event, what string) {
+	var links []trace.Link
+	for _, from := range r.joined[e.Node] {
+		if sc, ok := r.last[from]; ok {
+			links = append(links, trace.Link{SpanContext: sc})
+		}
+	}
+	delete(r.joined, e.Node)
+	about := []attribute.KeyValue{
+		attribute.String("graphrun.run.id", r.id), attribute.String("graphrun.node", e.Node), attribute.String("graphrun.node.kind", e.Kind), attribute.Int("graphrun.visit", e.Visit),
+	}
+	if e.Branch != "" {
+		about = append(about, attribute.String("graphrun.branch", e.Branch))
+	}
+	s := &step{what: strings.TrimSuffix(what, "step "), place: place(e), visit: e.Visit}
+	s.span = t.start(r, spanID(r.id, what+e.Branch, s.place, e.Visit), r.outer(s.place), "step "+e.Node, e.Time, trace.SpanKindInternal, links, about...)
+	r.steps[key(e)] = s
+	t.beginAttempt(r, s, max(e.Attempt, 1), e.Time)
+}
+
+func (t *Telemetry) beginAttempt(r *run, s *step, number int, at time.Time) {
+	s.number = number
+	s.attempt = t.start(r, spanID(r.id, s.what+"attempt", s.place, s.visit, number), s.span.SpanContext(), "attempt", at, trace.SpanKindInternal, nil, attribute.Int("graphrun.attempt", number))
+}
+
+func (t *Telemetry) endStep(r *run, e *runner.Event) {
+	s := r.steps[key(e)]
+	if s == nil { // it began in another process
+		began := *e
+		began.Time = e.Time.Add(-e.Duration)
+		t.beginStepAs(r, &began, "resumed step ")
+		s = r.steps[key(e)]
+	}
+	delete(r.steps, key(e))
+	if s.attempt == nil { // it failed between two attempts
+		t.beginAttempt(r, s, s.number+1, e.Time)
+	}
+	outcome := "success"
+	if e.Error != nil {
+		outcome = "failure"
+		fail(s.attempt, e.Error)
+		fail(s.span, e.Error)
+	}
+	s.span.SetAttributes(attribute.String("graphrun.outcome", outcome), attribute.Bool("graphrun.cached", e.Cached))
+	s.attempt.End(trace.WithTimestamp(e.Time))
+	s.span.End(trace.WithTimestamp(e.Time))
+	r.last[e.Node] = s.span.SpanContext()
+	about := metric.WithAttributes(attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.node", e.Node), attribute.String("graphrun.outcome", outcome))
+	t.steps.Add(context.Background(), 1, about)
+	t.took.Record(context.Background(), e.Duration.Seconds(), about)
+}
+
+// within returns the attempt that an event belongs to.
+func (r *run) within(e *runner.Event) trace.SpanContext {
+	if s := r.steps[key(e)]; s != nil {
+		return s.current()
+	}
+	return r.outer(place(e))
+}
+
+// modelCall follows the GenAI conventions: what was asked and answered is not told.
+func (t *Telemetry) modelCall(r *run, e *runner.Event) {
+	u := e.Usage
+	if u == nil {
+		return
+	}
+	provider, model, named := strings.Cut(u.Model, "/")
+	if !named {
+		provider, model = "", u.Model
+	}
+	r.calls++
+	about := []attribute.KeyValue{
+		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", provider), attribute.String("gen_ai.request.model", model),
+		attribute.Int("gen_ai.usage.input_tokens", u.InputTokens), attribute.Int("gen_ai.usage.output_tokens", u.OutputTokens),
+	}
+	if u.CostUSD != nil {
+		about = append(about, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
+	}
+	span := t.start(r, spanID(r.id, "model", place(e), e.Visit, e.Attempt, u.Turn, int(e.Seq)), r.within(e), "chat "+model, e.Time.Add(-e.Duration), trace.SpanKindClient, nil, about...)
+	span.End(trace.WithTimestamp(e.Time))
+	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter each counts by itself
+		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(about[:3:3], attribute.String("gen_ai.token.type", kind))...))
+	}
+	if u.CostUSD != nil {
+		t.cost.Add(context.Background(), *u.CostUSD, metric.WithAttributes(about[1:3]...))
+	}
+}
+
+func (t *Telemetry) toolCall(r *run, e *runner.Event) {
+	if e.Said == nil {
+		return
+	}
+	data, _ := e.Said.Data.(map[string]any)
+	about := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", e.Said.Name)}
+	if id, ok := data["id"].(string); ok {
+		about = append(about, attribute.String("gen_ai.tool.call.id", id))
+	}
+	took := time.Duration(0)
+	switch ms := data["duration_ms"].(type) {
+	case int:
+		took = time.Duration(ms) * time.Millisecond
+	case int64:
+		took = time.Duration(ms) * time.Millisecond
+	}
+	span := t.start(r, spanID(r.id, "tool", place(e), e.Visit, e.Attempt, int(e.Seq)), r.within(e), "execute_tool "+e.Said.Name, e.Time.Add(-took), trace.SpanKindInternal, nil, about...)
+	if bad, _ := data["is_error"].(bool); bad {
+		span.SetStatus(codes.Error, "the tool failed")
+		span.SetAttributes(attribute.String("error.type", "tool"))
+	}
+	span.End(trace.WithTimestamp(e.Time))
+}
+
+// fail marks a span as failed. The message of a failure is masked as everywhere.
+func fail(span trace.Span, f *machine.Failure) {
+	if f == nil || span == nil {
+		return
+	}
+	span.SetStatus(codes.Error, f.Message)
+	span.SetAttributes(attribute.String("error.type", f.Kind))
+}

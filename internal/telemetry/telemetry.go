@@ -1,0 +1,183 @@
+// Package telemetry tells OpenTelemetry of runs: a trace for each run, and metrics. It is on
+// when the standard variables name a receiver (OTEL_EXPORTER_OTLP_ENDPOINT), and off
+// otherwise.
+//
+// The identifiers of a run's trace and of its spans are made of the run's id, so that a
+// resume in another process goes on with the same trace.
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
+)
+
+// Telemetry is a sink of the events of all runs of a process.
+type Telemetry struct {
+	tracer  trace.Tracer
+	traces  *sdktrace.TracerProvider
+	metrics *sdkmetric.MeterProvider
+	// parent is the span in whose trace the runs stand, from TRACEPARENT.
+	parent trace.SpanContext
+
+	runs, steps  metric.Int64Counter
+	took, tokens metric.Float64Histogram
+	cost         metric.Float64Counter
+	mu           sync.Mutex
+	open         map[string]*run
+}
+
+// FromEnv returns what the environment asks for, or nil. warn is told of settings that are
+// not followed.
+func FromEnv(version string, warn func(string)) (*Telemetry, error) {
+	endpoint := func(kind string) string {
+		if own := os.Getenv("OTEL_EXPORTER_OTLP_" + strings.ToUpper(kind) + "_ENDPOINT"); own != "" {
+			return own
+		}
+		if base := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); base != "" {
+			return strings.TrimSuffix(base, "/") + "/v1/" + kind
+		}
+		if os.Getenv("OTEL_"+strings.ToUpper(kind)+"_EXPORTER") == "otlp" {
+			return "http://localhost:4318/v1/" + kind
+		}
+		return ""
+	}
+	wanted := func(kind string) string {
+		if os.Getenv("OTEL_"+strings.ToUpper(kind)+"_EXPORTER") == "none" {
+			return ""
+		}
+		return endpoint(kind)
+	}
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || wanted("traces") == "" && wanted("metrics") == "" {
+		return nil, nil
+	}
+	if protocol := os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/json" {
+		warn("OTEL_EXPORTER_OTLP_PROTOCOL is " + protocol + ", and graphrun sends http/json, which receivers of OTLP over HTTP take too")
+	}
+	about, err := resource.New(context.Background(), resource.WithAttributes(attribute.String("service.name", "graphrun"), attribute.String("service.version", version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	t := &Telemetry{open: map[string]*run{}, parent: parseParent(os.Getenv("TRACEPARENT"))}
+	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(about), sdktrace.WithIDGenerator(identifiers{})}
+	if to := wanted("traces"); to != "" {
+		options = append(options, sdktrace.WithBatcher(&spanExporter{newClient(to)}))
+	}
+	t.traces = sdktrace.NewTracerProvider(options...)
+	t.tracer = t.traces.Tracer("github.com/graphrun/graphrun", trace.WithInstrumentationVersion(version))
+	var readers []sdkmetric.Option
+	if to := wanted("metrics"); to != "" {
+		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(&metricExporter{newClient(to)})))
+	}
+	t.metrics = sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about))...)
+	return t, t.instruments(t.metrics.Meter("github.com/graphrun/graphrun", metric.WithInstrumentationVersion(version)))
+}
+
+func (t *Telemetry) instruments(m metric.Meter) error {
+	var err [5]error
+	t.runs, err[0] = m.Int64Counter("graphrun.runs", metric.WithDescription("Runs that ended or paused"), metric.WithUnit("{run}"))
+	t.steps, err[1] = m.Int64Counter("graphrun.steps", metric.WithDescription("Steps that ended"), metric.WithUnit("{step}"))
+	t.took, err[2] = m.Float64Histogram("graphrun.step.duration", metric.WithDescription("How long steps took"), metric.WithUnit("s"))
+	t.tokens, err[3] = m.Float64Histogram("gen_ai.client.token.usage", metric.WithDescription("Tokens of model calls"), metric.WithUnit("{token}"))
+	t.cost, err[4] = m.Float64Counter("graphrun.cost", metric.WithDescription("Cost of model calls"), metric.WithUnit("USD"))
+	return errors.Join(err[:]...)
+}
+
+// Close sends what is left. It waits for at most five seconds.
+func (t *Telemetry) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx))
+}
+
+// Kinds gives the tasks of node kinds the trace that their programs and requests pass on.
+func (t *Telemetry) Kinds(kinds []runner.Kind) []runner.Kind {
+	if t == nil {
+		return kinds
+	}
+	for i := range kinds {
+		inner := kinds[i].Handler
+		kinds[i].Handler = runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
+			span := spanID(task.RunID, "attempt", task.Place, task.Visit, task.Attempt)
+			parent := "00-" + t.traceID(task.RunID).String() + "-" + span.String() + "-01"
+			return inner.Run(handler.WithTraceParent(ctx, parent), task)
+		})
+	}
+	return kinds
+}
+
+// traceID returns the trace of a run: that of TRACEPARENT, or one made of the run's id.
+func (t *Telemetry) traceID(runID string) trace.TraceID {
+	if t.parent.IsValid() {
+		return t.parent.TraceID()
+	}
+	sum := sha256.Sum256([]byte("graphrun trace\x00" + runID))
+	return trace.TraceID(sum[:16])
+}
+
+// spanID makes the id of a span from what it is about.
+func spanID(runID, what, place string, numbers ...int) trace.SpanID {
+	text := runID + "\x00" + what + "\x00" + place
+	for _, n := range numbers {
+		text += "\x00" + strconv.Itoa(n)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return trace.SpanID(sum[:8])
+}
+
+// parseParent reads a W3C traceparent; one that is not valid counts as none.
+func parseParent(text string) trace.SpanContext {
+	parts := strings.Split(text, "-")
+	if len(parts) < 4 || parts[0] == "ff" {
+		return trace.SpanContext{}
+	}
+	id, err := trace.TraceIDFromHex(parts[1])
+	span, err2 := trace.SpanIDFromHex(parts[2])
+	flags, err3 := hex.DecodeString(parts[3])
+	if err != nil || err2 != nil || err3 != nil || len(flags) != 1 {
+		return trace.SpanContext{}
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags[0]), Remote: true})
+}
+
+// identifiers gives a span the ids that its context holds.
+type identifiers struct{}
+
+type idKey struct{}
+
+type ids struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+// NewIDs is for spans without a parent.
+func (identifiers) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	own, _ := ctx.Value(idKey{}).(ids)
+	return own.trace, own.span
+}
+
+// NewSpanID is for spans with a parent.
+func (identifiers) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	own, _ := ctx.Value(idKey{}).(ids)
+	return own.span
+}
