@@ -36,7 +36,7 @@ func (n *saidOf) add(m saidOf) {
 // contradicted, no bound passed, and nothing is read unwarned before it is written.
 // GRAPHRUN_SOUND_GRAPH tries only the graph of that number.
 func TestSoundOnBranches(t *testing.T) {
-	rounds, seed := tries(150)
+	rounds, seed := tries(50)
 	first := seed * 1_000_000
 	if one, err := strconv.ParseUint(os.Getenv("GRAPHRUN_SOUND_GRAPH"), 10, 64); err == nil {
 		rounds, first = 1, one
