@@ -12,11 +12,11 @@ import (
 // learn notes what the conditions of each group of a node show to be made.
 func (m *made) learn() {
 	a := m.Analysis
-	r := &ranking{f: m.f, limit: m.f.visitLimits()}
+	limits := m.f.visitLimits()
 	for v, groups := range m.f.flow().Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
-				for _, thing := range m.shown(r.outcomes(cycleArc{v, t, i})) {
+				for _, thing := range m.shown(m.f.outcomes(cycleArc{v, t, i}, limits)) {
 					a.Shows(v, t, i, thing)
 				}
 			}

@@ -53,7 +53,7 @@ type facts struct {
 
 	theJudgements *[]judgement
 	theTaints     *taint.Analysis
-	rankings      map[rankingKey]*ranking
+	cycles        map[cyclesKey]*cycles
 	theDead       map[int]bool // edges that are proven never to fire
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy, see planFor

@@ -25,7 +25,7 @@ type Loop struct {
 // loopList are those that a run can come to, in the order of their first nodes.
 func (f *facts) loopList() []Loop {
 	w := f.flow()
-	sure, likely := f.rank(-1, false), f.rank(-1, true)
+	sure, likely := f.openCycles(-1, false), f.openCycles(-1, true)
 	open := map[int]bool{} // components that are not sure to be bounded
 	for _, a := range sure.arcs {
 		open[w.SCC[a.from]] = true
@@ -65,7 +65,11 @@ func (f *facts) loopList() []Loop {
 		}
 		l := &out[i]
 		l.BoundedBy, l.Undecided = distinct(l.BoundedBy), distinct(l.Undecided)
-		l.Undecided = slices.DeleteFunc(l.Undecided, func(s string) bool { return slices.Contains(l.BoundedBy, s) })
+		if other := slices.DeleteFunc(slices.Clone(l.Undecided), func(s string) bool { return slices.Contains(l.BoundedBy, s) }); len(other) > 0 || len(l.Undecided) == 0 {
+			l.Undecided = other
+		} else { // the same condition is sure to bound some ways, and not others
+			l.BoundedBy = slices.DeleteFunc(l.BoundedBy, func(s string) bool { return slices.Contains(l.Undecided, s) })
+		}
 	}
 	return out
 }

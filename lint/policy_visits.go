@@ -18,7 +18,7 @@ func (f *facts) atMost(p *policy) {
 	if limit := n.VisitLimit(f.graph); limit > 0 && limit <= p.limit {
 		return
 	}
-	if cycle := cycleThrough(f.rank(p.place, true).left(), p.place); cycle != nil {
+	if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
 		if f.witness(p, nil, nil) != nil {
 			f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"), f.pathText(cycle))
 		}
@@ -33,7 +33,7 @@ func (f *facts) atMost(p *policy) {
 	}
 	if path == nil {
 		keys := f.writtenAround(p.place)
-		if len(f.graph.Edges) <= maxRankedTwice && cycleThrough(f.rank(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
+		if len(f.graph.Edges) <= maxRankedTwice && cycleThrough(f.openCycles(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
 			maps.DeleteFunc(keys, func(key string, _ bool) bool {
 				return slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return n.Kind.Value != "set" })
 			})

@@ -58,7 +58,7 @@ type freeCycle struct {
 // freeCycles are those that can be reached.
 func (f *facts) freeCycles() []freeCycle {
 	w := f.flow()
-	r := f.rank(-1, true)
+	r := f.openCycles(-1, true)
 	if len(r.arcs) == 0 {
 		return nil
 	}

@@ -1,9 +1,9 @@
-// What grows or shrinks on cycles: visits, steps, and what nodes count in the state.
+// Progress: what grows or shrinks on cycles. That is visits, steps, and what nodes count in
+// the state.
 
 package lint
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -16,27 +16,20 @@ import (
 
 // progress is a number that never goes back on the cycles of a way.
 type progress struct {
-	name string
 	up   bool
 	made func(a cycleArc) bool // on which ways it has changed
-	// single says that it changes by one, and is asked for after each change; from are
-	// the values that it may begin with then, none when they are not known.
-	single bool
-	from   []float64
-	// edge is a value that it does not pass; nil for none.
+	// edge is a value that it does not pass, or nil.
 	edge *float64
 }
 
-// leaves reports whether it comes to where a comparison with a value that stays the
-// same is false for good.
+// leaves reports whether it reaches values for which a comparison with a value that stays
+// the same is false for good.
 func (p *progress) leaves(op string, with *eval.Tree) bool {
 	bound, isNumber := number(with)
 	switch {
-	case op == "!=" && isNumber && p.edge != nil && bound == *p.edge:
-		return true
 	case op == "==":
-	case p.up && op[0] != '<', !p.up && op[0] != '>', op == "!=":
-		return false
+	case op == "!=", p.up && op[0] != '<', !p.up && op[0] != '>':
+		return op == "!=" && isNumber && p.edge != nil && bound == *p.edge
 	}
 	switch {
 	case p.edge == nil:
@@ -47,20 +40,6 @@ func (p *progress) leaves(op string, with *eval.Tree) bool {
 		return bound < *p.edge || op == "<" && bound == *p.edge
 	}
 	return bound > *p.edge || op == ">" && bound == *p.edge
-}
-
-// meets reports whether it is sure to be asked for when it is equal to a value.
-func (p *progress) meets(with *eval.Tree) bool {
-	bound, isNumber := number(with)
-	if !isNumber || !p.single || p.edge != nil || bound != float64(int(bound)) {
-		return false
-	}
-	for _, from := range p.from {
-		if p.up && from >= bound || !p.up && from <= bound {
-			return false
-		}
-	}
-	return len(p.from) > 0
 }
 
 func number(t *eval.Tree) (float64, bool) {
@@ -99,7 +78,7 @@ func comparison(op string, turned, holds bool) string {
 }
 
 // progressOf is what a part of a condition counts; nil when that is nothing sure.
-func (r *ranking) progressOf(t *eval.Tree, a cycleArc) *progress {
+func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
 	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
 	if length {
 		t = t.Args[0]
@@ -114,7 +93,7 @@ func (r *ranking) progressOf(t *eval.Tree, a cycleArc) *progress {
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
 		return r.visitsOf(path[1], false, a)
 	case !length && len(path) == 1 && path[0] == "step":
-		return &progress{name: "step", up: true, made: func(a cycleArc) bool {
+		return &progress{up: true, made: func(a cycleArc) bool {
 			return r.counted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip"
 		}}
 	case len(path) == 1:
@@ -126,12 +105,12 @@ func (r *ranking) progressOf(t *eval.Tree, a cycleArc) *progress {
 }
 
 // visitsOf counts the visits of a node of the same cycles, or those that ended well.
-func (r *ranking) visitsOf(name string, ended bool, a cycleArc) *progress {
+func (r *cycles) visitsOf(name string, ended bool, a cycleArc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.from] {
 		return nil
 	}
-	p := &progress{name: fmt.Sprint("visits of ", name, ended), up: true, single: n.Index == a.from && !ended, from: []float64{0}}
+	p := &progress{up: true}
 	if most := r.limit[n.Index]; most > 0 && !ended { // then they stay what they are
 		top := float64(most)
 		p.edge = &top
@@ -146,91 +125,53 @@ func (r *ranking) visitsOf(name string, ended bool, a cycleArc) *progress {
 
 // beside reports which nodes may run between two times that a way is taken: those of
 // its cycles, and those of branches beside them.
-func (r *ranking) beside(a cycleArc) func(n *spec.Node) bool {
+func (r *cycles) beside(a cycleArc) func(n *spec.Node) bool {
 	return func(n *spec.Node) bool {
 		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)
 	}
 }
 
-// keyProgress is what the nodes of the cycles of a way do to a number in the state, or
-// to the length of a list.
-func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
+// keyProgress returns what the nodes of the cycles of a way do to a number in the state, or
+// to the length of a list, or nil.
+func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	if r.f.graph.State[key].Once {
 		return nil
 	}
-	m := r.movementOf(key, length, a)
-	if m == nil {
+	direction, p, by := 0, &progress{}, []int{}
+	for v, access := range r.f.access() {
+		writes := slices.ContainsFunc(access.Writes, func(w dataflow.Write) bool { return w.Key == key })
+		if !writes || !r.f.flow().Reached[v] || !r.beside(a)(r.f.graph.Nodes[v]) {
+			continue
+		}
+		c := r.f.change(v, key, length)
+		if c.unknown || direction*c.direction < 0 {
+			return nil
+		}
+		if c.direction == 0 {
+			continue
+		}
+		if direction != 0 && ((p.edge == nil) != (c.edge == nil) || p.edge != nil && *p.edge != *c.edge) {
+			return nil
+		}
+		if p.edge, direction = c.edge, c.direction; c.strict {
+			by = append(by, v)
+		}
+	}
+	if len(by) == 0 {
 		return nil
 	}
-	p := &progress{name: fmt.Sprint("key ", key, length, r.of[a.from]), up: m.direction > 0, edge: m.edge}
+	p.up = direction > 0
 	p.made = func(a cycleArc) bool {
-		_, moves := slices.BinarySearch(m.by, a.from)
-		return moves && r.counted(a) && r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure
-	}
-	if len(m.by) == 1 && m.steps == 1 {
-		p.from = r.begins(key, a)
-		p.single = m.by[0] == a.from || !r.returns(m.by[0], a)
+		return slices.Contains(by, a.from) && r.counted(a) && r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure
 	}
 	return p
 }
 
-// returns reports whether a node lies on a cycle, of all there were, that does not pass
-// the one where a way begins.
-func (r *ranking) returns(v int, a cycleArc) bool {
-	if r.passed != a.from { // ways that begin at the same node are asked about one after the other
-		r.passed = a.from
-		r.avoiding, _ = r.digraph(r.all, func(other cycleArc) bool { return other.from == a.from }).SCC()
-	}
-	return slices.ContainsFunc(r.all, func(other cycleArc) bool { return other.from == v && r.avoiding[other.from] == r.avoiding[other.to] })
-}
-
-// mostBegins is how many writers of a key begins looks at, for each way of a cycle.
-const mostBegins = 100
-
-// begins are the values that a key may have when a run comes to cycles: its default,
-// and what is written elsewhere; none when they can't be told.
-func (r *ranking) begins(key int, a cycleArc) []float64 {
-	beside := r.beside(a)
-	state := r.f.graph.State[key]
-	writers := r.f.writersOf()[state.Name.Value]
-	if state.Default == nil || state.Required || !r.trust || len(writers) > mostBegins { // an input may give another
-		return nil
-	}
-	from, ok := number(&eval.Tree{Value: state.Default.Data()})
-	if !ok {
-		return nil
-	}
-	out := []float64{from}
-	var before []bool
-	for _, n := range writers {
-		if beside(n) {
-			continue
-		}
-		if before == nil {
-			before = r.f.before(a.from)
-		}
-		if !before[n.Index] {
-			continue
-		}
-		value := r.f.boundWrite(n.Index, state.Name.Value)
-		tree := treeOf(value)
-		if tree == nil {
-			return nil
-		}
-		if from, ok = number(tree); !ok {
-			return nil
-		}
-		out = append(out, from)
-	}
-	return out
-}
-
-// change is what one node does to a number in the state.
+// change is what one node does to a number in the state, or to the length of a list.
 type change struct {
 	unknown   bool
 	direction int  // up 1, down -1
-	strict    bool // whenever it succeeds
-	step      int  // 1 when it is by one, 2 otherwise
+	strict    bool // whenever the node succeeds
 	edge      *float64
 }
 
@@ -289,7 +230,7 @@ func (f *facts) change(v, key int, length bool) change {
 	case (reducer == "append" || reducer == "prepend") && length:
 		strict := tree != nil && (tree.Op == eval.TreeList && len(tree.Args) > 0 || tree.Op == eval.TreeConst && tree.Value != nil) ||
 			value == nil && yieldsText(f.graph.Nodes[v])
-		return change{direction: 1, strict: strict, step: 2}
+		return change{direction: 1, strict: strict}
 	}
 	return change{unknown: true}
 }
@@ -307,15 +248,12 @@ func (f *facts) twice(v, key int) bool {
 
 // by is the change by a number.
 func by(n float64) change {
-	c := change{strict: n != 0, step: 2}
+	c := change{strict: n != 0}
 	switch {
 	case n > 0:
 		c.direction = 1
 	case n < 0:
 		c.direction = -1
-	}
-	if n == 1 || n == -1 {
-		c.step = 1
 	}
 	return c
 }
@@ -364,7 +302,7 @@ func shortened(name string, p *eval.Program, t *eval.Tree) change {
 	if p != nil {
 		if m := sliced.FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[3] == "" || m[3] == name) {
 			zero := 0.0
-			return change{direction: -1, strict: true, step: 2, edge: &zero}
+			return change{direction: -1, strict: true, edge: &zero}
 		}
 	}
 	if isKey(name, t) {
@@ -377,7 +315,7 @@ func shortened(name string, p *eval.Program, t *eval.Tree) change {
 			strict = strict || part.Op == eval.TreeList && len(part.Args) > 0
 		}
 		if grows {
-			return change{direction: 1, strict: strict, step: 2}
+			return change{direction: 1, strict: strict}
 		}
 	}
 	return change{unknown: true}
