@@ -22,13 +22,10 @@ cover all values, and the message has one that falls through. Add an edge withou
 condition, which is taken when nothing matched, or make the conditions complete.
 
 Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
-the choices of a person and the constants that nodes write. Where the conditions call
-functions or read values of unknown type, the rule speaks only if it has found actual
-values with which all of them are false. "Fires when" and a path stand for a run that was
-tried and gets stuck; where none was found, the message says "may", and where every run
-was tried, nothing. A node whose edges are all for its failure
-has none for its success, and of one that a visit limit skips only edges without a
-condition are tried.`,
+the choices of a person and the constants that nodes write. The rule speaks only if it
+has found a run that gets stuck: the message has its values and its path. A node whose
+edges are all for its failure has none for its success, and of one that a visit limit
+skips only edges without a condition are tried.`,
 		Bad: `graphrun: v1
 name: route
 start: score

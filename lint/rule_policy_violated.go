@@ -20,7 +20,7 @@ func policyViolated() Rule {
 		Name: "policy-violated", Group: "policies", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
 		Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
-			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
+			"The message prints the path of a run with actual values that breaks it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
 		Good:   approved,
 		change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
 		check:  checkPolicyViolated,

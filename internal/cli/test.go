@@ -55,8 +55,8 @@ A failing case shows each expectation that does not hold with its place, what wa
 what came, and what happened. A summary of each flow's coverage follows: nodes, edges,
 conditions seen true and false, failure edges, and loops taken 0, 1 and many times.
 
---generate writes a smallest set of cases that fires every edge that can fire, and names
-the edges that it can't reach. It solves the conditions to find stub values.
+--generate writes a small set of cases that fires every edge for which it finds a run,
+and names the others with the reason. It explores runs to find inputs and stub values.
 
 --mutate changes each flow in one place at a time (negates a condition, moves a number by
 one, drops or swaps edges and targets, changes a limit), runs the tests on each change,
