@@ -63,7 +63,7 @@ chaos: ## disturb random runs for CHAOS, with the race detector where there is a
 	GRAPHRUN_CHAOS=$(CHAOS) go test $(RACE) -count=1 -timeout 24h -v -run '^TestChaos$$' ./internal/chaos
 
 vscode: ## package the extension for VS Code (needs node)
-	cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && npm run package
+	cd editors/vscode && { [ -d node_modules ] || npm ci --no-audit --no-fund --ignore-scripts; } && npm run package
 
 dist: ## every package of a release, in dist: make dist VERSION=v0.1.0
 	cd packaging && go run . -version $(VERSION) -out ../dist
