@@ -104,6 +104,7 @@ func (c *corpus) check(t *testing.T) {
 // Each flow of the corpus has its planted defects found, each at its place, but for a
 // few, and nothing else.
 func TestDefects(t *testing.T) {
+	t.Parallel()
 	paths := flows(t, "../testdata/defects/*/*")
 	const least = 120
 	if len(paths) < least {
@@ -134,6 +135,7 @@ func TestDefects(t *testing.T) {
 
 // Correct flows raise nothing, no warning either.
 func TestClean(t *testing.T) {
+	t.Parallel()
 	paths := append(flows(t, "../testdata/clean/*"), flows(t, "../examples/*/*")...)
 	const least = 60
 	if len(paths) < least {
@@ -155,6 +157,7 @@ func TestClean(t *testing.T) {
 
 // Findings and their order are the same in every run.
 func TestDeterminism(t *testing.T) {
+	t.Parallel()
 	paths := flows(t, "../testdata/defects/*/*")
 	all := func() string {
 		var b strings.Builder

@@ -65,6 +65,7 @@ func foundIn(text string) spec.Diagnostics {
 // Realistic flows are right as they are; of each place that is changed in them is said
 // what is wrong with it, there, and nothing else.
 func TestRealisticFlows(t *testing.T) {
+	t.Parallel()
 	var wrong, undecided, right int
 	var all corpus
 	defer func() { all.check(t) }()

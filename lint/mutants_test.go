@@ -37,6 +37,7 @@ func mutant(r *rand.Rand, texts, words []string) string {
 // Whatever a file says, checking it ends without a panic, and so does bounding
 // a graph without errors.
 func TestMutants(t *testing.T) {
+	t.Parallel()
 	var texts, words []string
 	for _, path := range append(flows(t, "../testdata/defects/*/*"), flows(t, "../testdata/clean/*")...) {
 		text, err := os.ReadFile(path)

@@ -85,6 +85,9 @@ func (f *facts) freeCycles() []freeCycle {
 	return out
 }
 
+// unlimited is the key in facts.plans of the graph without policies and max_steps.
+const unlimited = -2
+
 // rounds is how often a run has to go round a cycle before it is called unbounded.
 const rounds = 8
 
@@ -94,13 +97,20 @@ func (f *facts) goesRound(cycle []int) bool {
 		cycle = append(cycle[i:len(cycle)-1:len(cycle)-1], cycle[:i+1]...) // refused visits don't count
 	}
 	v := cycle[0]
-	g, bound := *f.graph, *f.bound
-	g.Policies, bound.Never, g.Limits.MaxSteps = nil, nil, 10_000
-	plan, _ := machine.BuildBound(&g, &bound, nil, nil)
+	f.planFor(nil) // sets the budgets
+	if f.showing <= 0 {
+		return false
+	}
+	plan, known := f.plans[unlimited]
+	if !known {
+		g, bound := *f.graph, *f.bound
+		g.Policies, bound.Never, g.Limits.MaxSteps = nil, nil, 10_000
+		plan, _ = machine.BuildBound(&g, &bound, nil, nil)
+		f.plans[unlimited] = plan
+	}
 	if plan == nil {
 		return false
 	}
-	f.planFor(nil) // sets the budgets
 	return explore.Explore(explore.Question{
 		Model: f.modelFor(nil), Plan: plan, Watch: -1, Guide: f.wayTo(v), Round: cycle[1 : len(cycle)-1], More: v,
 		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2,

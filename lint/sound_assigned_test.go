@@ -44,7 +44,8 @@ func assignments(m maker) string {
 // because a key has no value must have been warned of, and so must a node that
 // never runs or runs out of steps.
 func TestSoundAssignment(t *testing.T) {
-	rounds, seed := tries(400)
+	t.Parallel()
+	rounds, seed := tries(200)
 	m := maker{rand.New(rand.NewPCG(4, seed-5))}
 	var graphs, failures, warned, silent, shown int
 	for range rounds {

@@ -76,6 +76,7 @@ func (m maker) loops() string {
 // TestSoundOnLoops compares what is said to bound loops with their runs: none that
 // is said to be bounded goes on until the limit of steps.
 func TestSoundOnLoops(t *testing.T) {
+	t.Parallel()
 	rounds, seed := tries(1200)
 	m := maker{rand.New(rand.NewPCG(16, seed))}
 	var graphs, bounded, undecided, endless, ran int

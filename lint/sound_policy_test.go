@@ -90,6 +90,7 @@ func outcomes(t *testing.T, g *spec.Graph, fans bool) (out outcome, ok bool) {
 // TestSoundOnPolicies compares what is said of policies with all runs: a
 // violation that is claimed happens; how many are left to the run is logged.
 func TestSoundOnPolicies(t *testing.T) {
+	t.Parallel()
 	rounds, seed := tries(700)
 	m := maker{rand.New(rand.NewPCG(4, seed))}
 	var graphs, found, doubts, missed, kept, reaches int

@@ -153,6 +153,7 @@ func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner
 // TestSoundOnResults compares the violations that are claimed of graphs with
 // programs with all that the programs may yield.
 func TestSoundOnResults(t *testing.T) {
+	t.Parallel()
 	rounds, seed := tries(400)
 	m := maker{rand.New(rand.NewPCG(6, seed))}
 	var graphs, claims, kept int

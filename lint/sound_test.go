@@ -147,6 +147,7 @@ func observe(t *testing.T, g *spec.Graph) (observed, bool) {
 // TestSoundOnGraphs runs random graphs on every input and compares what is
 // claimed about them with what happened.
 func TestSoundOnGraphs(t *testing.T) {
+	t.Parallel()
 	rounds, seed := tries(350)
 	r := rand.New(rand.NewPCG(9, seed+1))
 	m := maker{r}

@@ -73,7 +73,8 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
   useEffect(() => {
     if (live?.more && decision && !decision.candidates.some((c) => c.test) && decision.candidates.some((c) => c.when)) void live.more(step).catch(() => 0);
   }, [step, decision]);
-  const going = !!trace && !!place.node && trace.of(place.node).some((x) => x.end === null);
+  // Only while the node's panel is shown: what is drawn anew would reset forms.
+  const going = !!trace && place.tab === "node" && !!place.node && trace.run.result.status === "running" && trace.of(place.node).some((x) => x.end === null);
   useEffect(() => {
     if (!live?.said || !place.node || !going) return;
     const node = place.node, said = live.said;

@@ -18,16 +18,20 @@ export function Runs({ server }: { server: ServerInfo | null }) {
   const [older, setOlder] = useState<ListedRun[]>([]);
   const [status, setStatus] = useState(() => new URLSearchParams(location.search).get("status") ?? "");
   const [graph, setGraph] = useState(() => new URLSearchParams(location.search).get("graph") ?? "");
+  const [text, setText] = useState(() => new URLSearchParams(location.search).get("q") ?? "");
   const [compared, setCompared] = useState(() => (new URLSearchParams(location.search).get("compare") ?? "").split(",").filter(Boolean));
   const [wrong, setWrong] = useState("");
   const doing = useDoing();
-  const query = (cursor?: string) => new URLSearchParams({ ...(status && { status }), ...(graph && { graph }), ...(cursor && { cursor }), limit: "50" });
+  const label = /^[\w.-]+=./.test(text.trim()) ? text.trim() : ""; // which the server looks for
+  const query = (cursor?: string) => new URLSearchParams({ ...(status && { status }), ...(graph && { graph }), ...(label && { label }), ...(cursor && { cursor }), limit: "50" });
   useEffect(() => {
     const q = query();
     q.delete("limit");
+    q.delete("label");
+    if (text) q.set("q", text);
     if (compared.length) q.set("compare", compared.join());
     history.replaceState(null, "", "/" + (q.size ? "?" + q : ""));
-  }, [status, graph, compared]);
+  }, [status, graph, text, compared]);
   useEffect(() => {
     setOlder([]);
     return every(1500, async () => {
@@ -40,10 +44,13 @@ export function Runs({ server }: { server: ServerInfo | null }) {
         setWrong(`The server does not answer: ${(e as Error).message}. Trying again.`);
       }
     });
-  }, [status, graph]);
+  }, [status, graph, label]);
   useEffect(() => every(5000, async () => setFlows((await api.flows()).flows)), []);
   useEffect(() => { document.title = "graphrun · runs"; }, []);
-  const runs = [...(list?.runs ?? []), ...older];
+  const has = (...parts: (string | null | undefined)[]) => !!label || parts.join(" ").toLowerCase().includes(text.trim().toLowerCase());
+  const all = [...(list?.runs ?? []), ...older];
+  const runs = all.filter((r) => has(r.run_id, r.graph, r.status, r.quality, r.reason, ...Object.entries(r.labels ?? {}).map(([k, v]) => `${k}=${v}`)));
+  const shown = flows?.filter((f) => has(f.name, f.path, f.description));
   const [next, setNext] = useState<string | undefined>();
   useEffect(() => setNext(older.length ? next : list?.next), [list]);
   return (
@@ -52,7 +59,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
         <h2>Flows</h2>
         {flows?.length === 0 && <p class="empty">There is no flow below {server?.dir ?? "the folder"}. <code>graphrun init</code> makes one.</p>}
         <ul>
-          {flows?.map((f) => (
+          {shown?.map((f) => (
             <li key={f.path}>
               <a href={flowLink(f.path)}><strong>{f.name || f.path}</strong></a>
               {f.errors > 0 ? <span class="pill failed">{count(f.errors, "error")}</span> : <a class="button" href={flowLink(f.path) + "#tab=start"} aria-label={`Start ${f.name || f.path}`}>Start</a>}
@@ -71,13 +78,14 @@ export function Runs({ server }: { server: ServerInfo | null }) {
         )}
         <div class="filters">
           <h2>Runs</h2>
+          <input type="search" placeholder="Search, or label=value" aria-label="Search flows and runs" value={text} onInput={(e) => setText(e.currentTarget.value)} />
           <select aria-label="Status" value={status} onChange={(e) => setStatus(e.currentTarget.value)}>
-            <option value="">every status</option>
+            <option value="">All statuses</option>
             {statuses.map((s) => <option key={s} value={s}>{s}</option>)}
           </select>
           <select aria-label="Graph" value={graph} onChange={(e) => setGraph(e.currentTarget.value)}>
-            <option value="">every graph</option>
-            {[...new Set([...(flows ?? []).map((f) => f.name), ...runs.map((r) => r.graph), graph])].filter(Boolean).sort().map((g) => <option key={g} value={g}>{g}</option>)}
+            <option value="">All graphs</option>
+            {[...new Set([...(flows ?? []).map((f) => f.name), ...all.map((r) => r.graph), graph])].filter(Boolean).sort().map((g) => <option key={g} value={g}>{g}</option>)}
           </select>
         </div>
         <Wrong text={wrong} />
@@ -87,7 +95,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
             <button onClick={() => setCompared([])}>Clear</button>
           </p>
         )}
-        {list && runs.length === 0 && <p class="empty">{status || graph ? "No run is like that. Choose every status and every graph to see all." : "Nothing has run yet. Start a flow here, or with graphrun run."}</p>}
+        {list && runs.length === 0 && <p class="empty">{status || graph || text ? "No run is like that. Clear the search, and choose all statuses and all graphs." : "Nothing has run yet. Start a flow here, or with graphrun run."}</p>}
         {runs.length > 0 && (
           <div class="scroll" tabIndex={0} role="group" aria-label="List of runs">
             <table class="runs">

@@ -247,6 +247,26 @@ edges:
   await context.close();
 });
 
+// Flows and runs are found by their text, runs by a label too.
+await attempt("search", async () => {
+  await api("POST", "/runs", { flow: "chatter.yaml", run_id: "labelled", labels: { team: "blue sky" } });
+  const { page, context } = await open("/");
+  await page.getByRole("link", { name: "labelled" }).waitFor();
+  const search = page.getByLabel("Search flows and runs");
+  await search.fill("chatter");
+  await page.locator("table.runs tbody tr").nth(1).waitFor();
+  expect(await page.locator(".flows li").count() === 1, `the flows are ${await page.textContent(".flows")}`);
+  await search.fill("team=blue sky");
+  await until("one run is left", async () => await page.locator("table.runs tbody tr").count() === 1);
+  expect((await page.textContent("table.runs tbody")).includes("labelled"), "another run is found");
+  await search.fill("nowhere");
+  await page.getByText("No run is like that").waitFor();
+  await page.waitForURL((u) => u.searchParams.get("q") === "nowhere");
+  await page.reload();
+  await until("the search of the address", async () => await search.inputValue() === "nowhere");
+  await context.close();
+});
+
 // The flow follows its file, with findings at their lines; a broken one can't be run.
 await attempt("a flow that changes", async () => {
   const { page, context } = await open("/flow/order.yaml#tab=source");
