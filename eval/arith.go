@@ -115,15 +115,16 @@ func checkFloat(f float64) any {
 }
 
 func floats(op string, a, b any) (float64, float64) {
-	f, ok := number(a)
-	g, ok2 := number(b)
+	f, ok := Number(a)
+	g, ok2 := Number(b)
 	if !ok || !ok2 {
 		panic(wrongOperands(op, a, b))
 	}
 	return f, g
 }
 
-func number(v any) (float64, bool) {
+// Number returns an integer or a float64 as a float64, and false for any other value.
+func Number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:
 		return float64(v), true

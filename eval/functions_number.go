@@ -100,7 +100,7 @@ func flatNumbers(name string, args []any) ([]any, error) {
 		out = append(out, a)
 	}
 	for _, v := range out {
-		if _, ok := number(v); !ok {
+		if _, ok := Number(v); !ok {
 			return nil, failf("%s needs numbers, found %s", name, kindOf(v))
 		}
 	}
@@ -134,7 +134,7 @@ func average(name string) charged {
 		}
 		floats, sum := make([]float64, len(values)), 0.0
 		for i, v := range values {
-			floats[i], _ = number(v)
+			floats[i], _ = Number(v)
 			sum += floats[i]
 		}
 		n := len(floats)

@@ -124,7 +124,7 @@ func (c *comparison) equal(a, b any, depth int) bool {
 		}
 		return false
 	case float64:
-		y, ok := number(b)
+		y, ok := Number(b)
 		return ok && x == y
 	case []any:
 		y, ok := b.([]any)
@@ -200,8 +200,8 @@ func order(a, b any) (n int, units uint, err error) {
 			return cmp.Compare(x, y), 0, nil
 		}
 	}
-	x, ok := number(a)
-	y, ok2 := number(b)
+	x, ok := Number(a)
+	y, ok2 := Number(b)
 	if !ok || !ok2 {
 		return 0, 0, failf("cannot order %s and %s", kindOf(a), kindOf(b))
 	}

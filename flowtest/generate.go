@@ -122,7 +122,7 @@ type search struct {
 	tries  int
 }
 
-// maxChoices is how many executions a case may have.
+// maxChoices is the largest number of node executions in a generated case.
 const maxChoices = 60
 
 // searchTime is the longest that a search takes, however slow the machine; what ends

@@ -70,7 +70,8 @@ func (b *Bounds) stepsOf(r *explore.Run, most bool) float64 {
 	return steps
 }
 
-// callsOf returns the model calls of a run, likewise.
+// callsOf returns how often a run calls models, at most or at least; NaN if no run
+// attains that.
 func (b *Bounds) callsOf(r *explore.Run, most bool) float64 {
 	calls := 0.0
 	for _, c := range r.Chosen() {

@@ -39,8 +39,8 @@ type cyclesKey struct {
 	trust   bool
 }
 
-// openCycles returns the ways around cycles that nothing bounds. ignored is a node whose own
-// limit of visits does not count, or -1.
+// openCycles returns the cycles that nothing bounds. ignored is a node whose max_visits is
+// ignored, or -1.
 func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	if ignored >= 0 && f.visitLimits()[ignored] == 0 {
 		ignored = -1 // it has no limit

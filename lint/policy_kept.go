@@ -93,8 +93,8 @@ func (f *facts) excludes(v, fires int, p *policy) bool {
 	return len(claims) > 0 && !f.possible(site{f: f, failed: true}, append(claims, solve.Claim{Tree: p.never.Tree(), Holds: true}))
 }
 
-// counted reports whether every cycle through the place of a max_visits policy has an edge
-// that does not fire after that many visits.
+// counted reports whether every cycle through the node of a max_visits policy has an edge
+// whose condition is false once the node has that many visits.
 func (f *facts) counted(p *policy) bool {
 	if p.kind != "max_visits" || f.flow().Anywhere || f.flow().FansOut {
 		return false

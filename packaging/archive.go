@@ -65,7 +65,7 @@ func writeTar(path, folder string, list []file, at time.Time) error {
 	return nil
 }
 
-// writeZip is writeTar for Windows.
+// writeZip writes the files as a zip archive, as Windows users expect.
 func writeZip(path, folder string, list []file, at time.Time) error {
 	out, err := os.Create(path)
 	if err != nil {

@@ -36,8 +36,8 @@ func (s *Server) testEdits(d *document, old, name string) map[string][]textEdit 
 	return out
 }
 
-// textOf returns the text of a file as the editor has it, or else the disk; nil: it can't
-// be read.
+// textOf returns the text of a file: the editor's if the file is open there, else that on
+// disk. It returns nil if the file can't be read.
 func (s *Server) textOf(path string) *text {
 	if d := s.open[uriOf(path)]; d != nil {
 		return d.text
@@ -49,8 +49,8 @@ func (s *Server) textOf(path string) *text {
 	return newText(string(src))
 }
 
-// isTestOf reports whether a test file is for a flow: the one that it names, or the one
-// with its name.
+// isTestOf reports whether a test file tests a flow. Its `flow` names the flow; without
+// `flow`, x.test.yaml tests x.yaml.
 func isTestOf(path string, doc *yaml.Node, flow string) bool {
 	if named := valueOf(doc, "flow"); named != "" {
 		return filepath.Join(filepath.Dir(path), filepath.FromSlash(named)) == filepath.Clean(flow)

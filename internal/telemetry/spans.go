@@ -81,7 +81,8 @@ func place(e *runner.Event) string {
 	return e.Node
 }
 
-// start starts a span with ids of its own, below a parent, at a time.
+// start starts the span that has the given id, under a parent span. It belongs to the
+// trace of the run; at is its start time.
 func (t *Telemetry) start(r *run, id trace.SpanID, parent trace.SpanContext, name string, at time.Time, kind trace.SpanKind, links []trace.Link, about ...attribute.KeyValue) trace.Span {
 	ctx := context.WithValue(context.Background(), idKey{}, ids{t.traceID(r.id), id})
 	if parent.IsValid() {

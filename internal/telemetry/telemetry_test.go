@@ -88,7 +88,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// drive runs do in what stands for a process of its own.
+// drive calls do with a new runner and new telemetry, as a new process would.
 func drive(t *testing.T, kept store.Store, do func(*runner.Runner) (*runner.Result, error)) *runner.Result {
 	t.Helper()
 	told, err := telemetry.FromEnv("v1", func(text string) { t.Error(text) })

@@ -377,7 +377,7 @@ func parseWait(given any) (time.Duration, *Failure) {
 		}
 		return delay, nil
 	}
-	seconds, ok := number(given)
+	seconds, ok := eval.Number(given)
 	if !ok || seconds < 0 {
 		return 0, wrong
 	}

@@ -2,6 +2,8 @@
 
 package machine
 
+import "github.com/graphrun/graphrun/eval"
+
 // WantsText returns the question that the handler of a node asks about an output that
 // can be read both ways: whether only the text fits what the node writes. An object that
 // holds the key it is written to, with a value that fits, is data. Any goroutine may call
@@ -62,7 +64,7 @@ func (k *key) takes(update any) bool {
 		items, isList := k.schema.Normalise(listOf(update)).([]any)
 		return isList && k.schema.CheckAppended(items, 0) == nil
 	case reduceSum:
-		_, isNumber := number(update)
+		_, isNumber := eval.Number(update)
 		return isNumber
 	case reduceMerge:
 		_, isObject := update.(map[string]any)

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // reducer says how a key combines its value with updates. The zero value is unset.
@@ -136,7 +138,7 @@ func merge(current, update any) (any, error) {
 }
 
 func combineNumbers(how reducer, current, update any) (any, error) {
-	if _, ok := number(update); !ok {
+	if _, ok := eval.Number(update); !ok {
 		return nil, fmt.Errorf("update %s is no number", preview(update, 60))
 	}
 	if current == nil {
@@ -153,11 +155,11 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 		}
 		return a + b, nil // both are at most 2^61
 	}
-	x, ok := number(current)
+	x, ok := eval.Number(current)
 	if !ok {
 		return nil, fmt.Errorf("current value %s is no number", preview(current, 60))
 	}
-	y, _ := number(update)
+	y, _ := eval.Number(update)
 	switch {
 	case how == reduceSum:
 		return x + y, nil
@@ -165,16 +167,6 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 		return current, nil
 	}
 	return update, nil
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }
 
 // union appends the values that the list does not contain yet.

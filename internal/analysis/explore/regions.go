@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 )
 
-// keyRegions returns one value of every region that conditions divide the values of a key
-// into. It returns false if an expression does more than compare the key with constants,
+// keyRegions returns test values for a state key: conditions compare the key with constants,
+// and every range between such constants gives one value. It returns false if an expression does more than compare the key with constants,
 // or if the schema has other limits than minimum and maximum.
 func (m *Model) keyRegions(name string, docs ...map[string]any) ([]any, bool) {
 	key := m.graph.Key(name)
@@ -109,13 +109,13 @@ func regionValues(docs []map[string]any, consts []any) ([]any, bool) {
 			return nil, false
 		}
 		for _, word := range []string{"minimum", "maximum"} {
-			if n, ok := number(doc[word]); ok {
+			if n, ok := eval.Number(doc[word]); ok {
 				numbers = append(numbers, n)
 			}
 		}
 	}
 	for _, c := range consts {
-		switch n, isNumber := number(c); {
+		switch n, isNumber := eval.Number(c); {
 		case c == nil:
 		case kind == "string":
 			out = append(out, c)
@@ -147,14 +147,4 @@ func regionValues(docs []map[string]any, consts []any) ([]any, bool) {
 		return nil, false
 	}
 	return out, len(consts)*3 < maxOptions
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }
