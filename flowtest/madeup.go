@@ -171,6 +171,14 @@ var calculated = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:float|int|abs|ceil|floor|round|max|min)\(\s*\x00|[-*/%]\s*\x00|\x00\s*(?:[-*/%]|\+\s*[0-9])`)
 })
 
+// NeedsStub reports whether a case must say what a node results in.
+func NeedsStub(n *spec.Node) bool {
+	return !slices.Contains([]string{"set", "pass", "wait", "fail", "graph", "human", "tool", "tools"}, n.Kind.Value)
+}
+
+// MadeUp returns an output of a node that fits its schema, as a value of JSON.
+func MadeUp(g *spec.Graph, n *spec.Node) any { return baseOutput(g, n) }
+
 // baseOutput is an output of a node that fits its schema and what is done with it.
 func baseOutput(g *spec.Graph, n *spec.Node) any {
 	if tools := n.Field("tools"); n.Kind.Value == "llm" && tools != nil {

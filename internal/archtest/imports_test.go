@@ -83,7 +83,7 @@ func layers() []layer {
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		// the language server
-		{path: "internal/lsp", own: []string{"eval", "internal/fix", "internal/inspect", "spec"}, others: []string{yaml, "github.com/sourcegraph/jsonrpc2"}},
+		{path: "internal/lsp", own: []string{"eval", "flowtest", "internal/fix", "internal/inspect", "lint", "spec"}, others: []string{yaml, "github.com/sourcegraph/jsonrpc2"}},
 		{path: "internal/templates", own: []string{"examples"}},
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks

@@ -5,26 +5,24 @@ package lsp
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/graphrun/graphrun/internal/fix"
-	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// useAt returns the use of a declared name at a position, or nil.
+// useAt returns the use at a position of a name that this or another file declares, or nil.
 func (d *document) useAt(p position) *use {
 	if d.names == nil {
 		return nil
 	}
 	at := d.text.offset(p)
 	for i := range d.names.uses {
-		if u := &d.names.uses[i]; u.from <= at && at <= u.to && d.declaration(u) != nil {
+		if u := &d.names.uses[i]; u.from <= at && at <= u.to && (u.file != "" || d.declaration(u) != nil) {
 			return u
 		}
 	}
@@ -52,8 +50,8 @@ func (d *document) usesOf(u *use) []use {
 	return out
 }
 
-func definition(d *document, p *params) (any, error) {
-	u := d.useAt(p.Position)
+func (s *Server) definition(d *document, p *params) (any, error) {
+	d, u := s.declared(d, d.useAt(p.Position))
 	if u == nil {
 		return nil, nil
 	}
@@ -93,71 +91,6 @@ func prepareRename(d *document, p *params) (any, error) {
 	return map[string]any{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
 }
 
-// rename replaces all uses of a name, those of a node in the flow's test files too. It refuses a rename that adds an error.
-func (s *Server) rename(d *document, p *params) (any, error) {
-	refuse := func(format string, args ...any) (any, error) {
-		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
-	}
-	u := d.useAt(p.Position)
-	if u == nil {
-		return refuse("nothing to rename at this position")
-	}
-	pattern := `^[A-Za-z_][A-Za-z0-9_]*$`
-	if u.kind != "key" && u.kind != "secret" {
-		pattern = `^[A-Za-z][A-Za-z0-9_-]*$`
-	}
-	if !regexp.MustCompile(pattern).MatchString(p.NewName) {
-		return refuse("invalid %[2]s name %[1]q", p.NewName, u.kind)
-	}
-	if d.declaration(&use{kind: u.kind, graph: u.graph, name: p.NewName}) != nil {
-		return refuse("%s %q already exists", u.kind, p.NewName)
-	}
-	var edits []fix.Edit
-	var out []textEdit
-	for _, o := range d.usesOf(u) {
-		edits = append(edits, fix.Edit{Span: spec.Span{From: o.from, To: o.to}, Text: p.NewName})
-		out = append(out, textEdit{d.text.span(o.from, o.to), p.NewName})
-	}
-	before := inspect.Check(d.path, []byte(d.text.src), false).Found
-	after := inspect.Check(d.path, fix.Apply([]byte(d.text.src), edits), false).Found
-	if countErrors(after) > countErrors(before) {
-		for i := range after {
-			if after[i].Severity == spec.Error {
-				return refuse("%q can't be renamed to %q: %s", u.name, p.NewName, after[i].Message)
-			}
-		}
-	}
-	changes := map[string][]textEdit{d.uri: out}
-	if u.kind == "node" && u.graph == "" {
-		maps.Copy(changes, s.testEdits(d, u.name, p.NewName))
-	}
-	return workspaceEdit{changes}, nil
-}
-
-func countErrors(found spec.Diagnostics) int { return len(inspect.ErrorsOnly(found)) }
-
-// codeActions returns the fixes of `validate --fix` for a range.
-func (s *Server) codeActions(d *document, p *params) (any, error) {
-	out := []codeAction{}
-	if d.current != d.version {
-		return out, nil
-	}
-	from, to := d.text.offset(p.Range.Start), d.text.offset(p.Range.End)
-	from, to = d.text.lines[d.text.position(from).Line], max(from, to)
-	for _, e := range fix.Edits(d.checked.Graph, d.checked.Found) {
-		if e.Span.To < from || e.Span.From > to+len(d.text.line(d.text.position(to).Line)) {
-			continue
-		}
-		title := "Remove it"
-		if e.Text != "" {
-			title = fmt.Sprintf("Change to %s", strings.TrimSpace(e.Text))
-		}
-		edit := textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}
-		out = append(out, codeAction{title, "quickfix", workspaceEdit{map[string][]textEdit{d.uri: {edit}}}})
-	}
-	return out, nil
-}
-
 func symbols(d *document, _ *params) (any, error) {
 	out := []documentSymbol{}
 	if d.names == nil {
@@ -193,8 +126,14 @@ func format(d *document, _ *params) (any, error) {
 	return []textEdit{{d.text.span(0, len(src)), string(formatted)}}, nil
 }
 
-// hoverAt describes the declared name or the key of the language at a position.
+// hoverAt describes the rule that a comment suppresses, the declared name, the function or
+// the key of the language at a position.
 func hoverAt(d *document, p *params) (any, error) {
+	if from, to, ok := d.wordAt(p.Position); ok {
+		if rule, found := lint.FindRule(d.text.src[from:to]); found && strings.Contains(d.text.line(p.Position.Line), "#") {
+			return hover{markup{"markdown", "**" + rule.Name + "** — " + rule.Summary + "\n\n" + rule.Doc}, d.text.span(from, to)}, nil
+		}
+	}
 	if u := d.useAt(p.Position); u != nil {
 		return hover{markup{"markdown", d.describe(u)}, d.text.span(u.from, u.to)}, nil
 	}
@@ -211,6 +150,22 @@ func hoverAt(d *document, p *params) (any, error) {
 		}
 	}
 	return nil, nil
+}
+
+var ruleWord = regexp.MustCompile(`[a-z]+(?:-[a-z]+)+`)
+
+// wordAt returns the hyphenated word at a position.
+func (d *document) wordAt(p position) (from, to int, ok bool) {
+	if p.Line < 0 || p.Line >= len(d.text.lines) {
+		return 0, 0, false
+	}
+	start, at := d.text.lines[p.Line], d.text.offset(p)
+	for _, w := range ruleWord.FindAllStringIndex(d.text.line(p.Line), -1) {
+		if from, to = start+w[0], start+w[1]; from <= at && at <= to {
+			return from, to, true
+		}
+	}
+	return 0, 0, false
 }
 
 func describeKey(k *spec.Key) string {

@@ -4,6 +4,8 @@
 package lsp
 
 import (
+	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +25,8 @@ const (
 )
 
 var (
+	pathAt   = regexp.MustCompile(`([A-Za-z_]\w*(?:\.\w+)*)\.\w*$`)
+	equalsAt = regexp.MustCompile(`([A-Za-z_]\w*(?:\.\w+)*) *[!=]= *(["']?)\w*$`)
 	memberAt = regexp.MustCompile(`\b(nodes|history|visits|branches|state|secrets)\.\w*$`)
 	valueAt  = regexp.MustCompile(`(?:^|[\s{,])([A-Za-z_]\w*): *(\[(?:[^\]]*,)? *|["']?)([^,\]}]*)$`)
 	keyAtEnd = regexp.MustCompile(`^\s*(?:- )*\w*$|[{,]\s*\w*$`)
@@ -41,6 +45,9 @@ func complete(d *document, p *params) (any, error) {
 		kind := map[string]string{"state": "key", "secrets": "secret"}[member[1]]
 		out = d.completeNames(out, kind, at.graph)
 	case at.inExpression(line):
+		if typed := d.completeTyped(at.graph, line); len(typed) > 0 {
+			return typed, nil
+		}
 		out = d.completeExpression(out, at.graph)
 	default:
 		if value := valueAt.FindStringSubmatch(line); value != nil {
@@ -254,4 +261,69 @@ func (d *document) completeValue(p lineContext, name string) []completion {
 		return d.completeNames(out, "model", "")
 	}
 	return out
+}
+
+// completeTyped returns the members of the object before the cursor, or the values of the
+// enum that is compared with.
+func (d *document) completeTyped(graph, line string) (out []completion) {
+	if m := pathAt.FindStringSubmatch(line); m != nil {
+		properties, _ := d.schemaAt(graph, m[1])["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			out = append(out, completion{Label: name, Kind: itemField, Detail: typeName(properties[name])})
+		}
+		if parts := strings.Split(m[1], "."); len(parts) == 2 && parts[0] == "nodes" {
+			for _, name := range []string{"error", "outcome", "output", "visits"} {
+				out = append(out, completion{Label: name, Kind: itemField})
+			}
+		}
+		return out
+	}
+	if m := equalsAt.FindStringSubmatch(line); m != nil {
+		values, _ := d.schemaAt(graph, m[1])["enum"].([]any)
+		for _, v := range values {
+			if text, ok := v.(string); ok && m[2] == "" {
+				out = append(out, completion{Label: "'" + text + "'", Kind: itemEnum})
+			} else {
+				out = append(out, completion{Label: fmt.Sprint(v), Kind: itemEnum})
+			}
+		}
+	}
+	return out
+}
+
+// schemaAt returns the JSON Schema of a state key, an output, or a member of one, or nil.
+func (d *document) schemaAt(graph, path string) map[string]any {
+	g := d.last
+	if g != nil && graph != "" {
+		g = g.Inner("#" + graph)
+	}
+	if g == nil {
+		return nil
+	}
+	parts := strings.Split(path, ".")
+	if parts[0] == "state" {
+		parts = parts[1:]
+	}
+	var doc map[string]any
+	switch {
+	case len(parts) == 0:
+	case len(parts) > 2 && parts[0] == "nodes" && parts[2] == "output":
+		if n := g.Node(parts[1]); n != nil {
+			doc = n.Output
+		}
+		parts = parts[2:]
+	case g.Key(parts[0]) != nil:
+		doc = g.Key(parts[0]).Schema
+	}
+	for _, name := range parts[min(1, len(parts)):] {
+		properties, _ := doc["properties"].(map[string]any)
+		doc, _ = properties[name].(map[string]any)
+	}
+	return doc
+}
+
+func typeName(schema any) string {
+	doc, _ := schema.(map[string]any)
+	name, _ := doc["type"].(string)
+	return name
 }

@@ -78,13 +78,21 @@ func newEditor(t *testing.T, path, text string) *editor {
 		}
 	})
 	var answer struct{ Capabilities object }
-	e.call("initialize", object{"capabilities": object{}}, &answer)
+	e.call("initialize", object{"capabilities": object{}, "rootUri": "file://" + root(path)}, &answer)
 	if answer.Capabilities["renameProvider"] == nil {
 		t.Errorf("the server can %v", answer.Capabilities)
 	}
 	e.tell("initialized", object{})
 	e.tell("textDocument/didOpen", object{"textDocument": object{"uri": e.uri, "languageId": "yaml", "version": 0, "text": text}})
 	return e
+}
+
+// root is the workspace: the temporary folder that a file is in, or the file's folder.
+func root(path string) string {
+	if dir := filepath.Dir(path); filepath.Base(dir) != "parts" {
+		return dir
+	}
+	return filepath.Dir(filepath.Dir(path))
 }
 
 func (e *editor) call(method string, params, result any) {

@@ -3,6 +3,7 @@
 package lsp
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,10 +13,16 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// scope is a graph: a file, or an entry of its `graphs`.
+type scope struct {
+	file  string // "" for the file that is indexed
+	graph string // "" for the file's graph
+}
+
 // use is one occurrence of a name.
 type use struct {
-	kind  string // node, key, tool, model, graph, secret
-	graph string // the entry of `graphs` that contains it; "" for the file's graph
+	kind string // node, key, tool, model, graph, secret
+	scope
 	name  string
 	from  int
 	to    int
@@ -24,7 +31,7 @@ type use struct {
 }
 
 // same reports whether two uses refer to the same declaration.
-func (u *use) same(o *use) bool { return u.kind == o.kind && u.graph == o.graph && u.name == o.name }
+func (u *use) same(o *use) bool { return u.kind == o.kind && u.scope == o.scope && u.name == o.name }
 
 // keyAt is an occurrence of a key of the language.
 type keyAt struct {
@@ -36,19 +43,26 @@ type keyAt struct {
 type names struct {
 	uses  []use
 	keys  []keyAt
-	exprs [][2]int // from and to of each expression
+	exprs [][2]int            // from and to of each expression
+	nodes map[string][]string // by graph
+	calls []call
+}
+
+// call is a node that runs another graph.
+type call struct {
+	graph, node string
+	child       scope
 }
 
 // namesOf indexes a file. It returns nil if the text is not a YAML map.
-func namesOf(t *text) *names {
+func namesOf(path string, t *text) *names {
 	var doc yaml.Node
 	if yaml.Unmarshal([]byte(t.src), &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil
 	}
-	w := &walker{text: t, out: &names{}}
-	w.collectStarts(&doc)
-	slices.Sort(w.starts)
-	w.entries(doc.Content[0], spec.TopKeys())
+	w := newWalker(t, &doc)
+	w.folder = filepath.Dir(path)
+	w.graphEntries(doc.Content[0])
 	slices.SortStableFunc(w.out.uses, func(a, b use) int { return a.from - b.from })
 	return w.out
 }
@@ -56,9 +70,50 @@ func namesOf(t *text) *names {
 // walker visits a YAML tree along the table of keys.
 type walker struct {
 	text   *text
+	folder string // of the file
 	graph  string
+	child  *scope // the graph that the current node or edge gets its output from
 	out    *names
 	starts []int // of all values
+}
+
+func newWalker(t *text, doc *yaml.Node) *walker {
+	w := &walker{text: t, out: &names{nodes: map[string][]string{}}}
+	w.collectStarts(doc)
+	slices.Sort(w.starts)
+	return w
+}
+
+// graphEntries visits a graph. It finds the calls first, because expressions refer to them.
+func (w *walker) graphEntries(g *yaml.Node) {
+	for i := 0; g.Kind == yaml.MappingNode && i+1 < len(g.Content); i += 2 {
+		nodes := g.Content[i+1]
+		if g.Content[i].Value != "nodes" || nodes.Kind != yaml.MappingNode {
+			continue
+		}
+		for k := 0; k+1 < len(nodes.Content); k += 2 {
+			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], nodes.Content[k].Value)
+			named := valueOf(nodes.Content[k+1], "graph")
+			child := scope{file: filepath.Join(w.folder, filepath.FromSlash(named))}
+			if inner, ok := strings.CutPrefix(named, "#"); ok {
+				child = scope{graph: inner}
+			}
+			if named != "" {
+				w.out.calls = append(w.out.calls, call{w.graph, nodes.Content[k].Value, child})
+			}
+		}
+	}
+	w.entries(g, spec.TopKeys())
+}
+
+// childOf returns the graph that a node runs, or nil.
+func (w *walker) childOf(node string) *scope {
+	for i := range w.out.calls {
+		if c := &w.out.calls[i]; c.graph == w.graph && c.node == node {
+			return &c.child
+		}
+	}
+	return nil
 }
 
 // collectStarts records the offset of every value. A value ends before the next one starts.
@@ -103,12 +158,18 @@ func (w *walker) textOf(n *yaml.Node) (from, to int) {
 	return from, len(w.text.src)
 }
 
+// note records a use of a name of the current graph.
 func (w *walker) note(kind string, n *yaml.Node, decl, write bool) {
+	w.noteIn(scope{graph: w.graph}, kind, n, decl, write)
+}
+
+// noteIn records a use of a name of another graph.
+func (w *walker) noteIn(declared scope, kind string, n *yaml.Node, decl, write bool) {
 	if n.Kind != yaml.ScalarNode {
 		return
 	}
 	if from, to := w.textOf(n); w.text.src[from:to] == n.Value {
-		w.out.uses = append(w.out.uses, use{kind, w.graph, n.Value, from, to, decl, write})
+		w.out.uses = append(w.out.uses, use{kind, declared, n.Value, from, to, decl, write})
 	}
 }
 
@@ -144,15 +205,26 @@ func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
 		w.each(v, func(n *yaml.Node) {
 			server, _, _ := strings.Cut(n.Value, ".")
 			if from, _ := w.textOf(n); strings.HasPrefix(w.text.src[from:], server) {
-				w.out.uses = append(w.out.uses, use{"tool", "", server, from, from + len(server), false, false})
+				w.out.uses = append(w.out.uses, use{"tool", scope{}, server, from, from + len(server), false, false})
 			}
 		})
 	case name == "model":
 		w.note("model", v, false, false)
+	case name == "with" && w.child != nil && v.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(v.Content); i += 2 {
+			w.noteIn(*w.child, "key", v.Content[i], false, true)
+			w.each(v.Content[i+1], w.expression)
+		}
+	case name == "edges" && v.Kind == yaml.SequenceNode:
+		for _, edge := range v.Content {
+			w.child = w.childOf(valueOf(edge, "from"))
+			w.value(edge, key.Elem)
+		}
+		w.child = nil
 	case name == "graph" && strings.HasPrefix(v.Value, "#"):
 		from, to := w.textOf(v)
 		if to-from == len(v.Value) {
-			w.out.uses = append(w.out.uses, use{"graph", "", v.Value[1:], from + 1, to, false, false})
+			w.out.uses = append(w.out.uses, use{"graph", scope{}, v.Value[1:], from + 1, to, false, false})
 		}
 	default:
 		w.value(v, key)
@@ -169,11 +241,13 @@ func (w *walker) declared(kind, name string, v *yaml.Node, key *spec.Key) {
 				table = append(table, k.Keys...)
 			}
 		}
+		w.child = w.childOf(name)
 		w.entries(v, table)
+		w.child = nil
 	case "graph":
 		before := w.graph
 		w.graph = name
-		w.entries(v, spec.TopKeys())
+		w.graphEntries(v)
 		w.graph = before
 	default:
 		if key.Elem != nil {
@@ -297,6 +371,10 @@ func (w *walker) template(n *yaml.Node) {
 // token matches an identifier, a string or any other character of an expression.
 var token = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\S`)
 
+// dynamic matches a look-up of a node by a computed name. Texts beside it that are names of
+// nodes are taken for them.
+var dynamic = regexp.MustCompile(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
+
 // reads records the state keys, nodes and secrets that an expression uses.
 func (w *walker) reads(from, to int) {
 	w.out.exprs = append(w.out.exprs, [2]int{from, to})
@@ -307,16 +385,25 @@ func (w *walker) reads(from, to int) {
 		}
 		return w.text.src[from+found[i][0] : from+found[i][1]]
 	}
-	note := func(kind string, i int) {
+	noteIn := func(declared scope, kind string, i int) {
 		begin, end := from+found[i][0], from+found[i][1]
 		if quote := w.text.src[begin]; quote == '"' || quote == '\'' {
 			begin, end = begin+1, end-1
 		}
-		w.out.uses = append(w.out.uses, use{kind, w.graph, w.text.src[begin:end], begin, end, false, false})
+		w.out.uses = append(w.out.uses, use{kind, declared, w.text.src[begin:end], begin, end, false, false})
 	}
+	note := func(kind string, i int) { noteIn(scope{graph: w.graph}, kind, i) }
+	byName := dynamic.MatchString(w.text.src[from:to])
 	roots := map[string]string{"nodes": "node", "history": "node", "visits": "node", "branches": "node", "state": "key", "secrets": "secret"}
 	for i := range found {
 		name := word(i)
+		if child := w.outputOf(name, word(i-1), word(i-2), word(i-4)); child != nil && word(i+1) == "." && word(i+2) == "state" && word(i+3) == "." && i+4 < len(found) {
+			noteIn(*child, "key", i+4)
+		}
+		if c := name[0]; byName && (c == '\'' || c == '"') && slices.Contains(w.out.nodes[w.graph], strings.Trim(name, `'"`)) {
+			note("node", i)
+			continue
+		}
 		if c := name[0]; c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') || word(i-1) == "." {
 			continue
 		}
@@ -333,4 +420,18 @@ func (w *walker) reads(from, to int) {
 			note(kind, i+2)
 		}
 	}
+}
+
+// outputOf returns the graph whose output a word of an expression stands for, or nil: that
+// of `output`, or of `nodes.NODE.output`. before, node and root are the words before it.
+func (w *walker) outputOf(name, before, node, root string) *scope {
+	switch {
+	case name != "output":
+		return nil
+	case before == "." && root == "nodes":
+		return w.childOf(node)
+	case before == ".":
+		return nil
+	}
+	return w.child
 }

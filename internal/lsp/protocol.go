@@ -24,7 +24,21 @@ type textEdit struct {
 }
 
 type workspaceEdit struct {
-	Changes map[string][]textEdit `json:"changes"`
+	Changes  map[string][]textEdit `json:"changes,omitempty"`
+	Document []any                 `json:"documentChanges,omitempty"` // createFile, fileEdit
+}
+
+type createFile struct {
+	Kind string `json:"kind"` // create
+	URI  string `json:"uri"`
+}
+
+type fileEdit struct {
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version *int   `json:"version"` // null: as it is on disk
+	} `json:"textDocument"`
+	Edits []textEdit `json:"edits"`
 }
 
 type textDocument struct {
@@ -39,22 +53,44 @@ type params struct {
 	Position     position     `json:"position"`
 	Range        textRange    `json:"range"`
 	NewName      string       `json:"newName"`
+	Title        string       `json:"title"` // of a code action, as Data is
+	Data         string       `json:"data"`
 	Init         struct {
 		Lenses bool `json:"lenses"` // the editor has the commands of lenses
 	} `json:"initializationOptions"`
+	RootURI        string                 `json:"rootUri"`
+	Folders        []struct{ URI string } `json:"workspaceFolders"`
 	ContentChanges []struct {
 		Range *textRange `json:"range"`
 		Text  string     `json:"text"`
 	} `json:"contentChanges"`
 }
 
+// folders returns the folders of the workspace.
+func (p *params) folders() []string {
+	var out []string
+	for _, f := range p.Folders {
+		out = append(out, pathOf(f.URI))
+	}
+	if len(out) == 0 && p.RootURI != "" {
+		out = append(out, pathOf(p.RootURI))
+	}
+	return out
+}
+
 type diagnostic struct {
 	Range    textRange `json:"range"`
 	Severity int       `json:"severity"` // 1 error, 2 warning, 3 information
 	Code     string    `json:"code"`
+	Rule     *ruleLink `json:"codeDescription,omitempty"`
 	Source   string    `json:"source"`
 	Message  string    `json:"message"`
 	Related  []related `json:"relatedInformation,omitempty"`
+}
+
+// ruleLink points to the description of a rule.
+type ruleLink struct {
+	Href string `json:"href"`
 }
 
 type related struct {
@@ -86,9 +122,10 @@ type completion struct {
 }
 
 type codeAction struct {
-	Title string        `json:"title"`
-	Kind  string        `json:"kind"`
-	Edit  workspaceEdit `json:"edit"`
+	Title string         `json:"title"`
+	Kind  string         `json:"kind"`
+	Edit  *workspaceEdit `json:"edit,omitempty"`
+	Data  string         `json:"data,omitempty"` // the file that codeAction/resolve makes the edit for
 }
 
 type documentSymbol struct {
@@ -116,7 +153,7 @@ func capabilities(version string, lenses bool) map[string]any {
 		"referencesProvider":         true,
 		"documentHighlightProvider":  true,
 		"renameProvider":             map[string]any{"prepareProvider": true},
-		"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
+		"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix", "source"}, "resolveProvider": true},
 		"documentSymbolProvider":     true,
 		"documentFormattingProvider": true,
 		"foldingRangeProvider":       true,

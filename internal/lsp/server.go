@@ -17,7 +17,9 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -37,6 +39,8 @@ type Server struct {
 	conn  *jsonrpc2.Conn
 	dirty chan struct{} // signals a change
 
+	folders []string // of the workspace, set by initialize
+
 	mu   sync.Mutex // of what follows
 	open map[string]*document
 }
@@ -48,8 +52,9 @@ type document struct {
 	text      *text
 	names     *names // of the last text that was YAML
 	checked   inspect.Checked
-	current   int  // the version that checked is of
-	graph     bool // the file is a graph file, or was one before the latest edits
+	last      *spec.Graph // the last graph that could be read
+	current   int         // the version that checked is of
+	graph     bool        // the file is a graph file, or was one before the latest edits
 }
 
 // New makes a server.
@@ -111,6 +116,7 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 	}
 	switch r.Method {
 	case "initialize":
+		s.folders = p.folders()
 		return capabilities(s.opts.Version, p.Init.Lenses), nil
 	case "exit":
 		exit()
@@ -119,8 +125,11 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 		s.change(r.Method, &p)
 		return nil, nil
 	}
+	if r.Method == "codeAction/resolve" {
+		return generateTests(&p)
+	}
 	answers := map[string]func(d *document, p *params) (any, error){
-		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": definition,
+		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": s.definition,
 		"textDocument/references": references, "textDocument/documentHighlight": highlights, "textDocument/prepareRename": prepareRename,
 		"textDocument/rename": s.rename, "textDocument/codeAction": s.codeActions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
 		"textDocument/foldingRange": folds, "textDocument/semanticTokens/full": tokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": lenses,
@@ -165,7 +174,7 @@ func (s *Server) change(method string, p *params) {
 			d.text = d.text.replace(*c.Range, c.Text)
 		}
 	}
-	if n := namesOf(d.text); n != nil {
+	if n := namesOf(d.path, d.text); n != nil {
 		d.names = n
 	}
 	select {
@@ -202,21 +211,28 @@ func (s *Server) checkOne(ctx context.Context, uri string) {
 	version, text := d.version, d.text
 	d.graph = d.graph || spec.IsGraph([]byte(text.src))
 	graph := d.graph
+	path := d.path
 	s.mu.Unlock()
 	out := published{URI: uri, Version: version, Diagnostics: []diagnostic{}}
 	var checked inspect.Checked
-	if graph {
-		checked = inspect.CheckWith(d.path, []byte(text.src), s.opts.Optional, s.load(d.path))
-		for _, found := range s.opts.Shown(checked.Found) {
-			if found.File == nil || found.File.Name == d.path {
-				out.Diagnostics = append(out.Diagnostics, diagnosticOf(text, uri, &found))
-			}
+	switch {
+	case flowtest.IsTestFile(path):
+		_, checked.Found, _ = flowtest.Parse(flowtest.Config{}, path, []byte(text.src)) // a flow that can't be read is a finding
+	case graph:
+		checked = inspect.CheckWith(path, []byte(text.src), s.opts.Optional, s.load(path))
+	}
+	for _, found := range s.opts.Shown(checked.Found) {
+		if found.File == nil || found.File.Name == path {
+			out.Diagnostics = append(out.Diagnostics, diagnosticOf(text, uri, &found))
 		}
 	}
 	s.mu.Lock()
 	stands := s.open[uri] == d && d.version == version
 	if stands {
 		d.checked, d.current = checked, version
+		if checked.Graph != nil {
+			d.last = checked.Graph
+		}
 	}
 	s.mu.Unlock()
 	if stands {
@@ -247,6 +263,9 @@ func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
 	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: max(severity, 1), Code: found.Rule, Source: "graphrun", Message: found.Message}
 	if found.Severity != spec.Error && severity == 0 {
 		out.Severity = 3
+	}
+	if _, known := lint.FindRule(found.Rule); known {
+		out.Rule = &ruleLink{"https://github.com/graphrun/graphrun/blob/main/docs/rules.md#" + found.Rule}
 	}
 	for _, r := range found.Related {
 		if r.File == nil || found.File == nil || r.File == found.File {

@@ -1,9 +1,8 @@
-// Renaming of nodes in the test files of a flow.
+// Names in test files.
 
 package lsp
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,105 +11,132 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// testEdits returns the edits that rename a node in the test files beside a flow.
-func (s *Server) testEdits(d *document, old, name string) map[string][]textEdit {
-	out := map[string][]textEdit{}
-	beside, err := filepath.Glob(filepath.Join(filepath.Dir(d.path), "*.test.y*ml"))
-	if err != nil {
-		return out
+// isTestOf reports whether a file tests a flow. Its `flow` names the flow; without `flow`,
+// x.test.yaml tests x.yaml.
+func isTestOf(test *document, flow string) bool {
+	_, doc := walkerOf(test)
+	if valueOf(doc, "graphrun-test") == "" {
+		return false
 	}
-	for _, path := range beside {
-		t := s.textOf(path)
-		var doc yaml.Node
-		if t == nil || yaml.Unmarshal([]byte(t.src), &doc) != nil || len(doc.Content) == 0 || !isTestOf(path, doc.Content[0], d.path) {
-			continue
-		}
-		w := &walker{text: t, out: &names{}}
-		w.collectStarts(&doc)
-		slices.Sort(w.starts)
-		w.nodeNames(doc.Content[0], "", old)
-		for _, u := range w.out.uses {
-			out[uriOf(path)] = append(out[uriOf(path)], textEdit{t.span(u.from, u.to), name})
-		}
-	}
-	return out
-}
-
-// textOf returns the text of a file: the editor's if the file is open there, else that on
-// disk. It returns nil if the file can't be read.
-func (s *Server) textOf(path string) *text {
-	if d := s.open[uriOf(path)]; d != nil {
-		return d.text
-	}
-	src, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	return newText(string(src))
-}
-
-// isTestOf reports whether a test file tests a flow. Its `flow` names the flow; without
-// `flow`, x.test.yaml tests x.yaml.
-func isTestOf(path string, doc *yaml.Node, flow string) bool {
 	if named := valueOf(doc, "flow"); named != "" {
-		return filepath.Join(filepath.Dir(path), filepath.FromSlash(named)) == filepath.Clean(flow)
+		return filepath.Join(filepath.Dir(test.path), filepath.FromSlash(named)) == filepath.Clean(flow)
 	}
 	stem := func(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
-	return strings.TrimSuffix(stem(path), ".test") == stem(filepath.Clean(flow))
+	return strings.TrimSuffix(stem(test.path), ".test") == stem(filepath.Clean(flow))
 }
 
-// nodeNames notes where a node is named below a key of a test file: as a key of stubs,
-// answers, decide, visits and outputs, and as a text in paths.
-func (w *walker) nodeNames(v *yaml.Node, key, old string) {
+// addTest renames in a test file.
+func (r *renaming) addTest(test *document, prefix string) {
+	kind := r.use.kind
+	if kind != "node" && prefix != "" {
+		return // tests know keys and tools of their own flow only
+	}
+	w, doc := walkerOf(test)
+	w.nodeNames(doc, "", testName{kind: kind, prefix: prefix, name: r.use.name})
+	r.addUses(test, w)
+}
+
+// testName is a name to look for in a test file.
+type testName struct {
+	kind   string // node, key, tool
+	prefix string // of a node in a subgraph: "outer/inner/"
+	name   string
+	output bool // the members of the run's output are state keys
+	script bool // the file holds scripted answers
+}
+
+// nodeNames notes where a name stands below a key of a test file: a node as a key of stubs,
+// answers, decide, visits and outputs and as a text in paths; a state key in input and
+// state; a tool in tools; all in expressions.
+func (w *walker) nodeNames(v *yaml.Node, key string, name testName) {
 	byNode := []string{"stubs", "answers", "decide", "visits", "outputs", "nodes"}
-	inPath := []string{"path", "exactly", "starts", "ends", "contains", "order", "never", "node", "from", "to", "after"}
+	inPath := []string{"path", "exactly", "starts", "ends", "contains", "order", "never", "node", "from", "to", "after", "pause_before", "pause_after", "target"}
+	byKey := []string{"input", "state", "state_exactly"}
 	switch v.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(v.Content); i += 2 {
-			if slices.Contains(byNode, key) {
-				w.noteNode(v.Content[i], old)
-				below := ""
+			below := v.Content[i].Value
+			switch {
+			case slices.Contains(byNode, key):
+				if name.kind == "node" {
+					w.noteNode(v.Content[i], name)
+				}
+				below = ""
 				if key == "decide" { // whose values are nodes, too
 					below = "to"
 				}
-				w.nodeNames(v.Content[i+1], below, old)
-			} else {
-				w.nodeNames(v.Content[i+1], v.Content[i].Value, old)
+				if key == "stubs" {
+					below = "stub"
+				}
+			case key == "stub" && below == "output": // a value, which may have any keys
+				continue
+			case slices.Contains(byKey, key):
+				if name.kind == "key" && v.Content[i].Value == name.name {
+					w.note("key", v.Content[i], false, false)
+				}
+				continue
+			case key == "tools" && name.kind == "tool":
+				w.noteTool(v.Content[i], name.name)
+				continue
 			}
+			w.nodeNames(v.Content[i+1], below, name)
 		}
 	case yaml.SequenceNode:
 		for _, item := range v.Content {
-			w.nodeNames(item, key, old)
+			w.nodeNames(item, key, name)
 		}
 	case yaml.ScalarNode:
 		switch {
-		case slices.Contains(inPath, key):
-			w.noteNode(v, old)
-		case key == "fired" || key == "not_fired":
-			w.noteEdge(v, old)
-		case key == "where" || key == "expr":
+		case slices.Contains(inPath, key) && name.kind == "node":
+			w.noteNode(v, name)
+		case (key == "fired" || key == "not_fired") && name.kind == "node" && name.prefix == "":
+			w.noteEdge(v, name.name)
+		case (key == "where" || key == "expr") && name.prefix == "":
 			before := len(w.out.uses)
 			w.expression(v)
-			kept := slices.DeleteFunc(w.out.uses[before:], func(u use) bool { return u.kind != "node" || u.name != old })
+			kept := slices.DeleteFunc(w.out.uses[before:], func(u use) bool { return u.kind != name.kind || u.name != name.name })
 			w.out.uses = w.out.uses[:before+len(kept)]
 		}
 	}
 }
 
 // noteEdge notes the ends of an edge that are the node: "a -> b".
-func (w *walker) noteEdge(n *yaml.Node, old string) {
+func (w *walker) noteEdge(n *yaml.Node, node string) {
 	from, to := w.textOf(n)
 	for _, end := range regexp.MustCompile(`[^\s>]+`).FindAllStringIndex(w.text.src[from:to], -1) {
-		if w.text.src[from+end[0]:from+end[1]] == old {
-			w.out.uses = append(w.out.uses, use{kind: "node", name: old, from: from + end[0], to: from + end[1]})
+		if w.text.src[from+end[0]:from+end[1]] == node {
+			w.out.uses = append(w.out.uses, use{kind: "node", name: node, from: from + end[0], to: from + end[1]})
 		}
 	}
 }
 
-// noteNode notes a scalar that is the node, or begins with it: a/b, a[0]/b, ask:key.
-func (w *walker) noteNode(n *yaml.Node, old string) {
+// noteTool notes a tool, or the server in "server.tool".
+func (w *walker) noteTool(n *yaml.Node, tool string) {
 	from, to := w.textOf(n)
-	if first := strings.FieldsFunc(n.Value, func(r rune) bool { return strings.ContainsRune("/:[", r) }); len(first) > 0 && first[0] == old && strings.HasPrefix(w.text.src[from:to], old) {
-		w.out.uses = append(w.out.uses, use{kind: "node", name: old, from: from, to: from + len(old)})
+	if rest, ok := strings.CutPrefix(w.text.src[from:to], tool); ok && (rest == "" || rest[0] == '.') {
+		w.out.uses = append(w.out.uses, use{kind: "tool", name: tool, from: from, to: from + len(tool)})
+	}
+}
+
+// indexed matches the brackets of an element: a[0]/b.
+var indexed = regexp.MustCompile(`^\[[^\]]*\]`)
+
+// noteNode notes a scalar that is the node, or continues it: a/b, a[0]/b, ask:key.
+func (w *walker) noteNode(n *yaml.Node, name testName) {
+	from, to := w.textOf(n)
+	rest := w.text.src[from:to]
+	for _, outer := range strings.Split(strings.TrimSuffix(name.prefix, "/"), "/") {
+		if outer == "" {
+			break
+		}
+		after, ok := strings.CutPrefix(rest, outer)
+		after = after[len(indexed.FindString(after)):]
+		if rest = strings.TrimPrefix(after, "/"); !ok || rest == after {
+			return
+		}
+	}
+	if after, ok := strings.CutPrefix(rest, name.name); ok && (after == "" || strings.ContainsRune("/:[", rune(after[0]))) {
+		at := to - len(rest)
+		w.out.uses = append(w.out.uses, use{kind: "node", name: name.name, from: at, to: at + len(name.name)})
 	}
 }

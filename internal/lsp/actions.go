@@ -1,0 +1,175 @@
+// Code actions: the fixes of `validate --fix`, a stub for a node, a file of tests.
+
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/fix"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func (s *Server) codeActions(d *document, p *params) (any, error) {
+	out := []codeAction{}
+	if d.current != d.version {
+		return out, nil
+	}
+	from, to := d.text.offset(p.Range.Start), d.text.offset(p.Range.End)
+	from, to = d.text.lines[d.text.position(from).Line], max(from, to)
+	for _, e := range fix.Edits(d.checked.Graph, d.checked.Found) {
+		if e.Span.To < from || e.Span.From > to+len(d.text.line(d.text.position(to).Line)) {
+			continue
+		}
+		title := "Remove it"
+		if e.Text != "" {
+			title = fmt.Sprintf("Change to %s", strings.TrimSpace(e.Text))
+		}
+		edit := textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}
+		out = append(out, codeAction{Title: title, Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{d.uri: {edit}}}})
+	}
+	switch {
+	case flowtest.IsTestFile(d.path):
+		out = append(out, s.stubActions(d, "")...)
+	case d.checked.Graph != nil:
+		path := testFileOf(d.path)
+		test := s.document(path)
+		if u := d.useAt(position{d.text.position(from).Line, p.Range.Start.Character}); test != nil && u != nil && u.kind == "node" && u.scope == (scope{}) {
+			out = append(out, s.stubActions(test, u.name)...)
+		}
+		if _, err := os.Stat(path); err != nil && test == nil && !d.checked.Found.HasErrors() {
+			out = append(out, codeAction{Title: "Generate tests", Kind: "source", Data: d.path})
+		}
+	}
+	return out, nil
+}
+
+func testFileOf(flow string) string {
+	return strings.TrimSuffix(flow, filepath.Ext(flow)) + ".test.yaml"
+}
+
+// stubActions offers a stub for each node that no case of a test file has one for, or for
+// one node only.
+func (s *Server) stubActions(test *document, only string) []codeAction {
+	_, doc := walkerOf(test)
+	flow := strings.TrimSuffix(test.path, ".test"+filepath.Ext(test.path)) + ".yaml"
+	if named := valueOf(doc, "flow"); named != "" {
+		flow = filepath.Join(filepath.Dir(test.path), filepath.FromSlash(named))
+	}
+	d := s.document(flow)
+	if d == nil {
+		return nil
+	}
+	g := inspect.Check(flow, []byte(d.text.src), false).Graph
+	if g == nil {
+		return nil
+	}
+	var out []codeAction
+	stubbed := stubsIn(doc)
+	for _, n := range g.Nodes {
+		name := n.ID.Value
+		if !flowtest.NeedsStub(n) || slices.Contains(stubbed, name) || only != "" && name != only {
+			continue
+		}
+		value, err := json.Marshal(flowtest.MadeUp(g, n))
+		if err != nil {
+			continue
+		}
+		edit := stubEdit(test, doc, name, string(value))
+		out = append(out, codeAction{Title: fmt.Sprintf("Add a stub for %s to %s", name, filepath.Base(test.path)), Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{test.uri: {edit}}}})
+	}
+	return out
+}
+
+// stubsIn returns the nodes that have stubs anywhere in a test file.
+func stubsIn(v *yaml.Node) (out []string) {
+	for i, c := range v.Content {
+		if v.Kind == yaml.MappingNode && i%2 == 1 && v.Content[i-1].Value == "stubs" {
+			for k := 0; k+1 < len(c.Content); k += 2 {
+				out = append(out, c.Content[k].Value)
+			}
+		}
+		out = append(out, stubsIn(c)...)
+	}
+	return out
+}
+
+// stubEdit adds a stub to the defaults of a test file.
+func stubEdit(test *document, doc *yaml.Node, node, value string) textEdit {
+	at := func(n *yaml.Node) int { return test.text.at(n.Line, n.Column) }
+	insert := func(offset int, text string) textEdit { return textEdit{test.text.span(offset, offset), text} }
+	entry := node + ": {output: " + value + "}"
+	defaults := entryOf(doc, "defaults")
+	stubs := entryOf(defaults, "stubs")
+	for _, place := range []struct {
+		in     *yaml.Node
+		before string
+	}{{stubs, ""}, {defaults, "stubs: "}} {
+		if place.in == nil || place.in.Kind != yaml.MappingNode || len(place.in.Content) == 0 {
+			continue
+		}
+		first := at(place.in.Content[0])
+		text := entry
+		if place.before != "" {
+			text = place.before + "{" + entry + "}"
+		}
+		if place.in.Style&yaml.FlowStyle != 0 {
+			return insert(first, text+", ")
+		}
+		return insert(first, text+"\n"+strings.Repeat(" ", place.in.Content[0].Column-1))
+	}
+	for i := 0; i+1 < len(doc.Content); i += 2 {
+		if doc.Content[i].Value == "cases" {
+			return insert(at(doc.Content[i]), "defaults:\n  stubs:\n    "+entry+"\n\n")
+		}
+	}
+	return insert(len(test.text.src), "\ndefaults:\n  stubs:\n    "+entry+"\n")
+}
+
+// entryOf returns the value of a key of a map, or nil.
+func entryOf(m *yaml.Node, name string) *yaml.Node {
+	for i := 0; m != nil && m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == name {
+			return m.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// generateTests completes the action "Generate tests" with an edit that creates the file.
+func generateTests(p *params) (any, error) {
+	if p.Data == "" {
+		return codeAction{Title: p.Title}, nil
+	}
+	src, err := os.ReadFile(p.Data)
+	if err != nil {
+		return nil, refuse("cannot read the saved graph: %v", err)
+	}
+	checked := inspect.CheckWith(p.Data, src, false, spec.Beside(p.Data))
+	if checked.Graph == nil || checked.Found.HasErrors() {
+		return nil, refuse("mend the errors of the graph first, and save it")
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	made, err := flowtest.Generate(ctx, flowtest.Config{}, checked.Graph, "")
+	if err != nil {
+		return nil, refuse("cannot generate tests: %v", err)
+	}
+	if made.Cases == 0 {
+		return nil, refuse("found no valid input; write the first case by hand")
+	}
+	uri := uriOf(testFileOf(p.Data))
+	edit := fileEdit{Edits: []textEdit{{textRange{}, made.Text}}}
+	edit.TextDocument.URI = uri
+	return codeAction{Title: p.Title, Kind: "source", Edit: &workspaceEdit{Document: []any{createFile{"create", uri}, edit}}}, nil
+}

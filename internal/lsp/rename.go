@@ -1,0 +1,269 @@
+// Renaming: in the file, in graphs that run it, in test files and scripted answers.
+
+package lsp
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/fix"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func refuse(format string, args ...any) error {
+	return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// declared returns the document that declares a name, and the use as it reads there; a nil
+// use if it finds none.
+func (s *Server) declared(d *document, u *use) (*document, *use) {
+	if u == nil {
+		return d, nil
+	}
+	there := *u
+	if u.file != "" {
+		if d = s.document(u.file); d == nil {
+			return nil, nil
+		}
+		there.file = ""
+	}
+	if d.declaration(&there) == nil {
+		return d, nil
+	}
+	return d, &there
+}
+
+// document returns a graph or test file that is open or on disk, or nil if it is not YAML.
+func (s *Server) document(path string) *document {
+	uri := uriOf(path)
+	d := s.open[uri]
+	if d == nil {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return nil
+		}
+		d = &document{uri: uri, path: path, text: newText(string(src))}
+		d.names = namesOf(path, d.text)
+	}
+	if d.names == nil {
+		return nil
+	}
+	return d
+}
+
+// rename replaces all uses of a name. It refuses a rename that adds an error to a graph.
+func (s *Server) rename(d *document, p *params) (any, error) {
+	d, u := s.declared(d, d.useAt(p.Position))
+	if u == nil {
+		return nil, refuse("nothing to rename at this position")
+	}
+	pattern := `^[A-Za-z_][A-Za-z0-9_]*$`
+	if u.kind != "key" && u.kind != "secret" {
+		pattern = `^[A-Za-z][A-Za-z0-9_-]*$`
+	}
+	if !regexp.MustCompile(pattern).MatchString(p.NewName) {
+		return nil, refuse("invalid %[2]s name %[1]q", p.NewName, u.kind)
+	}
+	if d.declaration(&use{kind: u.kind, scope: u.scope, name: p.NewName}) != nil {
+		return nil, refuse("%s %q already exists", u.kind, p.NewName)
+	}
+	r := renaming{s: s, files: map[string]*document{d.path: d}, edits: map[string][]fix.Edit{}, use: *u, name: p.NewName}
+	for _, o := range d.usesOf(u) {
+		r.add(d, o.from, o.to)
+	}
+	workspace := s.workspace(d)
+	if u.kind == "key" {
+		for _, other := range workspace {
+			r.addCaller(d, other)
+		}
+	}
+	var graphs []string
+	for path := range r.files {
+		graphs = append(graphs, path)
+	}
+	slices.Sort(graphs)
+	r.addTests(d, workspace)
+	for _, path := range graphs {
+		if err := r.check(path); err != nil {
+			return nil, err
+		}
+	}
+	return workspaceEdit{Changes: r.changes()}, nil
+}
+
+// renaming collects the edits of a rename.
+type renaming struct {
+	s     *Server
+	files map[string]*document
+	edits map[string][]fix.Edit // by path
+	use   use
+	name  string
+}
+
+func (r *renaming) add(d *document, from, to int) {
+	r.files[d.path] = d
+	r.edits[d.path] = append(r.edits[d.path], fix.Edit{Span: spec.Span{From: from, To: to}, Text: r.name})
+}
+
+func (r *renaming) changes() map[string][]textEdit {
+	out := map[string][]textEdit{}
+	for path, edits := range r.edits {
+		slices.SortFunc(edits, func(a, b fix.Edit) int { return a.Span.From - b.Span.From })
+		d := r.files[path]
+		for _, e := range slices.Compact(edits) {
+			out[d.uri] = append(out[d.uri], textEdit{d.text.span(e.Span.From, e.Span.To), e.Text})
+		}
+	}
+	return out
+}
+
+// check refuses the edits if a graph has more errors with them.
+func (r *renaming) check(path string) error {
+	edited := func(path string) string {
+		return string(fix.Apply([]byte(r.files[path].text.src), r.edits[path]))
+	}
+	disk := spec.Beside(path)
+	load := func(with bool) func(name string) ([]byte, error) {
+		return func(name string) ([]byte, error) {
+			whole := filepath.Join(filepath.Dir(path), filepath.FromSlash(name))
+			switch {
+			case with && r.files[whole] != nil:
+				return []byte(edited(whole)), nil
+			case r.s.open[uriOf(whole)] != nil:
+				return []byte(r.s.open[uriOf(whole)].text.src), nil
+			}
+			return disk(name)
+		}
+	}
+	before := inspect.ErrorsOnly(inspect.CheckWith(path, []byte(r.files[path].text.src), false, load(false)).Found)
+	after := inspect.ErrorsOnly(inspect.CheckWith(path, []byte(edited(path)), false, load(true)).Found)
+	if len(after) > len(before) {
+		return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), after[0].Message)
+	}
+	return nil
+}
+
+// maxFiles limits the search for callers.
+const maxFiles = 5000
+
+// workspace returns the YAML files of the workspace's folders, without d: those of d's
+// folder if the editor names no folder that contains it.
+func (s *Server) workspace(d *document) []*document {
+	folder := filepath.Dir(d.path)
+	for _, f := range s.folders {
+		if relative, err := filepath.Rel(f, d.path); err == nil && filepath.IsLocal(relative) {
+			folder = f
+		}
+	}
+	var out []*document
+	seen := 0
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		seen++
+		switch {
+		case err != nil, seen > maxFiles:
+			return filepath.SkipDir
+		case e.IsDir() && path != folder && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
+			return filepath.SkipDir
+		case e.IsDir() || path == d.path || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
+			return nil
+		}
+		if other := s.document(path); other != nil {
+			out = append(out, other)
+		}
+		return nil
+	})
+	return out
+}
+
+// addCaller renames a state key in a graph that runs its graph: in `with`, and as a member of
+// the call's output.
+func (r *renaming) addCaller(d, caller *document) {
+	u := r.use
+	u.file = d.path
+	if slices.ContainsFunc(caller.names.calls, func(c call) bool { return c.child == u.scope }) {
+		r.files[caller.path] = caller
+	}
+	for _, o := range caller.names.uses {
+		if o.same(&u) {
+			r.add(caller, o.from, o.to)
+		}
+	}
+}
+
+// addTests renames in test files of the graph and of graphs that run it, and in scripted
+// answers of models.
+func (r *renaming) addTests(d *document, workspace []*document) {
+	graphs := append([]*document{d}, workspace...)
+	type place struct {
+		scope
+		prefix string // of the nodes in tests: "outer/inner/"
+	}
+	places := []place{{scope{d.path, r.use.graph}, ""}}
+	for i := 0; i < len(places) && i < 100; i++ {
+		at := places[i]
+		for _, caller := range graphs {
+			for _, c := range caller.names.calls {
+				child := c.child
+				if child.file == "" {
+					child.file = caller.path
+				}
+				if child == at.scope && strings.Count(at.prefix, "/") < 8 {
+					places = append(places, place{scope{caller.path, c.graph}, c.node + "/" + at.prefix})
+				}
+			}
+		}
+		if at.graph != "" {
+			continue
+		}
+		answers := map[string]bool{}
+		if flow := r.s.document(at.file); flow != nil {
+			scriptsOf(flow, answers)
+		}
+		for _, test := range workspace {
+			if isTestOf(test, at.file) {
+				r.addTest(test, at.prefix)
+				scriptsOf(test, answers)
+			}
+		}
+		for _, script := range workspace {
+			if answers[script.path] && r.use.kind == "node" {
+				w, doc := walkerOf(script)
+				w.nodeNames(doc, "", testName{kind: "node", prefix: at.prefix, name: r.use.name})
+				r.addUses(script, w)
+			}
+		}
+	}
+}
+
+func (r *renaming) addUses(d *document, w *walker) {
+	for _, u := range w.out.uses {
+		r.add(d, u.from, u.to)
+	}
+}
+
+// walkerOf returns a walker of a file, and the file's map.
+func walkerOf(d *document) (*walker, *yaml.Node) {
+	var doc yaml.Node
+	if yaml.Unmarshal([]byte(d.text.src), &doc) != nil || len(doc.Content) == 0 {
+		doc = yaml.Node{Content: []*yaml.Node{{}}}
+	}
+	return newWalker(d.text, &doc), doc.Content[0]
+}
+
+var scripted = regexp.MustCompile(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)`)
+
+// scriptsOf adds the files of scripted answers that a graph or test file names.
+func scriptsOf(d *document, out map[string]bool) {
+	for _, m := range scripted.FindAllStringSubmatch(d.text.src, -1) {
+		out[filepath.Join(filepath.Dir(d.path), filepath.FromSlash(m[1]))] = true
+	}
+}
