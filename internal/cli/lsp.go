@@ -9,7 +9,7 @@ import (
 )
 
 func newLSPCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Run the language server for editors, over stdio",
 		Long: `lsp serves the Language Server Protocol on stdin and stdout: the findings and fixes of
@@ -26,4 +26,6 @@ the formatting of fmt. Editors start it. It reads the settings of the nearest gr
 			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}
+	cmd.Flags().Bool("stdio", true, "use stdin and stdout, which is all there is; clients such as VS Code's pass it")
+	return cmd
 }

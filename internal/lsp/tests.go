@@ -41,8 +41,6 @@ type testName struct {
 	kind   string // node, key, tool
 	prefix string // of a node in a subgraph: "outer/inner/"
 	name   string
-	output bool // the members of the run's output are state keys
-	script bool // the file holds scripted answers
 }
 
 // nodeNames notes where a name stands below a key of a test file: a node as a key of stubs,

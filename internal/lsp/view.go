@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/graphrun/graphrun/spec"
 )
 
 // functionTable is the table of functions in docs/expressions.md, without its head.
@@ -265,7 +267,7 @@ type command struct {
 // lenses offers what can be done with a graph file. The commands are the editor's.
 func lenses(d *document, _ *params) (any, error) {
 	out := []codeLens{}
-	if !d.graph {
+	if !d.graph && !spec.IsGraph([]byte(d.text.src)) { // the first check may not be over yet
 		return out, nil
 	}
 	at := 0
