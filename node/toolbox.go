@@ -128,6 +128,7 @@ func refused(task *runner.Task, c toolCall, words answer) (answer, error) {
 // carryOut makes a call, again as the tool's retry says. A call that failed has an
 // answer, too: an error means that there is none.
 func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
+	c.TraceParent = handler.TraceParent(ctx)
 	for times := 1; ; times++ {
 		actor := &toolActor{kit: k, task: task, call: &c}
 		result, err := registry.Call(ctx, actor, allowed, c.Call)

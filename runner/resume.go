@@ -99,6 +99,7 @@ func (d *driver) goOn(ctx context.Context, journal store.Journal) (*Result, erro
 		d.seq += lostNumbers
 	}
 	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.info(d.opts.RunID), Told: d.seq}
+	d.watchDriven()
 	d.tell(RunResumed, event.At, nil)
 	return d.finishRun(ctx, event)
 }

@@ -105,7 +105,11 @@ func newServer(string) *mcp.Server {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 	}
 	add("echo", nil, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return text(string(r.Params.Arguments) + " " + os.Getenv("EXTRA")), nil
+		said := string(r.Params.Arguments) + " " + os.Getenv("EXTRA")
+		if parent, ok := r.Params.Meta["traceparent"]; ok {
+			said += fmt.Sprint(" under ", parent)
+		}
+		return text(said), nil
 	})
 	add("long", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Tool long requires task augmentation (taskSupport: 'required')"}

@@ -258,7 +258,7 @@ func (d *declared) call(ctx context.Context, actor Actor, member string, call Ca
 		if result, handled, err := actor.Server(ctx); handled {
 			return result, err
 		}
-		return d.server.call(ctx, actor, member, call.Args)
+		return d.server.call(ctx, actor, member, call)
 	}
 	args, err := checkArgs(call.Name, d.schema, call.Args)
 	if err != nil {

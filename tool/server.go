@@ -105,7 +105,7 @@ func (l *link) tools() []Tool {
 
 // call calls one of the server's tools. A call that the server died of is made
 // again only if that can do no harm.
-func (s *server) call(ctx context.Context, actor Actor, name string, args map[string]any) (any, error) {
+func (s *server) call(ctx context.Context, actor Actor, name string, call Call) (any, error) {
 	for first := true; ; first = false {
 		l, err := s.connected(ctx, actor)
 		if err != nil {
@@ -117,11 +117,14 @@ func (s *server) call(ctx context.Context, actor Actor, name string, args map[st
 			return nil, noMember(s.name, name, l.tools())
 		}
 		m := &members[i]
-		given, err := checkArgs(s.name+"."+name, m.schema, args)
+		given, err := checkArgs(s.name+"."+name, m.schema, call.Args)
 		if err != nil {
 			return nil, err
 		}
 		params := &mcp.CallToolParams{Name: name, Arguments: given}
+		if call.TraceParent != "" {
+			params.Meta = mcp.Meta{"traceparent": call.TraceParent}
+		}
 		token := l.progress.begin(func(p *mcp.ProgressNotificationParams) {
 			actor.Progress(s.name+"."+name, p.Message, p.Progress, p.Total)
 		})

@@ -69,6 +69,8 @@ type Call struct {
 	Args map[string]any
 	// Malformed is the text of arguments that are no JSON object; Args is nil then.
 	Malformed string
+	// TraceParent is the W3C traceparent that a server gets in `_meta`; "": none.
+	TraceParent string
 }
 
 // Error says why a call gave no result: the tool failed, is not there or not

@@ -19,6 +19,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -153,6 +154,40 @@ func (e *metricExporter) ForceFlush(context.Context) error { return nil }
 
 // Shutdown has nothing to do.
 func (e *metricExporter) Shutdown(context.Context) error { return nil }
+
+type logExporter struct{ *client }
+
+// Export sends log records.
+func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	var list []object
+	for i := range records {
+		r := &records[i]
+		var about []attribute.KeyValue
+		r.WalkAttributes(func(a attribute.KeyValue) bool {
+			about = append(about, a)
+			return true
+		})
+		list = append(list, object{
+			"timeUnixNano": nano(r.Timestamp()), "observedTimeUnixNano": nano(r.ObservedTimestamp()), "eventName": r.EventName(),
+			"severityNumber": int(r.Severity()), "severityText": r.Severity().String(), "body": object{"stringValue": r.Body().AsString()},
+			"attributes": attributes(about), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
+		})
+	}
+	scope := records[0].InstrumentationScope()
+	return e.post(ctx, object{"resourceLogs": []object{{
+		"resource":  resourceOf(records[0].Resource()),
+		"scopeLogs": []object{{"scope": object{"name": scope.Name, "version": scope.Version}, "logRecords": list}},
+	}}})
+}
+
+// ForceFlush has nothing to do.
+func (e *logExporter) ForceFlush(context.Context) error { return nil }
+
+// Shutdown has nothing to do.
+func (e *logExporter) Shutdown(context.Context) error { return nil }
 
 func sum[N int64 | float64](d metricdata.Sum[N], value func(N) object) object {
 	var points []object

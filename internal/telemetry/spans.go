@@ -49,6 +49,7 @@ func (t *Telemetry) Event(e *runner.Event) error {
 		t.open[e.RunID] = r
 		t.beginRun(r, e)
 	}
+	t.log(r, e) // before what ends the span that it belongs to
 	switch e.Type {
 	case runner.NodeStarted:
 		t.beginStep(r, e)

@@ -1,4 +1,4 @@
-// Package telemetry tells OpenTelemetry of runs: a trace for each run, and metrics. It is on
+// Package telemetry tells OpenTelemetry of runs: a trace for each run, metrics, and logs. It is on
 // when the standard variables name a receiver (OTEL_EXPORTER_OTLP_ENDPOINT), and off
 // otherwise.
 //
@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -34,6 +36,8 @@ type Telemetry struct {
 	tracer  trace.Tracer
 	traces  *sdktrace.TracerProvider
 	metrics *sdkmetric.MeterProvider
+	logs    *sdklog.LoggerProvider
+	logger  log.Logger
 	// parent is the span in whose trace the runs stand, from TRACEPARENT.
 	parent trace.SpanContext
 
@@ -65,7 +69,7 @@ func FromEnv(version string, warn func(string)) (*Telemetry, error) {
 		}
 		return endpoint(kind)
 	}
-	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || wanted("traces") == "" && wanted("metrics") == "" {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || wanted("traces") == "" && wanted("metrics") == "" && wanted("logs") == "" {
 		return nil, nil
 	}
 	if protocol := os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/json" {
@@ -82,6 +86,12 @@ func FromEnv(version string, warn func(string)) (*Telemetry, error) {
 	}
 	t.traces = sdktrace.NewTracerProvider(options...)
 	t.tracer = t.traces.Tracer("github.com/graphrun/graphrun", trace.WithInstrumentationVersion(version))
+	var processors []sdklog.LoggerProviderOption
+	if to := wanted("logs"); to != "" {
+		processors = append(processors, sdklog.WithProcessor(sdklog.NewBatchProcessor(&logExporter{newClient(to)})))
+	}
+	t.logs = sdklog.NewLoggerProvider(append(processors, sdklog.WithResource(about))...)
+	t.logger = t.logs.Logger("github.com/graphrun/graphrun", log.WithInstrumentationVersion(version))
 	var readers []sdkmetric.Option
 	if to := wanted("metrics"); to != "" {
 		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(&metricExporter{newClient(to)})))
@@ -107,7 +117,7 @@ func (t *Telemetry) Close() error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
-	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx))
+	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx), t.logs.Shutdown(ctx))
 }
 
 // Kinds gives the tasks of node kinds the trace that their programs and requests pass on.

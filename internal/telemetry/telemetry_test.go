@@ -1,17 +1,27 @@
 package telemetry_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/semconv/v1.41.0/genaiconv"
 
 	"github.com/graphrun/graphrun/internal/telemetry"
 	"github.com/graphrun/graphrun/node"
@@ -51,11 +61,19 @@ type span struct {
 	}
 }
 
+type record struct {
+	TraceID, SpanID string
+	EventName       string
+	SeverityText    string
+	Body            struct{ StringValue string }
+}
+
 // receiver keeps what it is sent, as an OTLP receiver would.
 type receiver struct {
 	mu      sync.Mutex
 	spans   []span
 	metrics []string
+	logs    []record
 	headers http.Header
 }
 
@@ -64,7 +82,10 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer r.mu.Unlock()
 	body, _ := io.ReadAll(req.Body)
 	var sent struct {
-		ResourceSpans   []struct{ ScopeSpans []struct{ Spans []span } }
+		ResourceSpans []struct{ ScopeSpans []struct{ Spans []span } }
+		ResourceLogs  []struct {
+			ScopeLogs []struct{ LogRecords []record }
+		}
 		ResourceMetrics []struct {
 			ScopeMetrics []struct{ Metrics []struct{ Name string } }
 		}
@@ -77,6 +98,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for _, rs := range sent.ResourceSpans {
 		for _, ss := range rs.ScopeSpans {
 			r.spans = append(r.spans, ss.Spans...)
+		}
+	}
+	for _, rl := range sent.ResourceLogs {
+		for _, sl := range rl.ScopeLogs {
+			r.logs = append(r.logs, sl.LogRecords...)
 		}
 	}
 	for _, rm := range sent.ResourceMetrics {
@@ -110,14 +136,88 @@ func drive(t *testing.T, kept store.Store, do func(*runner.Runner) (*runner.Resu
 }
 
 func TestOneTrace(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "answers.yaml"), []byte("responses:\n  - {content: hi}\n"), 0o600); err != nil {
-		t.Fatal(err)
+	got := &receiver{}
+	server := httptest.NewServer(got)
+	defer server.Close()
+	checkOneTrace(t, got, server.URL, func() {})
+	if got.headers.Get("X-Key") != "a b" {
+		t.Errorf("the headers are %v", got.headers)
+	}
+}
+
+// The same through an OpenTelemetry Collector, which GRAPHRUN_TEST_COLLECTOR names
+// (.ci/collector builds one).
+func TestCollector(t *testing.T) {
+	program := os.Getenv("GRAPHRUN_TEST_COLLECTOR")
+	if program == "" {
+		t.Skip("GRAPHRUN_TEST_COLLECTOR is not set")
 	}
 	got := &receiver{}
 	server := httptest.NewServer(got)
 	defer server.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "collector.yaml")
+	text := fmt.Sprintf(`receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
+exporters: {otlphttp: {endpoint: %q, encoding: json, compression: none}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    traces: {receivers: [otlp], exporters: [otlphttp]}
+    metrics: {receivers: [otlp], exporters: [otlphttp]}
+    logs: {receivers: [otlp], exporters: [otlphttp]}
+`, address, server.URL)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	collector := exec.Command(program, "--config", config)
+	var said bytes.Buffer
+	collector.Stdout, collector.Stderr = &said, &said
+	if err := collector.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- collector.Wait() }()
+	for ready := false; !ready; {
+		select {
+		case err := <-ended:
+			t.Fatalf("the collector ended: %v\n%s", err, said.String())
+		case <-time.After(50 * time.Millisecond):
+		}
+		if conn, err := net.Dial("tcp", address); err == nil {
+			ready = conn.Close() == nil
+		}
+	}
+	checkOneTrace(t, got, "http://"+address, func() { // its queue is empty when it has ended
+		if err := collector.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; err != nil {
+			t.Fatalf("the collector ended: %v\n%s", err, said.String())
+		}
+	})
+}
+
+// conventions are the attributes of OpenTelemetry's registry that graphrun sends; all
+// others are its own.
+var conventions = []attribute.Key{
+	semconv.ErrorTypeKey, semconv.GenAIOperationNameKey, semconv.GenAIProviderNameKey, semconv.GenAIRequestModelKey,
+	semconv.GenAIUsageInputTokensKey, semconv.GenAIUsageOutputTokensKey, semconv.GenAIToolNameKey, semconv.GenAIToolCallIDKey,
+}
+
+// checkOneTrace runs a flow and resumes it, and checks what got has received from endpoint.
+func checkOneTrace(t *testing.T, got *receiver, endpoint string, flush func()) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "answers.yaml"), []byte("responses:\n  - {content: hi}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b")
 	kept := &store.Memory{}
 	g, found := spec.Parse(filepath.Join(dir, "flow.yaml"), []byte(flow), spec.Options{})
@@ -131,6 +231,8 @@ func TestOneTrace(t *testing.T) {
 		return r.Resume(context.Background(), "one", runner.Options{Answers: map[string][]string{"ask": {"yes"}}})
 	})
 
+	flush()
+
 	byID, names := map[string]span{}, map[string][]span{}
 	for _, s := range got.spans {
 		if s.TraceID != got.spans[0].TraceID {
@@ -140,6 +242,11 @@ func TestOneTrace(t *testing.T) {
 			t.Errorf("%s came twice", s.Name)
 		}
 		byID[s.SpanID] = s
+		for _, a := range s.Attributes {
+			if !strings.HasPrefix(a.Key, "graphrun.") && !slices.Contains(conventions, attribute.Key(a.Key)) {
+				t.Errorf("%s has the attribute %s, which is not in the conventions", s.Name, a.Key)
+			}
+		}
 		names[s.Name] = append(names[s.Name], s)
 	}
 	parents := map[string]string{"run told": "", "resume": "run told", "step twice": "run told", "step meet": "run told", "step last": "resume", "chat answers.yaml": "attempt"}
@@ -181,13 +288,24 @@ func TestOneTrace(t *testing.T) {
 			t.Errorf("attempt %s has TRACEPARENT=%s", attempt, text)
 		}
 	}
-	for _, name := range []string{"graphrun.runs", "graphrun.steps", "graphrun.step.duration", "gen_ai.client.token.usage"} {
+	for _, name := range []string{"graphrun.runs", "graphrun.steps", "graphrun.step.duration", genaiconv.ClientTokenUsage{}.Name()} {
 		if !slices.Contains(got.metrics, name) {
 			t.Errorf("metrics are %v, without %s", got.metrics, name)
 		}
 	}
-	if got.headers.Get("X-Key") != "a b" {
-		t.Errorf("the headers are %v", got.headers)
+	var logs []string
+	for _, l := range got.logs {
+		if l.TraceID != got.spans[0].TraceID {
+			t.Errorf("the record %+v is of another trace", l)
+		}
+		logs = append(logs, byID[l.SpanID].Name+": "+l.SeverityText+" "+l.Body.StringValue)
+	}
+	wantLogs := []string{
+		"run told: INFO run started", `attempt: WARN attempt failed: "sh" exited with code 1`, "run told: INFO run paused, waiting for ask",
+		"resume: INFO run resumed", `attempt: ERROR node failed: "sh" exited with code 3`, `resume: ERROR run failed: "sh" exited with code 3`,
+	}
+	if diff := cmp.Diff(wantLogs, logs); diff != "" {
+		t.Errorf("logs (-want +got):\n%s", diff)
 	}
 }
 
@@ -195,9 +313,9 @@ func TestOffByDefault(t *testing.T) {
 	for _, env := range []map[string]string{
 		{},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"},
 	} {
-		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"} {
+		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER"} {
 			t.Setenv(name, env[name])
 		}
 		if told, err := telemetry.FromEnv("v1", nil); told != nil || err != nil {
