@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/runner"
 )
 
 // slowest is how long a reader may take to read what it was sent; slower ones are let
@@ -20,6 +21,7 @@ type eventsIn struct {
 	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
 	Last  string `header:"Last-Event-ID" doc:"the seq of the last event that the reader has"`
 	After int    `query:"after" doc:"the same, for readers that can't set the header"`
+	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 func (s *Server) getRunEvents(c *call, in *eventsIn) error {
@@ -39,7 +41,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	}
 	defer out.close()
 	// A reader that has all of a run that has ended is told to ask no more.
-	out.empty = http.StatusNoContent
+	out.empty, out.short = http.StatusNoContent, in.Short
 	return quiet(s.cfg.Fleet.Watch(out.ctx, record.ID, after, fleet.Watcher{
 		Tell: out.lines,
 		Idle: out.beat,
@@ -56,6 +58,8 @@ type sse struct {
 	begun   bool
 	// empty is the status of an answer without events.
 	empty int
+	// short has long texts cut.
+	short bool
 }
 
 // openSSE begins an answer that ends when the request does, or the server.
@@ -101,6 +105,12 @@ func (o *sse) lines(lines []fleet.Line) error {
 	}
 	for len(lines) > 0 {
 		text, n := fleet.Frames(lines)
+		if o.short {
+			text, n = shorten(lines[0].Frame, longText), 1
+			if lines[0].Type == runner.NodeOutput { // /logs has what the page shows of it
+				text = shorten(lines[0].Frame, longOutput)
+			}
+		}
 		if _, err := o.w.Write(text); err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	status int
+	short  bool // long texts of the answer are cut
 }
 
 // prefix is where the API begins.
@@ -110,6 +111,9 @@ func (c *call) reply(value any) error {
 	var body bytes.Buffer
 	if err := writeJSON(&body, value); err != nil {
 		return err
+	}
+	if c.short {
+		body = *bytes.NewBuffer(shorten(body.Bytes(), longText))
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")

@@ -41,9 +41,11 @@ type runPage struct {
 type runPageIn struct {
 	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
 	Brief bool   `query:"brief" doc:"without what /record tells: events, decisions, what was said; the drawing is that of the flow"`
+	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
+	c.short = in.Short
 	record, err := s.find(in.Run)
 	if err != nil {
 		return nil, err
@@ -140,8 +142,13 @@ func (s *Server) wholeRun(c *call, record *store.RunRecord) (*inspect.Run, *rend
 	return run, painted.Trail, painted.Last(), nil
 }
 
+type recordIn struct {
+	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+}
+
 // getRunRecord streams what is recorded of a run, a piece a line.
-func (s *Server) getRunRecord(c *call, in *runIn) error {
+func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	record, err := s.find(in.Run)
 	if err != nil {
 		return err
@@ -164,7 +171,11 @@ func (s *Server) getRunRecord(c *call, in *runIn) error {
 		if line, err = p.AppendJSON(line[:0]); err != nil {
 			return err
 		}
-		if _, err := out.Write(append(line, '\n')); err != nil {
+		text := line
+		if in.Short {
+			text = shorten(line, longText)
+		}
+		if _, err := out.Write(append(text, '\n')); err != nil {
 			return err
 		}
 		if zip != nil {

@@ -26,6 +26,7 @@ type runAtIn struct {
 	Run     string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
 	At      *int   `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
 	History bool   `query:"history" doc:"add every node execution"`
+	Short   bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 // find reads the record of a run.
@@ -56,7 +57,8 @@ func (s *Server) show(name string, at *int, history bool) (*runner.Result, error
 	return result, err
 }
 
-func (s *Server) getRun(_ *call, in *runAtIn) (*runner.Result, error) {
+func (s *Server) getRun(c *call, in *runAtIn) (*runner.Result, error) {
+	c.short = in.Short
 	return s.show(in.Run, in.At, in.History)
 }
 
@@ -221,20 +223,20 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 	if err != nil {
 		return out, err
 	}
+	bytes := 0
 	err = s.cfg.Runner.Logs(c.ctx, record.ID, false, func(l *store.LogChunk) error {
 		if l.Text != "" && (in.Node == "" || in.Node == l.Node) {
 			out.Said = append(out.Said, inspect.NewSaid(l))
+			bytes += len(l.Text)
+		}
+		for in.Last != nil && len(out.Said) > 0 && bytes-len(out.Said[0].Text) >= *in.Last {
+			bytes -= len(out.Said[0].Text)
+			out.Said[0] = inspect.Said{} // frees its text
+			out.Said = out.Said[1:]
+			out.Cut++
 		}
 		return nil
 	})
-	if in.Last != nil {
-		bytes, from := 0, len(out.Said)
-		for from > 0 && bytes < *in.Last {
-			from--
-			bytes += len(out.Said[from].Text)
-		}
-		out.Cut, out.Said = from, out.Said[from:]
-	}
 	return out, err
 }
 

@@ -48,11 +48,11 @@ export const api = {
   runs: (query: URLSearchParams) => ask<{ runs: ListedRun[]; next?: string }>("GET", "/runs?" + query),
   questions: () => ask<{ questions: Question[] }>("GET", "/questions"),
   /** page is a run without what record tells of it. */
-  page: (id: string) => ask<RunPage>("GET", run(id) + "/page?brief=true"),
-  run: (id: string) => ask<Result>("GET", run(id)),
+  page: (id: string) => ask<RunPage>("GET", run(id) + "/page?brief=true&short=true"),
+  run: (id: string) => ask<Result>("GET", run(id) + "?short=true"),
   why: (id: string, step: number) => ask<{ decisions: Decision[] }>("GET", `${run(id)}/why?step=${step}`),
   tail: (id: string) => ask<{ said: Said[]; cut?: number }>("GET", `${run(id)}/logs?last=400000`),
-  logs: (id: string, node: string) => ask<{ said: Said[] }>("GET", `${run(id)}/logs?node=${encodeURIComponent(node)}`),
+  logs: (id: string, node: string) => ask<{ said: Said[] }>("GET", `${run(id)}/logs?last=400000&node=${encodeURIComponent(node)}`),
   conversation: (id: string, node: string) => ask<{ conversation: Spoken[] }>("GET", `${run(id)}/conversation?node=${encodeURIComponent(node)}`),
   start: (body: object) => ask<Result>("POST", "/runs", body),
   answer: (id: string, target: string, value: unknown) => ask<Result>("POST", run(id) + "/answers", { answers: [{ target, value }], by: "the page" }),
@@ -69,7 +69,7 @@ export interface Piece { events?: RunEvent[]; decisions?: Decision[]; said?: Sai
 /** record tells in pieces what is recorded of a run, and lets the page be used between
  * them. It ends with the number of the last event. */
 export async function record(id: string, tell: (p: Piece) => void, signal: AbortSignal): Promise<number> {
-  const answer = await fetch("/api/v1" + run(id) + "/record", { credentials: "same-origin", signal });
+  const answer = await fetch("/api/v1" + run(id) + "/record?short=true", { credentials: "same-origin", signal });
   if (!answer.ok || !answer.body) throw new Problem(answer.status, answer.statusText, []);
   const text = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "", last = -1;
@@ -94,7 +94,7 @@ export async function record(id: string, tell: (p: Piece) => void, signal: Abort
 export function watch(id: string, after: number, tell: (e: RunEvent) => void, lost: (gone: boolean) => void): () => void {
   let source: EventSource | null = null, timer = 0, stopped = false;
   const open = () => {
-    source = new EventSource(`/api/v1${run(id)}/events?after=${after}`);
+    source = new EventSource(`/api/v1${run(id)}/events?short=true&after=${after}`);
     source.onopen = () => lost(false);
     source.onmessage = (m) => {
       const e = JSON.parse(m.data) as RunEvent;

@@ -125,7 +125,7 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
     <>
       <Header data={data} live={live} />
       {live?.banner && <p class="banner" role="alert">{live.banner}</p>}
-      <main class={trace ? "run" : "flow"}>
+      <main class={(trace ? "run" : "flow") + (live?.asks ? " asked" : "")}>
         <section class="stage" aria-label="Graph">
           <GraphView drawing={data.drawing} notes={notes} last={ofFinally} moment={moment} plain={plain} selected={place.node} onSelect={select} onFinding={(path) => onFinding(foundAt(path)[0])} findings={findings} />
         </section>
@@ -158,6 +158,8 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
 function Header({ data, live }: { data: Data; live?: Serving }) {
   const r = live?.trace?.run.result ?? data.run?.result;
   const errors = data.flow.findings?.diagnostics.filter((f) => f.severity === "error").length ?? 0;
+  // How long a run takes so far; of one that was resumed the server knows.
+  const running = r?.status === "running" && !live?.trace?.run.events.some((e) => e.event === "run_resumed") ? Date.now() - Date.parse(r.started_at) : 0;
   return (
     <header>
       <span class="logo" aria-hidden="true"><svg viewBox="0 0 24 24" width="22" height="22"><path d="M6 6h6a4 4 0 0 1 4 4v4M6 6v8a4 4 0 0 0 4 4h2" /><circle cx="6" cy="6" r="3" /><circle cx="16" cy="17" r="3.500" /></svg></span>
@@ -167,7 +169,7 @@ function Header({ data, live }: { data: Data; live?: Serving }) {
         <>
           <span class={"pill " + (r.quality === "degraded" ? "degraded" : r.status)}>{r.status}{r.quality === "degraded" ? ", degraded" : ""}</span>
           <span class="meta">{r.run_id}</span>
-          <span class="meta" title={`since ${exact(r.started_at)}`}>{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
+          <span class="meta" title={`since ${exact(r.started_at)}`}>{count(r.steps, "step")} in {duration(Math.max(r.duration_ms, running))}</span>
           {live?.parent && <span class="meta">fork of <a href={`/run/${encodeURIComponent(live.parent.id)}`}>{live.parent.id}</a> at {live.parent.step} · <a href={`/compare/${encodeURIComponent(live.parent.id)}/${encodeURIComponent(r.run_id)}`}>compare</a></span>}
           {live && !live.parent && <span class="meta"><a href={`/?graph=${encodeURIComponent(r.graph)}&compare=${encodeURIComponent(r.run_id)}`}>compare</a></span>}
           {r.usage.llm_calls > 0 && <span class="meta">{count(r.usage.llm_calls, "model call")}{r.usage.cost_usd ? `, $${r.usage.cost_usd.toFixed(4)}` : ""}</span>}

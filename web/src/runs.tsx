@@ -54,7 +54,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
   const [next, setNext] = useState<string | undefined>();
   useEffect(() => setNext(older.length ? next : list?.next), [list]);
   return (
-    <main class="list">
+    <main class={"list" + (asked.length ? " asked" : "")}>
       <section class="card flows" aria-label="Flows">
         <h2>Flows</h2>
         {flows?.length === 0 && <p class="empty">There is no flow below {server?.dir ?? "the folder"}. <code>graphrun init</code> makes one.</p>}

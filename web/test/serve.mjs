@@ -346,6 +346,16 @@ const { runs } = await api("GET", "/runs");
 const fork = runs.find((r) => r.parent);
 const views = ["/", "/flow/order.yaml#tab=start", "/flow/order.yaml", `/run/${fork?.run_id}#tab=run`, `/run/${fork?.run_id}#tab=fork&step=2`, `/compare/${fork?.parent}/${fork?.run_id}`, "/run/asks#tab=run", "/run/talks#tab=node&node=clerk", "/run/talks#tab=node&node=work"];
 await api("POST", "/runs", { flow: "form.yaml", run_id: "asks" });
+await attempt("open questions come first on a phone", async () => {
+  for (const [path, first, second] of [["/run/asks", ".ask", ".stage"], ["/", ".waits", ".flows"]]) {
+    const { page, context } = await open(path, { width: 360, height: 740 });
+    await page.locator(first).first().waitFor();
+    await page.locator(second).waitFor();
+    const [above, below] = [await page.locator(first).first().boundingBox(), await page.locator(second).boundingBox()];
+    expect(above.y + above.height <= below.y && above.y < 740, `${path}: the question is at ${above.y}, ${second} at ${below.y}`);
+    await context.close();
+  }
+});
 for (const [i, path] of views.entries()) {
   for (const width of [1280, 360]) {
     for (const scheme of ["light", "dark"]) {
