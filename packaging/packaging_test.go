@@ -69,6 +69,31 @@ func TestPackages(t *testing.T) {
 	t.Run("script", func(t *testing.T) { installScript(t, dist) })
 }
 
+// The image has the program, certificates and a shell, and runs a flow. GRAPHRUN_TEST_IMAGE is
+// the folder where .ci/image has mounted it.
+func TestImage(t *testing.T) {
+	root := os.Getenv("GRAPHRUN_TEST_IMAGE")
+	if root == "" {
+		t.Skip("GRAPHRUN_TEST_IMAGE is not set")
+	}
+	for _, name := range []string{"usr/bin/graphrun", "etc/ssl/certs/ca-certificates.crt", "usr/bin/sh", "work"} {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "src")); err == nil {
+		t.Error("the sources are in the image")
+	}
+	flow := "graphrun: v1\nname: hello\nstart: a\nnodes: {a: {kind: exec, command: [echo, hi], timeout: 5s}}\nedges: [{from: a, to: END}]\n"
+	if err := os.WriteFile(filepath.Join(root, "work", "hello.yaml"), []byte(flow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("chroot", root, "graphrun", "run", "/work/hello.yaml", "-q", "--store", "memory").CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "hi" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 func tarNames(t *testing.T, path string) (out []string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
