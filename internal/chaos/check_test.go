@@ -81,18 +81,12 @@ func (x *trial) unlessFull(err error) {
 	}
 }
 
-// follow counts the executions that have ended well, those of subgraphs too. A success
-// that comes after a cancel does not count: the cancel has cut that attempt off, and a
-// resume runs it again with the same key.
+// follow counts the executions that have ended well, those of subgraphs too.
 func (x *trial) follow(ended map[string]int, events []machine.Event) {
-	begun, cancelled := map[machine.TaskID]string{}, false
+	begun := map[machine.TaskID]string{}
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
-		case machine.CancelAsked:
-			cancelled = true
-		case machine.Resumed:
-			cancelled = false
 		case machine.TaskBegan:
 			index := "-"
 			if e.Task.Element > 0 {
@@ -100,7 +94,7 @@ func (x *trial) follow(ended map[string]int, events []machine.Event) {
 			}
 			begun[e.Task] = fmt.Sprintf("%s:%s,%d,%s", runID, elements.ReplaceAllString(e.Node, ""), e.Visit, index)
 		case machine.TaskEnded:
-			if e.Failure == nil && len(e.Asks) == 0 && !cancelled {
+			if e.Failure == nil && len(e.Asks) == 0 {
 				ended[begun[e.Task]]++
 			}
 		}

@@ -56,6 +56,16 @@ type Unit struct {
 	Failure *Failure   `json:"failure,omitempty"`
 	Writes  []Write    `json:"writes,omitempty"`
 	Talk    *TalkDelta `json:"talk,omitempty"`
+	// Late is the success of an attempt that the end of the run had cut off already. A
+	// resume takes it instead of running the attempt again.
+	Late *LateSuccess `json:"late,omitempty"`
+}
+
+// LateSuccess is the result of an attempt that ended after it was told to stop.
+type LateSuccess struct {
+	Output any        `json:"output,omitempty"`
+	Talk   *TalkDelta `json:"talk,omitempty"`
+	Cached bool       `json:"cached,omitempty"`
 }
 
 // isActive reports whether the unit has begun and not ended.
@@ -172,6 +182,10 @@ func (s *State) recordNote(t *Task, e *Event) {
 func (s *State) taskEnded(t *Task, e *Event) {
 	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
 		s.attemptStopped(i, e)
+		t = s.root().keptTask(e.Task.Task)
+		if u := t.cutOff(e.Task); u != nil && e.Failure == nil && len(e.Asks) == 0 {
+			u.Late = &LateSuccess{e.Output, t.talkOf(e), e.Cached}
+		}
 		return
 	}
 	if t == nil {
@@ -204,6 +218,18 @@ func (s *State) taskEnded(t *Task, e *Event) {
 	u.Talk = t.talkOf(e)
 	t.Cached = e.Cached
 	t.endAttempt(u, e.Output, failure)
+}
+
+// cutOff returns the unit of an attempt that a resume would run again, or nil.
+func (t *Task) cutOff(id TaskID) *Unit {
+	if t == nil || t.gone {
+		return nil
+	}
+	u := t.unit(id)
+	if u == nil || u.State != queued {
+		return nil
+	}
+	return u
 }
 
 // savePartial keeps the partial output of a failed attempt, and its failure.

@@ -402,6 +402,11 @@ func (t *Task) start(u *Unit) {
 	}
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
+	if late := u.Late; late != nil {
+		u.Late, u.Talk, t.Cached = nil, late.Talk, late.Cached
+		t.endAttempt(u, late.Output, nil)
+		return
+	}
 	env := t.unitContext(u, n)
 	switch n.act {
 	case actPass:

@@ -152,6 +152,33 @@ func (sc *Scope) task(id int) *Task {
 	return nil
 }
 
+// keptTask returns a task of the scope or of one within it that was cut off and is kept for
+// a resume, or nil.
+func (sc *Scope) keptTask(id int) *Task {
+	if t := sc.task(id); t != nil {
+		return t
+	}
+	within := func(inner *Scope) *Task {
+		if inner == nil {
+			return nil
+		}
+		return inner.keptTask(id)
+	}
+	for _, t := range sc.Tasks {
+		for _, u := range t.Units {
+			if found := within(u.Kept); found != nil {
+				return found
+			}
+			for _, c := range u.Called {
+				if found := within(c.Kept); found != nil {
+					return found
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // comparePath is path order: by rank, then by declaration of the branches.
 func comparePath(rankA int, orderA []int, rankB int, orderB []int) int {
 	if c := cmp.Compare(rankA, rankB); c != 0 {
