@@ -4,23 +4,17 @@ package store
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // memoryJournal drives a run for as long as the run points to it.
 type memoryJournal struct {
-	store *Memory
+	*Inbox
+	store *memory
 	run   *memoryRun
-	// asked has room for each request once.
-	asked chan Request
-	last  Request // that was left
-	// offers delivers what is open, wakened by a change of it.
-	offers chan Offer
-	change chan struct{}
-	gone   chan struct{}
 	// failed and closed belong to the goroutine that writes.
 	failed error
 	closed bool
@@ -32,55 +26,71 @@ func (j *memoryJournal) Append(e machine.Event) error { return j.AppendAll([]mac
 // AppendAll adds events, all or none.
 func (j *memoryJournal) AppendAll(events []machine.Event) error {
 	if j.failed == nil {
-		j.failed = j.append(events)
+		j.failed = j.append(events, func(Tx) (bool, error) { return true, nil })
 	}
 	return j.failed
 }
 
-func (j *memoryJournal) append(events []machine.Event) error {
-	texts, size, err := encodeAll(events)
+// append adds events if a transaction says so.
+func (j *memoryJournal) append(events []machine.Event, wanted func(Tx) (bool, error)) error {
+	texts, err := encodeAll(events)
 	if err != nil {
 		return err
 	}
-	return j.write(func() {
+	return j.write(func(tx Tx) error {
+		ok, err := wanted(tx)
+		if err != nil || !ok {
+			return err
+		}
 		j.run.events = append(j.run.events, texts...)
-		j.run.journaled += size
+		for _, text := range texts {
+			j.run.journaled += len(text)
+		}
+		return nil
 	})
 }
 
-// encodeAll is the text of each event, and how many bytes that is.
-func encodeAll(events []machine.Event) (texts [][]byte, size int, err error) {
+// encodeAll returns the text of each event.
+func encodeAll(events []machine.Event) (texts [][]byte, err error) {
 	texts = make([][]byte, len(events))
 	for i := range events {
 		if texts[i], err = EncodeEvent(&events[i]); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		size += len(texts[i])
 	}
-	return texts, size, nil
+	return texts, nil
+}
+
+// Settle settles an offer.
+func (j *memoryJournal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+	if j.failed == nil {
+		j.failed = j.append(events, func(tx Tx) (bool, error) {
+			taken, err = SettleOffer(tx, id, refused)
+			return taken, err
+		})
+	}
+	j.Look() // there is room now for offers that had to wait
+	return taken && j.failed == nil, j.failed
 }
 
 // Snapshot keeps a state.
 func (j *memoryJournal) Snapshot(s Snapshot) error {
-	return j.write(func() {
+	return j.write(func(Tx) error {
 		s.Events, s.State = len(j.run.events), slices.Clone(s.State)
-		if n := len(j.run.snapshots); n > 0 && j.run.snapshots[n-1].Events == s.Events {
-			j.run.snapshots = j.run.snapshots[:n-1]
-		}
-		j.run.snapshots = append(j.run.snapshots, s)
+		j.run.snapshots = append(slices.DeleteFunc(j.run.snapshots, func(old Snapshot) bool { return old.Events == s.Events }), s)
 		j.run.journaled = 0
+		return nil
 	})
 }
 
 // Adopt replaces the graph of the run.
 func (j *memoryJournal) Adopt(r RunRecord) error {
-	return j.write(func() {
-		to := &j.run.summary
-		to.Graph, to.File, to.Source, to.Files = r.Graph, r.File, slices.Clone(r.Source), maps.Clone(r.Files)
-		j.run.snapshots, j.run.journaled = nil, 0
-		for _, event := range j.run.events {
-			j.run.journaled += len(event)
-		}
+	return j.write(func(Tx) error {
+		r, to := copyRecord(r), &j.run.summary
+		to.Graph, to.File, to.Source, to.Files = r.Graph, r.File, r.Source, r.Files
+		j.run.snapshots = nil
+		j.run.countJournaled()
+		return nil
 	})
 }
 
@@ -93,48 +103,40 @@ func (j *memoryJournal) Journaled() int {
 
 // Note tells what List shows.
 func (j *memoryJournal) Note(s RunSummary) error {
-	return j.write(func() {
+	return j.write(func(Tx) error {
 		to := &j.run.summary
 		to.Status, to.Reason, to.Quality, to.Steps, to.Due, to.Updated = s.Status, s.Reason, s.Quality, s.Steps, s.Due, s.Updated
+		return nil
 	})
 }
 
-// ask leaves a request; the store is locked. One that changes nothing is dropped.
-func (j *memoryJournal) ask(request Request) {
-	if _, cancels := j.last.Cancels(); request != j.last && !cancels {
-		j.last = request
-		j.asked <- request
-	}
+// Enter asks for a slot in a group.
+func (j *memoryJournal) Enter(group string, limit int) (out GroupState, err error) {
+	err = j.write(func(tx Tx) (err error) {
+		out, err = EnterGroup(tx, j.run.summary.ID, group, limit, time.Now())
+		return err
+	})
+	return out, err
 }
-
-// Asked delivers requests.
-func (j *memoryJournal) Asked() <-chan Request { return j.asked }
 
 // Close releases the run.
 func (j *memoryJournal) Close() error {
-	if !j.closed {
-		close(j.gone)
-	}
 	j.closed = true
 	j.store.mu.Lock()
 	defer j.store.mu.Unlock()
-	if j.run.journal == j {
-		j.run.journal, j.run.summary.Owner = nil, ""
-		j.store.leaveGroup(j.run)
+	if j.run.journal != j {
+		return nil
 	}
-	return nil
+	j.run.journal, j.run.summary.Owner = nil, ""
+	return j.store.update(func(tx Tx) error { return ClearDriver(tx, j.run.summary.ID) })
 }
 
 // write changes the run if the journal still drives it.
-func (j *memoryJournal) write(change func()) error {
+func (j *memoryJournal) write(change func(Tx) error) error {
 	if j.closed {
 		return fmt.Errorf("run %q: %w", j.run.summary.ID, ErrJournalClosed)
 	}
 	j.store.mu.Lock()
 	defer j.store.mu.Unlock()
-	if j.run.journal != j {
-		return j.run.driven()
-	}
-	change()
-	return nil
+	return j.store.update(change)
 }

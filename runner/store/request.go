@@ -3,7 +3,10 @@
 package store
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -47,4 +50,188 @@ func (r Request) Cancels() (why string, cancels bool) {
 		return "", true
 	}
 	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
+}
+
+// inboxKey begins the keys of what is left for a run's driver.
+func inboxKey(runID string) string { return keyOf("inbox", runID) + "/" }
+
+func requestKey(runID string) string { return inboxKey(runID) + "request" }
+
+// Ask leaves a request for the driver of a run.
+func (r *Records) Ask(runID string, request Request) error {
+	err := r.base().Update(false, func(tx Tx) error {
+		if _, _, err := tx.Driver(runID); err != nil {
+			return err
+		}
+		earlier, err := tx.Get(requestKey(runID))
+		if _, cancels := Request(earlier).Cancels(); err != nil || cancels {
+			return err
+		}
+		return tx.Put(requestKey(runID), []byte(request))
+	})
+	if err == nil {
+		r.base().Notify(runID)
+	}
+	return err
+}
+
+// savedOffer is an offer that is open or refused.
+type savedOffer struct {
+	Offer
+	Refused string `json:"refused,omitempty"`
+}
+
+// offerPrefix begins the keys of a run's offers, which are in the order of their arrival.
+func offerPrefix(runID string) string { return inboxKey(runID) + "offer/" }
+
+// offerKey is where the key of an offer is kept.
+func offerKey(id string) string { return keyOf("offer", id) }
+
+// Offer leaves an offer for the driver of a run.
+func (r *Records) Offer(runID string, offer Offer) error {
+	err := r.base().Update(false, func(tx Tx) error {
+		if _, _, err := tx.Driver(runID); err != nil {
+			return err
+		}
+		earlier, err := tx.Scan(offerPrefix(runID), "", -1)
+		if err != nil {
+			return err
+		}
+		number := 0
+		if n := len(earlier); n > 0 {
+			if _, err := fmt.Sscanf(strings.TrimPrefix(earlier[n-1].Key, offerPrefix(runID)), "%x", &number); err != nil {
+				return err
+			}
+		}
+		key := fmt.Sprintf("%s%08x", offerPrefix(runID), number+1)
+		return errors.Join(tx.Put(offerKey(offer.ID), []byte(key)), putJSON(tx, key, savedOffer{Offer: offer}))
+	})
+	if err == nil {
+		r.base().Notify(runID)
+	}
+	return err
+}
+
+// findOffer returns an offer and its key, which is "" if there is none.
+func findOffer(tx Tx, id string) (key string, offer savedOffer, err error) {
+	at, err := tx.Get(offerKey(id))
+	if err != nil || at == nil {
+		return "", offer, err
+	}
+	_, err = getJSON(tx, string(at), &offer)
+	return string(at), offer, err
+}
+
+func deleteOffer(tx Tx, id, key string) error {
+	return errors.Join(tx.Delete(key), tx.Delete(offerKey(id)))
+}
+
+func deleteOffers(tx Tx, runID string) error {
+	pairs, err := tx.Scan(offerPrefix(runID), "", -1)
+	for _, p := range pairs {
+		var offer savedOffer
+		err = errors.Join(err, decodeJSON(p, &offer), deleteOffer(tx, offer.ID, p.Key))
+	}
+	return err
+}
+
+// Offered says how an offer stands.
+func (r *Records) Offered(id string) (open bool, refused string, err error) {
+	err = r.base().View(func(tx Tx) error {
+		key, offer, err := findOffer(tx, id)
+		open, refused = key != "" && offer.Refused == "", offer.Refused
+		return err
+	})
+	return open && err == nil, refused, err
+}
+
+// Withdraw deletes an offer.
+func (r *Records) Withdraw(id string) (open bool, refused string, err error) {
+	err = r.base().Update(false, func(tx Tx) error {
+		key, offer, err := findOffer(tx, id)
+		open, refused = key != "" && offer.Refused == "", offer.Refused
+		if err != nil || key == "" {
+			return err
+		}
+		return deleteOffer(tx, id, key)
+	})
+	return open && err == nil, refused, err
+}
+
+// SettleOffer refuses an offer with a reason, or takes it if it is still open. The caller
+// adds events in the same transaction if it was taken. See Journal.Settle.
+func SettleOffer(tx Tx, id, refused string) (taken bool, err error) {
+	key, offer, err := findOffer(tx, id)
+	if err != nil || key == "" {
+		return false, err
+	}
+	if refused != "" {
+		offer.Refused = refused
+		return false, putJSON(tx, key, offer)
+	}
+	if offer.Refused != "" {
+		return false, nil
+	}
+	return true, deleteOffer(tx, id, key)
+}
+
+// Inbox delivers to the driver of a run what others leave for it.
+type Inbox struct {
+	base   Base
+	runID  string
+	asked  chan Request
+	offers chan Offer
+
+	mu        sync.Mutex // of what follows
+	latest    Request
+	delivered map[string]bool // offers
+}
+
+// NewInbox makes the inbox of a journal.
+func NewInbox(base Base, runID string) *Inbox {
+	return &Inbox{
+		base: base, runID: runID, delivered: map[string]bool{}, offers: make(chan Offer, 16),
+		asked: make(chan Request, 3), // to pause, then to cancel; to cancel, since the store is gone
+	}
+}
+
+// Asked delivers requests.
+func (i *Inbox) Asked() <-chan Request { return i.asked }
+
+// Offers delivers offers.
+func (i *Inbox) Offers() <-chan Offer { return i.offers }
+
+// Cancel delivers a request to cancel.
+func (i *Inbox) Cancel() { i.asked <- RequestCancel }
+
+// Look delivers what is new. It never waits for the driver, and leaves to the next call what it
+// can't read now.
+func (i *Inbox) Look() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var pairs []Pair
+	if i.base.View(func(tx Tx) (err error) {
+		pairs, err = tx.Scan(inboxKey(i.runID), "", -1)
+		return err
+	}) != nil {
+		return
+	}
+	for _, p := range pairs {
+		if p.Key == requestKey(i.runID) {
+			if request := Request(p.Value); request != i.latest {
+				i.latest = request
+				i.asked <- request
+			}
+			continue
+		}
+		var offer savedOffer
+		if decodeJSON(p, &offer) != nil || offer.Refused != "" || i.delivered[offer.ID] {
+			continue
+		}
+		select {
+		case i.offers <- offer.Offer:
+			i.delivered[offer.ID] = true
+		default: // the driver is busy
+		}
+	}
 }

@@ -23,17 +23,12 @@ func lastID(run int64) int64  { return run<<runShift + 1<<runShift - 1 }
 // journal holds the lock of a run until Close. A goroutine polls for requests and offers
 // and writes notes that may wait.
 type journal struct {
+	*store.Inbox
 	store *Store
 	runID string
 	ownership
 	stop  chan struct{}
 	ended chan struct{} // that goroutine has
-	asked chan store.Request
-	// wanted is the last request, and offered are the offers that were delivered;
-	// they belong to the goroutine of live.
-	wanted  store.Request
-	offers  chan store.Offer
-	offered map[string]bool
 
 	mu        sync.Mutex // of what follows
 	last      int64      // the id of the last event
@@ -48,9 +43,7 @@ type journal struct {
 func (s *Store) start(runID string, d ownership, last int64, journaled int) *journal {
 	j := &journal{
 		store: s, runID: runID, ownership: d, last: last, journaled: journaled, noted: true,
-		stop: make(chan struct{}), ended: make(chan struct{}),
-		offers: make(chan store.Offer, 16), offered: map[string]bool{},
-		asked: make(chan store.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
+		stop: make(chan struct{}), ended: make(chan struct{}), Inbox: store.NewInbox(base{s}, runID),
 	}
 	s.mu.Lock()
 	s.journals[j] = true
@@ -79,13 +72,29 @@ func (j *journal) Append(e machine.Event) error {
 
 // AppendAll adds events in one commit.
 func (j *journal) AppendAll(events []machine.Event) error {
+	return j.append(events, func(transaction) (bool, error) { return true, nil })
+}
+
+// Settle settles an offer: its events are added and it is deleted in one commit.
+func (j *journal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+	err = j.append(events, func(tx transaction) (bool, error) {
+		taken, err = store.SettleOffer(tx, id, refused)
+		return taken, err
+	})
+	return taken && err == nil, err
+}
+
+// append adds events in a transaction that decides whether they are wanted.
+func (j *journal) append(events []machine.Event, wanted func(tx transaction) (bool, error)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
-		var last int64
-		var size int
-		err := j.store.writer.update(func(tx *sql.Tx) (err error) {
-			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.last, events)
+		last, size := j.last, 0
+		err := j.store.update(func(tx transaction) error {
+			ok, err := wanted(tx)
+			if err == nil && ok {
+				last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.last, events)
+			}
 			return err
 		})
 		if err == nil {
@@ -93,6 +102,22 @@ func (j *journal) AppendAll(events []machine.Event) error {
 		}
 		return err
 	})
+}
+
+// Enter asks for a slot in a group.
+func (j *journal) Enter(group string, limit int) (out store.GroupState, err error) {
+	err = j.update(func(tx transaction) (err error) {
+		out, err = store.EnterGroup(tx, j.runID, group, limit, j.store.opts.Now())
+		return err
+	})
+	return out, err
+}
+
+// update runs a transaction of the driver.
+func (j *journal) update(do func(tx transaction) error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(func() error { return j.store.update(do) })
 }
 
 // insertEvent adds a row.
@@ -123,7 +148,7 @@ func (j *journal) Snapshot(s store.Snapshot) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
-		err := j.store.writer.update(func(tx *sql.Tx) error {
+		err := j.store.update(func(tx transaction) error {
 			_, err := tx.Exec(`INSERT OR REPLACE INTO snapshots (id, state) VALUES (?, ?)`, j.last, blob(s.State))
 			return err
 		})
@@ -159,12 +184,12 @@ func (j *journal) Note(s store.RunSummary) error {
 		if !urgent {
 			return nil
 		}
-		return j.store.writer.update(j.keepNote)
+		return j.store.update(j.keepNote)
 	})
 }
 
 // keepNote writes the note if it is news. The caller has the lock.
-func (j *journal) keepNote(tx *sql.Tx) error {
+func (j *journal) keepNote(tx transaction) error {
 	if j.noted {
 		return nil
 	}
@@ -211,8 +236,7 @@ func (j *journal) live() {
 			if j.vanished() {
 				return
 			}
-			j.look()
-			j.lookForOffers()
+			j.Look()
 		}
 	}
 }
@@ -229,7 +253,7 @@ func (j *journal) vanished() bool {
 		j.failed = j.store.wrap(gone)
 	}
 	j.mu.Unlock()
-	j.asked <- store.RequestCancel
+	j.Cancel()
 	return true
 }
 
@@ -248,7 +272,7 @@ func (j *journal) beat() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.failed == nil && !j.closed && !j.noted {
-		_ = j.store.writer.update(j.keepNote)
+		_ = j.store.update(j.keepNote)
 	}
 	return j.failed
 }
@@ -267,8 +291,8 @@ func (j *journal) Close() error {
 	j.store.mu.Lock()
 	delete(j.store.journals, j)
 	j.store.mu.Unlock()
-	err := j.store.writer.update(func(tx *sql.Tx) error {
-		return errors.Join(j.keepNote(tx), clearDriver(tx, j.run))
+	err := j.store.update(func(tx transaction) error {
+		return errors.Join(j.keepNote(tx), setDriver(tx, j.run, j.runID, ""))
 	})
 	return j.store.wrap(errors.Join(err, unlock(j.lock)))
 }

@@ -61,6 +61,7 @@ const (
 
 // Store is a store.Store in a file. It is safe for concurrent use.
 type Store struct {
+	store.Records
 	path string
 	opts Options
 	// writer has one connection, so writes of this process wait for each other
@@ -72,7 +73,6 @@ type Store struct {
 
 	mu       sync.Mutex
 	journals map[*journal]bool // open
-	purged   bool              // expired cache entries were removed
 }
 
 // Open opens the store in a file; it is made, for its owner's eyes only, when
@@ -88,6 +88,7 @@ func Open(path string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("store %s: %w", path, err)
 	}
 	s := &Store{path: abs, opts: opts, journals: map[*journal]bool{}}
+	s.Base = base{s}
 	if err := s.open(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("store %s: %w", path, err)
@@ -134,9 +135,8 @@ func (s *Store) open() error {
 		}
 	}
 	if s.opts.ReadOnly {
-		if version < len(migrations()) {
-			return fmt.Errorf("%w: it has version %d, this graphrun reads %d; a command that writes brings it up to date",
-				ErrOlder, version, len(migrations()))
+		if version == 0 {
+			return fmt.Errorf("%w: it has no tables yet; a command that writes makes them", ErrOlder)
 		}
 		return nil
 	}
@@ -146,8 +146,10 @@ func (s *Store) open() error {
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
-	if err := s.migrate(version); err != nil {
-		return said(s.path, err)
+	if version == 0 {
+		if err := s.makeTables(); err != nil {
+			return said(s.path, err)
+		}
 	}
 	return said(s.path, s.writer.prepare())
 }
@@ -244,7 +246,7 @@ func (s *Store) Close() error {
 // is no matter of the file.
 func (s *Store) wrap(err error) error {
 	var driven *store.DrivenError
-	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) {
+	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
 		return err
 	}
 	return fmt.Errorf("store %s: %w", s.path, said(s.path, err))
