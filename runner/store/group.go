@@ -83,8 +83,8 @@ func (s *groupSlot) key(group string) string {
 // slotKey is where the key of a run's slot is kept.
 func slotKey(runID string) string { return keyOf("slot", runID) }
 
-// EnterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
-func EnterGroup(tx Tx, runID, group string, limit int, now time.Time) (out GroupState, err error) {
+// enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
+func enterGroup(tx Tx, runID, group string, limit int, now time.Time) (out GroupState, err error) {
 	slots, err := groupSlots(tx, group)
 	if err != nil {
 		return out, err

@@ -29,8 +29,7 @@ type memoryRun struct {
 	summary   RunSummary
 	events    [][]byte // what is there never changes
 	snapshots []Snapshot
-	journaled int // bytes since the last snapshot
-	journal   *memoryJournal
+	journal   *DriverJournal // nil: nobody drives the run
 }
 
 // thisProgram is a driver without a name.
@@ -56,7 +55,7 @@ func (m *Memory) Fork(record RunRecord, from string, n int, first ...machine.Eve
 
 // create starts the journal of a run with the events and snapshots of another one.
 func (m *memory) create(record RunRecord, first []machine.Event, inherit func() (source memoryRun, err error)) (Journal, error) {
-	texts, err := encodeAll(first)
+	texts, err := EncodeEvents(first)
 	if err != nil {
 		return nil, err
 	}
@@ -71,25 +70,12 @@ func (m *memory) create(record RunRecord, first []machine.Event, inherit func() 
 	}
 	run.summary = RunSummary{RunRecord: copyRecord(record), Status: machine.Running, Updated: record.Started}
 	run.events = append(slices.Clone(run.events), texts...)
-	run.countJournaled()
 	if m.runs == nil {
 		m.runs = map[string]*memoryRun{}
 	}
 	m.runs[record.ID] = &run
 	m.order = append(m.order, &run)
 	return m.drive(&run, thisProgram)
-}
-
-// countJournaled counts the bytes since the last snapshot.
-func (r *memoryRun) countJournaled() {
-	from := 0
-	if n := len(r.snapshots); n > 0 {
-		from = r.snapshots[n-1].Events
-	}
-	r.journaled = 0
-	for _, text := range r.events[from:] {
-		r.journaled += len(text)
-	}
 }
 
 // Open goes on with a journal.
@@ -110,11 +96,28 @@ func (m *Memory) Open(runID, owner string) (Journal, error) {
 }
 
 // drive opens the journal of a run that nobody drives. The caller has the lock.
-func (m *memory) drive(run *memoryRun, owner string) (*memoryJournal, error) {
-	err := m.update(func(tx Tx) error { return ClearDriver(tx, run.summary.ID) })
-	run.journal = &memoryJournal{store: m, run: run, Inbox: NewInbox(m, run.summary.ID)}
+func (m *memory) drive(run *memoryRun, owner string) (*DriverJournal, error) {
+	from, journaled := 0, 0
+	if n := len(run.snapshots); n > 0 {
+		from = run.snapshots[n-1].Events
+	}
+	for _, text := range run.events[from:] {
+		journaled += len(text)
+	}
 	run.summary.Owner = owner
-	return run.journal, err
+	run.journal = NewJournal(OpenRun{
+		Base: m, RunID: run.summary.ID, Events: len(run.events), Journaled: journaled,
+		Update: func(do func(tx JournalTx) error) error {
+			return m.Update(false, func(tx Tx) error { return do(memoryRunTx{tx.(*memoryTx), run}) })
+		},
+		Release: func() error {
+			return m.Update(false, func(tx Tx) error {
+				run.journal, run.summary.Owner = nil, ""
+				return ClearDriver(tx, run.summary.ID)
+			})
+		},
+	})
+	return run.journal, m.update(func(tx Tx) error { return ClearDriver(tx, run.summary.ID) })
 }
 
 func (r *memoryRun) driven() error {

@@ -109,14 +109,13 @@ func (tx *memoryTx) Driver(runID string) (graph, owner string, err error) {
 // Notify lets the driver of a run look into its inbox.
 func (m *memory) Notify(runID string) {
 	m.mu.Lock()
-	run := m.runs[runID]
-	var driver *memoryJournal
-	if run != nil {
-		driver = run.journal
+	var journal *DriverJournal
+	if run := m.runs[runID]; run != nil {
+		journal = run.journal
 	}
 	m.mu.Unlock()
-	if driver != nil {
-		driver.Look()
+	if journal != nil {
+		journal.Look()
 	}
 }
 

@@ -93,17 +93,7 @@ func (r *Records) Offer(runID string, offer Offer) error {
 		if _, _, err := tx.Driver(runID); err != nil {
 			return err
 		}
-		earlier, err := tx.Scan(offerPrefix(runID), "", -1)
-		if err != nil {
-			return err
-		}
-		number := 0
-		if n := len(earlier); n > 0 {
-			if _, err := fmt.Sscanf(strings.TrimPrefix(earlier[n-1].Key, offerPrefix(runID)), "%x", &number); err != nil {
-				return err
-			}
-		}
-		key := fmt.Sprintf("%s%08x", offerPrefix(runID), number+1)
+		key := fmt.Sprintf("%s%016x-%s", offerPrefix(runID), r.base().Now().UnixNano(), keyOf(offer.ID))
 		return errors.Join(tx.Put(offerKey(offer.ID), []byte(key)), putJSON(tx, key, savedOffer{Offer: offer}))
 	})
 	if err == nil {
@@ -158,9 +148,9 @@ func (r *Records) Withdraw(id string) (open bool, refused string, err error) {
 	return open && err == nil, refused, err
 }
 
-// SettleOffer refuses an offer with a reason, or takes it if it is still open. The caller
+// settleOffer refuses an offer with a reason, or takes it if it is still open. The caller
 // adds events in the same transaction if it was taken. See Journal.Settle.
-func SettleOffer(tx Tx, id, refused string) (taken bool, err error) {
+func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
 	key, offer, err := findOffer(tx, id)
 	if err != nil || key == "" {
 		return false, err
@@ -187,8 +177,7 @@ type Inbox struct {
 	delivered map[string]bool // offers
 }
 
-// NewInbox makes the inbox of a journal.
-func NewInbox(base Base, runID string) *Inbox {
+func newInbox(base Base, runID string) *Inbox {
 	return &Inbox{
 		base: base, runID: runID, delivered: map[string]bool{}, offers: make(chan Offer, 16),
 		asked: make(chan Request, 3), // to pause, then to cancel; to cancel, since the store is gone
@@ -200,9 +189,6 @@ func (i *Inbox) Asked() <-chan Request { return i.asked }
 
 // Offers delivers offers.
 func (i *Inbox) Offers() <-chan Offer { return i.offers }
-
-// Cancel delivers a request to cancel.
-func (i *Inbox) Cancel() { i.asked <- RequestCancel }
 
 // Look delivers what is new. It never waits for the driver, and leaves to the next call what it
 // can't read now.

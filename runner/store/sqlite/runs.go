@@ -54,6 +54,10 @@ func (s *Store) Fork(record store.RunRecord, from string, n int, first ...machin
 
 // create starts the journal of a new run that begins with what inherit gives it.
 func (s *Store) create(record store.RunRecord, first []machine.Event, inherit func(tx transaction, run int64) error) (store.Journal, error) {
+	texts, err := store.EncodeEvents(first)
+	if err != nil {
+		return nil, s.wrap(err)
+	}
 	return s.begin(record.ID, s.opts.Owner, fmt.Errorf("run %q: %w", record.ID, store.ErrRunExists), func(tx transaction) (run int64, err error) {
 		if run, err = insertRun(tx, &record); err != nil {
 			return 0, err
@@ -61,11 +65,11 @@ func (s *Store) create(record store.RunRecord, first []machine.Event, inherit fu
 		if err := inherit(tx, run); err != nil {
 			return 0, err
 		}
-		last, _, err := extent(tx, run)
-		if err == nil {
-			_, _, err = insertEvents(tx.Stmt(s.writer.appendEvent), last, first)
+		events, _, err := extent(tx, run)
+		if err != nil {
+			return 0, err
 		}
-		return run, err
+		return run, runTx{tx, run}.Append(events, texts)
 	})
 }
 
@@ -83,8 +87,7 @@ func (s *Store) begin(runID, owner string, taken error, find func(tx transaction
 	if d.lock == nil {
 		return nil, taken
 	}
-	var last int64
-	var journaled int
+	var events, journaled int
 	err = s.update(func(tx transaction) error {
 		if d.run, err = find(tx); err != nil {
 			return err
@@ -92,13 +95,13 @@ func (s *Store) begin(runID, owner string, taken error, find func(tx transaction
 		if err := setDriver(tx, d.run, runID, owner); err != nil {
 			return err
 		}
-		last, journaled, err = extent(tx, d.run)
+		events, journaled, err = extent(tx, d.run)
 		return err
 	})
 	if err != nil {
 		return nil, errors.Join(s.wrap(err), unlock(d.lock))
 	}
-	return s.start(runID, d, last, journaled), nil
+	return s.start(runID, d, events, journaled), nil
 }
 
 func insertRun(tx transaction, r *store.RunRecord) (run int64, err error) {
@@ -152,20 +155,18 @@ DELETE FROM texts WHERE sum IN (SELECT sum FROM files WHERE run = ?1)
 	AND NOT EXISTS (SELECT 1 FROM files WHERE files.sum = texts.sum AND run <> ?1);
 DELETE FROM files WHERE run = ?1;`
 
-// Adopt replaces the graph of the run and forgets the snapshots.
-func (j *journal) Adopt(r store.RunRecord) error {
-	return j.update(func(tx transaction) error {
-		if _, err := tx.Exec(`UPDATE runs SET graph = ?, file = ? WHERE no = ?`, r.Graph, r.File, j.run); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(`DELETE FROM snapshots WHERE id BETWEEN ? AND ?`, firstID(j.run)-1, lastID(j.run)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(dropTexts, j.run); err != nil {
-			return err
-		}
-		return keepTexts(tx, j.run, &r)
-	})
+// Adopt replaces the graph of the run and deletes its snapshots.
+func (tx runTx) Adopt(r store.RunRecord) error {
+	if _, err := tx.Exec(`UPDATE runs SET graph = ?, file = ? WHERE no = ?`, r.Graph, r.File, tx.run); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(`DELETE FROM snapshots WHERE id BETWEEN ? AND ?`, firstID(tx.run)-1, lastID(tx.run)); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(dropTexts, tx.run); err != nil {
+		return err
+	}
+	return keepTexts(tx.transaction, tx.run, &r)
 }
 
 // Open goes on with a run's journal.
@@ -189,17 +190,17 @@ func runNumber(tx transaction, runID string) (run int64, err error) {
 	return run, err
 }
 
-// extent returns the id of a run's last event, and how many bytes of events
-// came after its last snapshot.
-func extent(tx transaction, run int64) (last int64, journaled int, err error) {
+// extent returns the number of a run's events, and how many bytes of events came after its
+// last snapshot.
+func extent(tx transaction, run int64) (events, journaled int, err error) {
 	before := firstID(run) - 1
-	err = tx.QueryRow(`SELECT coalesce(max(id), ?1) FROM events WHERE id BETWEEN ?1 AND ?2`, before, lastID(run)).Scan(&last)
+	err = tx.QueryRow(`SELECT coalesce(max(id), ?1) - ?1 FROM events WHERE id BETWEEN ?1 AND ?2`, before, lastID(run)).Scan(&events)
 	if err != nil {
 		return 0, 0, err
 	}
 	err = tx.QueryRow(`SELECT coalesce(sum(octet_length(data)), 0) FROM events WHERE id <= ?3
-		AND id > (SELECT coalesce(max(id), ?1) FROM snapshots WHERE id BETWEEN ?1 AND ?2)`, before, lastID(run), last).Scan(&journaled)
-	return last, journaled, err
+		AND id > (SELECT coalesce(max(id), ?1) FROM snapshots WHERE id BETWEEN ?1 AND ?2)`, before, lastID(run), before+int64(events)).Scan(&journaled)
+	return events, journaled, err
 }
 
 // Run returns a run's record.
