@@ -91,7 +91,7 @@ func Open(path string, opts Options) (*Store, error) {
 	s.Base = base{s}
 	if err := s.open(); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("store %s: %w", path, err)
+		return nil, fmt.Errorf("store %s: %w", path, describe(err))
 	}
 	return s, nil
 }
@@ -101,9 +101,6 @@ func (o *Options) complete() error {
 	case Full, Normal, Off:
 	default:
 		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
-	}
-	if o.Busy < 0 {
-		return fmt.Errorf("a wait of %s can't be", o.Busy)
 	}
 	o.Busy, o.Beat, o.Look = cmp.Or(o.Busy, defaultBusy), cmp.Or(o.Beat, defaultBeat), cmp.Or(o.Look, defaultLook)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
@@ -131,7 +128,7 @@ func (s *Store) open() error {
 			}
 		}
 		if err != nil {
-			return said(s.path, err)
+			return err
 		}
 	}
 	if s.opts.ReadOnly {
@@ -141,17 +138,17 @@ func (s *Store) open() error {
 		return nil
 	}
 	if s.writer, err = openWriter(s.path, s.opts); err != nil {
-		return said(s.path, err)
+		return err
 	}
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
 	if version == 0 {
 		if err := s.makeTables(); err != nil {
-			return said(s.path, err)
+			return err
 		}
 	}
-	return said(s.path, s.writer.prepare())
+	return s.writer.prepare()
 }
 
 // stands makes sure that the file is still at its path, with what it held: what is
@@ -187,10 +184,10 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	case err == nil:
 		return info.Size() == 0, s.closeToOthers(info.Mode().Perm())
 	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
-		return false, said(s.path, err)
+		return false, err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return false, said(s.path, err)
+		return false, err
 	}
 	// SQLite gives the files beside it the same mode.
 	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -198,7 +195,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, said(s.path, err)
+		return false, err
 	}
 	return true, f.Close()
 }
@@ -249,5 +246,5 @@ func (s *Store) wrap(err error) error {
 	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
 		return err
 	}
-	return fmt.Errorf("store %s: %w", s.path, said(s.path, err))
+	return fmt.Errorf("store %s: %w", s.path, describe(err))
 }
