@@ -19,10 +19,10 @@ type Memory struct{ Records }
 
 // memory is what a Memory holds.
 type memory struct {
-	mu    sync.Mutex // of all that follows, runs and journals included
-	runs  map[string]*memoryRun
-	order []*memoryRun // as they were created
-	kv    memoryKV
+	mu     sync.Mutex // of all that follows, runs and journals included
+	runs   map[string]*memoryRun
+	order  []*memoryRun // as they were created
+	values map[string][]byte
 }
 
 type memoryRun struct {

@@ -8,73 +8,62 @@ import (
 	"time"
 )
 
-// memoryKV is the key-value part of a store in memory. The caller has the lock.
-type memoryKV struct {
-	keys   []string // sorted
-	values map[string][]byte
-}
-
-// memoryTx is a transaction that can be undone.
+// memoryTx is a transaction that can be undone. Who runs it has the lock.
 type memoryTx struct {
 	*memory
 	undo []Pair // the values before; nil: there was none
 }
 
 // Get returns a value.
-func (tx *memoryTx) Get(key string) ([]byte, error) { return tx.kv.values[key], nil }
+func (tx *memoryTx) Get(key string) ([]byte, error) { return tx.values[key], nil }
 
 // Put stores a value.
 func (tx *memoryTx) Put(key string, value []byte) error {
-	tx.undo = append(tx.undo, Pair{key, tx.kv.values[key]})
-	tx.kv.set(key, append([]byte{}, value...))
+	tx.undo = append(tx.undo, Pair{key, tx.values[key]})
+	tx.set(key, append([]byte{}, value...))
 	return nil
 }
 
 // Delete removes a key.
 func (tx *memoryTx) Delete(key string) error {
-	tx.undo = append(tx.undo, Pair{key, tx.kv.values[key]})
-	tx.kv.set(key, nil)
+	tx.undo = append(tx.undo, Pair{key, tx.values[key]})
+	tx.set(key, nil)
 	return nil
 }
 
 // Scan returns pairs.
 func (tx *memoryTx) Scan(prefix, after string, limit int) (out []Pair, err error) {
-	at, found := slices.BinarySearch(tx.kv.keys, max(prefix, after))
-	if found {
-		at++
-	}
-	for _, key := range tx.kv.keys[at:] {
-		if !strings.HasPrefix(key, prefix) || len(out) == limit {
-			break
+	for key, value := range tx.values {
+		if strings.HasPrefix(key, prefix) && key > after {
+			out = append(out, Pair{key, value})
 		}
-		out = append(out, Pair{key, tx.kv.values[key]})
+	}
+	slices.SortFunc(out, func(a, b Pair) int { return strings.Compare(a.Key, b.Key) })
+	if limit >= 0 && len(out) > limit {
+		out = out[:limit]
 	}
 	return out, nil
 }
 
-// rollback restores what was there before.
-func (tx *memoryTx) rollback() {
-	for _, p := range slices.Backward(tx.undo) {
-		tx.kv.set(p.Key, p.Value)
+// Driver returns the graph of a run and its driver.
+func (tx *memoryTx) Driver(runID string) (graph, owner string, err error) {
+	run, err := tx.find(runID)
+	if err != nil {
+		return "", "", err
 	}
+	return run.summary.Graph, run.summary.Owner, nil
 }
 
 // set stores a value, or removes the key if it is nil.
-func (kv *memoryKV) set(key string, value []byte) {
-	at, found := slices.BinarySearch(kv.keys, key)
-	switch {
-	case value == nil && found:
-		kv.keys = slices.Delete(kv.keys, at, at+1)
-		delete(kv.values, key)
-	case value != nil && !found:
-		kv.keys = slices.Insert(kv.keys, at, key)
-		fallthrough
-	case value != nil:
-		if kv.values == nil {
-			kv.values = map[string][]byte{}
-		}
-		kv.values[key] = value
+func (m *memory) set(key string, value []byte) {
+	if value == nil {
+		delete(m.values, key)
+		return
 	}
+	if m.values == nil {
+		m.values = map[string][]byte{}
+	}
+	m.values[key] = value
 }
 
 // View runs a transaction.
@@ -92,18 +81,11 @@ func (m *memory) update(do func(tx Tx) error) error {
 	tx := &memoryTx{memory: m}
 	err := do(tx)
 	if err != nil {
-		tx.rollback()
+		for _, p := range slices.Backward(tx.undo) {
+			m.set(p.Key, p.Value)
+		}
 	}
 	return err
-}
-
-// Driver returns the graph of a run and its driver.
-func (tx *memoryTx) Driver(runID string) (graph, owner string, err error) {
-	run, err := tx.find(runID)
-	if err != nil {
-		return "", "", err
-	}
-	return run.summary.Graph, run.summary.Owner, nil
 }
 
 // Notify lets the driver of a run look into its inbox.
