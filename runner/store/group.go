@@ -133,17 +133,13 @@ func groupSlots(tx Tx, group string) (slots []groupSlot, err error) {
 		if err := decodeJSON(p, &slot); err != nil {
 			return nil, err
 		}
-		slot.Graph, slot.Owner, err = tx.Driver(slot.RunID)
-		switch {
-		case err != nil && !errors.Is(err, ErrNoRun):
-			return nil, err
-		case slot.Owner != "":
-			slots = append(slots, slot)
-		default:
+		if !tx.IsDriven(slot.RunID) {
 			if err := leaveGroup(tx, slot.RunID); err != nil {
 				return nil, err
 			}
+			continue
 		}
+		slots = append(slots, slot)
 	}
 	return slots, nil
 }
@@ -157,7 +153,7 @@ func joinGroup(tx Tx, runID, group string, queue []groupSlot) (slot groupSlot, e
 	if n := len(queue); n > 0 {
 		slot.Number = queue[n-1].Number + 1
 	}
-	if slot.Graph, slot.Owner, err = tx.Driver(runID); err != nil {
+	if slot.Graph, slot.Owner, err = tx.Run(runID); err != nil {
 		return slot, err
 	}
 	if err := tx.Put(slotKey(runID), []byte(slot.key(group))); err != nil {

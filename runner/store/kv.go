@@ -39,9 +39,11 @@ type Tx interface {
 	// Scan returns the pairs whose keys begin with prefix and are greater than after, in
 	// the order of the keys. It returns at most limit of them, or all if limit is negative.
 	Scan(prefix, after string, limit int) ([]Pair, error)
-	// Driver returns the graph of a run and its driver's name, "" if nobody drives it. It
-	// fails with ErrNoRun.
-	Driver(runID string) (graph, owner string, err error)
+	// Run returns the graph of a run and the name of its driver, which need not be alive.
+	// It fails with ErrNoRun.
+	Run(runID string) (graph, owner string, err error)
+	// IsDriven reports whether a driver has the run.
+	IsDriven(runID string) bool
 }
 
 // Pair is a key and its value.

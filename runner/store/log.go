@@ -54,7 +54,7 @@ func deleteLog(tx Tx, runID string) error {
 // waits for the disk takes along what was said before.
 func (r *Records) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
 	err = r.base().Update(true, func(tx Tx) error {
-		if _, _, err := tx.Driver(runID); err != nil {
+		if _, _, err := tx.Run(runID); err != nil {
 			return err
 		}
 		var last int64
@@ -84,7 +84,7 @@ func (r *Records) AppendLog(runID string, chunks []LogChunk, drop []int64) (firs
 func (r *Records) Log(runID string, after int64, limit int) ([]LogChunk, error) {
 	var pairs []Pair
 	err := r.base().View(func(tx Tx) (err error) {
-		if _, _, err = tx.Driver(runID); err == nil {
+		if _, _, err = tx.Run(runID); err == nil {
 			pairs, err = tx.Scan(logKey(runID)+"/", chunkKey(runID, max(after, 0)), limit)
 		}
 		return err

@@ -45,13 +45,19 @@ func (tx *memoryTx) Scan(prefix, after string, limit int) (out []Pair, err error
 	return out, nil
 }
 
-// Driver returns the graph of a run and its driver.
-func (tx *memoryTx) Driver(runID string) (graph, owner string, err error) {
+// Run returns the graph of a run and its driver.
+func (tx *memoryTx) Run(runID string) (graph, owner string, err error) {
 	run, err := tx.find(runID)
 	if err != nil {
 		return "", "", err
 	}
 	return run.summary.Graph, run.summary.Owner, nil
+}
+
+// IsDriven reports whether a driver has the run.
+func (tx *memoryTx) IsDriven(runID string) bool {
+	run := tx.runs[runID]
+	return run != nil && run.journal != nil
 }
 
 // set stores a value, or removes the key if it is nil.

@@ -60,7 +60,7 @@ func requestKey(runID string) string { return inboxKey(runID) + "request" }
 // Ask leaves a request for the driver of a run.
 func (r *Records) Ask(runID string, request Request) error {
 	err := r.base().Update(false, func(tx Tx) error {
-		if _, _, err := tx.Driver(runID); err != nil {
+		if _, _, err := tx.Run(runID); err != nil {
 			return err
 		}
 		earlier, err := tx.Get(requestKey(runID))
@@ -90,7 +90,7 @@ func offerKey(id string) string { return keyOf("offer", id) }
 // Offer leaves an offer for the driver of a run.
 func (r *Records) Offer(runID string, offer Offer) error {
 	err := r.base().Update(false, func(tx Tx) error {
-		if _, _, err := tx.Driver(runID); err != nil {
+		if _, _, err := tx.Run(runID); err != nil {
 			return err
 		}
 		key := fmt.Sprintf("%s%016x-%s", offerPrefix(runID), r.base().Now().UnixNano(), keyOf(offer.ID))

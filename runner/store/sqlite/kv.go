@@ -59,17 +59,17 @@ func (tx transaction) Scan(prefix, after string, limit int) (out []store.Pair, e
 	return out, rows.Err()
 }
 
-// Driver returns the graph of a run and its driver.
-func (tx transaction) Driver(runID string) (graph, owner string, err error) {
+// Run returns the graph of a run and its driver.
+func (tx transaction) Run(runID string) (graph, owner string, err error) {
 	err = tx.QueryRow(`SELECT graph, owner FROM runs WHERE id = ?`, runID).Scan(&graph, &owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", noRun(runID)
 	}
-	if err == nil && owner != "" && !tx.store.isDriven(runID) {
-		owner = ""
-	}
 	return graph, owner, err
 }
+
+// IsDriven reports whether a driver has the run.
+func (tx transaction) IsDriven(runID string) bool { return tx.store.isDriven(runID) }
 
 // base is the store as store.Records uses it.
 type base struct{ *Store }

@@ -85,12 +85,20 @@ func setDriver(tx transaction, run int64, runID, owner string) error {
 
 // drivenError returns a *store.DrivenError with the driver's name.
 func (s *Store) drivenError(runID string) error {
-	var owner string
-	err := s.reader.QueryRow(`SELECT owner FROM runs WHERE id = ?`, runID).Scan(&owner)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return s.wrap(err)
+	owner, err := s.ownerOf(runID)
+	if err != nil && !errors.Is(err, store.ErrNoRun) {
+		return err
 	}
 	return &store.DrivenError{RunID: runID, Owner: cmp.Or(owner, "a driver that begins or ends")}
+}
+
+// ownerOf returns the name of the driver of a run, which need not be alive.
+func (s *Store) ownerOf(runID string) (owner string, err error) {
+	err = s.reader.QueryRow(`SELECT owner FROM runs WHERE id = ?`, runID).Scan(&owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", noRun(runID)
+	}
+	return owner, s.wrap(err)
 }
 
 // ThisProcess returns the name of this process as a driver.

@@ -171,6 +171,9 @@ func (tx runTx) Adopt(r store.RunRecord) error {
 
 // Open goes on with a run's journal.
 func (s *Store) Open(runID, owner string) (store.Journal, error) {
+	if _, err := s.ownerOf(runID); err != nil { // found out before the lock is taken, which Create may need
+		return nil, err
+	}
 	journal, err := s.begin(runID, cmp.Or(owner, s.opts.Owner), errTaken, func(tx transaction) (int64, error) { return runNumber(tx, runID) })
 	if errors.Is(err, errTaken) {
 		err = s.drivenError(runID)
