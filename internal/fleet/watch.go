@@ -188,7 +188,11 @@ func (t *watch) follow(ctx context.Context) error {
 				ended <- nil
 				return err
 			}
-			if err := t.tell(append([]Line{line}, drain(lines)...)); err != nil {
+			told := []Line{line}
+			for range len(lines) {
+				told = append(told, <-lines)
+			}
+			if err := t.tell(told); err != nil {
 				return err
 			}
 		case <-admitted:
@@ -198,21 +202,6 @@ func (t *watch) follow(ctx context.Context) error {
 			if err := t.beat(); err != nil {
 				return err
 			}
-		}
-	}
-}
-
-// drain returns what is in a channel.
-func drain(from <-chan Line) (lines []Line) {
-	for {
-		select {
-		case line, more := <-from:
-			if !more {
-				return lines
-			}
-			lines = append(lines, line)
-		default:
-			return lines
 		}
 	}
 }

@@ -77,11 +77,8 @@ type groupSlot struct {
 }
 
 func (s *groupSlot) key(group string) string {
-	return fmt.Sprintf("%s/%08x", keyOf("group", group), s.Number)
+	return fmt.Sprintf("%s/%08x/%s", keyOf("group", group), s.Number, keyOf(s.RunID))
 }
-
-// slotKey is where the key of a run's slot is kept.
-func slotKey(runID string) string { return keyOf("slot", runID) }
 
 // enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
 func enterGroup(tx Tx, runID, group string, limit int, now time.Time) (out GroupState, err error) {
@@ -156,16 +153,15 @@ func joinGroup(tx Tx, runID, group string, queue []groupSlot) (slot groupSlot, e
 	if slot.Graph, slot.Owner, err = tx.Run(runID); err != nil {
 		return slot, err
 	}
-	if err := tx.Put(slotKey(runID), []byte(slot.key(group))); err != nil {
-		return slot, err
-	}
 	return slot, putJSON(tx, slot.key(group), slot)
 }
 
 func leaveGroup(tx Tx, runID string) error {
-	key, err := tx.Get(slotKey(runID))
-	if err != nil || key == nil {
-		return err
+	slots, err := tx.Scan("group/", "", -1)
+	for _, p := range slots {
+		if err == nil && strings.HasSuffix(p.Key, "/"+keyOf(runID)) {
+			err = tx.Delete(p.Key)
+		}
 	}
-	return errors.Join(tx.Delete(string(key)), tx.Delete(slotKey(runID)))
+	return err
 }

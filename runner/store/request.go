@@ -4,7 +4,7 @@ package store
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,10 +52,7 @@ func (r Request) Cancels() (why string, cancels bool) {
 	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
 }
 
-// inboxKey begins the keys of what is left for a run's driver.
-func inboxKey(runID string) string { return keyOf("inbox", runID) + "/" }
-
-func requestKey(runID string) string { return inboxKey(runID) + "request" }
+func requestKey(runID string) string { return keyOf("request", runID) }
 
 // Ask leaves a request for the driver of a run.
 func (r *Records) Ask(runID string, request Request) error {
@@ -78,13 +75,10 @@ func (r *Records) Ask(runID string, request Request) error {
 // savedOffer is an offer that is open or refused.
 type savedOffer struct {
 	Offer
+	RunID   string `json:"run_id"`
 	Refused string `json:"refused,omitempty"`
 }
 
-// offerPrefix begins the keys of a run's offers, which are in the order of their arrival.
-func offerPrefix(runID string) string { return inboxKey(runID) + "offer/" }
-
-// offerKey is where the key of an offer is kept.
 func offerKey(id string) string { return keyOf("offer", id) }
 
 // Offer leaves an offer for the driver of a run.
@@ -93,8 +87,7 @@ func (r *Records) Offer(runID string, offer Offer) error {
 		if _, _, err := tx.Run(runID); err != nil {
 			return err
 		}
-		key := fmt.Sprintf("%s%016x-%s", offerPrefix(runID), r.base().Now().UnixNano(), keyOf(offer.ID))
-		return errors.Join(tx.Put(offerKey(offer.ID), []byte(key)), putJSON(tx, key, savedOffer{Offer: offer}))
+		return putJSON(tx, offerKey(offer.ID), savedOffer{Offer: offer, RunID: runID})
 	})
 	if err == nil {
 		r.base().Notify(runID)
@@ -102,67 +95,75 @@ func (r *Records) Offer(runID string, offer Offer) error {
 	return err
 }
 
-// findOffer returns an offer and its key, which is "" if there is none.
-func findOffer(tx Tx, id string) (key string, offer savedOffer, err error) {
-	at, err := tx.Get(offerKey(id))
-	if err != nil || at == nil {
-		return "", offer, err
+// offersFor returns the offers for a run, the oldest first.
+func offersFor(tx Tx, runID string) (out []savedOffer, err error) {
+	pairs, err := tx.Scan("offer/", "", -1)
+	if err != nil {
+		return nil, err
 	}
-	_, err = getJSON(tx, string(at), &offer)
-	return string(at), offer, err
-}
-
-func deleteOffer(tx Tx, id, key string) error {
-	return errors.Join(tx.Delete(key), tx.Delete(offerKey(id)))
+	for _, p := range pairs {
+		var offer savedOffer
+		if err := decodeJSON(p, &offer); err != nil {
+			return nil, err
+		}
+		if offer.RunID == runID {
+			out = append(out, offer)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b savedOffer) int { return a.At.Compare(b.At) })
+	return out, nil
 }
 
 func deleteOffers(tx Tx, runID string) error {
-	pairs, err := tx.Scan(offerPrefix(runID), "", -1)
-	for _, p := range pairs {
-		var offer savedOffer
-		err = errors.Join(err, decodeJSON(p, &offer), deleteOffer(tx, offer.ID, p.Key))
+	offers, err := offersFor(tx, runID)
+	for i := range offers {
+		err = errors.Join(err, tx.Delete(offerKey(offers[i].ID)))
 	}
 	return err
 }
 
+// standing returns how an offer stands. See Store.Offered.
+func standing(tx Tx, id string) (open bool, refused string, err error) {
+	var offer savedOffer
+	found, err := getJSON(tx, offerKey(id), &offer)
+	return found && err == nil && offer.Refused == "", offer.Refused, err
+}
+
 // Offered says how an offer stands.
 func (r *Records) Offered(id string) (open bool, refused string, err error) {
-	err = r.base().View(func(tx Tx) error {
-		key, offer, err := findOffer(tx, id)
-		open, refused = key != "" && offer.Refused == "", offer.Refused
+	err = r.base().View(func(tx Tx) (err error) {
+		open, refused, err = standing(tx, id)
 		return err
 	})
-	return open && err == nil, refused, err
+	return open, refused, err
 }
 
 // Withdraw deletes an offer.
 func (r *Records) Withdraw(id string) (open bool, refused string, err error) {
-	err = r.base().Update(false, func(tx Tx) error {
-		key, offer, err := findOffer(tx, id)
-		open, refused = key != "" && offer.Refused == "", offer.Refused
-		if err != nil || key == "" {
+	err = r.base().Update(false, func(tx Tx) (err error) {
+		if open, refused, err = standing(tx, id); err != nil {
 			return err
 		}
-		return deleteOffer(tx, id, key)
+		return tx.Delete(offerKey(id))
 	})
 	return open && err == nil, refused, err
 }
 
-// settleOffer refuses an offer with a reason, or takes it if it is still open. The caller
-// adds events in the same transaction if it was taken. See Journal.Settle.
+// settleOffer refuses an offer with a reason, or takes it if it is still open. See
+// Journal.Settle.
 func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
-	key, offer, err := findOffer(tx, id)
-	if err != nil || key == "" {
+	var offer savedOffer
+	found, err := getJSON(tx, offerKey(id), &offer)
+	switch {
+	case err != nil || !found:
 		return false, err
-	}
-	if refused != "" {
+	case refused != "":
 		offer.Refused = refused
-		return false, putJSON(tx, key, offer)
-	}
-	if offer.Refused != "" {
+		return false, putJSON(tx, offerKey(id), offer)
+	case offer.Refused != "":
 		return false, nil
 	}
-	return true, deleteOffer(tx, id, key)
+	return true, tx.Delete(offerKey(id))
 }
 
 // Inbox delivers to the driver of a run what others leave for it.
@@ -195,23 +196,24 @@ func (i *Inbox) Offers() <-chan Offer { return i.offers }
 func (i *Inbox) Look() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var pairs []Pair
-	if i.base.View(func(tx Tx) (err error) {
-		pairs, err = tx.Scan(inboxKey(i.runID), "", -1)
+	var request Request
+	var offers []savedOffer
+	if i.base.View(func(tx Tx) error {
+		text, err := tx.Get(requestKey(i.runID))
+		if err == nil {
+			request = Request(text)
+			offers, err = offersFor(tx, i.runID)
+		}
 		return err
 	}) != nil {
 		return
 	}
-	for _, p := range pairs {
-		if p.Key == requestKey(i.runID) {
-			if request := Request(p.Value); request != i.latest {
-				i.latest = request
-				i.asked <- request
-			}
-			continue
-		}
-		var offer savedOffer
-		if decodeJSON(p, &offer) != nil || offer.Refused != "" || i.delivered[offer.ID] {
+	if request != "" && request != i.latest {
+		i.latest = request
+		i.asked <- request
+	}
+	for _, offer := range offers {
+		if offer.Refused != "" || i.delivered[offer.ID] {
 			continue
 		}
 		select {
