@@ -95,7 +95,7 @@ func (r *Records) Log(runID string, after int64, limit int) ([]LogChunk, error) 
 		if err := decodeJSON(p, &saved); err != nil {
 			return nil, err
 		}
-		saved.LogChunk.Text = string(saved.Text)
+		saved.LogChunk.Text, saved.Time = string(saved.Text), saved.Time.Local()
 		out = append(out, saved.LogChunk)
 	}
 	return out, err
