@@ -114,7 +114,7 @@ func layers() []layer {
 		{path: "runner/internal/rundir", own: []string{"internal/process", "runner/machine", "runner/store"}},
 		{path: "runner/internal/runlog", own: []string{"runner/internal/mask", "runner/store"}},
 		{path: "runner/internal/verify", own: []string{"internal/input", "runner/internal/journal", "runner/internal/mask", "runner/machine", "runner/view", "spec"}},
-		{path: "runner/internal/wallclock", own: []string{"internal/process", "runner/virtual"}},
+		{path: "runner/internal/wallclock", own: []string{"runner/virtual"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite", "github.com/gofrs/flock"}},

@@ -9,7 +9,10 @@ import (
 	"testing"
 )
 
-// TestKept opens the stores and plays the recordings of earlier versions.
+// TestKept opens the stores and plays the recordings of earlier versions. Until the first
+// release, a change of the schema replaces the store, in testdata/kept/v1:
+//
+//	graphrun run flow.yaml --run-id kept --store runs.db; gzip -9n runs.db
 func TestKept(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join("..", "..", "testdata", "kept", "*"))
 	if err != nil || len(dirs) == 0 {

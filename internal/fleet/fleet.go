@@ -46,15 +46,15 @@ type Config struct {
 
 // Fleet drives runs. It is safe for concurrent use.
 type Fleet struct {
-	cfg   Config
-	marks marks
-	turns *turns
-	kept  atomic.Int64 // bytes of events that hubs keep
+	cfg     Config
+	marks   marks
+	watched atomic.Int64 // by so many watchers
 
-	mu      sync.Mutex
-	drives  map[string]*Drive
-	hubs    map[string]*hub
-	closing bool
+	mu     sync.Mutex
+	drives map[string]*Drive
+	// admitted is closed when the next drive begins.
+	admitted chan struct{}
+	closing  bool
 	// seen is when paused runs were last noted, by id: answers change it.
 	seen map[string]time.Time
 
@@ -72,13 +72,10 @@ func New(cfg Config) *Fleet {
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
-	f := &Fleet{cfg: cfg, marks: marks{dir: cfg.Marks, home: cfg.Home}, drives: map[string]*Drive{}, hubs: map[string]*hub{}, seen: map[string]time.Time{}}
-	f.turns = newTurns(func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return len(f.drives) > 0
-	})
-	return f
+	return &Fleet{
+		cfg: cfg, marks: marks{dir: cfg.Marks, home: cfg.Home}, drives: map[string]*Drive{}, admitted: make(chan struct{}),
+		seen: map[string]time.Time{},
+	}
 }
 
 // Drive is a run that is driven here.
@@ -94,6 +91,7 @@ type Drive struct {
 	began  chan struct{}
 	once   sync.Once
 	before int64
+	ring   ring
 }
 
 // Before is the number of the last event before the drive: what it tells comes after.
@@ -135,17 +133,16 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
 	d := &Drive{ID: id, Done: done, cancel: cancel, began: make(chan struct{})}
-	h, known, err := f.admit(d)
+	known, err := f.admit(d)
 	if err != nil {
 		cancel(nil)
 		return nil, err
 	}
-	feed := h.live()
 	go func() {
 		defer cancel(nil)
-		d.Result, d.Err = do(ctx, &driveSink{d, h, feed})
-		h.rest(feed, false)
+		d.Result, d.Err = do(ctx, sink(d.hear))
 		f.dismiss(d, known)
+		d.ring.end()
 		close(done)
 	}()
 	select {
@@ -163,23 +160,32 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 }
 
 // admit makes room for a drive. known says that the run was this fleet's before.
-func (f *Fleet) admit(d *Drive) (h *hub, known bool, err error) {
+func (f *Fleet) admit(d *Drive) (known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.closing:
-		return nil, false, ErrClosing
+		return false, ErrClosing
 	case f.drives[d.ID] != nil:
-		return nil, false, &store.DrivenError{RunID: d.ID, Owner: "this server"}
+		return false, &store.DrivenError{RunID: d.ID, Owner: "this server"}
 	case len(f.drives) >= f.cfg.Max:
-		return nil, false, &FullError{f.cfg.Max}
+		return false, &FullError{f.cfg.Max}
 	}
 	if known, err = f.marks.set(d.ID, driving); err != nil {
-		return nil, false, err
+		return false, err
 	}
 	f.drives[d.ID] = d
 	f.started++
-	return f.hub(d.ID), known, nil
+	close(f.admitted)
+	f.admitted = make(chan struct{})
+	return known, nil
+}
+
+// nextDrive returns what is closed when the next drive begins.
+func (f *Fleet) nextDrive() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.admitted
 }
 
 // dismiss lets go of a drive that is over. A run that may go on stays this fleet's.
@@ -189,7 +195,6 @@ func (f *Fleet) dismiss(d *Drive, known bool) {
 	delete(f.drives, d.ID)
 	delete(f.seen, d.ID)
 	f.finished++
-	f.drop(d.ID)
 	began := false
 	select {
 	case <-d.began:
@@ -221,10 +226,7 @@ func (f *Fleet) Driven(id string) *Drive {
 func (f *Fleet) Counts() (driving, started, finished, watched int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, h := range f.hubs {
-		watched += h.watching()
-	}
-	return len(f.drives), f.started, f.finished, watched
+	return len(f.drives), f.started, f.finished, int(f.watched.Load())
 }
 
 // Closing reports whether no new work is taken.
@@ -244,19 +246,12 @@ func (f *Fleet) Cancel(id string, cause error) bool {
 	return true
 }
 
-// driveSink hands the events of a drive on.
-type driveSink struct {
-	drive *Drive
-	hub   *hub
-	feed  int
-}
-
-// Event notes that the run has begun, and tells those who look on.
-func (s *driveSink) Event(e *runner.Event) error {
-	s.drive.once.Do(func() {
-		s.drive.before = e.Seq - 1
-		close(s.drive.began)
+// hear takes an event of the run, for those who look on.
+func (d *Drive) hear(e *runner.Event) error {
+	d.once.Do(func() {
+		d.before = e.Seq - 1
+		close(d.began)
 	})
-	s.hub.add(s.feed, e)
+	d.ring.add(e)
 	return nil
 }

@@ -207,7 +207,7 @@ func TestFull(t *testing.T) {
 	if _, err := y.Start(y.flow, runner.Options{RunID: "c"}); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("a run of the same id: %v", err)
 	}
-	if len(y.hubs) != 0 || len(y.drives) != 0 {
-		t.Errorf("left: %d hubs, %d drives", len(y.hubs), len(y.drives))
+	if len(y.drives) != 0 {
+		t.Errorf("left: %d drives", len(y.drives))
 	}
 }

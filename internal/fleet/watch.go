@@ -4,16 +4,21 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// beat is the time without an event after which those who look on hear that the run is
-// still there, and mostTold is about how many bytes of events they get in one turn.
 const (
-	beat     = 15 * time.Second
-	mostTold = 256 << 10
+	// beat is the time without an event after which a watcher hears that the run is still
+	// there.
+	beat = 15 * time.Second
+	// gather is the time between two calls of Tell: events in between are told together.
+	gather = 15 * time.Millisecond
+	// maxTold is about how many bytes of a journal are told at once.
+	maxTold = 256 << 10
 )
 
 // Watcher is told what happens in a run.
@@ -34,175 +39,175 @@ func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) er
 	if _, err := f.cfg.Store.Run(id); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	h := f.hub(id)
-	h.mu.Lock()
-	h.watchers++
-	h.mu.Unlock()
-	f.mu.Unlock()
-	defer f.unwatch(id, h)
+	f.watched.Add(1)
+	defer f.watched.Add(-1)
 	if w.Beat == 0 {
 		w.Beat = beat
 	}
-	return f.watch(ctx, id, h, after, &w)
+	t := &watch{fleet: f, id: id, w: w, after: after, idle: time.NewTimer(w.Beat)}
+	defer t.idle.Stop()
+	for !t.over && ctx.Err() == nil {
+		var err error
+		if d := f.Driven(id); d != nil {
+			err = t.drive(ctx, d)
+		} else {
+			err = t.follow(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// watch tells what there is, and then what comes.
-func (f *Fleet) watch(ctx context.Context, id string, h *hub, after int64, w *Watcher) error {
-	idle := time.NewTimer(w.Beat)
-	defer idle.Stop()
-	for ctx.Err() == nil {
-		lines, from, changed, fed, over := h.after(after)
+// watch is a call of Watch. One goroutine uses it.
+type watch struct {
+	fleet *Fleet
+	id    string
+	w     Watcher
+	after int64 // the number of the last event told
+	over  bool  // the run has ended
+	idle  *time.Timer
+}
+
+// tell tells of events.
+func (t *watch) tell(lines []Line) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	last := &lines[len(lines)-1]
+	t.after, t.over = last.Seq, last.End
+	t.idle.Reset(t.w.Beat)
+	return t.w.Tell(lines)
+}
+
+// beat says that the run is still there, or fails.
+func (t *watch) beat() error {
+	if _, err := t.fleet.cfg.Store.Run(t.id); err != nil { // it was deleted
+		return err
+	}
+	t.idle.Reset(t.w.Beat)
+	return t.w.Idle()
+}
+
+// drive tells of the events of a drive, until it is over.
+func (t *watch) drive(ctx context.Context, d *Drive) error {
+	for !t.over {
+		lines, from, changed := d.ring.after(t.after)
 		switch {
-		case !fed || after < from:
-			if err := f.catchUp(ctx, id, h, &after, w); err != nil {
+		case t.after < from:
+			if _, err := t.read(ctx, from); err != nil {
 				return err
 			}
+			t.after = max(t.after, from) // what is neither kept nor in the journal nobody can tell
 		case len(lines) > 0:
-			lines = portion(lines)
-			if err := f.turns.take(ctx, func() error { return w.Tell(lines) }); err != nil {
+			if err := t.tell(lines); err != nil || t.over {
 				return err
 			}
-			last := &lines[len(lines)-1]
-			if after = last.Seq; last.End {
-				return nil
-			}
-			idle.Reset(w.Beat)
-		case over:
+			time.Sleep(gather)
+		case changed == nil:
 			return nil
 		default:
 			select {
 			case <-ctx.Done():
+				return nil
 			case <-changed:
-			case <-idle.C:
-				if _, err := f.cfg.Store.Run(id); err != nil { // it was deleted
+			case <-t.idle.C:
+				if err := t.beat(); err != nil {
 					return err
 				}
-				if err := w.Idle(); err != nil {
-					return err
-				}
-				idle.Reset(w.Beat)
 			}
 		}
 	}
 	return nil
 }
 
-// portion is what of lines is told in one turn.
-func portion(lines []Line) []Line {
+// read tells of the events of the journal, up to one with a number unless that is negative.
+func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
+	var lines []Line
 	size := 0
-	for i := range lines {
-		if size += len(lines[i].Frame); size > mostTold {
-			return lines[:i+1]
+	result, err := t.fleet.cfg.Runner.ReplayEvents(t.id, runner.Options{Sink: sink(func(e *runner.Event) error {
+		switch {
+		case e.Seq <= t.after:
+			return ctx.Err()
+		case to >= 0 && e.Seq > to:
+			return runner.ErrEnough
 		}
+		lines = append(lines, lineOf(e))
+		if size += len(lines[len(lines)-1].JSON); size < maxTold {
+			return nil
+		}
+		told := lines
+		lines, size = nil, 0
+		return t.tell(told)
+	})})
+	if err == nil || errors.Is(err, runner.ErrEnough) {
+		err = t.tell(lines)
 	}
-	return lines
+	return result, err
 }
 
-// catchUp has a hub keep what a watcher needs of the journal, or tells it when that is
-// more than is kept.
-func (f *Fleet) catchUp(ctx context.Context, id string, h *hub, after *int64, w *Watcher) error {
-	kept, err := f.fill(ctx, id, h, *after)
-	if kept || err != nil {
+// follow tells of the journal of a run that is not driven here, until it is.
+func (t *watch) follow(ctx context.Context) error {
+	result, err := t.read(ctx, -1)
+	if err != nil || result.Status != machine.Running && result.Status != machine.Paused {
+		t.over = true
 		return err
 	}
-	sink := &journalSink{after: after, tell: func(lines []Line) error {
-		return f.turns.take(ctx, func() error { return w.Tell(lines) })
-	}}
-	_, err = f.cfg.Runner.ReplayEvents(id, runner.Options{Sink: sink})
-	if err == nil {
-		err = sink.flush()
-	}
-	if err != nil {
-		return err
-	}
-	// What is neither kept nor in the journal only the driver could tell.
-	_, from, _, _, _ := h.after(*after)
-	*after = max(*after, from)
-	h.begin(*after)
-	return nil
-}
-
-// journalSink tells of events, some at a time.
-type journalSink struct {
-	after *int64
-	tell  func([]Line) error
-	roll  roll
-	lines []Line
-	size  int
-}
-
-// Event keeps an event that has not been told.
-func (s *journalSink) Event(e *runner.Event) error {
-	if e.Seq <= *s.after {
-		return nil
-	}
-	*s.after = e.Seq
-	line := s.roll.line(e)
-	s.lines, s.size = append(s.lines, line), s.size+len(line.Frame)
-	if s.size < mostTold {
-		return nil
-	}
-	return s.flush()
-}
-
-func (s *journalSink) flush() error {
-	if len(s.lines) == 0 {
-		return nil
-	}
-	err := s.tell(s.lines)
-	s.lines, s.size = nil, 0
-	return err
-}
-
-// hub is that of a run; f.mu is held.
-func (f *Fleet) hub(id string) *hub {
-	h := f.hubs[id]
-	if h == nil {
-		h = &hub{changed: make(chan struct{}), ofAll: &f.kept}
-		h.startFollow = func(ctx context.Context, feed int) {
-			_, err := f.cfg.Runner.Follow(ctx, id, runner.Options{Sink: hubSink{h, feed}})
-			if err == nil || ctx.Err() == nil { // a run that can't be read any more is told of no further
-				h.rest(feed, true)
+	ctx, cancel := context.WithCancel(ctx)
+	lines, ended, after := make(chan Line, 256), make(chan error, 1), t.after
+	go func() {
+		_, err := t.fleet.cfg.Runner.Follow(ctx, t.id, runner.Options{Sink: sink(func(e *runner.Event) error {
+			if e.Seq <= after {
+				return nil
+			}
+			select {
+			case lines <- lineOf(e):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})})
+		close(lines)
+		ended <- err
+	}()
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	for {
+		admitted := t.fleet.nextDrive()
+		if t.over || t.fleet.Driven(t.id) != nil {
+			return nil
+		}
+		select {
+		case line, more := <-lines:
+			if !more {
+				t.over = true
+				err := <-ended
+				ended <- nil
+				return err
+			}
+			told := []Line{line}
+			for range len(lines) {
+				told = append(told, <-lines)
+			}
+			if err := t.tell(told); err != nil {
+				return err
+			}
+		case <-admitted:
+		case <-ctx.Done():
+			return nil
+		case <-t.idle.C:
+			if err := t.beat(); err != nil {
+				return err
 			}
 		}
-		f.hubs[id] = h
-	}
-	return h
-}
-
-// unwatch ends a watch.
-func (f *Fleet) unwatch(id string, h *hub) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	h.mu.Lock()
-	h.watchers--
-	if h.watchers == 0 {
-		h.unfollow()
-	}
-	h.mu.Unlock()
-	f.drop(id)
-}
-
-// drop forgets a hub that nobody needs; f.mu is held.
-func (f *Fleet) drop(id string) {
-	h := f.hubs[id]
-	if h != nil && f.drives[id] == nil && h.watching() == 0 {
-		delete(f.hubs, id)
-		h.mu.Lock()
-		h.clear(h.last)
-		h.mu.Unlock()
 	}
 }
 
-// hubSink is a follower's.
-type hubSink struct {
-	hub  *hub
-	feed int
-}
+// sink is a function as a runner.Sink.
+type sink func(e *runner.Event) error
 
-// Event hands an event on.
-func (s hubSink) Event(e *runner.Event) error {
-	s.hub.add(s.feed, e)
-	return nil
-}
+// Event calls the function.
+func (s sink) Event(e *runner.Event) error { return s(e) }

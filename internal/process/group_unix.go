@@ -79,9 +79,6 @@ func groupRuns(proc fs.FS, group int) bool {
 	return !listed
 }
 
-// signalNone asks whether a process is there.
-func signalNone(pid int) error { return syscall.Kill(pid, 0) }
-
 // ExitStatus is how a program ended: its exit code, as a shell would report it
 // (128 + n for signal n), and the signal's name.
 func ExitStatus(state *os.ProcessState) (code int, signal string) {

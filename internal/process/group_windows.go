@@ -95,7 +95,12 @@ func (g *group) forget() {
 	}
 }
 
-func signalNone(int) error { return nil }
-
 // ExitStatus is the exit code.
 func ExitStatus(state *os.ProcessState) (code int, signal string) { return state.ExitCode(), "" }
+
+// newWatchdog returns nil: jobs do without.
+func newWatchdog() *watchdog { return nil }
+
+func (w *watchdog) tell(string, int) {}
+
+func (w *watchdog) close() {}

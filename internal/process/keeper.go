@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,10 +16,9 @@ import (
 // inherits it, also what leaves the group.
 const markVariable = taskPrefix + "MARK"
 
-// Keeper starts the programs of a run. When its process dies, by whatever signal,
-// a watchdog ends the groups of those that still run, and on Linux the system
-// ends the programs themselves; what is left is found by its marks and ended by
-// EndLeft before the run is taken up again. It is safe for concurrent use.
+// Keeper starts the programs of a run. When its process dies, by whatever signal, a
+// watchdog ends the groups of those that still run. What is left EndLeft finds by its marks
+// and ends before the run is resumed. It is safe for concurrent use.
 type Keeper struct {
 	place string
 
@@ -85,26 +83,15 @@ func (m *Mark) Dir() string { return m.dir }
 // Start starts the program in a group of its own.
 func (m *Mark) Start(cmd *exec.Cmd) error {
 	OwnGroup(cmd)
-	dieTogether(cmd)
 	if m.dir != "" {
 		cmd.Env = append(slices.Clip(cmd.Env), markVariable+"="+m.dir)
 	}
-	started := make(chan error)
-	starter() <- func() {
-		err := cmd.Start()
-		if err == nil {
-			m.keeper.guard(cmd.Process.Pid) // at once: this process may be killed now
-		}
-		started <- err
-	}
-	if err := <-started; err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	m.leader = cmd.Process.Pid
+	m.keeper.tell("+", m.leader) // at once: this process may be killed now
 	m.group.adopt(cmd)
-	if m.dir != "" {
-		record(m.dir, m.leader)
-	}
 	return nil
 }
 
@@ -131,7 +118,7 @@ func (m *Mark) Await(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struc
 func (m *Mark) Kill(cmd *exec.Cmd) {
 	m.group.kill(cmd)
 	if m.dir != "" {
-		killMarked([]string{m.dir})
+		killMarked(m.dir)
 	}
 }
 
@@ -139,41 +126,18 @@ func (m *Mark) Kill(cmd *exec.Cmd) {
 func (m *Mark) Close() {
 	m.group.forget()
 	if m.leader != 0 {
-		m.keeper.release(m.leader)
+		m.keeper.tell("-", m.leader)
 	}
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir)
 	}
 }
 
-// guard tells the watchdog of a group.
-func (k *Keeper) guard(group int) {
+// tell tells the watchdog that a group begins ("+") or has ended ("-").
+func (k *Keeper) tell(op string, group int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.watchdog.tell("+", group)
-}
-
-func (k *Keeper) release(group int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.watchdog.tell("-", group)
-}
-
-// starter is where programs are started: on a thread that lives as long as the
-// process. The death of the thread that started a child is what Linux tells the
-// child of, and other threads of a Go program come and go.
-var starter = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go startPrograms(work)
-	return work
-})
-
-// startPrograms never ends, nor does its thread.
-func startPrograms(work <-chan func()) {
-	runtime.LockOSThread()
-	for do := range work {
-		do()
-	}
+	k.watchdog.tell(op, group)
 }
 
 // watchdog is a small process that ends groups when its stdin ends: when this

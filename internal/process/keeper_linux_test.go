@@ -65,36 +65,6 @@ func TestEndLeft(t *testing.T) {
 	}
 }
 
-// The number of a group that has ended may come to mean another's: it is told by
-// when its leader began.
-func TestEndLeftKillsNobodyElse(t *testing.T) {
-	place := t.TempDir()
-	_, _, cmd := sleeper(t, t.TempDir(), "echo ready; read line; exit 7")
-	mark := filepath.Join(place, "task-1")
-	if err := os.Mkdir(mark, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	record(mark, cmd.Process.Pid)
-	text, err := os.ReadFile(filepath.Join(mark, groupFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if recorded(mark) != cmd.Process.Pid {
-		t.Fatal("a group that is there is not found")
-	}
-	lines := strings.Split(string(text), "\n")
-	lines[2] = "1"
-	if err := os.WriteFile(filepath.Join(mark, groupFile), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := EndLeft(place); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || err.Error() != "exit status 7" {
-		t.Errorf("%v, want its own end", err)
-	}
-}
-
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -102,7 +72,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, began := State(os.Getpid())
+	_, began := processState(os.Getpid())
 	gone := strings.Replace(mine, "-"+began+"-", "-1-", 1)
 	other := filepath.Join(dir, "graphrun-else")
 	for _, path := range []string{gone, other} {

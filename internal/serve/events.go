@@ -96,27 +96,20 @@ func (o *sse) event(id string, data []byte) {
 	o.buffer.WriteString("\n\n")
 }
 
-// lines sends events of a run as they are kept for all readers: none has a copy.
+// lines sends events of a run.
 func (o *sse) lines(lines []fleet.Line) error {
-	o.begin(http.StatusOK)
-	o.patience()
-	if _, err := o.buffer.WriteTo(o.w); err != nil {
-		return err
-	}
-	for len(lines) > 0 {
-		text, n := fleet.Frames(lines)
-		if o.short {
-			text, n = shorten(lines[0].Frame, longText), 1
-			if lines[0].Type == runner.NodeOutput { // /logs has what the page shows of it
-				text = shorten(lines[0].Frame, longOutput)
-			}
+	for i := range lines {
+		text := lines[i].JSON
+		switch {
+		case !o.short:
+		case lines[i].Type == runner.NodeOutput: // /logs has what the page shows of it
+			text = shorten(text, longOutput)
+		default:
+			text = shorten(text, longText)
 		}
-		if _, err := o.w.Write(text); err != nil {
-			return err
-		}
-		lines = lines[n:]
+		o.event(strconv.FormatInt(lines[i].Seq, 10), text)
 	}
-	return o.control.Flush()
+	return o.send()
 }
 
 // beat says that all is well.

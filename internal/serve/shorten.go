@@ -15,8 +15,8 @@ const (
 	longOutput = 4 << 10
 )
 
-// shorten cuts the long texts of JSON or of a frame that holds JSON. A text that is cut ends
-// with how many bytes are missing. It returns the same slice if there is nothing to cut.
+// shorten cuts the long texts of JSON. A text that is cut ends with how many bytes are
+// missing. It returns the same slice if there is nothing to cut.
 func shorten(text []byte, long int) []byte {
 	if len(text) <= long {
 		return text

@@ -20,6 +20,17 @@ func EncodeEvent(e *machine.Event) ([]byte, error) {
 	return text, nil
 }
 
+// EncodeEvents writes each event as EncodeEvent does.
+func EncodeEvents(events []machine.Event) (texts [][]byte, err error) {
+	texts = make([][]byte, len(events))
+	for i := range events {
+		if texts[i], err = EncodeEvent(&events[i]); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
 // DecodeEvent reads what EncodeEvent wrote.
 func DecodeEvent(text []byte) (machine.Event, error) {
 	var e machine.Event

@@ -5,6 +5,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,3 +68,100 @@ func (e *BusyError) Error() string {
 // ErrStopped says that a run was not let into its group before somebody cancelled or
 // paused it.
 var ErrStopped = errors.New("the run was stopped before there was a place in its group")
+
+// groupSlot is a run that is in a group or waits for its turn.
+type groupSlot struct {
+	GroupMember
+	// Number is the place in the queue. Since is zero while the run waits.
+	Number int `json:"number"`
+}
+
+func (s *groupSlot) key(group string) string {
+	return fmt.Sprintf("%s/%08x/%s", keyOf("group", group), s.Number, keyOf(s.RunID))
+}
+
+// enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
+func enterGroup(tx Tx, runID, group string, limit int, now time.Time) (out GroupState, err error) {
+	slots, err := groupSlots(tx, group)
+	if err != nil {
+		return out, err
+	}
+	at := slices.IndexFunc(slots, func(s groupSlot) bool { return s.RunID == runID })
+	if at < 0 {
+		at = len(slots)
+		slot, err := joinGroup(tx, runID, group, slots)
+		if err != nil {
+			return out, err
+		}
+		slots = append(slots, slot)
+	}
+	ahead := 0 // runs that are inside or come first
+	for i := range slots {
+		if !slots[i].Since.IsZero() || i < at {
+			ahead++
+		}
+	}
+	own := &slots[at]
+	if own.Since.IsZero() && ahead < limit {
+		own.Since = now
+		if err := putJSON(tx, own.key(group), own); err != nil {
+			return out, err
+		}
+	}
+	out.Inside = !own.Since.IsZero()
+	for i := range slots {
+		if !slots[i].Since.IsZero() {
+			out.Members = append(out.Members, slots[i].GroupMember)
+		}
+	}
+	slices.SortStableFunc(out.Members, func(a, b GroupMember) int { return a.Since.Compare(b.Since) })
+	return out, nil
+}
+
+// groupSlots returns the slots of a group in their order. It deletes those whose runs are
+// not driven any more.
+func groupSlots(tx Tx, group string) (slots []groupSlot, err error) {
+	pairs, err := tx.Scan(keyOf("group", group)+"/", "", -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		var slot groupSlot
+		if err := decodeJSON(p, &slot); err != nil {
+			return nil, err
+		}
+		if !tx.IsDriven(slot.RunID) {
+			if err := leaveGroup(tx, slot.RunID); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		slots = append(slots, slot)
+	}
+	return slots, nil
+}
+
+// joinGroup appends a run to the queue of a group.
+func joinGroup(tx Tx, runID, group string, queue []groupSlot) (slot groupSlot, err error) {
+	if err := leaveGroup(tx, runID); err != nil {
+		return slot, err
+	}
+	slot.RunID = runID
+	if n := len(queue); n > 0 {
+		slot.Number = queue[n-1].Number + 1
+	}
+	if slot.Graph, slot.Owner, err = tx.Run(runID); err != nil {
+		return slot, err
+	}
+	return slot, putJSON(tx, slot.key(group), slot)
+}
+
+func leaveGroup(tx Tx, runID string) error {
+	slots, err := tx.Scan("group/", "", -1)
+	for _, p := range slots {
+		if err == nil && strings.HasSuffix(p.Key, "/"+keyOf(runID)) {
+			err = tx.Delete(p.Key)
+		}
+	}
+	return err
+}

@@ -2,7 +2,11 @@
 
 package store
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // LogChunk is a piece of what a program or a model said.
 type LogChunk struct {
@@ -29,4 +33,70 @@ type LogChunk struct {
 	Text   string
 	// End says that the stream has ended with this chunk, whose text may be empty.
 	End bool
+}
+
+// savedChunk is a chunk as JSON. Its text need not be UTF-8.
+type savedChunk struct {
+	LogChunk
+	Text []byte
+}
+
+// logKey is the key of a run's last number. The keys of its chunks continue it.
+func logKey(runID string) string { return keyOf("log", runID) }
+
+func chunkKey(runID string, seq int64) string { return fmt.Sprintf("%s/%016x", logKey(runID), seq) }
+
+func deleteLog(tx Tx, runID string) error {
+	return errors.Join(tx.Delete(logKey(runID)), deleteAll(tx, logKey(runID)+"/"))
+}
+
+// AppendLog stores chunks and deletes others. Its transaction is lazy: the next step that
+// waits for the disk takes along what was said before.
+func (r *Records) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
+	err = r.base().Update(true, func(tx Tx) error {
+		if _, _, err := tx.Run(runID); err != nil {
+			return err
+		}
+		var last int64
+		if _, err := getJSON(tx, logKey(runID), &last); err != nil {
+			return err
+		}
+		first = last + 1
+		for _, seq := range drop {
+			if err := tx.Delete(chunkKey(runID, seq)); err != nil {
+				return err
+			}
+		}
+		for i := range chunks {
+			last++
+			saved := savedChunk{chunks[i], []byte(chunks[i].Text)}
+			saved.Seq = last
+			if err := putJSON(tx, chunkKey(runID, last), saved); err != nil {
+				return err
+			}
+		}
+		return putJSON(tx, logKey(runID), last)
+	})
+	return first, err
+}
+
+// Log returns chunks with numbers after one.
+func (r *Records) Log(runID string, after int64, limit int) ([]LogChunk, error) {
+	var pairs []Pair
+	err := r.base().View(func(tx Tx) (err error) {
+		if _, _, err = tx.Run(runID); err == nil {
+			pairs, err = tx.Scan(logKey(runID)+"/", chunkKey(runID, max(after, 0)), limit)
+		}
+		return err
+	})
+	var out []LogChunk
+	for _, p := range pairs {
+		var saved savedChunk
+		if err := decodeJSON(p, &saved); err != nil {
+			return nil, err
+		}
+		saved.LogChunk.Text, saved.Time = string(saved.Text), saved.Time.Local()
+		out = append(out, saved.LogChunk)
+	}
+	return out, err
 }

@@ -9,32 +9,27 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Memory is a Store in memory. The zero value is empty and ready.
 // Events are kept as text, as in a file, so that a run can't tell the two apart.
-type Memory struct {
-	mu    sync.Mutex // of all that follows, runs and journals included
-	runs  map[string]*memoryRun
-	order []*memoryRun // as they were created
-	cache map[string]memoryEntry
+type Memory struct{ Records }
 
-	sessions map[string]Session
-	offers   []*memoryOffer // in order
-	groups   []*groupMember // in the order in which they came
+// memory is what a Memory holds.
+type memory struct {
+	mu     sync.Mutex // of all that follows, runs and journals included
+	runs   map[string]*memoryRun
+	order  []*memoryRun // as they were created
+	values map[string][]byte
 }
 
 type memoryRun struct {
 	summary   RunSummary
-	events    [][]byte
+	events    [][]byte // what is there never changes
 	snapshots []Snapshot
-	journaled int // bytes since the last snapshot
-	log       []LogChunk
-	logged    int64 // the last number in log
-	journal   *memoryJournal
+	journal   *DriverJournal // nil: nobody drives the run
 }
 
 // thisProgram is a driver without a name.
@@ -42,90 +37,87 @@ const thisProgram = "this program"
 
 // Create starts a journal.
 func (m *Memory) Create(record RunRecord, first ...machine.Event) (Journal, error) {
-	texts, size, err := encodeAll(first)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.begin(record)
-	if err != nil {
-		return nil, err
-	}
-	run.events, run.journaled = texts, size
-	return m.drive(run, thisProgram), nil
+	return m.memory.create(record, first, func() (source memoryRun, err error) { return source, nil })
 }
 
 // Fork starts a journal with the beginning of another one.
 func (m *Memory) Fork(record RunRecord, from string, n int, first ...machine.Event) (Journal, error) {
-	texts, size, err := encodeAll(first)
+	return m.memory.create(record, first, func() (source memoryRun, err error) {
+		run, err := m.memory.find(from)
+		if err != nil {
+			return source, err
+		}
+		source.events = run.events[:min(max(n, 0), len(run.events))]
+		source.snapshots = slices.DeleteFunc(slices.Clone(run.snapshots), func(s Snapshot) bool { return s.Events > n })
+		return source, nil
+	})
+}
+
+// create starts the journal of a run with the events and snapshots of another one.
+func (m *memory) create(record RunRecord, first []machine.Event, inherit func() (source memoryRun, err error)) (Journal, error) {
+	texts, err := EncodeEvents(first)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	source, err := m.find(from)
-	if err != nil {
-		return nil, err
-	}
-	run, err := m.begin(record)
-	if err != nil {
-		return nil, err
-	}
-	n = min(max(n, 0), len(source.events))
-	run.events = append(slices.Clone(source.events[:n]), texts...)
-	last := 0
-	for _, s := range source.snapshots {
-		if s.Events <= n {
-			run.snapshots, last = append(run.snapshots, s), s.Events
-		}
-	}
-	run.journaled = size
-	for _, text := range source.events[last:n] {
-		run.journaled += len(text)
-	}
-	return m.drive(run, thisProgram), nil
-}
-
-// begin makes a run; the lock is held.
-func (m *Memory) begin(record RunRecord) (*memoryRun, error) {
 	if m.runs[record.ID] != nil {
 		return nil, fmt.Errorf("run %q: %w", record.ID, ErrRunExists)
 	}
+	run, err := inherit()
+	if err != nil {
+		return nil, err
+	}
+	run.summary = RunSummary{RunRecord: copyRecord(record), Status: machine.Running, Updated: record.Started}
+	run.events = append(slices.Clone(run.events), texts...)
 	if m.runs == nil {
 		m.runs = map[string]*memoryRun{}
 	}
-	record = copied(record)
-	run := &memoryRun{summary: RunSummary{
-		RunRecord: record, Status: machine.Running, Updated: record.Started,
-	}}
-	m.runs[record.ID] = run
-	m.order = append(m.order, run)
-	return run, nil
+	m.runs[record.ID] = &run
+	m.order = append(m.order, &run)
+	return m.drive(&run, thisProgram)
 }
 
 // Open goes on with a journal.
 func (m *Memory) Open(runID, owner string) (Journal, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
+	m.memory.mu.Lock()
+	run, err := m.memory.find(runID)
+	if err == nil && run.journal != nil {
+		err = run.driven()
+	}
 	if err != nil {
+		m.memory.mu.Unlock()
 		return nil, err
 	}
-	if run.journal != nil {
-		return nil, run.driven()
-	}
-	return m.drive(run, cmp.Or(owner, thisProgram)), nil
+	journal, err := m.memory.drive(run, cmp.Or(owner, thisProgram))
+	m.memory.mu.Unlock()
+	m.memory.Notify(runID)
+	return journal, err
 }
 
-func (m *Memory) drive(run *memoryRun, owner string) *memoryJournal {
-	run.journal = &memoryJournal{
-		store: m, run: run, asked: make(chan Request, 2),
-		offers: make(chan Offer), change: make(chan struct{}, 1), gone: make(chan struct{}),
+// drive opens the journal of a run that nobody drives. The caller has the lock.
+func (m *memory) drive(run *memoryRun, owner string) (*DriverJournal, error) {
+	from, journaled := 0, 0
+	if n := len(run.snapshots); n > 0 {
+		from = run.snapshots[n-1].Events
+	}
+	for _, text := range run.events[from:] {
+		journaled += len(text)
 	}
 	run.summary.Owner = owner
-	go run.journal.deliver()
-	return run.journal
+	run.journal = NewJournal(OpenRun{
+		Base: m, RunID: run.summary.ID, Events: len(run.events), Journaled: journaled,
+		Update: func(do func(tx JournalTx) error) error {
+			return m.Update(false, func(tx Tx) error { return do(memoryRunTx{tx.(*memoryTx), run}) })
+		},
+		Release: func() error {
+			return m.Update(false, func(tx Tx) error {
+				run.journal, run.summary.Owner = nil, ""
+				return ClearDriver(tx, run.summary.ID)
+			})
+		},
+	})
+	return run.journal, m.update(func(tx Tx) error { return ClearDriver(tx, run.summary.ID) })
 }
 
 func (r *memoryRun) driven() error {
@@ -134,17 +126,17 @@ func (r *memoryRun) driven() error {
 
 // Run returns a run's record.
 func (m *Memory) Run(runID string) (RunRecord, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
+	m.memory.mu.Lock()
+	defer m.memory.mu.Unlock()
+	run, err := m.memory.find(runID)
 	if err != nil {
 		return RunRecord{}, err
 	}
-	return copied(run.summary.RunRecord), nil
+	return copyRecord(run.summary.RunRecord), nil
 }
 
-// copied is a record that shares nothing with another.
-func copied(record RunRecord) RunRecord {
+// copyRecord returns a record that shares nothing with another.
+func copyRecord(record RunRecord) RunRecord {
 	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
 	record.Files = maps.Clone(record.Files)
 	for name, text := range record.Files {
@@ -155,11 +147,11 @@ func copied(record RunRecord) RunRecord {
 
 // List returns the runs that a filter lets through, the last started first.
 func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.memory.mu.Lock()
+	defer m.memory.mu.Unlock()
 	var out []RunSummary
-	for _, run := range slices.Backward(m.order) {
-		if lets(&filter, &run.summary) {
+	for _, run := range slices.Backward(m.memory.order) {
+		if filter.matches(&run.summary) {
 			line := run.summary
 			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
 			out = append(out, line)
@@ -172,8 +164,8 @@ func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 	return out, nil
 }
 
-// lets says whether a filter lets a run through.
-func lets(f *RunFilter, s *RunSummary) bool {
+// matches reports whether a filter lets a run through.
+func (f *RunFilter) matches(s *RunSummary) bool {
 	for key, value := range f.Labels {
 		if have, ok := s.Labels[key]; !ok || have != value {
 			return false
@@ -188,91 +180,75 @@ func lets(f *RunFilter, s *RunSummary) bool {
 		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
 }
 
-// Ask leaves a request for the driver of a run, if there is one.
-func (m *Memory) Ask(runID string, request Request) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
-	if err == nil && run.journal != nil {
-		run.journal.ask(request)
-	}
-	return err
-}
-
 // Delete forgets a run.
 func (m *Memory) Delete(runID string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
+	d := &m.memory
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	run, err := d.find(runID)
 	if err != nil {
 		return err
 	}
 	if run.journal != nil {
 		return run.driven()
 	}
-	m.drop(run)
-	return nil
-}
-
-// drop forgets a run; the lock is held.
-func (m *Memory) drop(run *memoryRun) {
-	delete(m.runs, run.summary.ID)
-	m.offers = slices.DeleteFunc(m.offers, func(o *memoryOffer) bool { return o.run == run.summary.ID })
-	m.order = slices.DeleteFunc(m.order, func(r *memoryRun) bool { return r == run })
+	delete(d.runs, runID)
+	d.order = slices.DeleteFunc(d.order, func(r *memoryRun) bool { return r == run })
+	return d.update(func(tx Tx) error { return DeleteRecords(tx, runID) })
 }
 
 // Close does nothing: a Memory is gone when nobody holds it.
 func (m *Memory) Close() error { return nil }
 
-// find is called with the lock held.
-func (m *Memory) find(runID string) (*memoryRun, error) {
+// find returns a run. The caller has the lock.
+func (m *memory) find(runID string) (*memoryRun, error) {
 	if run := m.runs[runID]; run != nil {
 		return run, nil
 	}
 	return nil, fmt.Errorf("run %q: %w", runID, ErrNoRun)
 }
 
-// memoryEntry is a cached value as text.
-type memoryEntry struct {
-	graph, node string
-	text        []byte
-	expires     time.Time
+// Stretch returns a part of a run's journal.
+func (m *Memory) Stretch(runID string, n, size int) ([]machine.Event, error) {
+	return m.memory.Stretch(runID, n, size)
 }
 
-// Cached returns a value that has not expired.
-func (m *Memory) Cached(key string, now time.Time) (any, bool, error) {
+// Stretch returns events without the first n, of about so many bytes.
+func (m *memory) Stretch(runID string, n, size int) ([]machine.Event, error) {
 	m.mu.Lock()
-	entry, ok := m.cache[key]
-	m.mu.Unlock()
-	if !ok || !entry.expires.IsZero() && !now.Before(entry.expires) {
-		return nil, false, nil
-	}
-	value, err := DecodeValue(entry.text)
-	return value, err == nil, err
-}
-
-// Cache keeps a value.
-func (m *Memory) Cache(e CacheEntry) error {
-	text, err := EncodeValue(e.Value)
+	run, err := m.find(runID)
 	if err != nil {
-		return err
+		m.mu.Unlock()
+		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.cache == nil {
-		m.cache = map[string]memoryEntry{}
+	texts := run.events[min(max(n, 0), len(run.events)):]
+	m.mu.Unlock()
+	events := []machine.Event{}
+	for _, text := range texts {
+		e, err := DecodeEvent(text)
+		if err != nil {
+			return nil, fmt.Errorf("run %q: %w", runID, err)
+		}
+		events = append(events, e)
+		if size -= len(text); size <= 0 {
+			break
+		}
 	}
-	m.cache[e.Key] = memoryEntry{graph: e.Graph, node: e.Node, text: text, expires: e.Expires}
-	return nil
+	return events, nil
 }
 
-// ClearCache forgets cached values.
-func (m *Memory) ClearCache(graph string, nodes []string) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := len(m.cache)
-	maps.DeleteFunc(m.cache, func(_ string, e memoryEntry) bool {
-		return cmp.Or(graph, e.graph) == e.graph && (nodes == nil || slices.Contains(nodes, e.node))
-	})
-	return before - len(m.cache), nil
+// Snapshot returns the latest snapshot of at most so many events.
+func (m *Memory) Snapshot(runID string, most int) (Snapshot, error) {
+	m.memory.mu.Lock()
+	defer m.memory.mu.Unlock()
+	run, err := m.memory.find(runID)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	for _, s := range slices.Backward(run.snapshots) {
+		if most < 0 || s.Events <= most {
+			return Snapshot{Events: s.Events, State: slices.Clone(s.State)}, nil
+		}
+	}
+	return Snapshot{}, nil
 }

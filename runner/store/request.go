@@ -3,7 +3,10 @@
 package store
 
 import (
+	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -47,4 +50,176 @@ func (r Request) Cancels() (why string, cancels bool) {
 		return "", true
 	}
 	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
+}
+
+func requestKey(runID string) string { return keyOf("request", runID) }
+
+// Ask leaves a request for the driver of a run.
+func (r *Records) Ask(runID string, request Request) error {
+	err := r.base().Update(false, func(tx Tx) error {
+		if _, _, err := tx.Run(runID); err != nil {
+			return err
+		}
+		earlier, err := tx.Get(requestKey(runID))
+		if _, cancels := Request(earlier).Cancels(); err != nil || cancels {
+			return err
+		}
+		return tx.Put(requestKey(runID), []byte(request))
+	})
+	if err == nil {
+		r.base().Notify(runID)
+	}
+	return err
+}
+
+// savedOffer is an offer that is open or refused.
+type savedOffer struct {
+	Offer
+	RunID   string `json:"run_id"`
+	Refused string `json:"refused,omitempty"`
+}
+
+func offerKey(id string) string { return keyOf("offer", id) }
+
+// Offer leaves an offer for the driver of a run.
+func (r *Records) Offer(runID string, offer Offer) error {
+	err := r.base().Update(false, func(tx Tx) error {
+		if _, _, err := tx.Run(runID); err != nil {
+			return err
+		}
+		return putJSON(tx, offerKey(offer.ID), savedOffer{Offer: offer, RunID: runID})
+	})
+	if err == nil {
+		r.base().Notify(runID)
+	}
+	return err
+}
+
+// offersFor returns the offers for a run, the oldest first.
+func offersFor(tx Tx, runID string) (out []savedOffer, err error) {
+	pairs, err := tx.Scan("offer/", "", -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		var offer savedOffer
+		if err := decodeJSON(p, &offer); err != nil {
+			return nil, err
+		}
+		if offer.RunID == runID {
+			out = append(out, offer)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b savedOffer) int { return a.At.Compare(b.At) })
+	return out, nil
+}
+
+func deleteOffers(tx Tx, runID string) error {
+	offers, err := offersFor(tx, runID)
+	for i := range offers {
+		err = errors.Join(err, tx.Delete(offerKey(offers[i].ID)))
+	}
+	return err
+}
+
+// standing returns how an offer stands. See Store.Offered.
+func standing(tx Tx, id string) (open bool, refused string, err error) {
+	var offer savedOffer
+	found, err := getJSON(tx, offerKey(id), &offer)
+	return found && err == nil && offer.Refused == "", offer.Refused, err
+}
+
+// Offered says how an offer stands.
+func (r *Records) Offered(id string) (open bool, refused string, err error) {
+	err = r.base().View(func(tx Tx) (err error) {
+		open, refused, err = standing(tx, id)
+		return err
+	})
+	return open, refused, err
+}
+
+// Withdraw deletes an offer.
+func (r *Records) Withdraw(id string) (open bool, refused string, err error) {
+	err = r.base().Update(false, func(tx Tx) (err error) {
+		if open, refused, err = standing(tx, id); err != nil {
+			return err
+		}
+		return tx.Delete(offerKey(id))
+	})
+	return open && err == nil, refused, err
+}
+
+// settleOffer refuses an offer with a reason, or takes it if it is still open. See
+// Journal.Settle.
+func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
+	var offer savedOffer
+	found, err := getJSON(tx, offerKey(id), &offer)
+	switch {
+	case err != nil || !found:
+		return false, err
+	case refused != "":
+		offer.Refused = refused
+		return false, putJSON(tx, offerKey(id), offer)
+	case offer.Refused != "":
+		return false, nil
+	}
+	return true, tx.Delete(offerKey(id))
+}
+
+// Inbox delivers to the driver of a run what others leave for it.
+type Inbox struct {
+	base   Base
+	runID  string
+	asked  chan Request
+	offers chan Offer
+
+	mu        sync.Mutex // of what follows
+	latest    Request
+	delivered map[string]bool // offers
+}
+
+func newInbox(base Base, runID string) *Inbox {
+	return &Inbox{
+		base: base, runID: runID, delivered: map[string]bool{}, offers: make(chan Offer, 16),
+		asked: make(chan Request, 3), // to pause, then to cancel; to cancel, since the store is gone
+	}
+}
+
+// Asked delivers requests.
+func (i *Inbox) Asked() <-chan Request { return i.asked }
+
+// Offers delivers offers.
+func (i *Inbox) Offers() <-chan Offer { return i.offers }
+
+// Look delivers what is new. It never waits for the driver, and leaves to the next call what it
+// can't read now.
+func (i *Inbox) Look() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var request Request
+	var offers []savedOffer
+	if i.base.View(func(tx Tx) error {
+		text, err := tx.Get(requestKey(i.runID))
+		if err == nil {
+			request = Request(text)
+			offers, err = offersFor(tx, i.runID)
+		}
+		return err
+	}) != nil {
+		return
+	}
+	if request != "" && request != i.latest {
+		i.latest = request
+		i.asked <- request
+	}
+	for _, offer := range offers {
+		if offer.Refused != "" || i.delivered[offer.ID] {
+			continue
+		}
+		select {
+		case i.offers <- offer.Offer:
+			i.delivered[offer.ID] = true
+		default: // the driver is busy
+		}
+	}
 }

@@ -4,6 +4,9 @@ package store
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -64,4 +67,92 @@ func (s Session) After(before Session) Session {
 // Compare orders sessions as Store.Sessions does.
 func (s Session) Compare(other Session) int {
 	return cmp.Or(other.Updated.Compare(s.Updated), cmp.Compare(s.ID, other.ID))
+}
+
+// savedSession is a session as JSON. Keys are read as canonical data.
+type savedSession struct {
+	Session
+	Keys json.RawMessage
+}
+
+const sessionKeys = "session/"
+
+// Session returns a session.
+func (r *Records) Session(id string) (out Session, err error) {
+	err = r.base().View(func(tx Tx) (err error) {
+		out, err = getSession(tx, id)
+		return err
+	})
+	return out, err
+}
+
+func getSession(tx Tx, id string) (Session, error) {
+	text, err := tx.Get(sessionKeys + keyOf(id))
+	if err == nil && text == nil {
+		err = fmt.Errorf("session %q: %w", id, ErrNoSession)
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	return decodeSession(Pair{id, text})
+}
+
+func decodeSession(p Pair) (Session, error) {
+	var saved savedSession
+	if err := decodeJSON(p, &saved); err != nil {
+		return Session{}, err
+	}
+	keys, err := DecodeValue(saved.Keys)
+	if err != nil {
+		return Session{}, fmt.Errorf("session %q: %w", saved.ID, err)
+	}
+	saved.Session.Keys, _ = keys.(map[string]any)
+	if !saved.Updated.IsZero() {
+		saved.Updated = saved.Updated.Local()
+	}
+	return saved.Session, nil
+}
+
+// Sessions lists all sessions.
+func (r *Records) Sessions() ([]Session, error) {
+	var pairs []Pair
+	err := r.base().View(func(tx Tx) (err error) {
+		pairs, err = tx.Scan(sessionKeys, "", -1)
+		return err
+	})
+	var out []Session
+	for _, p := range pairs {
+		session, err := decodeSession(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, session)
+	}
+	slices.SortFunc(out, Session.Compare)
+	return out, err
+}
+
+// SaveSession merges what a run left into its session.
+func (r *Records) SaveSession(left Session) error {
+	return r.base().Update(false, func(tx Tx) error {
+		before, err := getSession(tx, left.ID)
+		if err != nil && !errors.Is(err, ErrNoSession) {
+			return err
+		}
+		saved := savedSession{Session: left.After(before)}
+		if saved.Keys, err = EncodeValue(saved.Session.Keys); err != nil {
+			return err
+		}
+		return putJSON(tx, sessionKeys+keyOf(left.ID), saved)
+	})
+}
+
+// DeleteSession deletes a session.
+func (r *Records) DeleteSession(id string) error {
+	return r.base().Update(false, func(tx Tx) error {
+		if _, err := getSession(tx, id); err != nil {
+			return err
+		}
+		return tx.Delete(sessionKeys + keyOf(id))
+	})
 }

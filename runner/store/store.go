@@ -160,15 +160,6 @@ type FolderStore interface {
 	RunDir(runID string) string
 }
 
-// CacheEntry is a result to keep. Graph and Node say whose it is, for clearing.
-type CacheEntry struct {
-	Key         string
-	Graph, Node string
-	Value       any
-	// Expires is when it is no longer good; the zero time means never.
-	Expires time.Time
-}
-
 // ErrRunExists says that a run of that id is in the store already.
 var ErrRunExists = errors.New("a run of that id exists")
 

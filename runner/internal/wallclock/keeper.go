@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner/virtual"
 )
 
@@ -31,7 +30,7 @@ func (System) AfterFunc(d time.Duration, f func()) func() bool {
 // Keeper tells a run's time: the wall clock when its driver began, and what has
 // been measured since. A wall clock that is set while the run goes on changes no
 // duration and ends no wait; one that was set back between two drivers is taken to
-// stand where the run was left. Time in which the machine slept counts.
+// stand where the run was left.
 //
 // It is safe for concurrent use.
 type Keeper struct {
@@ -40,40 +39,19 @@ type Keeper struct {
 	mu    sync.Mutex // of what follows
 	start time.Time
 	unix  int64 // of start, in nanoseconds
-	// slept is for how long the machine has slept by now, looked up at a moment.
-	slept  time.Duration
-	looked time.Duration // since start
 }
 
 // NewKeeper begins to measure.
 func NewKeeper(clock Clock) *Keeper {
 	now := clock.Now()
-	return &Keeper{clock: clock, start: now, unix: now.UnixNano(), slept: process.Slept()}
+	return &Keeper{clock: clock, start: now, unix: now.UnixNano()}
 }
-
-// lookEvery is how often it is looked up whether the machine has slept, and leastSleep
-// what counts as sleep: the clocks that tell are not read at once.
-const (
-	lookEvery  = 10 * time.Millisecond
-	leastSleep = 10 * time.Millisecond
-)
 
 // Now returns the Unix time in nanoseconds.
 func (k *Keeper) Now() int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, own := k.clock.(System); !own {
-		return k.unix + int64(k.clock.Now().Sub(k.start))
-	}
-	since := time.Since(k.start) // of two clocks, this reads one
-	if since-k.looked >= lookEvery {
-		k.looked = since
-		if slept := process.Slept(); slept-k.slept >= leastSleep {
-			k.unix += int64(slept - k.slept)
-			k.slept = slept
-		}
-	}
-	return k.unix + int64(since)
+	return k.unix + int64(k.clock.Now().Sub(k.start))
 }
 
 // NotBefore tells of a moment that has passed.

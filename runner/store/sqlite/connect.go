@@ -113,29 +113,6 @@ func (w *writer) tidy(size int64) {
 	}
 }
 
-// update runs a transaction that writes; nothing of it stays when it fails.
-func (w *writer) update(do func(tx *sql.Tx) error) error {
-	return w.updateBy(context.Background(), w.DB, do)
-}
-
-// updateBy is update on a connection of w, or on w itself.
-func (w *writer) updateBy(
-	ctx context.Context, by interface {
-		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-	}, do func(tx *sql.Tx) error,
-) error {
-	tx, err := by.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	w.wrote.Store(true)
-	if err := do(tx); err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	return tx.Commit()
-}
-
 // connector opens connections without the registry of drivers.
 type connector struct {
 	source     string

@@ -5,8 +5,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"syscall"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -30,9 +28,9 @@ var (
 	// command that writes can take it back.
 	ErrUnfinished = errors.New("a change of the file was broken off; a command that writes takes it back")
 	// ErrReadOnly says that the file, its folder or its disk can't be written.
-	ErrReadOnly = errors.New("the file can't be written")
+	ErrReadOnly = errors.New("the file can't be written; check the modes of the file, of its folder and of the files beside it")
 	// ErrUnreadable says that the file can't be opened.
-	ErrUnreadable = errors.New("the file can't be opened")
+	ErrUnreadable = errors.New("the file can't be opened; check the modes of the file, of its folder and of the files beside it")
 	// ErrGone says that the file is not where it was when it was opened.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use; put it back and resume the run, or start it anew")
 	// ErrEmptied says that the file lost what it held.
@@ -56,9 +54,8 @@ func isBusy(err error) bool {
 
 func isDuplicate(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
 
-// said puts an error of SQLite in words, and what keeps this user from the file at a
-// path; others are returned as they are.
-func said(path string, err error) error {
+// describe puts an error of SQLite in words. It returns others as they are.
+func describe(err error) error {
 	var kind error
 	switch code(err) {
 	case lib.SQLITE_CORRUPT:
@@ -76,16 +73,10 @@ func said(path string, err error) error {
 	case lib.SQLITE_IOERR:
 		kind = ErrIO
 	default:
-		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.EROFS) {
-			return err
-		}
-		kind = ErrUnreadable
-	}
-	if errors.Is(err, kind) { // said already
 		return err
 	}
-	if kind == ErrReadOnly || kind == ErrUnreadable {
-		return fmt.Errorf("%w: %s (%w)", kind, obstacle(path), err)
+	if errors.Is(err, kind) { // it is described already
+		return err
 	}
 	return fmt.Errorf("%w (%w)", kind, err)
 }

@@ -3,13 +3,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -23,35 +22,24 @@ func lastID(run int64) int64  { return run<<runShift + 1<<runShift - 1 }
 // journal holds the lock of a run until Close. A goroutine polls for requests and offers
 // and writes notes that may wait.
 type journal struct {
+	*store.DriverJournal
 	store *Store
 	runID string
 	ownership
 	stop  chan struct{}
 	ended chan struct{} // that goroutine has
-	asked chan store.Request
-	// wanted is the last request, and offered are the offers that were delivered;
-	// they belong to the goroutine of live.
-	wanted  store.Request
-	offers  chan store.Offer
-	offered map[string]bool
 
-	mu        sync.Mutex // of what follows
-	last      int64      // the id of the last event
-	journaled int
-	note      store.RunSummary
-	noted     bool // note is in the file
-	failed    error
-	closed    bool
+	mu    sync.Mutex // of what follows
+	note  store.RunSummary
+	noted bool // note is in the file
 }
 
 // start opens a journal whose lock has been taken.
-func (s *Store) start(runID string, d ownership, last int64, journaled int) *journal {
-	j := &journal{
-		store: s, runID: runID, ownership: d, last: last, journaled: journaled, noted: true,
-		stop: make(chan struct{}), ended: make(chan struct{}),
-		offers: make(chan store.Offer, 16), offered: map[string]bool{},
-		asked: make(chan store.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
-	}
+func (s *Store) start(runID string, d ownership, events, journaled int) *journal {
+	j := &journal{store: s, runID: runID, ownership: d, noted: true, stop: make(chan struct{}), ended: make(chan struct{})}
+	j.DriverJournal = store.NewJournal(store.OpenRun{
+		Base: base{s}, RunID: runID, Events: events, Journaled: journaled, Update: j.commit, AppendOne: j.appendOne, Release: j.release,
+	})
 	s.mu.Lock()
 	s.journals[j] = true
 	s.mu.Unlock()
@@ -59,79 +47,47 @@ func (s *Store) start(runID string, d ownership, last int64, journaled int) *jou
 	return j
 }
 
-// Append adds an event: one statement, one commit, one wait for the disk.
-func (j *journal) Append(e machine.Event) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.write(func() error {
-		text, err := store.EncodeEvent(&e)
-		if err != nil {
-			return err
-		}
-		if err := insertEvent(j.store.writer.appendEvent, j.last+1, text); err != nil {
-			return err
-		}
-		j.last++
-		j.journaled += len(text)
-		return nil
-	})
+// commit runs a transaction.
+func (j *journal) commit(do func(tx store.JournalTx) error) error {
+	return j.check(j.store.update(func(tx transaction) error { return do(runTx{tx, j.run}) }))
 }
 
-// AppendAll adds events in one commit.
-func (j *journal) AppendAll(events []machine.Event) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.write(func() error {
-		var last int64
-		var size int
-		err := j.store.writer.update(func(tx *sql.Tx) (err error) {
-			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.last, events)
-			return err
-		})
-		if err == nil {
-			j.last, j.journaled = last, j.journaled+size
-		}
-		return err
-	})
+// appendOne adds an event: one statement, one commit, one wait for the disk.
+func (j *journal) appendOne(n int, text []byte) error {
+	return j.check(insertEvent(j.store.writer.appendEvent, firstID(j.run)+int64(n), text))
 }
 
-// insertEvent adds a row.
 func insertEvent(statement *sql.Stmt, id int64, text []byte) error {
 	_, err := statement.Exec(id, string(text))
 	return err
 }
 
-// insertEvents adds rows after the one of an id. It returns the id of the last
-// row, and the size of what was added.
-func insertEvents(statement *sql.Stmt, after int64, events []machine.Event) (last int64, size int, err error) {
-	for i := range events {
-		text, err := store.EncodeEvent(&events[i])
-		if err != nil {
-			return 0, 0, err
-		}
-		after++
-		size += len(text)
-		if err := insertEvent(statement, after, text); err != nil {
-			return 0, 0, err
-		}
-	}
-	return after, size, nil
+// check returns the error of a commit, or that the file is gone, which SQLite may not notice.
+func (j *journal) check(err error) error {
+	return j.store.wrap(cmp.Or(j.store.stands(), err))
 }
 
-// Snapshot keeps the state after the events so far.
-func (j *journal) Snapshot(s store.Snapshot) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.write(func() error {
-		err := j.store.writer.update(func(tx *sql.Tx) error {
-			_, err := tx.Exec(`INSERT OR REPLACE INTO snapshots (id, state) VALUES (?, ?)`, j.last, blob(s.State))
+// runTx is a transaction of the driver of a run.
+type runTx struct {
+	transaction
+	run int64
+}
+
+// Append adds events.
+func (tx runTx) Append(n int, texts [][]byte) error {
+	statement := tx.Stmt(tx.store.writer.appendEvent)
+	for i, text := range texts {
+		if err := insertEvent(statement, firstID(tx.run)+int64(n+i), text); err != nil {
 			return err
-		})
-		if err == nil {
-			j.journaled = 0
 		}
-		return err
-	})
+	}
+	return nil
+}
+
+// Snapshot stores a state.
+func (tx runTx) Snapshot(n int, state []byte) error {
+	_, err := tx.Exec(`INSERT OR REPLACE INTO snapshots (id, state) VALUES (?, ?)`, firstID(tx.run)-1+int64(n), blob(state))
+	return err
 }
 
 // blob is never NULL.
@@ -142,53 +98,25 @@ func blob(data []byte) []byte {
 	return data
 }
 
-// Journaled is the size of the events since the last snapshot.
-func (j *journal) Journaled() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.journaled
+// Note changes what List shows.
+func (tx runTx) Note(s store.RunSummary) error {
+	_, err := tx.Exec(`UPDATE runs SET status = ?, reason = ?, quality = ?, steps = ?, due = ?, updated = ? WHERE no = ?`,
+		string(s.Status), s.Reason, string(s.Quality), s.Steps, nanoseconds(s.Due), nanoseconds(s.Updated), tx.run)
+	return err
 }
 
 // Note keeps a new status or reason at once, all else when the next beat comes.
 func (j *journal) Note(s store.RunSummary) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.write(func() error {
-		urgent := s.Status != j.note.Status || s.Reason != j.note.Reason || s.Quality != j.note.Quality || !s.Due.Equal(j.note.Due)
-		j.note, j.noted = s, false
-		if !urgent {
-			return nil
-		}
-		return j.store.writer.update(j.keepNote)
-	})
-}
-
-// keepNote writes the note if it is news. The caller has the lock.
-func (j *journal) keepNote(tx *sql.Tx) error {
-	if j.noted {
-		return nil
+	urgent := s.Status != j.note.Status || s.Reason != j.note.Reason || s.Quality != j.note.Quality || !s.Due.Equal(j.note.Due)
+	j.note, j.noted = s, false
+	if !urgent {
+		return j.Err()
 	}
-	_, err := tx.Exec(`UPDATE runs SET status = ?, reason = ?, quality = ?, steps = ?, due = ?, updated = ? WHERE no = ?`,
-		string(j.note.Status), j.note.Reason, string(j.note.Quality), j.note.Steps, nanoseconds(j.note.Due), nanoseconds(j.note.Updated), j.run)
+	err := j.DriverJournal.Note(s)
 	j.noted = err == nil
 	return err
-}
-
-// write runs something that changes the file; after an error nothing more is
-// written, because what the file holds then is not known. The caller has the lock.
-func (j *journal) write(do func() error) error {
-	switch {
-	case j.failed != nil:
-		return j.failed
-	case j.closed:
-		return fmt.Errorf("run %q: %w", j.runID, store.ErrJournalClosed)
-	}
-	err := do()
-	if gone := j.store.stands(); gone != nil { // also when SQLite took no notice
-		err = gone
-	}
-	j.failed = j.store.wrap(err)
-	return j.failed
 }
 
 // live polls for requests and offers and writes pending notes until the journal closes
@@ -204,33 +132,18 @@ func (j *journal) live() {
 		case <-j.stop:
 			return
 		case <-beat:
-			if j.beat() != nil {
+			if j.Err() != nil {
 				return
 			}
+			j.beat()
 		case <-look:
-			if j.vanished() {
+			if gone := j.store.stands(); gone != nil {
+				j.Fail(j.store.wrap(gone)) // the driver learns why when it writes
 				return
 			}
-			j.look()
-			j.lookForOffers()
+			j.Look()
 		}
 	}
-}
-
-// vanished finds out whether the file is still there. If not, the driver is asked
-// to cancel what runs; it learns why when it writes that down.
-func (j *journal) vanished() bool {
-	gone := j.store.stands()
-	if gone == nil {
-		return false
-	}
-	j.mu.Lock()
-	if j.failed == nil {
-		j.failed = j.store.wrap(gone)
-	}
-	j.mu.Unlock()
-	j.asked <- store.RequestCancel
-	return true
 }
 
 // ticks comes every so often; never, when that is negative.
@@ -244,31 +157,31 @@ func ticks(every time.Duration) (c <-chan time.Time, stop func()) {
 
 // beat writes what was noted. An error that may pass, such as a file that is locked, is
 // left to the next time.
-func (j *journal) beat() error {
+func (j *journal) beat() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.failed == nil && !j.closed && !j.noted {
-		_ = j.store.writer.update(j.keepNote)
+	if !j.noted {
+		j.noted = j.store.update(j.keepNote) == nil
 	}
-	return j.failed
 }
 
-// Close writes what was noted and gives the lock back.
-func (j *journal) Close() error {
-	j.mu.Lock()
-	closed := j.closed
-	j.closed = true
-	j.mu.Unlock()
-	if closed {
+// keepNote writes the note if it is news. The caller has the lock.
+func (j *journal) keepNote(tx transaction) error {
+	if j.noted {
 		return nil
 	}
+	return runTx{tx, j.run}.Note(j.note)
+}
+
+// release writes what was noted and gives the lock back.
+func (j *journal) release() error {
 	close(j.stop)
 	<-j.ended
 	j.store.mu.Lock()
 	delete(j.store.journals, j)
 	j.store.mu.Unlock()
-	err := j.store.writer.update(func(tx *sql.Tx) error {
-		return errors.Join(j.keepNote(tx), clearDriver(tx, j.run))
+	err := j.store.update(func(tx transaction) error {
+		return errors.Join(j.keepNote(tx), setDriver(tx, j.run, j.runID, ""))
 	})
 	return j.store.wrap(errors.Join(err, unlock(j.lock)))
 }

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -74,33 +75,30 @@ func (s *Store) isDriven(runID string) bool {
 	return err == nil && !free
 }
 
-// setDriver stores the driver's name and deletes requests to earlier drivers.
-func (s *Store) setDriver(tx *sql.Tx, run int64, owner string) error {
-	if err := clearDriver(tx, run); err != nil {
+// setDriver stores the driver's name, "" for none, and deletes what belonged to the one before.
+func setDriver(tx transaction, run int64, runID, owner string) error {
+	if _, err := tx.Exec(`UPDATE runs SET owner = ? WHERE no = ?`, owner, run); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`INSERT INTO drivers (run, owner) VALUES (?, ?)`, run, owner)
-	return err
-}
-
-// clearDriver deletes the driver of a run, its requests and its place in a group.
-func clearDriver(tx *sql.Tx, run int64) error {
-	for _, table := range []string{"drivers", "requests", "groups"} {
-		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE run = ?`, run); err != nil {
-			return err
-		}
-	}
-	return nil
+	return store.ClearDriver(tx, runID)
 }
 
 // drivenError returns a *store.DrivenError with the driver's name.
 func (s *Store) drivenError(runID string) error {
-	owner := "a driver that begins or ends"
-	err := s.reader.QueryRow(`SELECT owner FROM drivers JOIN runs ON runs.no = drivers.run WHERE runs.id = ?`, runID).Scan(&owner)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return s.wrap(err)
+	owner, err := s.ownerOf(runID)
+	if err != nil && !errors.Is(err, store.ErrNoRun) {
+		return err
 	}
-	return &store.DrivenError{RunID: runID, Owner: owner}
+	return &store.DrivenError{RunID: runID, Owner: cmp.Or(owner, "a driver that begins or ends")}
+}
+
+// ownerOf returns the name of the driver of a run, which need not be alive.
+func (s *Store) ownerOf(runID string) (owner string, err error) {
+	err = s.reader.QueryRow(`SELECT owner FROM runs WHERE id = ?`, runID).Scan(&owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", noRun(runID)
+	}
+	return owner, s.wrap(err)
 }
 
 // ThisProcess returns the name of this process as a driver.

@@ -28,8 +28,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(obstacleEnv); path != "" {
-		sayObstacle(path)
+	if path := os.Getenv(rightsEnv); path != "" {
+		tryRights(path)
 		os.Exit(0)
 	}
 	if path := os.Getenv(driverEnv); path != "" {
@@ -49,10 +49,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// obstacleEnv makes the test binary open the store at a path, and say how that went.
-const obstacleEnv = "SQLITE_OBSTACLE"
+// rightsEnv makes the test binary open the store at a path, and say how that went.
+const rightsEnv = "SQLITE_TEST_RIGHTS"
 
-func sayObstacle(path string) {
+func tryRights(path string) {
 	for _, readOnly := range []bool{false, true} {
 		s, err := sqlite.Open(path, sqlite.Options{ReadOnly: readOnly})
 		if err == nil && !readOnly {

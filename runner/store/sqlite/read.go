@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -18,19 +17,6 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Events returns a run's journal.
-func (s *Store) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
-
-// EventsAfter returns a run's journal without its first n events. One statement
-// reads them, so nothing that is being written is seen in part.
-func (s *Store) EventsAfter(runID string, n int) ([]machine.Event, error) {
-	events, err := s.eventsAfter(runID, n)
-	if err != nil {
-		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
-	}
-	return events, nil
-}
-
 // Stretch returns events without the first n, of about so many bytes.
 func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
 	events, err := s.stretch(runID, n, size)
@@ -38,10 +24,6 @@ func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
 		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
 	}
 	return events, nil
-}
-
-func (s *Store) eventsAfter(runID string, n int) ([]machine.Event, error) {
-	return s.stretch(runID, n, math.MaxInt)
 }
 
 // stretch reads events until they come to so many bytes.
@@ -128,16 +110,15 @@ func (s *Store) scanLine(rows *sql.Rows) (store.RunSummary, error) {
 	var line store.RunSummary
 	var labels, status, quality string
 	var started, updated, due sql.NullInt64
-	var owner sql.NullString
 	err := rows.Scan(&line.ID, &line.Graph, &line.File, &labels, &line.Session, &line.Parent, &line.ParentStep,
-		&started, &status, &line.Reason, &quality, &line.Steps, &due, &updated, &owner)
+		&started, &status, &line.Reason, &quality, &line.Steps, &due, &updated, &line.Owner)
 	if err != nil {
 		return line, err
 	}
 	line.Started, line.Updated, line.Status, line.Due = moment(started), moment(updated), listed(status), moment(due)
 	line.Quality = machine.Quality(quality)
-	if owner.Valid && s.isDriven(line.ID) {
-		line.Owner = owner.String
+	if line.Owner != "" && !s.isDriven(line.ID) {
+		line.Owner = ""
 	}
 	if labels != "null" {
 		err = json.Unmarshal([]byte(labels), &line.Labels)
@@ -182,7 +163,7 @@ func listQuery(f *store.RunFilter) (query string, args []any) {
 		add("due <= ?", f.DueBy.UnixNano())
 	}
 	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, quality, steps, due, updated, owner
-		FROM runs LEFT JOIN drivers ON drivers.run = runs.no WHERE ` + strings.Join(where, " AND ")
+		FROM runs WHERE ` + strings.Join(where, " AND ")
 	query += " ORDER BY started DESC, no DESC"
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Limit)

@@ -61,6 +61,7 @@ const (
 
 // Store is a store.Store in a file. It is safe for concurrent use.
 type Store struct {
+	store.Records
 	path string
 	opts Options
 	// writer has one connection, so writes of this process wait for each other
@@ -72,7 +73,6 @@ type Store struct {
 
 	mu       sync.Mutex
 	journals map[*journal]bool // open
-	purged   bool              // expired cache entries were removed
 }
 
 // Open opens the store in a file; it is made, for its owner's eyes only, when
@@ -88,9 +88,10 @@ func Open(path string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("store %s: %w", path, err)
 	}
 	s := &Store{path: abs, opts: opts, journals: map[*journal]bool{}}
+	s.Base = base{s}
 	if err := s.open(); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("store %s: %w", path, err)
+		return nil, fmt.Errorf("store %s: %w", path, describe(err))
 	}
 	return s, nil
 }
@@ -100,9 +101,6 @@ func (o *Options) complete() error {
 	case Full, Normal, Off:
 	default:
 		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
-	}
-	if o.Busy < 0 {
-		return fmt.Errorf("a wait of %s can't be", o.Busy)
 	}
 	o.Busy, o.Beat, o.Look = cmp.Or(o.Busy, defaultBusy), cmp.Or(o.Beat, defaultBeat), cmp.Or(o.Look, defaultLook)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
@@ -130,26 +128,27 @@ func (s *Store) open() error {
 			}
 		}
 		if err != nil {
-			return said(s.path, err)
+			return err
 		}
 	}
 	if s.opts.ReadOnly {
-		if version < len(migrations()) {
-			return fmt.Errorf("%w: it has version %d, this graphrun reads %d; a command that writes brings it up to date",
-				ErrOlder, version, len(migrations()))
+		if version == 0 {
+			return fmt.Errorf("%w: it has no tables yet; a command that writes makes them", ErrOlder)
 		}
 		return nil
 	}
 	if s.writer, err = openWriter(s.path, s.opts); err != nil {
-		return said(s.path, err)
+		return err
 	}
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
-	if err := s.migrate(version); err != nil {
-		return said(s.path, err)
+	if version == 0 {
+		if err := s.makeTables(); err != nil {
+			return err
+		}
 	}
-	return said(s.path, s.writer.prepare())
+	return s.writer.prepare()
 }
 
 // stands makes sure that the file is still at its path, with what it held: what is
@@ -185,10 +184,10 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	case err == nil:
 		return info.Size() == 0, s.closeToOthers(info.Mode().Perm())
 	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
-		return false, said(s.path, err)
+		return false, err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return false, said(s.path, err)
+		return false, err
 	}
 	// SQLite gives the files beside it the same mode.
 	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -196,7 +195,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, said(s.path, err)
+		return false, err
 	}
 	return true, f.Close()
 }
@@ -244,8 +243,8 @@ func (s *Store) Close() error {
 // is no matter of the file.
 func (s *Store) wrap(err error) error {
 	var driven *store.DrivenError
-	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) {
+	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
 		return err
 	}
-	return fmt.Errorf("store %s: %w", s.path, said(s.path, err))
+	return fmt.Errorf("store %s: %w", s.path, describe(err))
 }
