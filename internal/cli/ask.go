@@ -5,17 +5,28 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/view"
 )
 
 // openEditor is what a person types to write an answer in an editor.
 const openEditor = `\e`
+
+const maxDefault = 40 // columns of a default
 
 // asker asks one question after the other.
 type asker struct {
@@ -89,22 +100,18 @@ func (k *asker) ask(ctx context.Context, q view.Pending, problem string) (string
 	defer k.hold()()
 	k.complain(problem)
 	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
-	schema, _ := q.Schema.(map[string]any)
-	if fields := fieldsOf(schema, q.Fields); len(fields) > 0 {
+	document, _ := q.Schema.(map[string]any)
+	if fields := given.Fields(document, q.Fields); len(fields) > 0 {
 		return k.fill(ctx, fields)
 	}
-	f := askedValue{schema: schema, required: true}
-	k.list(f.choices())
-	k.hint(f.hint(k.edit != nil))
+	choices := k.list(document)
+	k.hint(k.howTo(document))
 	for {
-		text, err := k.text(ctx, f.name)
-		if err != nil {
-			return "", err
+		text, err := k.text(ctx, "")
+		if err != nil || choices == 0 { // the run says whether it is legal
+			return text, err
 		}
-		if len(f.choices()) == 0 {
-			return text, nil // who takes it says whether it is legal
-		}
-		if _, err = f.value(text); err == nil {
+		if _, err = readAnswer(text, document); err == nil {
 			return text, nil
 		}
 		k.complain(err.Error()) // without asking for all of it again
@@ -136,10 +143,13 @@ func (k *asker) complain(problem string) {
 	}
 }
 
-func (k *asker) list(choices []string) {
+// list shows the legal answers of a schema that lists them, and returns how many there are.
+func (k *asker) list(document map[string]any) int {
+	choices := given.ChoiceNames(document)
 	for i, choice := range choices {
 		k.say(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
 	}
+	return len(choices)
 }
 
 // say prints a line, broken between words where the terminal is too narrow for it.
@@ -157,4 +167,114 @@ func (k *asker) hint(how string) {
 		how += "; "
 	}
 	k.say(k.colors.Quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
+}
+
+// fill asks for an object field by field.
+func (k *asker) fill(ctx context.Context, fields []given.Field) (string, error) {
+	k.hint("field by field, or all at once as {" + fields[0].Name + ": …}")
+	out := map[string]any{}
+	for i := range fields {
+		f := &fields[i]
+		k.say("  "+k.colors.Strong(terminal.Line(f.Name))+"  "+terminal.Line(k.about(f)), len("    "))
+		k.list(f.Schema)
+		for {
+			text, err := k.text(ctx, f.Name)
+			if err != nil {
+				return "", err
+			}
+			if i == 0 && strings.HasPrefix(strings.TrimSpace(text), "{") {
+				return text, nil
+			}
+			if text == "" && !f.Required {
+				break // its default, or nothing
+			}
+			value, err := readAnswer(text, f.Schema)
+			if err == nil {
+				out[f.Name] = value
+				break
+			}
+			k.complain(f.Name + ": " + err.Error())
+		}
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
+}
+
+// howTo says how a value of a schema is answered.
+func (k *asker) howTo(document map[string]any) string {
+	types := given.Types(document)
+	isText := len(types) == 0 || slices.Contains(types, "string")
+	switch {
+	case len(given.Choices(document)) > 0:
+		return "a number or the first letters"
+	case isText && k.edit != nil:
+		return openEditor + " opens an editor"
+	case isText:
+		return ""
+	}
+	text := strings.Join(types, " or ")
+	if slices.Contains(types, "object") || slices.Contains(types, "array") {
+		text += ", as YAML or JSON"
+	}
+	return text
+}
+
+// about is a field's description, and what it takes.
+func (k *asker) about(f *given.Field) string {
+	var how []string
+	if hint := k.howTo(f.Schema); hint != "" {
+		how = append(how, hint)
+	}
+	if value, has := f.Schema["default"]; has {
+		how = append(how, "default "+runview.ValueText(value, maxDefault))
+	} else if !f.Required {
+		how = append(how, "may stay empty")
+	}
+	text, _ := f.Schema["description"].(string)
+	if len(how) > 0 {
+		text += "  (" + strings.Join(how, "; ") + ")"
+	}
+	return strings.TrimLeft(text, " ")
+}
+
+// readAnswer is what was typed as a value of a schema.
+func readAnswer(text string, document map[string]any) (any, error) {
+	if text == "" {
+		return nil, errors.New("an answer is needed")
+	}
+	compiled, err := schema.Compile(document)
+	if err != nil {
+		return text, nil // the run has said what is wrong with the schema
+	}
+	return given.Answer(text, compiled, document)
+}
+
+// editor lets a person write a text with $VISUAL, else $EDITOR; nil when neither
+// is set.
+func (a *app) editor() func(ctx context.Context) (string, error) {
+	command := os.Getenv("VISUAL")
+	if command == "" {
+		command = os.Getenv("EDITOR")
+	}
+	if command == "" {
+		return nil
+	}
+	return func(ctx context.Context) (string, error) {
+		dir, err := os.MkdirTemp("", "graphrun-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "answer.txt")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			return "", err
+		}
+		cmd := exec.CommandContext(ctx, "sh", "-c", command+` "$1"`, "sh", path) // a command may have arguments: "code --wait"
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr
+		if err := cmd.Run(); err != nil {
+			return "", fmt.Errorf("the editor %q: %w", command, err)
+		}
+		text, err := bounded.ReadFile(path, bounded.Text)
+		return strings.TrimRight(string(text), "\r\n"), err
+	}
 }

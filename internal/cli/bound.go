@@ -14,19 +14,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
 type boundFlags struct {
-	output   enum
 	maxSteps int
 	maxCalls int
 	maxUSD   float64
 }
 
 func newBoundCommand(a *app) *cobra.Command {
-	f := boundFlags{output: newEnum("text", "json", "text")}
+	var f boundFlags
 	cmd := &cobra.Command{
 		Use:   "bound FLOW",
 		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
@@ -50,18 +50,17 @@ Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 
   graphrun bound flow.yaml --max-llm-calls 20 --max-usd 0.50`,
 		Args:              oneFlow,
 		ValidArgsFunction: completeFlow,
-		PreRunE:           a.loadSettings,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.bound(&f, args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
+	outputFlag(cmd)
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0: no limit")
 	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0: no limit")
 	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0: no limit")
 	return cmd
 }
 
-func (a *app) bound(f *boundFlags, path string) error {
+func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
@@ -84,19 +83,11 @@ func (a *app) bound(f *boundFlags, path string) error {
 			r.Exceeded = append(r.Exceeded, fmt.Sprintf("%s %s: a run can take %s", c.flag, numberText(c.most), numberText(c.have)))
 		}
 	}
-	if f.output.value == "json" {
-		err = writeJSON(a.Stdout, r, true)
-	} else {
-		err = a.printBounds(&r)
-	}
-	if err != nil {
+	if err := a.printWhole(cmd, r, boundText(&r)); err != nil || len(r.Exceeded) == 0 {
 		return err
 	}
-	if len(r.Exceeded) == 0 {
-		return nil
-	}
 	for _, line := range r.Exceeded {
-		fmt.Fprintf(a.Stderr, "graphrun: above %s\n", line)
+		a.note("above " + line)
 	}
 	return silent(exitFailed)
 }
@@ -108,8 +99,10 @@ func numberText(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-func (a *app) printBounds(r *inspect.Bound) error {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+// boundText shows the bounds as a table, then the runs that reach them.
+func boundText(r *inspect.Bound) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tat least\tat most\t\n")
 	for _, row := range []struct {
 		name string
@@ -124,28 +117,30 @@ func (a *app) printBounds(r *inspect.Bound) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, numberText(row.r.Min), most, limit)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	printPath := func(what string, path []string) {
-		if len(path) > 0 {
-			fmt.Fprintf(a.Stdout, "%s: %s\n", what, pathText(path))
+	_ = w.Flush() // a builder takes all
+	for _, run := range []struct {
+		what string
+		path []string
+	}{
+		{"fewest steps", r.Steps.MinPath},
+		{"most steps", r.Steps.MaxPath},
+		{"fewest model calls", r.LLMCalls.MinPath},
+		{"most model calls", r.LLMCalls.MaxPath},
+	} {
+		if len(run.path) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", run.what, pathText(run.path))
 		}
 	}
-	printPath("fewest steps", r.Steps.MinPath)
-	printPath("most steps", r.Steps.MaxPath)
-	printPath("fewest model calls", r.LLMCalls.MinPath)
-	printPath("most model calls", r.LLMCalls.MaxPath)
 	for _, l := range r.Loops {
-		fmt.Fprintln(a.Stdout, loopText(l))
+		b.WriteString(loopText(l) + "\n")
 	}
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
-		fmt.Fprintf(a.Stdout, "no run completes: it takes at least %s, and %s allows %s\n", counted(int(r.Steps.Min), "step"), *r.Steps.Limit, numberText(*r.Steps.Max))
+		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", terminal.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, numberText(*r.Steps.Max))
 	}
 	if wide := wideText(r); wide != "" {
-		fmt.Fprintln(a.Stdout, wide)
+		b.WriteString(wide + "\n")
 	}
-	return nil
+	return b.String()
 }
 
 // wideText names the bounds that no run was found for; "" when there is nothing to say.

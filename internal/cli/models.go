@@ -5,7 +5,6 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,6 @@ type knownModel struct {
 }
 
 func newModelsCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models with known prices",
@@ -42,16 +40,17 @@ can use other models too, but not under limits.max_cost_usd unless their provide
 declares prices.`,
 		Example: `  graphrun models
   graphrun models -o json`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Args:    cobra.NoArgs,
+		PreRunE: noSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			list := knownModels()
-			if output.value == "json" {
-				return printJSON(a.Stdout, list)
+			if formatOf(cmd) == "json" {
+				return writeJSON(a.Stdout, list, true)
 			}
 			return a.printModels(list)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
@@ -80,8 +79,7 @@ func orNull(n int) *int {
 }
 
 func (a *app) printModels(list []knownModel) error {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tWINDOW\tANSWER\tINPUT\tCACHED\tOUTPUT\tPROMPTS\tDATE\tSOURCE")
+	var rows [][]string
 	for i, m := range list {
 		prompts := "any"
 		switch {
@@ -90,12 +88,13 @@ func (a *app) printModels(list []knownModel) error {
 		case m.UpToTokens != nil:
 			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source)
+		window, answer := tokensText(m.Window), tokensText(m.MaxOutput)
+		rows = append(rows, []string{m.Model, window, answer, dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source})
 		if m.UpToTokens != nil && m.Window != nil && *m.Window > *m.UpToTokens && (i+1 == len(list) || list[i+1].Model != m.Model) {
-			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t?\tfrom %d\t\t\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), *m.UpToTokens+1)
+			rows = append(rows, []string{m.Model, window, answer, "?", "?", "?", fmt.Sprintf("from %d", *m.UpToTokens+1), "", ""})
 		}
 	}
-	return w.Flush()
+	return a.printTable("", []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "PROMPTS", "DATE", "SOURCE"}, rows)
 }
 
 func tokensText(n *int) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,6 +22,9 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -72,11 +76,8 @@ test found, 3 a test file or a flow is not valid.`,
   graphrun test release.test.yaml --update
   graphrun test --generate release.yaml > release.test.yaml
   graphrun test --min 90 --format junit > tests.xml`,
-		PreRunE: a.loadSettings,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
+		ValidArgsFunction: completeFiles,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
 	}
 	flags := cmd.Flags()
 	enumFlag(cmd, flags, &f.format, "format", "", "report format")
@@ -94,9 +95,6 @@ test found, 3 a test file or a flow is not valid.`,
 	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write to a file beside the flow, not to stdout")
 	flags.BoolVar(&f.mutate, "mutate", false, "change the flows in one place at a time and report the changes that no case notices")
 	flags.Float64Var(&f.minScore, "min-score", 0, "least `PERCENT` of the changes of --mutate that the cases must notice")
-	for _, name := range []string{"run", "min", "min-score", "parallel"} {
-		complete(cmd, name, nil)
-	}
 	setting(flags, "format", "min", "min-score", "parallel", "keep-going")
 	return cmd
 }
@@ -171,16 +169,12 @@ func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics)
 // testOnce runs the tests of some paths and reports what they came to.
 func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
 	names, left, err := a.findTestFiles(args)
-	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("no such file or folder: %s", pathOf(err))
-	}
-	if err != nil {
-		return usage(err)
-	}
-	if len(names) == 0 && len(left) > 0 {
+	switch {
+	case err != nil:
+		return err
+	case len(names) == 0 && len(left) > 0:
 		return usagef("no test found in %s: .gitignore or exclude leaves out %s; name a file to run it all the same", strings.Join(args, ", "), firstNames(left))
-	}
-	if len(names) == 0 {
+	case len(names) == 0:
 		return usagef("no test found in %s: a test file's name ends in .test.yaml", strings.Join(args, ", "))
 	}
 	files, found, err := loadTests(cfg, names)
@@ -188,11 +182,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return usage(err)
 	}
 	if found.HasErrors() {
-		findings := report.Findings{Files: len(names), Diagnostics: found.Sort()}
-		if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
-			return err
-		}
-		return silent(exitInvalid)
+		return a.invalid(found.Sort())
 	}
 	if f.mutate {
 		return a.mutateTests(f, cfg, files)
@@ -222,15 +212,6 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return silent(exitFailed)
 	}
 	return nil
-}
-
-// pathOf is the path that an error of the file system is about.
-func pathOf(err error) string {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return failed.Path
-	}
-	return err.Error()
 }
 
 func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, found spec.Diagnostics, err error) {
@@ -265,7 +246,7 @@ func (a *app) updateTests(cfg flowtest.Config, files []*flowtest.File, result *f
 			continue
 		}
 		changed += n
-		fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, counted(n, "case"))
+		fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, terminal.Count(n, "case"))
 		again, found, err := flowtest.Load(cfg, file.Name)
 		if err == nil && found.HasErrors() {
 			err = &spec.InvalidError{Findings: found}
@@ -284,7 +265,7 @@ func (a *app) updateTests(cfg flowtest.Config, files []*flowtest.File, result *f
 // shortOf says which flows have reached too few of their edges.
 func (a *app) shortOf(f *testFlags, r *flowtest.Report) bool {
 	short := false
-	for _, flow := range sortedKeys(r.Coverage) {
+	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
 		if got := r.Coverage[flow].Edges.Percent(); got < f.min {
 			short = true
 			fmt.Fprintf(a.Stderr, "graphrun: %s: %v %% of its edges are reached, --min asks for %v %%\n", flow, got, f.min)
@@ -298,10 +279,8 @@ const watchEvery = 300 * time.Millisecond
 
 // watchTests runs the tests, and again when something has changed.
 func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
-	interrupts := make(chan os.Signal, 1)
-	if a.Notify != nil {
-		defer a.Notify(interrupts)()
-	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	before := ""
@@ -315,8 +294,6 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 			fmt.Fprintln(a.Stderr, "waiting for changes; interrupt to end")
 		}
 		select {
-		case <-interrupts:
-			return nil
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
@@ -338,7 +315,7 @@ func stampOf(paths []string) string {
 			if entry.IsDir() && name != path && skipFolder(entry.Name()) {
 				return fs.SkipDir
 			}
-			if ext := filepath.Ext(name); entry.IsDir() || !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
+			if entry.IsDir() || !isGraphName(name) {
 				return nil
 			}
 			if info, err := entry.Info(); err == nil {
@@ -348,4 +325,209 @@ func stampOf(paths []string) string {
 		})
 	}
 	return b.String()
+}
+
+// generateTests writes cases for a flow.
+func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
+	if len(args) != 1 || flowtest.IsTestFile(args[0]) {
+		return usagef("test --generate needs the path of one graph file")
+	}
+	flow := args[0]
+	g, err := a.loadFlow(flow)
+	if err != nil {
+		return err
+	}
+	made, err := flowtest.Generate(ctx, cfg, g, "")
+	var invalid *runner.InvalidError
+	if errors.As(err, &invalid) {
+		return a.invalid(invalid.Diagnostics)
+	}
+	if err != nil {
+		return err
+	}
+	for _, line := range made.Missing {
+		fmt.Fprintf(a.Stderr, "no case covers %s\n", line)
+	}
+	covers := "cover"
+	if made.Cases == 1 {
+		covers = "covers"
+	}
+	fmt.Fprintf(a.Stderr, "%s %s %d of %d edges\n", terminal.Count(made.Cases, "case"), covers, made.Edges, made.Total)
+	if made.Cases == 0 {
+		for _, line := range made.NoValue {
+			fmt.Fprintln(a.Stderr, line)
+		}
+		fmt.Fprintln(a.Stderr, "no test file was written; write the first case by hand, with a valid input")
+		return silent(exitFailed)
+	}
+	if !f.write {
+		_, err = io.WriteString(a.Stdout, made.Text)
+		return err
+	}
+	path := withoutExt(flow) + ".test.yaml"
+	err = writeNew(path, []byte(made.Text))
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s is there already; without -w the cases are printed", path)
+	}
+	return err
+}
+
+// mutateTests runs the tests on changes of their flows and reports those that no
+// case notices.
+func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.File) error {
+	if base := flowtest.Run(cfg, files); base.Failed > 0 {
+		if err := a.printTests(f, base); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Stderr, "graphrun: the cases fail as the flows are; nothing was changed")
+		return silent(exitFailed)
+	}
+	m, err := flowtest.Mutate(cfg, files)
+	if err != nil {
+		return usage(err)
+	}
+	if f.format.value == "text" {
+		var b strings.Builder
+		for _, s := range m.Survivors {
+			fmt.Fprintf(&b, "%s:%d: no case notices that %s\n", s.File, s.Line, s.What)
+		}
+		fmt.Fprintf(&b, "%d of %s noticed, %d that no input can tell apart; score %v %%\n", m.Killed, terminal.Count(m.Mutants, "change"), m.Equivalent, m.Score)
+		_, err = io.WriteString(a.Stdout, b.String())
+	} else {
+		err = writeJSON(a.Stdout, m, a.StdoutTerminal)
+	}
+	if err != nil {
+		return err
+	}
+	if m.Score < f.minScore {
+		fmt.Fprintf(a.Stderr, "graphrun: the score is %v %%, --min-score asks for %v %%\n", m.Score, f.minScore)
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// printTests prints a report in the form asked for.
+func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
+	switch f.format.value {
+	case "json":
+		return writeJSON(a.Stdout, r, a.StdoutTerminal)
+	case "junit":
+		return writeTestsJUnit(a.Stdout, r)
+	}
+	return a.printTestText(f, r)
+}
+
+// printTestText prints one line a file, failing cases in full, then coverage.
+func (a *app) printTestText(f *testFlags, r *flowtest.Report) error {
+	c := a.stdoutColors()
+	var b strings.Builder
+	for i := 0; i < len(r.Results); {
+		j, failed := i, 0
+		for j < len(r.Results) && r.Results[j].File == r.Results[i].File {
+			if !r.Results[j].Passed {
+				failed++
+			}
+			j++
+		}
+		head, tail := c.Good("ok  "), terminal.Count(j-i, "case")
+		if failed > 0 {
+			head, tail = c.Bad("FAIL"), fmt.Sprintf("%d of %s failed", failed, tail)
+		}
+		fmt.Fprintf(&b, "%s  %s  %s\n", head, r.Results[i].File, c.Quiet(tail))
+		for ; i < j; i++ {
+			if result := &r.Results[i]; !result.Passed {
+				b.WriteString(indent(result.Text()))
+			} else if f.verbose {
+				fmt.Fprintf(&b, "  ok    %s  %s\n", result.Case, c.Quiet(strings.Join(result.Path, " → ")))
+			}
+		}
+	}
+	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
+		writeCoverage(&b, flow, r.Coverage[flow], f.verbose)
+	}
+	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", terminal.Count(r.Cases, "case"), r.Passed, r.Failed)
+	return nil
+}
+
+// writeCoverage prints what was reached of a flow, and what was not.
+func writeCoverage(b *strings.Builder, flow string, c *flowtest.Coverage, all bool) {
+	fmt.Fprintf(b, "%s: nodes %d/%d, edges %d/%d, conditions %d/%d, failures %d/%d, loops %d/%d\n", flow,
+		c.Nodes.Covered, c.Nodes.Total, c.Edges.Covered, c.Edges.Total, c.Guards.Covered, c.Guards.Total,
+		c.Failures.Covered, c.Failures.Total, c.Loops.Covered, c.Loops.Total)
+	list := func(what string, names []string) {
+		const most = 6
+		if more := len(names) - most; more > 0 && !all {
+			names = append(names[:most:most], fmt.Sprintf("%d more", more))
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(b, "  no case reaches %s: %s\n", what, strings.Join(names, ", "))
+		}
+	}
+	list("the nodes", c.Nodes.Missing)
+	list("the edges", c.Edges.Missing)
+	if !all {
+		return
+	}
+	var names []string
+	for _, g := range c.Guards.Missing {
+		names = append(names, fmt.Sprintf("%s %t", g.Edge, g.Value))
+	}
+	list("the conditions", names)
+	names = nil
+	for _, l := range c.Loops.Missing {
+		names = append(names, l.Edge+" "+map[string]string{"0": "never", "1": "once", "many": "again and again"}[l.Taken])
+	}
+	list("the loops", names)
+}
+
+// coverPage writes a page of the flow that was tested, painted with what its cases
+// have reached.
+func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
+	if path == "" {
+		return nil
+	}
+	if len(r.Coverage) != 1 {
+		return usagef("--cover-html shows one flow, the tests are of %d: %s", len(r.Coverage), strings.Join(slices.Sorted(maps.Keys(r.Coverage)), ", "))
+	}
+	g := files[0].Graph
+	d := &drawn{graph: g, open: inspect.NewOpener(g, spec.Beside(g.File.Name))}
+	d.drawing = render.Draw(g, render.Options{Trail: coverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.Open})
+	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d, "") })
+}
+
+// writeFileWith makes a file of what write writes.
+func writeFileWith(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		_ = file.Close()
+		return err
+	}
+	return file.Close()
+}
+
+// writeTestsJUnit prints a suite for each file.
+func writeTestsJUnit(w io.Writer, r *flowtest.Report) error {
+	var out report.JUnit
+	for i := range r.Results {
+		result := &r.Results[i]
+		test := report.JUnitCase{Name: result.Case, Line: result.Line}
+		if !result.Passed {
+			test.Failure = &report.JUnitFailure{Text: result.Text()}
+			if len(result.Failures) > 0 {
+				f := &result.Failures[0]
+				test.Failure.Message = fmt.Sprintf("%s:%d: %s", result.File, f.Line, f.Brief())
+				if more := len(result.Failures) - 1; more > 0 {
+					test.Failure.Message += fmt.Sprintf(" (and %d more)", more)
+				}
+			}
+		}
+		out.Add(result.File, test)
+	}
+	return out.Write(w)
 }

@@ -5,8 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -29,7 +27,6 @@ type listedTool struct {
 }
 
 func newToolsCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "tools FLOW",
 		Short: "List the tools of a flow and of its MCP servers",
@@ -39,14 +36,16 @@ and prompts, by the names that parts of a prompt use. -o json adds the schemas o
 arguments.`,
 		Example: `  graphrun tools flow.yaml
   graphrun tools flow.yaml -o json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.tools(cmd.Context(), args[0], output.value) },
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeFlow,
+		PreRunE:           noSettings,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
-func (a *app) tools(ctx context.Context, path, format string) error {
+func (a *app) tools(cmd *cobra.Command, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
@@ -74,21 +73,19 @@ func (a *app) tools(ctx context.Context, path, format string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := listTools(ctx, registry, declared, a.Stderr)
-	if format == "json" {
-		err = printJSON(a.Stdout, list)
-	} else {
-		err = printTools(a.Stdout, list)
+	list, failed := listTools(cmd.Context(), registry, declared, bystander{a})
+	var b strings.Builder
+	for _, t := range list {
+		b.WriteString(toolLine(&t))
 	}
-	if err == nil && failed {
-		err = silent(exitFailed)
+	if err := a.printWhole(cmd, list, b.String()); err != nil || !failed {
+		return err
 	}
-	return err
+	return silent(exitFailed)
 }
 
 // listTools asks for all tools, those of servers at once.
-func listTools(ctx context.Context, registry *tool.Registry, declared map[string]any, stderr io.Writer) (list []listedTool, failed bool) {
-	actor := bystander{stderr}
+func listTools(ctx context.Context, registry *tool.Registry, declared map[string]any, actor tool.Actor) (list []listedTool, failed bool) {
 	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; what fails is told for each
 	list = []listedTool{}
 	for _, name := range registry.All() {
@@ -100,15 +97,13 @@ func listTools(ctx context.Context, registry *tool.Registry, declared map[string
 			}
 		}
 		tools, err := registry.Tools(ctx, actor, []string{name})
-		if err != nil {
-			failed = true
-			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
-			continue
-		}
 		for _, t := range tools {
 			list = append(list, listedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: registry.Approve(t.Name), Parameters: t.Parameters})
 		}
-		texts, err := registry.Offers(ctx, actor, name)
+		var texts []tool.Offer
+		if err == nil {
+			texts, err = registry.Offers(ctx, actor, name)
+		}
 		if err != nil {
 			failed = true
 			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
@@ -120,36 +115,29 @@ func listTools(ctx context.Context, registry *tool.Registry, declared map[string
 	return list, failed
 }
 
-func printTools(w io.Writer, list []listedTool) error {
-	for _, t := range list {
-		line := t.Name
-		if t.Kind == "resource" || t.Kind == "prompt" {
-			line += "  (" + t.Kind + ")"
-		}
-		switch text, _, more := strings.Cut(strings.TrimSpace(t.Description), "\n"); {
-		case t.Error != "":
-			line += ": " + terminal.Line(t.Error)
-		case more:
-			line += "  " + terminal.Line(text) + " …"
-		case text != "":
-			line += "  " + terminal.Line(text)
-		}
-		if t.Approve != "" {
-			line += "  (a person approves: " + terminal.Line(t.Approve) + ")"
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
+func toolLine(t *listedTool) string {
+	line := t.Name
+	if t.Kind == "resource" || t.Kind == "prompt" {
+		line += "  (" + t.Kind + ")"
 	}
-	return nil
+	switch text, _, more := strings.Cut(strings.TrimSpace(t.Description), "\n"); {
+	case t.Error != "":
+		line += ": " + terminal.Line(t.Error)
+	case more:
+		line += "  " + terminal.Line(text) + " …"
+	case text != "":
+		line += "  " + terminal.Line(text)
+	}
+	if t.Approve != "" {
+		line += "  (a person approves: " + terminal.Line(t.Approve) + ")"
+	}
+	return line + "\n"
 }
 
 // bystander hears of servers, and calls nothing.
-type bystander struct{ stderr io.Writer }
+type bystander struct{ app *app }
 
-func (b bystander) Warn(message string) {
-	fmt.Fprintf(b.stderr, "graphrun: %s\n", terminal.Line(message))
-}
+func (b bystander) Warn(message string) { b.app.note(terminal.Line(message)) }
 
 var errNoCalls = errors.New("tools are listed, not called")
 

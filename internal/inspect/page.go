@@ -145,7 +145,7 @@ func textOf(g *spec.Graph, n *spec.Node) string {
 
 // Page tells all of a run that has been painted.
 func (r *Painted) Page(ctx context.Context) (*Run, error) {
-	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Conversation: r.spoken.list}
+	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.list, Conversation: r.spoken.list}
 	if out.Conversation == nil {
 		out.Conversation = []view.Spoken{}
 	}

@@ -3,9 +3,13 @@
 package inspect
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Question is an open question in JSON.
@@ -41,4 +45,23 @@ func Questions(result *runner.Result) []Question {
 		})
 	}
 	return out
+}
+
+// AllQuestions are the open questions of the runs that a filter lets through and that may
+// go on, those of the run that started first first. unreadable is told of runs whose
+// journals can't be read.
+func AllQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unreadable func(id string, err error)) ([]Question, error) {
+	filter.Status = []machine.Status{machine.Paused, machine.Running}
+	runs, err := s.List(filter)
+	out := []Question{}
+	for _, line := range slices.Backward(runs) {
+		result, err := r.Show(line.ID, runner.Options{})
+		switch {
+		case err == nil:
+			out = append(out, Questions(result)...)
+		case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
+			unreadable(line.ID, err)
+		}
+	}
+	return out, err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Piece is some of what is recorded of a run: a page begins with a Run that has none of
@@ -68,50 +67,38 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 	}, nil
 }
 
-// Record tells in pieces what is recorded of a run, events and decisions in order.
+// Record tells in pieces what is recorded of a run: the events in order, the rest in the
+// last piece.
 // Conditions of decisions are not told part by part: Why does that for a step. The
 // error is that of tell, or of the store.
 func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell func(*Piece) error) error {
-	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
-	told := &recordSink{tell: tell, decided: NewDecisions(0, HasJoins(g))}
-	told.decided.Say = func(d *Decision) error {
-		for i := range d.Candidates {
-			d.Candidates[i].Test = nil
-		}
-		told.next.Decisions = append(told.next.Decisions, *d)
-		return nil
-	}
+	told := &recordSink{tell: tell, decided: newDecisions(0)}
+	told.decided.brief = true
 	if _, err := r.Show(record.ID, runner.Options{Sink: told, History: true}); err != nil {
 		return err
 	}
-	if err := told.decided.SayRest(); err != nil {
+	said, cut, err := saidIn(ctx, r, record.ID)
+	if err != nil {
 		return err
 	}
-	var err error
-	if told.next.Said, told.next.SaidCut, err = saidIn(ctx, r, record.ID); err != nil {
-		return err
-	}
-	told.next.Events, told.next.Conversation, told.next.Last = told.events.list, told.spoken.list, told.events.last
-	return tell(&told.next)
+	return tell(&Piece{told.events.list, told.decided.list, said, told.spoken.list, cut, told.events.last})
 }
 
 // recordSink tells of events in pieces.
 type recordSink struct {
 	tell    func(*Piece) error
-	next    Piece
 	events  pageSink
 	spoken  spokenSink
-	decided *Decisions
+	decided *decisions
 }
 
 // Event keeps an event, and tells of those before.
 func (s *recordSink) Event(e *runner.Event) error {
 	if len(s.events.list) == pieceEvents {
-		s.next.Events = s.events.list
-		if err := s.tell(&s.next); err != nil {
+		if err := s.tell(&Piece{Events: s.events.list}); err != nil {
 			return err
 		}
-		s.next, s.events.list = Piece{Decisions: s.next.Decisions[:0]}, s.events.list[:0]
+		s.events.list = s.events.list[:0]
 	}
 	if err := s.events.Event(e); err != nil {
 		return err

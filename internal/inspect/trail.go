@@ -23,12 +23,12 @@ type Painted struct {
 	runner  *runner.Runner
 	events  pageSink
 	spoken  spokenSink
-	decided *Decisions
+	decided *decisions
 }
 
 // Paint walks a run as it stands; with whole it keeps all that is told of it, for Page.
 func Paint(r *runner.Runner, record *store.RunRecord, whole bool) (*Painted, error) {
-	p := &Painted{Record: *record, runner: r, decided: NewDecisions(0, true)} // all are kept until the end
+	p := &Painted{Record: *record, runner: r, decided: newDecisions(0)}
 	t := newTrailSink()
 	told := sinks{t}
 	if whole {

@@ -94,7 +94,7 @@ func writeSource(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 	}
 	for i, r := range d.Related {
 		if i == maxRelated {
-			fmt.Fprintf(out, "%sand %s\n", paint.gutter(blank+" = "), plural(len(d.Related)-i, "more place"))
+			fmt.Fprintf(out, "%sand %s\n", paint.gutter(blank+" = "), terminal.Count(len(d.Related)-i, "more place"))
 			break
 		}
 		fmt.Fprintf(out, "%s%s: %s\n", paint.gutter(blank+" = "), place(r.File, r.Span), terminal.Line(r.Message))
@@ -133,11 +133,11 @@ func withHint(d *spec.Diagnostic) string {
 // they are many, it says how many are of which rule.
 func Summary(f Findings) string {
 	errors, warnings := count(f.Diagnostics)
-	files := plural(f.Files, "file")
+	files := terminal.Count(f.Files, "file")
 	if errors+warnings == 0 {
 		return files + ": no problems found"
 	}
-	summary := fmt.Sprintf("%s: %s, %s", files, plural(errors, "error"), plural(warnings, "warning"))
+	summary := fmt.Sprintf("%s: %s, %s", files, terminal.Count(errors, "error"), terminal.Count(warnings, "warning"))
 	if errors+warnings > maxShown {
 		summary += " (" + byRule(f.Diagnostics) + ")"
 	}
@@ -162,11 +162,4 @@ func byRule(found spec.Diagnostics) string {
 		rules[i] = fmt.Sprintf("%s %d", rule, of[rule])
 	}
 	return strings.Join(rules, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

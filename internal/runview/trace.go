@@ -43,8 +43,8 @@ func NewColors(on bool) Colors {
 const (
 	maxReason = 72
 	maxNext   = 12
-	// MaxOutputLines is how many of the last lines of a program are shown.
-	MaxOutputLines = 12
+	// maxOutputLines is how many of the last lines of a program are shown.
+	maxOutputLines = 12
 )
 
 // Tracer turns events into lines. It is not safe for concurrent use.

@@ -5,7 +5,6 @@ package runview
 import (
 	"strings"
 
-	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -53,10 +52,7 @@ func SaidLast(f *machine.Failure, c Colors) []string {
 		if text == "" || strings.HasSuffix(f.Message, text) {
 			continue
 		}
-		lines := strings.Split(text, "\n")
-		for _, line := range lines[max(0, len(lines)-MaxOutputLines):] {
-			out = append(out, "       "+c.Quiet(stream+" | ")+terminal.Line(line))
-		}
+		out = append(out, lastLines(text, "       "+c.Quiet(stream+" | "))...)
 	}
 	return out
 }

@@ -18,6 +18,30 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
+// takes returns a check that the arguments are as many as least to most; below 0: any
+// number. what names them in the message.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		return usagef("%q takes %s, got %d arguments; see %s --help", cmd.CommandPath(), what, len(args), cmd.CommandPath())
+	}
+}
+
+// oneFlow wants exactly one argument, the path of a graph file.
+func oneFlow(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+	}
+	return takes(1, 1, "one graph file")(cmd, args)
+}
+
+// oneRun wants exactly one argument, the id of a run.
+func oneRun(cmd *cobra.Command, args []string) error {
+	return takes(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
+}
+
 // noArgs refuses arguments, with the commands that were perhaps meant.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -33,7 +57,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case hint != "":
-		return usagef("unknown command %q%s%s", args[0], of, hint)
+		return usagef("unknown command %q%s; did you mean %q?", args[0], of, hint)
 	case !cmd.HasParent():
 		return usagef("unknown command %q; graphrun --help lists the commands", args[0])
 	}
@@ -51,54 +75,49 @@ func subcommands(cmd *cobra.Command) []string {
 	return names
 }
 
-// nearCommand is the end of a message about an unknown command: what is spelt
-// like it, or what others call what we have under another name.
+// nearCommand is the command that a word perhaps meant: one that is spelt like it, or that
+// others call so; "" for none.
 func nearCommand(cmd *cobra.Command, word string) string {
-	if hint := suggest.DidYouMean(word, subcommands(cmd)); hint != "" {
-		return hint
+	if near := suggest.Closest(word, subcommands(cmd)); near != "" {
+		return near
 	}
 	if cmd.HasParent() {
 		if slices.Contains(subcommands(cmd), "list") && slices.Contains([]string{"ls", "ps", "history", "all"}, word) {
-			return "; did you mean \"list\"?"
+			return "list"
 		}
 		return ""
 	}
 	if _, err := os.Stat(word); err == nil {
-		return fmt.Sprintf("; did you mean %q?", "run "+word)
+		return "run " + word
 	}
-	word = strings.ToLower(word)
-	for _, other := range otherWords() {
-		if slices.Contains(other.words, word) {
-			return fmt.Sprintf("; did you mean %q?", other.command)
+	for _, other := range otherWords {
+		if slices.Contains(other.words, strings.ToLower(word)) {
+			return other.command
 		}
 	}
 	return ""
 }
 
-// otherWord is a command, and words that people try for it.
-type otherWord struct {
+// otherWords are words that people try for a command.
+var otherWords = []struct {
 	command string
 	words   []string
-}
-
-func otherWords() []otherWord {
-	return []otherWord{
-		{"run", []string{"start", "exec", "execute", "invoke"}},
-		{"resume", []string{"continue", "retry", "rerun"}},
-		{"validate", []string{"check", "verify", "test", "vet"}},
-		{"validate --fix", []string{"fix"}},
-		{"fmt", []string{"format", "prettify"}},
-		{"serve", []string{"ui", "web", "server", "dashboard", "studio"}},
-		{"render", []string{"draw", "graph", "visualize", "plot", "show-graph"}},
-		{"init", []string{"new", "create", "scaffold"}},
-		{"runs list", []string{"list", "ls", "ps", "history"}},
-		{"runs show", []string{"show", "status", "inspect", "describe"}},
-		{"runs cancel", []string{"cancel", "stop", "kill"}},
-		{"answer", []string{"approve", "reply", "respond"}},
-		{"runs pending", []string{"pending", "questions", "inbox"}},
-		{"bound", []string{"plan", "cost", "estimate"}},
-		{"schema", []string{"lsp", "jsonschema"}},
-	}
+}{
+	{"run", []string{"start", "exec", "execute", "invoke"}},
+	{"resume", []string{"continue", "retry", "rerun"}},
+	{"validate", []string{"check", "verify", "vet"}},
+	{"validate --fix", []string{"fix"}},
+	{"fmt", []string{"format", "prettify"}},
+	{"serve", []string{"ui", "web", "server", "dashboard", "studio"}},
+	{"render", []string{"draw", "graph", "visualize", "plot", "show-graph"}},
+	{"init", []string{"new", "create", "scaffold"}},
+	{"runs list", []string{"list", "ls", "ps", "history"}},
+	{"runs show", []string{"show", "status", "inspect", "describe"}},
+	{"runs cancel", []string{"cancel", "stop", "kill"}},
+	{"answer", []string{"approve", "reply", "respond"}},
+	{"runs pending", []string{"pending", "questions", "inbox"}},
+	{"bound", []string{"plan", "cost", "estimate"}},
+	{"schema", []string{"jsonschema"}},
 }
 
 // helpOf shows a command's help, unless its name is that of no command: cobra
@@ -148,7 +167,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 			shown, word = "-"+short, short
 		}
 	}
-	near := suggest.New(names).Closest(word)
+	near := suggest.Closest(word, names)
 	if slices.Contains(names, word) {
 		near = word
 	}
@@ -158,8 +177,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return usagef("unknown flag %q; see %s --help", shown, cmd.CommandPath())
 }
 
-// badValue says which values a flag takes, in the words of a person who has
-// never heard of the function that reads them.
+// badValue says which values a flag takes.
 func badValue(f *pflag.Flag, value string, err error) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("%q is too large", value)
@@ -197,4 +215,17 @@ func exampleOf(f *pflag.Flag) string {
 		return "90s, 10m or 1h30m"
 	}
 	return ""
+}
+
+// checkName returns an error unless a name is known. The format says what there is none of,
+// with %q for the name; plural, what the known ones are.
+func checkName(format, name, plural string, known []string) error {
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if near := suggest.Closest(name, known); near != "" {
+		return fmt.Errorf(format+"; did you mean %q?", name, near)
+	}
+	return fmt.Errorf(format+" (%s: %s)", name, plural, strings.Join(known, ", "))
 }

@@ -1,4 +1,4 @@
-package cli
+package given
 
 import (
 	"strings"
@@ -57,7 +57,7 @@ func TestTyped(t *testing.T) {
 		{"{not json", nil, "{not json", ""},
 		{"true", map[string]any{"enum": []any{"true", "maybe"}}, "true", ""},
 	} {
-		got, err := typed(c.text, c.schema)
+		got, err := Typed(c.text, c.schema)
 		switch {
 		case c.err == "" && err != nil:
 			t.Errorf("%q as %v: %v", c.text, c.schema, err)

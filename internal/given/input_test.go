@@ -1,4 +1,4 @@
-package cli
+package given
 
 import (
 	"encoding/json"
@@ -35,16 +35,13 @@ func inputGraph(tb testing.TB) *spec.Graph {
 	return g
 }
 
-func newInputReader(g *spec.Graph, files map[string]string) *inputReader {
-	return &inputReader{
-		graph: g, values: map[string]any{}, given: map[string]bool{},
-		readFile: func(path string) ([]byte, error) {
-			if text, ok := files[path]; ok {
-				return []byte(text), nil
-			}
-			return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("no such file")}
-		},
-	}
+func newInput(g *spec.Graph, files map[string]string) *Input {
+	return &Input{Graph: g, values: map[string]any{}, ReadFile: func(path string) ([]byte, error) {
+		if text, ok := files[path]; ok {
+			return []byte(text), nil
+		}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("no such file")}
+	}}
 }
 
 func TestPairs(t *testing.T) {
@@ -77,8 +74,8 @@ func TestPairs(t *testing.T) {
 		{"list:=", nil, `list: is empty, want a JSON value`},
 		{"any:=1e999", nil, `any: the number 1e999 is too large`},
 	} {
-		r := newInputReader(inputGraph(t), files)
-		r.pair(c.pair)
+		r := newInput(inputGraph(t), files)
+		r.Pair(c.pair)
 		var problems []string
 		if c.problem != "" {
 			problems = []string{c.problem}
@@ -107,8 +104,8 @@ func TestInputFiles(t *testing.T) {
 		{"in.yaml", "[1]", nil, "in.yaml: must hold an object with a value for each key, got a list"},
 		{"in.yaml", "", nil, "in.yaml: must hold an object with a value for each key, got null"},
 	} {
-		r := newInputReader(inputGraph(t), nil)
-		r.object(c.path, []byte(c.src))
+		r := newInput(inputGraph(t), nil)
+		r.File(c.path, []byte(c.src))
 		var problems []string
 		if c.problem != "" {
 			problems = []string{c.problem}
@@ -134,12 +131,12 @@ func FuzzInput(f *testing.F) {
 	}
 	g := inputGraph(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, read := range []func(r *inputReader){
-			func(r *inputReader) { r.pair(text) },
-			func(r *inputReader) { r.object("in.yaml", []byte(text)) },
-			func(r *inputReader) { r.object("in.json", []byte(text)) },
+		for _, read := range []func(r *Input){
+			func(r *Input) { r.Pair(text) },
+			func(r *Input) { r.File("in.yaml", []byte(text)) },
+			func(r *Input) { r.File("in.json", []byte(text)) },
 		} {
-			r := newInputReader(g, map[string]string{"text": text})
+			r := newInput(g, map[string]string{"text": text})
 			read(r)
 			if len(r.given) > 0 && len(r.values)+len(r.problems) < len(r.given) {
 				t.Errorf("%q: %d keys given, but %d values and problems %q", text, len(r.given), len(r.values), r.problems)
