@@ -260,6 +260,14 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 	}
 }
 
+// interruptedAs turns the end of a context by an interrupt into its exit code.
+func interruptedAs(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return silent(exitCancelled)
+	}
+	return err
+}
+
 // untilInterrupted runs what do does. The first interrupt cancels its context, the second
 // closes kill and soon gives up waiting.
 func untilInterrupted[T any](ctx context.Context, a *app, note func(string), kill chan struct{}, do func(context.Context) T) (result T, err error) {

@@ -179,10 +179,15 @@ func (a *app) findTestFiles(args []string) (names, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range f.sources {
-		names = append(names, s.name)
+	return namesOf(f.sources), f.left, nil
+}
+
+func namesOf(sources []source) []string {
+	var names []string
+	for i := range sources {
+		names = append(names, sources[i].name)
 	}
-	return names, f.left, nil
+	return names
 }
 
 // findSources lists the graphs to check, sorted by name, each once.

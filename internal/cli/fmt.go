@@ -125,9 +125,7 @@ func (a *app) filesToFormat(args []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range sources {
-		names = append(names, sources[i].name)
-	}
+	names = append(names, namesOf(sources)...)
 	slices.Sort(names)
 	return slices.Compact(names), nil
 }

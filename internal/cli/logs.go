@@ -71,10 +71,7 @@ func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *lo
 		}
 		return out.Chunk(c)
 	})
-	if errors.Is(err, context.Canceled) {
-		return silent(exitCancelled)
-	}
-	return r.unreadable(err)
+	return r.unreadable(interruptedAs(err))
 }
 
 // logFilter says what of a log is wanted. The zero value lets all through.

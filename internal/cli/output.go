@@ -3,15 +3,11 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/runview"
@@ -29,7 +25,7 @@ type runOutput struct {
 	stream  []string     // what jsonl shows; none: all
 	view    runview.View // nil: nobody watches
 	colors  runview.Colors
-	writers []*eventWriter
+	writers []runner.Sink
 	trace   *os.File
 }
 
@@ -41,10 +37,10 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 			return nil, usagef("--trace: %w", err)
 		}
 		o.trace = file
-		o.writers = append(o.writers, newEventWriter(file, nil))
+		o.writers = append(o.writers, runner.NewJSONSink(file))
 	}
 	if o.format == "jsonl" {
-		o.writers = append(o.writers, newEventWriter(a.Stdout, streamFilter(f.stream.values)))
+		o.writers = append(o.writers, filtered(runner.NewJSONSink(a.Stdout), streamFilter(f.stream.values)))
 	}
 	tracer := runview.NewTracer(g, o.colors)
 	switch {
@@ -86,7 +82,7 @@ func (o *runOutput) Event(e *runner.Event) error {
 		o.view.Event(e)
 	}
 	for _, w := range o.writers {
-		if err := w.sink.Event(e); err != nil {
+		if err := w.Event(e); err != nil {
 			return err
 		}
 	}
@@ -115,19 +111,15 @@ func (o *runOutput) note(text string) {
 	o.app.note(text)
 }
 
-// close ends the view and writes out what is buffered.
+// close ends the view and the trace.
 func (o *runOutput) close() error {
 	if o.view != nil {
 		o.view.Close()
 	}
-	var errs []error
-	for _, w := range o.writers {
-		errs = append(errs, w.lines.close())
-	}
 	if o.trace != nil {
-		errs = append(errs, o.trace.Close())
+		return o.trace.Close()
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // result prints the result: to stdout what the run gave, to stderr how it went.
@@ -203,21 +195,6 @@ func (o *runOutput) value(v any) error {
 	return writeJSON(o.app.Stdout, v, true)
 }
 
-// flushDelay is the longest time an event waits in the buffer.
-const flushDelay = 20 * time.Millisecond
-
-// eventWriter writes the events that pass a filter as JSON lines.
-type eventWriter struct {
-	lines lineWriter
-	sink  runner.Sink // to lines
-}
-
-func newEventWriter(w io.Writer, keep func(runner.EventType) bool) *eventWriter {
-	e := &eventWriter{lines: lineWriter{out: bufio.NewWriterSize(w, 64<<10)}}
-	e.sink = filtered(runner.NewJSONSink(&e.lines), keep)
-	return e
-}
-
 // sinkFunc is a function that takes events.
 type sinkFunc func(e *runner.Event) error
 
@@ -232,52 +209,6 @@ func filtered(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
 		}
 		return next.Event(e)
 	})
-}
-
-// lineWriter buffers, so that a fast run is not slowed by a system call per
-// event, and flushes soon, so that a reader sees events as they happen.
-type lineWriter struct {
-	mu    sync.Mutex // guards what follows: the timer flushes from its own goroutine
-	out   *bufio.Writer
-	timer *time.Timer
-	armed bool
-	err   error
-}
-
-// Write writes whole lines. After an error it writes no more.
-func (w *lineWriter) Write(lines []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return 0, w.err
-	}
-	var n int
-	n, w.err = w.out.Write(lines)
-	if !w.armed {
-		w.armed = true
-		w.timer = time.AfterFunc(flushDelay, w.flush)
-	}
-	return n, w.err
-}
-
-func (w *lineWriter) flush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.armed = false
-	if err := w.out.Flush(); w.err == nil {
-		w.err = err
-	}
-}
-
-// close writes what is left.
-func (w *lineWriter) close() error {
-	w.flush()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	return w.err
 }
 
 // streamNames are the groups of events --stream chooses from, sorted.

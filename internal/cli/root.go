@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/telemetry"
+	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -30,7 +31,7 @@ type app struct {
 	engine engineFlags
 	rules  settings.Rules // of the settings file
 	// triggers are those of the settings file.
-	triggers triggerList
+	triggers trigger.List
 	always   *spec.Graph // whose notify holds for the runs of all graphs; nil: none does
 	// misused is what is wrong with a command line that asks for help.
 	misused error
@@ -238,7 +239,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	a.rules, a.always, a.triggers = file.Rules, file.Notify, triggerList{file.Path, file.Src, file.Triggers, file.Misread}
+	a.rules, a.always, a.triggers = file.Rules, file.Notify, file.Triggers
 	v := viper.New()
 	if err := v.MergeConfigMap(file.Values); err != nil {
 		return usage(fmt.Errorf("%s: %w", file.Path, err))

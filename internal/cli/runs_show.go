@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -143,11 +145,10 @@ it. -o json prints the object that run prints at its end.`,
 	return cmd
 }
 
-// traceLines keeps the last lines of a trace.
+// traceLines keeps the lines of a trace.
 type traceLines struct {
 	tracer *runview.Tracer
 	lines  []string
-	left   int  // how many lines before them are gone
 	whole  bool // they begin with the run's beginning
 }
 
@@ -158,16 +159,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 		return nil
 	}
 	t.lines = append(t.lines, t.tracer.Lines(inspect.Placed(e))...)
-	if extra := len(t.lines) - shownSteps; extra > shownSteps {
-		t.lines, t.left = append(t.lines[:0], t.lines[extra:]...), t.left+extra
-	}
 	return nil
-}
-
-// last are the lines to show, and how many come before them.
-func (t *traceLines) last() (lines []string, left int) {
-	extra := max(0, len(t.lines)-shownSteps)
-	return t.lines[extra:], t.left + extra
 }
 
 // showRun prints a run for a person.
@@ -178,14 +170,14 @@ func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *tra
 	if notes := notesOf(&store.RunSummary{RunRecord: *record}); notes != "" {
 		out = append(out, c.Quiet(terminal.Line(notes)))
 	}
-	lines, left := trace.last()
+	left := max(0, len(trace.lines)-shownSteps)
 	switch {
 	case !trace.whole && len(result.Path) > 0:
 		out = append(out, c.Quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
 	case left > 0:
 		out = append(out, c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
 	}
-	return a.printLines(slices.Concat(out, lines, trace.tracer.Flush(), a.summary(result, c)))
+	return a.printLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.summary(result, c)))
 }
 
 func newRunsStateCommand(a *app) *cobra.Command {
@@ -234,23 +226,28 @@ or crashed, since somebody may resume it.`,
 			if err != nil {
 				return err
 			}
-			keep := streamFilter(stream.values)
-			out := newEventWriter(a.Stdout, keep)
-			sink := withoutHistory(out.sink)
+			buffer := bufio.NewWriter(a.Stdout)
+			var out io.Writer = buffer
+			if follow { // events are read as they happen
+				out = a.Stdout
+			}
+			sink := withoutHistory(runner.NewJSONSink(out))
 			if formatOf(cmd) == "text" {
-				shown := runview.NewPlain(a.Stdout, runview.NewTracer(recordedGraph(&r.record), a.stdoutColors()), nil)
-				sink = filtered(sinkFunc(func(e *runner.Event) error {
+				shown := runview.NewPlain(out, runview.NewTracer(recordedGraph(&r.record), a.stdoutColors()), nil)
+				sink = func(e *runner.Event) error {
 					shown.Event(e)
 					return nil
-				}), keep)
+				}
 			}
+			opts := runner.Options{Sink: filtered(sink, streamFilter(stream.values))}
 			if follow {
-				err = a.follow(cmd.Context(), r, sink)
-			} else {
-				_, err = r.runner.ReplayEvents(r.record.ID, runner.Options{Sink: sink})
-				err = r.unreadable(err)
+				ctx, stop := a.interruptible(cmd.Context())
+				defer stop()
+				_, err := r.runner.Follow(ctx, r.record.ID, opts)
+				return interruptedAs(err)
 			}
-			return errors.Join(err, out.lines.close())
+			_, err = r.runner.ReplayEvents(r.record.ID, opts)
+			return errors.Join(r.unreadable(err), buffer.Flush())
 		},
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing until the run has ended")
@@ -261,26 +258,15 @@ or crashed, since somebody may resume it.`,
 
 // withoutHistory passes events on, without the history at the end that those who look at
 // a record always get: a run prints it only with --history.
-func withoutHistory(next runner.Sink) runner.Sink {
-	return sinkFunc(func(e *runner.Event) error {
+func withoutHistory(next runner.Sink) sinkFunc {
+	return func(e *runner.Event) error {
 		if e.Type != runner.RunFinished || e.Result == nil {
 			return next.Event(e)
 		}
 		event, result := *e, *e.Result
 		result.History, event.Result = nil, &result
 		return next.Event(&event)
-	})
-}
-
-// follow tells what happens in a run until it has ended, or an interrupt.
-func (a *app) follow(ctx context.Context, r *recorded, sink runner.Sink) error {
-	ctx, stop := a.interruptible(ctx)
-	defer stop()
-	_, err := r.runner.Follow(ctx, r.record.ID, runner.Options{Sink: sink})
-	if errors.Is(err, context.Canceled) {
-		return silent(exitCancelled)
 	}
-	return err
 }
 
 // stopPoll is the time between looks at how a run stands that was asked to stop.
@@ -370,25 +356,32 @@ func (w *stopping) wait(ctx context.Context) error {
 
 // look does what the run as it stands calls for; settled says that this is all.
 func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
-	wanted := machine.Cancelled
+	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
-		wanted = machine.Paused
+		wanted, could = machine.Paused, "pause"
 	}
+	owner := r.Owner
 	switch {
 	case r.Status == wanted:
 		return true, w.say(r)
+	case r.Status != machine.Running && r.Status != machine.Paused && w.asked == "":
+		return true, usagef("run %q has ended already: %s", w.id, r.Status)
 	case r.Status != machine.Running && r.Status != machine.Paused:
-		return true, w.tooLate(r)
-	case r.Owner != "":
-		return w.ask(r, r.Owner)
-	case w.request == store.RequestPause:
+		return true, fmt.Errorf("run %q ended before it could %s: %s", w.id, could, r.Status)
+	case owner == "" && w.request == store.RequestPause:
 		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume continues it", w.id)
+	case owner == "":
+		canceller, err := w.app.newRunner(w.store, nil)
+		if err != nil {
+			return false, err
+		}
+		_, err = canceller.Cancel(w.id)
+		var driven *store.DrivenError
+		if !errors.As(err, &driven) {
+			return false, refused("run "+w.id+" was not cancelled", err)
+		}
+		owner = driven.Owner // somebody resumed it just now, or it is a cluster's
 	}
-	return w.cancel(r)
-}
-
-// ask asks a driver, once.
-func (w *stopping) ask(r *store.RunSummary, owner string) (settled bool, err error) {
 	if w.asked == owner {
 		return false, nil
 	}
@@ -399,32 +392,8 @@ func (w *stopping) ask(r *store.RunSummary, owner string) (settled bool, err err
 	if w.noWait {
 		return true, w.say(r)
 	}
-	w.app.note(fmt.Sprintf("asked %s to %s the run", w.asked, w.request))
+	w.app.note(fmt.Sprintf("asked %s to %s the run", owner, w.request))
 	return false, nil
-}
-
-// cancel ends a run that nobody drives.
-func (w *stopping) cancel(r *store.RunSummary) (settled bool, err error) {
-	canceller, err := w.app.newRunner(w.store, nil)
-	if err != nil {
-		return false, err
-	}
-	_, err = canceller.Cancel(w.id)
-	var driven *store.DrivenError
-	if errors.As(err, &driven) { // somebody took it up just now, or it is a cluster's
-		return w.ask(r, driven.Owner)
-	}
-	return false, refused("run "+w.id+" was not cancelled", err)
-}
-
-// tooLate is the error for a run that has ended otherwise than wanted.
-func (w *stopping) tooLate(r *store.RunSummary) error {
-	if w.asked == "" {
-		return usagef("run %q has ended already: %s", w.id, r.Status)
-	}
-	return fmt.Errorf("run %q ended before it could %s: %s", w.id, map[store.Request]string{
-		store.RequestCancel: "be cancelled", store.RequestPause: "pause",
-	}[w.request], r.Status)
 }
 
 // say tells how the run stands.

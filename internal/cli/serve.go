@@ -28,6 +28,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // serveFlags are the flags of serve.
@@ -116,8 +117,8 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 		return err
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
-	if found := a.placeTriggers(s.flows); len(found) > 0 {
-		return usage(asErrors(found))
+	if found := a.triggers.Place(s.flows); len(found) > 0 {
+		return usage(&spec.InvalidError{Findings: found})
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -210,11 +211,15 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	if !f.readOnly { // a tool starts runs
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
 	}
+	clock := a.clock
+	if clock == nil {
+		clock = givenClock{a.Now}
+	}
 	s.triggers = trigger.New(trigger.Config{
-		Triggers: a.triggers.list, Store: kept, Clock: a.triggerClock(), Log: a.note,
+		Triggers: a.triggers.Triggers, Store: kept, Clock: clock, Log: a.note,
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
-	cfg.Triggers = a.triggersOf
+	cfg.Triggers = a.triggers.Triggers
 	if !f.readOnly {
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "POST " + trigger.Prefix + "/{hook...}", Handler: s.triggers, Open: true})
 	}

@@ -125,9 +125,9 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if _, said := off["policy-kept"]; f.explain && !said {
 		off["policy-kept"] = false
 	}
-	triggers, err := a.checkOwnTriggers()
+	triggers, err := a.triggers.Check()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	sources, err := a.findSources(args, f.name)
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	found = append(triggers, toldOnce(sources, a.rules.Apply(found, off))...)
 	if f.record != "" {
 		found = lint.WithoutEchoes(found)
-		if err := writeBaseline(f.record, found); err != nil {
+		if err := settings.WriteBaseline(f.record, found); err != nil {
 			return usage(err)
 		}
 		fmt.Fprintf(a.Stderr, "%s written to %s\n", terminal.Count(len(found), "finding"), f.record)
@@ -196,22 +196,19 @@ func (a *app) withoutKnown(f *validateFlags, sources []source, found spec.Diagno
 	if f.baseline == "" {
 		return found, nil
 	}
-	known, err := readBaseline(f.baseline)
+	known, err := settings.ReadBaseline(f.baseline)
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
-	found = known.drop(found)
-	if n := known.unused(sources); n > 0 && !f.quiet {
+	found = known.Drop(found)
+	if n := known.Unused(namesOf(sources)); n > 0 && !f.quiet {
 		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", terminal.Count(n, "finding"), f.baseline)
 	}
 	return found, nil
 }
 
 func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
-	findings := report.Findings{Files: len(sources), Diagnostics: found}
-	for i := range sources {
-		findings.Names = append(findings.Names, sources[i].name)
-	}
+	findings := report.Findings{Files: len(sources), Names: namesOf(sources), Diagnostics: found}
 	shown := findings
 	switch {
 	case f.quiet && !f.strict:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -38,8 +39,8 @@ type Config struct {
 	// Extra adds what others speak on the same port, by pattern of ServeMux; Changes
 	// says that it may change something whatever the method.
 	Extra []Extra
-	// Triggers are what starts runs of a flow by itself; nil: nothing does.
-	Triggers func(flow string) []Trigger
+	// Triggers are what starts runs by itself.
+	Triggers []*trigger.Trigger
 	// Now tells the time; nil: the machine's clock.
 	Now func() time.Time
 }
