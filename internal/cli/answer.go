@@ -170,7 +170,7 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 	for _, p := range result.Pending {
 		fmt.Fprintln(a.Stderr, runview.QuestionLine(&p, runview.NewColors(a.colorOn(a.StderrTerminal))))
 	}
-	fmt.Fprintln(a.Stderr, "next: "+a.resumeHint(result))
+	fmt.Fprintln(a.Stderr, "next: "+runview.ResumeCommand(result, a.storeHint()))
 	return nil
 }
 

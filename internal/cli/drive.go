@@ -9,14 +9,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/telemetry"
 	"github.com/graphrun/graphrun/model/cassette"
@@ -194,7 +191,6 @@ func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner,
 }
 
 func (a *app) runnerOf(kept store.Store, opts node.Options) (*runner.Runner, error) {
-	_, unread := kept.(*unkept)
 	told, err := a.telemetry()
 	if err != nil {
 		return nil, err
@@ -204,7 +200,7 @@ func (a *app) runnerOf(kept store.Store, opts node.Options) (*runner.Runner, err
 		watch = told
 	}
 	return runner.New(runner.Config{
-		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
+		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
 		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.always},
 	})
 }
@@ -304,13 +300,13 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink, opts.By = s.out.sink(), whoAnswers()
+	opts.Sink, opts.By = s.out, whoAnswers()
 	opts.Warn = s.out.warn()
 	if l, ok := s.out.view.(runview.Listener); ok {
 		opts.Heard = l.Heard
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
-		opts.Ask = newAsker(a, s.out).ask
+		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.hold).Ask
 	}
 	type outcome struct {
 		result *runner.Result
@@ -346,69 +342,15 @@ func (s *session) finish(result *runner.Result, err error) error {
 }
 
 // next is the line at the end of a run that says what one would do next; "" when
-// there is nothing, because the run was kept in memory.
+// there is nothing.
 func (a *app) next(r *runner.Result) string {
-	if a.storePath() == "" && !a.onCluster() {
-		if r.Status == machine.Paused {
-			return "the run is lost with this process: it was kept in memory"
-		}
-		return ""
+	if a.storePath() != "" || a.onCluster() {
+		return runview.Next(r, a.storeHint())
 	}
-	switch r.Status {
-	case machine.Paused, store.Crashed:
-		return "next: " + a.resumeHint(r)
-	case machine.Running:
-		return ""
+	if r.Status == machine.Paused {
+		return "the run is lost with this process: it was kept in memory"
 	}
-	var commands []string
-	for _, args := range nextCommands(r) {
-		commands = append(commands, "graphrun "+args+a.storeHint())
-	}
-	return "next: " + strings.Join(commands, " · ")
-}
-
-// nextCommands are what one would call, what is most likely first.
-func nextCommands(r *runner.Result) []string {
-	logs, why, resume := "logs "+r.RunID, "why "+r.RunID, "resume "+r.RunID
-	switch r.Status {
-	case machine.Failed:
-		if r.Error != nil && r.Error.Node != "" {
-			logs += " " + shellWord(r.Error.Node)
-		}
-		return []string{logs, why, resume}
-	case machine.Stuck:
-		return []string{fmt.Sprintf("%s %d", why, max(len(r.Path), 1)), resume}
-	case machine.Limit:
-		switch r.Reason {
-		case "max_steps":
-			resume += fmt.Sprintf(" --max-steps %d", 2*r.MaxSteps)
-		case "timeout":
-			resume += " --timeout …"
-		case "size":
-			resume += fmt.Sprintf(" --max-state-bytes %d", 2*r.MaxStateBytes)
-		}
-		return []string{why, resume}
-	case machine.Cancelled:
-		return []string{resume, logs}
-	}
-	return []string{logs, why}
-}
-
-// resumeHint is the command that goes on with a run: by an answer, where it asks.
-func (a *app) resumeHint(r *runner.Result) string {
-	s := "graphrun resume " + r.RunID
-	if r.Status == machine.Paused && len(r.Pending) > 0 {
-		s = "graphrun answer " + r.RunID
-		for _, p := range r.Pending {
-			answer := "…"
-			if choices := given.ChoiceNames(p.Schema); len(choices) > 0 {
-				answer = choices[0]
-			}
-			s += " " + shellWord(p.Target()+"="+answer)
-		}
-		s += " --resume"
-	}
-	return s + a.storeHint()
+	return ""
 }
 
 // storeHint is the flag with which a command finds the run again, if it needs one.
@@ -419,18 +361,5 @@ func (a *app) storeHint() string {
 	if a.store.path == "" {
 		return ""
 	}
-	return " --store " + shellWord(a.store.path)
-}
-
-// shellWord quotes a word for a shell where that is needed.
-func shellWord(s string) string {
-	special := func(r rune) bool { return store.CheckID("", string(r)) != nil && !strings.ContainsRune("=/,@%+…", r) }
-	if s != "" && !strings.ContainsFunc(s, special) {
-		return s
-	}
-	if strings.ContainsFunc(s, unicode.IsControl) { // as bash, zsh and ksh read it
-		quoted := strconv.Quote(strings.ReplaceAll(s, "'", `\x27`))
-		return "$'" + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\\x27`, `\x27`), `\"`, `"`) + "'"
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return " --store " + runview.ShellWord(a.store.path)
 }

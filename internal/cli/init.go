@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/templates"
 	"github.com/graphrun/graphrun/spec"
@@ -121,7 +122,7 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 		}
 	}
 	return a.print(cmd, out, func() error {
-		fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", shellWord(out.Files[0]))
+		fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", runview.ShellWord(out.Files[0]))
 		return a.printLines(out.Files)
 	})
 }

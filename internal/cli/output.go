@@ -54,15 +54,6 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	return o, nil
 }
 
-// sink is who wants the events; nil when nobody does, which makes a step several times
-// as fast. Where the run is kept, the events are made at least for their numbers.
-func (o *runOutput) sink() runner.Sink {
-	if _, unread := o.app.store.open.(*unkept); unread && o.view == nil && len(o.writers) == 0 {
-		return nil
-	}
-	return o
-}
-
 // warn is who wants the warnings; nil where they are among the events that are shown.
 func (o *runOutput) warn() func(node, message string) {
 	if o.view != nil || o.shown(runner.NodeEvent) {

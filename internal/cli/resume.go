@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -143,7 +144,7 @@ func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, d
 		}
 		if line == "" {
 			line = "the answer for " + target + " was not used; graphrun answer " + id + " " +
-				shellWord(target+"="+opts.Answers[target][0]) + " gives it to that process"
+				runview.ShellWord(target+"="+opts.Answers[target][0]) + " gives it to that process"
 		}
 		lines = append(lines, line)
 	}
@@ -229,7 +230,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	if err != nil {
 		return err
 	}
-	due, err := a.dueRuns(kept, r)
+	due, err := inspect.DueRuns(r, kept, a.Now())
 	if err != nil {
 		return err
 	}
@@ -238,41 +239,6 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 		return err
 	}
 	return a.printResumed(list, f.output.value)
-}
-
-// dueRuns are the runs whose time has come: those that pause, and those that only
-// waited when their process ended.
-func (a *app) dueRuns(kept store.Store, r *runner.Runner) ([]store.RunSummary, error) {
-	now := a.Now()
-	due, err := kept.List(store.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
-	if err != nil {
-		return nil, err
-	}
-	running, err := kept.List(store.RunFilter{Status: []machine.Status{machine.Running}})
-	if err != nil {
-		return nil, err
-	}
-	for i := range running {
-		line := &running[i]
-		if line.StandsAs() != store.Crashed {
-			continue
-		}
-		result, err := r.Show(line.ID, runner.Options{})
-		if err == nil && onlyWaited(result) && result.Due != nil && !result.Due.After(now) {
-			due = append(due, *line)
-		}
-	}
-	return due, nil
-}
-
-// onlyWaited reports whether nothing of a crashed run was at work.
-func onlyWaited(result *runner.Result) bool {
-	for i := range result.Running {
-		if result.Running[i].Doing == "running" {
-			return false
-		}
-	}
-	return len(result.Running) > 0
 }
 
 // resumeAll goes on with runs, some at once.

@@ -15,17 +15,6 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// listedTool is a tool as `tools -o json` lists it. A server that can't be asked
-// stands in the place of its tools, with an error.
-type listedTool struct {
-	Name        string         `json:"name"`
-	Kind        string         `json:"kind"` // exec, graph or mcp; resource or prompt of a server
-	Description string         `json:"description,omitempty"`
-	Approve     string         `json:"approve,omitempty"`
-	Parameters  map[string]any `json:"parameters,omitempty"`
-	Error       string         `json:"error,omitempty"`
-}
-
 func newToolsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools FLOW",
@@ -73,7 +62,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := listTools(cmd.Context(), registry, declared, bystander{a})
+	list, failed := registry.List(cmd.Context(), bystander{a})
 	var b strings.Builder
 	for _, t := range list {
 		b.WriteString(toolLine(&t))
@@ -84,38 +73,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 	return silent(exitFailed)
 }
 
-// listTools asks for all tools, those of servers at once.
-func listTools(ctx context.Context, registry *tool.Registry, declared map[string]any, actor tool.Actor) (list []listedTool, failed bool) {
-	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; what fails is told for each
-	list = []listedTool{}
-	for _, name := range registry.All() {
-		kind := "mcp"
-		fields, _ := declared[name].(map[string]any)
-		for _, other := range []string{"exec", "graph"} {
-			if _, has := fields[other]; has {
-				kind = other
-			}
-		}
-		tools, err := registry.Tools(ctx, actor, []string{name})
-		for _, t := range tools {
-			list = append(list, listedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: registry.Approve(t.Name), Parameters: t.Parameters})
-		}
-		var texts []tool.Offer
-		if err == nil {
-			texts, err = registry.Offers(ctx, actor, name)
-		}
-		if err != nil {
-			failed = true
-			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
-		}
-		for _, t := range texts {
-			list = append(list, listedTool{Name: t.Name, Kind: t.Kind, Description: t.Description})
-		}
-	}
-	return list, failed
-}
-
-func toolLine(t *listedTool) string {
+func toolLine(t *tool.Listed) string {
 	line := t.Name
 	if t.Kind == "resource" || t.Kind == "prompt" {
 		line += "  (" + t.Kind + ")"

@@ -10,6 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // Crashed is what a run is that is running, but without a driver.
@@ -105,4 +106,27 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 		}
 	}
 	return out
+}
+
+// DueRuns lists the runs whose timeout, wait or retry delay has passed: those that pause,
+// and those that only waited when their process ended.
+func DueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSummary, error) {
+	due, err := s.List(store.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
+	if err != nil {
+		return nil, err
+	}
+	running, err := s.List(store.RunFilter{Status: []machine.Status{machine.Running}})
+	for _, line := range running {
+		if line.StandsAs() != store.Crashed {
+			continue
+		}
+		result, err := r.Show(line.ID, runner.Options{})
+		if err != nil || result.Due == nil || result.Due.After(now) || len(result.Running) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(result.Running, func(n view.RunningNode) bool { return n.Doing == "running" }) {
+			due = append(due, line)
+		}
+	}
+	return due, err
 }

@@ -1,4 +1,4 @@
-package cli
+package runview
 
 import (
 	"bytes"
@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // typing makes an asker whose person types text.
-func typing(in io.Reader) (*asker, *bytes.Buffer) {
+func typing(in io.Reader) (*Asker, *bytes.Buffer) {
 	out := &bytes.Buffer{}
-	k := newAsker(&app{Program: Program{Stdin: in, Stderr: out}}, &runOutput{colors: runview.NewColors(false)})
+	k := NewAsker(in, out, NewColors(false), nil, func() func() { return func() {} })
 	return k, out
 }
 
@@ -33,7 +32,7 @@ func TestAskReadsALineForEachQuestion(t *testing.T) {
 		{map[string]any{"type": "string"}, "free text"},
 		{map[string]any{"type": "string"}, "last"},
 	} {
-		got, err := k.ask(t.Context(), view.Pending{Node: "ask", Prompt: "Ship it?", Schema: c.schema}, "")
+		got, err := k.Ask(t.Context(), view.Pending{Node: "ask", Prompt: "Ship it?", Schema: c.schema}, "")
 		if err != nil || got != c.want {
 			t.Errorf("got %q, %v, want %q", got, err, c.want)
 		}
@@ -41,7 +40,7 @@ func TestAskReadsALineForEachQuestion(t *testing.T) {
 	if want := "ask  Ship it?\n  1) yes\n  2) no\n  (a number or the first letters; Ctrl-D leaves the question open)\n> "; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("asked %q, want %q first", out, want)
 	}
-	if _, err := k.ask(t.Context(), view.Pending{}, "that was not legal"); !errors.Is(err, io.EOF) {
+	if _, err := k.Ask(t.Context(), view.Pending{}, "that was not legal"); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end of the input: %v, want EOF", err)
 	}
 	if !strings.Contains(out.String(), "that was not legal\n") {
@@ -55,7 +54,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	k, _ := typing(in)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := k.ask(ctx, view.Pending{}, ""); !errors.Is(err, context.Canceled) {
+	if _, err := k.Ask(ctx, view.Pending{}, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was cancelled", err)
 	}
 }
@@ -76,7 +75,7 @@ func review() map[string]any {
 
 func TestAskFieldByField(t *testing.T) {
 	k, out := typing(strings.NewReader("sh\nshi\n\nx\n0\n3\n[a, b]\nY\n\n"))
-	got, err := k.ask(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: review()}, "")
+	got, err := k.Ask(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: review()}, "")
 	if want := `{"points":3,"tags":["a","b"],"urgent":true,"verdict":"ship"}`; err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
@@ -96,7 +95,7 @@ func TestAskOpensAnEditor(t *testing.T) {
 	t.Setenv("VISUAL", "")
 	t.Setenv("EDITOR", "printf 'two\nlines\n' >")
 	k, out := typing(strings.NewReader("\\e\n"))
-	got, err := k.ask(t.Context(), view.Pending{Node: "ask", Schema: map[string]any{"type": "string"}}, "")
+	got, err := k.Ask(t.Context(), view.Pending{Node: "ask", Schema: map[string]any{"type": "string"}}, "")
 	if err != nil || got != "two\nlines" {
 		t.Errorf("got %q, %v\n%s", got, err, out)
 	}
@@ -105,7 +104,7 @@ func TestAskOpensAnEditor(t *testing.T) {
 	}
 	t.Setenv("VISUAL", "false")
 	k, out = typing(strings.NewReader("\\e\nby hand\n"))
-	if got, err := k.ask(t.Context(), view.Pending{Node: "ask"}, ""); err != nil || got != "by hand" {
+	if got, err := k.Ask(t.Context(), view.Pending{Node: "ask"}, ""); err != nil || got != "by hand" {
 		t.Errorf("after an editor that failed: %q, %v", got, err)
 	}
 	if !strings.Contains(out.String(), `the editor "false": exit status 1`) {
@@ -117,10 +116,10 @@ func TestAskOpensAnEditor(t *testing.T) {
 func TestViewHolds(t *testing.T) {
 	for _, name := range []string{"plain", "live"} {
 		var out bytes.Buffer
-		tracer := runview.NewTracer(recordedGraph(&store.RunRecord{}), runview.NewColors(false))
-		var v runview.View = runview.NewPlain(&out, tracer, nil)
+		tracer := NewTracer(&spec.Graph{}, NewColors(false))
+		var v View = NewPlain(&out, tracer, nil)
 		if name == "live" {
-			v = runview.NewLive(&out, time.Now, nil, tracer)
+			v = NewLive(&out, time.Now, nil, tracer)
 		}
 		release := v.Hold()
 		v.Note("kept")
@@ -137,25 +136,10 @@ func TestViewHolds(t *testing.T) {
 
 func TestShellWord(t *testing.T) {
 	for in, want := range map[string]string{
-		"ask=yes": "ask=yes", "a/b.db": "a/b.db", "ask=it's": `'ask=it'\''s'`, "a b": "'a b'", "$x": "'$x'", "": "''", "~": "'~'",
+		"ask=yes": "ask=yes", "a/b.db": "a/b.db", "ask=it's": `'ask=it'\''s'`, "a b": "'a b'", "a\x1b[31m'\"\\\n": `$'a\x1b[31m\x27"\\\n'`, "$x": "'$x'", "": "''", "~": "'~'",
 	} {
-		if got := shellWord(in); got != want {
+		if got := ShellWord(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestAge(t *testing.T) {
-	for in, want := range map[string]string{"30d": "720h0m0s", "90m": "1h30m0s", "0s": "0s"} {
-		var d age
-		if err := d.Set(in); err != nil || d.String() != want {
-			t.Errorf("%q: got %s, %v, want %s", in, &d, err, want)
-		}
-	}
-	for _, bad := range []string{"", "d", "-1d", "-1h", "3", "1w"} {
-		var d age
-		if err := d.Set(bad); err == nil {
-			t.Errorf("%q is taken for %s", bad, &d)
 		}
 	}
 }
@@ -167,7 +151,7 @@ func TestAskWraps(t *testing.T) {
 	schema := review()
 	properties := schema["properties"].(map[string]any)
 	properties["points"].(map[string]any)["description"] = "How many of the points of the list are met, by your own count."
-	if _, err := k.ask(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: schema}, ""); err != nil {
+	if _, err := k.Ask(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: schema}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

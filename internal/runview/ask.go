@@ -1,6 +1,6 @@
 // Asking a person on the terminal.
 
-package cli
+package runview
 
 import (
 	"bufio"
@@ -17,7 +17,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/given"
-	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/view"
@@ -28,11 +27,11 @@ const openEditor = `\e`
 
 const maxDefault = 40 // columns of a default
 
-// asker asks one question after the other.
-type asker struct {
+// Asker asks one question after the other.
+type Asker struct {
 	in     *bufio.Reader
 	out    io.Writer
-	colors runview.Colors
+	colors Colors
 	// columns is the width of the terminal; nil: not known.
 	columns func() int
 	// hold keeps the view from the terminal until the function it returns is called.
@@ -46,23 +45,25 @@ type asker struct {
 	reading bool
 }
 
+// NewAsker asks on out, a terminal that is columns wide (nil: not known), and reads in.
+// hold keeps others from the terminal until release is called.
+func NewAsker(in io.Reader, out io.Writer, colors Colors, columns func() int, hold func() (release func())) *Asker {
+	return &Asker{
+		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: editor(in, out),
+		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
+	}
+}
+
 // typedLine is a line that a person typed; err is io.EOF for none.
 type typedLine struct {
 	text string
 	err  error
 }
 
-func newAsker(a *app, out *runOutput) *asker {
-	return &asker{
-		in: bufio.NewReader(a.Stdin), out: a.Stderr, colors: out.colors, columns: a.Columns, hold: out.hold, edit: a.editor(),
-		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
-	}
-}
-
 // line is the next line that the person types. A read can't be cancelled: when ctx
 // ends first, the line is that of whoever asks next. Nothing is read while nobody
 // asks, so that an editor has the terminal for itself.
-func (k *asker) line(ctx context.Context, prompt string) (string, error) {
+func (k *Asker) line(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(k.out, k.colors.Info(prompt+"> "))
 	if !k.reading {
 		k.reading = true
@@ -88,9 +89,9 @@ func (k *asker) line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// ask asks until the person answers or ctx ends. The end of the input means
+// Ask asks until the person answers or ctx ends. The end of the input means
 // that nobody answers: the run will pause.
-func (k *asker) ask(ctx context.Context, q view.Pending, problem string) (string, error) {
+func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string, error) {
 	select {
 	case k.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -119,7 +120,7 @@ func (k *asker) ask(ctx context.Context, q view.Pending, problem string) (string
 }
 
 // text is what the person types, or writes in an editor.
-func (k *asker) text(ctx context.Context, prompt string) (string, error) {
+func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
 	for {
 		text, err := k.line(ctx, prompt)
 		if err != nil || strings.TrimSpace(text) != openEditor || k.edit == nil {
@@ -137,14 +138,14 @@ func (k *asker) text(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-func (k *asker) complain(problem string) {
+func (k *Asker) complain(problem string) {
 	if problem != "" {
 		fmt.Fprintln(k.out, k.colors.Bad(terminal.Line(problem)))
 	}
 }
 
 // list shows the legal answers of a schema that lists them, and returns how many there are.
-func (k *asker) list(document map[string]any) int {
+func (k *Asker) list(document map[string]any) int {
 	choices := given.ChoiceNames(document)
 	for i, choice := range choices {
 		k.say(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
@@ -153,7 +154,7 @@ func (k *asker) list(document map[string]any) int {
 }
 
 // say prints a line, broken between words where the terminal is too narrow for it.
-func (k *asker) say(line string, indent int) {
+func (k *Asker) say(line string, indent int) {
 	columns := 0
 	if k.columns != nil {
 		columns = k.columns()
@@ -162,7 +163,7 @@ func (k *asker) say(line string, indent int) {
 }
 
 // hint says how to answer, and how not to.
-func (k *asker) hint(how string) {
+func (k *Asker) hint(how string) {
 	if how != "" {
 		how += "; "
 	}
@@ -170,7 +171,7 @@ func (k *asker) hint(how string) {
 }
 
 // fill asks for an object field by field.
-func (k *asker) fill(ctx context.Context, fields []given.Field) (string, error) {
+func (k *Asker) fill(ctx context.Context, fields []given.Field) (string, error) {
 	k.hint("field by field, or all at once as {" + fields[0].Name + ": …}")
 	out := map[string]any{}
 	for i := range fields {
@@ -201,7 +202,7 @@ func (k *asker) fill(ctx context.Context, fields []given.Field) (string, error) 
 }
 
 // howTo says how a value of a schema is answered.
-func (k *asker) howTo(document map[string]any) string {
+func (k *Asker) howTo(document map[string]any) string {
 	types := given.Types(document)
 	isText := len(types) == 0 || slices.Contains(types, "string")
 	switch {
@@ -220,13 +221,13 @@ func (k *asker) howTo(document map[string]any) string {
 }
 
 // about is a field's description, and what it takes.
-func (k *asker) about(f *given.Field) string {
+func (k *Asker) about(f *given.Field) string {
 	var how []string
 	if hint := k.howTo(f.Schema); hint != "" {
 		how = append(how, hint)
 	}
 	if value, has := f.Schema["default"]; has {
-		how = append(how, "default "+runview.ValueText(value, maxDefault))
+		how = append(how, "default "+ValueText(value, maxDefault))
 	} else if !f.Required {
 		how = append(how, "may stay empty")
 	}
@@ -251,7 +252,7 @@ func readAnswer(text string, document map[string]any) (any, error) {
 
 // editor lets a person write a text with $VISUAL, else $EDITOR; nil when neither
 // is set.
-func (a *app) editor() func(ctx context.Context) (string, error) {
+func editor(in io.Reader, out io.Writer) func(ctx context.Context) (string, error) {
 	command := os.Getenv("VISUAL")
 	if command == "" {
 		command = os.Getenv("EDITOR")
@@ -270,7 +271,7 @@ func (a *app) editor() func(ctx context.Context) (string, error) {
 			return "", err
 		}
 		cmd := exec.CommandContext(ctx, "sh", "-c", command+` "$1"`, "sh", path) // a command may have arguments: "code --wait"
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
 		if err := cmd.Run(); err != nil {
 			return "", fmt.Errorf("the editor %q: %w", command, err)
 		}
