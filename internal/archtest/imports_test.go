@@ -73,7 +73,7 @@ func layers() []layer {
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
-		{path: "internal/runview", own: []string{"eval", "internal/given", "internal/graphalg", "internal/bounded", "internal/inspect", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
+		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/given", "internal/graphalg", "internal/bounded", "internal/inspect", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
 		{path: "internal/schema"},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},

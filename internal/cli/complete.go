@@ -140,16 +140,20 @@ func (a *app) completeRunNodes(cmd *cobra.Command, args []string, word string) (
 	return a.completeRun(cmd, args, word)
 }
 
-// listRuns are the runs to complete from; none when they can't be read.
-func (a *app) listRuns(cmd *cobra.Command) []store.RunSummary {
+// storeToComplete is the store to complete from; nil when it can't be read.
+func (a *app) storeToComplete(cmd *cobra.Command) store.Store {
 	if a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
-	s, err := a.readStore()
-	if err != nil {
-		return nil
+	s, _ := a.readStore()
+	return s
+}
+
+// listRuns are the runs to complete from.
+func (a *app) listRuns(cmd *cobra.Command) (runs []store.RunSummary) {
+	if s := a.storeToComplete(cmd); s != nil {
+		runs, _ = s.List(store.RunFilter{Limit: 200}) // none on an error
 	}
-	runs, _ := s.List(store.RunFilter{Limit: 200}) // none on an error
 	return runs
 }
 
@@ -214,18 +218,12 @@ func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]
 }
 
 // completeSession completes the id of a session.
-func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if a.loadSettings(cmd, nil) != nil {
-		return nil, noFiles
-	}
-	kept, err := a.readStore()
-	if err != nil {
-		return nil, noFiles
-	}
-	sessions, _ := kept.Sessions() // none on an error
-	var out []string
-	for i := range sessions {
-		out = append(out, cobra.CompletionWithDesc(sessions[i].ID, "last run of "+sessions[i].Graph))
+func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+	if s := a.storeToComplete(cmd); s != nil {
+		sessions, _ := s.Sessions() // none on an error
+		for i := range sessions {
+			out = append(out, cobra.CompletionWithDesc(sessions[i].ID, "last run of "+sessions[i].Graph))
+		}
 	}
 	return out, noFiles
 }

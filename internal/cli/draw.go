@@ -4,13 +4,13 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -103,14 +103,6 @@ func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 	return oneFlow(cmd, args)
 }
 
-// flowPath returns the FLOW argument, or "" if there is none.
-func flowPath(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
 // paintedRun finds a run and replays it. With a graph, the run must be one of that graph.
 func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
 	r, err := a.lookAt(id)
@@ -192,7 +184,7 @@ what no test reaches.`,
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drawn, err := a.draw(flowPath(args), &f, false)
+			drawn, err := a.draw(argument(args, ""), &f, false)
 			if err != nil {
 				return err
 			}
@@ -280,7 +272,7 @@ Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.render(cmd, &f, flowPath(args))
+			return a.render(cmd, &f, argument(args, ""))
 		},
 	}
 	flags := cmd.Flags()
@@ -316,18 +308,16 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	write := func(w io.Writer) error { return form.write(cmd.Context(), w, d, f.rankdir.value) }
+	if !toStdout {
+		return writeFileWith(f.file, write)
+	}
 	var out bytes.Buffer
-	if err := form.write(cmd.Context(), &out, d, f.rankdir.value); err != nil {
+	if err := write(&out); err != nil {
 		return err
 	}
-	if toStdout {
-		_, err = a.Stdout.Write(out.Bytes())
-		return err
-	}
-	if err := os.WriteFile(f.file, out.Bytes(), 0o666); err != nil {
-		return usage(err)
-	}
-	return nil
+	_, err = a.Stdout.Write(out.Bytes())
+	return err
 }
 
 // formatName is the format that is wanted.
@@ -336,14 +326,7 @@ func (f *renderFlags) formatName() (string, error) {
 		return f.format.value, nil
 	}
 	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.file), "."))
-	switch ext {
-	case "gv":
-		return "dot", nil
-	case "mmd":
-		return "mermaid", nil
-	case "htm":
-		ext = "html"
-	}
+	ext = cmp.Or(map[string]string{"gv": "dot", "mmd": "mermaid", "htm": "html"}[ext], ext)
 	switch {
 	case f.file == "" || f.file == "-":
 		return "dot", nil

@@ -12,11 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
-	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -42,144 +40,36 @@ func (s source) read() ([]byte, error) {
 	return src, nil
 }
 
-// check returns the findings of a source.
-func (s source) check(optional bool) (spec.Diagnostics, error) {
-	src, err := s.read()
-	if err != nil {
-		return nil, err
-	}
-	return inspect.Check(s.name, src, optional).Found, nil
-}
-
-// finder collects files, each once however often it is named.
-type finder struct {
-	sources []source
-	exclude settings.Excludes
-	kept    int      // bytes of their texts
-	left    []string // files and folders that .gitignore or exclude leaves out
-	seen    map[string]bool
-}
-
-// findFiles lists the files of some paths that a search takes, sorted by name, each once;
-// "-" is stdin, called so.
-func (a *app) findFiles(args []string, stdin string, wanted func(name string) bool, accept func(*finder, string, fs.DirEntry) error) (*finder, error) {
+// findFiles lists the files of some paths, and those with a wanted name in folders, sorted,
+// each once. left are those that settings or git leave out.
+func (a *app) findFiles(args []string, wanted func(name string) bool) (names, left []string, err error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	f := &finder{exclude: a.rules.Exclude, seen: map[string]bool{}}
+	seen := map[string]bool{}
 	for _, arg := range args {
-		if arg == "-" && stdin != "" {
-			src, err := a.readPath(arg)
-			if err != nil {
-				return nil, err
-			}
-			f.add(source{name: stdin, src: src})
-			continue
-		}
-		if err := f.search(arg, wanted, accept); errors.Is(err, fs.ErrNotExist) {
-			return nil, usagef("no such file or folder: %s", arg)
+		found, out, err := a.rules.Exclude.Find(arg, wanted)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, usagef("no such file or folder: %s", arg)
 		} else if err != nil {
-			return nil, usage(err)
+			return nil, nil, usage(err)
 		}
-	}
-	slices.SortFunc(f.sources, func(a, b source) int { return cmp.Compare(a.name, b.name) })
-	return f, nil
-}
-
-// add takes a source unless it is there already.
-func (f *finder) add(s source) {
-	if key := filepath.Clean(s.name); !f.seen[key] {
-		f.seen[key] = true
-		f.sources = append(f.sources, s)
-	}
-}
-
-// search takes a file as it is. It offers those of a folder with a wanted name to accept,
-// but for those that settings or git leave out.
-func (f *finder) search(path string, wanted func(name string) bool, accept func(*finder, string, fs.DirEntry) error) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		f.add(source{name: path})
-		return nil
-	}
-	root := path
-	if !os.IsPathSeparator(root[len(root)-1]) {
-		root += string(filepath.Separator) // a link that is named is followed
-	}
-	ignored := settings.IgnoredBelow(root)
-	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case name != root && entry.IsDir() && skipFolder(entry.Name()):
-			return fs.SkipDir
-		case !entry.IsDir() && !wanted(name):
-			return nil
-		case name != root && (f.exclude.Leaves(name) || ignored.Leaves(name, entry.IsDir())):
-			f.left = append(f.left, name)
-			if entry.IsDir() {
-				return fs.SkipDir
+		for _, name := range found {
+			if key := filepath.Clean(name); !seen[key] {
+				seen[key] = true
+				names = append(names, name)
 			}
-			return nil
-		case entry.IsDir():
-			ignored.Enter(name)
-			return nil
 		}
-		return accept(f, name, entry)
-	})
+		left = append(left, out...)
+	}
+	slices.Sort(names)
+	return names, left, nil
 }
 
 // isGraphName reports whether a file may be a graph by its name.
 func isGraphName(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
-}
-
-// addGraph takes a file found in a folder if it is a graph.
-func (f *finder) addGraph(name string, entry fs.DirEntry) error {
-	if !entry.Type().IsRegular() {
-		// A link to a file counts as the file; one to a folder, a broken one
-		// and a device do not.
-		info, err := os.Stat(name)
-		if err != nil || !info.Mode().IsRegular() {
-			return nil
-		}
-	}
-	src, err := bounded.ReadFile(name, bounded.Text)
-	if err != nil {
-		return err
-	}
-	if !spec.IsGraph(src) {
-		return nil
-	}
-	if f.kept += len(src); f.kept > maxKept {
-		src = nil // read again when it is checked: a large folder is not to fill the memory
-	}
-	f.add(source{name: name, src: src})
-	return nil
-}
-
-// maxKept is how many bytes of found files are kept until they are checked.
-const maxKept = 128 << 10
-
-func skipFolder(name string) bool {
-	return strings.HasPrefix(name, ".") || name == "node_modules"
-}
-
-// findTestFiles lists the test files of some paths, each once, sorted; left are those that
-// a search has left out.
-func (a *app) findTestFiles(args []string) (names, left []string, err error) {
-	f, err := a.findFiles(args, "", flowtest.IsTestFile, func(f *finder, name string, _ fs.DirEntry) error {
-		f.add(source{name: name})
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return namesOf(f.sources), f.left, nil
 }
 
 func namesOf(sources []source) []string {
@@ -190,16 +80,47 @@ func namesOf(sources []source) []string {
 	return names
 }
 
-// findSources lists the graphs to check, sorted by name, each once.
+// findSources lists the graphs to check, sorted by name, each once: files that are named,
+// stdin as "-", and the graphs in folders.
 func (a *app) findSources(args []string, stdin string) ([]source, error) {
-	f, err := a.findFiles(args, cmp.Or(stdin, stdinName), isGraphName, (*finder).addGraph)
+	var sources []source
+	files := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
+	if len(files) < len(args) {
+		src, err := a.readPath("-")
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source{cmp.Or(stdin, stdinName), src})
+		if len(files) == 0 {
+			return sources, nil
+		}
+	}
+	names, left, err := a.findFiles(files, isGraphName)
 	if err != nil {
 		return nil, err
 	}
-	if len(f.sources) == 0 && len(f.left) > 0 {
-		a.note(".gitignore or exclude leaves out all that could be a graph: " + firstNames(f.left) + "; name a file to have it all the same")
+	for _, name := range names {
+		isNamed := slices.ContainsFunc(files, func(arg string) bool { return filepath.Clean(arg) == filepath.Clean(name) })
+		if isNamed || isGraph(name) {
+			sources = append(sources, source{name: name})
+		}
 	}
-	return f.sources, nil
+	if len(sources) == 0 && len(left) > 0 {
+		a.note(".gitignore or exclude leaves out all that could be a graph: " + firstNames(left) + "; name a file to have it all the same")
+	}
+	slices.SortFunc(sources, func(a, b source) int { return cmp.Compare(a.name, b.name) })
+	return sources, nil
+}
+
+// isGraph reports whether a file found in a folder is a graph. A link counts as the file
+// that it leads to.
+func isGraph(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	src, err := bounded.ReadFile(name, bounded.Text)
+	return err != nil || spec.IsGraph(src) // what can't be read is told when it is checked
 }
 
 // loadFlow reads and checks the graph file of a command; "-" is stdin. When it

@@ -121,7 +121,7 @@ func (a *app) filesToFormat(args []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, _, err := a.findTestFiles(args)
+	names, _, err := a.findFiles(args, flowtest.IsTestFile)
 	if err != nil {
 		return nil, err
 	}

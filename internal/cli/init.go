@@ -43,11 +43,7 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 			if f.list {
 				return a.listTemplates(cmd)
 			}
-			name := defaultTemplate
-			if len(args) > 0 {
-				name = args[0]
-			}
-			return a.writeTemplate(cmd, name, f.dir)
+			return a.writeTemplate(cmd, argument(args, defaultTemplate), f.dir)
 		},
 	}
 	flags := cmd.Flags()

@@ -29,6 +29,14 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
+// argument is the first argument, or what stands for it.
+func argument(args []string, absent string) string {
+	if len(args) == 0 {
+		return absent
+	}
+	return args[0]
+}
+
 // oneFlow wants exactly one argument, the path of a graph file.
 func oneFlow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

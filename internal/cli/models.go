@@ -11,24 +11,6 @@ import (
 	"github.com/graphrun/graphrun/model/price"
 )
 
-// knownModel is a model as `models -o json` lists it. Prices are in US dollars for
-// a million tokens.
-type knownModel struct {
-	Model       string  `json:"model"`
-	Window      *int    `json:"window"`     // tokens; null: not known
-	MaxOutput   *int    `json:"max_output"` // tokens that an answer can have; null: not known
-	Input       float64 `json:"input"`
-	CachedInput float64 `json:"cached_input"`
-	CacheWrite  float64 `json:"cache_write"`
-	Output      float64 `json:"output"`
-	// FromTokens and UpToTokens are the lengths of prompts that the prices hold for;
-	// null: any length.
-	FromTokens *int   `json:"from_tokens"`
-	UpToTokens *int   `json:"up_to_tokens"`
-	Date       string `json:"date"`
-	Source     string `json:"source"`
-}
-
 func newModelsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
@@ -43,7 +25,7 @@ declares prices.`,
 		Args:    cobra.NoArgs,
 		PreRunE: noSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := knownModels()
+			list := price.Known()
 			if formatOf(cmd) == "json" {
 				return writeJSON(a.Stdout, list, true)
 			}
@@ -54,31 +36,7 @@ declares prices.`,
 	return cmd
 }
 
-func knownModels() []knownModel {
-	var out []knownModel
-	for _, r := range price.Table() {
-		m := knownModel{
-			Model: r.Model, Window: orNull(r.Window), MaxOutput: orNull(r.MaxOutput), Input: r.Input, CachedInput: r.CachedInput,
-			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: orNull(r.UpTo), Date: r.Date, Source: r.Source,
-		}
-		if r.Long { // it stands behind the model's other row
-			before := &out[len(out)-1]
-			from := *before.UpToTokens + 1
-			m.FromTokens, m.Window = &from, before.Window
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
-func orNull(n int) *int {
-	if n == 0 {
-		return nil
-	}
-	return &n
-}
-
-func (a *app) printModels(list []knownModel) error {
+func (a *app) printModels(list []price.KnownModel) error {
 	var rows [][]string
 	for i, m := range list {
 		prompts := "any"

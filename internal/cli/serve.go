@@ -65,7 +65,7 @@ them. A second signal ends programs that still run at once.`,
 		Args:              takes(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.serve(cmd, &f, folderOf(args)) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.serve(cmd, &f, argument(args, ".")) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
@@ -78,14 +78,6 @@ them. A second signal ends programs that still run at once.`,
 	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
 	setting(flags, "listen", "read-only", "token-file", "max-runs")
 	return cmd
-}
-
-// folderOf is the folder of the arguments, or the working directory.
-func folderOf(args []string) string {
-	if len(args) == 0 {
-		return "."
-	}
-	return args[0]
 }
 
 // Times of a server that stops: for nodes to end by themselves, and for answers to be
@@ -358,7 +350,7 @@ serve offers the same over HTTP, at /mcp.`,
 		Args:              takes(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.mcp(cmd.Context(), &f, folderOf(args)) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.mcp(cmd.Context(), &f, argument(args, ".")) },
 	}
 	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
 	setting(cmd.Flags(), "max-runs")

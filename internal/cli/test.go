@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
@@ -168,7 +170,7 @@ func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics)
 
 // testOnce runs the tests of some paths and reports what they came to.
 func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
-	names, left, err := a.findTestFiles(args)
+	names, left, err := a.findFiles(args, flowtest.IsTestFile)
 	switch {
 	case err != nil:
 		return err
@@ -192,13 +194,13 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return usagef("no case matches --run %q", f.run)
 	}
 	if f.update {
-		if result, err = a.updateTests(cfg, files, result); err != nil {
+		if result, err = a.updateTests(cfg, names, files, result); err != nil {
 			return err
 		}
 	}
 	if f.lcov != "" {
 		if err := writeFileWith(f.lcov, func(w io.Writer) error { return flowtest.WriteLCOV(w, result) }); err != nil {
-			return usage(err)
+			return err
 		}
 	}
 	if err := a.coverPage(ctx, f.html, files, result); err != nil {
@@ -235,29 +237,26 @@ func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, fou
 }
 
 // updateTests writes what happened and runs what was changed again.
-func (a *app) updateTests(cfg flowtest.Config, files []*flowtest.File, result *flowtest.Report) (*flowtest.Report, error) {
+func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest.File, result *flowtest.Report) (*flowtest.Report, error) {
 	changed := 0
-	for i, file := range files {
+	for _, file := range files {
 		n, err := flowtest.Update(file, result)
 		if err != nil {
 			return nil, usage(err)
 		}
-		if n == 0 {
-			continue
+		if changed += n; n > 0 {
+			fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, terminal.Count(n, "case"))
 		}
-		changed += n
-		fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, terminal.Count(n, "case"))
-		again, found, err := flowtest.Load(cfg, file.Name)
-		if err == nil && found.HasErrors() {
-			err = &spec.InvalidError{Findings: found}
-		}
-		if err != nil {
-			return nil, err
-		}
-		files[i] = again
 	}
 	if changed == 0 {
 		return result, nil
+	}
+	files, found, err := loadTests(cfg, names)
+	if err == nil && found.HasErrors() {
+		err = &spec.InvalidError{Findings: found}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return flowtest.Run(cfg, files), nil
 }
@@ -285,12 +284,12 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	defer tick.Stop()
 	before := ""
 	for {
-		if now := stampOf(args); now != before {
+		if now := a.stampOf(args); now != before {
 			before = now
 			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitOf(err) != exitFailed {
 				a.report(err)
 			}
-			before = stampOf(args) // --update may have written
+			before = a.stampOf(args) // --update may have written
 			fmt.Fprintln(a.Stderr, "waiting for changes; interrupt to end")
 		}
 		select {
@@ -301,28 +300,20 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	}
 }
 
-// stampOf changes when a file below some paths does.
-func stampOf(paths []string) string {
-	var b strings.Builder
-	for _, path := range paths {
+// stampOf changes when a file beside tests or below some folders does.
+func (a *app) stampOf(paths []string) string {
+	folders := slices.Clone(paths)
+	for i, path := range folders {
 		if flowtest.IsTestFile(path) {
-			path = filepath.Dir(path)
+			folders[i] = filepath.Dir(path)
 		}
-		_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return nil
-			}
-			if entry.IsDir() && name != path && skipFolder(entry.Name()) {
-				return fs.SkipDir
-			}
-			if entry.IsDir() || !isGraphName(name) {
-				return nil
-			}
-			if info, err := entry.Info(); err == nil {
-				fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
-			}
-			return nil
-		})
+	}
+	names, _, _ := a.findFiles(folders, isGraphName) // the run tells of errors
+	var b strings.Builder
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		}
 	}
 	return b.String()
 }
@@ -414,73 +405,11 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	case "junit":
 		return writeTestsJUnit(a.Stdout, r)
 	}
-	return a.printTestText(f, r)
-}
-
-// printTestText prints one line a file, failing cases in full, then coverage.
-func (a *app) printTestText(f *testFlags, r *flowtest.Report) error {
-	c := a.stdoutColors()
-	var b strings.Builder
-	for i := 0; i < len(r.Results); {
-		j, failed := i, 0
-		for j < len(r.Results) && r.Results[j].File == r.Results[i].File {
-			if !r.Results[j].Passed {
-				failed++
-			}
-			j++
-		}
-		head, tail := c.Good("ok  "), terminal.Count(j-i, "case")
-		if failed > 0 {
-			head, tail = c.Bad("FAIL"), fmt.Sprintf("%d of %s failed", failed, tail)
-		}
-		fmt.Fprintf(&b, "%s  %s  %s\n", head, r.Results[i].File, c.Quiet(tail))
-		for ; i < j; i++ {
-			if result := &r.Results[i]; !result.Passed {
-				b.WriteString(indent(result.Text()))
-			} else if f.verbose {
-				fmt.Fprintf(&b, "  ok    %s  %s\n", result.Case, c.Quiet(strings.Join(result.Path, " → ")))
-			}
-		}
-	}
-	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
-		writeCoverage(&b, flow, r.Coverage[flow], f.verbose)
-	}
-	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
+	if _, err := io.WriteString(a.Stdout, runview.TestText(r, f.verbose, a.stdoutColors())); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", terminal.Count(r.Cases, "case"), r.Passed, r.Failed)
 	return nil
-}
-
-// writeCoverage prints what was reached of a flow, and what was not.
-func writeCoverage(b *strings.Builder, flow string, c *flowtest.Coverage, all bool) {
-	fmt.Fprintf(b, "%s: nodes %d/%d, edges %d/%d, conditions %d/%d, failures %d/%d, loops %d/%d\n", flow,
-		c.Nodes.Covered, c.Nodes.Total, c.Edges.Covered, c.Edges.Total, c.Guards.Covered, c.Guards.Total,
-		c.Failures.Covered, c.Failures.Total, c.Loops.Covered, c.Loops.Total)
-	list := func(what string, names []string) {
-		const most = 6
-		if more := len(names) - most; more > 0 && !all {
-			names = append(names[:most:most], fmt.Sprintf("%d more", more))
-		}
-		if len(names) > 0 {
-			fmt.Fprintf(b, "  no case reaches %s: %s\n", what, strings.Join(names, ", "))
-		}
-	}
-	list("the nodes", c.Nodes.Missing)
-	list("the edges", c.Edges.Missing)
-	if !all {
-		return
-	}
-	var names []string
-	for _, g := range c.Guards.Missing {
-		names = append(names, fmt.Sprintf("%s %t", g.Edge, g.Value))
-	}
-	list("the conditions", names)
-	names = nil
-	for _, l := range c.Loops.Missing {
-		names = append(names, l.Edge+" "+map[string]string{"0": "never", "1": "once", "many": "again and again"}[l.Taken])
-	}
-	list("the loops", names)
 }
 
 // coverPage writes a page of the flow that was tested, painted with what its cases
@@ -500,15 +429,14 @@ func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File
 
 // writeFileWith makes a file of what write writes.
 func writeFileWith(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
 		return err
 	}
-	if err := write(file); err != nil {
-		_ = file.Close()
-		return err
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		return usage(err)
 	}
-	return file.Close()
+	return nil
 }
 
 // writeTestsJUnit prints a suite for each file.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -147,7 +146,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	found = append(triggers, toldOnce(sources, a.rules.Apply(found, off))...)
+	found = append(triggers, dropRepeated(sources, a.rules.Apply(found, off))...)
 	if f.record != "" {
 		found = lint.WithoutEchoes(found)
 		if err := settings.WriteBaseline(f.record, found); err != nil {
@@ -163,25 +162,14 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err := a.printFindings(f, sources, found); err != nil {
 		return err
 	}
-	if found.HasErrors() || f.strict && countWarnings(found) > 0 {
+	if found.HasErrors() || f.strict && slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Warning }) {
 		return silent(exitInvalid)
 	}
 	return nil
 }
 
-func countWarnings(found spec.Diagnostics) int {
-	n := 0
-	for i := range found {
-		if found[i].Severity == spec.Warning {
-			n++
-		}
-	}
-	return n
-}
-
-// toldOnce drops what is said of a subgraph's file where that file is checked, too: what
-// is wrong stands there.
-func toldOnce(sources []source, found spec.Diagnostics) spec.Diagnostics {
+// dropRepeated drops findings about the file of a subgraph where that file is checked, too.
+func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	names := map[string]bool{}
 	for i := range sources {
 		names[filepath.Clean(sources[i].name)] = true
@@ -217,10 +205,8 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
 	}
 	opts := report.Options{Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
-	if f.format.value == "sarif" {
-		for _, r := range lint.Rules() {
-			opts.Rules = append(opts.Rules, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
-		}
+	for _, r := range lint.Rules() {
+		opts.Rules = append(opts.Rules, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
 	}
 	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
 		return err
@@ -240,23 +226,20 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
-	var next atomic.Int64
-	// Few goroutines take file after file: each keeps the stack that it has grown.
-	for range min(runtime.GOMAXPROCS(0), len(sources)) {
+	for i, s := range sources {
+		room <- struct{}{}
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(sources); i = int(next.Add(1)) - 1 {
-				results[i], errs[i] = sources[i].check(optional)
-				sources[i].src = nil
+			defer func() { <-room }()
+			src, err := s.read()
+			if errs[i] = err; err == nil {
+				results[i] = inspect.Check(s.name, src, optional).Found
 			}
 		})
 	}
 	wg.Wait()
-	var all spec.Diagnostics
-	for _, ds := range results {
-		all = append(all, ds...)
-	}
-	return all, errors.Join(errs...)
+	return slices.Concat(results...), errors.Join(errs...)
 }
 
 // disabledRules reads --rule flags: -name and +name, the last wins.
