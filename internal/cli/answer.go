@@ -17,7 +17,6 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// answerFlags are the flags of answer.
 type answerFlags struct {
 	by     string
 	resume bool

@@ -52,9 +52,7 @@ func completeFlow(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 }
 
 // completeFiles completes paths.
-func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveDefault
-}
+var completeFiles = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
 // graphOf finds the graph that a command line is about; nil: none.
 type graphOf func(cmd *cobra.Command, args []string) *spec.Graph

@@ -37,7 +37,6 @@ type drawFlags struct {
 // layoutFlags are those that only pictures know.
 var layoutFlags = []string{"rankdir", "no-start-end", "no-destinations", "label"}
 
-// addDrawFlags adds the flags to a command.
 func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 	f.rankdir = newEnum("TB", "LR", "TB")
 	flags := cmd.Flags()

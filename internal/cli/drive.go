@@ -73,7 +73,6 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	setting(flags, "max-steps", "timeout", "max-concurrency", "max-state-bytes", "no-input", "strict", "history", "output", "stream")
 }
 
-// addParkFlag adds --park.
 func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	cmd.Flags().DurationVar(&f.park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when its time has come")
 	setting(cmd.Flags(), "park")

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,29 +127,20 @@ func (a *app) cluster(ctx context.Context) (ClusterStore, error) {
 	return a.engine.store, nil
 }
 
-// handOver lets the program that has the engine do what this one was called for; it
-// returns only when that has ended or can't be.
+// handOver lets the program that has the engine, beside this one or in PATH, do what this
+// one was called for; it returns only when that has ended or can't be.
 func (a *app) handOver() error {
-	path, err := findEngine()
-	if err != nil {
-		return usage(err)
-	}
-	return a.becomeProgram(path)
-}
-
-// findEngine finds the program beside this one or in PATH.
-func findEngine() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram)); err == nil {
-			return path, nil
+			return a.becomeProgram(path)
 		}
 	}
 	path, err := exec.LookPath(engineProgram)
-	if err == nil {
-		return path, nil
+	if err != nil {
+		return usagef("--engine temporal needs the program %s, which is not beside graphrun and not in PATH; "+
+			"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)
 	}
-	return "", fmt.Errorf("--engine temporal needs the program %s, which is not beside graphrun and not in PATH; "+
-		"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)
+	return a.becomeProgram(path)
 }
 
 // asChild runs a program with the streams of this one.

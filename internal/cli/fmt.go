@@ -64,13 +64,19 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 	if len(args) == 1 && args[0] == "-" {
 		return a.formatStdin(check)
 	}
-	names, err := a.filesToFormat(args)
+	sources, err := a.findSources(args, "")
 	if err != nil {
 		return err
 	}
+	names, _, err := a.findFiles(args, flowtest.IsTestFile)
+	if err != nil {
+		return err
+	}
+	names = append(names, namesOf(sources)...)
+	slices.Sort(names)
 	var ends error // the gravest: a file that is not valid, then one that can't be formatted
 	changes, listed := false, []formattedFile{}
-	for _, name := range names {
+	for _, name := range slices.Compact(names) {
 		changed, err := a.formatFile(name, check, diff, asJSON)
 		file := formattedFile{File: name, Valid: err == nil, Changed: changed}
 		switch {
@@ -113,21 +119,6 @@ func (a *app) formatStdin(check bool) error {
 	}
 	_, err = a.Stdout.Write(out)
 	return err
-}
-
-// filesToFormat are the graph files and test files of some paths.
-func (a *app) filesToFormat(args []string) ([]string, error) {
-	sources, err := a.findSources(args, "")
-	if err != nil {
-		return nil, err
-	}
-	names, _, err := a.findFiles(args, flowtest.IsTestFile)
-	if err != nil {
-		return nil, err
-	}
-	names = append(names, namesOf(sources)...)
-	slices.Sort(names)
-	return slices.Compact(names), nil
 }
 
 func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, err error) {

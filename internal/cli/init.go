@@ -18,17 +18,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// defaultTemplate is what init writes when none is named.
-const defaultTemplate = "basic"
-
-// initFlags are the flags of init.
-type initFlags struct {
-	dir  string
-	list bool
-}
-
 func newInitCommand(a *app) *cobra.Command {
-	var f initFlags
+	var dir string
+	var list bool
 	cmd := &cobra.Command{
 		Use:   "init [TEMPLATE]",
 		Short: "Write a new flow from a template",
@@ -40,15 +32,15 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 		Args:              takes(0, 1, "one template"),
 		ValidArgsFunction: completeTemplate,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.list {
+			if list {
 				return a.listTemplates(cmd)
 			}
-			return a.writeTemplate(cmd, argument(args, defaultTemplate), f.dir)
+			return a.writeTemplate(cmd, argument(args, "basic"), dir)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", ".", "folder to write to, created if missing")
-	flags.BoolVar(&f.list, "list", false, "list the templates and write nothing")
+	flags.StringVar(&dir, "dir", ".", "folder to write to, created if missing")
+	flags.BoolVar(&list, "list", false, "list the templates and write nothing")
 	outputFlag(cmd)
 	return cmd
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// replayFlags are the flags of replay.
 type replayFlags struct {
 	runFilterFlags
 	all  bool

@@ -316,7 +316,6 @@ func exitOfAll(list []resumedRun) int {
 	return exitOK
 }
 
-// forkFlags are the flags of fork.
 type forkFlags struct {
 	driveFlags
 	at     int

@@ -107,9 +107,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" || c.Name() == "help" {
-			describeBuiltin(c)
-		}
+		describeBuiltin(c)
 	}
 	return root
 }

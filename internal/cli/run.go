@@ -28,7 +28,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// runFlags are the flags of run.
 type runFlags struct {
 	driveFlags
 	models    modelFlags

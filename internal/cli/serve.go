@@ -31,7 +31,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// serveFlags are the flags of serve.
 type serveFlags struct {
 	listen    string
 	tokenFile string

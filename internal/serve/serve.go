@@ -69,7 +69,6 @@ type Server struct {
 	guard      *guard
 	operations []operation
 	describe   func() []byte
-	past       pastFlows
 	answered   counter
 	// stop ends what is open for long: streams of events.
 	stop    context.Context
