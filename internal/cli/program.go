@@ -1,15 +1,11 @@
-// Package cli is the command line of graphrun: a file named for each command, which reads
-// as flags, call, print, and what commands share. What belongs together shares the
-// beginning of its name:
+// Package cli is the command line of graphrun: a file named for each command, or for some
+// that share a topic, which reads as flags, call, print, and what commands share:
 //
-//	program, root, exit  one call of graphrun, its commands, its exit codes
-//	drive                what run, resume and fork share: input, models, events, how it ended
-//	ask                  a person at the terminal
-//	store, engine        where runs are kept, by which names; who drives them
-//	settings, triggers   flags that also come from the environment and from graphrun.yaml
-//	flag                 values and names on the command line, their completion, mistakes
-//	flow                 files found, read, checked, drawn
-//	output               JSON on a stream
+//	program, root            one call of graphrun, its commands, settings and exit codes
+//	flags, complete, misuse  what flags take and print, completion, mistakes
+//	drive, output, input     what run, resume and fork share: a session, events, input
+//	store, engine            where runs are kept; who drives them
+//	flow                     files found, read, checked
 //
 // The views of a run are package runview's, graphrun.yaml is package settings's, and what
 // flows and runs are as data is package inspect's.
