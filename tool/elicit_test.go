@@ -108,10 +108,9 @@ func TestResourcesAndPrompts(t *testing.T) {
 			t.Errorf("%s: %v %s", test.uri, err, diff)
 		}
 	}
-	texts, err := r.offers(t.Context(), &fakeActor{}, "srv")
-	if diff := cmp.Diff([]Listed{
-		{Kind: "resource", Name: "srv:test://both", Description: "both"}, {Kind: "resource", Name: "srv:test://none", Description: "none"},
-		{Kind: "resource", Name: "srv:test://notes", Description: "notes"}, {Kind: "prompt", Name: "srv:review"},
+	texts, err := r.Offers(t.Context(), &fakeActor{}, "srv")
+	if diff := cmp.Diff([]Offer{
+		{"resource", "srv:test://both", "both"}, {"resource", "srv:test://none", "none"}, {"resource", "srv:test://notes", "notes"}, {"prompt", "srv:review", ""},
 	}, texts); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

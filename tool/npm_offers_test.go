@@ -75,12 +75,12 @@ func TestRealServerOffers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRegistry(t, decls(t))
 			actor := &fakeActor{progress: make(chan string, 4)}
-			offers, err := r.offers(t.Context(), actor, "srv")
+			offers, err := r.Offers(t.Context(), actor, "srv")
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range []string{"srv:demo://resource/static/document/features.md", "srv:args-prompt"} {
-				if !slices.ContainsFunc(offers, func(o Listed) bool { return o.Name == want }) {
+				if !slices.ContainsFunc(offers, func(o Offer) bool { return o.Name == want }) {
 					t.Errorf("%q is not offered", want)
 				}
 			}

@@ -79,49 +79,15 @@ func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, as
 	}
 }
 
-// Listed is a tool as a list of all shows it. A server that can't be asked stands in the
-// place of its tools, with an error.
-type Listed struct {
-	Name        string         `json:"name"`
-	Kind        string         `json:"kind"` // exec, graph or mcp; resource or prompt of a server
-	Description string         `json:"description,omitempty"`
-	Approve     string         `json:"approve,omitempty"`
-	Parameters  map[string]any `json:"parameters,omitempty"`
-	Error       string         `json:"error,omitempty"`
+// Offer is a resource or a prompt that a server offers.
+type Offer struct {
+	// Kind is resource or prompt, Name how a part of a prompt names it: server:uri.
+	Kind, Name, Description string
 }
 
-// List lists all tools, and the resources and prompts of servers by the names that parts of
-// a prompt use. It reports whether a server could not be asked.
-func (r *Registry) List(ctx context.Context, actor Actor) (list []Listed, failed bool) {
-	_, _ = r.Tools(ctx, actor, r.names) // starts all servers; what fails is told for each
-	list = []Listed{}
-	for _, name := range r.names {
-		kind := "mcp"
-		if decl := r.decls[name]; decl.exec != nil {
-			kind = "exec"
-		} else if decl.server == nil {
-			kind = "graph"
-		}
-		tools, err := r.Tools(ctx, actor, []string{name})
-		for _, t := range tools {
-			list = append(list, Listed{Name: t.Name, Kind: kind, Description: t.Description, Approve: r.Approve(t.Name), Parameters: t.Parameters})
-		}
-		var offers []Listed
-		if err == nil {
-			offers, err = r.offers(ctx, actor, name)
-		}
-		if err != nil {
-			failed = true
-			list = append(list, Listed{Name: name, Kind: kind, Error: err.Error()})
-		}
-		list = append(list, offers...)
-	}
-	return list, failed
-}
-
-// offers lists what a server offers besides tools, and nothing for tools that are no
+// Offers lists what a server offers besides tools, and nothing for tools that are no
 // servers. The error is an *Error, or ctx's own.
-func (r *Registry) offers(ctx context.Context, actor Actor, name string) ([]Listed, error) {
+func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offer, error) {
 	decl := r.decls[name]
 	if decl == nil || decl.server == nil {
 		return nil, nil
@@ -130,14 +96,14 @@ func (r *Registry) offers(ctx context.Context, actor Actor, name string) ([]List
 	if err != nil {
 		return nil, err
 	}
-	var out []Listed
+	var out []Offer
 	can := l.session.InitializeResult().Capabilities
 	if can != nil && can.Resources != nil {
 		for res, err := range l.session.Resources(ctx, nil) {
 			if err != nil {
 				return nil, &Error{Message: fmt.Sprintf("the resources of server %q can't be listed: %v", name, err)}
 			}
-			out = append(out, Listed{Kind: "resource", Name: name + ":" + res.URI, Description: cmp.Or(res.Description, res.Name)})
+			out = append(out, Offer{"resource", name + ":" + res.URI, cmp.Or(res.Description, res.Name)})
 		}
 	}
 	if can != nil && can.Prompts != nil {
@@ -145,7 +111,7 @@ func (r *Registry) offers(ctx context.Context, actor Actor, name string) ([]List
 			if err != nil {
 				return nil, &Error{Message: fmt.Sprintf("the prompts of server %q can't be listed: %v", name, err)}
 			}
-			out = append(out, Listed{Kind: "prompt", Name: name + ":" + prompt.Name, Description: prompt.Description})
+			out = append(out, Offer{"prompt", name + ":" + prompt.Name, prompt.Description})
 		}
 	}
 	return out, nil

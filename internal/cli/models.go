@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/model/price"
+	"github.com/graphrun/graphrun/internal/inspect"
 )
 
 func newModelsCommand(a *app) *cobra.Command {
@@ -25,7 +25,7 @@ declares prices.`,
 		Args:    cobra.NoArgs,
 		PreRunE: noSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := price.Known()
+			list := inspect.KnownModels()
 			if formatOf(cmd) == "json" {
 				return writeJSON(a.Stdout, list, true)
 			}
@@ -36,7 +36,7 @@ declares prices.`,
 	return cmd
 }
 
-func (a *app) printModels(list []price.KnownModel) error {
+func (a *app) printModels(list []inspect.KnownModel) error {
 	var rows [][]string
 	for i, m := range list {
 		prompts := "any"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/tool"
@@ -62,7 +63,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := registry.List(cmd.Context(), bystander{a})
+	list, failed := inspect.ListTools(cmd.Context(), registry, declared, bystander{a})
 	var b strings.Builder
 	for _, t := range list {
 		b.WriteString(toolLine(&t))
@@ -73,7 +74,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 	return silent(exitFailed)
 }
 
-func toolLine(t *tool.Listed) string {
+func toolLine(t *inspect.ListedTool) string {
 	line := t.Name
 	if t.Kind == "resource" || t.Kind == "prompt" {
 		line += "  (" + t.Kind + ")"
