@@ -60,11 +60,11 @@ func layers() []layer {
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
 		// many runs driven in one process, and those who look on
 		{path: "internal/fleet", own: []string{"runner", "runner/machine", "runner/store"}},
-		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
+		{path: "internal/given", own: []string{"eval", "internal/bounded", "internal/schema", "internal/suggest", "spec"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
 		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
-		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
+		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec", "tool"}},
 		// flows as tools of the Model Context Protocol
 		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
@@ -73,13 +73,13 @@ func layers() []layer {
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
-		{path: "internal/runview", own: []string{"internal/graphalg", "internal/inspect", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
+		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/given", "internal/graphalg", "internal/bounded", "internal/inspect", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
 		{path: "internal/schema"},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
-		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
+		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "internal/trigger", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
 		// graphrun.yaml
-		{path: "internal/settings", own: []string{"internal/bounded", "internal/suggest", "internal/trigger", "lint", "spec"}, others: []string{yaml, "github.com/git-pkgs/gitignore"}},
+		{path: "internal/settings", own: []string{"internal/bounded", "internal/report", "internal/suggest", "internal/trigger", "lint", "spec"}, others: []string{yaml, "github.com/git-pkgs/gitignore"}},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		// the language server
@@ -87,7 +87,7 @@ func layers() []layer {
 		{path: "internal/templates", own: []string{"examples"}},
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
-		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner", "runner/store"}, others: []string{yaml, "github.com/adhocore/gronx"}},
+		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "internal/catalog", "runner", "runner/store", "spec"}, others: []string{yaml, "github.com/adhocore/gronx"}},
 		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
 		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
 		{path: "model"},

@@ -17,7 +17,6 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// answerFlags are the flags of answer.
 type answerFlags struct {
 	by     string
 	resume bool
@@ -51,17 +50,11 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 		Example: `  graphrun answer nightly approve=yes
   graphrun answer last approve=yes 'region[1]/approve=no' --resume
   graphrun answer nightly deploy:where=eu -o json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usagef("answer takes a run and what it is answered: graphrun answer RUN NODE=VALUE; graphrun runs pending lists what is asked")
-			}
-			return nil
-		},
+		Args:              takes(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
 		ValidArgsFunction: a.completeAnswer,
-		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if problems := f.drive.problems(cmd); len(problems) > 0 {
-				return usage(errors.Join(problems...))
+			if err := f.drive.check(cmd); err != nil {
+				return err
 			}
 			return a.answer(cmd.Context(), &f, args[0], args[1:])
 		},
@@ -73,7 +66,6 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 	flags.BoolVar(&f.drive.strict, "strict", false, "with --resume: exit 1 when the run completed but degraded")
 	addParkFlag(cmd, &f.drive)
 	enumFlag(cmd, flags, &f.drive.output, "output", "o", "output format; with --resume, that of run")
-	complete(cmd, "by", nil)
 	setting(flags, "no-input", "strict", "output")
 	return cmd
 }
@@ -175,9 +167,9 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 		return err
 	}
 	for _, p := range result.Pending {
-		fmt.Fprintln(a.Stderr, questionLine(&p, runview.NewColors(a.colorOn(a.StderrTerminal))))
+		fmt.Fprintln(a.Stderr, runview.QuestionLine(&p, runview.NewColors(a.colorOn(a.StderrTerminal))))
 	}
-	fmt.Fprintln(a.Stderr, "next: "+a.resumeHint(result))
+	fmt.Fprintln(a.Stderr, "next: "+runview.ResumeCommand(result, a.storeHint()))
 	return nil
 }
 
@@ -194,27 +186,4 @@ func whoAnswers() string {
 		name += " on " + host
 	}
 	return name
-}
-
-// completeAnswer completes a run, then what it asks.
-func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completeRun(cmd, args, word)
-	}
-	if a.loadSettings(cmd, nil) != nil {
-		return nil, noSpace
-	}
-	r, err := a.lookAt(args[0])
-	if err != nil {
-		return nil, noSpace
-	}
-	result, err := r.show(-1, false, nil)
-	if err != nil {
-		return nil, noSpace
-	}
-	var out []string
-	for _, p := range result.Pending {
-		out = append(out, cobra.CompletionWithDesc(p.Target()+"=", p.Prompt))
-	}
-	return out, noSpace
 }

@@ -5,28 +5,23 @@ package cli
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
 type boundFlags struct {
-	output   enum
 	maxSteps int
 	maxCalls int
 	maxUSD   float64
 }
 
 func newBoundCommand(a *app) *cobra.Command {
-	f := boundFlags{output: newEnum("text", "json", "text")}
+	var f boundFlags
 	cmd := &cobra.Command{
 		Use:   "bound FLOW",
 		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
@@ -50,18 +45,17 @@ Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 
   graphrun bound flow.yaml --max-llm-calls 20 --max-usd 0.50`,
 		Args:              oneFlow,
 		ValidArgsFunction: completeFlow,
-		PreRunE:           a.loadSettings,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.bound(&f, args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
+	outputFlag(cmd)
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0: no limit")
 	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0: no limit")
 	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0: no limit")
 	return cmd
 }
 
-func (a *app) bound(f *boundFlags, path string) error {
+func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
@@ -81,121 +75,14 @@ func (a *app) bound(f *boundFlags, path string) error {
 		{"--max-usd", f.maxUSD, b.CostUSD.Max},
 	} {
 		if c.most > 0 && c.have > c.most {
-			r.Exceeded = append(r.Exceeded, fmt.Sprintf("%s %s: a run can take %s", c.flag, numberText(c.most), numberText(c.have)))
+			r.Exceeded = append(r.Exceeded, fmt.Sprintf("%s %s: a run can take %s", c.flag, runview.NumberText(c.most), runview.NumberText(c.have)))
 		}
 	}
-	if f.output.value == "json" {
-		err = writeJSON(a.Stdout, r, true)
-	} else {
-		err = a.printBounds(&r)
-	}
-	if err != nil {
+	if err := a.printWhole(cmd, r, runview.BoundText(&r)); err != nil || len(r.Exceeded) == 0 {
 		return err
-	}
-	if len(r.Exceeded) == 0 {
-		return nil
 	}
 	for _, line := range r.Exceeded {
-		fmt.Fprintf(a.Stderr, "graphrun: above %s\n", line)
+		a.note("above " + line)
 	}
 	return silent(exitFailed)
-}
-
-func numberText(n float64) string {
-	if math.IsInf(n, 1) {
-		return "any number"
-	}
-	return strconv.FormatFloat(n, 'f', -1, 64)
-}
-
-func (a *app) printBounds(r *inspect.Bound) error {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\tat least\tat most\t\n")
-	for _, row := range []struct {
-		name string
-		r    *inspect.Range
-	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}} {
-		most, limit := "unbounded", row.r.Why
-		if row.r.Max != nil {
-			most = numberText(*row.r.Max)
-		}
-		if row.r.Limit != nil {
-			limit = "by " + *row.r.Limit
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, numberText(row.r.Min), most, limit)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	printPath := func(what string, path []string) {
-		if len(path) > 0 {
-			fmt.Fprintf(a.Stdout, "%s: %s\n", what, pathText(path))
-		}
-	}
-	printPath("fewest steps", r.Steps.MinPath)
-	printPath("most steps", r.Steps.MaxPath)
-	printPath("fewest model calls", r.LLMCalls.MinPath)
-	printPath("most model calls", r.LLMCalls.MaxPath)
-	for _, l := range r.Loops {
-		fmt.Fprintln(a.Stdout, loopText(l))
-	}
-	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
-		fmt.Fprintf(a.Stdout, "no run completes: it takes at least %s, and %s allows %s\n", counted(int(r.Steps.Min), "step"), *r.Steps.Limit, numberText(*r.Steps.Max))
-	}
-	if wide := wideText(r); wide != "" {
-		fmt.Fprintln(a.Stdout, wide)
-	}
-	return nil
-}
-
-// wideText names the bounds that no run was found for; "" when there is nothing to say.
-func wideText(r *inspect.Bound) string {
-	var names []string
-	unbounded := false
-	for _, row := range []struct {
-		name string
-		r    *inspect.Range
-	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}} {
-		if row.r.Max != nil && *row.r.Max == 0 {
-			continue
-		}
-		if row.r.MinPath == nil {
-			names = append(names, "the fewest "+row.name)
-		}
-		unbounded = unbounded || row.r.Max == nil
-		if row.r.MaxPath == nil && row.r.Max != nil {
-			names = append(names, "the most "+row.name)
-		}
-	}
-	switch {
-	case len(names) > 0:
-		return "no run was found with " + strings.Join(names, ", ") + ": what is said of them holds, but may be wide"
-	case !r.Exact && !unbounded:
-		return "the graph has too many ways to follow each: the bounds hold, but may be wide"
-	}
-	return ""
-}
-
-// loopText says what bounds a loop.
-func loopText(l inspect.Loop) string {
-	ends := l.BoundedBy
-	if l.Endless != nil {
-		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))
-	}
-	if len(l.Undecided) > 0 {
-		ends = append(slices.Clip(ends), strings.Join(l.Undecided, "; ")+", if that comes about")
-	}
-	if len(ends) == 0 { // a goto that may name any node
-		ends = []string{"nothing that the graph shows but limits.max_steps"}
-	}
-	return "loop of " + strings.Join(l.Nodes, ", ") + ": bounded by " + strings.Join(ends, "; ")
-}
-
-// pathText is a path in one line; the middle of a long one is left out.
-func pathText(path []string) string {
-	const ends = 10
-	if n := len(path); n > 2*ends+2 {
-		return strings.Join(path[:ends], " → ") + fmt.Sprintf(" → … %d more … → ", n-2*ends) + strings.Join(path[n-ends:], " → ")
-	}
-	return strings.Join(path, " → ")
 }

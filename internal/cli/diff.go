@@ -4,14 +4,15 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/flowdiff"
+	"github.com/graphrun/graphrun/internal/terminal"
 )
 
 func newDiffCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare two versions of a graph and find changes that break callers",
@@ -25,22 +26,16 @@ is needed; a run may pause for a person where it did not before.
 Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a file is invalid.`,
 		Example: `  graphrun diff old.yaml new.yaml
   git show HEAD:flow.yaml | graphrun diff - flow.yaml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("%q takes two graph files, got %d", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		Args: takes(2, 2, "two graph files"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 1 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+				return nil, noFiles
 			}
-			return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+			return completeFlow(cmd, nil, word)
 		},
-		PreRunE: a.loadSettings,
-		RunE:    func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], output.value) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
@@ -50,11 +45,10 @@ type diffReport struct {
 	Changes  []flowdiff.Change `json:"changes"`
 }
 
-func (a *app) diff(before, after, form string) error {
+func (a *app) diff(cmd *cobra.Command, before, after string) error {
 	if before == "-" && after == "-" {
 		return usagef("stdin holds one graph; name a file for the other")
 	}
-	defer setCollector([]source{{name: before}, {name: after}})()
 	old, err := a.loadFlow(before)
 	if err != nil {
 		return err
@@ -68,45 +62,39 @@ func (a *app) diff(before, after, form string) error {
 		r.Changes = []flowdiff.Change{}
 	}
 	breaking := 0
-	for i := range r.Changes {
-		if r.Changes[i].Breaking {
-			breaking++
-		}
-	}
-	r.Breaking = breaking > 0
-	if form == "json" {
-		err = writeJSON(a.Stdout, r, true)
-	} else {
-		err = a.printChanges(&r, breaking)
-	}
-	if err == nil && r.Breaking {
-		err = silent(exitFailed)
-	}
-	return err
-}
-
-func (a *app) printChanges(r *diffReport, breaking int) error {
-	for i := range r.Changes {
-		c := &r.Changes[i]
+	var b strings.Builder
+	for _, c := range r.Changes {
 		mark := "  "
 		if c.Breaking {
+			breaking++
 			mark = "! "
 		}
-		line := mark + c.Kind + " " + c.Name + " " + c.Change
+		b.WriteString(mark + c.Kind + " " + c.Name + " " + c.Change)
 		if c.Detail != "" {
-			line += ": " + c.Detail
+			b.WriteString(": " + c.Detail)
 		}
-		if _, err := fmt.Fprintln(a.Stdout, line); err != nil {
-			return err
-		}
+		b.WriteString("\n")
 	}
-	switch others := len(r.Changes) - breaking; {
-	case len(r.Changes) == 0:
-		fmt.Fprintln(a.Stderr, "no changes")
-	case breaking == 0:
-		fmt.Fprintf(a.Stderr, "%s, none breaks callers\n", counted(others, "change"))
-	default:
-		fmt.Fprintf(a.Stderr, "%s breaking callers (!), %s\n", counted(breaking, "change"), counted(others, "other"))
+	r.Breaking = breaking > 0
+	if err := a.printWhole(cmd, r, b.String()); err != nil {
+		return err
+	}
+	if formatOf(cmd) == "text" {
+		a.countChanges(len(r.Changes)-breaking, breaking)
+	}
+	if r.Breaking {
+		return silent(exitFailed)
 	}
 	return nil
+}
+
+func (a *app) countChanges(others, breaking int) {
+	switch {
+	case others+breaking == 0:
+		fmt.Fprintln(a.Stderr, "no changes")
+	case breaking == 0:
+		fmt.Fprintf(a.Stderr, "%s, none breaks callers\n", terminal.Count(others, "change"))
+	default:
+		fmt.Fprintf(a.Stderr, "%s breaking callers (!), %s\n", terminal.Count(breaking, "change"), terminal.Count(others, "other"))
+	}
 }

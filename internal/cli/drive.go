@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/telemetry"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
@@ -50,7 +51,6 @@ type driveFlags struct {
 // addDriveFlags adds the flags of commands that drive a run of the graph that of finds.
 func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	f.output = newEnum("text", "json", "jsonl", "text")
-	f.stream.allowed = streamNames()
 	flags := cmd.Flags()
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most node executions; replaces the graph's limit")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest active time, for example 90s or 10m; replaces the graph's limit")
@@ -66,24 +66,21 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.BoolVar(&f.history, "history", false, "add every node execution to the JSON result")
 	enumFlag(cmd, flags, &f.output, "output", "o", "output format: json is one object at the end,\njsonl one event per line as they happen")
 	flags.StringVar(&f.trace, "trace", "", "FILE to write every event to, as JSON lines")
-	flags.Var(&f.stream, "stream", "events that jsonl prints besides run_*: "+strings.Join(f.stream.allowed, ", ")+"\n(default: all)")
-	complete(cmd, "stream", f.stream.allowed)
-	for _, name := range []string{"max-steps", "timeout", "max-concurrency", "max-state-bytes"} {
-		complete(cmd, name, nil)
-	}
-	completeDrive(cmd, of)
+	enumListFlag(cmd, &f.stream, streamNames(), "stream", "events that jsonl prints besides run_*: "+strings.Join(streamNames(), ", ")+"\n(default: all)")
+	completeNodes(cmd, "pause-before", of, "", "")
+	completeNodes(cmd, "pause-after", of, "", "")
+	completeNodes(cmd, "answer", of, "human", "=")
 	setting(flags, "max-steps", "timeout", "max-concurrency", "max-state-bytes", "no-input", "strict", "history", "output", "stream")
 }
 
-// addParkFlag adds --park.
 func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	cmd.Flags().DurationVar(&f.park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when its time has come")
-	complete(cmd, "park", nil)
 	setting(cmd.Flags(), "park")
 }
 
-// problems are the values that no run can have.
-func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
+// check refuses values that no run can have.
+func (f *driveFlags) check(cmd *cobra.Command, more ...error) error {
+	problems := slices.DeleteFunc(more, func(err error) bool { return err == nil })
 	atLeast := func(name string, ok bool, want string) {
 		if cmd.Flags().Changed(name) && !ok {
 			problems = append(problems, usagef("--%s %s: must be %s", name, cmd.Flag(name).Value, want))
@@ -95,7 +92,7 @@ func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
 	atLeast("timeout", f.timeout > 0, "more than 0")
 	atLeast("park", f.park >= 0, "at least 0s")
 	f.parks = cmd.Flags().Changed("park")
-	return problems
+	return usageErrors(problems)
 }
 
 // options are the settings of a run that the flags name.
@@ -108,16 +105,16 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 		opts.Park = max(f.park, 1) // 0 would be never
 	}
 	var problems []error
-	check := func(flag, path string, human bool) {
-		if err := checkNode(g, path, human); err != nil && (flag != "answer" || !begins(g, path)) {
+	check := func(flag, path, kind string) {
+		if err := checkNode(g, path, kind); err != nil && (flag != "answer" || !begins(g, path)) {
 			problems = append(problems, usagef("--%s: %w", flag, err))
 		}
 	}
 	for _, id := range f.pauseBefore {
-		check("pause-before", id, false)
+		check("pause-before", id, "")
 	}
 	for _, id := range f.pauseAfter {
-		check("pause-after", id, false)
+		check("pause-after", id, "")
 	}
 	for _, answer := range f.answers {
 		target, value, ok := strings.Cut(answer, "=")
@@ -125,52 +122,46 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 			problems = append(problems, usagef("--answer %q: want NODE=VALUE", answer))
 			continue
 		}
-		path, _, hasKey := strings.Cut(target, ":")
-		check("answer", path, !hasKey)
+		kind := "human"
+		if strings.Contains(target, ":") {
+			kind = ""
+		}
+		path, _, _ := strings.Cut(target, ":")
+		check("answer", path, kind)
 		opts.Answers[target] = append(opts.Answers[target], value)
 	}
-	if len(problems) > 0 {
-		return opts, usage(errors.Join(problems...))
-	}
-	return opts, nil
+	return opts, usageErrors(problems)
 }
 
-// checkNode says what is wrong with the name of a node, or of the first on the
-// path to one in a subgraph: the runner, which knows the subgraphs, checks the
-// rest. human asks for one where a person answers.
-func checkNode(g *spec.Graph, path string, human bool) error {
-	id, _, nested := strings.Cut(path, "/")
+// firstNode is the id of the first node on a path to one in a subgraph or an each.
+func firstNode(path string) (id string, nested bool) {
+	id, _, nested = strings.Cut(path, "/")
 	id, _, _ = strings.Cut(id, "[")
-	human = human && !nested
-	var names []string
-	for _, n := range g.Nodes {
-		if !human || n.Kind.Value == "human" {
-			names = append(names, n.ID.Value)
-		}
-	}
-	if slices.Contains(names, id) {
-		return nil
-	}
-	slices.Sort(names)
+	return id, nested
+}
+
+// checkNode says what is wrong with the name of a node of a kind, or of the first on the
+// path to one in a subgraph: the runner, which knows the subgraphs, checks the rest.
+func checkNode(g *spec.Graph, path, kind string) error {
+	id, nested := firstNode(path)
 	what := "no node"
-	if human {
-		what = "no human node"
-		if len(names) == 0 {
-			return fmt.Errorf("%s %q: the graph has none", what, id)
-		}
+	if nested {
+		kind = ""
+	} else if kind != "" {
+		what = "no " + kind + " node"
 	}
-	if near := suggest.New(names).Closest(id); near != "" {
-		return fmt.Errorf("%s %q; did you mean %q?", what, id, near)
+	names := nodeNames(g, kind, "")
+	if len(names) == 0 {
+		return fmt.Errorf("%s %q: the graph has none", what, id)
 	}
-	return fmt.Errorf("%s %q (nodes: %s)", what, id, strings.Join(names, ", "))
+	return checkName(what+" %q", id, "nodes", names)
 }
 
-// begins says whether nodes begin as the first on the path: for an answer that will
-// do, and the runner says so where it will not.
+// begins reports whether nodes begin as the first on the path: an answer may name them so,
+// and the runner says where it may not.
 func begins(g *spec.Graph, path string) bool {
-	id, _, _ := strings.Cut(path, "/")
-	id, _, _ = strings.Cut(id, "[")
-	return id != "" && slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return strings.HasPrefix(n.ID.Value, id) && n.ID.Value != id })
+	id, _ := firstNode(path)
+	return id != "" && slices.ContainsFunc(nodeNames(g, "", ""), func(name string) bool { return strings.HasPrefix(name, id) && name != id })
 }
 
 // session is one drive of a run.
@@ -185,7 +176,7 @@ type session struct {
 // newSession makes what drives a run of a graph.
 func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
-	if s.runner, err = a.runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}, a.clock); err != nil {
+	if s.runner, err = a.runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}); err != nil {
 		return nil, err
 	}
 	s.out, err = a.newRunOutput(g, f)
@@ -195,11 +186,10 @@ func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *ses
 // newRunner makes a runner with graphrun's own node kinds, whose programs end
 // at once when kill is closed.
 func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner, error) {
-	return a.runnerOf(kept, node.Options{Kill: kill}, a.clock)
+	return a.runnerOf(kept, node.Options{Kill: kill})
 }
 
-func (a *app) runnerOf(kept store.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
-	_, unread := kept.(*unkept)
+func (a *app) runnerOf(kept store.Store, opts node.Options) (*runner.Runner, error) {
 	told, err := a.telemetry()
 	if err != nil {
 		return nil, err
@@ -209,7 +199,7 @@ func (a *app) runnerOf(kept store.Store, opts node.Options, clock runner.Clock) 
 		watch = told
 	}
 	return runner.New(runner.Config{
-		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
+		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
 		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.always},
 	})
 }
@@ -217,7 +207,7 @@ func (a *app) runnerOf(kept store.Store, opts node.Options, clock runner.Clock) 
 // telemetry returns what tells OpenTelemetry of runs, or nil; Main closes it.
 func (a *app) telemetry() (*telemetry.Telemetry, error) {
 	if a.told == nil {
-		told, err := telemetry.FromEnv(readBuildVersion().Version, func(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) })
+		told, err := telemetry.FromEnv(readBuildVersion().Version, a.note)
 		if err != nil {
 			return nil, usage(err)
 		}
@@ -226,58 +216,106 @@ func (a *app) telemetry() (*telemetry.Telemetry, error) {
 	return a.told, nil
 }
 
+// note prints a remark on stderr.
+func (a *app) note(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) }
+
 // killTime is how long the programs of a run get to be gone after they were
 // killed.
 const killTime = time.Second
 
-// drive runs what do does. The first interrupt cancels it, the second kills
-// what still runs and gives up waiting for the rest.
+// interrupted is why a run was cancelled.
+type interrupted struct{ signal os.Signal }
+
+func (e *interrupted) Error() string { return "cancelled by " + e.signal.String() }
+
+// signals delivers interrupts until stop is called.
+func (a *app) signals() (c <-chan os.Signal, stop func()) {
+	if a.Notify == nil {
+		return nil, func() {}
+	}
+	both := make(chan os.Signal, 2) // two are all that matter; none may be lost
+	return both, a.Notify(both)
+}
+
+// interruptible is a context that ends with the first interrupt; stop gives the
+// signals back.
+func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals, stopSignals := a.signals()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		stopSignals()
+	}
+}
+
+// interruptedAs turns the end of a context by an interrupt into its exit code.
+func interruptedAs(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return silent(exitCancelled)
+	}
+	return err
+}
+
+// untilInterrupted runs what do does. The first interrupt cancels its context, the second
+// closes kill and soon gives up waiting.
+func untilInterrupted[T any](ctx context.Context, a *app, note func(string), kill chan struct{}, do func(context.Context) T) (result T, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals, stop := a.signals()
+	defer stop()
+	done := make(chan T, 1)
+	go func() { done <- do(ctx) }()
+	select {
+	case result = <-done:
+		return result, nil
+	case sig := <-signals:
+		note("cancelling: what runs has 5 seconds to end; interrupt again to end at once")
+		cancel(&interrupted{sig})
+	}
+	select {
+	case result = <-done:
+		return result, nil
+	case <-signals:
+		close(kill)
+	}
+	select {
+	case result = <-done:
+		return result, nil
+	case <-time.After(killTime):
+		a.store.abandoned = true
+		return result, silent(exitCancelled)
+	}
+}
+
+// drive runs what do does with a run, until it ends or is interrupted.
 func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink, opts.By = s.out.sink(), whoAnswers()
+	opts.Sink, opts.By = s.out, whoAnswers()
 	opts.Warn = s.out.warn()
 	if l, ok := s.out.view.(runview.Listener); ok {
 		opts.Heard = l.Heard
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
-		opts.Ask = newAsker(a, s.out).ask
+		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.hold).Ask
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	signals := a.signals()
-	defer signals.stop()
-
 	type outcome struct {
 		result *runner.Result
 		err    error
 	}
-	done := make(chan outcome, 1)
-	go func() {
-		result, err := do(ctx)
-		done <- outcome{result, err}
-	}()
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case sig := <-signals.c:
-		s.out.note("cancelling: what runs has 5 seconds to end; interrupt again to end at once")
-		cancel(&interrupted{sig})
-	}
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case <-signals.c:
-		close(s.kill)
-	}
-	select {
-	case o := <-done:
-		return o.result, o.err
-	case <-time.After(killTime):
-		a.store.abandoned = true
-		return nil, silent(exitCancelled)
-	}
+	o, err := untilInterrupted(ctx, a, s.out.note, s.kill, func(ctx context.Context) (o outcome) {
+		o.result, o.err = do(ctx)
+		return o
+	})
+	return o.result, errors.Join(o.err, err)
 }
 
 // finish says what a run came to and returns the error that stands for its
@@ -299,5 +337,28 @@ func (s *session) finish(result *runner.Result, err error) error {
 	if closeErr != nil {
 		return closeErr
 	}
-	return silent(exitOfResult(result, s.flags.strict))
+	return silent(result.ExitCode(s.flags.strict))
+}
+
+// next is the line at the end of a run that says what one would do next; "" when
+// there is nothing.
+func (a *app) next(r *runner.Result) string {
+	if a.storePath() != "" || a.onCluster() {
+		return runview.Next(r, a.storeHint())
+	}
+	if r.Status == machine.Paused {
+		return "the run is lost with this process: it was kept in memory"
+	}
+	return ""
+}
+
+// storeHint is the flag with which a command finds the run again, if it needs one.
+func (a *app) storeHint() string {
+	if a.onCluster() {
+		return " --engine " + engineTemporal
+	}
+	if a.store.path == "" {
+		return ""
+	}
+	return " --store " + runview.ShellWord(a.store.path)
 }

@@ -5,13 +5,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
@@ -98,18 +99,16 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 		{&s.APIKey, "api-key", "KEY for the cluster; better in GRAPHRUN_TEMPORAL_API_KEY"},
 		{&s.Payloads, "payloads", "FOLDER or s3://BUCKET/PREFIX of large values and logs, which all workers and clients share"},
 	} {
-		name := "temporal-" + f.name
-		flags.StringVar(f.to, name, "", f.usage)
-		setting(flags, name)
-		hide(root, name)
+		flags.StringVar(f.to, "temporal-"+f.name, "", f.usage)
 	}
 	flags.BoolVar(&s.TLS, "temporal-tls", false, "use TLS")
-	setting(flags, "temporal-tls")
-	hide(root, "temporal-tls")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Name, "temporal-") { // for few: docs/temporal.md has them
+			setting(flags, f.Name)
+			f.Hidden = true
+		}
+	})
 }
-
-// hide keeps a flag out of help: it is for few, and docs/temporal.md has it.
-func hide(root *cobra.Command, name string) { root.PersistentFlags().Lookup(name).Hidden = true }
 
 // onCluster reports whether runs are those of a cluster.
 func (a *app) onCluster() bool { return a.engine.name.value == engineTemporal }
@@ -128,29 +127,20 @@ func (a *app) cluster(ctx context.Context) (ClusterStore, error) {
 	return a.engine.store, nil
 }
 
-// handOver lets the program that has the engine do what this one was called for; it
-// returns only when that has ended or can't be.
+// handOver lets the program that has the engine, beside this one or in PATH, do what this
+// one was called for; it returns only when that has ended or can't be.
 func (a *app) handOver() error {
-	path, err := findEngine()
-	if err != nil {
-		return usage(err)
-	}
-	return a.becomeProgram(path)
-}
-
-// findEngine finds the program beside this one or in PATH.
-func findEngine() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram)); err == nil {
-			return path, nil
+			return a.becomeProgram(path)
 		}
 	}
 	path, err := exec.LookPath(engineProgram)
-	if err == nil {
-		return path, nil
+	if err != nil {
+		return usagef("--engine temporal needs the program %s, which is not beside graphrun and not in PATH; "+
+			"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)
 	}
-	return "", fmt.Errorf("--engine temporal needs the program %s, which is not beside graphrun and not in PATH; "+
-		"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)
+	return a.becomeProgram(path)
 }
 
 // asChild runs a program with the streams of this one.
@@ -160,13 +150,13 @@ func (a *app) asChild(path string) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	signals := a.signals()
-	defer signals.stop()
+	signals, stop := a.signals()
+	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- child.Wait() }()
 	for {
 		select {
-		case sig := <-signals.c:
+		case sig := <-signals:
 			_ = child.Process.Signal(sig)
 		case err := <-done:
 			var ended *exec.ExitError
@@ -176,4 +166,49 @@ func (a *app) asChild(path string) error {
 			return err
 		}
 	}
+}
+
+func newWorkerCommand(a *app) *cobra.Command {
+	var o WorkSettings
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run graphs for a Temporal cluster",
+		Long: `worker executes runs and tasks of a Temporal cluster until it is interrupted; other
+workers then continue its work. Any number of workers on any number of machines share the
+work; graphrun run --engine temporal starts runs. With --queue a worker only takes the
+tasks of nodes with queue: NAME.
+
+These flags say where the cluster is: --temporal-address HOST:PORT (127.0.0.1:7233),
+--temporal-namespace NAME (default), --temporal-task-queue NAME (graphrun), --temporal-tls,
+--temporal-cert, --temporal-key and --temporal-ca FILE, --temporal-server-name NAME. The
+API key comes from GRAPHRUN_TEMPORAL_API_KEY. In graphrun.yaml they are keys of temporal.
+--temporal-payloads names the folder or bucket for large values and logs, which all
+workers and clients share.
+
+graphrun runs this command with the program graphrun-temporal, which it finds beside
+itself or in PATH.`,
+		Example: "  graphrun worker --temporal-address temporal.example.org:7233\n  graphrun worker --queue gpu --max-tasks 1",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.Engine == nil {
+				return a.handOver()
+			}
+			if o.MaxTasks < 0 || o.MaxRuns < 0 {
+				return usagef("--max-tasks and --max-runs must be at least 0")
+			}
+			engine, err := a.Engine(a.engine.settings)
+			if err != nil {
+				return err
+			}
+			o.Ready = func(queue string) { a.note("worker takes tasks of queue " + queue) }
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			return engine.Work(ctx, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.Queues, "queue", nil, "take only the tasks of nodes with queue: NAME; repeatable")
+	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "most tasks to run at once (default: 1000)")
+	flags.IntVar(&o.MaxRuns, "max-runs", 0, "most runs to drive at once (default: 1000)")
+	flags.DurationVar(&o.Heartbeat, "heartbeat", 0, "how long the worker may be silent before other workers run its tasks (default: 10s)")
+	return cmd
 }

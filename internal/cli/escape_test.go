@@ -27,12 +27,17 @@ func TestPathsOfTheCommandLineAreEscaped(t *testing.T) {
 	}
 }
 
-func TestShellWordOfControls(t *testing.T) {
-	for word, want := range map[string]string{
-		"a\x1b[31m'\"\\\n": `$'a\x1b[31m\x27"\\\n'`,
-	} {
-		if got := shellWord(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
+func TestAge(t *testing.T) {
+	for in, want := range map[string]string{"30d": "720h0m0s", "90m": "1h30m0s", "0s": "0s"} {
+		var d age
+		if err := d.Set(in); err != nil || d.String() != want {
+			t.Errorf("%q: got %s, %v, want %s", in, &d, err, want)
+		}
+	}
+	for _, bad := range []string{"", "d", "-1d", "-1h", "3", "1w"} {
+		var d age
+		if err := d.Set(bad); err == nil {
+			t.Errorf("%q is taken for %s", bad, &d)
 		}
 	}
 }

@@ -1,19 +1,22 @@
-// The explain command: what a validation rule means.
+// The explain command: what rules, keys, kinds of nodes and errors, and exit codes mean.
 
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // ruleText is a rule as explain prints it in JSON.
@@ -29,7 +32,6 @@ type ruleText struct {
 }
 
 func newExplainCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "explain [RULE|KEY|KIND|ERROR|exit-codes]",
 		Short: "Explain a rule, a key, a kind of node, a kind of error or an exit code",
@@ -51,93 +53,87 @@ Without an argument it lists the rules.`,
   graphrun explain rate_limited
   graphrun explain exit-codes
   graphrun explain unknown-node -o json`,
-		Args: cobra.MaximumNArgs(1),
+		Args:    cobra.MaximumNArgs(1),
+		PreRunE: noSettings,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+				return nil, noFiles
 			}
-			return explained(), cobra.ShellCompDirectiveNoFileComp
+			return explained(), noFiles
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.listRules(output.value)
+				return a.listRules(cmd)
 			}
-			return a.explain(args[0], output.value)
+			v, text := explain(args[0])
+			if v == nil {
+				return usagef("no such rule, key, kind, error or exit code: %q%s", args[0], suggest.DidYouMean(args[0], explained()))
+			}
+			return a.printWhole(cmd, v, text)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
+}
+
+// printWhole prints a result as JSON, which is always indented, or as text.
+func (a *app) printWhole(cmd *cobra.Command, v any, text string) error {
+	if formatOf(cmd) == "json" {
+		return writeJSON(a.Stdout, v, true)
+	}
+	_, err := io.WriteString(a.Stdout, text)
+	return err
 }
 
 func textOfRule(r *lint.Rule) ruleText {
 	return ruleText{r.Name, r.Severity.String(), r.Off, r.Summary, r.Doc, r.Bad, r.Good, r.Files}
 }
 
-func (a *app) listRules(format string) error {
-	rules := lint.Rules()
-	if format == "json" {
-		out := make([]ruleText, len(rules))
-		for i := range rules {
-			out[i] = textOfRule(&rules[i])
+func (a *app) listRules(cmd *cobra.Command) error {
+	var out []ruleText
+	var b strings.Builder
+	for _, r := range lint.Rules() {
+		severity := r.Severity.String()
+		if r.Off {
+			severity = "off"
 		}
-		return printJSON(a.Stdout, out)
+		out = append(out, textOfRule(&r))
+		fmt.Fprintf(&b, "%-24s %-8s %s\n", r.Name, severity, r.Summary)
 	}
-	for _, r := range rules {
-		if _, err := fmt.Fprintf(a.Stdout, "%-24s %-8s %s\n", r.Name, listed(&r), r.Summary); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.printWhole(cmd, out, b.String())
 }
 
-func (a *app) explain(name, format string) error {
-	r, ok := lint.FindRule(name)
-	if !ok {
-		if topics := topicsNamed(name); len(topics) > 0 {
-			return a.explainTopics(topics, failuresNamed(name), format)
-		}
-		if done, err := a.explainEnd(name, format); done || err != nil {
-			return err
-		}
-		return usagef("no such rule, key, kind, error or exit code: %q%s", name, suggest.DidYouMean(name, explained()))
+// explain returns what a name means, for JSON and as text; nil: it is not known.
+func explain(name string) (v any, text string) {
+	if r, ok := lint.FindRule(name); ok {
+		return textOfRule(&r), explainRule(&r)
 	}
-	if format == "json" {
-		return printJSON(a.Stdout, textOfRule(&r))
+	if topics := topicsNamed(name); len(topics) > 0 {
+		return topics, explainTopics(topics, failuresNamed(name))
+	}
+	return explainEnd(name)
+}
+
+func explainRule(r *lint.Rule) string {
+	severity := r.Severity.String()
+	if r.Off {
+		severity = fmt.Sprintf("%s, off by default: --rule +%s or graphrun.yaml turns it on", severity, r.Name)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", r.Name, severityWords(&r), r.Summary)
-	for _, line := range wrap(r.Doc, 88) {
-		fmt.Fprintln(&b, line)
-	}
+	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", r.Name, severity, r.Summary)
+	writeWrapped(&b, 0, 0, strings.Join(strings.Fields(r.Doc), " "))
 	fmt.Fprintf(&b, "\nbad:\n\n%s\ngood:\n\n%s", indent(r.Bad), indent(r.Good))
 	for _, path := range slices.Sorted(maps.Keys(r.Files)) {
 		fmt.Fprintf(&b, "\n%s:\n\n%s", path, indent(r.Files[path]))
 	}
-	_, err := io.WriteString(a.Stdout, b.String())
-	return err
+	return b.String()
 }
 
 // explained are the names that explain takes, each once.
 func explained() []string {
-	names := slices.Concat(ruleNames(), topicNames(), endTopicNames())
+	names := slices.Concat(lint.RuleNames(), topicNames(), endTopicNames())
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// severityWords is a rule's severity, and how to turn it on if it is off.
-func severityWords(r *lint.Rule) string {
-	if r.Off {
-		return fmt.Sprintf("%s, off by default: --rule +%s or graphrun.yaml turns it on", r.Severity, r.Name)
-	}
-	return r.Severity.String()
-}
-
-// listed is a rule's severity in the list of all.
-func listed(r *lint.Rule) string {
-	if r.Off {
-		return "off"
-	}
-	return r.Severity.String()
 }
 
 // indent moves a text to the right.
@@ -145,26 +141,184 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// wrap breaks a text into lines of at most so many columns, where it can.
-func wrap(text string, columns int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case len(line)+1+len(word) > columns:
-			lines, line = append(lines, line), word
-		default:
-			line += " " + word
+const explainColumns = 88
+
+// topicsNamed are the kinds and keys of a name: of exec the kind, of timeout every
+// key that is called so, of limits.timeout, join.wait or exec.command that one.
+func topicsNamed(name string) []spec.Topic {
+	var out []spec.Topic
+	for _, t := range spec.Topics(spec.Options{}) {
+		if name == t.Name || name == t.Path || strings.HasSuffix("."+plainPath(&t), "."+name) {
+			out = append(out, t)
 		}
 	}
-	return append(lines, line)
+	return out
 }
 
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+// plainPath is a key's path without the places that names and lists take, and of
+// a kind's key with the kind in the place of the node.
+func plainPath(t *spec.Topic) string {
+	path := strings.NewReplacer(".*", "", "[]", "").Replace(t.Path)
+	if t.Kind != "" {
+		path = strings.Replace(path, "nodes", t.Kind, 1)
+	}
+	return path
+}
+
+// topicNames are the names that explain takes besides rules, each once.
+func topicNames() []string {
+	var out []string
+	for _, t := range spec.Topics(spec.Options{}) {
+		out = append(out, t.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// explainTopics explains keys and kinds, and the kind of error that has their name.
+func explainTopics(topics []spec.Topic, failures []spec.FailureKind) string {
+	var b strings.Builder
+	if len(failures) > 0 {
+		writeFailures(&b, failures)
+		b.WriteString("\n")
+	}
+	for i := range topics {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		writeTopic(&b, &topics[i])
+	}
+	return b.String()
+}
+
+func writeTopic(b *strings.Builder, t *spec.Topic) {
+	switch {
+	case t.Path == "":
+		fmt.Fprintf(b, "kind %s\n", t.Name)
+	case t.Kind != "":
+		fmt.Fprintf(b, "%s (kind %s): %s\n", t.Path, t.Kind, t.Value)
+	default:
+		fmt.Fprintf(b, "%s: %s\n", t.Path, t.Value)
+	}
+	writeWrapped(b, 2, 2, t.Doc+absence(t))
+	if len(t.Keys) == 0 {
+		return
+	}
+	width := 0
+	for i := range t.Keys {
+		width = max(width, terminal.Width(t.Keys[i].Name))
+	}
+	b.WriteString("\n")
+	for i := range t.Keys {
+		k := &t.Keys[i]
+		text := k.Value
+		if k.Doc != "" {
+			text += ". " + k.Doc
+		}
+		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+absence(k))
+	}
+	for _, choice := range t.Choices {
+		writeWrapped(b, 2, 4, choice)
+	}
+	if t.Path == "" {
+		b.WriteString("\n  and the keys of every node: graphrun explain nodes\n")
+	}
+}
+
+// absence says what a key's absence means.
+func absence(t *spec.Topic) string {
+	switch {
+	case t.Required:
+		return " (required)"
+	case t.Default != "":
+		return " (default: " + t.Default + ")"
+	}
+	return ""
+}
+
+// writeWrapped writes a text from a column on, its further lines from another.
+func writeWrapped(b *strings.Builder, first, others int, text string) {
+	for _, line := range terminal.Wrap(strings.Repeat(" ", first)+text, explainColumns, others) {
+		b.WriteString(line + "\n")
+	}
+}
+
+// Names of what explain lists.
+const (
+	topicExitCodes = "exit-codes"
+	topicFailures  = "error-kinds"
+)
+
+// exitCode is an exit code and what it means.
+type exitCode struct {
+	Code int    `json:"code"`
+	Doc  string `json:"doc"`
+}
+
+var exitCodes = []exitCode{
+	{exitOK, "The run completed, clean or degraded (with --strict: clean only); validate found no error; the command did what it should."},
+	{exitFailed, "The run failed, or was degraded under --strict; tests failed; a replay diverged; or graphrun itself could not continue."},
+	{exitUsage, "Wrong usage: an unknown flag, a bad input or answer, no such file or run, a run that another process drives."},
+	{exitInvalid, "The file is not valid: nothing ran. With validate --strict, also warnings."},
+	{exitStuck, "No edge of the last node fired; graphrun why RUN shows every candidate."},
+	{exitLimit, "A limit was hit: steps, visits, time, tokens, cost, size; also on_max_steps: flag."},
+	{exitPaused, "The run is paused: for an answer, at a breakpoint, or until a time; graphrun answer or resume continues it."},
+	{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
+}
+
+// endTopicNames are the names of failure kinds and exit codes that explain takes.
+func endTopicNames() []string {
+	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
+	for _, s := range inspect.Standings {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// explainEnd explains an exit code (5, exit-5), all of them (exit-codes), a kind of
+// failure, all of those (error-kinds), or a status, a quality or a reason.
+func explainEnd(name string) (v any, text string) {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	plural := strings.TrimSuffix(name, "s") + "s"
+	var b strings.Builder
+	code, err := strconv.Atoi(strings.TrimPrefix(name, "exit-"))
+	codes := slices.DeleteFunc(slices.Clone(exitCodes), func(e exitCode) bool { return err == nil && e.Code != code })
+	if plural == topicExitCodes || err == nil && len(codes) > 0 {
+		for _, c := range codes {
+			writeWrapped(&b, 0, 5, fmt.Sprintf("%-5d%s", c.Code, c.Doc))
+		}
+		return codes, b.String()
+	}
+	kinds := failuresNamed(name)
+	if plural == topicFailures || plural == "errors" {
+		kinds = spec.Failures()
+	}
+	if len(kinds) > 0 {
+		writeFailures(&b, kinds)
+		return kinds, b.String()
+	}
+	for _, s := range inspect.Standings {
+		if strings.ReplaceAll(s.Name, "_", "-") == name {
+			writeWrapped(&b, 0, 2, s.Name+"  "+s.Doc)
+			return s, b.String()
+		}
+	}
+	return nil, ""
+}
+
+func failuresNamed(name string) []spec.FailureKind {
+	return slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool {
+		return strings.ReplaceAll(f.Name, "_", "-") != strings.ReplaceAll(name, "_", "-")
+	})
+}
+
+func writeFailures(b *strings.Builder, kinds []spec.FailureKind) {
+	for i, f := range kinds {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "error kind %s\n", f.Name)
+		writeWrapped(b, 2, 2, f.Doc)
+		writeWrapped(b, 2, 2, f.Help)
+	}
 }

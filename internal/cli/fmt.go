@@ -4,10 +4,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,13 +15,11 @@ import (
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
 )
 
 func newFmtCommand(a *app) *cobra.Command {
 	var check, diff bool
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "fmt [PATH...]",
 		Short: "Format graph files and test files",
@@ -37,18 +35,16 @@ and is unchanged, 3 a file is not valid.`,
   graphrun fmt --check
   graphrun fmt --diff flow.yaml
   graphrun fmt - < flow.yaml`,
-		PreRunE: a.loadSettings,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.format(args, check, diff, output.value == "json")
+		ValidArgsFunction: completeFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.format(args, check, diff, formatOf(cmd) == "json")
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&check, "check", false, "write nothing: list the files that fmt would change, and exit 1 if there are any")
 	flags.BoolVar(&diff, "diff", false, "write nothing: show what would change")
-	enumFlag(cmd, flags, &output, "output", "o", "output format: json lists every file and whether fmt would change it")
+	outputFlag(cmd)
+	cmd.Flag("output").Usage = "output format: json lists every file and whether fmt would change it"
 	return cmd
 }
 
@@ -66,44 +62,34 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 		return usagef("fmt - takes no other path")
 	}
 	if len(args) == 1 && args[0] == "-" {
-		src, err := bounded.ReadAll(a.Stdin, "stdin", bounded.Text)
-		if err != nil {
-			return usage(err)
-		}
-		out, err := a.formatText(stdinName, src)
-		if errors.Is(err, spec.ErrUnformattable) {
-			return usage(err)
-		}
-		if err != nil {
-			return err
-		}
-		if check && !bytes.Equal(out, src) {
-			return silent(exitFailed)
-		}
-		_, err = a.Stdout.Write(out)
-		return err
+		return a.formatStdin(check)
 	}
-	names, err := a.filesToFormat(args)
+	sources, err := a.findSources(args, "")
 	if err != nil {
 		return err
 	}
-	var invalid error
-	changes, unformatted, listed := false, false, []formattedFile{}
-	for _, name := range names {
+	names, _, err := a.findFiles(args, flowtest.IsTestFile)
+	if err != nil {
+		return err
+	}
+	names = append(names, namesOf(sources)...)
+	slices.Sort(names)
+	var ends error // the gravest: a file that is not valid, then one that can't be formatted
+	changes, listed := false, []formattedFile{}
+	for _, name := range slices.Compact(names) {
 		changed, err := a.formatFile(name, check, diff, asJSON)
-		if errors.Is(err, spec.ErrUnformattable) {
-			fmt.Fprintf(a.Stderr, "graphrun: %s is unchanged: %v\n", name, err)
-			listed, unformatted = append(listed, formattedFile{File: name, Valid: true, Unformatted: true}), true
-			continue
-		}
-		listed = append(listed, formattedFile{File: name, Valid: err == nil, Changed: changed})
-		if exitOf(err) == exitInvalid {
-			invalid = err
-			continue
-		}
-		if err != nil {
+		file := formattedFile{File: name, Valid: err == nil, Changed: changed}
+		switch {
+		case errors.Is(err, spec.ErrUnformattable):
+			a.note(fmt.Sprintf("%s is unchanged: %v", name, err))
+			file.Valid, file.Unformatted = true, true
+			ends = cmp.Or(ends, silent(exitUsage))
+		case exitOf(err) == exitInvalid:
+			ends = err
+		case err != nil:
 			return err
 		}
+		listed = append(listed, file)
 		changes = changes || changed
 	}
 	if asJSON {
@@ -111,33 +97,28 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 			return err
 		}
 	}
-	if invalid == nil && unformatted {
-		return silent(exitUsage)
-	}
-	if invalid == nil && check && changes {
+	if ends == nil && check && changes {
 		return silent(exitFailed)
 	}
-	return invalid
+	return ends
 }
 
-// filesToFormat are the graph files and test files of some paths.
-func (a *app) filesToFormat(args []string) ([]string, error) {
-	sources, err := a.findSources(args, "")
+func (a *app) formatStdin(check bool) error {
+	src, err := a.readPath("-")
 	if err != nil {
-		return nil, err
+		return usage(err)
 	}
-	if len(args) == 0 {
-		args = []string{"."}
+	out, err := a.formatText(stdinName, src)
+	switch {
+	case errors.Is(err, spec.ErrUnformattable):
+		return usage(err)
+	case err != nil:
+		return err
+	case check && !bytes.Equal(out, src):
+		return silent(exitFailed)
 	}
-	names, _, err := a.findTestFiles(args)
-	if err != nil {
-		return nil, usage(err)
-	}
-	for i := range sources {
-		names = append(names, sources[i].name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	_, err = a.Stdout.Write(out)
+	return err
 }
 
 func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, err error) {
@@ -156,11 +137,7 @@ func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, er
 	case check:
 		_, err = fmt.Fprintln(a.Stdout, name)
 	default:
-		info, err := os.Stat(name)
-		if err != nil {
-			return false, usage(err)
-		}
-		if err := os.WriteFile(name, out, info.Mode().Perm()); err != nil {
+		if err := replaceFile(name, out); err != nil {
 			return false, usage(err)
 		}
 		fmt.Fprintf(a.Stderr, "%s formatted\n", name)
@@ -174,25 +151,17 @@ func (a *app) formatText(name string, src []byte) ([]byte, error) {
 	if isTestText(src) {
 		keys = flowtest.Keys()
 		if _, found := spec.Read(name, src, "a test file is a map", keys); found.HasErrors() {
-			return nil, a.invalidIn(found)
+			return nil, a.invalid(found)
 		}
 	} else if c := inspect.Check(name, src, false); len(c.Broken) > 0 {
-		return nil, a.invalidIn(c.Broken)
+		return nil, a.invalid(c.Broken)
 	}
 	out, err := spec.Format(name, src, keys)
 	var invalid *spec.InvalidError
 	if errors.As(err, &invalid) {
-		return nil, a.invalidIn(invalid.Findings)
+		return nil, a.invalid(invalid.Findings)
 	}
 	return out, err
-}
-
-func (a *app) invalidIn(found spec.Diagnostics) error {
-	findings := report.Findings{Files: 1, Diagnostics: found}
-	if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
-		return err
-	}
-	return silent(exitInvalid)
 }
 
 // isTestText reports whether a text is a test file's.

@@ -9,27 +9,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/templates"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// defaultTemplate is what init writes when none is named.
-const defaultTemplate = "basic"
-
-// initFlags are the flags of init.
-type initFlags struct {
-	dir    string
-	list   bool
-	output enum
-}
-
 func newInitCommand(a *app) *cobra.Command {
-	f := initFlags{output: newEnum("text", "json", "text")}
+	var dir string
+	var list bool
 	cmd := &cobra.Command{
 		Use:   "init [TEMPLATE]",
 		Short: "Write a new flow from a template",
@@ -38,29 +29,19 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 		Example: `  graphrun init
   graphrun init approval --dir deploy
   graphrun init --list`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("%q takes one template, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
-			}
-			return nil
-		},
+		Args:              takes(0, 1, "one template"),
 		ValidArgsFunction: completeTemplate,
-		PreRunE:           a.loadSettings,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if f.list {
-				return a.listTemplates(f.output.value)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return a.listTemplates(cmd)
 			}
-			name := defaultTemplate
-			if len(args) > 0 {
-				name = args[0]
-			}
-			return a.writeTemplate(name, &f)
+			return a.writeTemplate(cmd, argument(args, "basic"), dir)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", ".", "folder to write to, created if missing")
-	flags.BoolVar(&f.list, "list", false, "list the templates and write nothing")
-	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
+	flags.StringVar(&dir, "dir", ".", "folder to write to, created if missing")
+	flags.BoolVar(&list, "list", false, "list the templates and write nothing")
+	outputFlag(cmd)
 	return cmd
 }
 
@@ -84,19 +65,18 @@ func allTemplates() ([]template, error) {
 	return out, nil
 }
 
-func (a *app) listTemplates(form string) error {
+func (a *app) listTemplates(cmd *cobra.Command) error {
 	all, err := allTemplates()
 	if err != nil {
 		return err
 	}
-	if form == "json" {
-		return writeJSON(a.Stdout, all, a.StdoutTerminal)
-	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	for _, t := range all {
-		fmt.Fprintf(w, "%s\t%s\n", t.Template, t.Description)
-	}
-	return w.Flush()
+	return a.print(cmd, all, func() error {
+		var rows [][]string
+		for _, t := range all {
+			rows = append(rows, []string{t.Template, t.Description})
+		}
+		return a.printTable("", nil, rows)
+	})
 }
 
 // written is what init wrote; Files begins with the flow.
@@ -105,21 +85,17 @@ type written struct {
 	Files    []string `json:"files"`
 }
 
-func (a *app) writeTemplate(name string, f *initFlags) error {
+func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 	files, err := templates.Files(name)
 	if err != nil {
 		return err
 	}
 	if files == nil {
-		hint := ""
-		if near := suggest.Closest(name, templates.Names()); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		return usagef("no template %q (templates: %s)%s", name, strings.Join(templates.Names(), ", "), hint)
+		return usagef("no template %q (templates: %s)%s", name, strings.Join(templates.Names(), ", "), suggest.DidYouMean(name, templates.Names()))
 	}
 	out := written{Template: name}
 	for _, file := range files { // all or none
-		path := filepath.Join(f.dir, filepath.FromSlash(file.Name))
+		path := filepath.Join(dir, filepath.FromSlash(file.Name))
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return usagef("%s is there already: nothing was written; --dir names another folder", path)
 		}
@@ -133,14 +109,10 @@ func (a *app) writeTemplate(name string, f *initFlags) error {
 			return err
 		}
 	}
-	if f.output.value == "json" {
-		return writeJSON(a.Stdout, out, a.StdoutTerminal)
-	}
-	for _, path := range out.Files {
-		fmt.Fprintln(a.Stdout, path)
-	}
-	fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", shellWord(out.Files[0]))
-	return nil
+	return a.print(cmd, out, func() error {
+		fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", runview.ShellWord(out.Files[0]))
+		return a.printLines(out.Files)
+	})
 }
 
 // writeNew writes a file that is not there yet.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -20,8 +19,6 @@ import (
 func newLogsCommand(a *app) *cobra.Command {
 	var follow, times bool
 	var streams enumList
-	output := newEnum("text", "json", "raw", "text")
-	streams.allowed = []string{"stderr", "stdout", "text"}
 	cmd := &cobra.Command{
 		Use:   "logs RUN [NODE[#VISIT]]",
 		Short: "Print what programs and models said",
@@ -37,13 +34,9 @@ kept; a line says how much is missing in between.
 run. The text of a node that writes a secret key comes when the node has ended. -o json
 prints one object per line, -o raw only the bytes, unchanged except for masked secrets.`,
 		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
-		Args:              cobra.ArbitraryArgs,
+		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
 		ValidArgsFunction: a.completeRunNodes,
-		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return usagef("%q takes the id of a run (last: the latest one) and perhaps a node, got %d arguments", cmd.CommandPath(), len(args))
-			}
 			r, err := a.lookAt(args[0])
 			if err != nil {
 				return err
@@ -55,7 +48,7 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 					return err
 				}
 			}
-			out := runview.NewLogPrinter(a.Stdout, runview.NewColors(a.colorOn(a.StdoutTerminal)), g, output.value, times)
+			out := runview.NewLogPrinter(a.Stdout, a.stdoutColors(), g, formatOf(cmd), times)
 			err = a.readLogs(cmd.Context(), r, follow, &filter, out)
 			return errors.Join(err, out.Close())
 		},
@@ -63,9 +56,8 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 	flags := cmd.Flags()
 	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
 	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
-	flags.Var(&streams, "stream", "only these: stdout, stderr, text (default: all)")
-	complete(cmd, "stream", streams.allowed)
-	enumFlag(cmd, flags, &output, "output", "o", "output format")
+	enumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
+	outputFlag(cmd, "text", "json", "raw")
 	return cmd
 }
 
@@ -79,10 +71,7 @@ func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *lo
 		}
 		return out.Chunk(c)
 	})
-	if errors.Is(err, context.Canceled) {
-		return silent(exitCancelled)
-	}
-	return r.unreadable(err)
+	return r.unreadable(interruptedAs(err))
 }
 
 // logFilter says what of a log is wanted. The zero value lets all through.
@@ -103,13 +92,9 @@ func (f *logFilter) name(g *spec.Graph, text string) error {
 		f.visit = n
 	}
 	f.node = node
-	first, _, nested := strings.Cut(node, "/")
-	first, _, _ = strings.Cut(first, "[")
-	if names := nodeNames(g, "", ""); !slices.Contains(names, first) && !nested {
-		if near := suggest.New(names).Closest(first); near != "" {
-			return usagef("no node %q in the graph of the run; did you mean %q?", first, near)
-		}
-		return usagef("no node %q in the graph of the run (nodes: %s)", first, strings.Join(names, ", "))
+	first, nested := firstNode(node)
+	if err := checkName("no node %q in the graph of the run", first, "nodes", nodeNames(g, "", "")); err != nil && !nested {
+		return usage(err)
 	}
 	return nil
 }
@@ -124,13 +109,3 @@ func (f *logFilter) lets(c *store.LogChunk) bool {
 
 // is reports whether a node itself said something.
 func (f *logFilter) is(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
-
-// completeRunNodes completes a run, then its nodes.
-func (a *app) completeRunNodes(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		if g := a.runNamed(cmd, args); g != nil {
-			return nodeNames(g, "", ""), cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	return a.completeRun(cmd, args, word)
-}

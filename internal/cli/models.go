@@ -5,33 +5,13 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/model/price"
+	"github.com/graphrun/graphrun/internal/inspect"
 )
 
-// knownModel is a model as `models -o json` lists it. Prices are in US dollars for
-// a million tokens.
-type knownModel struct {
-	Model       string  `json:"model"`
-	Window      *int    `json:"window"`     // tokens; null: not known
-	MaxOutput   *int    `json:"max_output"` // tokens that an answer can have; null: not known
-	Input       float64 `json:"input"`
-	CachedInput float64 `json:"cached_input"`
-	CacheWrite  float64 `json:"cache_write"`
-	Output      float64 `json:"output"`
-	// FromTokens and UpToTokens are the lengths of prompts that the prices hold for;
-	// null: any length.
-	FromTokens *int   `json:"from_tokens"`
-	UpToTokens *int   `json:"up_to_tokens"`
-	Date       string `json:"date"`
-	Source     string `json:"source"`
-}
-
 func newModelsCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models with known prices",
@@ -42,46 +22,22 @@ can use other models too, but not under limits.max_cost_usd unless their provide
 declares prices.`,
 		Example: `  graphrun models
   graphrun models -o json`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			list := knownModels()
-			if output.value == "json" {
-				return printJSON(a.Stdout, list)
+		Args:    cobra.NoArgs,
+		PreRunE: noSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list := inspect.KnownModels()
+			if formatOf(cmd) == "json" {
+				return writeJSON(a.Stdout, list, true)
 			}
 			return a.printModels(list)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
-func knownModels() []knownModel {
-	var out []knownModel
-	for _, r := range price.Table() {
-		m := knownModel{
-			Model: r.Model, Window: orNull(r.Window), MaxOutput: orNull(r.MaxOutput), Input: r.Input, CachedInput: r.CachedInput,
-			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: orNull(r.UpTo), Date: r.Date, Source: r.Source,
-		}
-		if r.Long { // it stands behind the model's other row
-			before := &out[len(out)-1]
-			from := *before.UpToTokens + 1
-			m.FromTokens, m.Window = &from, before.Window
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
-func orNull(n int) *int {
-	if n == 0 {
-		return nil
-	}
-	return &n
-}
-
-func (a *app) printModels(list []knownModel) error {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tWINDOW\tANSWER\tINPUT\tCACHED\tOUTPUT\tPROMPTS\tDATE\tSOURCE")
+func (a *app) printModels(list []inspect.KnownModel) error {
+	var rows [][]string
 	for i, m := range list {
 		prompts := "any"
 		switch {
@@ -90,12 +46,13 @@ func (a *app) printModels(list []knownModel) error {
 		case m.UpToTokens != nil:
 			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source)
+		window, answer := tokensText(m.Window), tokensText(m.MaxOutput)
+		rows = append(rows, []string{m.Model, window, answer, dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source})
 		if m.UpToTokens != nil && m.Window != nil && *m.Window > *m.UpToTokens && (i+1 == len(list) || list[i+1].Model != m.Model) {
-			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t?\tfrom %d\t\t\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), *m.UpToTokens+1)
+			rows = append(rows, []string{m.Model, window, answer, "?", "?", "?", fmt.Sprintf("from %d", *m.UpToTokens+1), "", ""})
 		}
 	}
-	return w.Flush()
+	return a.printTable("", []string{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "PROMPTS", "DATE", "SOURCE"}, rows)
 }
 
 func tokensText(n *int) string {

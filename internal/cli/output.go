@@ -1,58 +1,239 @@
-// JSON on a stream.
+// Where a run's events and its result go.
 
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
-// writeJSON prints a value as JSON and a line break: indented for a person,
-// else in one line. Characters such as < stay as they are.
-func writeJSON(w io.Writer, v any, indent bool) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if indent {
-		enc.SetIndent("", "  ")
-	}
-	return enc.Encode(v)
+// runOutput is the sink of a run: the view on stderr, JSON lines on stdout and
+// in the trace file.
+type runOutput struct {
+	app     *app
+	format  string
+	stream  []string     // what jsonl shows; none: all
+	view    runview.View // nil: nobody watches
+	colors  runview.Colors
+	writers []runner.Sink
+	trace   *os.File
 }
 
-// jsonArray writes an array item by item, as writeJSON writes it whole.
-type jsonArray struct {
-	w      io.Writer
-	indent bool
-	some   bool
+func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
+	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: runview.NewColors(a.colorOn(a.StderrTerminal))}
+	if f.trace != "" {
+		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, usagef("--trace: %w", err)
+		}
+		o.trace = file
+		o.writers = append(o.writers, runner.NewJSONSink(file))
+	}
+	if o.format == "jsonl" {
+		o.writers = append(o.writers, filtered(runner.NewJSONSink(a.Stdout), streamFilter(f.stream.values)))
+	}
+	tracer := runview.NewTracer(g, o.colors)
+	switch {
+	case f.quiet:
+	case o.format == "jsonl" && a.StdoutTerminal: // the events are the view
+	case a.StderrTerminal && os.Getenv("TERM") != "dumb":
+		o.view = runview.NewLive(a.Stderr, a.Now, a.Columns, tracer)
+	case o.format == "text":
+		o.view = runview.NewPlain(a.Stderr, tracer, func(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop })
+	}
+	return o, nil
 }
 
-func (a *jsonArray) add(v any) error {
-	before := ","
-	if !a.some {
-		before, a.some = "[", true
+// warn is who wants the warnings; nil where they are among the events that are shown.
+func (o *runOutput) warn() func(node, message string) {
+	if o.view != nil || o.shown(runner.NodeEvent) {
+		return nil
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if a.indent {
-		before += "\n  "
-		enc.SetIndent("  ", "  ")
+	return func(node, message string) {
+		if node != "" { // else it is a warning of the run
+			node += ": "
+		}
+		o.note("warning: " + node + terminal.Line(message))
 	}
-	if err := enc.Encode(v); err != nil {
+}
+
+// Event passes an event on.
+func (o *runOutput) Event(e *runner.Event) error {
+	if o.view != nil {
+		o.view.Event(e)
+	}
+	for _, w := range o.writers {
+		if err := w.Event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown reports whether events of a type go to stdout.
+func (o *runOutput) shown(t runner.EventType) bool {
+	keep := streamFilter(o.stream)
+	return o.format == "jsonl" && (keep == nil || keep(t))
+}
+
+// hold leaves the terminal to somebody else until release is called.
+func (o *runOutput) hold() (release func()) {
+	if o.view != nil {
+		return o.view.Hold()
+	}
+	return func() {}
+}
+
+func (o *runOutput) note(text string) {
+	if o.view != nil {
+		o.view.Note(text)
+		return
+	}
+	o.app.note(text)
+}
+
+// close ends the view and the trace.
+func (o *runOutput) close() error {
+	if o.view != nil {
+		o.view.Close()
+	}
+	if o.trace != nil {
+		return o.trace.Close()
+	}
+	return nil
+}
+
+// result prints the result: to stdout what the run gave, to stderr how it went.
+func (o *runOutput) result(r *runner.Result) error {
+	a := o.app
+	if o.view != nil {
+		columns := 0 // of a log: as wide as it gets
+		if a.StderrTerminal && a.Columns != nil {
+			columns = a.Columns()
+		}
+		shown := *r
+		if o.format == "text" {
+			shown.State = stateWithoutOutput(r)
+		}
+		for _, line := range a.summary(&shown, o.colors) {
+			for _, part := range terminal.Wrap(line, columns, 4) {
+				fmt.Fprintln(a.Stderr, part)
+			}
+		}
+	} else if r.Status != machine.Completed {
+		a.note(runview.Headline(r))
+		if next := a.next(r); next != "" {
+			fmt.Fprintf(a.Stderr, "  %s\n", next)
+		}
+	}
+	switch o.format {
+	case "json":
+		return writeJSON(a.Stdout, r, a.StdoutTerminal)
+	case "text":
+		return o.value(r.Output)
+	}
+	return nil
+}
+
+// stateWithoutOutput returns the state without the values that are printed as the output.
+func stateWithoutOutput(r *runner.Result) map[string]any {
+	object, isObject := r.Output.(map[string]any)
+	out := map[string]any{}
+	for key, value := range r.State {
+		same := r.Output != nil && reflect.DeepEqual(value, r.Output)
+		if isObject && object[key] != nil {
+			same = same || reflect.DeepEqual(value, object[key])
+		}
+		if !same {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// summary is a run's end for a person, with how to go on.
+func (a *app) summary(r *runner.Result, c runview.Colors) []string {
+	lines := runview.Summary(r, c)
+	if next := a.next(r); next != "" {
+		lines = append(lines, "  "+next)
+	}
+	return lines
+}
+
+// value prints a run's output: text as it is, other values as JSON, null not
+// at all.
+func (o *runOutput) value(v any) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		if o.app.StdoutTerminal {
+			v = terminal.Text(v)
+		}
+		_, err := fmt.Fprintln(o.app.Stdout, v)
 		return err
 	}
-	_, err := a.w.Write(append([]byte(before), bytes.TrimSuffix(text.Bytes(), []byte("\n"))...))
-	return err
+	return writeJSON(o.app.Stdout, v, true)
 }
 
-func (a *jsonArray) close() error {
-	end := "]\n"
-	switch {
-	case !a.some:
-		end = "[]\n"
-	case a.indent:
-		end = "\n]\n"
+// sinkFunc is a function that takes events.
+type sinkFunc func(e *runner.Event) error
+
+// Event calls the function.
+func (f sinkFunc) Event(e *runner.Event) error { return f(e) }
+
+// filtered passes on the events of some types; keep nil: all.
+func filtered(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
+	return sinkFunc(func(e *runner.Event) error {
+		if keep != nil && !keep(e.Type) {
+			return nil
+		}
+		return next.Event(e)
+	})
+}
+
+// streamNames are the groups of events --stream chooses from, sorted.
+func streamNames() []string {
+	return []string{"checkpoints", "custom", "debug", "messages", "tasks", "thinking", "updates"}
+}
+
+// streamFilter says which events the groups let through; with no group all.
+func streamFilter(groups []string) func(runner.EventType) bool {
+	if len(groups) == 0 {
+		return nil
 	}
-	_, err := io.WriteString(a.w, end)
-	return err
+	return func(t runner.EventType) bool {
+		return strings.HasPrefix(string(t), "run_") ||
+			slices.ContainsFunc(groups, func(group string) bool { return inGroup(t, group) })
+	}
+}
+
+func inGroup(t runner.EventType, group string) bool {
+	switch group {
+	case "messages":
+		return t == runner.NodeOutput || t == runner.LLMUsage
+	case "updates":
+		return t == runner.StateUpdated || t == runner.EdgesResolved
+	case "tasks":
+		return strings.HasPrefix(string(t), "node_") || strings.HasPrefix(string(t), "branches_") || t == runner.ToolCalled
+	case "checkpoints":
+		return t == runner.Checkpoint
+	case "custom":
+		return t == runner.NodeEvent
+	case "thinking":
+		return t == runner.NodeThinking
+	case "debug":
+		return inGroup(t, "tasks") || inGroup(t, "checkpoints")
+	}
+	return false
 }

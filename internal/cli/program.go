@@ -1,15 +1,11 @@
-// Package cli is the command line of graphrun: a file named for each command, which reads
-// as flags, call, print, and what commands share. What belongs together shares the
-// beginning of its name:
+// Package cli is the command line of graphrun: a file named for each command, or for some
+// that share a topic, which reads as flags, call, print, and what commands share:
 //
-//	program, root, exit  one call of graphrun, its commands, its exit codes
-//	drive                what run, resume and fork share: input, models, events, how it ended
-//	ask                  a person at the terminal
-//	store, engine        where runs are kept, by which names; who drives them
-//	settings, triggers   flags that also come from the environment and from graphrun.yaml
-//	flag                 values and names on the command line, their completion, mistakes
-//	flow                 files found, read, checked, drawn
-//	output               JSON on a stream
+//	program, root            one call of graphrun, its commands, settings and exit codes
+//	flags, complete, misuse  what flags take and print, completion, mistakes
+//	drive, output, input     what run, resume and fork share: a session, events, input
+//	store, engine            where runs are kept; who drives them
+//	flow                     files found, read, checked
 //
 // The views of a run are package runview's, graphrun.yaml is package settings's, and what
 // flows and runs are as data is package inspect's.
@@ -17,14 +13,23 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Program is one call of graphrun with all that it may touch besides files:
@@ -131,4 +136,104 @@ func Main(ctx context.Context, p Program) int {
 		return max(code, a.report(err))
 	}
 	return code
+}
+
+// The exit codes.
+const (
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitInvalid   = 3
+	exitStuck     = 4
+	exitLimit     = 5
+	exitPaused    = 10
+	exitCancelled = 130
+)
+
+// usageError is a mistake in how the program was called.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usage marks an error as a usage error.
+func usage(err error) error { return &usageError{err} }
+
+// usagef is a new usage error.
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// usageErrors joins usage errors; nil without any.
+func usageErrors(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return usage(errors.Join(problems...))
+}
+
+// silentError ends the program with a code when all has been said already.
+type silentError struct{ code int }
+
+func (e *silentError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+// silent is the error for an exit code; nil for exitOK.
+func silent(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &silentError{code}
+}
+
+// exitOf maps an error to its exit code.
+func exitOf(err error) int {
+	var said *silentError
+	var bad *usageError
+	var input *runner.InputError
+	var invalid *runner.InvalidError
+	var driven *store.DrivenError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &said):
+		return said.code
+	case errors.As(err, &invalid):
+		return exitInvalid
+	case errors.As(err, &driven), errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, store.ErrRunExists), errors.Is(err, store.ErrNoRun):
+		return exitUsage
+	case errors.Is(err, store.ErrStopped):
+		return exitCancelled
+	}
+	return exitFailed
+}
+
+// report prints an error that has not been said yet and returns its exit code.
+func (a *app) report(err error) int {
+	var said *silentError
+	if errors.As(err, &said) {
+		return said.code
+	}
+	text := err.Error()
+	var input *runner.InputError
+	if errors.As(err, &input) {
+		text = "the input does not fit the graph\n" + strings.Join(input.Problems, "\n")
+	}
+	lines := strings.Split(strings.TrimSpace(a.escaped(text)), "\n")
+	fmt.Fprintf(a.Stderr, "graphrun: %s\n", terminal.Line(lines[0]))
+	for _, line := range lines[1:] {
+		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Line(strings.TrimSpace(line)))
+	}
+	return exitOf(err)
+}
+
+// escaped writes what a message quotes of the command line, such as a path, so
+// that it can't break the line or speak to the terminal.
+func (a *app) escaped(text string) string {
+	for _, arg := range a.Args {
+		for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return r == '=' || r == '@' }) {
+			if quoted := strconv.Quote(word); strings.ContainsFunc(word, unicode.IsControl) {
+				text = strings.ReplaceAll(text, word, quoted[1:len(quoted)-1])
+			}
+		}
+	}
+	return text
 }

@@ -5,26 +5,24 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// replayFlags are the flags of replay.
 type replayFlags struct {
 	runFilterFlags
-	all    bool
-	with   string
-	output enum
+	all  bool
+	with string
 }
 
 func newReplayCommand(a *app) *cobra.Command {
-	f := replayFlags{output: newEnum("text", "json", "text")}
+	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay RUN | --all [--graph NAME]",
 		Short: "Walk recorded runs again without executing anything, and compare",
@@ -43,7 +41,6 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
   graphrun replay --all --graph deploy --with deploy.yaml`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRun,
-		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.all && len(args) > 0:
@@ -53,14 +50,14 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 					return err
 				}
 			}
-			return a.replay(&f, args)
+			return a.replay(cmd, &f, args)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
 	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk, instead of the recorded one")
 	addRunFilterFlags(a, cmd, &f.runFilterFlags)
-	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
@@ -73,7 +70,7 @@ type replayed struct {
 	Error      string           `json:"error,omitempty"`
 }
 
-func (a *app) replay(f *replayFlags, ids []string) error {
+func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	kept, err := a.readStore()
 	if err != nil {
 		return err
@@ -107,11 +104,24 @@ func (a *app) replay(f *replayFlags, ids []string) error {
 			return err
 		}
 	}
-	var all []replayed
+	all, lines, differ := []replayed{}, []string(nil), 0
 	for _, id := range ids {
-		all = append(all, replayOne(r, id, flow))
+		one := replayOne(r, id, flow)
+		all, lines = append(all, one), append(lines, replayLines(&one)...)
+		if !one.Same {
+			differ++
+		}
 	}
-	return a.printReplays(f, all)
+	var v any = all
+	if f.all {
+		lines = append(lines, fmt.Sprintf("%s, %d diverged", terminal.Count(len(all), "run"), differ))
+	} else {
+		v = all[0]
+	}
+	if err := a.print(cmd, v, func() error { return a.printLines(lines) }); err != nil || differ == 0 {
+		return err
+	}
+	return silent(exitFailed)
 }
 
 func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
@@ -130,70 +140,13 @@ func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
 	return out
 }
 
-func (a *app) printReplays(f *replayFlags, all []replayed) error {
-	differ := 0
-	for i := range all {
-		if !all[i].Same {
-			differ++
-		}
-	}
-	switch {
-	case f.output.value == "json" && f.all:
-		if all == nil {
-			all = []replayed{}
-		}
-		if err := writeJSON(a.Stdout, all, a.StdoutTerminal); err != nil {
-			return err
-		}
-	case f.output.value == "json":
-		if err := writeJSON(a.Stdout, all[0], a.StdoutTerminal); err != nil {
-			return err
-		}
-	default:
-		for i := range all {
-			for _, line := range replayLines(&all[i]) {
-				fmt.Fprintln(a.Stdout, line)
-			}
-		}
-		if f.all {
-			fmt.Fprintf(a.Stdout, "%s, %d diverged\n", terminal.Count(len(all), "run"), differ)
-		}
-	}
-	if differ > 0 {
-		return silent(exitFailed)
-	}
-	return nil
-}
-
 // replayLines tell a person what a replay came to.
 func replayLines(r *replayed) []string {
-	d := r.Divergence
 	switch {
 	case r.Error != "":
 		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}
-	case d == nil:
+	case r.Divergence == nil:
 		return []string{fmt.Sprintf("%s  same after %s", r.RunID, terminal.Count(r.Steps, "step"))}
 	}
-	head := r.RunID + "  diverged"
-	if d.Step > 0 {
-		head += fmt.Sprintf(" at step %d, %s", d.Step, d.Node)
-	}
-	list := func(names []string) string {
-		if len(names) == 0 {
-			return "no node"
-		}
-		return strings.Join(names, ", ")
-	}
-	out := []string{head, "  recorded: " + list(d.Recorded)}
-	for _, why := range d.RecordedWhy {
-		out = append(out, "    "+terminal.Line(why))
-	}
-	out = append(out, "  now:      "+list(d.Now))
-	for _, why := range d.Why {
-		out = append(out, "    "+terminal.Line(why))
-	}
-	if len(d.NeverRan) > 0 {
-		out = append(out, fmt.Sprintf("  the walk ends here: %s never ran, what it would give is not known", strings.Join(d.NeverRan, ", ")))
-	}
-	return out
+	return runview.DivergenceLines(r.RunID+"  diverged", r.Divergence)
 }

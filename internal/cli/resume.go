@@ -1,4 +1,4 @@
-// The resume command: go on with a run.
+// The resume and fork commands: go on with a run, or with a copy of its past.
 
 package cli
 
@@ -6,14 +6,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -49,10 +55,9 @@ are those of run; 2 also means that another process drives the run.`,
 			return noArgs(cmd, args)
 		},
 		ValidArgsFunction: a.completeRun,
-		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if problems := f.problems(cmd); len(problems) > 0 {
-				return usage(errors.Join(problems...))
+			if err := f.check(cmd); err != nil {
+				return err
 			}
 			if due {
 				if err := dueAlone(cmd); err != nil {
@@ -139,7 +144,7 @@ func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, d
 		}
 		if line == "" {
 			line = "the answer for " + target + " was not used; graphrun answer " + id + " " +
-				shellWord(target+"="+opts.Answers[target][0]) + " gives it to that process"
+				runview.ShellWord(target+"="+opts.Answers[target][0]) + " gives it to that process"
 		}
 		lines = append(lines, line)
 	}
@@ -184,17 +189,211 @@ func refused(headline string, err error) error {
 	}
 	var misfit *runner.MisfitError
 	if errors.As(err, &misfit) {
-		return usagef("%s\n%s", headline, strings.Join(misfitLines(misfit), "\n"))
+		lines := misfit.Problems
+		if misfit.Divergence != nil {
+			lines = runview.DivergenceLines("with that file, run "+misfit.RunID+" would have gone another way", misfit.Divergence)
+		}
+		return usagef("%s\n%s", headline, strings.Join(lines, "\n"))
 	}
 	return err
 }
 
-// misfitLines tell a person why a version of a graph does not fit a run.
-func misfitLines(e *runner.MisfitError) []string {
-	if e.Divergence == nil {
-		return e.Problems
+// mostDue is how many runs that are due go on at once.
+const mostDue = 4
+
+// resumedRun is a run that was due, and what became of it.
+type resumedRun struct {
+	RunID   string          `json:"run_id"`
+	Graph   string          `json:"graph"`
+	Status  machine.Status  `json:"status"`
+	Quality machine.Quality `json:"quality"`
+	Reason  string          `json:"reason"`
+	Steps   int             `json:"steps"`
+	Due     *time.Time      `json:"due"`
+	// ExitCode is what resume RUN would have exited with; Error, why it could not
+	// go on.
+	ExitCode int    `json:"exit_code"`
+	Error    string `json:"error,omitempty"`
+
+	result  *runner.Result
+	skipped bool // somebody else resumed it
+}
+
+// resumeDue resumes every run whose timeout, wait or retry delay has passed.
+func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
+	kept, err := a.openStore()
+	if err != nil {
+		return err
 	}
-	lines := replayLines(&replayed{RunID: "with that file, run " + e.RunID, Divergence: e.Divergence})
-	lines[0] = strings.Replace(lines[0], "  diverged", " would have gone another way", 1)
-	return lines
+	kill := make(chan struct{})
+	r, err := a.newRunner(kept, kill)
+	if err != nil {
+		return err
+	}
+	due, err := inspect.DueRuns(r, kept, a.Now())
+	if err != nil {
+		return err
+	}
+	list, err := untilInterrupted(ctx, a, a.note, kill, func(ctx context.Context) []resumedRun { return a.resumeAll(ctx, r, f, due) })
+	if err != nil {
+		return err
+	}
+	return a.printResumed(list, f.output.value)
+}
+
+// resumeAll goes on with runs, some at once.
+func (a *app) resumeAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []store.RunSummary) []resumedRun {
+	out := make([]resumedRun, len(due))
+	room := make(chan struct{}, mostDue)
+	var wait sync.WaitGroup
+	for i := range due {
+		wait.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			out[i] = a.resumeOne(ctx, r, f, &due[i])
+		})
+	}
+	wait.Wait()
+	return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped })
+}
+
+func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, line *store.RunSummary) resumedRun {
+	out := resumedRun{RunID: line.ID, Graph: line.Graph, Status: line.StandsAs(), Reason: line.Reason, Steps: line.Steps}
+	if ctx.Err() != nil {
+		out.ExitCode = exitCancelled
+		return out
+	}
+	opts, err := f.options(nil)
+	if err == nil {
+		out.result, err = r.Resume(ctx, line.ID, opts)
+	}
+	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) {
+		out.skipped = true
+		return out
+	}
+	if err != nil {
+		out.Error, out.ExitCode = err.Error(), exitOf(err)
+		return out
+	}
+	result := out.result
+	out.Status, out.Quality, out.Reason, out.Steps, out.Due = result.Status, result.Quality, result.Reason, result.Steps, result.Due
+	out.ExitCode = result.ExitCode(f.strict)
+	return out
+}
+
+// printResumed prints a line a run, and returns the error that stands for all of them.
+func (a *app) printResumed(list []resumedRun, form string) error {
+	code := exitOfAll(list)
+	if form == "json" {
+		return errors.Join(writeJSON(a.Stdout, list, a.StdoutTerminal), silent(code))
+	}
+	for i := range list {
+		text := list[i].Error
+		if result := list[i].result; result != nil {
+			text = runview.Headline(result)
+			if result.Due != nil {
+				text += ", due at " + runview.LocalTime(*result.Due)
+			}
+		}
+		fmt.Fprintf(a.Stdout, "%s  %s\n", list[i].RunID, text)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Stderr, "no run is due")
+	}
+	return silent(code)
+}
+
+// exitOfAll is the gravest exit code of several runs. One that completed, or pauses
+// again, is as it should be.
+func exitOfAll(list []resumedRun) int {
+	for _, code := range [...]int{exitCancelled, exitFailed, exitUsage, exitInvalid, exitStuck, exitLimit} {
+		for i := range list {
+			if list[i].ExitCode == code {
+				return code
+			}
+		}
+	}
+	return exitOK
+}
+
+type forkFlags struct {
+	driveFlags
+	at     int
+	set    []string
+	runID  string
+	labels []string
+}
+
+func newForkCommand(a *app) *cobra.Command {
+	var f forkFlags
+	cmd := &cobra.Command{
+		Use:   "fork RUN --at STEP",
+		Short: "Start a new run from a step of another, with or without changed state",
+		Long: `fork starts a new run from the state that a run had after one of its steps, and runs it
+at once. --set changes state keys, read by their schema like the inputs of run. The old
+run stays unchanged; the new one has its path up to the step and names it as its parent.
+--at 0 begins before the first node.
+
+The nodes of a parallel step belong together: if STEP is one of them, fork takes the last
+of them and says so. Exit codes are those of run.`,
+		Example: `  graphrun fork nightly --at 3
+  graphrun fork nightly --at 3 --set confidence=0.9 -o json`,
+		Args:              oneRun,
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var missing error
+			if !cmd.Flags().Changed("at") {
+				missing = usagef("--at is needed: the step after which the new run begins, 0 for none")
+			}
+			if err := f.check(cmd, missing, checkAt(f.at), store.CheckID("--run-id", f.runID)); err != nil {
+				return err
+			}
+			return a.fork(cmd.Context(), &f, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.at, "at", 0, "STEP after which the new run begins; 0: before the first step")
+	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
+	flags.StringVar(&f.runID, "run-id", "", "id of the new run (default: a new one)")
+	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the new run by; repeatable")
+	completeFlag(cmd, "at", a.completeSteps)
+	completeKeys(cmd, "set", a.runNamed)
+	addDriveFlags(cmd, &f.driveFlags, a.runNamed)
+	return cmd
+}
+
+func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
+	kept, record, err := a.openRun(id)
+	if err != nil {
+		return err
+	}
+	id = record.ID
+	g := recordedGraph(&record)
+	opts, err := f.options(g)
+	if err != nil {
+		return err
+	}
+	set, err := a.readInput(g, "", f.set, true)
+	if err != nil {
+		return refused("the values to set do not fit the graph", err)
+	}
+	opts.RunID = f.runID
+	if opts.Labels, err = readLabels(f.labels); err != nil {
+		return err
+	}
+	s, err := a.newSession(kept, g, &f.driveFlags)
+	if err != nil {
+		return err
+	}
+	for _, text := range changedFiles(&record) {
+		s.out.note(text)
+	}
+	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
+		if a.onCluster() {
+			return a.engine.store.ForkOf(ctx, s.runner, id, fork)
+		}
+		return s.runner.Fork(ctx, id, fork)
+	})
+	return s.finish(result, refused("run "+id+" was not forked", err))
 }

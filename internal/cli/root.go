@@ -3,17 +3,23 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/spec"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/telemetry"
+	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // app is what the commands share during one call.
@@ -25,7 +31,7 @@ type app struct {
 	engine engineFlags
 	rules  settings.Rules // of the settings file
 	// triggers are those of the settings file.
-	triggers triggerList
+	triggers trigger.List
 	always   *spec.Graph // whose notify holds for the runs of all graphs; nil: none does
 	// misused is what is wrong with a command line that asks for help.
 	misused error
@@ -41,7 +47,7 @@ func Command() *cobra.Command {
 }
 
 func newRoot(a *app) *cobra.Command {
-	var version bool
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "graphrun",
 		Short: "Run, check and draw graphs of nodes, conditions and loops",
@@ -65,8 +71,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 		SilenceUsage:  true,
 		Args:          noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if version {
-				return a.printVersion("text")
+			if showVersion {
+				_, err := fmt.Fprintln(a.Stdout, readBuildVersion())
+				return err
 			}
 			return cmd.Help()
 		},
@@ -80,114 +87,69 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	setting(flags, "color")
 	a.addStoreFlags(root)
 	a.addEngineFlags(root)
-	root.Flags().BoolVar(&version, "version", false, "print the version, like graphrun version")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, like graphrun version")
 	root.SetFlagErrorFunc(flagError)
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpOf(cmd, show) })
-	wanted := a.wanted()
-	for _, c := range wanted {
-		root.AddCommand(c.make(a))
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, make := range group.commands {
+			c := make(a)
+			c.GroupID = group.title
+			root.AddCommand(c)
+			a.addDefaults(c)
+		}
 	}
-	if len(wanted) == 1 {
-		root.CompletionOptions.DisableDefaultCmd = true
-		return root
-	}
+	version := newVersionCommand(a)
+	root.AddCommand(version)
+	a.addDefaults(version)
+	completeNoFiles(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" || c.Name() == "help" {
-			describeBuiltin(c)
-		}
+		describeBuiltin(c)
 	}
-	groupCommands(root)
 	return root
 }
 
-// command is a command of the root: its name, and how it is made.
-type command struct {
-	name string
-	make func(*app) *cobra.Command
+// commandGroups are the titles of help, and the commands under each. Version, help and
+// completion come last.
+var commandGroups = []struct {
+	title    string
+	commands []func(*app) *cobra.Command
+}{
+	{"Write a flow:", commandList{newInitCommand, newSchemaCommand, newFmtCommand, newLSPCommand}},
+	{"Check it without running it:", commandList{
+		newValidateCommand, newExplainCommand, newModelsCommand, newBoundCommand, newDiffCommand, newTestCommand, newToolsCommand,
+	}},
+	{"Run it:", commandList{newRunCommand, newResumeCommand, newForkCommand, newReplayCommand, newServeCommand, newMCPCommand, newWorkerCommand}},
+	{"Answer what it asks:", commandList{newAnswerCommand}},
+	{"Look at it and at what has run:", commandList{
+		newRunsCommand, newLogsCommand, newWhyCommand, newDotCommand, newRenderCommand, newSessionsCommand, newCacheCommand,
+	}},
 }
 
-func commands() []command {
-	return []command{
-		{"init", newInitCommand},
-		{"run", newRunCommand},
-		{"resume", newResumeCommand},
-		{"answer", newAnswerCommand},
-		{"fork", newForkCommand},
-		{"runs", newRunsCommand},
-		{"logs", newLogsCommand},
-		{"worker", newWorkerCommand},
-		{"sessions", newSessionsCommand},
-		{"why", newWhyCommand},
-		{"replay", newReplayCommand},
-		{"serve", newServeCommand},
-		{"mcp", newMCPCommand},
-		{"cache", newCacheCommand},
-		{"validate", newValidateCommand},
-		{"explain", newExplainCommand},
-		{"models", newModelsCommand},
-		{"tools", newToolsCommand},
-		{"bound", newBoundCommand},
-		{"diff", newDiffCommand},
-		{"test", newTestCommand},
-		{"fmt", newFmtCommand},
-		{"dot", newDotCommand},
-		{"render", newRenderCommand},
-		{"schema", newSchemaCommand},
-		{"lsp", newLSPCommand},
-		{"version", newVersionCommand},
+type commandList = []func(*app) *cobra.Command
+
+// addDefaults gives a command what most have: it takes no arguments unless it says which,
+// and reads the settings unless it does something else first.
+func (a *app) addDefaults(c *cobra.Command) {
+	if c.Args == nil && c.ValidArgsFunction == nil {
+		c.Args, c.ValidArgsFunction = noArgs, cobra.NoFileCompletions
+	}
+	if c.HasSubCommands() {
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	} else if c.PreRunE == nil {
+		c.PreRunE = a.loadSettings
+	}
+	completeNoFiles(c)
+	for _, sub := range c.Commands() {
+		a.addDefaults(sub)
 	}
 }
 
-// commandGroups are what help lists commands under, by what one wants to do; what
-// is in none comes last.
-func commandGroups() []commandGroup {
-	return []commandGroup{
-		{"Write a flow:", []string{"init", "schema", "fmt", "lsp"}},
-		{"Check it without running it:", []string{"validate", "explain", "models", "bound", "diff", "test", "tools"}},
-		{"Run it:", []string{"run", "resume", "fork", "replay", "serve", "mcp", "worker"}},
-		{"Answer what it asks:", []string{"answer"}},
-		{"Look at it and at what has run:", []string{"runs", "logs", "why", "dot", "render", "sessions", "cache"}},
-	}
-}
-
-// commandGroup is a title of help, and the names of commands that stand under it.
-type commandGroup struct {
-	title string
-	names []string
-}
-
-// groupCommands sorts the commands of the root into groups.
-func groupCommands(root *cobra.Command) {
-	for _, group := range commandGroups() {
-		for _, name := range group.names {
-			c, _, err := root.Find([]string{name})
-			if err != nil || c == root {
-				continue // a group may name what is not there
-			}
-			if !root.ContainsGroup(group.title) {
-				root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
-			}
-			c.GroupID = group.title
-		}
-	}
-}
-
-// wanted are the commands that a command line needs: the one that it begins
-// with, or else all. Making all of them takes longer than checking a small file.
-func (a *app) wanted() []command {
-	all := commands()
-	if len(a.Args) == 0 {
-		return all
-	}
-	i := slices.IndexFunc(all, func(c command) bool { return c.name == a.Args[0] })
-	if i < 0 {
-		return all
-	}
-	return all[i : i+1]
-}
+// noSettings is the PreRunE of commands that do without settings.
+func noSettings(*cobra.Command, []string) error { return nil }
 
 // describeBuiltin gives cobra's own commands the examples that all others have.
 func describeBuiltin(c *cobra.Command) {
@@ -206,24 +168,8 @@ func describeBuiltin(c *cobra.Command) {
 	}
 }
 
-// oneFlow wants exactly one argument, the path of a graph file.
-func oneFlow(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 1:
-		return nil
-	case 0:
-		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
-	}
-	return usagef("%q takes one graph file, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
-}
-
-// completeFlow completes the path of a graph file.
-func completeFlow(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
-}
+// stdoutColors are the colours of what is printed on stdout.
+func (a *app) stdoutColors() runview.Colors { return runview.NewColors(a.colorOn(a.StdoutTerminal)) }
 
 // colorOn decides whether a stream is painted: --color, else NO_COLOR and
 // TERM=dumb, else whether a person reads it.
@@ -235,4 +181,95 @@ func (a *app) colorOn(terminal bool) bool {
 		return false
 	}
 	return terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+const settingAnnotation = "graphrun_setting"
+
+// setting marks flags as settings.
+func setting(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := flags.SetAnnotation(name, settingAnnotation, []string{"true"}); err != nil {
+			panic(err) // a flag that does not exist: a mistake in this package, seen by every test
+		}
+	}
+}
+
+func isSetting(f *pflag.Flag) bool { return f.Annotations[settingAnnotation] != nil }
+
+// settingNames are the settings of all commands, sorted.
+func settingNames(root *cobra.Command) []string {
+	var names []string
+	add := func(f *pflag.Flag) {
+		if isSetting(f) {
+			names = append(names, f.Name)
+		}
+	}
+	root.PersistentFlags().VisitAll(add)
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(add)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// envName is the variable of a setting: GRAPHRUN_MAX_STEPS for max-steps.
+func envName(name string) string {
+	return "GRAPHRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// loadSettings fills the flags that were not given from the environment, then
+// from the settings file. It is the PreRunE of the commands that have settings.
+func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
+
+// loadFolderSettings is loadSettings for commands that take a folder of flows. It reads
+// the settings file of that folder.
+func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			return a.loadSettingsOf(args[0], cmd)
+		}
+	}
+	return a.loadSettingsOf("", cmd)
+}
+
+func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
+	file, err := settings.Read(folder, a.ConfigDir, settingNames(cmd.Root()))
+	if err != nil {
+		return usage(err)
+	}
+	a.rules, a.always, a.triggers = file.Rules, file.Notify, file.Triggers
+	v := viper.New()
+	if err := v.MergeConfigMap(file.Values); err != nil {
+		return usage(fmt.Errorf("%s: %w", file.Path, err))
+	}
+	var problems []error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !isSetting(f) || f.Changed {
+			return
+		}
+		if err := v.BindEnv(f.Name, envName(f.Name)); err != nil {
+			problems = append(problems, err)
+			return
+		}
+		if !v.IsSet(f.Name) {
+			return
+		}
+		value := v.GetString(f.Name)
+		if err := f.Value.Set(value); err != nil {
+			source := file.Place(f.Name)
+			if os.Getenv(envName(f.Name)) != "" {
+				source = envName(f.Name)
+			}
+			problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, badValue(f, value, err)))
+			return
+		}
+		f.Changed = true
+	})
+	if len(problems) > 0 {
+		return usage(errors.Join(problems...))
+	}
+	if a.onCluster() && a.Engine == nil {
+		return a.handOver()
+	}
+	return nil
 }

@@ -5,19 +5,29 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// runFlags are the flags of run.
 type runFlags struct {
 	driveFlags
 	models    modelFlags
@@ -61,7 +71,6 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
   graphrun run flow.yaml --dry-run`,
 		Args:              oneFlow,
 		ValidArgsFunction: completeFlow,
-		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd.Context(), cmd, &f, args[0])
 		},
@@ -79,19 +88,16 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and print what each step would start, send, ask and write;\nnothing is executed, sent or stored")
 	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs for --dry-run, in the form of a test case")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the run by; repeatable")
-	for _, name := range []string{"run-id", "label"} {
-		complete(cmd, name, nil)
-	}
 	completeKeys(cmd, "input", flowNamed)
 	flags.StringVar(&f.session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
-	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSession) // it exists: it was added just now
+	completeFlag(cmd, "session", a.completeSession)
 	addModelFlags(cmd, &f.models)
 	addDriveFlags(cmd, &f.driveFlags, flowNamed)
 }
 
 // run is the whole of a run: check, read the input, run, report.
 func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path string) error {
-	if err := f.validate(cmd); err != nil {
+	if err := f.check(cmd, store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)); err != nil {
 		return err
 	}
 	goal, err := textOrFile(f.goal)
@@ -169,29 +175,201 @@ func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
 	}, a.StdoutTerminal))
 }
 
-// validate refuses values that no run can have.
-func (f *runFlags) validate(cmd *cobra.Command) error {
-	problems := f.problems(cmd)
-	for _, err := range []error{store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)} {
+// modelFlags are the flags that say which models a run uses, and how.
+type modelFlags struct {
+	models []string
+	params []string
+	record string
+	replay string
+}
+
+func addModelFlags(cmd *cobra.Command, f *modelFlags) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
+	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
+	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
+	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
+}
+
+// roles are the roles for which models are named.
+func (f *modelFlags) roles() []string {
+	out := make([]string, len(f.models))
+	for i, text := range f.models {
+		out[i], _, _ = strings.Cut(text, "=")
+	}
+	return out
+}
+
+// apply puts what the flags say into the options of a run.
+func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
+	var problems []error
+	for _, text := range f.models {
+		role, model, ok := strings.Cut(text, "=")
+		provider, name, whole := strings.Cut(model, "/")
+		if !ok || role == "" || !whole || provider == "" || name == "" {
+			problems = append(problems, usagef("--model %q: want ROLE=PROVIDER/NAME, such as default=openai/gpt-6-luna", text))
+			continue
+		}
+		if opts.Models == nil {
+			opts.Models = map[string]string{}
+		}
+		for _, err := range []error{checkRole(g, role), checkProvider(g, provider)} {
+			if err != nil {
+				problems = append(problems, usagef("--model %s: %w", text, err))
+			}
+		}
+		opts.Models[role] = model
+	}
+	for _, text := range f.params {
+		param, err := readModelParam(text)
 		if err != nil {
-			problems = append(problems, usage(err))
+			problems = append(problems, err)
+			continue
+		}
+		if param.Node != "" {
+			if err := checkNode(g, param.Node, ""); err != nil {
+				problems = append(problems, usagef("--set-model-param %s: %w", text, err))
+			}
+		}
+		opts.ModelParams = append(opts.ModelParams, param)
+	}
+	return usageErrors(problems)
+}
+
+// checkRole returns an error if nothing in a graph has a role of models, nor may have in a
+// subgraph.
+func checkRole(g *spec.Graph, role string) error {
+	known := []string{"compact", "default", "judge", "router"}
+	for i := range g.Models {
+		known = append(known, g.Models[i].Key.Value)
+	}
+	if runsGraphs(g) {
+		return nil
+	}
+	for _, n := range g.Nodes {
+		for _, named := range []*spec.Value{n.Field("model"), n.Field("judge").Get("model")} {
+			if named != nil && named.Kind == spec.String && !strings.Contains(named.Text.Value, "/") {
+				known = append(known, named.Text.Value)
+			}
 		}
 	}
-	if len(problems) > 0 {
-		return usage(errors.Join(problems...))
+	return checkName("nothing has the role %q", role, "roles", known)
+}
+
+// checkProvider returns an error if neither a graph nor a subgraph has a provider of a name.
+func checkProvider(g *spec.Graph, name string) error {
+	known := []string{"anthropic", "openai", "scripted"}
+	for i := range g.Providers {
+		known = append(known, g.Providers[i].Key.Value)
+	}
+	if runsGraphs(g) {
+		return nil
+	}
+	return checkName("there is no provider %q", name, "providers", known)
+}
+
+// runsGraphs reports whether a graph runs others, as nodes or as tools.
+func runsGraphs(g *spec.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) ||
+		slices.ContainsFunc(g.Tools, func(f spec.Field) bool { return f.Value.Get("graph") != nil })
+}
+
+// tape opens the recording that the flags ask for: to write one, or to play one.
+func (f *modelFlags) tape(drive *driveFlags) error {
+	switch {
+	case f.record != "" && f.replay != "":
+		return usagef("--record and --replay exclude each other: what is played is not asked anew")
+	case f.record != "":
+		if err := cassette.Check(f.record); err != nil {
+			return usagef("--record: %w", err)
+		}
+		drive.tape, drive.record = cassette.New(), f.record
+	case f.replay != "":
+		tape, err := cassette.Open(f.replay)
+		if err != nil {
+			return usagef("--replay: %w", err)
+		}
+		drive.tape = tape
 	}
 	return nil
 }
 
-// readLabels reads key=value pairs.
-func readLabels(pairs []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usagef("--label %q: want key=value", pair)
-		}
-		out[key] = value
+// readModelParam reads [PATH/NODE:]KEY=JSON; a value that is no JSON is a text.
+func readModelParam(text string) (handler.ModelParam, error) {
+	name, value, ok := strings.Cut(text, "=")
+	p := handler.ModelParam{Key: name}
+	if node, key, targeted := strings.Cut(name, ":"); targeted {
+		p.Node, p.Key = node, key
+		ok = ok && node != ""
 	}
-	return out, nil
+	if !ok || p.Key == "" {
+		return p, usagef("--set-model-param %q: want [PATH/NODE:]KEY=JSON, such as reasoning=low", text)
+	}
+	var err error
+	if p.Value, err = given.JSON([]byte(value)); err != nil {
+		if value == "" || strings.ContainsAny(value[:1], `{["`) {
+			return p, usagef("--set-model-param %q: the value is not JSON: %w", text, err)
+		}
+		p.Value = value
+	}
+	return p, nil
+}
+
+// dryRunReport is what a dry run prints as JSON: a run's object, and its plan.
+type dryRunReport struct {
+	*runner.Result
+	DryRun bool                `json:"dry_run"`
+	Plan   []*flowtest.Planned `json:"plan"`
+}
+
+// dryRun runs a flow with made-up values and prints what each step would do.
+func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f *runFlags) error {
+	stubs, err := readStubs(f.stubs)
+	if err != nil {
+		return err
+	}
+	opts.History = f.history
+	if opts.Clock = a.clock; opts.Clock == nil {
+		opts.Clock = virtual.NewClock(time.Now())
+	}
+	result, steps, err := flowtest.DryRun(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
+	var invalid *runner.InvalidError
+	if errors.As(err, &invalid) {
+		return a.invalid(invalid.Diagnostics)
+	}
+	if err != nil {
+		return err
+	}
+	if f.output.value != "text" {
+		return writeJSON(a.Stdout, dryRunReport{result, true, steps}, f.output.value == "json" && a.StdoutTerminal)
+	}
+	var b strings.Builder
+	for _, p := range steps {
+		b.WriteString(p.Text())
+	}
+	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
+		return err
+	}
+	for _, line := range runview.Summary(result, runview.NewColors(a.colorOn(a.StderrTerminal))) {
+		fmt.Fprintln(a.Stderr, line)
+	}
+	fmt.Fprintln(a.Stderr, "a dry run: nothing was executed, sent or stored, and outputs were made up")
+	return nil
+}
+
+// readStubs reads a file of stubs: a map of them by node, or one with the key stubs,
+// as a case has it.
+func readStubs(path string) (*spec.Value, error) {
+	if path == "" {
+		return nil, nil
+	}
+	src, err := bounded.ReadArgument(path, bounded.Text)
+	if err != nil {
+		return nil, usagef("--stubs: %w", err)
+	}
+	stubs, found := flowtest.ReadStubs(path, src)
+	if found.HasErrors() {
+		return nil, usagef("--stubs: %w", &spec.InvalidError{Findings: found})
+	}
+	return stubs, nil
 }

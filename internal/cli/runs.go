@@ -1,19 +1,22 @@
-// The runs command and its list: what has run.
+// The runs command: what has run, what it asks, and deleting it.
 
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -26,8 +29,6 @@ func newRunsCommand(a *app) *cobra.Command {
 		Long: `runs lists and shows stored runs, also while another process drives them, stops them,
 and deletes them.`,
 		Example: "  graphrun runs list --status paused\n  graphrun runs show nightly",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		newRunsListCommand(a), newRunsShowCommand(a), newRunsPendingCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
@@ -47,15 +48,12 @@ type runFilterFlags struct {
 }
 
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
-	f.status.allowed = inspect.RunStatuses()
 	flags := cmd.Flags()
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph with this NAME")
-	flags.Var(&f.status, "status", "only runs with this status: "+strings.Join(f.status.allowed, ", "))
+	enumListFlag(cmd, &f.status, inspect.RunStatuses(), "status", "only runs with this status: "+strings.Join(inspect.RunStatuses(), ", "))
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
 	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
-	complete(cmd, "status", f.status.allowed)
-	complete(cmd, "label", nil)
 	a.completeFromRuns(cmd, "graph", func(r *store.RunSummary) string { return r.Graph })
 	a.completeFromRuns(cmd, "session", func(r *store.RunSummary) string { return r.Session })
 	a.completeFromRuns(cmd, "parent", func(r *store.RunSummary) string { return r.Parent })
@@ -77,17 +75,13 @@ func (f *runFilterFlags) find(s store.Store, filter store.RunFilter) ([]store.Ru
 func newRunsListCommand(a *app) *cobra.Command {
 	var f runFilterFlags
 	var limit int
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
 		Long: `list shows the stored runs, the last started first. A run is crashed if its process
 vanished while it ran: graphrun resume continues it.`,
-		Example:           "  graphrun runs list --graph deploy --status paused,crashed\n  graphrun runs list --label ticket=4711 -o json",
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		PreRunE:           a.loadSettings,
-		RunE: func(*cobra.Command, []string) error {
+		Example: "  graphrun runs list --graph deploy --status paused,crashed\n  graphrun runs list --label ticket=4711 -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
 				return usagef("--limit %d: must be at least 0", limit)
 			}
@@ -99,60 +93,35 @@ vanished while it ran: graphrun resume continues it.`,
 			if err != nil {
 				return err
 			}
-			if err := a.countSteps(s, runs); err != nil {
+			r, err := a.newRunner(s, nil)
+			if err != nil {
 				return err
 			}
-			if output.value == "json" {
-				return writeJSON(a.Stdout, inspect.ListRuns(runs), a.StdoutTerminal)
-			}
-			return a.printRuns(runs)
+			inspect.Refresh(r, runs)
+			return a.print(cmd, inspect.ListRuns(runs), func() error { return a.printRuns(runs) })
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
-	complete(cmd, "limit", nil)
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
-// countSteps updates the step counts of runs that have not ended.
-func (a *app) countSteps(s store.Store, runs []store.RunSummary) error {
-	r, err := a.newRunner(s, nil)
-	if err != nil {
-		return err
-	}
-	inspect.Refresh(r, runs)
-	return nil
-}
-
 func (a *app) printRuns(runs []store.RunSummary) error {
-	if len(runs) == 0 {
-		fmt.Fprintln(a.Stderr, "no runs")
-		return nil
-	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tGRAPH\tSTATUS\tSTEPS\tSTARTED\tNOTES")
+	var rows [][]string
 	for i := range runs {
 		r := &runs[i]
 		status := inspect.StatusOf(r)
 		switch {
 		case r.Unreadable != "":
 			status = "unreadable"
+			defer a.note(fmt.Sprintf("run %s can't be read: %s", r.ID, r.Unreadable))
 		case r.Status == machine.Completed && r.Quality == machine.Degraded:
 			status += " (degraded)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Graph, status, r.Steps,
-			r.Started.Local().Format(time.DateTime), terminal.Line(notesOf(r)))
+		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.LocalTime(r.Started), terminal.Line(notesOf(r))})
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i := range runs {
-		if r := &runs[i]; r.Unreadable != "" {
-			fmt.Fprintf(a.Stderr, "graphrun: run %s can't be read: %s\n", r.ID, r.Unreadable)
-		}
-	}
-	return nil
+	return a.printTable("no runs", []string{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}, rows)
 }
 
 // notesOf is what else there is to say of a run: its labels and its parent.
@@ -167,15 +136,180 @@ func notesOf(r *store.RunSummary) string {
 	if r.Session != "" {
 		parts = append(parts, "session "+r.Session)
 	}
-	keys := make([]string, 0, len(r.Labels))
-	for key := range r.Labels {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
 		parts = append(parts, key+"="+r.Labels[key])
 	}
 	return strings.Join(parts, " ")
+}
+
+func newRunsPendingCommand(a *app) *cobra.Command {
+	var graph string
+	var labels []string
+	cmd := &cobra.Command{
+		Use:   "pending",
+		Short: "List the open questions of all runs",
+		Long: `pending lists every open question of every run: of paused runs, and of running and
+crashed ones, whose other branches may not have ended yet. graphrun answer answers them.`,
+		Example: "  graphrun runs pending\n  graphrun runs pending --label team=ops -o json | jq -r '.[] | .run + \" \" + .target'",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter := store.RunFilter{Graph: graph}
+			var err error
+			if filter.Labels, err = readLabels(labels); err != nil {
+				return err
+			}
+			kept, err := a.readStore()
+			if err != nil {
+				return err
+			}
+			r, err := a.newRunner(kept, nil)
+			if err != nil {
+				return err
+			}
+			found, err := inspect.AllQuestions(r, kept, filter, func(id string, err error) {
+				a.note(fmt.Sprintf("run %s can't be read: %v", id, err))
+			})
+			if err != nil {
+				return err
+			}
+			return a.print(cmd, found, func() error { return a.printPending(found) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&graph, "graph", "", "only runs of the graph with this NAME")
+	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
+	outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) printPending(found []inspect.Question) error {
+	var rows [][]string
+	for i := range found {
+		q := &found[i]
+		until := ""
+		if q.Due != nil {
+			until = runview.LocalTime(*q.Due)
+		}
+		asks := terminal.Truncate(terminal.Line(q.Prompt), runview.MaxValue)
+		if q.Kind != "tool" { // the question about a call says itself what may be answered
+			asks += runview.LegalAnswers(q.Schema, q.Fields)
+		}
+		rows = append(rows, []string{q.Run, q.Target, asks, until})
+	}
+	err := a.printTable("no run asks anything", []string{"RUN", "QUESTION", "ASKS", "UNTIL"}, rows)
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stderr, "answer with: graphrun answer RUN QUESTION=VALUE")
+	}
+	return err
+}
+
+func newRunsDeleteCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete RUN...",
+		Short: "Delete runs and their journals",
+		Long: `delete deletes runs and their journals for good. A run that a process drives can't be
+deleted: exit 2.`,
+		Example:           "  graphrun runs delete nightly",
+		Args:              takes(1, -1, "the id of a run (graphrun runs list shows them)"),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kept, err := a.openStore()
+			if err != nil {
+				return err
+			}
+			ids, err := a.findRuns(kept, args)
+			if err != nil {
+				return err
+			}
+			return a.deleteAll(cmd, "run", ids, kept.Delete)
+		},
+	}
+	outputFlag(cmd)
+	return cmd
+}
+
+// deleteAll deletes what has some ids, and says how many that were.
+func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove func(id string) error) error {
+	for _, id := range ids {
+		if err := remove(id); err != nil {
+			return err
+		}
+	}
+	return a.printLine(cmd, deleted{Forgotten: ids}, "%s deleted", terminal.Count(len(ids), noun))
+}
+
+// deleted is what delete and prune print as JSON.
+type deleted struct {
+	Forgotten []string `json:"forgotten"`
+	// DryRun says that they are still there.
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
+func newRunsPruneCommand(a *app) *cobra.Command {
+	var f runFilterFlags
+	var older age
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "prune --older-than DURATION",
+		Short: "Delete runs that ended some time ago",
+		Long: `prune deletes the runs that have ended and last changed longer ago than --older-than.
+Paused and crashed runs can be resumed: they stay unless --status names them. Runs that
+a process drives always stay.`,
+		Example: "  graphrun runs prune --older-than 30d\n  graphrun runs prune --older-than 0s --status crashed,paused --graph deploy",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("older-than") {
+				return usagef("--older-than is needed: 90m, 36h or 30d, 0s for all")
+			}
+			ids, err := a.pruneRuns(&f, time.Duration(older), dryRun)
+			if err != nil {
+				return err
+			}
+			return a.print(cmd, deleted{ids, dryRun}, func() error {
+				if !dryRun {
+					_, err := fmt.Fprintf(a.Stdout, "%s forgotten\n", terminal.Count(len(ids), "run"))
+					return err
+				}
+				fmt.Fprintf(a.Stderr, "%s would be forgotten\n", terminal.Count(len(ids), "run"))
+				return a.printLines(ids)
+			})
+		},
+	}
+	addRunFilterFlags(a, cmd, &f)
+	cmd.Flags().Var(&older, "older-than", "least time since the run last changed: 90m, 36h, 30d")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list the runs that would be deleted")
+	outputFlag(cmd)
+	return cmd
+}
+
+// pruneRuns deletes the runs that nobody drives, and returns their ids.
+func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]string, error) {
+	if len(f.status.values) == 0 {
+		f.status.values = slices.DeleteFunc(inspect.RunStatuses(), func(s string) bool {
+			return s == inspect.Crashed || s == string(machine.Paused) || s == string(machine.Running)
+		})
+	}
+	kept, err := a.openStore()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := f.find(kept, store.RunFilter{UpdatedBefore: a.Now().Add(-older)})
+	ids := []string{}
+	for i := range runs {
+		if runs[i].Owner != "" {
+			continue
+		}
+		if !dryRun {
+			// Another process may have resumed it or deleted it since.
+			err := kept.Delete(runs[i].ID)
+			if _, driven := err.(*store.DrivenError); driven || errors.Is(err, store.ErrNoRun) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		ids = append(ids, runs[i].ID)
+	}
+	return ids, err
 }
 
 // nearPath is a path as a person here would write it.

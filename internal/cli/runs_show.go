@@ -1,11 +1,14 @@
-// The show, state and events commands of runs: one run, from its journal.
+// The show, state, events, cancel and pause commands of runs: one run.
 
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -62,26 +66,51 @@ func (r *recorded) unreadable(err error) error {
 	return refused("run "+r.record.ID+" can't be read", err)
 }
 
-// atFlag adds --at and its check.
-func atFlag(cmd *cobra.Command, at *int) {
-	cmd.Flags().IntVar(at, "at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
-	complete(cmd, "at", nil)
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case !cmd.Flags().Changed("at"):
-			*at = -1
-		case *at < 0:
-			return usagef("--at %d: must be at least 0", *at)
-		}
-		return before(cmd, args)
+// shownRun is the run that the first argument names, for completion; nil: there is none.
+func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
+	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
+		return nil
 	}
+	r, err := a.lookAt(args[0])
+	if err != nil {
+		return nil
+	}
+	result, err := r.show(-1, false, nil)
+	if err != nil {
+		return nil
+	}
+	return result
+}
+
+// atFlag adds --at, for use with showAt.
+func atFlag(cmd *cobra.Command) {
+	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
+}
+
+// showAt is show with the step of --at.
+func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
+	at, err := cmd.Flags().GetInt("at")
+	if err == nil {
+		err = checkAt(at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !cmd.Flags().Changed("at") {
+		at = -1
+	}
+	return r.show(at, history, sink)
+}
+
+func checkAt(at int) error {
+	if at < 0 {
+		return usagef("--at %d: must be at least 0", at)
+	}
+	return nil
 }
 
 func newRunsShowCommand(a *app) *cobra.Command {
-	var at int
 	var history bool
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run as it is now, or as it was after a step",
@@ -90,43 +119,36 @@ it. -o json prints the object that run prints at its end.`,
 		Example:           "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
-		PreRunE:           a.loadSettings,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.lookAt(args[0])
 			if err != nil {
 				return err
 			}
-			lines := &traceLines{tracer: runview.NewTracer(recordedGraph(&r.record), runview.NewColors(a.colorOn(a.StdoutTerminal)))}
-			asJSON := output.value == "json"
+			lines := &traceLines{tracer: runview.NewTracer(recordedGraph(&r.record), a.stdoutColors())}
 			var sink runner.Sink = lines
-			if asJSON {
+			if formatOf(cmd) == "json" {
 				sink = nil
 			}
-			result, err := r.show(at, history && asJSON, sink)
+			result, err := r.showAt(cmd, history && sink == nil, sink)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				if !history {
-					result.History = nil
-				}
-				return writeJSON(a.Stdout, result, a.StdoutTerminal)
+			if !history {
+				result.History = nil
 			}
-			a.showRun(&r.record, result, lines)
-			return nil
+			return a.print(cmd, result, func() error { return a.showRun(&r.record, result, lines) })
 		},
 	}
-	atFlag(cmd, &at)
+	atFlag(cmd)
 	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
-// traceLines keeps the last lines of a trace.
+// traceLines keeps the lines of a trace.
 type traceLines struct {
 	tracer *runview.Tracer
 	lines  []string
-	left   int  // how many lines before them are gone
 	whole  bool // they begin with the run's beginning
 }
 
@@ -137,46 +159,28 @@ func (t *traceLines) Event(e *runner.Event) error {
 		return nil
 	}
 	t.lines = append(t.lines, t.tracer.Lines(inspect.Placed(e))...)
-	if extra := len(t.lines) - shownSteps; extra > shownSteps {
-		t.lines, t.left = append(t.lines[:0], t.lines[extra:]...), t.left+extra
-	}
 	return nil
 }
 
-// last are the lines to show, and how many come before them.
-func (t *traceLines) last() (lines []string, left int) {
-	extra := max(0, len(t.lines)-shownSteps)
-	return t.lines[extra:], t.left + extra
-}
-
 // showRun prints a run for a person.
-func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) {
-	c := runview.NewColors(a.colorOn(a.StdoutTerminal))
-	say := func(line string) { fmt.Fprintln(a.Stdout, line) }
-	say(fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
-		terminal.Line(nearPath(record.File)), record.Started.Local().Format(time.DateTime)))
-	summary := store.RunSummary{RunRecord: *record}
-	if notes := notesOf(&summary); notes != "" {
-		say(c.Quiet(terminal.Line(notes)))
+func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) error {
+	c := a.stdoutColors()
+	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
+		terminal.Line(nearPath(record.File)), runview.LocalTime(record.Started))}
+	if notes := notesOf(&store.RunSummary{RunRecord: *record}); notes != "" {
+		out = append(out, c.Quiet(terminal.Line(notes)))
 	}
-	lines, left := trace.last()
+	left := max(0, len(trace.lines)-shownSteps)
 	switch {
 	case !trace.whole && len(result.Path) > 0:
-		say(c.Quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
+		out = append(out, c.Quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
 	case left > 0:
-		say(c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
+		out = append(out, c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
 	}
-	for _, line := range append(lines, trace.tracer.Flush()...) {
-		say(line)
-	}
-	for _, line := range a.summary(result, c) {
-		say(line)
-	}
+	return a.printLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.summary(result, c)))
 }
 
 func newRunsStateCommand(a *app) *cobra.Command {
-	var at int
-	output := newEnum("json", "json")
 	cmd := &cobra.Command{
 		Use:               "state RUN",
 		Short:             "Print a run's state as JSON",
@@ -184,29 +188,26 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		Example:           "  graphrun runs state nightly --at 3 | jq .draft",
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
-		PreRunE:           a.loadSettings,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.lookAt(args[0])
 			if err != nil {
 				return err
 			}
-			result, err := r.show(at, false, nil)
+			result, err := r.showAt(cmd, false, nil)
 			if err != nil {
 				return err
 			}
 			return writeJSON(a.Stdout, result.State, a.StdoutTerminal)
 		},
 	}
-	atFlag(cmd, &at)
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format; there is only one")
+	atFlag(cmd)
+	outputFlag(cmd, "json")
 	return cmd
 }
 
 func newRunsEventsCommand(a *app) *cobra.Command {
 	var stream enumList
 	var follow bool
-	output := newEnum("jsonl", "jsonl", "text")
-	stream.allowed = streamNames()
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Print the events of a run as JSON lines",
@@ -220,73 +221,186 @@ or crashed, since somebody may resume it.`,
   graphrun runs events nightly --follow -o text`,
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
-		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.lookAt(args[0])
 			if err != nil {
 				return err
 			}
-			out := newEventWriter(a.Stdout, streamFilter(stream.values))
-			var sink runner.Sink = briefEnd{out}
-			if output.value == "text" {
-				tracer := runview.NewTracer(recordedGraph(&r.record), runview.NewColors(a.colorOn(a.StdoutTerminal)))
-				sink = filteredSink{viewSink{runview.NewPlain(a.Stdout, tracer, nil)}, streamFilter(stream.values)}
+			buffer := bufio.NewWriter(a.Stdout)
+			var out io.Writer = buffer
+			if follow { // events are read as they happen
+				out = a.Stdout
 			}
+			sink := withoutHistory(runner.NewJSONSink(out))
+			if formatOf(cmd) == "text" {
+				shown := runview.NewPlain(out, runview.NewTracer(recordedGraph(&r.record), a.stdoutColors()), nil)
+				sink = func(e *runner.Event) error {
+					shown.Event(e)
+					return nil
+				}
+			}
+			opts := runner.Options{Sink: filtered(sink, streamFilter(stream.values))}
 			if follow {
-				err = a.follow(cmd.Context(), r, sink)
-			} else {
-				_, err = r.runner.ReplayEvents(r.record.ID, runner.Options{Sink: sink})
-				err = r.unreadable(err)
+				ctx, stop := a.interruptible(cmd.Context())
+				defer stop()
+				_, err := r.runner.Follow(ctx, r.record.ID, opts)
+				return interruptedAs(err)
 			}
-			return errors.Join(err, out.close())
+			_, err = r.runner.ReplayEvents(r.record.ID, opts)
+			return errors.Join(r.unreadable(err), buffer.Flush())
 		},
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing until the run has ended")
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
-	cmd.Flags().Var(&stream, "stream", "events to print besides run_* (default: all)")
-	complete(cmd, "stream", stream.allowed)
+	outputFlag(cmd, "jsonl", "text")
+	enumListFlag(cmd, &stream, streamNames(), "stream", "events to print besides run_* (default: all)")
 	return cmd
 }
 
-// filteredSink passes some events on.
-type filteredSink struct {
-	next runner.Sink
-	keep func(runner.EventType) bool
-}
-
-// Event passes an event on if it is wanted.
-func (s filteredSink) Event(e *runner.Event) error {
-	if s.keep != nil && !s.keep(e.Type) {
-		return nil
+// withoutHistory passes events on, without the history at the end that those who look at
+// a record always get: a run prints it only with --history.
+func withoutHistory(next runner.Sink) sinkFunc {
+	return func(e *runner.Event) error {
+		if e.Type != runner.RunFinished || e.Result == nil {
+			return next.Event(e)
+		}
+		event, result := *e, *e.Result
+		result.History, event.Result = nil, &result
+		return next.Event(&event)
 	}
-	return s.next.Event(e)
 }
 
-// viewSink shows events to a person.
-type viewSink struct{ view runview.View }
+// stopPoll is the time between looks at how a run stands that was asked to stop.
+const stopPoll = 100 * time.Millisecond
 
-// Event shows an event.
-func (s viewSink) Event(e *runner.Event) error {
-	s.view.Event(e)
-	return nil
+func newRunsCancelCommand(a *app) *cobra.Command {
+	return newStopCommand(a, store.RequestCancel, &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run, also one that another process drives",
+		Long: `cancel ends a run as an interrupt would: running nodes are cancelled and have 5 seconds
+to end, and finished work is kept. It waits until the run has ended. A run that is
+paused, or whose process is gone, is recorded as cancelled at once. graphrun resume
+continues a cancelled run.
+
+Exit codes: 0 the run is cancelled, 1 it ended otherwise first, 2 no such run, or it had
+already ended.`,
+		Example: "  graphrun runs cancel nightly\n  graphrun runs cancel nightly --no-wait",
+	})
 }
 
-// follow tells what happens in a run until it has ended, or an interrupt.
-func (a *app) follow(ctx context.Context, r *recorded, sink runner.Sink) error {
-	ctx, stop := a.interruptible(ctx)
+func newRunsPauseCommand(a *app) *cobra.Command {
+	return newStopCommand(a, store.RequestPause, &cobra.Command{
+		Use:   "pause RUN",
+		Short: "Pause a run that another process drives",
+		Long: `pause lets running nodes end, then pauses the run before the next ones. It waits until
+the run is paused. graphrun resume continues it.
+
+Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not running.`,
+		Example: "  graphrun runs pause nightly && graphrun runs state nightly",
+	})
+}
+
+// stopping is a run that is asked to stop.
+type stopping struct {
+	app     *app
+	store   store.Store
+	id      string
+	request store.Request
+	noWait  bool
+	cmd     *cobra.Command
+	asked   string // the driver that was asked last
+}
+
+func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
+	w := &stopping{app: a, request: request, cmd: cmd}
+	cmd.Args = oneRun
+	cmd.ValidArgsFunction = a.completeRun
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kept, record, err := a.openRun(args[0])
+		if err != nil {
+			return err
+		}
+		w.store, w.id = kept, record.ID
+		return w.wait(cmd.Context())
+	}
+	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return as soon as the run's driver has been asked")
+	outputFlag(cmd)
+	return cmd
+}
+
+// wait looks at the run until it stands as wanted.
+func (w *stopping) wait(ctx context.Context) error {
+	signals, stop := w.app.signals()
 	defer stop()
-	_, err := r.runner.Follow(ctx, r.record.ID, runner.Options{Sink: sink})
-	if errors.Is(err, context.Canceled) {
-		return silent(exitCancelled)
+	for {
+		lines, err := w.store.List(store.RunFilter{ID: w.id})
+		switch {
+		case err != nil:
+			return err
+		case len(lines) == 0:
+			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
+		}
+		settled, err := w.look(&lines[0])
+		if err != nil || settled {
+			return err
+		}
+		select {
+		case <-time.After(stopPoll):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-signals:
+			w.app.note(fmt.Sprintf("not waiting any more; %s was asked to %s the run", w.asked, w.request))
+			return silent(exitCancelled)
+		}
 	}
-	return err
 }
 
-// summary is a run's end for a person, with how to go on.
-func (a *app) summary(r *runner.Result, c runview.Colors) []string {
-	lines := summary(r, c)
-	if next := a.next(r); next != "" {
-		lines = append(lines, "  "+next)
+// look does what the run as it stands calls for; settled says that this is all.
+func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
+	wanted, could := machine.Cancelled, "be cancelled"
+	if w.request == store.RequestPause {
+		wanted, could = machine.Paused, "pause"
 	}
-	return lines
+	owner := r.Owner
+	switch {
+	case r.Status == wanted:
+		return true, w.say(r)
+	case r.Status != machine.Running && r.Status != machine.Paused && w.asked == "":
+		return true, usagef("run %q has ended already: %s", w.id, r.Status)
+	case r.Status != machine.Running && r.Status != machine.Paused:
+		return true, fmt.Errorf("run %q ended before it could %s: %s", w.id, could, r.Status)
+	case owner == "" && w.request == store.RequestPause:
+		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume continues it", w.id)
+	case owner == "":
+		canceller, err := w.app.newRunner(w.store, nil)
+		if err != nil {
+			return false, err
+		}
+		_, err = canceller.Cancel(w.id)
+		var driven *store.DrivenError
+		if !errors.As(err, &driven) {
+			return false, refused("run "+w.id+" was not cancelled", err)
+		}
+		owner = driven.Owner // somebody resumed it just now, or it is a cluster's
+	}
+	if w.asked == owner {
+		return false, nil
+	}
+	if err := w.store.Ask(w.id, w.request); err != nil {
+		return false, err
+	}
+	w.asked = owner
+	if w.noWait {
+		return true, w.say(r)
+	}
+	w.app.note(fmt.Sprintf("asked %s to %s the run", owner, w.request))
+	return false, nil
+}
+
+// say tells how the run stands.
+func (w *stopping) say(r *store.RunSummary) error {
+	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
+	if r.Status == machine.Running {
+		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)
+	}
+	return w.app.printLine(w.cmd, inspect.ListRuns([]store.RunSummary{*r})[0], "%s", text)
 }

@@ -16,29 +16,23 @@ import (
 )
 
 // schemas are what the command prints, by the word that asks for it.
-func schemas() []namedSchema {
-	return []namedSchema{
-		{"flow", "graph files", func() any { return spec.Schema(spec.Options{}) }},
-		{"test", "test files, which test runs", func() any {
-			return spec.SchemaOf("graphrun tests v1", "A test file of a flow, which graphrun test runs.", flowtest.Keys())
-		}},
-		{"answers", "files with scripted answers", func() any {
-			return spec.SchemaOf("graphrun scripted answers", "Answers for model nodes, by scripted/PATH.", scripted.Keys())
-		}},
-		{"drawing", "what render --format json prints", func() any { return render.Schema() }},
-	}
-}
-
-// namedSchema is a schema of something.
-type namedSchema struct {
+var schemas = []struct {
 	name, of string
 	make     func() any
+}{
+	{"flow", "graph files", func() any { return spec.Schema(spec.Options{}) }},
+	{"test", "test files, which test runs", func() any {
+		return spec.SchemaOf("graphrun tests v1", "A test file of a flow, which graphrun test runs.", flowtest.Keys())
+	}},
+	{"answers", "files with scripted answers", func() any {
+		return spec.SchemaOf("graphrun scripted answers", "Answers for model nodes, by scripted/PATH.", scripted.Keys())
+	}},
+	{"drawing", "what render --format json prints", func() any { return render.Schema() }},
 }
 
 func newSchemaCommand(a *app) *cobra.Command {
-	output := newEnum("json", "json")
 	var names, described []string
-	for _, s := range schemas() {
+	for _, s := range schemas {
 		names, described = append(names, s.name), append(described, s.name+"\t"+s.of)
 	}
 	cmd := &cobra.Command{
@@ -52,26 +46,25 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
   # first line of a graph file, for editors with the YAML language server (init writes one):
   # yaml-language-server: $schema=graphrun.schema.json
   graphrun schema test > graphrun-test.schema.json`,
+		Args:    takes(0, 1, "one name"),
+		PreRunE: noSettings,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+				return nil, noFiles
 			}
-			return described, cobra.ShellCompDirectiveNoFileComp
+			return described, noFiles
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"flow"}
 			}
 			i := slices.Index(names, args[0])
-			switch {
-			case len(args) > 1:
-				return usagef("%q takes one name, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
-			case i < 0:
+			if i < 0 {
 				return usagef("no schema %q%s (allowed: %s)", args[0], suggest.DidYouMean(args[0], names), strings.Join(names, ", "))
 			}
-			return writeJSON(a.Stdout, schemas()[i].make(), true)
+			return writeJSON(a.Stdout, schemas[i].make(), true)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format; there is only one")
+	outputFlag(cmd, "json")
 	return cmd
 }

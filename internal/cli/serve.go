@@ -1,4 +1,4 @@
-// The serve command: the page, the API, and runs that go on behind them.
+// The commands that serve: the page and the API, flows as tools of MCP, a language server.
 
 package cli
 
@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -20,15 +21,16 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/lsp"
 	"github.com/graphrun/graphrun/internal/mcpserver"
 	"github.com/graphrun/graphrun/internal/serve"
 	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
 )
 
-// serveFlags are the flags of serve.
 type serveFlags struct {
 	listen    string
 	tokenFile string
@@ -36,11 +38,10 @@ type serveFlags struct {
 	open      bool
 	readOnly  bool
 	maxRuns   int
-	output    enum
 }
 
 func newServeCommand(a *app) *cobra.Command {
-	f := serveFlags{output: newEnum("text", "json", "text")}
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Serve a page and an API to start, watch and answer runs",
@@ -60,15 +61,10 @@ them. A second signal ends programs that still run at once.`,
 		Example: `  graphrun serve --open
   graphrun serve flows --listen 127.0.0.1:0 --store runs.db
   graphrun serve flows --listen 0.0.0.0:7300 --token-file /run/secrets/graphrun --host runs.example.org`,
-		Args:    oneFolder,
-		PreRunE: a.loadFolderSettings,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) == 1 {
-				dir = args[0]
-			}
-			return a.serve(cmd.Context(), &f, dir)
-		},
+		Args:              takes(0, 1, "one folder"),
+		ValidArgsFunction: completeFiles,
+		PreRunE:           a.loadFolderSettings,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.serve(cmd, &f, argument(args, ".")) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
@@ -77,20 +73,10 @@ them. A second signal ends programs that still run at once.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
 	flags.StringArrayVar(&f.hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
 	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
-	enumFlag(cmd, flags, &f.output, "output", "o", "format of the printed link: json is {\"url\": …}")
-	for _, name := range []string{"listen", "host", "max-runs"} {
-		complete(cmd, name, nil)
-	}
+	outputFlag(cmd)
+	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
 	setting(flags, "listen", "read-only", "token-file", "max-runs")
 	return cmd
-}
-
-// oneFolder wants one folder at most.
-func oneFolder(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("%q takes one folder, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
-	}
-	return nil
 }
 
 // Times of a server that stops: for nodes to end by themselves, and for answers to be
@@ -101,7 +87,7 @@ const (
 )
 
 // serve serves a folder until a signal stops it.
-func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
+func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if f.maxRuns < 1 {
 		return usagef("--max-runs %d: must be at least 1", f.maxRuns)
 	}
@@ -122,8 +108,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
 		return err
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
-	if found := a.placeTriggers(s.flows); len(found) > 0 {
-		return usage(asErrors(found))
+	if found := a.triggers.Place(s.flows); len(found) > 0 {
+		return usage(&spec.InvalidError{Findings: found})
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -133,23 +119,19 @@ func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
 	if f.tokenFile != "" { // it is no secret of this start
 		link = "http://" + reachable(listener.Addr()) + "/"
 	}
-	if err := f.printLink(a, link); err != nil {
+	if formatOf(cmd) == "json" {
+		err = writeJSON(a.Stdout, map[string]string{"url": link}, false)
+	} else {
+		err = a.printLines([]string{link})
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	fmt.Fprintf(a.Stderr, "graphrun: serving the flows below %s and the runs of %s; Ctrl-C stops it\n", nearPath(s.flows.Dir()), a.storeName())
+	a.note(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", nearPath(s.flows.Dir()), a.storeName()))
 	if f.open {
 		openBrowser(link)
 	}
-	return s.run(ctx, listener)
-}
-
-// printLink prints where the page is.
-func (f *serveFlags) printLink(a *app, link string) error {
-	if f.output.value == "json" {
-		return writeJSON(a.Stdout, map[string]string{"url": link}, false)
-	}
-	_, err := fmt.Fprintln(a.Stdout, link)
-	return err
+	return s.run(cmd.Context(), listener)
 }
 
 // token is that of the file, or a new one.
@@ -209,7 +191,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	}
 	s.fleet = fleet.New(fleet.Config{
 		Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now,
-		Log: func(line string) { fmt.Fprintln(a.Stderr, "graphrun: "+line) },
+		Log: a.note,
 	})
 	cfg := serve.Config{
 		Catalog: s.flows, Store: kept, Runner: r, Fleet: s.fleet, ReadOnly: f.readOnly, Version: readBuildVersion().Version,
@@ -220,11 +202,15 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	if !f.readOnly { // a tool starts runs
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
 	}
+	clock := a.clock
+	if clock == nil {
+		clock = givenClock{a.Now}
+	}
 	s.triggers = trigger.New(trigger.Config{
-		Triggers: a.triggers.list, Store: kept, Clock: a.triggerClock(), Log: func(line string) { fmt.Fprintln(a.Stderr, "graphrun: "+line) },
+		Triggers: a.triggers.Triggers, Store: kept, Clock: clock, Log: a.note,
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
-	cfg.Triggers = a.triggersOf
+	cfg.Triggers = a.triggers.Triggers
 	if !f.readOnly {
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "POST " + trigger.Prefix + "/{hook...}", Handler: s.triggers, Open: true})
 	}
@@ -247,19 +233,18 @@ func (a *app) servedStore(readOnly bool) (store.Store, error) {
 	if !readOnly {
 		return a.openStore()
 	}
-	s, err := sqlite.Open(a.storePath(), sqlite.Options{ReadOnly: true, Now: a.Now})
+	s, err := a.openFile(sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("%w\n--read-only serves a store that there is", err)
 	}
-	a.store.open = s
 	return s, nil
 }
 
 // run answers requests until a signal comes, and then stops in good order.
 func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	a := s.app
-	signals := a.signals()
-	defer signals.stop()
+	signals, stop := a.signals()
+	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	tended := make(chan error, 1)
@@ -278,10 +263,10 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 			return err
 		}
 	case <-ctx.Done():
-	case <-signals.c:
+	case <-signals:
 	}
 	cancel()
-	fmt.Fprintln(a.Stderr, "graphrun: stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
+	a.note("stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
 	stopped := make(chan struct{})
 	go func() {
 		s.fleet.Stop(stopGrace)
@@ -289,7 +274,7 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	}()
 	select {
 	case <-stopped:
-	case <-signals.c:
+	case <-signals:
 		close(s.kill)
 		select {
 		case <-stopped:
@@ -303,15 +288,10 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	if err := httpServer.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return errors.Join(httpServer.Close(), notClosed(<-failed))
-}
-
-// notClosed drops the error that says that a server was stopped.
-func notClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
 	}
-	return err
+	return httpServer.Close()
 }
 
 // isLoopback reports whether a host is this machine for itself.
@@ -348,4 +328,77 @@ func openBrowser(link string) {
 	if cmd.Start() == nil {
 		go func() { _ = cmd.Wait() }() // whatever becomes of it
 	}
+}
+
+func newMCPCommand(a *app) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "mcp [DIR]",
+		Short: "Serve flows as MCP tools on stdin and stdout",
+		Long: `mcp serves flows over the Model Context Protocol on stdin and stdout. Each valid flow
+below DIR (default: the working directory) is a tool that takes the flow's inputs. A call
+runs the flow, reports its steps as progress, and returns its result. If the run asks a
+person, the client asks (elicitation). A client that can't gets the question with the
+run's id and answers it with the tool graphrun_answer.
+
+Runs are kept in the store like all others. When the client disconnects, running nodes
+have 5 seconds to end; the next mcp or serve of the folder continues the rest. graphrun
+serve offers the same over HTTP, at /mcp.`,
+		Example: `  graphrun mcp flows
+  claude mcp add flows -- graphrun mcp /path/to/flows`,
+		Args:              takes(0, 1, "one folder"),
+		ValidArgsFunction: completeFiles,
+		PreRunE:           a.loadFolderSettings,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.mcp(cmd.Context(), &f, argument(args, ".")) },
+	}
+	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
+	setting(cmd.Flags(), "max-runs")
+	return cmd
+}
+
+func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
+	if f.maxRuns < 1 {
+		return usagef("--max-runs %d: must be at least 1", f.maxRuns)
+	}
+	s, err := a.newServing(f, dir, func(*serve.Config) {})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.flows.Close() }() // it was only read
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	tended := make(chan error, 1)
+	go func() { tended <- s.fleet.Tend(ctx) }()
+	err = mcpserver.Serve(ctx, s.tools, io.NopCloser(a.Stdin), noClose{a.Stdout})
+	stop()
+	s.fleet.Stop(stopGrace)
+	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, <-tended)
+}
+
+// noClose is a stream that stays open.
+type noClose struct{ io.Writer }
+
+// Close does nothing.
+func (noClose) Close() error { return nil }
+
+func newLSPCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lsp",
+		Short: "Run the language server for editors, over stdio",
+		Long: `lsp serves the Language Server Protocol on stdin and stdout: the findings and fixes of
+validate as you type, hover, completion, definition, references, rename, an outline, and
+the formatting of fmt. Editors start it. It reads the settings of the nearest graphrun.yaml.`,
+		Example: `  # Neovim
+  vim.lsp.config("graphrun", { cmd = { "graphrun", "lsp" }, filetypes = { "yaml", "json" } })
+  vim.lsp.enable("graphrun")`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server := lsp.New(lsp.Options{Version: readBuildVersion().Version, Optional: a.rules.Optional(nil), Shown: a.rules.Shown})
+			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)
+		},
+	}
+	cmd.Flags().Bool("stdio", true, "use stdin and stdout, which is all there is; clients such as VS Code's pass it")
+	return cmd
 }

@@ -1,12 +1,14 @@
-// The sessions command: what run --session keeps from run to run.
+// The sessions and cache commands: what runs keep for each other.
 
 package cli
 
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,8 +28,6 @@ func newSessionsCommand(a *app) *cobra.Command {
 with scope: session, and the conversation. A run leaves them when it ends, however it
 ends. If two runs overlap, the one that ends last wins.`,
 		Example: "  graphrun sessions list\n  graphrun sessions show alice",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSessionsListCommand(a), newSessionsShowCommand(a), newSessionsDeleteCommand(a))
 	return cmd
@@ -48,23 +48,19 @@ func listedSessions(sessions []store.Session) []listedSession {
 	for i := range sessions {
 		s := &sessions[i]
 		out[i] = listedSession{
-			Session: s.ID, Keys: sortedKeys(s.Keys), Messages: len(s.Talk), Run: s.Run, Graph: s.Graph, UpdatedAt: s.Updated.UTC(),
+			Session: s.ID, Keys: slices.Sorted(maps.Keys(s.Keys)), Messages: len(s.Talk), Run: s.Run, Graph: s.Graph, UpdatedAt: s.Updated.UTC(),
 		}
 	}
 	return out
 }
 
 func newSessionsListCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
-		Use:               "list",
-		Short:             "List sessions, the last used first",
-		Long:              "list shows the stored sessions, the last used first.",
-		Example:           "  graphrun sessions list -o json | jq '.[].session'",
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		PreRunE:           a.loadSettings,
-		RunE: func(*cobra.Command, []string) error {
+		Use:     "list",
+		Short:   "List sessions, the last used first",
+		Long:    "list shows the stored sessions, the last used first.",
+		Example: "  graphrun sessions list -o json | jq '.[].session'",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			kept, err := a.readStore()
 			if err != nil {
 				return err
@@ -73,29 +69,19 @@ func newSessionsListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if output.value == "json" {
-				return writeJSON(a.Stdout, listedSessions(sessions), a.StdoutTerminal)
-			}
-			return a.printSessions(listedSessions(sessions))
+			return a.print(cmd, listedSessions(sessions), func() error {
+				var rows [][]string
+				for _, s := range listedSessions(sessions) {
+					rows = append(rows, []string{
+						s.Session, strconv.Itoa(s.Messages), runview.LocalTime(s.UpdatedAt), s.Run, terminal.Line(strings.Join(s.Keys, " ")),
+					})
+				}
+				return a.printTable("no sessions", []string{"SESSION", "MESSAGES", "UPDATED", "LAST RUN", "KEYS"}, rows)
+			})
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
-}
-
-func (a *app) printSessions(sessions []listedSession) error {
-	if len(sessions) == 0 {
-		fmt.Fprintln(a.Stderr, "no sessions")
-		return nil
-	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SESSION\tMESSAGES\tUPDATED\tLAST RUN\tKEYS")
-	for i := range sessions {
-		s := &sessions[i]
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", s.Session, s.Messages, s.UpdatedAt.Local().Format(time.DateTime), s.Run,
-			terminal.Line(strings.Join(s.Keys, " ")))
-	}
-	return w.Flush()
 }
 
 // shownSession is what show prints as JSON. Conversation is null when no run had
@@ -110,16 +96,14 @@ type shownSession struct {
 }
 
 func newSessionsShowCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:               "show SESSION",
 		Short:             "Show what the next run of a session starts with",
 		Long:              "show prints the state keys and the conversation of a session; secret keys are masked.",
 		Example:           "  graphrun sessions show alice -o json | jq .keys",
-		Args:              someSessions(1),
+		Args:              takes(1, 1, "the id of a session (graphrun sessions list shows them)"),
 		ValidArgsFunction: a.completeSession,
-		PreRunE:           a.loadSettings,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.readStore()
 			if err != nil {
 				return err
@@ -129,73 +113,51 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 				return err
 			}
 			s = s.Masked()
-			if output.value == "json" {
-				return writeJSON(a.Stdout, shownSession{
-					Session: s.ID, Keys: s.Keys, Conversation: s.Talk, Run: s.Run, Graph: s.Graph, UpdatedAt: s.Updated.UTC(),
-				}, a.StdoutTerminal)
-			}
-			a.showSession(&s)
-			return nil
+			return a.print(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, func() error { return a.showSession(&s) })
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
-func (a *app) showSession(s *store.Session) {
-	c := runview.NewColors(a.colorOn(a.StdoutTerminal))
-	fmt.Fprintf(a.Stdout, "%s %s, left by run %s of %s at %s\n", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph,
-		s.Updated.Local().Format(time.DateTime))
-	for _, line := range stateLines(s.Keys, c) {
-		fmt.Fprintln(a.Stdout, line)
-	}
+func (a *app) showSession(s *store.Session) error {
+	c := a.stdoutColors()
+	out := []string{fmt.Sprintf("%s %s, left by run %s of %s at %s", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph, runview.LocalTime(s.Updated))}
+	out = append(out, runview.StateLines(s.Keys, c)...)
 	for i := range s.Talk {
 		m := &s.Talk[i]
 		text := m.Content
 		for _, call := range m.ToolCalls {
-			text += " " + call.Name + runview.ValueText(call.Args, maxSummaryValue)
+			text += " " + call.Name + runview.ValueText(call.Args, runview.MaxValue)
 		}
-		fmt.Fprintf(a.Stdout, "  %s  %s\n", c.Quiet(terminal.Pad(m.Role, len("assistant"))), terminal.Line(strings.TrimSpace(text)))
+		out = append(out, fmt.Sprintf("  %s  %s", c.Quiet(terminal.Pad(m.Role, len("assistant"))), terminal.Line(strings.TrimSpace(text))))
 	}
+	return a.printLines(out)
 }
 
 func newSessionsDeleteCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:               "delete SESSION...",
 		Short:             "Delete sessions; their runs stay",
 		Long:              "delete deletes what sessions keep: their next runs start afresh. Earlier runs stay.",
 		Example:           "  graphrun sessions delete alice",
-		Args:              someSessions(0),
+		Args:              takes(1, -1, "the id of a session (graphrun sessions list shows them)"),
 		ValidArgsFunction: a.completeSession,
-		PreRunE:           a.loadSettings,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.openStore()
 			if err != nil {
 				return err
 			}
-			if err := deleteAll(args, func(id string) error { _, err := a.findSession(kept, id); return err }, kept.DeleteSession); err != nil {
-				return err
+			for _, id := range args { // all or none
+				if _, err := a.findSession(kept, id); err != nil {
+					return err
+				}
 			}
-			if output.value == "json" {
-				return writeJSON(a.Stdout, forgotten{Forgotten: args}, a.StdoutTerminal)
-			}
-			fmt.Fprintf(a.Stdout, "%s deleted\n", terminal.Count(len(args), "session"))
-			return nil
+			return a.deleteAll(cmd, "session", args, kept.DeleteSession)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
-}
-
-// someSessions wants the ids of so many sessions; 0: of one at least.
-func someSessions(want int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == want || want == 0 && len(args) > 0 {
-			return nil
-		}
-		return usagef("%q takes the id of a session, got %d arguments; graphrun sessions list shows them", cmd.CommandPath(), len(args))
-	}
 }
 
 // findSession reads a session. The error for one that is not there says which
@@ -213,30 +175,66 @@ func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 	for i := range sessions {
 		ids[i] = sessions[i].ID
 	}
-	hint := ""
-	if near := suggest.New(ids).Closest(id); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	return s, usagef("no session %q in %s%s", id, a.storeName(), hint)
+	return s, usagef("no session %q in %s%s", id, a.storeName(), suggest.DidYouMean(id, ids))
 }
 
-// completeSession completes the id of a session.
-func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const plain = cobra.ShellCompDirectiveNoFileComp
-	if a.loadSettings(cmd, nil) != nil {
-		return nil, plain
+func newCacheCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cache",
+		Short:   "Delete stored results of nodes",
+		Long:    "cache manages the stored results of nodes that have a cache block.",
+		Example: "  graphrun cache clear",
 	}
-	kept, err := a.readStore()
+	cmd.AddCommand(newCacheClearCommand(a))
+	return cmd
+}
+
+func newCacheClearCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "clear [FLOW [NODE...]]",
+		Short: "Delete stored results of all graphs, one graph or some of its nodes",
+		Long: `clear deletes the stored results of nodes with a cache block: of every graph, of one
+graph, or of some of its nodes. It prints how many there were.`,
+		Example: `  graphrun cache clear
+  graphrun cache clear flow.yaml fetch -o json`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeFlowNodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := a.clearCache(args)
+			if err != nil {
+				return err
+			}
+			return a.printLine(cmd, map[string]int{"forgotten": n}, "%s forgotten", terminal.Count(n, "result"))
+		},
+	}
+	outputFlag(cmd)
+	return cmd
+}
+
+// clearCache returns how many results it forgot.
+func (a *app) clearCache(args []string) (int, error) {
+	name := ""
+	var nodes []string // none: all
+	if len(args) > 0 {
+		g, err := a.loadFlow(args[0])
+		if err != nil {
+			return 0, err
+		}
+		var problems []error
+		for _, id := range args[1:] {
+			if err := checkNode(g, id, ""); err != nil {
+				problems = append(problems, err)
+			}
+			nodes = append(nodes, id)
+		}
+		if err := usageErrors(problems); err != nil {
+			return 0, err
+		}
+		name = g.Name.Value
+	}
+	kept, err := a.openStore()
 	if err != nil {
-		return nil, plain
+		return 0, err
 	}
-	sessions, err := kept.Sessions()
-	if err != nil {
-		return nil, plain
-	}
-	out := make([]string, 0, len(sessions))
-	for i := range sessions {
-		out = append(out, cobra.CompletionWithDesc(sessions[i].ID, "last run of "+sessions[i].Graph))
-	}
-	return out, plain
+	return kept.ClearCache(name, nodes)
 }

@@ -9,12 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // inMemory is the value of --store for runs that end with the process.
@@ -57,14 +60,23 @@ func (a *app) openStore() (store.Store, error) {
 	if a.onCluster() {
 		return a.cluster(context.Background())
 	}
-	path := a.storePath()
-	if path == "" {
+	if a.storePath() == "" {
 		a.store.open = &unkept{}
 		return a.store.open, nil
 	}
-	s, err := sqlite.Open(path, sqlite.Options{Durability: sqlite.Durability(a.store.durability.value), Now: a.Now})
+	s, err := a.openFile(sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
 	if err != nil {
 		return nil, fmt.Errorf("%w\n--store names another file, or memory", err)
+	}
+	return s, nil
+}
+
+// openFile opens the file of the store.
+func (a *app) openFile(opts sqlite.Options) (store.Store, error) {
+	opts.Now = a.Now
+	s, err := sqlite.Open(a.storePath(), opts)
+	if err != nil {
+		return nil, err
 	}
 	a.store.open = s
 	return s, nil
@@ -78,20 +90,19 @@ func (a *app) openRun(id string) (kept store.Store, record store.RunRecord, err 
 	return kept, record, err
 }
 
-// listRuns are the runs to complete from; none when there is no reading them.
-func (a *app) listRuns(cmd *cobra.Command) []store.RunSummary {
-	if a.loadSettings(cmd, nil) != nil {
-		return nil
+// findRuns are the ids of the runs that are named, each once.
+func (a *app) findRuns(s store.Store, names []string) ([]string, error) {
+	var ids []string
+	for _, name := range names {
+		record, err := a.findRun(s, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, record.ID) {
+			ids = append(ids, record.ID)
+		}
 	}
-	s, err := a.readStore()
-	if err != nil {
-		return nil
-	}
-	runs, err := s.List(store.RunFilter{Limit: maxListed})
-	if err != nil {
-		return nil
-	}
-	return runs
+	return ids, nil
 }
 
 // readStore opens the store to look at it; there need not be one.
@@ -99,21 +110,17 @@ func (a *app) readStore() (store.Store, error) {
 	if a.onCluster() {
 		return a.cluster(context.Background())
 	}
-	path := a.storePath()
-	if path == "" {
+	if a.storePath() == "" {
 		return a.openStore()
 	}
-	s, err := sqlite.Open(path, sqlite.Options{ReadOnly: true, Now: a.Now})
+	s, err := a.openFile(sqlite.Options{ReadOnly: true})
 	switch {
 	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrUnfinished):
 		return a.openStore()
 	case errors.Is(err, fs.ErrNotExist):
 		return &unkept{}, nil
-	case err != nil:
-		return nil, err
 	}
-	a.store.open = s
-	return s, nil
+	return s, err
 }
 
 // closeStore closes what was opened.
@@ -129,9 +136,6 @@ func (a *app) findRun(s store.Store, name string) (store.RunRecord, error) {
 	return inspect.FindRun(s, name, a.storeName())
 }
 
-// maxListed bounds the runs that suggestions and completion consider.
-const maxListed = 200
-
 // storeName is the store for a person.
 func (a *app) storeName() string {
 	if a.onCluster() {
@@ -141,28 +145,6 @@ func (a *app) storeName() string {
 		return "the store " + path
 	}
 	return "the store in memory"
-}
-
-// oneRun wants exactly one argument, the id of a run.
-func oneRun(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return usagef("%q takes the id of one run, got %d arguments; last is the latest one, graphrun runs list shows all", cmd.CommandPath(), len(args))
-}
-
-// completeRun completes the id of a run.
-func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const plain = cobra.ShellCompDirectiveNoFileComp
-	if len(args) > 0 {
-		return nil, plain
-	}
-	runs := a.listRuns(cmd)
-	out := make([]string, len(runs))
-	for i := range runs {
-		out[i] = cobra.CompletionWithDesc(runs[i].ID, runs[i].Graph+", "+inspect.StatusOf(&runs[i]))
-	}
-	return out, plain
 }
 
 // stateDir is the folder for what programs keep for the user, or for the service
@@ -180,3 +162,49 @@ func stateDir() string {
 	}
 	return filepath.Join(home, ".local", "state")
 }
+
+// noPlace is why there is no store although nobody asked for none.
+const noPlace = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
+
+// checkPlace refuses a run that needs a store when there is no place for one, and
+// says of any other that it is not kept.
+func (a *app) checkPlace(g *spec.Graph, f *runFlags) error {
+	if a.onCluster() {
+		return nil
+	}
+	if a.store.path != "" || a.StateDir != "" {
+		return nil
+	}
+	if needs := needsStore(g, f); len(needs) > 0 {
+		return usagef("the run can't be kept, and %s needs that: %s", strings.Join(needs, ", "), noPlace)
+	}
+	fmt.Fprintln(a.Stderr, "graphrun: the run is not kept: "+noPlace)
+	return nil
+}
+
+// needsStore lists what of a run makes no sense in memory: what others name it by, and
+// nodes that may wait for longer than the process lives.
+func needsStore(g *spec.Graph, f *runFlags) []string {
+	var out []string
+	if f.runID != "" {
+		out = append(out, "--run-id")
+	}
+	if f.parks {
+		out = append(out, "--park")
+	}
+	for _, graph := range append([]*spec.Graph{g}, g.Graphs...) {
+		for _, n := range graph.Nodes {
+			if kind := n.Kind.Value; kind == "human" || kind == "wait" {
+				return append(out, fmt.Sprintf("the %s node %q", kind, n.ID.Value))
+			}
+		}
+	}
+	return out
+}
+
+// unkept is the store of --store memory. Nobody can come back to such a run, so what
+// programs say is not kept. Cached results live as long as the process.
+type unkept struct{ store.Memory }
+
+// AppendLog forgets what was said.
+func (*unkept) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }

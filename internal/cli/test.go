@@ -3,11 +3,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,6 +23,10 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -72,11 +78,8 @@ test found, 3 a test file or a flow is not valid.`,
   graphrun test release.test.yaml --update
   graphrun test --generate release.yaml > release.test.yaml
   graphrun test --min 90 --format junit > tests.xml`,
-		PreRunE: a.loadSettings,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
+		ValidArgsFunction: completeFiles,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
 	}
 	flags := cmd.Flags()
 	enumFlag(cmd, flags, &f.format, "format", "", "report format")
@@ -94,9 +97,6 @@ test found, 3 a test file or a flow is not valid.`,
 	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write to a file beside the flow, not to stdout")
 	flags.BoolVar(&f.mutate, "mutate", false, "change the flows in one place at a time and report the changes that no case notices")
 	flags.Float64Var(&f.minScore, "min-score", 0, "least `PERCENT` of the changes of --mutate that the cases must notice")
-	for _, name := range []string{"run", "min", "min-score", "parallel"} {
-		complete(cmd, name, nil)
-	}
 	setting(flags, "format", "min", "min-score", "parallel", "keep-going")
 	return cmd
 }
@@ -170,17 +170,13 @@ func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics)
 
 // testOnce runs the tests of some paths and reports what they came to.
 func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
-	names, left, err := a.findTestFiles(args)
-	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("no such file or folder: %s", pathOf(err))
-	}
-	if err != nil {
-		return usage(err)
-	}
-	if len(names) == 0 && len(left) > 0 {
+	names, left, err := a.findFiles(args, flowtest.IsTestFile)
+	switch {
+	case err != nil:
+		return err
+	case len(names) == 0 && len(left) > 0:
 		return usagef("no test found in %s: .gitignore or exclude leaves out %s; name a file to run it all the same", strings.Join(args, ", "), firstNames(left))
-	}
-	if len(names) == 0 {
+	case len(names) == 0:
 		return usagef("no test found in %s: a test file's name ends in .test.yaml", strings.Join(args, ", "))
 	}
 	files, found, err := loadTests(cfg, names)
@@ -188,11 +184,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return usage(err)
 	}
 	if found.HasErrors() {
-		findings := report.Findings{Files: len(names), Diagnostics: found.Sort()}
-		if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
-			return err
-		}
-		return silent(exitInvalid)
+		return a.invalid(found.Sort())
 	}
 	if f.mutate {
 		return a.mutateTests(f, cfg, files)
@@ -202,13 +194,13 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return usagef("no case matches --run %q", f.run)
 	}
 	if f.update {
-		if result, err = a.updateTests(cfg, files, result); err != nil {
+		if result, err = a.updateTests(cfg, names, files, result); err != nil {
 			return err
 		}
 	}
 	if f.lcov != "" {
 		if err := writeFileWith(f.lcov, func(w io.Writer) error { return flowtest.WriteLCOV(w, result) }); err != nil {
-			return usage(err)
+			return err
 		}
 	}
 	if err := a.coverPage(ctx, f.html, files, result); err != nil {
@@ -222,15 +214,6 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return silent(exitFailed)
 	}
 	return nil
-}
-
-// pathOf is the path that an error of the file system is about.
-func pathOf(err error) string {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return failed.Path
-	}
-	return err.Error()
 }
 
 func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, found spec.Diagnostics, err error) {
@@ -254,29 +237,26 @@ func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, fou
 }
 
 // updateTests writes what happened and runs what was changed again.
-func (a *app) updateTests(cfg flowtest.Config, files []*flowtest.File, result *flowtest.Report) (*flowtest.Report, error) {
+func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest.File, result *flowtest.Report) (*flowtest.Report, error) {
 	changed := 0
-	for i, file := range files {
+	for _, file := range files {
 		n, err := flowtest.Update(file, result)
 		if err != nil {
 			return nil, usage(err)
 		}
-		if n == 0 {
-			continue
+		if changed += n; n > 0 {
+			fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, terminal.Count(n, "case"))
 		}
-		changed += n
-		fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, counted(n, "case"))
-		again, found, err := flowtest.Load(cfg, file.Name)
-		if err == nil && found.HasErrors() {
-			err = &spec.InvalidError{Findings: found}
-		}
-		if err != nil {
-			return nil, err
-		}
-		files[i] = again
 	}
 	if changed == 0 {
 		return result, nil
+	}
+	files, found, err := loadTests(cfg, names)
+	if err == nil && found.HasErrors() {
+		err = &spec.InvalidError{Findings: found}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return flowtest.Run(cfg, files), nil
 }
@@ -284,7 +264,7 @@ func (a *app) updateTests(cfg flowtest.Config, files []*flowtest.File, result *f
 // shortOf says which flows have reached too few of their edges.
 func (a *app) shortOf(f *testFlags, r *flowtest.Report) bool {
 	short := false
-	for _, flow := range sortedKeys(r.Coverage) {
+	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
 		if got := r.Coverage[flow].Edges.Percent(); got < f.min {
 			short = true
 			fmt.Fprintf(a.Stderr, "graphrun: %s: %v %% of its edges are reached, --min asks for %v %%\n", flow, got, f.min)
@@ -298,25 +278,21 @@ const watchEvery = 300 * time.Millisecond
 
 // watchTests runs the tests, and again when something has changed.
 func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
-	interrupts := make(chan os.Signal, 1)
-	if a.Notify != nil {
-		defer a.Notify(interrupts)()
-	}
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	before := ""
 	for {
-		if now := stampOf(args); now != before {
+		if now := a.stampOf(args); now != before {
 			before = now
 			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitOf(err) != exitFailed {
 				a.report(err)
 			}
-			before = stampOf(args) // --update may have written
+			before = a.stampOf(args) // --update may have written
 			fmt.Fprintln(a.Stderr, "waiting for changes; interrupt to end")
 		}
 		select {
-		case <-interrupts:
-			return nil
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
@@ -324,28 +300,162 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	}
 }
 
-// stampOf changes when a file below some paths does.
-func stampOf(paths []string) string {
-	var b strings.Builder
-	for _, path := range paths {
+// stampOf changes when a file beside tests or below some folders does.
+func (a *app) stampOf(paths []string) string {
+	folders := slices.Clone(paths)
+	for i, path := range folders {
 		if flowtest.IsTestFile(path) {
-			path = filepath.Dir(path)
+			folders[i] = filepath.Dir(path)
 		}
-		_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return nil
-			}
-			if entry.IsDir() && name != path && skipFolder(entry.Name()) {
-				return fs.SkipDir
-			}
-			if ext := filepath.Ext(name); entry.IsDir() || !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
-				return nil
-			}
-			if info, err := entry.Info(); err == nil {
-				fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
-			}
-			return nil
-		})
+	}
+	names, _, _ := a.findFiles(folders, isGraphName) // the run tells of errors
+	var b strings.Builder
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		}
 	}
 	return b.String()
+}
+
+// generateTests writes cases for a flow.
+func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
+	if len(args) != 1 || flowtest.IsTestFile(args[0]) {
+		return usagef("test --generate needs the path of one graph file")
+	}
+	flow := args[0]
+	g, err := a.loadFlow(flow)
+	if err != nil {
+		return err
+	}
+	made, err := flowtest.Generate(ctx, cfg, g, "")
+	var invalid *runner.InvalidError
+	if errors.As(err, &invalid) {
+		return a.invalid(invalid.Diagnostics)
+	}
+	if err != nil {
+		return err
+	}
+	for _, line := range made.Missing {
+		fmt.Fprintf(a.Stderr, "no case covers %s\n", line)
+	}
+	covers := "cover"
+	if made.Cases == 1 {
+		covers = "covers"
+	}
+	fmt.Fprintf(a.Stderr, "%s %s %d of %d edges\n", terminal.Count(made.Cases, "case"), covers, made.Edges, made.Total)
+	if made.Cases == 0 {
+		for _, line := range made.NoValue {
+			fmt.Fprintln(a.Stderr, line)
+		}
+		fmt.Fprintln(a.Stderr, "no test file was written; write the first case by hand, with a valid input")
+		return silent(exitFailed)
+	}
+	if !f.write {
+		_, err = io.WriteString(a.Stdout, made.Text)
+		return err
+	}
+	path := withoutExt(flow) + ".test.yaml"
+	err = writeNew(path, []byte(made.Text))
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s is there already; without -w the cases are printed", path)
+	}
+	return err
+}
+
+// mutateTests runs the tests on changes of their flows and reports those that no
+// case notices.
+func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.File) error {
+	if base := flowtest.Run(cfg, files); base.Failed > 0 {
+		if err := a.printTests(f, base); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Stderr, "graphrun: the cases fail as the flows are; nothing was changed")
+		return silent(exitFailed)
+	}
+	m, err := flowtest.Mutate(cfg, files)
+	if err != nil {
+		return usage(err)
+	}
+	if f.format.value == "text" {
+		var b strings.Builder
+		for _, s := range m.Survivors {
+			fmt.Fprintf(&b, "%s:%d: no case notices that %s\n", s.File, s.Line, s.What)
+		}
+		fmt.Fprintf(&b, "%d of %s noticed, %d that no input can tell apart; score %v %%\n", m.Killed, terminal.Count(m.Mutants, "change"), m.Equivalent, m.Score)
+		_, err = io.WriteString(a.Stdout, b.String())
+	} else {
+		err = writeJSON(a.Stdout, m, a.StdoutTerminal)
+	}
+	if err != nil {
+		return err
+	}
+	if m.Score < f.minScore {
+		fmt.Fprintf(a.Stderr, "graphrun: the score is %v %%, --min-score asks for %v %%\n", m.Score, f.minScore)
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// printTests prints a report in the form asked for.
+func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
+	switch f.format.value {
+	case "json":
+		return writeJSON(a.Stdout, r, a.StdoutTerminal)
+	case "junit":
+		return writeTestsJUnit(a.Stdout, r)
+	}
+	if _, err := io.WriteString(a.Stdout, runview.TestText(r, f.verbose, a.stdoutColors())); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", terminal.Count(r.Cases, "case"), r.Passed, r.Failed)
+	return nil
+}
+
+// coverPage writes a page of the flow that was tested, painted with what its cases
+// have reached.
+func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
+	if path == "" {
+		return nil
+	}
+	if len(r.Coverage) != 1 {
+		return usagef("--cover-html shows one flow, the tests are of %d: %s", len(r.Coverage), strings.Join(slices.Sorted(maps.Keys(r.Coverage)), ", "))
+	}
+	g := files[0].Graph
+	d := &drawn{graph: g, open: inspect.NewOpener(g, spec.Beside(g.File.Name))}
+	d.drawing = render.Draw(g, render.Options{Trail: coverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.Open})
+	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d, "") })
+}
+
+// writeFileWith makes a file of what write writes.
+func writeFileWith(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// writeTestsJUnit prints a suite for each file.
+func writeTestsJUnit(w io.Writer, r *flowtest.Report) error {
+	var out report.JUnit
+	for i := range r.Results {
+		result := &r.Results[i]
+		test := report.JUnitCase{Name: result.Case, Line: result.Line}
+		if !result.Passed {
+			test.Failure = &report.JUnitFailure{Text: result.Text()}
+			if len(result.Failures) > 0 {
+				f := &result.Failures[0]
+				test.Failure.Message = fmt.Sprintf("%s:%d: %s", result.File, f.Line, f.Brief())
+				if more := len(result.Failures) - 1; more > 0 {
+					test.Failure.Message += fmt.Sprintf(" (and %d more)", more)
+				}
+			}
+		}
+		out.Add(result.File, test)
+	}
+	return out.Write(w)
 }

@@ -5,31 +5,18 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/tool"
 )
 
-// listedTool is a tool as `tools -o json` lists it. A server that can't be asked
-// stands in the place of its tools, with an error.
-type listedTool struct {
-	Name        string         `json:"name"`
-	Kind        string         `json:"kind"` // exec, graph or mcp; resource or prompt of a server
-	Description string         `json:"description,omitempty"`
-	Approve     string         `json:"approve,omitempty"`
-	Parameters  map[string]any `json:"parameters,omitempty"`
-	Error       string         `json:"error,omitempty"`
-}
-
 func newToolsCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "tools FLOW",
 		Short: "List the tools of a flow and of its MCP servers",
@@ -39,14 +26,16 @@ and prompts, by the names that parts of a prompt use. -o json adds the schemas o
 arguments.`,
 		Example: `  graphrun tools flow.yaml
   graphrun tools flow.yaml -o json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.tools(cmd.Context(), args[0], output.value) },
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeFlow,
+		PreRunE:           noSettings,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
 }
 
-func (a *app) tools(ctx context.Context, path, format string) error {
+func (a *app) tools(cmd *cobra.Command, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
@@ -74,82 +63,40 @@ func (a *app) tools(ctx context.Context, path, format string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := listTools(ctx, registry, declared, a.Stderr)
-	if format == "json" {
-		err = printJSON(a.Stdout, list)
-	} else {
-		err = printTools(a.Stdout, list)
-	}
-	if err == nil && failed {
-		err = silent(exitFailed)
-	}
-	return err
-}
-
-// listTools asks for all tools, those of servers at once.
-func listTools(ctx context.Context, registry *tool.Registry, declared map[string]any, stderr io.Writer) (list []listedTool, failed bool) {
-	actor := bystander{stderr}
-	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; what fails is told for each
-	list = []listedTool{}
-	for _, name := range registry.All() {
-		kind := "mcp"
-		fields, _ := declared[name].(map[string]any)
-		for _, other := range []string{"exec", "graph"} {
-			if _, has := fields[other]; has {
-				kind = other
-			}
-		}
-		tools, err := registry.Tools(ctx, actor, []string{name})
-		if err != nil {
-			failed = true
-			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
-			continue
-		}
-		for _, t := range tools {
-			list = append(list, listedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: registry.Approve(t.Name), Parameters: t.Parameters})
-		}
-		texts, err := registry.Offers(ctx, actor, name)
-		if err != nil {
-			failed = true
-			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
-		}
-		for _, t := range texts {
-			list = append(list, listedTool{Name: t.Name, Kind: t.Kind, Description: t.Description})
-		}
-	}
-	return list, failed
-}
-
-func printTools(w io.Writer, list []listedTool) error {
+	list, failed := inspect.ListTools(cmd.Context(), registry, declared, bystander{a})
+	var b strings.Builder
 	for _, t := range list {
-		line := t.Name
-		if t.Kind == "resource" || t.Kind == "prompt" {
-			line += "  (" + t.Kind + ")"
-		}
-		switch text, _, more := strings.Cut(strings.TrimSpace(t.Description), "\n"); {
-		case t.Error != "":
-			line += ": " + terminal.Line(t.Error)
-		case more:
-			line += "  " + terminal.Line(text) + " …"
-		case text != "":
-			line += "  " + terminal.Line(text)
-		}
-		if t.Approve != "" {
-			line += "  (a person approves: " + terminal.Line(t.Approve) + ")"
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
+		b.WriteString(toolLine(&t))
 	}
-	return nil
+	if err := a.printWhole(cmd, list, b.String()); err != nil || !failed {
+		return err
+	}
+	return silent(exitFailed)
+}
+
+func toolLine(t *inspect.ListedTool) string {
+	line := t.Name
+	if t.Kind == "resource" || t.Kind == "prompt" {
+		line += "  (" + t.Kind + ")"
+	}
+	switch text, _, more := strings.Cut(strings.TrimSpace(t.Description), "\n"); {
+	case t.Error != "":
+		line += ": " + terminal.Line(t.Error)
+	case more:
+		line += "  " + terminal.Line(text) + " …"
+	case text != "":
+		line += "  " + terminal.Line(text)
+	}
+	if t.Approve != "" {
+		line += "  (a person approves: " + terminal.Line(t.Approve) + ")"
+	}
+	return line + "\n"
 }
 
 // bystander hears of servers, and calls nothing.
-type bystander struct{ stderr io.Writer }
+type bystander struct{ app *app }
 
-func (b bystander) Warn(message string) {
-	fmt.Fprintf(b.stderr, "graphrun: %s\n", terminal.Line(message))
-}
+func (b bystander) Warn(message string) { b.app.note(terminal.Line(message)) }
 
 var errNoCalls = errors.New("tools are listed, not called")
 

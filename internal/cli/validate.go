@@ -3,22 +3,19 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/settings"
@@ -27,9 +24,6 @@ import (
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
-
-// stdinName is what messages call the graph read from stdin.
-const stdinName = "<stdin>"
 
 type validateFlags struct {
 	format   enum
@@ -43,12 +37,8 @@ type validateFlags struct {
 	explain bool
 	// record is the baseline to write.
 	record string
-	// most is how many warnings are borne; -1: any number.
-	most int
 	// name is what the graph from stdin is called.
 	name string
-	// statistics counts the findings of each rule.
-	statistics bool
 }
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -97,10 +87,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
   graphrun validate --rule -duplicate-edge --rule +unused-output
   graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
   graphrun validate --format sarif > findings.sarif`,
-		PreRunE: a.loadSettings,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
-		},
+		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") && !cmd.Flags().Changed("output") {
 				f.format.value = "github"
@@ -118,12 +105,14 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; comments stay")
 	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings that are not reported")
-	flags.IntVar(&f.most, "max-warnings", -1, "allow `N` warnings; more count as errors")
 	flags.StringVar(&f.name, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
-	flags.BoolVar(&f.statistics, "statistics", false, "count the findings of each rule at the end")
 	flags.StringVar(&f.record, "write-baseline", "", "write all findings to `FILE` as known, and exit 0")
-	completeBy(cmd, "rule", ruleChoices)
-	setting(flags, "format", "strict", "quiet", "baseline", "max-warnings")
+	var rules []string
+	for _, name := range append(lint.RuleNames(), lint.RuleGroups()...) {
+		rules = append(rules, "-"+name, "+"+name)
+	}
+	completeWords(cmd, "rule", rules)
+	setting(flags, "format", "strict", "quiet", "baseline")
 	return cmd
 }
 
@@ -135,9 +124,9 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if _, said := off["policy-kept"]; f.explain && !said {
 		off["policy-kept"] = false
 	}
-	triggers, err := a.checkOwnTriggers()
+	triggers, err := a.triggers.Check()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	sources, err := a.findSources(args, f.name)
 	if err != nil {
@@ -146,28 +135,24 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	switch {
 	case f.diff && !f.fix:
 		return usagef("--diff shows what --fix would change; give both")
-	case f.diff:
-		return a.showFixes(sources)
+	case f.fix && !f.diff && slices.Contains(args, "-"):
+		return usagef("--fix changes files; it can't change stdin")
 	case f.fix:
-		if slices.Contains(args, "-") {
-			return usagef("--fix changes files; it can't change stdin")
-		}
-		if err := a.fixAll(sources); err != nil {
+		if err := a.fixAll(sources, f.diff); err != nil || f.diff {
 			return err
 		}
 	}
-	defer setCollector(sources)()
 	found, err := checkAll(sources, a.rules.Optional(off))
 	if err != nil {
 		return err
 	}
-	found = append(triggers, toldOnce(sources, a.rules.Apply(found, off))...)
+	found = append(triggers, dropRepeated(sources, a.rules.Apply(found, off))...)
 	if f.record != "" {
 		found = lint.WithoutEchoes(found)
-		if err := writeBaseline(f.record, found); err != nil {
+		if err := settings.WriteBaseline(f.record, found); err != nil {
 			return usage(err)
 		}
-		fmt.Fprintf(a.Stderr, "%s written to %s\n", counted(len(found), "finding"), f.record)
+		fmt.Fprintf(a.Stderr, "%s written to %s\n", terminal.Count(len(found), "finding"), f.record)
 		return nil
 	}
 	if found, err = a.withoutKnown(f, sources, found); err != nil {
@@ -177,32 +162,14 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err := a.printFindings(f, sources, found); err != nil {
 		return err
 	}
-	if f.statistics {
-		a.printStatistics(found)
-	}
-	warnings := countWarnings(found)
-	if f.most >= 0 && warnings > f.most && !f.quiet {
-		fmt.Fprintf(a.Stderr, "%s, more than --max-warnings %d\n", counted(warnings, "warning"), f.most)
-	}
-	if found.HasErrors() || f.strict && warnings > 0 || f.most >= 0 && warnings > f.most {
+	if found.HasErrors() || f.strict && slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Warning }) {
 		return silent(exitInvalid)
 	}
 	return nil
 }
 
-func countWarnings(found spec.Diagnostics) int {
-	n := 0
-	for i := range found {
-		if found[i].Severity == spec.Warning {
-			n++
-		}
-	}
-	return n
-}
-
-// toldOnce drops what is said of a subgraph's file where that file is checked, too: what
-// is wrong stands there.
-func toldOnce(sources []source, found spec.Diagnostics) spec.Diagnostics {
+// dropRepeated drops findings about the file of a subgraph where that file is checked, too.
+func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	names := map[string]bool{}
 	for i := range sources {
 		names[filepath.Clean(sources[i].name)] = true
@@ -212,41 +179,24 @@ func toldOnce(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	})
 }
 
-// printStatistics counts the findings by rule, the most first.
-func (a *app) printStatistics(found spec.Diagnostics) {
-	count := map[string]int{}
-	for i := range found {
-		count[found[i].Rule]++
-	}
-	rules := slices.SortedFunc(maps.Keys(count), func(x, y string) int {
-		return cmp.Or(count[y]-count[x], cmp.Compare(x, y))
-	})
-	for _, rule := range rules {
-		fmt.Fprintf(a.Stderr, "%5d  %s\n", count[rule], rule)
-	}
-}
-
 // withoutKnown drops the findings of the baseline.
 func (a *app) withoutKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
 	if f.baseline == "" {
 		return found, nil
 	}
-	known, err := readBaseline(f.baseline)
+	known, err := settings.ReadBaseline(f.baseline)
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
-	found = known.drop(found)
-	if n := known.unused(sources); n > 0 && !f.quiet {
-		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", counted(n, "finding"), f.baseline)
+	found = known.Drop(found)
+	if n := known.Unused(namesOf(sources)); n > 0 && !f.quiet {
+		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", terminal.Count(n, "finding"), f.baseline)
 	}
 	return found, nil
 }
 
 func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
-	findings := report.Findings{Files: len(sources), Diagnostics: found}
-	for i := range sources {
-		findings.Names = append(findings.Names, sources[i].name)
-	}
+	findings := report.Findings{Files: len(sources), Names: namesOf(sources), Diagnostics: found}
 	shown := findings
 	switch {
 	case f.quiet && !f.strict:
@@ -254,9 +204,9 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	case f.quiet:
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
 	}
-	opts := report.Options{Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Version: programVersion()}
-	if f.format.value == "sarif" {
-		opts.Rules = describedRules()
+	opts := report.Options{Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
+	for _, r := range lint.Rules() {
+		opts.Rules = append(opts.Rules, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
 	}
 	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
 		return err
@@ -271,91 +221,31 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	return nil
 }
 
-// findSources lists the graphs to check, sorted by name, each once.
-func (a *app) findSources(args []string, stdin string) ([]source, error) {
-	if len(args) == 0 {
-		args = []string{"."}
-	}
-	f := finder{exclude: a.rules.Exclude}
-	for _, arg := range args {
-		if arg == "-" {
-			src, err := bounded.ReadAll(a.Stdin, "stdin", bounded.Text)
-			if err != nil {
-				return nil, err
-			}
-			f.add(source{name: cmp.Or(stdin, stdinName), src: src})
-			continue
-		}
-		if err := f.find(arg); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, usagef("no such file or folder: %s", arg)
-			}
-			return nil, usage(err)
-		}
-	}
-	if len(f.sources) == 0 && len(f.left) > 0 {
-		fmt.Fprintf(a.Stderr, "graphrun: .gitignore or exclude leaves out all that could be a graph: %s; name a file to have it all the same\n", firstNames(f.left))
-	}
-	return f.sorted(), nil
-}
-
-// firstNames are the first of some names, and how many more there are.
-func firstNames(names []string) string {
-	const most = 3
-	shown := names[:min(most, len(names))]
-	text := terminal.Line(strings.Join(shown, ", "))
-	if more := len(names) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
 // checkAll checks the sources, several at once, and returns what was found in
 // their order.
 func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
-	if len(sources) == 1 { // as mostly: without a goroutine
-		return sources[0].check(optional)
-	}
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
-	var next atomic.Int64
-	// Few goroutines take file after file: each keeps the stack that it has grown.
-	for range min(runtime.GOMAXPROCS(0), len(sources)) {
+	for i, s := range sources {
+		room <- struct{}{}
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(sources); i = int(next.Add(1)) - 1 {
-				results[i], errs[i] = sources[i].check(optional)
-				sources[i].src = nil
+			defer func() { <-room }()
+			src, err := s.read()
+			if errs[i] = err; err == nil {
+				results[i] = inspect.Check(s.name, src, optional).Found
 			}
 		})
 	}
 	wg.Wait()
-	var all spec.Diagnostics
-	for _, ds := range results {
-		all = append(all, ds...)
-	}
-	return all, errors.Join(errs...)
-}
-
-// check reads the source, if that has not been done, and returns its findings.
-func (s source) check(optional bool) (spec.Diagnostics, error) {
-	src := s.src
-	if src == nil {
-		var err error
-		if src, err = bounded.ReadArgument(s.name, bounded.Text); err != nil {
-			return nil, usage(err)
-		}
-	}
-	return inspect.Check(s.name, src, optional).Found, nil
+	return slices.Concat(results...), errors.Join(errs...)
 }
 
 // disabledRules reads --rule flags: -name and +name, the last wins.
 func disabledRules(flags []string) (map[string]bool, error) {
 	off := map[string]bool{}
-	if len(flags) == 0 {
-		return off, nil
-	}
-	known := ruleNames()
+	known := lint.RuleNames()
 	for _, f := range flags {
 		sign, name := "", f
 		if strings.HasPrefix(f, "-") || strings.HasPrefix(f, "+") {
@@ -366,7 +256,7 @@ func disabledRules(flags []string) (map[string]bool, error) {
 		}
 		members := lint.RuleGroup(name)
 		switch {
-		case contains(known, name):
+		case slices.Contains(known, name):
 			members = []string{name}
 		case members == nil:
 			return nil, usagef("--rule %q: no such rule%s", f, suggest.DidYouMean(name, append(known, lint.RuleGroups()...)))
@@ -379,4 +269,52 @@ func disabledRules(flags []string) (map[string]bool, error) {
 		}
 	}
 	return off, nil
+}
+
+// fixAll mends the sources, in place or only to show what would change, and says on
+// stderr what was done. Sources that were mended are read again by the check that follows.
+func (a *app) fixAll(sources []source, show bool) error {
+	problems, files, did := 0, 0, "fixed"
+	if show {
+		did = "would fix"
+	}
+	for i := range sources {
+		s := &sources[i]
+		before, err := s.read()
+		if err != nil {
+			return err
+		}
+		after, n := fix.Mend(before, func(src []byte) (*spec.Graph, spec.Diagnostics) {
+			checked := inspect.Check(s.name, src, false)
+			return checked.Graph, checked.Found
+		})
+		if n == 0 {
+			continue
+		}
+		problems, files = problems+n, files+1
+		if show {
+			fmt.Fprint(a.Stdout, diffText(s.name, before, after))
+			continue
+		}
+		s.src = after
+		if err := replaceFile(s.name, after); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.Stderr, "%s %s in %s\n", did, terminal.Count(problems, "problem"), terminal.Count(files, "file"))
+	return nil
+}
+
+// diffText is the difference between two texts of a file.
+func diffText(name string, before, after []byte) string {
+	return fmt.Sprintf("--- %s\n+++ %s\n%s\n", name, name, strings.Join(flowtest.Lines(string(before), string(after)), "\n"))
+}
+
+// replaceFile writes a file that exists, keeping its permissions.
+func replaceFile(name string, src []byte) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, src, info.Mode().Perm())
 }

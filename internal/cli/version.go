@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -67,25 +66,18 @@ func (v buildVersion) String() string {
 }
 
 func newVersionCommand(a *app) *cobra.Command {
-	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of graphrun",
 		Long: `version prints the version, the commit that it was built from, and the Go version and
 platform.`,
 		Example: "  graphrun version\n  graphrun version -o json",
-		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.printVersion(output.value) },
+		PreRunE: noSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := readBuildVersion()
+			return a.printLine(cmd, v, "%s", v)
+		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
+	outputFlag(cmd)
 	return cmd
-}
-
-func (a *app) printVersion(form string) error {
-	v := readBuildVersion()
-	if form == "json" {
-		return writeJSON(a.Stdout, v, a.StdoutTerminal)
-	}
-	_, err := fmt.Fprintln(a.Stdout, v)
-	return err
 }

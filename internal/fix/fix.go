@@ -250,3 +250,56 @@ func withoutName(src []byte, s spec.Span) (Edit, bool) {
 	}
 	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true
 }
+
+// Mend makes edits again and again while there is something to mend. It returns the new
+// text and how many edits were made. check reads a text and finds what is wrong with it.
+func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
+	before := src
+	const rounds = 200 // each mends at least one finding
+	for range rounds {
+		g, found := check(src)
+		next, n := mendOnce(src, found, Edits(g, found), check)
+		if n == 0 {
+			break
+		}
+		src, made = next, made+n
+	}
+	if bytes.Equal(src, before) {
+		return before, 0
+	}
+	return src, made
+}
+
+// mendOnce makes the edits that need no second look together, or else one that mends a
+// word. It leaves out edits that bring findings of their own.
+func mendOnce(src []byte, before spec.Diagnostics, edits []Edit, check func([]byte) (*spec.Graph, spec.Diagnostics)) (next []byte, made int) {
+	plain := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Spelling })
+	if len(plain) > 0 {
+		next := Apply(src, plain)
+		if _, found := check(next); len(found) <= len(before)-len(plain) {
+			return next, len(plain)
+		}
+	}
+	for _, e := range edits {
+		if !e.Spelling {
+			continue
+		}
+		// A word that is right now may show what was hidden by the error, elsewhere.
+		next := Apply(src, []Edit{e})
+		line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
+		if _, found := check(next); errorsOn(line, found) < errorsOn(line, before) {
+			return next, 1
+		}
+	}
+	return src, 0
+}
+
+func errorsOn(line int, found spec.Diagnostics) int {
+	n := 0
+	for _, d := range found {
+		if d.Severity == spec.Error && d.File.Position(d.Span.From).Line == line {
+			n++
+		}
+	}
+	return n
+}

@@ -4,6 +4,7 @@ package given
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,4 +119,45 @@ func choose(text string, choices []Choice) (int, error) {
 		all[i] = strconv.Quote(c.Name)
 	}
 	return 0, fmt.Errorf("%q is not one of %s", text, strings.Join(all, ", "))
+}
+
+// ChoiceNames names the legal answers of a schema that lists them.
+func ChoiceNames(document any) []string {
+	var out []string
+	for _, c := range Choices(document) {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// Field is a property of an object that is asked for.
+type Field struct {
+	Name     string
+	Schema   map[string]any
+	Required bool
+}
+
+// Fields returns the properties of an object's schema in the given order. Those missing from
+// order follow: required ones first, then by name. It returns nil if the schema allows
+// other types than object.
+func Fields(document map[string]any, order []string) []Field {
+	properties, _ := document["properties"].(map[string]any)
+	if !slices.Equal(Types(document), []string{"object"}) {
+		return nil
+	}
+	required, _ := document["required"].([]any)
+	names := slices.Clone(order)
+	for _, name := range required {
+		if s, ok := name.(string); ok {
+			names = append(names, s)
+		}
+	}
+	var fields []Field
+	for _, name := range append(names, slices.Sorted(maps.Keys(properties))...) {
+		if properties[name] != nil && !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+			inner, _ := properties[name].(map[string]any)
+			fields = append(fields, Field{name, inner, slices.Contains(required, any(name))})
+		}
+	}
+	return fields
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Decision is a step and the edges it could have taken. Edge is the index in
@@ -76,37 +74,20 @@ func newConditionPart(r *eval.Reason) ConditionPart {
 	return out
 }
 
-// Decisions collects the decisions of a replay.
-type Decisions struct {
-	only int // the step wanted; 0: all
-	// joins says that the graph has some: only then what comes after a step that
-	// failed has a part in what became of it.
-	joins bool
-	// Say gets the decisions in order: at once, or at the end, from SayRest, where a
-	// join may have its part in them. nil: List has all.
-	Say func(*Decision) error
-	// Said counts them.
-	Said   int
+// decisions collects the decisions of a replay.
+type decisions struct {
+	only   int  // the step wanted; 0: all
+	brief  bool // without the parts of conditions
 	list   []Decision
 	failed map[string]*machine.Failure // of nodes whose last execution failed
 }
 
-// NewDecisions collects the decisions of a step; 0: of all. Joins says whether what
-// comes later may be a part of them, as HasJoins tells.
-func NewDecisions(step int, joins bool) *Decisions {
-	return &Decisions{only: step, joins: joins, failed: map[string]*machine.Failure{}}
-}
-
-// List is what was kept for SayRest; never nil.
-func (d *Decisions) List() []Decision {
-	if d.list == nil {
-		return []Decision{}
-	}
-	return d.list
+func newDecisions(step int) *decisions {
+	return &decisions{only: step, list: []Decision{}, failed: map[string]*machine.Failure{}}
 }
 
 // Event keeps decisions.
-func (d *Decisions) Event(e *runner.Event) error {
+func (d *decisions) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeFailed:
 		d.failed[Placed(e).Node] = e.Error
@@ -120,38 +101,18 @@ func (d *Decisions) Event(e *runner.Event) error {
 		// The steps of a subgraph have numbers of their own.
 		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
 			made := d.decision(e)
-			d.Said++
-			if d.joins && (d.only == 0 || made.Outcome == "failure") {
-				d.list = append(d.list, made)
-				return nil
+			d.list = append(d.list, made)
+			if d.only != 0 && made.Outcome != "failure" { // else joins may drop it later
+				return runner.ErrEnough
 			}
-			if err := d.Say(&made); err != nil || d.only == 0 {
-				return err
-			}
-			return runner.ErrEnough
 		}
 	}
 	return nil
-}
-
-// SayRest says what was kept back.
-func (d *Decisions) SayRest() error {
-	for i := range d.list {
-		if err := d.Say(&d.list[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// HasJoins reports whether branches of a graph may wait for each other.
-func HasJoins(g *spec.Graph) bool {
-	return g.Parallel.Join == "auto" || slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Join != nil })
 }
 
 // dropped notes at the last failure of each node that bypassed a join what the join
 // did.
-func (d *Decisions) dropped(e *runner.Event) {
+func (d *decisions) dropped(e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
 	failed, _ := data["failed"].([]any)
 	join := Placed(e).Node
@@ -166,11 +127,11 @@ func (d *Decisions) dropped(e *runner.Event) {
 	}
 }
 
-func (d *Decisions) decision(e *runner.Event) Decision {
+func (d *decisions) decision(e *runner.Event) Decision {
 	at := Placed(e)
 	out := Decision{
 		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Branch: e.Branch, Outcome: "success", Next: slices.Clone(e.Next), Shown: slices.Clone(at.Next),
-		Candidates: candidateEdges(e.Candidates),
+		Candidates: d.candidateEdges(e.Candidates),
 	}
 	if failure := d.failed[at.Node]; failure != nil {
 		out.Outcome, out.Error = "failure", failure
@@ -189,11 +150,11 @@ func (d *Decision) At() string {
 	return d.Node
 }
 
-func candidateEdges(candidates []machine.Candidate) []CandidateEdge {
+func (d *decisions) candidateEdges(candidates []machine.Candidate) []CandidateEdge {
 	out := make([]CandidateEdge, len(candidates))
 	for i, c := range candidates {
 		out[i] = CandidateEdge{Edge: c.Edge, ID: c.ID, To: c.To, Condition: c.Condition, When: c.When, Fired: c.Fired, Why: c.Why}
-		if c.Test != nil {
+		if c.Test != nil && !d.brief {
 			test := newConditionPart(c.Test)
 			out[i].Test, out[i].Reason = &test, c.Test
 		}
@@ -201,18 +162,13 @@ func candidateEdges(candidates []machine.Candidate) []CandidateEdge {
 	return out
 }
 
-// Why tells the decisions of a step of a run; 0: of all, those of subgraphs too. A step
-// that was not taken has none.
-func Why(r *runner.Runner, record *store.RunRecord, step int) ([]Decision, error) {
-	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
-	found := NewDecisions(step, HasJoins(g))
-	out := []Decision{}
-	found.Say = func(d *Decision) error {
-		out = append(out, *d)
-		return nil
+// Why returns the decisions of a step of a run; 0: of all, those of subgraphs too. A step
+// that was not taken has none. The result is that of the part that was replayed.
+func Why(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
+	found := newDecisions(step)
+	result, err := r.ReplayFrom(id, step, runner.Options{Sink: found})
+	if errors.Is(err, runner.ErrEnough) {
+		err = nil
 	}
-	if _, err := r.ReplayFrom(record.ID, step, runner.Options{Sink: found}); err != nil && !errors.Is(err, runner.ErrEnough) {
-		return nil, err
-	}
-	return out, found.SayRest()
+	return found.list, result, err
 }

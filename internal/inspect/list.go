@@ -1,4 +1,4 @@
-// Lists of runs.
+// Lists of runs, what they ask, and what their statuses and reasons mean.
 
 package inspect
 
@@ -10,6 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // Crashed is what a run is that is running, but without a driver.
@@ -105,4 +106,110 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 		}
 	}
 	return out
+}
+
+// DueRuns lists the runs whose timeout, wait or retry delay has passed: those that pause,
+// and those that only waited when their process ended.
+func DueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSummary, error) {
+	due, err := s.List(store.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
+	if err != nil {
+		return nil, err
+	}
+	running, err := s.List(store.RunFilter{Status: []machine.Status{machine.Running}})
+	for _, line := range running {
+		if line.StandsAs() != store.Crashed {
+			continue
+		}
+		result, err := r.Show(line.ID, runner.Options{})
+		if err != nil || result.Due == nil || result.Due.After(now) || len(result.Running) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(result.Running, func(n view.RunningNode) bool { return n.Doing == "running" }) {
+			due = append(due, line)
+		}
+	}
+	return due, err
+}
+
+// Standing is a status, a quality or a reason of a run, and what it means.
+type Standing struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
+// Standings are all of them.
+var Standings = []Standing{
+	{"completed", "Status: a branch reached END and none is left. Exit code 0."},
+	{"failed", "Status: a node failed and no edge took the failure, or a policy was violated. Exit code 1. graphrun why RUN tells more, graphrun resume RUN tries again."},
+	{"stuck", "Status: no edge of a node fired although it has some. Exit code 4. graphrun why RUN shows every candidate with the values that it read; add a fallback edge."},
+	{"limit", "Status: a limit ended the run. Exit code 5; the reason says which. graphrun resume RUN goes on with the limit anew."},
+	{"paused", "Status: the run waits for a person, a breakpoint or a moment. Exit code 10. graphrun runs pending lists the questions."},
+	{"cancelled", "Status: somebody cancelled the run. Exit code 130. graphrun resume RUN goes on."},
+	{"running", "Status: a process drives the run."},
+	{"crashed", "Status: the process that drove the run vanished. graphrun resume RUN goes on."},
+	{"unreadable", "Status: the journal of the run can't be read; graphrun runs show RUN says why."},
+	{"clean", "Quality: every node succeeded, after retries perhaps."},
+	{"degraded", "Quality: the run completed through a failure edge, a dropped branch, a fallback decision, or return_last."},
+	{"max_steps", "Reason of limit: limits.max_steps node executions were taken."},
+	{"no_edge", "Reason of stuck: no edge of the last node fired."},
+	{"node_failed", "Reason of failed: a node failed and no edge took the failure."},
+	{"human", "Reason of paused: only people can let the run go on; graphrun answer RUN NODE=VALUE."},
+	{"wait", "Reason of paused: only time has to pass; graphrun resume --due goes on then."},
+	{"pause", "Reason of paused: a breakpoint, or graphrun runs pause; graphrun resume RUN goes on."},
+	{"concurrency", "Reason of paused: the run waits for others of its group."},
+	{"size", "Reason of limit: the state takes more than limits.max_state_bytes."},
+}
+
+// Question is an open question in JSON.
+type Question struct {
+	Run   string `json:"run"`
+	Graph string `json:"graph"`
+	// Target is the question as an answer names it.
+	Target string  `json:"target"`
+	Node   string  `json:"node"`
+	Index  *int    `json:"index,omitempty"`
+	Key    *string `json:"key"`
+	Kind   string  `json:"kind"`
+	Prompt string  `json:"prompt"`
+	Schema any     `json:"schema"`
+	// Fields are the properties of an object that is asked for, in the order of the file.
+	Fields []string `json:"fields,omitempty"`
+	// Name and Args are those of a tool's call that waits for approval.
+	Name    string         `json:"name,omitempty"`
+	Args    map[string]any `json:"args,omitempty"`
+	Choices []any          `json:"choices"`
+	Due     *time.Time     `json:"due"`
+}
+
+// Questions are the open questions of a run.
+func Questions(result *runner.Result) []Question {
+	out := []Question{}
+	for _, p := range result.Pending {
+		document, _ := p.Schema.(map[string]any)
+		choices, _ := document["enum"].([]any)
+		out = append(out, Question{
+			Run: result.RunID, Graph: result.Graph, Target: p.Target(), Node: p.Node, Index: p.Index, Key: p.Key, Kind: p.Kind,
+			Prompt: p.Prompt, Schema: p.Schema, Fields: p.Fields, Name: p.Name, Args: p.Args, Choices: choices, Due: p.Due,
+		})
+	}
+	return out
+}
+
+// AllQuestions are the open questions of the runs that a filter lets through and that may
+// go on, those of the run that started first first. unreadable is told of runs whose
+// journals can't be read.
+func AllQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unreadable func(id string, err error)) ([]Question, error) {
+	filter.Status = []machine.Status{machine.Paused, machine.Running}
+	runs, err := s.List(filter)
+	out := []Question{}
+	for _, line := range slices.Backward(runs) {
+		result, err := r.Show(line.ID, runner.Options{})
+		switch {
+		case err == nil:
+			out = append(out, Questions(result)...)
+		case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
+			unreadable(line.ID, err)
+		}
+	}
+	return out, err
 }

@@ -1,4 +1,4 @@
-// What the page shows of a flow and of a run.
+// What the page shows of a flow, its inputs and a run.
 
 package inspect
 
@@ -145,7 +145,7 @@ func textOf(g *spec.Graph, n *spec.Node) string {
 
 // Page tells all of a run that has been painted.
 func (r *Painted) Page(ctx context.Context) (*Run, error) {
-	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Conversation: r.spoken.list}
+	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.list, Conversation: r.spoken.list}
 	if out.Conversation == nil {
 		out.Conversation = []view.Spoken{}
 	}
@@ -197,4 +197,33 @@ func (s *pageSink) Event(e *runner.Event) error {
 	}
 	s.list = append(s.list, e.AppendJSON(nil))
 	return nil
+}
+
+// InputSchema is the JSON Schema of the object of a flow's inputs.
+func InputSchema(g *spec.Graph) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, k := range g.State {
+		schema := map[string]any{}
+		for key, value := range k.Schema {
+			schema[key] = value
+		}
+		if k.Default != nil && !k.Secret {
+			schema["default"] = k.Default.Data()
+		}
+		if k.Secret {
+			schema["writeOnly"] = true
+		}
+		properties[k.Name.Value] = schema
+		if k.Required {
+			required = append(required, k.Name.Value)
+		}
+	}
+	out := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if g.StrictState {
+		out["additionalProperties"] = false
+	}
+	return out
 }

@@ -1,4 +1,5 @@
-// What is recorded of a run, in pieces: a long one is shown before all of it has come.
+// What is recorded of a run, in pieces, and its conversation: a long one is shown before all
+// of it has come.
 
 package inspect
 
@@ -10,7 +11,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Piece is some of what is recorded of a run: a page begins with a Run that has none of
@@ -68,50 +68,38 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 	}, nil
 }
 
-// Record tells in pieces what is recorded of a run, events and decisions in order.
+// Record tells in pieces what is recorded of a run: the events in order, the rest in the
+// last piece.
 // Conditions of decisions are not told part by part: Why does that for a step. The
 // error is that of tell, or of the store.
 func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell func(*Piece) error) error {
-	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
-	told := &recordSink{tell: tell, decided: NewDecisions(0, HasJoins(g))}
-	told.decided.Say = func(d *Decision) error {
-		for i := range d.Candidates {
-			d.Candidates[i].Test = nil
-		}
-		told.next.Decisions = append(told.next.Decisions, *d)
-		return nil
-	}
+	told := &recordSink{tell: tell, decided: newDecisions(0)}
+	told.decided.brief = true
 	if _, err := r.Show(record.ID, runner.Options{Sink: told, History: true}); err != nil {
 		return err
 	}
-	if err := told.decided.SayRest(); err != nil {
+	said, cut, err := saidIn(ctx, r, record.ID)
+	if err != nil {
 		return err
 	}
-	var err error
-	if told.next.Said, told.next.SaidCut, err = saidIn(ctx, r, record.ID); err != nil {
-		return err
-	}
-	told.next.Events, told.next.Conversation, told.next.Last = told.events.list, told.spoken.list, told.events.last
-	return tell(&told.next)
+	return tell(&Piece{told.events.list, told.decided.list, said, told.spoken.list, cut, told.events.last})
 }
 
 // recordSink tells of events in pieces.
 type recordSink struct {
 	tell    func(*Piece) error
-	next    Piece
 	events  pageSink
 	spoken  spokenSink
-	decided *Decisions
+	decided *decisions
 }
 
 // Event keeps an event, and tells of those before.
 func (s *recordSink) Event(e *runner.Event) error {
 	if len(s.events.list) == pieceEvents {
-		s.next.Events = s.events.list
-		if err := s.tell(&s.next); err != nil {
+		if err := s.tell(&Piece{Events: s.events.list}); err != nil {
 			return err
 		}
-		s.next, s.events.list = Piece{Decisions: s.next.Decisions[:0]}, s.events.list[:0]
+		s.events.list = s.events.list[:0]
 	}
 	if err := s.events.Event(e); err != nil {
 		return err
@@ -121,3 +109,28 @@ func (s *recordSink) Event(e *runner.Event) error {
 
 // Spoken keeps what was said in the conversation.
 func (s *recordSink) Spoken(told *view.Spoken) error { return s.spoken.Spoken(told) }
+
+// Conversation is what the nodes of a run added to it, in order, those of subgraphs
+// too; node, a path, is the only one wanted unless it is empty.
+func Conversation(r *runner.Runner, record *store.RunRecord, node string) ([]view.Spoken, error) {
+	sink := &spokenSink{only: node, list: []view.Spoken{}}
+	_, err := r.Show(record.ID, runner.Options{Sink: sink, History: true})
+	return sink.list, err
+}
+
+// spokenSink keeps what was said.
+type spokenSink struct {
+	only string
+	list []view.Spoken
+}
+
+// Event leaves an event to others.
+func (s *spokenSink) Event(*runner.Event) error { return nil }
+
+// Spoken keeps what was said.
+func (s *spokenSink) Spoken(told *view.Spoken) error {
+	if s.only == "" || s.only == told.Node {
+		s.list = append(s.list, *told)
+	}
+	return nil
+}

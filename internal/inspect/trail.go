@@ -1,9 +1,10 @@
-// What a run came through, for drawings of it.
+// What a run came through, for drawings of it, and where its events took place.
 
 package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +24,12 @@ type Painted struct {
 	runner  *runner.Runner
 	events  pageSink
 	spoken  spokenSink
-	decided *Decisions
+	decided *decisions
 }
 
 // Paint walks a run as it stands; with whole it keeps all that is told of it, for Page.
 func Paint(r *runner.Runner, record *store.RunRecord, whole bool) (*Painted, error) {
-	p := &Painted{Record: *record, runner: r, decided: NewDecisions(0, true)} // all are kept until the end
+	p := &Painted{Record: *record, runner: r, decided: newDecisions(0)}
 	t := newTrailSink()
 	told := sinks{t}
 	if whole {
@@ -208,4 +209,29 @@ func alongPath(t *render.Trail, path string, visit func(t *render.Trail, node st
 		}
 		t = t.Inner[node]
 	}
+}
+
+// Placed is an event whose nodes are named with the elements that they are inside,
+// s[1]/write: the same subgraph runs for several elements at once. The event itself
+// stays as it is.
+func Placed(e *runner.Event) *runner.Event {
+	if e.Place == "" {
+		return e
+	}
+	own := *e
+	around := e.Place
+	if e.Node != "" {
+		own.Node, around = e.Place, e.Place[:max(0, strings.LastIndexByte(e.Place, '/'))]
+	}
+	inside := func(names []string) []string {
+		names = slices.Clone(names)
+		for i, name := range names {
+			if at := strings.LastIndexByte(name, '/'); at >= 0 {
+				names[i] = around + name[at:]
+			}
+		}
+		return names
+	}
+	own.From, own.Next = inside(e.From), inside(e.Next)
+	return &own
 }

@@ -195,7 +195,7 @@ func TestJUnit(t *testing.T) {
 		if err := Write(&b, "junit", f, Options{Strict: c.strict}); err != nil {
 			t.Fatal(err)
 		}
-		var got junitSuites
+		var got JUnit
 		if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
 			t.Fatalf("%v\n%s", err, b.String())
 		}

@@ -14,38 +14,72 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-type junitSuites struct {
+// JUnit is a report for test dashboards.
+type JUnit struct {
 	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
+	Name     string       `xml:"name,attr,omitempty"`
 	Tests    int          `xml:"tests,attr"`
 	Failures int          `xml:"failures,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	Suites   []JUnitSuite `xml:"testsuite"`
 }
 
-type junitSuite struct {
+// JUnitSuite is what was found in a file, which gives it its name.
+type JUnitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Cases    []JUnitCase `xml:"testcase"`
 }
 
-type junitCase struct {
+// JUnitCase is a case, which passed unless it has a Failure.
+type JUnitCase struct {
 	Name    string        `xml:"name,attr"`
 	Class   string        `xml:"classname,attr"`
 	File    string        `xml:"file,attr"`
 	Line    int           `xml:"line,attr,omitempty"`
-	Failure *junitFailure `xml:"failure"`
+	Failure *JUnitFailure `xml:"failure"`
 	Output  string        `xml:"system-out,omitempty"`
 }
 
-type junitFailure struct {
+// JUnitFailure is why a case failed: in one line, and in full.
+type JUnitFailure struct {
 	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
+	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",chardata"`
 }
 
+// Add adds a case to the suite of its file, which is the last one or a new one.
+func (r *JUnit) Add(file string, c JUnitCase) {
+	file = visible(file)
+	if n := len(r.Suites); n == 0 || r.Suites[n-1].Name != file {
+		r.Suites = append(r.Suites, JUnitSuite{Name: file})
+	}
+	suite := &r.Suites[len(r.Suites)-1]
+	c.Name, c.Class, c.File, c.Output = visible(c.Name), file, file, visible(c.Output)
+	r.Tests, suite.Tests = r.Tests+1, suite.Tests+1
+	if f := c.Failure; f != nil {
+		f.Message, f.Text = visible(f.Message), visible(f.Text)
+		r.Failures, suite.Failures = r.Failures+1, suite.Failures+1
+	}
+	suite.Cases = append(suite.Cases, c)
+}
+
+// Write prints the report.
+func (r *JUnit) Write(w io.Writer) error {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
 func writeJUnit(w io.Writer, f Findings, opts Options) error {
-	out := junitSuites{Name: "graphrun validate"}
+	out := JUnit{Name: "graphrun validate"}
 	byFile := map[string][]*spec.Diagnostic{}
 	names := slices.Clip(f.Names)
 	for i := range f.Diagnostics {
@@ -57,46 +91,28 @@ func writeJUnit(w io.Writer, f Findings, opts Options) error {
 		byFile[name] = append(byFile[name], d)
 	}
 	for _, name := range names {
-		suite := suiteOf(name, byFile[name], opts.Strict)
-		out.Tests += suite.Tests
-		out.Failures += suite.Failures
-		out.Suites = append(out.Suites, suite)
+		for _, d := range byFile[name] {
+			out.Add(name, caseOf(d, opts.Strict))
+		}
+		if len(byFile[name]) == 0 {
+			out.Add(name, JUnitCase{Name: "valid"})
+		}
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(out); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return out.Write(w)
 }
 
-// suiteOf has a case for each finding of a file, or one that passed. Warnings
-// fail only when they count as errors, and what only informs never does.
-func suiteOf(name string, found []*spec.Diagnostic, strict bool) junitSuite {
-	suite := junitSuite{Name: visible(name)}
-	for _, d := range found {
-		at := d.File.Position(d.Span.From)
-		text := fmt.Sprintf("%s:%d:%d: %s: %s [%s]", d.File.Name, at.Line, at.Column, d.Severity, withHint(d), d.Rule)
-		c := junitCase{
-			Name: fmt.Sprintf("%s at %d:%d", d.Rule, at.Line, at.Column), Class: visible(name), File: visible(name), Line: at.Line,
-		}
-		if d.Severity == spec.Error || strict && d.Severity == spec.Warning {
-			c.Failure = &junitFailure{Message: visible(d.Message), Type: d.Rule, Text: visible(text)}
-			suite.Failures++
-		} else {
-			c.Output = visible(text)
-		}
-		suite.Cases = append(suite.Cases, c)
+// caseOf is the case of a finding. Warnings fail only when they count as errors, and what
+// only informs never does.
+func caseOf(d *spec.Diagnostic, strict bool) JUnitCase {
+	at := d.File.Position(d.Span.From)
+	text := fmt.Sprintf("%s:%d:%d: %s: %s [%s]", d.File.Name, at.Line, at.Column, d.Severity, withHint(d), d.Rule)
+	c := JUnitCase{Name: fmt.Sprintf("%s at %d:%d", d.Rule, at.Line, at.Column), Line: at.Line}
+	if d.Severity == spec.Error || strict && d.Severity == spec.Warning {
+		c.Failure = &JUnitFailure{Message: d.Message, Type: d.Rule, Text: text}
+	} else {
+		c.Output = text
 	}
-	if len(suite.Cases) == 0 {
-		suite.Cases = []junitCase{{Name: "valid", Class: visible(name), File: visible(name)}}
-	}
-	suite.Tests = len(suite.Cases)
-	return suite
+	return c
 }
 
 // visible replaces what XML can't hold or a terminal would obey.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,19 +102,9 @@ func newLogLine(c *store.LogChunk) *logLine {
 func (p *LogPrinter) end(call int64) {
 	if line := p.begun[call]; line != nil {
 		delete(p.begun, call)
-		p.order = without(p.order, call)
+		p.order = slices.DeleteFunc(p.order, func(other int64) bool { return other == call })
 		p.print(line)
 	}
-}
-
-func without(list []int64, one int64) []int64 {
-	out := list[:0]
-	for _, v := range list {
-		if v != one {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // Close prints what has no end.

@@ -15,6 +15,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -43,8 +44,8 @@ func NewColors(on bool) Colors {
 const (
 	maxReason = 72
 	maxNext   = 12
-	// MaxOutputLines is how many of the last lines of a program are shown.
-	MaxOutputLines = 12
+	// maxOutputLines is how many of the last lines of a program are shown.
+	maxOutputLines = 12
 )
 
 // Tracer turns events into lines. It is not safe for concurrent use.
@@ -328,4 +329,160 @@ func Clock(d time.Duration) string {
 		return strings.TrimSuffix(fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60), "00s")
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60), "00m")
+}
+
+// ending is the line of a node's end, and below it what a program that failed said
+// last. Of one that leads nowhere that comes with the end of the run, which tells
+// most of them itself.
+func (t *Tracer) ending(f finished, route string) []string {
+	out := []string{t.line(f, route)}
+	switch said := SaidLast(f.failure, t.colors); {
+	case len(said) == 0:
+	case route == "" && !f.finally:
+		t.unsaid = append(t.unsaid, f)
+	default:
+		out = append(out, said...)
+	}
+	return out
+}
+
+// unsaidLines are what programs said that failed and led nowhere, but for the one
+// whose failure is the run's.
+func (t *Tracer) unsaidLines(r *runner.Result) []string {
+	var out []string
+	for _, f := range t.unsaid {
+		if r != nil && r.Error != nil && r.Error.Node == f.node {
+			continue
+		}
+		out = append(out, t.columns.start(t.colors, f.step, f.node, f.visit)+t.colors.Bad("said last"))
+		out = append(out, SaidLast(f.failure, t.colors)...)
+	}
+	t.unsaid = nil
+	return out
+}
+
+// SaidLast are the last lines of what a program that failed wrote to its streams,
+// unless its failure's message says them already.
+func SaidLast(f *machine.Failure, c Colors) []string {
+	if f == nil {
+		return nil
+	}
+	var out []string
+	for _, stream := range [...]string{"stdout", "stderr"} {
+		text, _ := f.Details[stream].(string)
+		text = strings.TrimSpace(text)
+		if text == "" || strings.HasSuffix(f.Message, text) {
+			continue
+		}
+		out = append(out, lastLines(text, "       "+c.Quiet(stream+" | "))...)
+	}
+	return out
+}
+
+// spending is what the model calls of a node came to since it was last shown.
+type spending struct {
+	usage  view.Usage
+	models []string
+}
+
+// spend takes a call into the trace: it is shown with the node's next line.
+func (t *Tracer) spend(e *runner.Event) {
+	if e.Usage == nil {
+		return
+	}
+	if t.spent == nil {
+		t.spent = map[string]*spending{}
+	}
+	s := t.spent[e.Node]
+	if s == nil {
+		s = &spending{usage: view.Usage{CostUSD: new(float64)}}
+		t.spent[e.Node] = s
+	}
+	s.usage.LLMCalls += e.Usage.Calls
+	s.usage.InputTokens += e.Usage.InputTokens
+	s.usage.OutputTokens += e.Usage.OutputTokens
+	s.usage.CachedTokens += e.Usage.CachedTokens
+	s.usage.Estimated = s.usage.Estimated || e.Usage.Estimated
+	switch {
+	case e.Usage.CostUSD == nil:
+		s.usage.CostUSD = nil
+	case s.usage.CostUSD != nil:
+		*s.usage.CostUSD += *e.Usage.CostUSD
+	}
+	if !slices.Contains(s.models, e.Usage.Model) {
+		s.models = append(s.models, e.Usage.Model)
+	}
+}
+
+// takeSpent is what a node's line says of its calls; "" for none.
+func (t *Tracer) takeSpent(node string) string {
+	s := t.spent[node]
+	if s == nil {
+		return ""
+	}
+	delete(t.spent, node)
+	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+UsageText(&s.usage))
+}
+
+// UsageText is usage as a person reads it: "2 calls, 812+390 tokens (600 cached), $0.0011".
+func UsageText(u *view.Usage) string {
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	text := fmt.Sprintf("%s, %s%d+%d tokens", terminal.Count(u.LLMCalls, "call"), about, u.InputTokens, u.OutputTokens)
+	if u.CachedTokens > 0 {
+		text += fmt.Sprintf(" (%d cached)", u.CachedTokens)
+	}
+	switch {
+	case u.CostUSD == nil:
+		text += ", price unknown"
+	case *u.CostUSD > 0:
+		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
+	}
+	return text
+}
+
+// elements counts the elements of a node that have ended.
+type elements struct {
+	done, failed, total int
+	last                string // the element that ended last
+}
+
+const maxItem = 40 // columns of an element
+
+// elementsOf is what a node says when an element of it has ended.
+func elementsOf(s *runner.Said) *elements {
+	data, _ := s.Data.(map[string]any)
+	number := func(key string) int {
+		n, _ := data[key].(int)
+		return n
+	}
+	e := &elements{done: number("done"), failed: number("failed"), total: number("total")}
+	e.last = ValueText(data["item"], maxItem)
+	if data["outcome"] == "failure" {
+		e.last += " failed"
+	}
+	return e
+}
+
+// String is the count for the end of a line: "4 elements, 1 failed".
+func (e *elements) String() string {
+	s := terminal.Count(e.total, "element")
+	if e.done < e.total {
+		s = fmt.Sprintf("%d of %s", e.done, s)
+	}
+	if e.failed > 0 {
+		s += fmt.Sprintf(", %d failed", e.failed)
+	}
+	return s
+}
+
+// progress is the count while the node runs: `3 of 4, 1 failed; last "c" failed`.
+func (e *elements) progress() string {
+	s := fmt.Sprintf("%d of %d", e.done, e.total)
+	if e.failed > 0 {
+		s += fmt.Sprintf(", %d failed", e.failed)
+	}
+	return s + "; last " + e.last
 }

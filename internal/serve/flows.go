@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -40,8 +41,16 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 		}
 		g := flow.Graph
 		line := listedFlow{Path: path, Name: g.Name.Value, Description: g.Description.Value, Nodes: len(g.Nodes)}
-		if s.cfg.Triggers != nil {
-			line.Triggers = s.cfg.Triggers(path)
+		for _, t := range s.cfg.Triggers {
+			if t.Flow != path {
+				continue
+			}
+			if t.Schedule == nil {
+				line.Triggers = append(line.Triggers, Trigger{Webhook: trigger.Prefix + t.Webhook})
+				continue
+			}
+			next := t.Schedule.Next(s.cfg.Now())
+			line.Triggers = append(line.Triggers, Trigger{Cron: t.Schedule.String(), Timezone: t.Schedule.Zone(), Next: &next})
 		}
 		for i := range flow.Found {
 			switch flow.Found[i].Severity {

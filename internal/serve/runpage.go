@@ -4,14 +4,9 @@ package serve
 
 import (
 	"compress/gzip"
-	"crypto/sha256"
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -66,65 +61,17 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	if file == "" {
 		shown = record.File
 	}
-	past := s.past.of(&record, shown)
-	drawing := past.drawing
-	if trail != nil {
-		drawing = render.Draw(past.graph, render.Options{Open: inspect.NewOpener(past.graph, record.Load).Open, Trail: trail}).Document()
-	}
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
+	open := inspect.NewOpener(g, record.Load)
 	out := &runPage{
-		Drawing: drawing, Flow: past.flow, Run: run, Path: file, Last: last,
+		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: trail}).Document(),
+		Flow:    inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: last,
 		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
 	if lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
 		out.Driver = lines[0].Owner
 	}
 	return out, nil
-}
-
-// pastFlow is the flow of a run as it was then. Nobody changes it.
-type pastFlow struct {
-	graph   *spec.Graph
-	drawing *render.Document
-	flow    inspect.Flow
-}
-
-// pastFlows are those that were looked at: most runs are of few, and looking at a large
-// one takes a fifth of a second. Its zero value is ready.
-type pastFlows struct {
-	mu    sync.Mutex
-	flows map[[sha256.Size]byte]*pastFlow
-}
-
-// mostPast is how many are kept.
-const mostPast = 32
-
-// of is the flow of a run; shown is its path for people.
-func (p *pastFlows) of(record *store.RunRecord, shown string) *pastFlow {
-	h := sha256.New()
-	add := func(text []byte) { _, _ = fmt.Fprintf(h, "%d:%s", len(text), text) } // a hash takes all
-	add([]byte(record.File))
-	add(record.Source)
-	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
-		add([]byte(name))
-		add(record.Files[name])
-	}
-	key := [sha256.Size]byte(h.Sum(nil))
-	p.mu.Lock()
-	known := p.flows[key]
-	p.mu.Unlock()
-	if known != nil {
-		return known
-	}
-	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
-	open := inspect.NewOpener(g, record.Load)
-	made := &pastFlow{g, render.Draw(g, render.Options{Open: open.Open}).Document(), inspect.NewFlow(g, shown, nil, open)}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.flows == nil || len(p.flows) >= mostPast {
-		p.flows = map[[sha256.Size]byte]*pastFlow{}
-	}
-	p.flows[key] = made
-	return made
 }
 
 // wholeRun is a run with all that is recorded of it, what it came through, and the

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strings"
 	"testing"
-
-	"github.com/graphrun/graphrun/runner/store"
 )
 
 // TestRecord: the pieces of a record are together what the page of a run holds, but
@@ -46,15 +43,6 @@ func TestRecord(t *testing.T) {
 		if !reflect.DeepEqual(any(whole.Decisions[i]), d) {
 			t.Fatalf("decision %d is %v, the page has %v", i, whole.Decisions[i], d)
 		}
-	}
-	if len(s.server.past.flows) != 1 {
-		t.Errorf("%d flows are kept", len(s.server.past.flows))
-	}
-	for range 2 * mostPast {
-		s.server.past.of(&store.RunRecord{File: s.dir + "/counting.yaml", Source: []byte(countFlow + strings.Repeat("\n", len(s.server.past.flows)))}, "counting.yaml")
-	}
-	if n := len(s.server.past.flows); n > mostPast {
-		t.Errorf("%d flows are kept", n)
 	}
 	brief := s.call(200, "GET", "/runs/r/page?brief=true", "")
 	head := brief["run"].(map[string]any)

@@ -5,7 +5,6 @@ package serve
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
 )
@@ -201,7 +199,7 @@ func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
 	if err != nil {
 		return whyList{}, err
 	}
-	list, err := inspect.Why(s.cfg.Runner, &record, in.Step)
+	list, _, err := inspect.Why(s.cfg.Runner, record.ID, in.Step)
 	return whyList{list}, err
 }
 
@@ -274,16 +272,10 @@ type unreadableRun struct {
 }
 
 func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
-	out := questionList{Questions: []inspect.Question{}}
-	runs, err := s.cfg.Store.List(store.RunFilter{Graph: in.Graph, Status: []machine.Status{machine.Paused, machine.Running}})
-	for i := range slices.Backward(runs) {
-		result, err := s.cfg.Runner.Show(runs[i].ID, runner.Options{})
-		switch {
-		case err == nil:
-			out.Questions = append(out.Questions, inspect.Questions(result)...)
-		case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
-			out.Unreadable = append(out.Unreadable, unreadableRun{runs[i].ID, err.Error()})
-		}
-	}
+	var out questionList
+	var err error
+	out.Questions, err = inspect.AllQuestions(s.cfg.Runner, s.cfg.Store, store.RunFilter{Graph: in.Graph}, func(id string, err error) {
+		out.Unreadable = append(out.Unreadable, unreadableRun{id, err.Error()})
+	})
 	return out, err
 }

@@ -4,13 +4,19 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/page"
+	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -38,8 +44,8 @@ type Config struct {
 	// Extra adds what others speak on the same port, by pattern of ServeMux; Changes
 	// says that it may change something whatever the method.
 	Extra []Extra
-	// Triggers are what starts runs of a flow by itself; nil: nothing does.
-	Triggers func(flow string) []Trigger
+	// Triggers are what starts runs by itself.
+	Triggers []*trigger.Trigger
 	// Now tells the time; nil: the machine's clock.
 	Now func() time.Time
 }
@@ -68,7 +74,6 @@ type Server struct {
 	guard      *guard
 	operations []operation
 	describe   func() []byte
-	past       pastFlows
 	answered   counter
 	// stop ends what is open for long: streams of events.
 	stop    context.Context
@@ -138,3 +143,125 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush sends what was written.
 func (w *recorder) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// none is what an operation takes that takes nothing, or gives that gives nothing.
+type none struct{}
+
+// api is all that the API can do.
+func (s *Server) api() []operation {
+	list := []operation{
+		does(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Whether the server lives", open: true}, s.health),
+		does(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Whether the server takes work: 503 while it stops", open: true}, s.ready),
+		does(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "What this server is"}, s.about),
+		streams(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Counters for Prometheus"}, "text/plain", s.metrics),
+		streams(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "This description"}, "application/json", s.openapi),
+
+		does(operation{method: "GET", path: "/flows", id: "listFlows", tag: "flows", summary: "The flows below the folder that is served"}, s.listFlows),
+		does(operation{method: "GET", path: "/flows/{flow...}", id: "getFlow", tag: "flows", summary: "A flow: drawing, source, findings, inputs, bounds"}, s.getFlow),
+
+		does(operation{method: "GET", path: "/runs", id: "listRuns", tag: "runs", summary: "Runs, the last started first"}, s.listRuns),
+		does(operation{method: "POST", path: "/runs", id: "startRun", tag: "runs", summary: "Start a run; with an Idempotency-Key, once", status: http.StatusCreated, also: map[int]string{http.StatusOK: "The run that the key has started before"}}, s.startRun),
+		does(operation{method: "GET", path: "/runs/{run}", id: "getRun", tag: "runs", summary: "A run as it stands, or as it stood after a step"}, s.getRun),
+		does(operation{method: "DELETE", path: "/runs/{run}", id: "deleteRun", tag: "runs", summary: "Forget a run and its journal", status: http.StatusNoContent}, s.deleteRun),
+		does(operation{method: "GET", path: "/runs/{run}/page", id: "getRunPage", tag: "runs", summary: "All that is recorded of a run, with its flow as it was"}, s.getRunPage),
+		streams(operation{method: "GET", path: "/runs/{run}/record", id: "getRunRecord", tag: "runs", summary: "What is recorded of a run, in pieces: a JSON object a line with events, decisions, what was said; the last has last_event"}, "application/x-ndjson", s.getRunRecord),
+		does(operation{method: "GET", path: "/runs/{run}/state", id: "getRunState", tag: "runs", summary: "The state of a run as it stands, or after a step; secret keys are masked"}, s.getRunState),
+		does(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Every edge that a step could have taken, and why it did or did not"}, s.getRunWhy),
+		streams(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "The events of a run, those so far and those to come, by server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),
+		does(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "What programs and models said"}, s.getRunLogs),
+		does(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "What nodes asked models and got from them, tools included; only of tasks that have ended"}, s.getRunConversation),
+		does(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer what a run asks: all of the answers are taken, or none"}, s.answerRun),
+		does(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, s.pauseRun),
+		does(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, s.cancelRun),
+		does(operation{method: "POST", path: "/runs/{run}/resume", id: "resumeRun", tag: "runs", summary: "Go on with a run that paused, crashed, failed or was cancelled", status: http.StatusAccepted}, s.resumeRun),
+		does(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Start a new run from a step of another one, its state edited or not", status: http.StatusCreated}, s.forkRun),
+		does(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "Every open question of every run"}, s.listQuestions),
+	}
+	return list
+}
+
+// Limits of connections.
+const (
+	headerTime      = 5 * time.Second
+	idleTime        = 60 * time.Second
+	mostHeader      = 32 << 10
+	mostConnections = 2048
+)
+
+// Listen makes the HTTP server of a handler, with limits on what clients can hold on to.
+func Listen(handler http.Handler) *http.Server {
+	crowd := &crowd{waiting: map[net.Conn]time.Time{}}
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHeader,
+		ErrorLog: log.New(io.Discard, "", 0), ConnState: crowd.note,
+	}
+}
+
+// crowd keeps the number of connections within bounds: when there are too many, the
+// one that has waited longest without a request goes.
+type crowd struct {
+	mu      sync.Mutex
+	waiting map[net.Conn]time.Time // without a request, since
+	open    int
+}
+
+// note is told how a connection stands.
+func (c *crowd) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		c.open++
+		c.waiting[conn] = time.Now()
+		if c.open > mostConnections {
+			c.sendAway()
+		}
+	case http.StateIdle:
+		c.waiting[conn] = time.Now()
+	case http.StateActive:
+		delete(c.waiting, conn)
+	case http.StateClosed, http.StateHijacked:
+		delete(c.waiting, conn)
+		c.open--
+	}
+}
+
+// sendAway closes a connection. At least the new one waits.
+func (c *crowd) sendAway() {
+	var oldest net.Conn
+	for conn, since := range c.waiting { //lint:ignore mapiter the oldest is the same in any order
+		if oldest == nil || since.Before(c.waiting[oldest]) {
+			oldest = conn
+		}
+	}
+	if oldest != nil {
+		delete(c.waiting, oldest)
+		_ = oldest.Close() // the server notes that it is closed
+	}
+}
+
+// page adds the page, and what it is made of.
+func (s *Server) page() {
+	shell := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		var out bytes.Buffer
+		if err := page.WriteLive(&out, "graphrun"); err != nil {
+			problemOf(err).write(w)
+			return
+		}
+		_, _ = out.WriteTo(w) // whoever asked has gone
+	}
+	for _, pattern := range []string{"GET /{$}", "GET /flow/{path...}", "GET /run/{run}", "GET /compare/{a}/{b}"} {
+		s.mux.HandleFunc(pattern, shell)
+	}
+	s.mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) {
+		text, kind := page.Asset(r.PathValue("name"))
+		if text == "" {
+			(&problem{Status: http.StatusNotFound, Kind: "no-page", Title: "Not Found", Detail: "there is no such file"}).write(w)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+		_, _ = w.Write([]byte(text)) // whoever asked has gone
+	})
+}

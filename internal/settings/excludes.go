@@ -6,6 +6,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,8 +25,8 @@ type Excludes struct {
 	patterns []string
 }
 
-// Leaves reports whether a file or folder is left out.
-func (e *Excludes) Leaves(name string) bool {
+// leaves reports whether a file or folder is left out.
+func (e *Excludes) leaves(name string) bool {
 	if len(e.patterns) == 0 {
 		return false
 	}
@@ -55,21 +56,21 @@ func (s *File) readExclude(value *yaml.Node) error {
 	return errors.Join(problems...)
 }
 
-// Ignored is what git does not track below a folder: its .gitignore files, and, in a
+// ignored is what git does not track below a folder: its .gitignore files, and, in a
 // repository, those of the folders around it and its own list.
-type Ignored struct {
+type ignored struct {
 	root    string // what paths are relative to
 	matcher *gitignore.Matcher
 }
 
-// IgnoredBelow reads what is said around a folder; Enter reads the rest, folder by
+// ignoredBelow reads what is said around a folder; enter reads the rest, folder by
 // folder.
-func IgnoredBelow(folder string) *Ignored {
+func ignoredBelow(folder string) *ignored {
 	full, err := filepath.Abs(folder)
 	if err != nil {
 		return nil
 	}
-	g := &Ignored{root: full, matcher: &gitignore.Matcher{}}
+	g := &ignored{root: full, matcher: &gitignore.Matcher{}}
 	for up := full; ; up = filepath.Dir(up) {
 		if _, err := os.Stat(filepath.Join(up, ".git")); err == nil {
 			g.root = up
@@ -95,7 +96,7 @@ func IgnoredBelow(folder string) *Ignored {
 	return g
 }
 
-func (g *Ignored) relative(full string) string {
+func (g *ignored) relative(full string) string {
 	name, err := filepath.Rel(g.root, full)
 	if err != nil {
 		return "."
@@ -103,14 +104,14 @@ func (g *Ignored) relative(full string) string {
 	return filepath.ToSlash(name)
 }
 
-func (g *Ignored) read(file, folder string) {
+func (g *ignored) read(file, folder string) {
 	if src, err := bounded.ReadFile(file, bounded.Text); err == nil {
 		g.matcher.AddPatterns(src, folder)
 	}
 }
 
-// Enter reads the .gitignore of a folder, if there is one.
-func (g *Ignored) Enter(folder string) {
+// enter reads the .gitignore of a folder, if there is one.
+func (g *ignored) enter(folder string) {
 	if full, err := filepath.Abs(folder); g != nil && err == nil {
 		within := g.relative(full)
 		if within == "." {
@@ -120,8 +121,43 @@ func (g *Ignored) Enter(folder string) {
 	}
 }
 
-// Leaves reports whether git ignores a file or folder.
-func (g *Ignored) Leaves(name string, isFolder bool) bool {
+// leaves reports whether git ignores a file or folder.
+func (g *ignored) leaves(name string, isFolder bool) bool {
 	full, err := filepath.Abs(name)
 	return g != nil && err == nil && g.matcher.MatchPath(g.relative(full), isFolder)
+}
+
+// Find returns a path that is a file, and the files below one that is a folder: those with
+// a name that wanted takes, but not those that settings or git leave out. left names the
+// latter, and their folders.
+func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left []string, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, nil, err
+	}
+	root := path
+	if !os.IsPathSeparator(root[len(root)-1]) {
+		root += string(filepath.Separator) // a link that is named is followed
+	}
+	ignored := ignoredBelow(root)
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != root && entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case !entry.IsDir() && !wanted(name):
+		case name != root && (e.leaves(name) || ignored.leaves(name, entry.IsDir())):
+			left = append(left, name)
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case entry.IsDir():
+			ignored.enter(name)
+		default:
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, left, err
 }

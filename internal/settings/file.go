@@ -31,11 +31,8 @@ type File struct {
 	Values map[string]any
 	lines  map[string]int
 	Rules  Rules
-	// Triggers are what serve starts runs by; Misread is what is wrong with their list,
-	// which validate and serve tell.
-	Triggers []*trigger.Trigger
-	Misread  []trigger.Problem
-	Src      []byte
+	// Triggers are what serve starts runs by.
+	Triggers trigger.List
 	// Notify is a graph whose notify holds for the runs of all graphs; nil: there is none.
 	Notify *spec.Graph
 }
@@ -57,7 +54,7 @@ func Read(from, configDir string, known []string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &File{Path: path, Src: src, Rules: Rules{Folder: filepath.Dir(path), Exclude: Excludes{folder: filepath.Dir(path)}}}
+	out := &File{Path: path, Triggers: trigger.List{Path: path, Src: src}, Rules: Rules{Folder: filepath.Dir(path), Exclude: Excludes{folder: filepath.Dir(path)}}}
 	if path == "" {
 		return out, nil
 	}
@@ -138,7 +135,7 @@ func (s *File) add(key, value *yaml.Node, known []string) error {
 	}
 	s.lines[name] = key.Line
 	if name == "triggers" {
-		s.Triggers, s.Misread = trigger.Read(value)
+		s.Triggers.Triggers, s.Triggers.Problems = trigger.Read(value)
 		return nil
 	}
 	if name == notify {

@@ -1,0 +1,393 @@
+// The dot and render commands: flows as drawings, with what a run or tests made of them.
+
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/page"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// drawFlags are the flags of commands that draw.
+type drawFlags struct {
+	rankdir  enum
+	opts     render.Options
+	run      string
+	coverage string
+}
+
+// layoutFlags are those that only pictures know.
+var layoutFlags = []string{"rankdir", "no-start-end", "no-destinations", "label"}
+
+func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
+	f.rankdir = newEnum("TB", "LR", "TB")
+	flags := cmd.Flags()
+	enumFlag(cmd, flags, &f.rankdir, "rankdir", "", "direction: TB is top to bottom, LR left to right")
+	flags.BoolVar(&f.opts.NoStartEnd, "no-start-end", false, "leave out the start and END marks and the arrows to them")
+	flags.BoolVar(&f.opts.NoDestinations, "no-destinations", false, "leave out the arrows to the targets of goto")
+	flags.StringVar(&f.opts.Label, "label", "", "title of the drawing (default: the graph's name)")
+	flags.StringVar(&f.run, "run", "", "RUN to paint on the drawing")
+	flags.StringVar(&f.coverage, "coverage", "", "`FILE` that test --format json wrote: paint the coverage")
+	completeFlag(cmd, "run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return a.completeRun(cmd, nil, word)
+	})
+	setting(flags, "rankdir", "no-start-end", "no-destinations")
+}
+
+// drawn is a flow that has been drawn.
+type drawn struct {
+	graph   *spec.Graph
+	drawing *render.Drawing
+	open    *inspect.Opener
+	// run is what was painted; nil without --run.
+	run *inspect.Painted
+}
+
+// draw reads a flow and draws it with what the flags want painted. With whole it
+// keeps all that is told of the run.
+func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
+	if f.run != "" && f.coverage != "" {
+		return nil, usagef("--run and --coverage exclude each other")
+	}
+	var g *spec.Graph
+	var err error
+	out, opts := &drawn{}, f.opts
+	var load func(string) ([]byte, error)
+	if path != "" {
+		if g, err = a.loadFlow(path); err != nil {
+			return nil, err
+		}
+		out.graph, load = g, spec.Beside(g.File.Name)
+	}
+	switch {
+	case f.run != "":
+		if out.run, err = a.paintedRun(g, f.run, whole); err != nil {
+			return nil, err
+		}
+		out.graph, load, opts.Trail = recordedGraph(&out.run.Record), out.run.Record.Load, out.run.Trail
+	case f.coverage != "":
+		if opts.Trail, err = readCoverage(f.coverage, g); err != nil {
+			return nil, err
+		}
+	}
+	out.open = inspect.NewOpener(out.graph, load)
+	opts.Open = out.open.Open
+	out.drawing = render.Draw(out.graph, opts)
+	return out, nil
+}
+
+// requireFlow checks that a FLOW is given; it may be left out with --run.
+func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && f.run != "" {
+		return nil
+	}
+	return oneFlow(cmd, args)
+}
+
+// paintedRun finds a run and replays it. With a graph, the run must be one of that graph.
+func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
+	r, err := a.lookAt(id)
+	if err != nil {
+		return nil, err
+	}
+	if g != nil && r.record.Graph != g.Name.Value {
+		return nil, usagef("run %q is of graph %q, not of %q", r.record.ID, r.record.Graph, g.Name.Value)
+	}
+	if g != nil && !bytes.Equal(g.File.Src, r.record.Source) {
+		a.note(fmt.Sprintf("%s is not what run %q was started with; drawing the graph as it was", g.File.Name, r.record.ID))
+	}
+	painted, err := inspect.Paint(r.runner, &r.record, whole)
+	return painted, r.unreadable(err)
+}
+
+// readCoverage reads what tests cover of a graph from what test printed.
+func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
+	src, err := bounded.ReadArgument(path, bounded.Text)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var report struct {
+		Coverage map[string]*flowtest.Coverage `json:"coverage"`
+	}
+	if err := json.Unmarshal(src, &report); err != nil {
+		return nil, usagef("--coverage %s: not what test --format json prints: %v", path, err)
+	}
+	names := slices.Sorted(maps.Keys(report.Coverage))
+	own := inspect.AbsolutePath(g.File.Name)
+	for _, name := range names {
+		for _, from := range []string{"", filepath.Dir(path)} {
+			if inspect.AbsolutePath(filepath.Join(from, name)) == own || filepath.IsAbs(name) && name == own {
+				return coverageTrail(report.Coverage[name], g), nil
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, usagef("--coverage %s: holds no coverage", path)
+	}
+	return nil, usagef("--coverage %s: says nothing of %s, it covers %s", path, g.File.Name, strings.Join(names, ", "))
+}
+
+// coverageTrail is what tests came to. Of targets of goto they say nothing.
+func coverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
+	t := &render.Trail{Coverage: true, Visits: map[string]int{}, Fired: map[int]int{}}
+	for _, n := range g.Nodes {
+		if !slices.Contains(c.Nodes.Missing, n.ID.Value) {
+			t.Visits[n.ID.Value] = 1
+		}
+	}
+	for i, name := range flowtest.EdgeNames(g) {
+		if !slices.Contains(c.Edges.Missing, name) {
+			t.Fired[i] = 1
+		}
+	}
+	return t
+}
+
+func newDotCommand(a *app) *cobra.Command {
+	var f drawFlags
+	cmd := &cobra.Command{
+		Use:   "dot [FLOW]",
+		Short: "Draw a graph in Graphviz DOT",
+		Long: `dot prints a graph in the DOT language of Graphviz on stdout; - reads it from stdin.
+
+Boxes are coloured by kind. Dashed arrows are taken when no condition beside them
+matched, red ones after a failure, violet ones when a model chooses them, and dotted
+ones when a goto names them. The same file always gives the same bytes.
+
+--run paints a run, and FLOW may be left out then: nodes that ran are thick, with a count
+(×3), others pale. A red edge means that visits failed (×3, 2 failed), all red that the
+run failed there, orange that it waits for a person, blue that it is there now. A graph of
+the file (graphs) is painted with the sum of all nodes that ran it. --coverage paints red
+what no test reaches.`,
+		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
+  graphrun dot --run nightly | dot -Tsvg -o nightly.svg
+  graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,
+		Args:              f.requireFlow,
+		ValidArgsFunction: completeFlow,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			drawn, err := a.draw(argument(args, ""), &f, false)
+			if err != nil {
+				return err
+			}
+			var text strings.Builder
+			if err := writeDOT(cmd.Context(), &text, drawn, f.rankdir.value); err != nil {
+				return err
+			}
+			return a.print(cmd, dotText{drawn.graph.Name.Value, text.String()}, func() error {
+				_, err := io.WriteString(a.Stdout, text.String())
+				return err
+			})
+		},
+	}
+	outputFlag(cmd)
+	cmd.Flag("output").Usage = "output format: json is an object that holds the text"
+	a.addDrawFlags(cmd, &f)
+	return cmd
+}
+
+// dotText is a drawing in DOT as JSON.
+type dotText struct {
+	Graph string `json:"graph"`
+	DOT   string `json:"dot"`
+}
+
+type renderFlags struct {
+	drawFlags
+	format enum
+	file   string
+}
+
+// drawingFormat is a form of drawings.
+type drawingFormat struct {
+	picture bool // it has a layout
+	binary  bool // it is no text
+	whole   bool // it wants all that is told of a run
+	write   func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error
+}
+
+// drawingFormats are what render writes, by the name that is also the extension of files.
+func (a *app) drawingFormats() map[string]drawingFormat {
+	return map[string]drawingFormat{
+		"dot": {picture: true, write: writeDOT},
+		"mermaid": {picture: true, write: func(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
+			return render.WriteMermaid(w, d.drawing, render.MermaidOptions{RankDir: rankdir})
+		}},
+		"json": {write: func(_ context.Context, w io.Writer, d *drawn, _ string) error {
+			return writeJSON(w, d.document(), true)
+		}},
+		"html": {whole: true, write: a.writePage},
+		"svg":  {picture: true, write: byGraphviz("svg")},
+		"png":  {picture: true, binary: true, write: byGraphviz("png")},
+	}
+}
+
+func writeDOT(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
+	return render.WriteDOT(w, d.drawing, render.DOTOptions{RankDir: rankdir})
+}
+
+func newRenderCommand(a *app) *cobra.Command {
+	f := renderFlags{format: newEnum("", "dot", "html", "json", "mermaid", "png", "svg")}
+	cmd := &cobra.Command{
+		Use:   "render [FLOW]",
+		Short: "Draw a graph as a picture, a page, Mermaid or JSON",
+		Long: `render draws a graph; - reads it from stdin. --format picks the format, else the
+extension of the -O file (.mmd is mermaid, .gv is dot), else it is dot:
+
+  dot      the language of Graphviz, as graphrun dot prints it
+  mermaid  a Mermaid flowchart, which GitHub and many editors show in Markdown
+  json     nodes, edges and subgraphs; "graphrun schema drawing" describes it
+  html     a page to click through, in one file that needs nothing else: the graph, its
+           source and findings; with --run every step of the run with its state, why it
+           continued where it did, and what was said
+  svg png  a picture; needs Graphviz's program dot
+
+--run paints a run, and FLOW may be left out then; --coverage paints what tests reach.
+Both look as in graphrun dot; in JSON they are numbers.
+
+Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
+		Example: `  graphrun render flow.yaml -O flow.svg
+  graphrun render --run nightly -O nightly.html
+  graphrun render flow.yaml --format mermaid
+  graphrun render flow.yaml --run nightly --format json | jq '.nodes[] | {id, status, visits}'
+  graphrun test --format json > tests.json; graphrun render flow.yaml --coverage tests.json -O covered.svg`,
+		Args:              f.requireFlow,
+		ValidArgsFunction: completeFlow,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.render(cmd, &f, argument(args, ""))
+		},
+	}
+	flags := cmd.Flags()
+	enumFlag(cmd, flags, &f.format, "format", "", "format of the drawing")
+	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
+	flags.StringVarP(&f.file, "output-file", "O", "", "`FILE` to write; default and -: stdout")
+	a.addDrawFlags(cmd, &f.drawFlags)
+	return cmd
+}
+
+func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
+	name, err := f.formatName()
+	if err != nil {
+		return err
+	}
+	form := a.drawingFormats()[name]
+	if !form.picture {
+		for _, flag := range layoutFlags {
+			if cmd.Flags().Changed(flag) {
+				return usagef("--%s: %s has no layout; it goes with dot, mermaid, png and svg", flag, name)
+			}
+		}
+	}
+	toStdout := f.file == "" || f.file == "-"
+	if form.binary && toStdout && a.StdoutTerminal {
+		base := f.run
+		if path != "" {
+			base = withoutExt(filepath.Base(path))
+		}
+		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, base, name)
+	}
+	d, err := a.draw(path, &f.drawFlags, form.whole)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return form.write(cmd.Context(), w, d, f.rankdir.value) }
+	if !toStdout {
+		return writeFileWith(f.file, write)
+	}
+	var out bytes.Buffer
+	if err := write(&out); err != nil {
+		return err
+	}
+	_, err = a.Stdout.Write(out.Bytes())
+	return err
+}
+
+// formatName is the format that is wanted.
+func (f *renderFlags) formatName() (string, error) {
+	if f.format.value != "" {
+		return f.format.value, nil
+	}
+	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.file), "."))
+	ext = cmp.Or(map[string]string{"gv": "dot", "mmd": "mermaid", "htm": "html"}[ext], ext)
+	switch {
+	case f.file == "" || f.file == "-":
+		return "dot", nil
+	case slices.Contains(f.format.allowed, ext):
+		return ext, nil
+	}
+	return "", usagef("-O %s: no format ends in %q; say which with --format (allowed: %s)", f.file, filepath.Ext(f.file), strings.Join(f.format.allowed, ", "))
+}
+
+// document is the drawing as JSON, with the run that is painted on it.
+func (d *drawn) document() *render.Document {
+	doc := d.drawing.Document()
+	if d.run != nil {
+		result := *d.run.Result
+		result.History = nil // as runs show prints it
+		doc.Run = &result
+	}
+	return doc
+}
+
+// byGraphviz has Graphviz make a picture.
+func byGraphviz(form string) func(context.Context, io.Writer, *drawn, string) error {
+	return func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error {
+		program, err := exec.LookPath("dot")
+		if err != nil {
+			return usagef("%s needs the program dot of Graphviz, which is not installed: "+
+				"install the package graphviz, or use --format html, which needs nothing", form)
+		}
+		var in, said bytes.Buffer
+		if err := writeDOT(ctx, &in, d, rankdir); err != nil {
+			return err
+		}
+		dot := exec.CommandContext(ctx, program, "-T"+form)
+		dot.Stdin, dot.Stdout, dot.Stderr = &in, w, &said
+		if err := dot.Run(); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return errors.Join(fmt.Errorf("graphviz: %w", err), errors.New(strings.TrimSpace(said.String())))
+		}
+		return nil
+	}
+}
+
+// writePage writes the page of a flow or of a run.
+func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn, _ string) error {
+	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.Optional(nil))
+	data := inspect.Page{
+		Drawing: d.drawing.Document(),
+		Flow:    inspect.NewFlow(d.graph, nearPath(d.graph.File.Name), a.rules.Shown(checked.Found), d.open),
+	}
+	title := d.graph.Name.Value
+	if d.run != nil {
+		var err error
+		if data.Run, err = d.run.Page(ctx); err != nil {
+			return err
+		}
+		title += " · run " + d.run.Record.ID
+	}
+	var text bytes.Buffer
+	if err := writeJSON(&text, data, false); err != nil {
+		return err
+	}
+	return page.Write(w, title+" · graphrun", text.Bytes())
+}

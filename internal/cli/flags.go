@@ -1,0 +1,179 @@
+// What flags take: one of a few words, several of them, an age. And -o, which every
+// command has that prints a result.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// enum is a flag's value that must be one of a list of words.
+type enum struct {
+	value   string
+	allowed []string
+}
+
+func newEnum(value string, allowed ...string) enum { return enum{value: value, allowed: allowed} }
+
+// String is the value.
+func (e *enum) String() string { return e.value }
+
+// Set takes one of the allowed words.
+func (e *enum) Set(s string) error {
+	e.value = s
+	return checkAllowed(s, e.allowed)
+}
+
+// Type is what help shows: the allowed words.
+func (e *enum) Type() string { return strings.Join(e.allowed, "|") }
+
+func checkAllowed(word string, allowed []string) error {
+	if slices.Contains(allowed, word) {
+		return nil
+	}
+	return fmt.Errorf("%q is not allowed%s (allowed: %s)", word, suggest.DidYouMean(word, allowed), strings.Join(allowed, ", "))
+}
+
+// enumFlag adds an enum flag and the completion of its words.
+func enumFlag(cmd *cobra.Command, flags *pflag.FlagSet, e *enum, name, short, help string) {
+	flags.VarP(e, name, short, help)
+	completeWords(cmd, name, e.allowed)
+}
+
+// enumList is a flag's value that is a comma-separated list of words.
+type enumList struct {
+	values  []string
+	allowed []string
+}
+
+// String is the list as it is given.
+func (e *enumList) String() string { return strings.Join(e.values, ",") }
+
+// Set adds the words of a list.
+func (e *enumList) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		word = strings.TrimSpace(word)
+		if err := checkAllowed(word, e.allowed); err != nil {
+			return err
+		}
+		e.values = append(e.values, word)
+	}
+	return nil
+}
+
+// Type is what help shows.
+func (e *enumList) Type() string { return "list" }
+
+// enumListFlag adds a flag that takes some words, and their completion.
+func enumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, help string) {
+	e.allowed = allowed
+	cmd.Flags().Var(e, name, help)
+	completeWords(cmd, name, allowed)
+}
+
+// age is a duration that may be in days.
+type age time.Duration
+
+// String is the duration.
+func (d *age) String() string { return time.Duration(*d).String() }
+
+// Set reads a duration such as 90m, 36h or 30d.
+func (d *age) Set(s string) error {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n < 0 || n > 36500 {
+			return fmt.Errorf("%q is no number of days", s)
+		}
+		*d = age(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no duration such as 90m, 36h or 30d", s)
+	}
+	*d = age(v)
+	return nil
+}
+
+// Type is what help shows.
+func (d *age) Type() string { return "duration" }
+
+// outputFlag adds -o; the first format is the default, and without any it is text or json.
+func outputFlag(cmd *cobra.Command, formats ...string) {
+	help := "output format"
+	switch len(formats) {
+	case 0:
+		formats = []string{"text", "json"}
+	case 1:
+		help += "; there is only one"
+	}
+	e := newEnum(formats[0], slices.Sorted(slices.Values(formats))...)
+	enumFlag(cmd, cmd.Flags(), &e, "output", "o", help)
+}
+
+// formatOf is the value of -o.
+func formatOf(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
+
+// print prints a result in the format of -o: as JSON, or as text does.
+func (a *app) print(cmd *cobra.Command, v any, text func() error) error {
+	if formatOf(cmd) == "json" {
+		return writeJSON(a.Stdout, v, a.StdoutTerminal)
+	}
+	return text()
+}
+
+// printLine prints a result of one line in the format of -o.
+func (a *app) printLine(cmd *cobra.Command, v any, form string, args ...any) error {
+	return a.print(cmd, v, func() error {
+		_, err := fmt.Fprintf(a.Stdout, form+"\n", args...)
+		return err
+	})
+}
+
+// printLines prints lines on stdout.
+func (a *app) printLines(lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err := io.WriteString(a.Stdout, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// printTable prints rows in columns. Without rows it says on stderr that there are none.
+func (a *app) printTable(none string, head []string, rows [][]string) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(a.Stderr, none)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	if head != nil {
+		rows = slices.Insert(rows, 0, head)
+	}
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// writeJSON prints a value as JSON and a line break: indented for a person,
+// else in one line. Characters such as < stay as they are.
+func writeJSON(w io.Writer, v any, indent bool) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if indent {
+		enc.SetIndent("", "  ")
+	}
+	return enc.Encode(v)
+}

@@ -1,0 +1,177 @@
+// The flows of a command: found in folders, read, checked.
+
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// stdinName is what messages call the graph read from stdin.
+const stdinName = "<stdin>"
+
+// source is a graph to check. src is nil when the file has not been read.
+type source struct {
+	name string
+	src  []byte
+}
+
+// read reads the source, if that has not been done.
+func (s source) read() ([]byte, error) {
+	if s.src != nil {
+		return s.src, nil
+	}
+	src, err := bounded.ReadArgument(s.name, bounded.Text)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return src, nil
+}
+
+// findFiles lists the files of some paths, and those with a wanted name in folders, sorted,
+// each once. left are those that settings or git leave out.
+func (a *app) findFiles(args []string, wanted func(name string) bool) (names, left []string, err error) {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	seen := map[string]bool{}
+	for _, arg := range args {
+		found, out, err := a.rules.Exclude.Find(arg, wanted)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, usagef("no such file or folder: %s", arg)
+		} else if err != nil {
+			return nil, nil, usage(err)
+		}
+		for _, name := range found {
+			if key := filepath.Clean(name); !seen[key] {
+				seen[key] = true
+				names = append(names, name)
+			}
+		}
+		left = append(left, out...)
+	}
+	slices.Sort(names)
+	return names, left, nil
+}
+
+// isGraphName reports whether a file may be a graph by its name.
+func isGraphName(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".yaml" || ext == ".yml" || ext == ".json"
+}
+
+func namesOf(sources []source) []string {
+	var names []string
+	for i := range sources {
+		names = append(names, sources[i].name)
+	}
+	return names
+}
+
+// findSources lists the graphs to check, sorted by name, each once: files that are named,
+// stdin as "-", and the graphs in folders.
+func (a *app) findSources(args []string, stdin string) ([]source, error) {
+	var sources []source
+	files := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
+	if len(files) < len(args) {
+		src, err := a.readPath("-")
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source{cmp.Or(stdin, stdinName), src})
+		if len(files) == 0 {
+			return sources, nil
+		}
+	}
+	names, left, err := a.findFiles(files, isGraphName)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		isNamed := slices.ContainsFunc(files, func(arg string) bool { return filepath.Clean(arg) == filepath.Clean(name) })
+		if isNamed || isGraph(name) {
+			sources = append(sources, source{name: name})
+		}
+	}
+	if len(sources) == 0 && len(left) > 0 {
+		a.note(".gitignore or exclude leaves out all that could be a graph: " + firstNames(left) + "; name a file to have it all the same")
+	}
+	slices.SortFunc(sources, func(a, b source) int { return cmp.Compare(a.name, b.name) })
+	return sources, nil
+}
+
+// isGraph reports whether a file found in a folder is a graph. A link counts as the file
+// that it leads to.
+func isGraph(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	src, err := bounded.ReadFile(name, bounded.Text)
+	return err != nil || spec.IsGraph(src) // what can't be read is told when it is checked
+}
+
+// loadFlow reads and checks the graph file of a command; "-" is stdin. When it
+// is not valid it prints the findings on stderr and returns the error that ends
+// the program. Roles are those for which the caller names models.
+func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
+	src, err := a.readPath(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	name := path
+	if path == "-" {
+		name = stdinName
+	}
+	c := inspect.Check(name, src, a.rules.Optional(nil))
+	if slices.Contains(roles, "default") && c.Graph != nil && !hasDefault(c.Graph) {
+		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
+	}
+	if len(roles) > 0 { // the caller's models cost something else; the budget asks for each call
+		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "unknown-price" })
+	}
+	c.Found = a.rules.Shown(c.Found) // what is valid for validate is valid to run
+	switch {
+	case c.Found.HasErrors():
+		return nil, a.invalid(c.Found)
+	case len(c.Broken) > 0:
+		return nil, a.invalid(c.Broken)
+	}
+	return c.Graph, nil
+}
+
+func hasDefault(g *spec.Graph) bool {
+	return slices.ContainsFunc(g.Models, func(f spec.Field) bool { return f.Key.Value == "default" })
+}
+
+// invalid prints findings on stderr and returns the error that ends the program.
+func (a *app) invalid(found spec.Diagnostics) error {
+	findings := report.Findings{Files: 1, Diagnostics: found}
+	if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
+		return err
+	}
+	return silent(exitInvalid)
+}
+
+// firstNames are the first of some names, and how many more there are.
+func firstNames(names []string) string {
+	const most = 3
+	shown := names[:min(most, len(names))]
+	text := terminal.Line(strings.Join(shown, ", "))
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,239 @@
+// What is said of a command line that can't be understood: unknown commands and
+// flags, and values that flags don't take.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// takes returns a check that the arguments are as many as least to most; below 0: any
+// number. what names them in the message.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		return usagef("%q takes %s, got %d arguments; see %s --help", cmd.CommandPath(), what, len(args), cmd.CommandPath())
+	}
+}
+
+// argument is the first argument, or what stands for it.
+func argument(args []string, absent string) string {
+	if len(args) == 0 {
+		return absent
+	}
+	return args[0]
+}
+
+// oneFlow wants exactly one argument, the path of a graph file.
+func oneFlow(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+	}
+	return takes(1, 1, "one graph file")(cmd, args)
+}
+
+// oneRun wants exactly one argument, the id of a run.
+func oneRun(cmd *cobra.Command, args []string) error {
+	return takes(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
+}
+
+// noArgs refuses arguments, with the commands that were perhaps meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	names := subcommands(cmd)
+	if len(names) == 0 {
+		return usagef("%q takes no argument, got %q", cmd.CommandPath(), args[0])
+	}
+	of, hint := "", nearCommand(cmd, args[0])
+	if cmd.HasParent() {
+		of = fmt.Sprintf(" of %q", cmd.CommandPath())
+	}
+	switch {
+	case hint != "":
+		return usagef("unknown command %q%s; did you mean %q?", args[0], of, hint)
+	case !cmd.HasParent():
+		return usagef("unknown command %q; graphrun --help lists the commands", args[0])
+	}
+	return usagef("unknown command %q%s (commands: %s)", args[0], of, strings.Join(names, ", "))
+}
+
+// subcommands are the names of what a command is made of, in their order.
+func subcommands(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// nearCommand is the command that a word perhaps meant: one that is spelt like it, or that
+// others call so; "" for none.
+func nearCommand(cmd *cobra.Command, word string) string {
+	if near := suggest.Closest(word, subcommands(cmd)); near != "" {
+		return near
+	}
+	if cmd.HasParent() {
+		if slices.Contains(subcommands(cmd), "list") && slices.Contains([]string{"ls", "ps", "history", "all"}, word) {
+			return "list"
+		}
+		return ""
+	}
+	if _, err := os.Stat(word); err == nil {
+		return "run " + word
+	}
+	for _, other := range otherWords {
+		if slices.Contains(other.words, strings.ToLower(word)) {
+			return other.command
+		}
+	}
+	return ""
+}
+
+// otherWords are words that people try for a command.
+var otherWords = []struct {
+	command string
+	words   []string
+}{
+	{"run", []string{"start", "exec", "execute", "invoke"}},
+	{"resume", []string{"continue", "retry", "rerun"}},
+	{"validate", []string{"check", "verify", "vet"}},
+	{"validate --fix", []string{"fix"}},
+	{"fmt", []string{"format", "prettify"}},
+	{"serve", []string{"ui", "web", "server", "dashboard", "studio"}},
+	{"render", []string{"draw", "graph", "visualize", "plot", "show-graph"}},
+	{"init", []string{"new", "create", "scaffold"}},
+	{"runs list", []string{"list", "ls", "ps", "history"}},
+	{"runs show", []string{"show", "status", "inspect", "describe"}},
+	{"runs cancel", []string{"cancel", "stop", "kill"}},
+	{"answer", []string{"approve", "reply", "respond"}},
+	{"runs pending", []string{"pending", "questions", "inbox"}},
+	{"bound", []string{"plan", "cost", "estimate"}},
+	{"schema", []string{"jsonschema"}},
+}
+
+// helpOf shows a command's help, unless its name is that of no command: cobra
+// would show the help of the one above it and say nothing.
+func (a *app) helpOf(cmd *cobra.Command, show func(*cobra.Command, []string)) {
+	if args := cmd.Flags().Args(); len(args) > 0 && len(subcommands(cmd)) > 0 {
+		a.misused = noArgs(cmd, args)
+		return
+	}
+	show(cmd, nil)
+}
+
+// flagError says what is wrong with the flags of a command line.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var lonely *pflag.ValueRequiredError
+	var bad *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &lonely):
+		f := lonely.GetFlag()
+		if example := exampleOf(f); example != "" {
+			return usagef("--%s needs a value, such as --%s %s", f.Name, f.Name, example)
+		}
+		return usagef("--%s needs a value; see %s --help", f.Name, cmd.CommandPath())
+	case errors.As(err, &bad):
+		f := bad.GetFlag()
+		return usagef("--%s: %w", f.Name, badValue(f, bad.GetValue(), bad.Unwrap()))
+	}
+	return usage(err)
+}
+
+// unknownFlag says which flag was perhaps meant.
+func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	word := err.GetSpecifiedName()
+	shown := "--" + word
+	if short := err.GetSpecifiedShortnames(); short != "" {
+		shown, word = "-"+word, ""
+		if len(short) > 1 { // -max-steps
+			shown, word = "-"+short, short
+		}
+	}
+	near := suggest.Closest(word, names)
+	if slices.Contains(names, word) {
+		near = word
+	}
+	if near != "" {
+		return usagef("unknown flag %q; did you mean %q?", shown, "--"+near)
+	}
+	return usagef("unknown flag %q; see %s --help", shown, cmd.CommandPath())
+}
+
+// badValue says which values a flag takes.
+func badValue(f *pflag.Flag, value string, err error) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%q is too large", value)
+	}
+	switch f.Value.Type() {
+	case "int":
+		return fmt.Errorf("%q is not a whole number; want one such as %s", value, exampleOf(f))
+	case "bool":
+		return fmt.Errorf("%q is neither true nor false", value)
+	case "duration":
+		what, want := "is not a duration", exampleOf(f)
+		if _, err := time.ParseDuration(value + "s"); err == nil {
+			what, want = "has no unit", value+"s, "+value+"m or "+value+"h"
+			if _, days := f.Value.(*age); days {
+				want = value + "h or " + value + "d"
+			}
+		}
+		return fmt.Errorf("%q %s; want one such as %s", value, what, want)
+	}
+	return err // the types of this package say it themselves
+}
+
+// exampleOf is a value, or some, that a flag takes; "" when its type says nothing.
+func exampleOf(f *pflag.Flag) string {
+	switch v := f.Value.(type) {
+	case *enum:
+		return strings.Join(v.allowed, ", ")
+	case *age:
+		return "90m, 36h or 30d"
+	}
+	switch f.Value.Type() {
+	case "int":
+		return "20"
+	case "duration":
+		return "90s, 10m or 1h30m"
+	}
+	return ""
+}
+
+// checkName returns an error unless a name is known. The format says what there is none of,
+// with %q for the name; plural, what the known ones are.
+func checkName(format, name, plural string, known []string) error {
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if near := suggest.Closest(name, known); near != "" {
+		return fmt.Errorf(format+"; did you mean %q?", name, near)
+	}
+	return fmt.Errorf(format+" (%s: %s)", name, plural, strings.Join(known, ", "))
+}

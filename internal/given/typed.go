@@ -1,0 +1,213 @@
+// Text from the command line as a value of a schema's type.
+
+package given
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Types lists the types a schema allows; empty means any.
+func Types(schema map[string]any) []string {
+	switch t := schema["type"].(type) {
+	case string:
+		return []string{t}
+	case []any:
+		var out []string
+		for _, item := range t {
+			if s, ok := item.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// Typed reads text as a value of the schema's type. With several types the
+// first of null, boolean, integer, number, array, object and string that fits
+// wins. Without a type, text that is JSON is that value, other text a string,
+// and an enum decides first.
+func Typed(text string, schema map[string]any) (any, error) {
+	types := Types(schema)
+	enum, _ := schema["enum"].([]any)
+	if len(types) == 0 {
+		if v, err := JSON([]byte(text)); err == nil && !slices.Contains(enum, any(text)) {
+			return v, nil
+		}
+		return text, nil
+	}
+	for _, t := range []string{"null", "boolean", "integer", "number", "array", "object", "string"} {
+		if !slices.Contains(types, t) {
+			continue
+		}
+		if v, ok := convert(text, t); ok {
+			return v, checkEnum(v, text, enum)
+		}
+	}
+	return nil, fmt.Errorf("%s is not %s (schema %s)", quoteShort(text), describeTypes(types), SchemaText(schema))
+}
+
+// convert reads text as one type.
+func convert(text, t string) (any, bool) {
+	switch t {
+	case "string":
+		return text, true
+	case "null":
+		return nil, text == "null"
+	case "boolean":
+		return text == "true", text == "true" || text == "false"
+	case "integer":
+		n, err := strconv.ParseInt(text, 10, 64)
+		return int(n), err == nil
+	}
+	v, err := JSON([]byte(text))
+	switch v.(type) {
+	case int, float64:
+		return v, t == "number" && err == nil
+	case []any:
+		return v, t == "array"
+	case map[string]any:
+		return v, t == "object"
+	}
+	f, err := strconv.ParseFloat(text, 64) // forms that JSON lacks: +1, .5
+	return f, t == "number" && err == nil && f-f == 0 && !strings.ContainsAny(text, "xX_")
+}
+
+// checkEnum refuses scalars that are not in the schema's enum. The run checks
+// the rest of the schema; this says it in the words of the command line.
+func checkEnum(v any, text string, enum []any) error {
+	switch v.(type) {
+	case []any, map[string]any:
+		return nil
+	}
+	words := make([]string, len(enum))
+	for i, e := range enum {
+		if fmt.Sprint(e) == fmt.Sprint(v) {
+			return nil
+		}
+		words[i] = fmt.Sprint(e)
+	}
+	if len(enum) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is not allowed (allowed: %s)", quoteShort(text), strings.Join(words, ", "))
+}
+
+func describeTypes(types []string) string {
+	words := make([]string, len(types))
+	for i, t := range types {
+		switch t {
+		case "integer":
+			t = "an integer"
+		case "array", "object":
+			t = "an " + t + " in JSON"
+		case "null":
+		default:
+			t = "a " + t
+		}
+		words[i] = t
+	}
+	return strings.Join(words, " or ")
+}
+
+func shorten(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}
+
+func quoteShort(s string) string { return strconv.Quote(shorten(s, 60)) }
+
+// SchemaText is a schema as one short line.
+func SchemaText(schema map[string]any) string {
+	if len(schema) == 0 {
+		return "{}, any value"
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(schema); err != nil {
+		return fmt.Sprint(schema)
+	}
+	return shorten(strings.NewReplacer(`"`, "", ":", ": ", ",", ", ").Replace(strings.TrimSpace(b.String())), 160)
+}
+
+// errDuplicateKey is the error of an object with the same key twice.
+var errDuplicateKey = errors.New("is given twice in one object")
+
+// JSON reads exactly one JSON value; whole numbers that fit are ints, and an object
+// with the same key twice is an error.
+func JSON(src []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(src))
+	var text json.RawMessage
+	if err := dec.Decode(&text); errors.Is(err, io.EOF) {
+		return nil, errors.New("is empty, want a JSON value")
+	} else if err != nil {
+		return nil, fmt.Errorf("is not JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("is not JSON: text after the value")
+	}
+	dec = json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return nextValue(dec)
+}
+
+// nextValue reads the next value of valid JSON.
+func nextValue(dec *json.Decoder) (any, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Number:
+		return numberOf(t)
+	case json.Delim:
+		list, object := []any{}, map[string]any{}
+		for dec.More() {
+			key := ""
+			if t == '{' {
+				name, _ := dec.Token() // a string, for the JSON is valid
+				key = name.(string)
+				if _, twice := object[key]; twice {
+					return nil, fmt.Errorf("%q %w", key, errDuplicateKey)
+				}
+			}
+			v, err := nextValue(dec)
+			if err != nil {
+				return nil, err
+			}
+			if t == '{' {
+				object[key] = v
+			} else {
+				list = append(list, v)
+			}
+		}
+		_, err := dec.Token()
+		if t == '{' {
+			return object, err
+		}
+		return list, err
+	}
+	return token, nil
+}
+
+func numberOf(n json.Number) (any, error) {
+	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		return int(i), nil
+	}
+	f, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil || math.IsInf(f, 0) {
+		return nil, fmt.Errorf("the number %s is too large", n)
+	}
+	return f, nil
+}

@@ -1,0 +1,281 @@
+// Asking a person on the terminal.
+
+package runview
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner/view"
+)
+
+// openEditor is what a person types to write an answer in an editor.
+const openEditor = `\e`
+
+const maxDefault = 40 // columns of a default
+
+// Asker asks one question after the other.
+type Asker struct {
+	in     *bufio.Reader
+	out    io.Writer
+	colors Colors
+	// columns is the width of the terminal; nil: not known.
+	columns func() int
+	// hold keeps the view from the terminal until the function it returns is called.
+	hold func() (release func())
+	// edit lets the person write a text in an editor; nil: there is none.
+	edit  func(ctx context.Context) (string, error)
+	turn  chan struct{}  // holds a token while somebody is being asked
+	lines chan typedLine // what the person types
+	// reading says that a line has been asked for and has not come yet. Whoever has
+	// the turn may look at it.
+	reading bool
+}
+
+// NewAsker asks on out, a terminal that is columns wide (nil: not known), and reads in.
+// hold keeps others from the terminal until release is called.
+func NewAsker(in io.Reader, out io.Writer, colors Colors, columns func() int, hold func() (release func())) *Asker {
+	return &Asker{
+		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: editor(in, out),
+		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
+	}
+}
+
+// typedLine is a line that a person typed; err is io.EOF for none.
+type typedLine struct {
+	text string
+	err  error
+}
+
+// line is the next line that the person types. A read can't be cancelled: when ctx
+// ends first, the line is that of whoever asks next. Nothing is read while nobody
+// asks, so that an editor has the terminal for itself.
+func (k *Asker) line(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(k.out, k.colors.Info(prompt+"> "))
+	if !k.reading {
+		k.reading = true
+		go func() {
+			text, err := k.in.ReadString('\n')
+			if text != "" {
+				err = nil
+			}
+			k.lines <- typedLine{strings.TrimRight(text, "\r\n"), err}
+		}()
+	}
+	select {
+	case l := <-k.lines:
+		k.reading = false
+		if l.err != nil {
+			fmt.Fprintln(k.out)
+			return "", io.EOF
+		}
+		return l.text, nil
+	case <-ctx.Done():
+		fmt.Fprintln(k.out)
+		return "", ctx.Err()
+	}
+}
+
+// Ask asks until the person answers or ctx ends. The end of the input means
+// that nobody answers: the run will pause.
+func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string, error) {
+	select {
+	case k.turn <- struct{}{}:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { <-k.turn }()
+	defer k.hold()()
+	k.complain(problem)
+	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
+	document, _ := q.Schema.(map[string]any)
+	if fields := given.Fields(document, q.Fields); len(fields) > 0 {
+		return k.fill(ctx, fields)
+	}
+	choices := k.list(document)
+	k.hint(k.howTo(document))
+	for {
+		text, err := k.text(ctx, "")
+		if err != nil || choices == 0 { // the run says whether it is legal
+			return text, err
+		}
+		if _, err = readAnswer(text, document); err == nil {
+			return text, nil
+		}
+		k.complain(err.Error()) // without asking for all of it again
+	}
+}
+
+// text is what the person types, or writes in an editor.
+func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
+	for {
+		text, err := k.line(ctx, prompt)
+		if err != nil || strings.TrimSpace(text) != openEditor || k.edit == nil {
+			return text, err
+		}
+		text, err = k.edit(ctx)
+		switch {
+		case err != nil:
+			k.complain(err.Error())
+		case text == "":
+			k.complain("nothing was written; type an answer, or " + openEditor + " again")
+		default:
+			return text, nil
+		}
+	}
+}
+
+func (k *Asker) complain(problem string) {
+	if problem != "" {
+		fmt.Fprintln(k.out, k.colors.Bad(terminal.Line(problem)))
+	}
+}
+
+// list shows the legal answers of a schema that lists them, and returns how many there are.
+func (k *Asker) list(document map[string]any) int {
+	choices := given.ChoiceNames(document)
+	for i, choice := range choices {
+		k.say(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
+	}
+	return len(choices)
+}
+
+// say prints a line, broken between words where the terminal is too narrow for it.
+func (k *Asker) say(line string, indent int) {
+	columns := 0
+	if k.columns != nil {
+		columns = k.columns()
+	}
+	fmt.Fprintln(k.out, strings.Join(terminal.Wrap(line, columns, indent), "\n"))
+}
+
+// hint says how to answer, and how not to.
+func (k *Asker) hint(how string) {
+	if how != "" {
+		how += "; "
+	}
+	k.say(k.colors.Quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
+}
+
+// fill asks for an object field by field.
+func (k *Asker) fill(ctx context.Context, fields []given.Field) (string, error) {
+	k.hint("field by field, or all at once as {" + fields[0].Name + ": …}")
+	out := map[string]any{}
+	for i := range fields {
+		f := &fields[i]
+		k.say("  "+k.colors.Strong(terminal.Line(f.Name))+"  "+terminal.Line(k.about(f)), len("    "))
+		k.list(f.Schema)
+		for {
+			text, err := k.text(ctx, f.Name)
+			if err != nil {
+				return "", err
+			}
+			if i == 0 && strings.HasPrefix(strings.TrimSpace(text), "{") {
+				return text, nil
+			}
+			if text == "" && !f.Required {
+				break // its default, or nothing
+			}
+			value, err := readAnswer(text, f.Schema)
+			if err == nil {
+				out[f.Name] = value
+				break
+			}
+			k.complain(f.Name + ": " + err.Error())
+		}
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
+}
+
+// howTo says how a value of a schema is answered.
+func (k *Asker) howTo(document map[string]any) string {
+	types := given.Types(document)
+	isText := len(types) == 0 || slices.Contains(types, "string")
+	switch {
+	case len(given.Choices(document)) > 0:
+		return "a number or the first letters"
+	case isText && k.edit != nil:
+		return openEditor + " opens an editor"
+	case isText:
+		return ""
+	}
+	text := strings.Join(types, " or ")
+	if slices.Contains(types, "object") || slices.Contains(types, "array") {
+		text += ", as YAML or JSON"
+	}
+	return text
+}
+
+// about is a field's description, and what it takes.
+func (k *Asker) about(f *given.Field) string {
+	var how []string
+	if hint := k.howTo(f.Schema); hint != "" {
+		how = append(how, hint)
+	}
+	if value, has := f.Schema["default"]; has {
+		how = append(how, "default "+ValueText(value, maxDefault))
+	} else if !f.Required {
+		how = append(how, "may stay empty")
+	}
+	text, _ := f.Schema["description"].(string)
+	if len(how) > 0 {
+		text += "  (" + strings.Join(how, "; ") + ")"
+	}
+	return strings.TrimLeft(text, " ")
+}
+
+// readAnswer is what was typed as a value of a schema.
+func readAnswer(text string, document map[string]any) (any, error) {
+	if text == "" {
+		return nil, errors.New("an answer is needed")
+	}
+	compiled, err := schema.Compile(document)
+	if err != nil {
+		return text, nil // the run has said what is wrong with the schema
+	}
+	return given.Answer(text, compiled, document)
+}
+
+// editor lets a person write a text with $VISUAL, else $EDITOR; nil when neither
+// is set.
+func editor(in io.Reader, out io.Writer) func(ctx context.Context) (string, error) {
+	command := os.Getenv("VISUAL")
+	if command == "" {
+		command = os.Getenv("EDITOR")
+	}
+	if command == "" {
+		return nil
+	}
+	return func(ctx context.Context) (string, error) {
+		dir, err := os.MkdirTemp("", "graphrun-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "answer.txt")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			return "", err
+		}
+		cmd := exec.CommandContext(ctx, "sh", "-c", command+` "$1"`, "sh", path) // a command may have arguments: "code --wait"
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
+		if err := cmd.Run(); err != nil {
+			return "", fmt.Errorf("the editor %q: %w", command, err)
+		}
+		text, err := bounded.ReadFile(path, bounded.Text)
+		return strings.TrimRight(string(text), "\r\n"), err
+	}
+}

@@ -1,0 +1,119 @@
+// Bounds of runs, for a person.
+
+package runview
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/terminal"
+)
+
+// NumberText is a number of steps, calls, tokens or dollars.
+func NumberText(n float64) string {
+	if math.IsInf(n, 1) {
+		return "any number"
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// BoundText shows the bounds as a table, then the runs that reach them.
+func BoundText(r *inspect.Bound) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\tat least\tat most\t\n")
+	for _, row := range []struct {
+		name string
+		r    *inspect.Range
+	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}} {
+		most, limit := "unbounded", row.r.Why
+		if row.r.Max != nil {
+			most = NumberText(*row.r.Max)
+		}
+		if row.r.Limit != nil {
+			limit = "by " + *row.r.Limit
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, NumberText(row.r.Min), most, limit)
+	}
+	_ = w.Flush() // a builder takes all
+	for _, run := range []struct {
+		what string
+		path []string
+	}{
+		{"fewest steps", r.Steps.MinPath},
+		{"most steps", r.Steps.MaxPath},
+		{"fewest model calls", r.LLMCalls.MinPath},
+		{"most model calls", r.LLMCalls.MaxPath},
+	} {
+		if len(run.path) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", run.what, pathText(run.path))
+		}
+	}
+	for _, l := range r.Loops {
+		b.WriteString(loopText(l) + "\n")
+	}
+	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
+		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", terminal.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, NumberText(*r.Steps.Max))
+	}
+	if wide := wideText(r); wide != "" {
+		b.WriteString(wide + "\n")
+	}
+	return b.String()
+}
+
+// wideText names the bounds that no run was found for; "" when there is nothing to say.
+func wideText(r *inspect.Bound) string {
+	var names []string
+	unbounded := false
+	for _, row := range []struct {
+		name string
+		r    *inspect.Range
+	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}} {
+		if row.r.Max != nil && *row.r.Max == 0 {
+			continue
+		}
+		if row.r.MinPath == nil {
+			names = append(names, "the fewest "+row.name)
+		}
+		unbounded = unbounded || row.r.Max == nil
+		if row.r.MaxPath == nil && row.r.Max != nil {
+			names = append(names, "the most "+row.name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return "no run was found with " + strings.Join(names, ", ") + ": what is said of them holds, but may be wide"
+	case !r.Exact && !unbounded:
+		return "the graph has too many ways to follow each: the bounds hold, but may be wide"
+	}
+	return ""
+}
+
+// loopText says what bounds a loop.
+func loopText(l inspect.Loop) string {
+	ends := l.BoundedBy
+	if l.Endless != nil {
+		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))
+	}
+	if len(l.Undecided) > 0 {
+		ends = append(slices.Clip(ends), strings.Join(l.Undecided, "; ")+", if that comes about")
+	}
+	if len(ends) == 0 { // a goto that may name any node
+		ends = []string{"nothing that the graph shows but limits.max_steps"}
+	}
+	return "loop of " + strings.Join(l.Nodes, ", ") + ": bounded by " + strings.Join(ends, "; ")
+}
+
+// pathText is a path in one line; the middle of a long one is left out.
+func pathText(path []string) string {
+	const ends = 10
+	if n := len(path); n > 2*ends+2 {
+		return strings.Join(path[:ends], " → ") + fmt.Sprintf(" → … %d more … → ", n-2*ends) + strings.Join(path[n-ends:], " → ")
+	}
+	return strings.Join(path, " → ")
+}

@@ -1,0 +1,98 @@
+// Why a run went where it went, for a person.
+
+package runview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner/view"
+)
+
+const maxFailure = 144 // columns of a failure
+
+// DecisionLines show the edges that a step could have taken.
+func DecisionLines(d *inspect.Decision, c Colors) []string {
+	name := d.At()
+	if d.Visit > 1 {
+		name = fmt.Sprintf("%s #%d", name, d.Visit)
+	}
+	if d.Outcome == "failure" {
+		name += c.Bad("  failed")
+	}
+	next := "nowhere"
+	if len(d.Shown) > 0 {
+		next = strings.Join(d.Shown, ", ")
+	}
+	out := []string{c.Quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.Strong(name) + " → " + next}
+	if d.Error != nil {
+		out = append(out, "  "+c.Bad(terminal.Truncate(FailureText(d.Error), maxFailure)))
+		out = append(out, SaidLast(d.Error, c)...)
+	}
+	width := 0
+	for i := range d.Candidates {
+		width = max(width, terminal.Width(d.Candidates[i].To))
+	}
+	for i := range d.Candidates {
+		e := &d.Candidates[i]
+		mark := c.Quiet("-")
+		if e.Fired {
+			mark = c.Good("✓")
+		}
+		why, parts := e.Why, []string(nil)
+		if e.Reason != nil {
+			why, parts = reasonLines(e.Reason)
+		}
+		out = append(out, fmt.Sprintf("  %s %s  %s  %s", mark, terminal.Pad(e.To, width),
+			c.Quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(why)))
+		for _, part := range parts {
+			out = append(out, strings.Repeat(" ", 8+width+len("conditional"))+terminal.Line(part))
+		}
+	}
+	for _, join := range d.Dropped {
+		out = append(out, "  "+c.Warn("dropped ")+join.Join+": "+terminal.Line(join.Why))
+	}
+	return out
+}
+
+// reasonLines tell a condition for a person: the whole, and a line for each of
+// its parts, indented by how deep they are.
+func reasonLines(r *eval.Reason) (whole string, parts []string) {
+	if len(r.Parts) == 0 || !r.Evaluated {
+		return r.String(), nil
+	}
+	for i := range r.Parts {
+		part, inner := reasonLines(&r.Parts[i])
+		for _, line := range append([]string{part}, inner...) {
+			parts = append(parts, "  "+line)
+		}
+	}
+	return r.Source + " → " + eval.ResultText(r.Result), parts
+}
+
+// DivergenceLines tell where a run goes another way than recorded; the first line is for
+// what went so.
+func DivergenceLines(head string, d *view.Divergence) []string {
+	if d.Step > 0 {
+		head += fmt.Sprintf(" at step %d, %s", d.Step, d.Node)
+	}
+	out := []string{head}
+	tell := func(when string, nodes, why []string) {
+		if len(nodes) == 0 {
+			nodes = []string{"no node"}
+		}
+		out = append(out, "  "+when+strings.Join(nodes, ", "))
+		for _, line := range why {
+			out = append(out, "    "+terminal.Line(line))
+		}
+	}
+	tell("recorded: ", d.Recorded, d.RecordedWhy)
+	tell("now:      ", d.Now, d.Why)
+	if len(d.NeverRan) > 0 {
+		out = append(out, fmt.Sprintf("  the walk ends here: %s never ran, what it would give is not known", strings.Join(d.NeverRan, ", ")))
+	}
+	return out
+}

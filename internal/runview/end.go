@@ -1,0 +1,216 @@
+// How a run stands or ended, for a person.
+
+package runview
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
+)
+
+const (
+	// MaxValue is how many columns a value of the state takes at most.
+	MaxValue     = 100
+	maxKeyColumn = 32
+)
+
+// Headline is a run's end in one line.
+func Headline(r *runner.Result) string {
+	s := string(r.Status)
+	if r.Quality != "" && string(r.Quality) != s {
+		s += " (" + string(r.Quality) + ")"
+	}
+	s += fmt.Sprintf(" after %s in %s", terminal.Count(r.Steps, "step"), Clock(time.Duration(r.Duration)))
+	switch {
+	case r.Error == nil && r.Reason != "" && r.Reason != "end":
+		s += ": " + r.Reason
+	case r.Error != nil && r.Error.Node != "":
+		s += ": " + r.Error.Node + ": " + FailureText(r.Error)
+	case r.Error != nil:
+		s += ": " + FailureText(r.Error)
+	}
+	return s
+}
+
+// Summary tells a run's status, what went wrong and its state.
+func Summary(r *runner.Result, c Colors) []string {
+	paint := c.Bad
+	switch {
+	case r.Status == machine.Completed && r.Quality == machine.Clean && !r.Limited:
+		paint = c.Good
+	case r.Status == machine.Completed, r.Status == machine.Paused:
+		paint = c.Warn
+	}
+	out := []string{paint(Headline(r))}
+	if r.Error != nil {
+		out = append(out, failureLines(r.Error, c)...)
+	}
+	for i := range r.Running {
+		out = append(out, "  "+runningText(&r.Running[i], r.Status, c))
+	}
+	for _, f := range r.Finally {
+		if f.Outcome != "success" {
+			out = append(out, "  "+FinallyLine(&f, c))
+		}
+	}
+	for _, p := range r.Pending {
+		out = append(out, QuestionLine(&p, c))
+	}
+	if r.Status == machine.Paused && r.Reason == "wait" && r.Due != nil {
+		out = append(out, "  waits until "+LocalTime(*r.Due)+"; graphrun resume --due takes it up then")
+	}
+	if at := r.PausedAt; at != nil {
+		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
+	}
+	if r.Usage.LLMCalls > 0 {
+		out = append(out, "  "+c.Quiet("models: "+UsageText(&r.Usage)))
+	}
+	return append(out, StateLines(r.State, c)...)
+}
+
+// LocalTime is a time of this machine's zone, to the second.
+func LocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// runningText says what a run is at, or was when it crashed.
+func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
+	name := n.Node
+	if n.Visit > 1 {
+		name = fmt.Sprintf("%s #%d", name, n.Visit)
+	}
+	does := map[string]string{
+		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
+	}[n.Doing]
+	text := fmt.Sprintf(" %s, since %s (%s)", does, LocalTime(n.Since), Clock(time.Since(n.Since)))
+	if status == store.Crashed {
+		text = fmt.Sprintf(" had begun at %s and was not done", LocalTime(n.Since))
+	}
+	if n.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", n.Attempt)
+	}
+	return c.Strong(name) + text
+}
+
+// QuestionLine is an open question.
+func QuestionLine(p *view.Pending, c Colors) string {
+	line := "  " + c.Strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
+	if p.Kind != "tool" { // whose prompt says it
+		line += c.Quiet(LegalAnswers(p.Schema, p.Fields))
+	}
+	if p.Due != nil {
+		line += c.Quiet("  until " + LocalTime(*p.Due))
+	}
+	return line
+}
+
+// LegalAnswers says which answers a question takes; "" for any text.
+func LegalAnswers(schema any, order []string) string {
+	document, _ := schema.(map[string]any)
+	text := ""
+	if choices := given.ChoiceNames(schema); len(choices) > 0 {
+		text = strings.Join(choices, ", ")
+	} else if len(document) == 0 || len(document) == 1 && document["type"] == "string" {
+		return ""
+	} else if fields := given.Fields(document, order); len(fields) > 0 {
+		names := make([]string, len(fields))
+		for i, f := range fields {
+			if names[i] = f.Name; !f.Required {
+				names[i] += "?"
+			}
+		}
+		text = "{" + strings.Join(names, ", ") + "}"
+	} else {
+		return "  (" + terminal.Line(given.SchemaText(document)) + ")"
+	}
+	return "  (" + terminal.Truncate(terminal.Line(text), MaxValue) + ")"
+}
+
+// failureLines tell the details of a failure, by the names that expressions
+// read them by.
+func failureLines(f *machine.Failure, c Colors) []string {
+	var out []string
+	if f.Attempt > 1 {
+		out = append(out, fmt.Sprintf("  error.attempt: %d", f.Attempt))
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
+		text, ok := f.Details[key].(string)
+		text = strings.TrimSpace(text)
+		if !ok {
+			text = ValueText(f.Details[key], MaxValue)
+		}
+		if strings.Contains(text, "\n") {
+			out = append(append(out, "  error.details."+key+":"), lastLines(strings.TrimRight(f.Details[key].(string), "\n"), c.Quiet("    | "))...)
+		} else if text != "" {
+			out = append(out, fmt.Sprintf("  error.details.%s: %s", key, terminal.Truncate(terminal.Line(text), 2*MaxValue)))
+		}
+	}
+	if len(f.Candidates) > 0 {
+		out = append(out, "  no edge fired:")
+	}
+	for _, cand := range f.Candidates {
+		out = append(out, fmt.Sprintf("    → %s  %s  %s", cand.To, cand.Condition, terminal.Line(cand.Why)))
+	}
+	if f.OutputPreview != "" {
+		out = append(out, "  output: "+terminal.Truncate(terminal.Line(f.OutputPreview), MaxValue))
+	}
+	return out
+}
+
+// lastLines are the last lines of what a program wrote, each behind a prefix.
+func lastLines(text, prefix string) []string {
+	lines := strings.Split(text, "\n")
+	lines = lines[max(0, len(lines)-maxOutputLines):]
+	for i := range lines {
+		lines[i] = prefix + terminal.Line(lines[i])
+	}
+	return lines
+}
+
+// StateLines show the state, a key per line.
+func StateLines(state map[string]any, c Colors) []string {
+	var out []string
+	width := 0
+	for key := range state {
+		width = max(width, terminal.Width(key))
+	}
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		out = append(out, "  "+c.Quiet(terminal.Pad(key, min(width, maxKeyColumn)))+"  "+ValueText(state[key], MaxValue))
+	}
+	return out
+}
+
+// FinallyLines tell of the nodes of finally: nothing led to them but the end.
+func FinallyLines(r *runner.Result, c Colors) []string {
+	var out []string
+	for i := range r.Finally {
+		out = append(out, FinallyLine(&r.Finally[i], c))
+	}
+	if len(out) > 0 {
+		out = append([]string{c.Quiet("the run ended as " + string(r.Status) + ", whereupon ran:")}, out...)
+	}
+	return out
+}
+
+// FinallyLine is a line of such a node.
+func FinallyLine(f *view.FinallyResult, c Colors) string {
+	line := "finally " + c.Strong(f.Node) + "  "
+	switch f.Outcome {
+	case "success":
+		return line + c.Good("ok")
+	case "skipped":
+		return line + c.Warn("skipped: the run was cancelled, and there was no time left")
+	}
+	line += c.Bad("failed")
+	if f.Error != nil {
+		line += "  " + c.Bad(terminal.Truncate(FailureText(f.Error), 2*maxReason))
+	}
+	return line
+}

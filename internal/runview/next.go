@@ -1,0 +1,80 @@
+// What one would do next with a run, as commands.
+
+package runview
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// Next is a line with the commands that one would call after a run has ended or paused, the
+// likeliest first, each with some flags; "" while it runs.
+func Next(r *runner.Result, flags string) string {
+	logs, why, resume := "logs "+r.RunID, "why "+r.RunID, "resume "+r.RunID
+	commands := []string{logs, why}
+	switch r.Status {
+	case machine.Running:
+		return ""
+	case machine.Paused, store.Crashed:
+		return "next: " + ResumeCommand(r, flags)
+	case machine.Failed:
+		if r.Error != nil && r.Error.Node != "" {
+			logs += " " + ShellWord(r.Error.Node)
+		}
+		commands = []string{logs, why, resume}
+	case machine.Stuck:
+		commands = []string{fmt.Sprintf("%s %d", why, max(len(r.Path), 1)), resume}
+	case machine.Limit:
+		switch r.Reason {
+		case "max_steps":
+			resume += fmt.Sprintf(" --max-steps %d", 2*r.MaxSteps)
+		case "timeout":
+			resume += " --timeout …"
+		case "size":
+			resume += fmt.Sprintf(" --max-state-bytes %d", 2*r.MaxStateBytes)
+		}
+		commands = []string{why, resume}
+	case machine.Cancelled:
+		commands = []string{resume, logs}
+	}
+	for i := range commands {
+		commands[i] = "graphrun " + commands[i] + flags
+	}
+	return "next: " + strings.Join(commands, " · ")
+}
+
+// ResumeCommand is the command that goes on with a run: by an answer, where it asks.
+func ResumeCommand(r *runner.Result, flags string) string {
+	if r.Status != machine.Paused || len(r.Pending) == 0 {
+		return "graphrun resume " + r.RunID + flags
+	}
+	s := "graphrun answer " + r.RunID
+	for _, p := range r.Pending {
+		answer := "…"
+		if choices := given.ChoiceNames(p.Schema); len(choices) > 0 {
+			answer = choices[0]
+		}
+		s += " " + ShellWord(p.Target()+"="+answer)
+	}
+	return s + " --resume" + flags
+}
+
+// ShellWord quotes a word for a shell where that is needed.
+func ShellWord(s string) string {
+	special := func(r rune) bool { return store.CheckID("", string(r)) != nil && !strings.ContainsRune("=/,@%+…", r) }
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) { // as bash, zsh and ksh read it
+		quoted := strconv.Quote(strings.ReplaceAll(s, "'", `\x27`))
+		return "$'" + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\\x27`, `\x27`), `\"`, `"`) + "'"
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
