@@ -16,7 +16,7 @@ import (
 // and says nothing of what is only the consequence of an earlier finding. The
 // graph may be incomplete; it is not changed.
 func Check(g *Graph) Diagnostics {
-	c := &graphChecker{shaper: *newShaper(g.File, Options{}), graph: g}
+	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
 	c.names()
 	c.resolve()
 	c.edges()
@@ -36,7 +36,7 @@ func Check(g *Graph) Diagnostics {
 
 // graphChecker belongs to one call of Check.
 type graphChecker struct {
-	shaper
+	reporter
 	graph     *Graph
 	from, to  []int           // of each edge: the indices of its nodes, -1 for no node
 	nodeNames *suggest.Finder // nil until a name is wrong
@@ -96,7 +96,7 @@ func (c *graphChecker) node(t Text, end bool) bool {
 		detail = ": keys that begin with \"x-\" are ignored"
 	}
 	c.report("unknown-node", t.At(0, len(t.Value)), "%q is no node of this graph%s", t.Value, detail)
-	c.diags[len(c.diags)-1].Suggestion = near
+	c.suggest(near)
 	return false
 }
 
@@ -112,7 +112,7 @@ func (c *graphChecker) reserved(t Text, end bool) {
 		message += "; expected the name of a node"
 	}
 	c.report("reserved-name", t.At(0, len(t.Value)), "%s", message)
-	c.diags[len(c.diags)-1].Suggestion = suggestion
+	c.suggest(suggestion)
 }
 
 func (c *graphChecker) nearNode(name string) string {

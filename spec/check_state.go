@@ -73,13 +73,12 @@ func (c *graphChecker) key(name Text) {
 		detail = "; declare it under \"state\""
 	}
 	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is no declared state key%s", name.Value, detail)
-	c.diags[len(c.diags)-1].Suggestion = near
+	c.suggest(near)
 }
 
 // literals reports values of set nodes that their key can't hold. Strings are
 // expressions and not judged here.
 func (c *graphChecker) literals() {
-	t := typing{&c.shaper}
 	for _, n := range c.graph.Nodes {
 		set := targets(n)
 		for i := range set {
@@ -89,7 +88,7 @@ func (c *graphChecker) literals() {
 				continue
 			}
 			if schema := updateSchema(k, &f.Value); schema != nil {
-				t.fits(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
+				c.fits(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
 			}
 		}
 	}

@@ -12,29 +12,26 @@ import (
 	"strings"
 )
 
-// typing reports literals that do not fit.
-type typing struct{ *shaper }
-
 // FitsLiteral reports whether Check finds nothing amiss with a literal by what it knows of
 // JSON Schema; a validator may know better.
 func FitsLiteral(schema map[string]any, v *Value) bool {
-	t := typing{&shaper{}}
-	t.fits(schema, v, "")
-	return len(t.diags) == 0
+	r := &reporter{}
+	r.fits(schema, v, "")
+	return len(r.diags) == 0
 }
 
 // fits reports the parts of v that do not fit the schema; what names v.
-func (t typing) fits(schema map[string]any, v *Value, what string) {
+func (r *reporter) fits(schema map[string]any, v *Value, what string) {
 	if types := typesOf(schema); len(types) > 0 && !slices.ContainsFunc(types, func(want string) bool { return hasType(v, want) }) {
-		t.report("type-mismatch", v.Span, "%s must be %s; found %s", what, typeWords(types), describe(v))
+		r.report("type-mismatch", v.Span, "%s must be %s; found %s", what, typeWords(types), describe(v))
 		return
 	}
 	if allowed, ok := schema["enum"].([]any); ok && !slices.ContainsFunc(allowed, func(a any) bool { return equal(a, v.Data()) }) {
-		t.report("type-mismatch", v.Span, "%s must be one of %s; found %s", what, dataWords(allowed), describe(v))
+		r.report("type-mismatch", v.Span, "%s must be one of %s; found %s", what, dataWords(allowed), describe(v))
 		return
 	}
 	if want, ok := schema["const"]; ok && !equal(want, v.Data()) {
-		t.report("type-mismatch", v.Span, "%s must be %s; found %s", what, dataWords([]any{want}), describe(v))
+		r.report("type-mismatch", v.Span, "%s must be %s; found %s", what, dataWords([]any{want}), describe(v))
 		return
 	}
 	switch v.Kind {
@@ -43,27 +40,27 @@ func (t typing) fits(schema map[string]any, v *Value, what string) {
 			prefix, _ := schema["prefixItems"].([]any)
 			for i := range v.Items {
 				if i >= len(prefix) {
-					t.fits(items, &v.Items[i], "each item of "+what)
+					r.fits(items, &v.Items[i], "each item of "+what)
 				}
 			}
 		}
 	case Map:
-		t.properties(schema, v, what)
+		r.properties(schema, v, what)
 	}
 }
 
-func (t typing) properties(schema map[string]any, v *Value, what string) {
+func (r *reporter) properties(schema map[string]any, v *Value, what string) {
 	properties, _ := schema["properties"].(map[string]any)
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if property, ok := properties[f.Key.Value].(map[string]any); ok {
-			t.fits(property, &f.Value, fmt.Sprintf("%q in %s", f.Key.Value, what))
+			r.fits(property, &f.Value, fmt.Sprintf("%q in %s", f.Key.Value, what))
 		}
 	}
 	required, _ := schema["required"].([]any)
 	for _, name := range required {
 		if name, ok := name.(string); ok && v.Get(name) == nil {
-			t.report("type-mismatch", v.Span, "%s lacks %q, which its schema requires", what, name)
+			r.report("type-mismatch", v.Span, "%s lacks %q, which its schema requires", what, name)
 		}
 	}
 }

@@ -39,19 +39,6 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
-	if !isJSON(file.Src) {
-		return loadYAML(file, what)
-	}
-	c := newConverter(file, file.Src, nil)
-	var root Value
-	if c.readJSON(&root); c.refused {
-		return nil, c.diags
-	}
-	return &root, c.diags
-}
-
-// loadYAML is loadAny for any text, by the YAML library.
-func loadYAML(file *File, what string) (*Value, Diagnostics) {
 	text, moved := plainJSON(file.Src)
 	text, doc, next, err := decodeGraph(text)
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *fieldSet) add() {
 // mapping reads a map. The keys of a merge (<<) stand where the merge stands;
 // written keys win over merged ones, and earlier merged maps over later ones.
 func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
-	set := fieldSet{fields: c.fields.take(len(n.Content) / 2)}
+	set := fieldSet{fields: make([]Field, 0, len(n.Content)/2)}
 	size, end := 1, at
 	var merge *Span // of the first
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -24,8 +24,6 @@ type converter struct {
 	lastLine, lastColumn, lastOffset int
 
 	source   *scalar
-	items    slab[Value]
-	fields   slab[Field]
 	anchors  map[*yaml.Node]*anchored
 	depth    int
 	expanded int
@@ -44,8 +42,6 @@ func newConverter(file *File, text []byte, moved []shift) *converter {
 	c := &converter{
 		file: file, text: text, moved: moved, lines: file.lines, ascii: true,
 		source: &scalar{src: file.Src},
-		items:  newSlab[Value](len(text)/128, mostItems),
-		fields: newSlab[Field](len(text)/64, mostFields),
 	}
 	for _, b := range text {
 		if b >= 0x80 {
@@ -237,7 +233,7 @@ func isSpaceBefore(src []byte, at int) bool {
 
 func (c *converter) list(n *yaml.Node, at int, v *Value) (size int) {
 	size, end := 1, at
-	items := c.items.take(len(n.Content))[:len(n.Content)]
+	items := make([]Value, len(n.Content))
 	for i, item := range n.Content {
 		size += c.convert(item, &items[i])
 		end = max(end, c.endOf(item, &items[i]))
