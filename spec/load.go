@@ -129,24 +129,36 @@ func legalRune(r rune) bool {
 // shift says that offsets of rewritten text from at on lie by further down in the file.
 type shift struct{ at, by int }
 
+// isPair reports whether a text begins with a pair of escapes of JSON for one character.
+func isPair(src []byte) bool {
+	return len(src) >= 12 && isHalf(src, "89abAB") && isHalf(src[6:], "cdefCDEF")
+}
+
+func isHalf(src []byte, digits string) bool {
+	return string(src[:2]) == `\u` && src[2]|0x20 == 'd' && strings.IndexByte(digits, src[3]) >= 0
+}
+
 // plainJSON rewrites the two escapes of JSON that the YAML library refuses:
 // \/ and pairs of surrogates. Other text, and JSON without them, is returned
 // as it is.
 func plainJSON(src []byte) ([]byte, []shift) {
-	if !hasRefused(src) || !json.Valid(src) {
+	if !bytes.Contains(src, []byte(`\/`)) && !bytes.Contains(bytes.ToLower(src), []byte(`\ud`)) || !json.Valid(src) {
 		return src, nil
 	}
 	out := make([]byte, 0, len(src))
 	var moved []shift
 	for i := 0; i < len(src); {
-		size, text := 1, src[i:i+1]
+		size := 1
 		if src[i] == '\\' {
-			size, text = 2, src[i:i+2]
-			if src[i+1] == '/' {
-				text = src[i+1 : i+2]
-			} else if r, n := hexEscape(src[i:]); n == 12 {
-				size, text = n, fmt.Appendf(nil, `\U%08X`, r)
-			}
+			size = 2
+		}
+		text := src[i : i+size]
+		if isPair(src[i:]) {
+			var char string
+			_ = json.Unmarshal([]byte(`"`+string(src[i:i+12])+`"`), &char) // it is valid
+			size, text = 12, fmt.Appendf(nil, `\U%08X`, []rune(char)[0])
+		} else if string(text) == `\/` {
+			text = text[1:]
 		}
 		out = append(out, text...)
 		i += size
@@ -155,20 +167,6 @@ func plainJSON(src []byte) ([]byte, []shift) {
 		}
 	}
 	return out, moved
-}
-
-// hasRefused reports whether a text holds what may be one of those escapes.
-func hasRefused(src []byte) bool {
-	for {
-		at := bytes.IndexByte(src, '\\')
-		if at < 0 || at+1 >= len(src) {
-			return false
-		}
-		src = src[at+1:]
-		if src[0] == '/' || len(src) > 1 && src[0]|0x20 == 'u' && src[1]|0x20 == 'd' {
-			return true
-		}
-	}
 }
 
 // oneByteReader hands out a text byte by byte, so that the number of bytes

@@ -292,17 +292,18 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 	case n.Style&yaml.SingleQuotedStyle != 0:
 		return closeQuote(src, at, '\'')
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return layoutBlock(src, at, n.Value).end
+		d := &decoding{src: src, pos: at, value: n.Value}
+		d.block()
+		return d.end()
 	}
 	if end := at + len(n.Value); end <= len(src) && string(src[at:end]) == n.Value {
 		return end
 	}
-	d := &decoding{src: src, pos: at, first: at}
-	d.plain(len(n.Value))
-	if string(d.out) == n.Value {
-		return d.pos
+	d := &decoding{src: src, pos: at, value: n.Value}
+	if d.plain(); d.wrong {
+		return at
 	}
-	return at
+	return d.pos
 }
 
 // closeQuote is the offset behind the quote that closes the scalar at an offset.
