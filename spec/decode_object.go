@@ -104,11 +104,12 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 		return
 	}
 	f.Key = Text{Value: near, Span: f.Key.Span}
-	before := len(d.diags)
-	d.field(k, f, into)
-	if !fits(k, &f.Value) {
-		d.diags = d.diags[:before]
+	if fits(k, &f.Value) {
+		d.field(k, f, into)
+		return
 	}
+	d.open(k.Name, &f.Value, into)
+	d.assign(k, f, into)
 }
 
 // missing reports what a map lacks, at the name that it belongs to.

@@ -40,7 +40,7 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 		return nil, Diagnostics{d}
 	}
 	text, moved := plainJSON(file.Src)
-	text, doc, next, err := decodeGraph(text)
+	doc, next, err := decodeGraph(text)
 	if err != nil {
 		return nil, Diagnostics{locate(file, text, err)}
 	}
@@ -88,6 +88,56 @@ func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 		return nil, nil, err
 	}
 	return doc, next, nil
+}
+
+// decodeGraph reads a text like decodeYAML, and texts in brackets with question marks,
+// as {prompt: Really?}: YAML 1.2 allows these, the library takes each for the sign of a
+// key. If it fails, another character stands for them while it reads.
+func decodeGraph(text []byte) (doc, next *yaml.Node, err error) {
+	doc, next, err = decodeYAML(bytes.NewReader(text))
+	instead := unusedByte(text)
+	if err == nil || instead == 0 || bytes.IndexByte(text, '?') < 0 {
+		return doc, next, err
+	}
+	read := bytes.Clone(text)
+	for i, c := range text {
+		if c != '?' {
+			continue
+		}
+		before := bytes.TrimRight(text[:i], " \t")
+		signs := ",[{\r\n" // behind which a key's sign stands
+		if len(before) < i {
+			signs += ":-"
+		}
+		if len(before) > 0 && strings.IndexByte(signs, before[len(before)-1]) < 0 {
+			read[i] = instead
+		}
+	}
+	again, more, failed := decodeYAML(bytes.NewReader(read))
+	if failed != nil {
+		return doc, next, err
+	}
+	restore(again, string(instead))
+	return again, more, nil
+}
+
+// unusedByte is a character that the text holds neither itself nor by an escape, and
+// with which no word becomes a number or another constant; 0 when there is none.
+func unusedByte(text []byte) byte {
+	escapes := bytes.IndexByte(text, '\\') >= 0
+	for _, c := range []byte("^~$;QZJKVWG") {
+		if bytes.IndexByte(text, c) < 0 && !(escapes && bytes.Contains(bytes.ToLower(text), fmt.Appendf(nil, "%02x", c))) {
+			return c
+		}
+	}
+	return 0
+}
+
+func restore(n *yaml.Node, instead string) {
+	n.Value = strings.ReplaceAll(n.Value, instead, "?")
+	for _, part := range n.Content {
+		restore(part, instead)
+	}
 }
 
 // checkText refuses what is no text, with the exact place, which the YAML library does not give.
