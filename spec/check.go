@@ -217,29 +217,12 @@ func (c *graphChecker) fallbacks() {
 	}
 }
 
-// identity is what two edges have in common that always fire together.
-type identity struct{ from, to, condition, when string }
-
-func identityOf(e *Edge) identity {
-	return identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
-}
-
-// duplicates warns of two edges that always fire together. Few have both ends in
-// common, so these are looked for first.
+// duplicates warns of two edges that always fire together.
 func (c *graphChecker) duplicates() {
-	pairs := make(map[uint64]*Edge, len(c.graph.Edges))
-	first := map[identity]*Edge{}
-	for i, e := range c.graph.Edges {
-		pair := uint64(uint32(c.from[i]))<<32 | uint64(uint32(c.to[i]))
-		other := pairs[pair]
-		if other == nil {
-			pairs[pair] = e
-			continue
-		}
-		if id := identityOf(other); first[id] == nil {
-			first[id] = other
-		}
-		id := identityOf(e)
+	type identity struct{ from, to, condition, when string }
+	first := make(map[identity]*Edge, len(c.graph.Edges))
+	for _, e := range c.graph.Edges {
+		id := identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
 		earlier := first[id]
 		if earlier == nil {
 			first[id] = e

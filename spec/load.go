@@ -241,7 +241,7 @@ func (r *oneByteReader) Read(p []byte) (int, error) {
 func locate(file *File, text []byte, err error) Diagnostic {
 	line, message := splitError(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
-		return tooDeep(file, deepBracket(file.Src))
+		return tooDeep(file, 0)
 	}
 	reader := &oneByteReader{text: text}
 	if _, _, again := decodeYAML(reader); again == nil {
@@ -271,23 +271,6 @@ func splitError(err error) (line int, message string) {
 // tooDeep is the finding for nesting beyond the limit.
 func tooDeep(file *File, at int) Diagnostic {
 	return syntaxError(file, Span{at, min(at+1, len(file.Src))}, fmt.Sprintf("lists and maps are nested more than %d levels deep; at most %d are allowed", maxDepth, maxDepth))
-}
-
-// deepBracket guesses where nesting in brackets passes the limit, for text
-// that is too deep even to be read; quotes are ignored.
-func deepBracket(src []byte) int {
-	depth := 0
-	for i, c := range src {
-		switch c {
-		case '[', '{':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case ']', '}':
-			depth--
-		}
-	}
-	return 0
 }
 
 // trimmedLine is the span of the text on the line of an offset.

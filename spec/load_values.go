@@ -39,28 +39,10 @@ type anchored struct {
 }
 
 func newConverter(file *File, text []byte, moved []shift) *converter {
-	c := &converter{
-		file: file, text: text, moved: moved, lines: file.lines, ascii: true,
-		source: &scalar{src: file.Src},
+	return &converter{
+		file: file, text: text, moved: moved, lines: yamlLines(text), source: &scalar{src: file.Src},
+		ascii: bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0,
 	}
-	for _, b := range text {
-		if b >= 0x80 {
-			c.ascii = false
-			break
-		}
-	}
-	if moved != nil || oddBreaks(text, c.ascii) {
-		c.lines = yamlLines(text)
-	}
-	return c
-}
-
-// oddBreaks reports whether YAML sees line breaks that are not "\n" or "\r\n".
-func oddBreaks(text []byte, ascii bool) bool {
-	if bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n")) {
-		return true
-	}
-	return !ascii && (bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029")))
 }
 
 func yamlLines(text []byte) []int {

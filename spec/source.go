@@ -299,11 +299,12 @@ func lineBreak(src []byte, at int) (int, string) {
 
 // lineEnd is the offset of the line break that ends the line at pos, or the end of src.
 func lineEnd(src []byte, pos int) int {
-	for pos < len(src) {
-		if n, _ := lineBreak(src, pos); n > 0 {
-			return pos
+	for ; pos < len(src); pos++ {
+		if c := src[pos]; c == '\n' || c == '\r' || c >= utf8.RuneSelf {
+			if n, _ := lineBreak(src, pos); n > 0 {
+				return pos
+			}
 		}
-		pos++
 	}
 	return len(src)
 }
