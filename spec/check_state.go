@@ -93,25 +93,3 @@ func (c *graphChecker) literals() {
 		}
 	}
 }
-
-// updateSchema is what a write to a key must fit, given its reducer; nil when
-// any value may do.
-func updateSchema(k *StateKey, v *Value) map[string]any {
-	switch k.Reducer.Value {
-	case "", "replace", "sum", "min", "max":
-		return k.Schema
-	case "merge":
-		schema := map[string]any{"type": "object"}
-		if properties, ok := k.Schema["properties"]; ok {
-			schema["properties"] = properties
-		}
-		return schema
-	case "append", "prepend", "union":
-		if v.Kind == List {
-			return k.Schema
-		}
-		items, _ := k.Schema["items"].(map[string]any)
-		return items
-	}
-	return nil
-}

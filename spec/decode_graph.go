@@ -203,9 +203,7 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 	}
 	d.reducer(k)
 	if k.Default != nil {
-		before := len(d.diags)
 		d.fits(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
-		k.Unfit = len(d.diags) > before
 	}
 }
 

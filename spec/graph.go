@@ -121,7 +121,6 @@ type StateKey struct {
 	// graphrun's own (default, required, reducer, secret, once, scope).
 	Schema   map[string]any
 	Default  *Value `key:"default"`
-	Unfit    bool   // Parse has reported that Default does not fit Schema
 	Required bool   `key:"required"`
 	Secret   bool   `key:"secret"`
 	Once     bool   `key:"once"`

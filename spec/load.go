@@ -40,7 +40,7 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 		return nil, Diagnostics{d}
 	}
 	text, moved := plainJSON(file.Src)
-	doc, next, err := decodeGraph(text)
+	text, doc, next, err := decodeGraph(text)
 	if err != nil {
 		return nil, Diagnostics{locate(file, text, err)}
 	}
@@ -92,14 +92,14 @@ func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 
 // decodeGraph reads a text like decodeYAML, and texts in brackets with question marks,
 // as {prompt: Really?}: YAML 1.2 allows these, the library takes each for the sign of a
-// key. If it fails, another character stands for them while it reads.
-func decodeGraph(text []byte) (doc, next *yaml.Node, err error) {
+// key. If it fails, another character stands for them in the text that it reads.
+func decodeGraph(text []byte) (read []byte, doc, next *yaml.Node, err error) {
 	doc, next, err = decodeYAML(bytes.NewReader(text))
 	instead := unusedByte(text)
 	if err == nil || instead == 0 || bytes.IndexByte(text, '?') < 0 {
-		return doc, next, err
+		return text, doc, next, err
 	}
-	read := bytes.Clone(text)
+	read = bytes.Clone(text)
 	for i, c := range text {
 		if c != '?' {
 			continue
@@ -113,12 +113,10 @@ func decodeGraph(text []byte) (doc, next *yaml.Node, err error) {
 			read[i] = instead
 		}
 	}
-	again, more, failed := decodeYAML(bytes.NewReader(read))
-	if failed != nil {
-		return doc, next, err
+	if doc, next, err = decodeYAML(bytes.NewReader(read)); err == nil {
+		restore(doc, string(instead))
 	}
-	restore(again, string(instead))
-	return again, more, nil
+	return read, doc, next, err
 }
 
 // unusedByte is a character that the text holds neither itself nor by an escape, and
