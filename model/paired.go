@@ -2,12 +2,7 @@
 
 package model
 
-import (
-	"bytes"
-	"fmt"
-	"reflect"
-	"slices"
-)
+import "fmt"
 
 // Paired returns messages in an order that providers accept: the results of an
 // assistant's tool calls stand right behind it, in the order of its calls. A
@@ -81,27 +76,4 @@ func isPaired(messages []Message) bool {
 		}
 	}
 	return true
-}
-
-// HasPrefix reports whether a list begins with another, told by what is the same in
-// memory: messages are never changed, and comparing their texts costs nothing then.
-func HasPrefix(messages, prefix []Message) bool {
-	if len(messages) < len(prefix) {
-		return false
-	}
-	for i := len(prefix) - 1; i >= 0; i-- { // where they differ, they mostly do at the end
-		if !sameMessage(&messages[i], &prefix[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameMessage(a, b *Message) bool {
-	return a.Role == b.Role && a.Content == b.Content && a.ToolCallID == b.ToolCallID && a.Name == b.Name && a.IsError == b.IsError &&
-		slices.Equal(a.Parts, b.Parts) && bytes.Equal(a.Thinking, b.Thinking) &&
-		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(c, d ToolCall) bool {
-			return c.ID == d.ID && c.Name == d.Name && c.Malformed == d.Malformed &&
-				len(c.Args) == len(d.Args) && reflect.ValueOf(c.Args).Pointer() == reflect.ValueOf(d.Args).Pointer()
-		})
 }

@@ -28,11 +28,10 @@ func BenchmarkCallKey(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			messages := longTalk(n)
 			req := &model.Request{System: "s", Messages: messages}
-			var kept beginnings
 			b.ReportAllocs()
 			for b.Loop() {
 				req.Messages = append(messages[:len(messages):len(messages)], model.Message{Role: model.User, Content: "And now?"})
-				if key, tokens := kept.measure(modelRef{name: "m"}, req); key == "" || tokens < n {
+				if key, tokens := measure(modelRef{name: "m"}, req); key == "" || tokens < n {
 					b.Fatal("no key or no tokens")
 				}
 			}
@@ -140,28 +139,6 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// Only what is new in a conversation is written at each call.
-func TestCallWritesWhatIsNew(t *testing.T) {
-	for wire := range wires() {
-		var talk []handler.Message
-		for _, m := range longTalk(2000) {
-			talk = append(talk, spoken(m))
-		}
-		visit := visits(t, wire, talk)
-		if err := visit(); err != nil {
-			t.Fatal(err)
-		}
-		allocations := testing.AllocsPerRun(5, func() {
-			if err := visit(); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if allocations > 1500 { // writing all of it takes 5000
-			t.Errorf("%s: a call with 2000 messages known allocates %v times", wire, allocations)
-		}
-	}
-}
-
 // processorTime is what the process has used of the processors.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
@@ -172,7 +149,7 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// What is kept of the call before changes no key and no number of tokens.
+// Calls with other messages, or of another model, have other keys.
 func TestMeasure(t *testing.T) {
 	long := func(n int) []model.Message {
 		var out []model.Message
@@ -188,24 +165,19 @@ func TestMeasure(t *testing.T) {
 	args[70].ToolCalls = []model.ToolCall{{ID: "70", Name: "f", Args: map[string]any{"n": 71}}}
 	part := slices.Clone(all)
 	part[199].Parts = []model.Part{{Kind: model.TextPart, Text: "x"}}
-	var kept beginnings
 	seen := map[string]int{}
 	for i, messages := range [][]model.Message{all[:100], all[:150], all, changed, args, part, all[:199], all[:20], long(200), all} {
 		req := &model.Request{System: "s", Messages: messages}
-		key, tokens := kept.measure(modelRef{name: "m"}, req)
-		alone, _ := (*beginnings)(nil).measure(modelRef{name: "m"}, req)
-		if key != alone || tokens != price.RequestTokens(req) {
-			t.Errorf("%d: %s with %d tokens, alone %s with %d", i, key, tokens, alone, price.RequestTokens(req))
+		key, tokens := measure(modelRef{name: "m"}, req)
+		if tokens != price.RequestTokens(req) {
+			t.Errorf("%d: %s with %d tokens, want %d", i, key, tokens, price.RequestTokens(req))
 		}
 		seen[key]++
-		if len(kept.kept) > mostBeginnings {
-			t.Fatalf("%d are kept", len(kept.kept))
-		}
 	}
 	if len(seen) != 8 { // long(200) and the last are what all is
 		t.Errorf("%d keys", len(seen))
 	}
-	other, _ := kept.measure(modelRef{name: "n"}, &model.Request{System: "s", Messages: all})
+	other, _ := measure(modelRef{name: "n"}, &model.Request{System: "s", Messages: all})
 	if seen[other] > 0 {
 		t.Error("another model has the same key")
 	}

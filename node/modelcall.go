@@ -50,7 +50,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	c.turns[role]++
 	req.Caller = model.Caller{Node: c.task.Node, Place: placeOf(c.task), Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
 	req.Messages = model.Paired(req.Messages)
-	key, size := measured(c.task, ref, &req)
+	key, size := measure(ref, &req)
 	if response, err, found := c.logged(key); found {
 		if err == nil && onText != nil && response.Content != "" {
 			onText(response.Content)

@@ -16,7 +16,7 @@ import (
 // and says nothing of what is only the consequence of an earlier finding. The
 // graph may be incomplete; it is not changed.
 func Check(g *Graph) Diagnostics {
-	c := &graphChecker{shaper: *newShaper(g.File, Options{}), graph: g}
+	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
 	c.names()
 	c.resolve()
 	c.edges()
@@ -36,7 +36,7 @@ func Check(g *Graph) Diagnostics {
 
 // graphChecker belongs to one call of Check.
 type graphChecker struct {
-	shaper
+	reporter
 	graph     *Graph
 	from, to  []int           // of each edge: the indices of its nodes, -1 for no node
 	nodeNames *suggest.Finder // nil until a name is wrong
@@ -96,7 +96,7 @@ func (c *graphChecker) node(t Text, end bool) bool {
 		detail = ": keys that begin with \"x-\" are ignored"
 	}
 	c.report("unknown-node", t.At(0, len(t.Value)), "%q is no node of this graph%s", t.Value, detail)
-	c.diags[len(c.diags)-1].Suggestion = near
+	c.suggest(near)
 	return false
 }
 
@@ -112,7 +112,7 @@ func (c *graphChecker) reserved(t Text, end bool) {
 		message += "; expected the name of a node"
 	}
 	c.report("reserved-name", t.At(0, len(t.Value)), "%s", message)
-	c.diags[len(c.diags)-1].Suggestion = suggestion
+	c.suggest(suggestion)
 }
 
 func (c *graphChecker) nearNode(name string) string {
@@ -217,29 +217,12 @@ func (c *graphChecker) fallbacks() {
 	}
 }
 
-// identity is what two edges have in common that always fire together.
-type identity struct{ from, to, condition, when string }
-
-func identityOf(e *Edge) identity {
-	return identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
-}
-
-// duplicates warns of two edges that always fire together. Few have both ends in
-// common, so these are looked for first.
+// duplicates warns of two edges that always fire together.
 func (c *graphChecker) duplicates() {
-	pairs := make(map[uint64]*Edge, len(c.graph.Edges))
-	first := map[identity]*Edge{}
-	for i, e := range c.graph.Edges {
-		pair := uint64(uint32(c.from[i]))<<32 | uint64(uint32(c.to[i]))
-		other := pairs[pair]
-		if other == nil {
-			pairs[pair] = e
-			continue
-		}
-		if id := identityOf(other); first[id] == nil {
-			first[id] = other
-		}
-		id := identityOf(e)
+	type identity struct{ from, to, condition, when string }
+	first := make(map[identity]*Edge, len(c.graph.Edges))
+	for _, e := range c.graph.Edges {
+		id := identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
 		earlier := first[id]
 		if earlier == nil {
 			first[id] = e

@@ -73,13 +73,12 @@ func (c *graphChecker) key(name Text) {
 		detail = "; declare it under \"state\""
 	}
 	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is no declared state key%s", name.Value, detail)
-	c.diags[len(c.diags)-1].Suggestion = near
+	c.suggest(near)
 }
 
 // literals reports values of set nodes that their key can't hold. Strings are
 // expressions and not judged here.
 func (c *graphChecker) literals() {
-	t := typing{&c.shaper}
 	for _, n := range c.graph.Nodes {
 		set := targets(n)
 		for i := range set {
@@ -89,30 +88,8 @@ func (c *graphChecker) literals() {
 				continue
 			}
 			if schema := updateSchema(k, &f.Value); schema != nil {
-				t.fits(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
+				c.fits(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
 			}
 		}
 	}
-}
-
-// updateSchema is what a write to a key must fit, given its reducer; nil when
-// any value may do.
-func updateSchema(k *StateKey, v *Value) map[string]any {
-	switch k.Reducer.Value {
-	case "", "replace", "sum", "min", "max":
-		return k.Schema
-	case "merge":
-		schema := map[string]any{"type": "object"}
-		if properties, ok := k.Schema["properties"]; ok {
-			schema["properties"] = properties
-		}
-		return schema
-	case "append", "prepend", "union":
-		if v.Kind == List {
-			return k.Schema
-		}
-		items, _ := k.Schema["items"].(map[string]any)
-		return items
-	}
-	return nil
 }

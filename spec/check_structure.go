@@ -42,9 +42,9 @@ func (c *graphChecker) atOnce(n *Node) {
 	switch {
 	case n.MaxConcurrency == 0:
 	case !n.Each.IsSet():
-		c.report("invalid-value", n.MaxConcurrencySpan, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
+		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
 	case n.Kind.Value == "human":
-		c.report("invalid-value", n.MaxConcurrencySpan, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
+		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
 	}
 }
 

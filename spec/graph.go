@@ -12,45 +12,45 @@ import (
 // came with Error findings may be incomplete and must not be run.
 type Graph struct {
 	File        *File
-	Name        Text
-	Description Text
-	Goal        Goal
-	Persona     Text
-	Start       Text
-	Finish      []Text
+	Name        Text   `key:"name"`
+	Description Text   `key:"description"`
+	Goal        Goal   `key:"goal"`
+	Persona     Text   `key:"persona"`
+	Start       Text   `key:"start"`
+	Finish      []Text `key:"finish"`
 	// Output is the run's output: an expression (a string scalar) or a map of
 	// expressions; nil when not declared.
-	Output      *Value
-	State       []*StateKey
-	StrictState bool
-	Nodes       []*Node
-	Edges       []*Edge
-	Limits      Limits
-	Parallel    Parallel
+	Output      *Value      `key:"output"`
+	State       []*StateKey `key:"state"`
+	StrictState bool        `key:"strict_state"`
+	Nodes       []*Node     `key:"nodes"`
+	Edges       []*Edge     `key:"edges"`
+	Limits      Limits      `key:"limits"`
+	Parallel    Parallel    `key:"parallel"`
 	// Retry are the blocks of `retry`, in order; nil: there is none.
-	Retry       []Retry
-	Cache       *Cache
-	PauseBefore []Text
-	PauseAfter  []Text
+	Retry       []Retry `key:"retry"`
+	Cache       *Cache  `key:"cache"`
+	PauseBefore []Text  `key:"pause_before"`
+	PauseAfter  []Text  `key:"pause_after"`
 	// Finally are the nodes that run when the end of the run is decided.
-	Finally []Text
+	Finally []Text `key:"finally"`
 	// Feedback is feedback_on_revisit.
-	Feedback     bool
-	Conversation *Value
-	Models       []Field
-	Providers    []Field
-	Tools        []Field
-	Secrets      []Secret
+	Feedback     bool     `key:"feedback_on_revisit"`
+	Conversation *Value   `key:"conversation"`
+	Models       []Field  `key:"models"`
+	Providers    []Field  `key:"providers"`
+	Tools        []Field  `key:"tools"`
+	Secrets      []Secret `key:"secrets"`
 	Policies     []Value
 	// Elsewhere are policies of shared files that speak of nodes of other graphs: they
 	// ask nothing of this one.
 	Elsewhere []Value
 	// Notify are the entries of notify: maps with on, and url or command.
-	Notify []Value
+	Notify []Value `key:"notify"`
 	// Concurrency is the group that runs are in; nil: none.
-	Concurrency *Concurrency
+	Concurrency *Concurrency `key:"concurrency"`
 	// Graphs are those of the file, in file order; a graph among them has none.
-	Graphs []*Graph
+	Graphs []*Graph `key:"graphs"`
 	// Entry is the name of a graph that stands in another one's Graphs; absent for
 	// that of the file.
 	Entry Text
@@ -60,6 +60,7 @@ type Graph struct {
 	span     Span    // where a graph within a file stands
 	nodes    map[string]*Node
 	keys     map[string]*StateKey
+	edgeIDs  map[string]Span
 	gaps     gaps
 	faults   []Span // of what Parse reported
 }
@@ -106,9 +107,9 @@ func (t Text) IsSet() bool { return t.Span.To > t.Span.From || t.source != nil }
 
 // Goal is what the graph is for.
 type Goal struct {
-	Description     Text
-	SuccessCriteria []Text
-	Constraints     []Text
+	Description     Text   `key:"description"`
+	SuccessCriteria []Text `key:"success_criteria"`
+	Constraints     []Text `key:"constraints"`
 }
 
 // StateKey declares one key of the shared state.
@@ -119,22 +120,22 @@ type StateKey struct {
 	// Schema holds the JSON Schema keywords of the key as plain data, without
 	// graphrun's own (default, required, reducer, secret, once, scope).
 	Schema   map[string]any
-	Default  *Value
-	Unfit    bool // Parse has reported that Default does not fit Schema
-	Required bool
-	Secret   bool
-	Once     bool
-	Scope    Text
+	Default  *Value `key:"default"`
+	Required bool   `key:"required"`
+	Secret   bool   `key:"secret"`
+	Once     bool   `key:"once"`
+	Scope    Text   `key:"scope"`
 	// Reducer is a reducer's name or an expression over current and update;
 	// absent means "replace".
-	Reducer Text
+	Reducer Text `key:"reducer"`
 }
 
 // Secret is a named secret: exactly one of Env, File and Command is set.
 type Secret struct {
-	Name      Text
-	Env, File Text
-	Command   []Text // the program that prints it, and its arguments
+	Name    Text
+	Env     Text   `key:"env"`
+	File    Text   `key:"file"`
+	Command []Text `key:"command"` // the program that prints it, and its arguments
 }
 
 // Words is a command as one line.
@@ -149,68 +150,61 @@ func Words(command []Text) string {
 // Limits bound a run. Zero means "no limit", but for the defaults that Parse
 // fills in: MaxSteps 100, OnMaxSteps "fail", MaxConcurrency 16.
 type Limits struct {
-	MaxSteps       int
-	OnMaxSteps     string // fail, return_last, flag
-	Timeout        time.Duration
-	StepTimeout    time.Duration
-	NodeTimeout    time.Duration
-	MaxVisits      int
-	MaxConcurrency int
-	MaxTokens      int
-	MaxCostUSD     float64
+	MaxSteps       int           `key:"max_steps"`
+	OnMaxSteps     string        `key:"on_max_steps"` // fail, return_last, flag
+	Timeout        time.Duration `key:"timeout"`
+	StepTimeout    time.Duration `key:"step_timeout"`
+	NodeTimeout    time.Duration `key:"node_timeout"`
+	MaxVisits      int           `key:"max_visits"`
+	MaxConcurrency int           `key:"max_concurrency"`
+	MaxTokens      int           `key:"max_tokens"`
+	MaxCostUSD     float64       `key:"max_cost_usd"`
 	// MaxStateBytes bounds the state and each value; 0: the default of the runner, or
 	// the limit of the run around a subgraph.
-	MaxStateBytes int
+	MaxStateBytes int `key:"max_state_bytes"`
 	Span          Span
 	// MaxStepsSpan is where the file sets MaxSteps; Span when it does not.
-	MaxStepsSpan Span
+	MaxStepsSpan Span `key:"max_steps"`
 
 	written []Field
 }
 
 // Written returns the value of a limit as the file has it, or nil.
-func (l *Limits) Written(key string) *Value {
-	for i := range l.written {
-		if l.written[i].Key.Value == key {
-			return &l.written[i].Value
-		}
-	}
-	return nil
-}
+func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
 // Parallel says what failing, conflicting and slow branches do. Empty strings
 // and zero mean "not declared here"; Parse fills the graph-level defaults
 // (fail_all, last_wins, explicit) on Graph.Parallel only.
 type Parallel struct {
-	OnFailure string // fail_all, continue_others, wait_all
-	Conflict  string // last_wins, first_wins, error
+	OnFailure string `key:"on_failure"` // fail_all, continue_others, wait_all
+	Conflict  string `key:"conflict"`   // last_wins, first_wins, error
 	// ConflictSpan is where the file chooses it; empty for the default.
-	ConflictSpan  Span
-	BranchTimeout time.Duration
-	Join          string // explicit, auto
+	ConflictSpan  Span          `key:"conflict"`
+	BranchTimeout time.Duration `key:"branch_timeout"`
+	Join          string        `key:"join"` // explicit, auto
 	Span          Span
 }
 
 // Concurrency bounds the runs of a group.
 type Concurrency struct {
-	Group  Text   // an expression
-	Limit  int    // 1 unless the file says otherwise
-	OnBusy string // wait (default), fail, cancel_oldest
+	Group  Text   `key:"group"`   // an expression
+	Limit  int    `key:"limit"`   // 1 unless the file says otherwise
+	OnBusy string `key:"on_busy"` // wait (default), fail, cancel_oldest
 }
 
 // Retry is a retry block with its defaults filled in: 3 attempts, 1s, x2, at
 // most 30s, jitter 0.1. On lists failure kinds; empty means every kind.
 type Retry struct {
-	MaxAttempts     int
-	InitialInterval time.Duration
-	Backoff         float64
-	MaxInterval     time.Duration
+	MaxAttempts     int           `key:"max_attempts"`
+	InitialInterval time.Duration `key:"initial_interval"`
+	Backoff         float64       `key:"backoff"`
+	MaxInterval     time.Duration `key:"max_interval"`
 	// HasMaxInterval says that the file sets MaxInterval.
-	HasMaxInterval bool
-	Jitter         float64
-	On             []Text
+	HasMaxInterval bool    `given:"max_interval"`
+	Jitter         float64 `key:"jitter"`
+	On             []Text  `key:"on"`
 	// When is a condition over error. If it is unset, every failure is retried.
-	When Text
+	When Text `key:"when"`
 	Span Span
 }
 
@@ -231,10 +225,10 @@ func Attempts(blocks []Retry) int {
 
 // Cache is a cache block: exactly one of Key (an expression) and Keys is set, or neither.
 type Cache struct {
-	TTL     time.Duration // 0: for ever
+	TTL     time.Duration `key:"ttl"` // 0: for ever
 	Key     Text
 	Keys    []Text
-	Version Text
+	Version Text `key:"version"`
 	Span    Span
 }
 
@@ -244,71 +238,54 @@ type Node struct {
 	Index  int
 	Span   Span
 	Kind   Text
-	Writes Writes
+	Writes Writes `key:"writes"`
 	// Retry are the blocks of the node's own `retry`; see RetryBlocks.
-	Retry   []Retry
-	Timeout time.Duration
+	Retry   []Retry       `key:"retry"`
+	Timeout time.Duration `key:"timeout"`
 	// MaxVisits is 0 without a limit of the node's own.
-	MaxVisits   int
-	OnMaxVisits string // fail (default), skip
-	Routing     string // first (default), all
-	Join        *Join
-	Parallel    *Parallel
+	MaxVisits   int       `key:"max_visits"`
+	OnMaxVisits string    `key:"on_max_visits"` // fail (default), skip
+	Routing     string    `key:"routing"`       // first (default), all
+	Join        *Join     `key:"join"`
+	Parallel    *Parallel `key:"parallel"`
 	// Output is the JSON Schema of the node's output as plain data, and
 	// OutputSource how it is written; nil when not declared.
-	Output       map[string]any
-	OutputSource *Value
+	Output       map[string]any `key:"output"`
+	OutputSource *Value         `key:"output"`
 	// Fields are the keys of the node's kind (command, url, set, …), in file order.
 	Fields []Field
 
-	written []Field // all of its keys
-
-	*NodeRare
-
+	Description Text `key:"description"`
+	// Reads lists the state keys the node may see; HasReads false means all.
+	Reads    []Text `key:"reads"`
+	HasReads bool   `given:"reads"`
+	// Queue names the workers of a cluster that run the node; absent: any.
+	Queue Text   `key:"queue"`
+	Cache *Cache `key:"cache"`
+	// Goto is an expression; absent when not declared.
+	Goto    Text  `key:"goto"`
+	Ends    []End `key:"ends"`
+	HasEnds bool  `given:"ends"`
+	Each    Text  `key:"each"`
+	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
+	// allows.
+	MaxConcurrency int         `key:"max_concurrency"`
+	Feedback       *bool       `key:"feedback"`
+	Conversation   *Value      `key:"conversation"`
+	Before         []NamedExpr `key:"before"`
+	Emit           []NamedExpr `key:"emit"`
+	// Decide is what a router sees besides; nil when not declared.
+	Decide *Decide `key:"decide"`
 	// Final says that `finally` names the node: it stands on no edge.
 	Final bool
 
-	unsure bool // its kind or shape was reported: Check says nothing of its ways out
-}
-
-// NodeRare is what few nodes say: a graph may have so many nodes that their size counts.
-// Nodes that say nothing of it share one, as copies of a node do: it is read-only.
-type NodeRare struct {
-	Description Text
-	// Reads lists the state keys the node may see; HasReads false means all.
-	Reads    []Text
-	HasReads bool
-	// Queue names the workers of a cluster that run the node; absent: any.
-	Queue Text
-	Cache *Cache
-	// Goto is an expression; absent when not declared.
-	Goto    Text
-	Ends    []End
-	HasEnds bool
-	Each    Text
-	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
-	// allows.
-	MaxConcurrency int
-	// MaxConcurrencySpan is where the file says so.
-	MaxConcurrencySpan Span
-	Feedback           *bool
-	Conversation       *Value
-	Before             []NamedExpr
-	Emit               []NamedExpr
-	// Decide is what a router sees besides; nil when not declared.
-	Decide *Decide
+	written []Field // all of its keys
+	unsure  bool    // its kind or shape was reported: Check says nothing of its ways out
 }
 
 // Written returns the value of a key of the node as the file has it, or nil. Keys names
 // them, in file order.
-func (n *Node) Written(key string) *Value {
-	for i := range n.written {
-		if n.written[i].Key.Value == key {
-			return &n.written[i].Value
-		}
-	}
-	return nil
-}
+func (n *Node) Written(key string) *Value { return valueOf(n.written, key) }
 
 // Keys are the keys that the file gives the node, in its order.
 func (n *Node) Keys() []string {
@@ -320,19 +297,12 @@ func (n *Node) Keys() []string {
 }
 
 // Field returns the value of one of the node kind's keys, or nil.
-func (n *Node) Field(name string) *Value {
-	for i := range n.Fields {
-		if n.Fields[i].Key.Value == name {
-			return &n.Fields[i].Value
-		}
-	}
-	return nil
-}
+func (n *Node) Field(name string) *Value { return valueOf(n.Fields, name) }
 
 // Decide is what the model sees that decides between the edges of a node.
 type Decide struct {
-	See          []Text // state keys
-	Instructions Text
+	See          []Text `key:"see"` // state keys
+	Instructions Text   `key:"instructions"`
 }
 
 // Writes says which state keys a node writes: either Keys (the list form) or
@@ -360,7 +330,7 @@ type Join struct {
 	Wait  string
 	Count int
 	// OnBypass is drop, continue or fail; unset is drop. It is said of "all" only.
-	OnBypass Text
+	OnBypass Text `key:"on_bypass"`
 	Span     Span
 }
 
@@ -380,23 +350,16 @@ type Edge struct {
 	From Text
 	To   Text
 	// Condition is never empty: always, on_success, on_failure, conditional, llm_decide.
-	Condition string
-	When      Text
-	Priority  int
-	Fallback  bool
-	Span      Span
-
-	*EdgeRare
-}
-
-// EdgeRare is what few edges say. Edges that say nothing of it share one, as NodeRare is
-// shared: it is read-only.
-type EdgeRare struct {
-	ID          Text
-	Label       Text
-	Description Text
+	Condition   string `key:"condition"`
+	When        Text   `key:"when"`
+	Priority    int    `key:"priority"`
+	Fallback    bool   `key:"fallback"`
+	Span        Span
+	ID          Text `key:"id"`
+	Label       Text `key:"label"`
+	Description Text `key:"description"`
 	// Transform is an expression or a map of them; nil when not declared.
-	Transform *Value
+	Transform *Value `key:"transform"`
 }
 
 // END is the reserved target that completes a branch.

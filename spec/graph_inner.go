@@ -75,36 +75,6 @@ func (g *Graph) refers() []Text {
 	return out
 }
 
-// graphs reads the graphs within the file.
-func (b *builder) graphs(v *Value) {
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		if isExtension(f.Key.Value) || f.Value.Kind != Map {
-			continue
-		}
-		inner := newGraph(b.file)
-		inner.Entry, inner.whole, inner.span = f.Key, b.graph, f.Value.Span
-		(&builder{shaper: b.shaper, graph: inner}).build(&f.Value)
-		if !inner.Name.IsSet() {
-			inner.Name = f.Key
-		}
-		b.graph.Graphs = append(b.graph.Graphs, inner)
-	}
-}
-
-// atTop reports a key of a graph within a file that only the file has.
-func (s *shaper) atTop(f Field) bool {
-	switch f.Key.Value {
-	case "graphrun":
-		s.report("unknown-key", f.Key.Span, "\"graphrun\" stands at the top of the file: this graph is a part of it")
-	case "graphs":
-		s.report("unknown-key", f.Key.Span, "\"graphs\" stands at the top of the file; from there all graphs of the file can run each other")
-	default:
-		return false
-	}
-	return true
-}
-
 // innerGraphs reports references to graphs that the file does not have.
 func (c *graphChecker) innerGraphs() {
 	whole := c.graph.Whole()

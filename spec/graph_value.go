@@ -42,10 +42,22 @@ func (v *Value) Get(name string) *Value {
 	if v == nil {
 		return nil
 	}
-	for i := range v.Fields {
-		if v.Fields[i].Key.Value == name {
-			return &v.Fields[i].Value
+	return valueOf(v.Fields, name)
+}
+
+// findField returns the entry of that name, or nil.
+func findField(fields []Field, name string) *Field {
+	for i := range fields {
+		if fields[i].Key.Value == name {
+			return &fields[i]
 		}
+	}
+	return nil
+}
+
+func valueOf(fields []Field, name string) *Value {
+	if f := findField(fields, name); f != nil {
+		return &f.Value
 	}
 	return nil
 }

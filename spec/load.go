@@ -39,19 +39,6 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
-	if !isJSON(file.Src) {
-		return loadYAML(file, what)
-	}
-	c := newConverter(file, file.Src, nil)
-	var root Value
-	if c.readJSON(&root); c.refused {
-		return nil, c.diags
-	}
-	return &root, c.diags
-}
-
-// loadYAML is loadAny for any text, by the YAML library.
-func loadYAML(file *File, what string) (*Value, Diagnostics) {
 	text, moved := plainJSON(file.Src)
 	text, doc, next, err := decodeGraph(text)
 	if err != nil {
@@ -103,6 +90,54 @@ func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 	return doc, next, nil
 }
 
+// decodeGraph reads a text like decodeYAML, and texts in brackets with question marks,
+// as {prompt: Really?}: YAML 1.2 allows these, the library takes each for the sign of a
+// key. If it fails, another character stands for them in the text that it reads.
+func decodeGraph(text []byte) (read []byte, doc, next *yaml.Node, err error) {
+	doc, next, err = decodeYAML(bytes.NewReader(text))
+	instead := unusedByte(text)
+	if err == nil || instead == 0 || bytes.IndexByte(text, '?') < 0 {
+		return text, doc, next, err
+	}
+	read = bytes.Clone(text)
+	for i, c := range text {
+		if c != '?' {
+			continue
+		}
+		before := bytes.TrimRight(text[:i], " \t")
+		signs := ",[{\r\n" // behind which a key's sign stands
+		if len(before) < i {
+			signs += ":-"
+		}
+		if len(before) > 0 && strings.IndexByte(signs, before[len(before)-1]) < 0 {
+			read[i] = instead
+		}
+	}
+	if doc, next, err = decodeYAML(bytes.NewReader(read)); err == nil {
+		restore(doc, string(instead))
+	}
+	return read, doc, next, err
+}
+
+// unusedByte is a character that the text holds neither itself nor by an escape, and
+// with which no word becomes a number or another constant; 0 when there is none.
+func unusedByte(text []byte) byte {
+	escapes := bytes.IndexByte(text, '\\') >= 0
+	for _, c := range []byte("^~$;QZJKVWG") {
+		if bytes.IndexByte(text, c) < 0 && !(escapes && bytes.Contains(bytes.ToLower(text), fmt.Appendf(nil, "%02x", c))) {
+			return c
+		}
+	}
+	return 0
+}
+
+func restore(n *yaml.Node, instead string) {
+	n.Value = strings.ReplaceAll(n.Value, instead, "?")
+	for _, part := range n.Content {
+		restore(part, instead)
+	}
+}
+
 // checkText refuses what is no text, with the exact place, which the YAML library does not give.
 func checkText(file *File) (Diagnostic, bool) {
 	src := file.Src
@@ -142,24 +177,36 @@ func legalRune(r rune) bool {
 // shift says that offsets of rewritten text from at on lie by further down in the file.
 type shift struct{ at, by int }
 
+// isPair reports whether a text begins with a pair of escapes of JSON for one character.
+func isPair(src []byte) bool {
+	return len(src) >= 12 && isHalf(src, "89abAB") && isHalf(src[6:], "cdefCDEF")
+}
+
+func isHalf(src []byte, digits string) bool {
+	return string(src[:2]) == `\u` && src[2]|0x20 == 'd' && strings.IndexByte(digits, src[3]) >= 0
+}
+
 // plainJSON rewrites the two escapes of JSON that the YAML library refuses:
 // \/ and pairs of surrogates. Other text, and JSON without them, is returned
 // as it is.
 func plainJSON(src []byte) ([]byte, []shift) {
-	if !hasRefused(src) || !json.Valid(src) {
+	if !bytes.Contains(src, []byte(`\/`)) && !bytes.Contains(bytes.ToLower(src), []byte(`\ud`)) || !json.Valid(src) {
 		return src, nil
 	}
 	out := make([]byte, 0, len(src))
 	var moved []shift
 	for i := 0; i < len(src); {
-		size, text := 1, src[i:i+1]
+		size := 1
 		if src[i] == '\\' {
-			size, text = 2, src[i:i+2]
-			if src[i+1] == '/' {
-				text = src[i+1 : i+2]
-			} else if r, n := hexEscape(src[i:]); n == 12 {
-				size, text = n, fmt.Appendf(nil, `\U%08X`, r)
-			}
+			size = 2
+		}
+		text := src[i : i+size]
+		if isPair(src[i:]) {
+			var char string
+			_ = json.Unmarshal([]byte(`"`+string(src[i:i+12])+`"`), &char) // it is valid
+			size, text = 12, fmt.Appendf(nil, `\U%08X`, []rune(char)[0])
+		} else if string(text) == `\/` {
+			text = text[1:]
 		}
 		out = append(out, text...)
 		i += size
@@ -168,20 +215,6 @@ func plainJSON(src []byte) ([]byte, []shift) {
 		}
 	}
 	return out, moved
-}
-
-// hasRefused reports whether a text holds what may be one of those escapes.
-func hasRefused(src []byte) bool {
-	for {
-		at := bytes.IndexByte(src, '\\')
-		if at < 0 || at+1 >= len(src) {
-			return false
-		}
-		src = src[at+1:]
-		if src[0] == '/' || len(src) > 1 && src[0]|0x20 == 'u' && src[1]|0x20 == 'd' {
-			return true
-		}
-	}
 }
 
 // oneByteReader hands out a text byte by byte, so that the number of bytes
@@ -206,7 +239,7 @@ func (r *oneByteReader) Read(p []byte) (int, error) {
 func locate(file *File, text []byte, err error) Diagnostic {
 	line, message := splitError(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
-		return tooDeep(file, deepBracket(file.Src))
+		return tooDeep(file, 0)
 	}
 	reader := &oneByteReader{text: text}
 	if _, _, again := decodeYAML(reader); again == nil {
@@ -236,23 +269,6 @@ func splitError(err error) (line int, message string) {
 // tooDeep is the finding for nesting beyond the limit.
 func tooDeep(file *File, at int) Diagnostic {
 	return syntaxError(file, Span{at, min(at+1, len(file.Src))}, fmt.Sprintf("lists and maps are nested more than %d levels deep; at most %d are allowed", maxDepth, maxDepth))
-}
-
-// deepBracket guesses where nesting in brackets passes the limit, for text
-// that is too deep even to be read; quotes are ignored.
-func deepBracket(src []byte) int {
-	depth := 0
-	for i, c := range src {
-		switch c {
-		case '[', '{':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case ']', '}':
-			depth--
-		}
-	}
-	return 0
 }
 
 // trimmedLine is the span of the text on the line of an offset.

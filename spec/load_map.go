@@ -6,35 +6,30 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
-// smallMap is the number of keys up to which duplicates are looked for one by one.
-const smallMap = 12
-
 // fieldSet is a map under construction.
 type fieldSet struct {
 	fields []Field
-	index  map[string]int
+	index  map[string]int  // of the fields, when they are many
 	merged map[string]bool // keys that came by a merge, which a written key replaces
 }
 
+// find returns the index of a key, or -1.
 func (s *fieldSet) find(name string) int {
-	if s.index == nil && len(s.fields) <= smallMap {
-		for i := range s.fields {
-			if s.fields[i].Key.Value == name {
-				return i
-			}
-		}
-		return -1
+	const few = 12
+	if len(s.fields) <= few {
+		return slices.IndexFunc(s.fields, func(f Field) bool { return f.Key.Value == name })
 	}
 	if s.index == nil {
 		s.index = make(map[string]int, cap(s.fields))
-		for i := range s.fields {
-			s.index[s.fields[i].Key.Value] = i
-		}
+	}
+	for i := len(s.index); i < len(s.fields); i++ {
+		s.index[s.fields[i].Key.Value] = i
 	}
 	if i, ok := s.index[name]; ok {
 		return i
@@ -42,27 +37,10 @@ func (s *fieldSet) find(name string) int {
 	return -1
 }
 
-// next is the place behind the last entry, to be filled in and then either
-// added or cleared.
-func (s *fieldSet) next() *Field {
-	n := len(s.fields)
-	s.fields = append(s.fields, Field{})[:n]
-	return &s.fields[:n+1][n]
-}
-
-// add makes the next place an entry.
-func (s *fieldSet) add() {
-	n := len(s.fields)
-	s.fields = s.fields[:n+1]
-	if s.index != nil {
-		s.index[s.fields[n].Key.Value] = n
-	}
-}
-
 // mapping reads a map. The keys of a merge (<<) stand where the merge stands;
 // written keys win over merged ones, and earlier merged maps over later ones.
 func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
-	set := fieldSet{fields: c.fields.take(len(n.Content) / 2)}
+	set := fieldSet{fields: make([]Field, 0, len(n.Content)/2)}
 	size, end := 1, at
 	var merge *Span // of the first
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -113,17 +91,13 @@ func isMerge(key *yaml.Node) bool {
 func (c *converter) field(set *fieldSet, key, child *yaml.Node) (size, end int) {
 	var k Value
 	c.convert(key, &k)
-	f := set.next()
-	f.Key = k.Text
+	f := Field{Key: k.Text}
 	size = c.convert(child, &f.Value)
-	c.unspaced(key, child, &k, f)
-	end = c.endOf(child, &f.Value)
-	if c.enters(set, &k, f) {
-		set.add()
-	} else {
-		*f = Field{}
+	c.unspaced(key, child, &k, &f)
+	if c.enters(set, &k, &f) {
+		set.fields = append(set.fields, f)
 	}
-	return size, end
+	return size, c.endOf(child, &f.Value)
 }
 
 // unspaced reports a key of a map in brackets that has its value in it, as in
@@ -184,8 +158,7 @@ func (c *converter) merge(set *fieldSet, from *Value) {
 		}
 		for _, f := range from.Fields {
 			if set.find(f.Key.Value) < 0 {
-				*set.next() = f
-				set.add()
+				set.fields = append(set.fields, f)
 				if set.merged == nil {
 					set.merged = map[string]bool{}
 				}
@@ -292,17 +265,18 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 	case n.Style&yaml.SingleQuotedStyle != 0:
 		return closeQuote(src, at, '\'')
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return layoutBlock(src, at, n.Value).end
+		d := &decoding{src: src, pos: at, value: n.Value}
+		d.block()
+		return d.end()
 	}
 	if end := at + len(n.Value); end <= len(src) && string(src[at:end]) == n.Value {
 		return end
 	}
-	d := &decoding{src: src, pos: at, first: at}
-	d.plain(len(n.Value))
-	if string(d.out) == n.Value {
-		return d.pos
+	d := &decoding{src: src, pos: at, value: n.Value}
+	if d.plain(); d.wrong {
+		return at
 	}
-	return at
+	return d.pos
 }
 
 // closeQuote is the offset behind the quote that closes the scalar at an offset.

@@ -5,69 +5,59 @@ package spec
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// oddRune is a character that people don't see, or take for another: its name,
-// and what to write for it.
+// oddRune is a range of characters that people don't see, or take for another: their
+// name, and what to write for them.
 type oddRune struct {
-	char        rune
+	from, to    rune
 	name, write string
 }
 
-func oddRunes() []oddRune {
-	return []oddRune{
-		{'\u00a0', "a no-break space", " "},
-		{'\u00ad', "a soft hyphen", ""},
-		{'\u1680', "a space of another script", " "},
-		{'\u2000', "a wide space", " "},
-		{'\u2001', "a wide space", " "},
-		{'\u2002', "an en space", " "},
-		{'\u2003', "an em space", " "},
-		{'\u2007', "a figure space", " "},
-		{'\u2009', "a thin space", " "},
-		{'\u200a', "a hair space", " "},
-		{'\u200b', "a zero-width space", ""},
-		{'\u200c', "a zero-width non-joiner", ""},
-		{'\u200d', "a zero-width joiner", ""},
-		{'\u200e', "a left-to-right mark", ""},
-		{'\u200f', "a right-to-left mark", ""},
-		{'\u2028', "a line separator", " "},
-		{'\u202a', "a direction mark", ""},
-		{'\u202b', "a direction mark", ""},
-		{'\u202c', "a direction mark", ""},
-		{'\u202d', "a direction mark", ""},
-		{'\u202e', "a direction mark", ""},
-		{'\u202f', "a narrow no-break space", " "},
-		{'\u2060', "a word joiner", ""},
-		{'\u3000', "an ideographic space", " "},
-		{'\ufeff', "a byte order mark", ""},
-		{'\u2018', "a typographic quote", "'"},
-		{'\u2019', "a typographic quote", "'"},
-		{'\u201a', "a typographic quote", "'"},
-		{'\u201c', "a typographic quote", `"`},
-		{'\u201d', "a typographic quote", `"`},
-		{'\u201e', "a typographic quote", `"`},
-		{'\u00ab', "a typographic quote", `"`},
-		{'\u00bb', "a typographic quote", `"`},
-		{'\u2013', "an en dash", "-"},
-		{'\u2014', "an em dash", "-"},
-		{'\u2212', "a minus sign that is no hyphen", "-"},
-		{'\uff1a', "a wide colon", ":"},
-	}
+var oddRunes = []oddRune{
+	{'\u00a0', '\u00a0', "a no-break space", " "},
+	{'\u00ad', '\u00ad', "a soft hyphen", ""},
+	{'\u1680', '\u1680', "a space of another script", " "},
+	{'\u2000', '\u2001', "a wide space", " "},
+	{'\u2002', '\u2002', "an en space", " "},
+	{'\u2003', '\u2003', "an em space", " "},
+	{'\u2007', '\u2007', "a figure space", " "},
+	{'\u2009', '\u2009', "a thin space", " "},
+	{'\u200a', '\u200a', "a hair space", " "},
+	{'\u200b', '\u200b', "a zero-width space", ""},
+	{'\u200c', '\u200c', "a zero-width non-joiner", ""},
+	{'\u200d', '\u200d', "a zero-width joiner", ""},
+	{'\u200e', '\u200e', "a left-to-right mark", ""},
+	{'\u200f', '\u200f', "a right-to-left mark", ""},
+	{'\u2028', '\u2028', "a line separator", " "},
+	{'\u202a', '\u202e', "a direction mark", ""},
+	{'\u202f', '\u202f', "a narrow no-break space", " "},
+	{'\u2060', '\u2060', "a word joiner", ""},
+	{'\u3000', '\u3000', "an ideographic space", " "},
+	{'\ufeff', '\ufeff', "a byte order mark", ""},
+	{'\u2018', '\u201a', "a typographic quote", "'"},
+	{'\u201c', '\u201e', "a typographic quote", `"`},
+	{'\u00ab', '\u00ab', "a typographic quote", `"`},
+	{'\u00bb', '\u00bb', "a typographic quote", `"`},
+	{'\u2013', '\u2013', "an en dash", "-"},
+	{'\u2014', '\u2014', "an em dash", "-"},
+	{'\u2212', '\u2212', "a minus sign that is no hyphen", "-"},
+	{'\uff1a', '\uff1a', "a wide colon", ":"},
 }
 
 func findOdd(r rune) *oddRune {
 	if r < utf8.RuneSelf {
 		return nil
 	}
-	for _, odd := range oddRunes() {
-		if odd.char == r {
-			return &odd
-		}
+	i := slices.IndexFunc(oddRunes, func(odd oddRune) bool { return odd.from <= r && r <= odd.to })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &oddRunes[i]
 }
 
 // firstOdd is the place of the first such character of a text, -1 for none.
@@ -141,18 +131,14 @@ func spoils(line string, at int) bool {
 
 // visible writes characters that nobody sees as <U+00A0>.
 func visible(text string) string {
-	if isASCIIText(text) && !strings.Contains(text, `\u`) {
-		return text
-	}
-	for _, odd := range oddRunes() {
-		if odd.write == "" || odd.write == " " {
-			text = strings.ReplaceAll(text, string(odd.char), fmt.Sprintf("<U+%04X>", odd.char))
-			text = strings.ReplaceAll(text, strings.Trim(fmt.Sprintf("%q", odd.char), "'"), fmt.Sprintf("<U+%04X>", odd.char))
+	for _, odd := range oddRunes {
+		if odd.write != "" && odd.write != " " {
+			continue
+		}
+		for r := odd.from; r <= odd.to; r++ {
+			name := fmt.Sprintf("<U+%04X>", r)
+			text = strings.ReplaceAll(strings.ReplaceAll(text, string(r), name), strings.Trim(strconv.QuoteRune(r), "'"), name)
 		}
 	}
 	return text
-}
-
-func isASCIIText(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

@@ -24,8 +24,6 @@ type converter struct {
 	lastLine, lastColumn, lastOffset int
 
 	source   *scalar
-	items    slab[Value]
-	fields   slab[Field]
 	anchors  map[*yaml.Node]*anchored
 	depth    int
 	expanded int
@@ -41,30 +39,10 @@ type anchored struct {
 }
 
 func newConverter(file *File, text []byte, moved []shift) *converter {
-	c := &converter{
-		file: file, text: text, moved: moved, lines: file.lines, ascii: true,
-		source: &scalar{src: file.Src},
-		items:  newSlab[Value](len(text)/128, mostItems),
-		fields: newSlab[Field](len(text)/64, mostFields),
+	return &converter{
+		file: file, text: text, moved: moved, lines: yamlLines(text), source: &scalar{src: file.Src},
+		ascii: bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0,
 	}
-	for _, b := range text {
-		if b >= 0x80 {
-			c.ascii = false
-			break
-		}
-	}
-	if moved != nil || oddBreaks(text, c.ascii) {
-		c.lines = yamlLines(text)
-	}
-	return c
-}
-
-// oddBreaks reports whether YAML sees line breaks that are not "\n" or "\r\n".
-func oddBreaks(text []byte, ascii bool) bool {
-	if bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n")) {
-		return true
-	}
-	return !ascii && (bytes.Contains(text, []byte("\u0085")) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029")))
 }
 
 func yamlLines(text []byte) []int {
@@ -237,7 +215,7 @@ func isSpaceBefore(src []byte, at int) bool {
 
 func (c *converter) list(n *yaml.Node, at int, v *Value) (size int) {
 	size, end := 1, at
-	items := c.items.take(len(n.Content))[:len(n.Content)]
+	items := make([]Value, len(n.Content))
 	for i, item := range n.Content {
 		size += c.convert(item, &items[i])
 		end = max(end, c.endOf(item, &items[i]))

@@ -19,9 +19,9 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 	if root == nil {
 		return nil, diags.Sort()
 	}
-	shapes := newShaper(file, Options{})
-	shapes.object(keys, nil, root, Text{})
-	return root, append(diags, shapes.diags...).Sort()
+	d := newDecoder(file, Options{})
+	d.object(keys, nil, root, Text{}, nil)
+	return root, append(diags, d.diags...).Sort()
 }
 
 // InvalidError is that a file can't be used: what is wrong with it, all of it,

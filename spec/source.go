@@ -45,9 +45,10 @@ func (t Text) At(from, to int) Span {
 type decoding struct {
 	src   []byte
 	pos   int
-	out   []byte
+	value string
 	spans []Span
-	first int // where the content starts
+	first int  // where the content starts
+	wrong bool // the source does not say the value
 }
 
 // place is the offset at which byte i of the value starts, or where the value ends.
@@ -61,85 +62,55 @@ func (d *decoding) place(i int) int {
 	return d.first
 }
 
-// decode reads the scalar at span again; nil when the result is not value,
+// decode reads the scalar at span again; nil when the source does not say value,
 // which would make the map a guess.
 func decode(src []byte, span Span, value string) *decoding {
-	d := &decoding{src: src[:span.To], pos: span.From, first: span.From}
-	ok := true
-	switch d.peek() {
-	case '"':
-		d.quoted('"')
-	case '\'':
-		d.quoted('\'')
+	d := &decoding{src: src[:span.To], pos: span.From, first: span.From, value: value}
+	switch c := d.peek(); c {
+	case '"', '\'':
+		d.quoted(c)
 	case '|', '>':
 		d.src = src // the last line break lies behind the span
-		ok = d.block(value)
+		d.block()
 	default:
-		d.plain(len(value))
+		d.plain()
 	}
-	if !ok || string(d.out) != value {
+	if d.wrong || len(d.spans) != len(value) {
 		return nil
 	}
 	return d
 }
 
 // peek is the byte at the position; 0 at the end of the text.
-func (d *decoding) peek() byte { return d.peekAt(0) }
-
-func (d *decoding) peekAt(n int) byte {
-	if d.pos+n < len(d.src) {
-		return d.src[d.pos+n]
+func (d *decoding) peek() byte {
+	if d.pos < len(d.src) {
+		return d.src[d.pos]
 	}
 	return 0
 }
 
-// emit adds text to the value, written by the bytes from start to the position.
-func (d *decoding) emit(text string, start int) {
-	d.out = append(d.out, text...)
-	for range len(text) {
-		d.spans = append(d.spans, Span{start, d.pos})
+// emit says that the next n bytes of the value are written by at.
+func (d *decoding) emit(n int, at Span) {
+	for range n {
+		d.spans = append(d.spans, at)
 	}
 }
 
-// copyRune moves one character from the source to the value, byte for byte.
+// copyRune moves over one character of the source, which is one of the value.
 func (d *decoding) copyRune() {
 	_, size := utf8.DecodeRune(d.src[d.pos:])
+	rest := d.value[min(len(d.spans), len(d.value)):]
+	d.wrong = d.wrong || !strings.HasPrefix(rest, string(d.src[d.pos:d.pos+size]))
 	for range size {
-		d.out = append(d.out, d.src[d.pos])
-		d.spans = append(d.spans, Span{d.pos, d.pos + 1})
+		d.emit(1, Span{d.pos, d.pos + 1})
 		d.pos++
 	}
 }
 
-// lineBreak is the length of the line break at offset at, and what it decodes to.
-func lineBreak(src []byte, at int) (int, string) {
-	rest := src[min(at, len(src)):]
-	switch {
-	case len(rest) == 0:
-		return 0, ""
-	case rest[0] == '\n':
-		return 1, "\n"
-	case rest[0] == '\r':
-		if len(rest) > 1 && rest[1] == '\n' {
-			return 2, "\n"
-		}
-		return 1, "\n"
-	case rest[0] == 0xC2 && len(rest) > 1 && rest[1] == 0x85:
-		return 2, "\n"
-	case bytes.HasPrefix(rest, []byte("\u2028")):
-		return 3, "\u2028"
-	case bytes.HasPrefix(rest, []byte("\u2029")):
-		return 3, "\u2029"
-	}
-	return 0, ""
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-
-// plain decodes an unquoted scalar of which the value's length is known: where
-// it stops depends on the context, so the length is the only guide needed.
-func (d *decoding) plain(length int) {
-	for len(d.out) < length && d.pos < len(d.src) {
+// plain decodes an unquoted scalar: where it stops depends on the context, so the
+// length of the value is the only guide needed.
+func (d *decoding) plain() {
+	for len(d.spans) < len(d.value) && d.pos < len(d.src) && !d.wrong {
 		if !d.fold(false) {
 			d.copyRune()
 		}
@@ -150,43 +121,79 @@ func (d *decoding) plain(length int) {
 func (d *decoding) quoted(quote byte) {
 	d.pos++
 	d.first = d.pos
-	for d.pos < len(d.src) {
-		c := d.peek()
-		switch {
-		case c == '\'' && quote == c && d.peekAt(1) == '\'':
-			start := d.pos
+	for d.pos < len(d.src) && !d.wrong {
+		start, next := d.pos, byte(0)
+		if start+1 < len(d.src) {
+			next = d.src[start+1]
+		}
+		switch c := d.peek(); {
+		case c == '\'' && quote == c && next == c:
 			d.pos += 2
-			d.emit("'", start)
+			d.emit(1, Span{start, d.pos})
 		case c == quote:
 			return
 		case c == '\\' && quote == '"':
-			if n, _ := lineBreak(d.src, d.pos+1); n > 0 {
+			if n, _ := lineBreak(d.src, start+1); n > 0 {
 				d.pos += 1 + n
 				d.fold(true)
-			} else if !d.escape() {
-				return
+				continue
 			}
+			_, size := utf8.DecodeRuneInString(d.value[min(len(d.spans), len(d.value)):])
+			d.pos += escapeLength(d.src[start:])
+			d.emit(size, Span{start, d.pos})
 		case !d.fold(false):
 			d.copyRune()
 		}
 	}
 }
 
-// piece is a part of a run of white space and the bytes that wrote it.
-type piece struct {
-	text string
-	span Span
+// escapeLength is how many bytes an escape in double quotes takes.
+func escapeLength(src []byte) int {
+	switch {
+	case len(src) < 2:
+		return len(src)
+	case isPair(src):
+		return 12
+	case src[1] == 'x':
+		return min(4, len(src))
+	case src[1] == 'u':
+		return min(6, len(src))
+	case src[1] == 'U':
+		return min(10, len(src))
+	}
+	return 2
 }
 
 // fold decodes the white space at the position: blanks stay, the first line
 // break becomes a space unless others follow, and indentation goes. escaped
 // says that a line break was just consumed behind a backslash.
 func (d *decoding) fold(escaped bool) bool {
-	begin, broken := d.pos, escaped
-	var blanks, first piece
-	var more []piece
+	begin := d.pos
+	breaks, texts := d.skipBlank()
+	whole := Span{begin, d.pos}
+	switch {
+	case len(breaks) == 0 && !escaped:
+		for at := begin; at < d.pos; at++ {
+			d.emit(1, Span{at, at + 1})
+		}
+		return d.pos > begin
+	case !escaped && len(breaks) == 1 && texts[0] == "\n":
+		d.emit(1, whole)
+		return true
+	case !escaped && texts[0] == "\n":
+		breaks, texts = breaks[1:], texts[1:]
+	}
+	for i, at := range breaks {
+		d.emit(len(texts[i]), at)
+	}
+	return true
+}
+
+// skipBlank moves over white space and returns the line breaks in it, and what they
+// decode to.
+func (d *decoding) skipBlank() (breaks []Span, texts []string) {
 	for d.pos < len(d.src) {
-		if isBlank(d.peek()) {
+		if isBlank(d.src[d.pos]) {
 			d.pos++
 			continue
 		}
@@ -194,93 +201,112 @@ func (d *decoding) fold(escaped bool) bool {
 		if n == 0 {
 			break
 		}
-		p := piece{text, Span{d.pos, d.pos + n}}
-		if broken {
-			more = append(more, p)
-		} else {
-			first, broken = p, true
-		}
+		breaks, texts = append(breaks, Span{d.pos, d.pos + n}), append(texts, text)
 		d.pos += n
 	}
-	if d.pos == begin {
-		return false
-	}
-	blanks = piece{string(d.src[begin:d.pos]), Span{begin, d.pos}}
-	d.join(blanks, first, more, broken)
-	return true
+	return breaks, texts
 }
 
-// join adds what a run of white space decodes to.
-func (d *decoding) join(blanks, first piece, more []piece, broken bool) {
+// block decodes a literal or folded scalar. Its words are those of the value; the
+// white space between them differs by indentation and folds.
+func (d *decoding) block() {
+	header := lineEnd(d.src, d.pos)
+	for d.pos < header && !isBlank(d.src[d.pos]) {
+		d.pos++
+	}
+	d.first = d.pos
+	n, _ := lineBreak(d.src, header)
+	d.pos = header + n
+	value := []byte(d.value)
+	for len(d.spans) < len(value) && !d.wrong {
+		gap := &decoding{src: value, pos: len(d.spans)}
+		breaks, _ := gap.skipBlank()
+		d.between(gap.pos, breaks)
+		if d.pos >= len(d.src) {
+			return
+		}
+		if len(d.spans) < len(d.value) {
+			d.copyRune()
+		}
+	}
+}
+
+// between maps the white space of the value up to an offset, with its line breaks, to
+// that of the source at the position. In the source there may be more line breaks: those
+// that were folded, in front, and those behind the scalar.
+func (d *decoding) between(end int, breaks []Span) {
+	begin := d.pos
+	written, _ := d.skipBlank()
+	last := d.pos
+	if n := len(breaks); end == len(d.value) && len(written) > n {
+		last, written = written[n].From, written[:n]
+	}
+	folded := len(written) > 0 && len(breaks) == 0
+	written = written[max(0, len(written)-len(breaks)):]
+	inLine := true
+	for i := len(d.spans); i < end; i = len(d.spans) {
+		at := Span{begin, begin + 1}
+		switch {
+		case len(breaks) > len(written): // the text ends without its last break
+			at = Span{last, last}
+			breaks = nil
+		case len(breaks) > 0 && i == breaks[0].From:
+			d.emit(breaks[0].To-i-1, written[0])
+			at, begin, inLine = written[0], written[0].To, false
+			breaks, written = breaks[1:], written[1:]
+		case len(breaks) > 0 && !inLine: // a line of blanks
+			at.To = written[0].From
+		case len(breaks) > 0 || folded && i < end-1:
+			begin++
+		case folded:
+			at.To = last
+		default: // indentation is in front
+			at.From = max(begin, last-(end-i))
+			at.To = at.From + 1
+		}
+		d.emit(1, at)
+	}
+}
+
+// end is the offset behind the last byte that is no line break.
+func (d *decoding) end() int {
+	text := strings.TrimRight(d.value, "\n\u2028\u2029")
+	if n := min(len(text), len(d.spans)); n > 0 {
+		return d.spans[n-1].To
+	}
+	return d.first
+}
+
+// lineBreak is the length of the line break at offset at, and what it decodes to.
+func lineBreak(src []byte, at int) (int, string) {
+	rest := src[min(at, len(src)):]
 	switch {
-	case !broken:
-		for i := range blanks.text {
-			d.add(piece{blanks.text[i : i+1], Span{blanks.span.From + i, blanks.span.From + i + 1}})
-		}
-		return
-	case first.text == "\n" && len(more) == 0:
-		d.add(piece{" ", blanks.span})
-	case first.text != "\n" && first.text != "":
-		d.add(first)
+	case len(rest) == 0:
+		return 0, ""
+	case rest[0] == '\n':
+		return 1, "\n"
+	case bytes.HasPrefix(rest, []byte("\r\n")):
+		return 2, "\n"
+	case rest[0] == '\r':
+		return 1, "\n"
+	case bytes.HasPrefix(rest, []byte("\u0085")):
+		return 2, "\n"
+	case bytes.HasPrefix(rest, []byte("\u2028")), bytes.HasPrefix(rest, []byte("\u2029")):
+		return 3, string(rest[:3])
 	}
-	for _, p := range more {
-		d.add(p)
-	}
+	return 0, ""
 }
 
-func (d *decoding) add(p piece) {
-	d.out = append(d.out, p.text...)
-	for range len(p.text) {
-		d.spans = append(d.spans, p.span)
-	}
-}
-
-// escapes are the one-letter escapes of double-quoted scalars.
-const (
-	escapeLetters = "0abt\tnvfre \"'/\\N_LP"
-	escapeValues  = "\x00\a\b\t\t\n\v\f\r\x1b \"'/\\\u0085\u00a0\u2028\u2029"
-)
-
-// escape decodes the escape at the position; false when there is none that is legal.
-func (d *decoding) escape() bool {
-	start := d.pos
-	letter := d.peekAt(1)
-	if i := strings.IndexByte(escapeLetters, letter); i >= 0 && letter != 0 {
-		d.pos += 2
-		d.emit(string([]rune(escapeValues)[i]), start)
-		return true
-	}
-	r, size := hexEscape(d.src[d.pos:])
-	if size == 0 {
-		return false
-	}
-	d.pos += size
-	d.emit(string(r), start)
-	return true
-}
-
-// hexEscape reads \xHH, \uHHHH, \UHHHHHHHH or a pair of \u surrogates at the
-// start of src; size 0 when there is none.
-func hexEscape(src []byte) (r rune, size int) {
-	if len(src) < 2 || src[0] != '\\' {
-		return 0, 0
-	}
-	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[src[1]]
-	if digits == 0 || len(src) < 2+digits {
-		return 0, 0
-	}
-	for _, c := range src[2 : 2+digits] {
-		v := strings.IndexByte("0123456789abcdef", c|0x20)
-		if v < 0 || c < '0' {
-			return 0, 0
-		}
-		r = r<<4 | rune(v)
-	}
-	size = 2 + digits
-	if r >= 0xD800 && r < 0xDC00 && src[1] == 'u' {
-		if low, n := hexEscape(src[size:]); n == 6 && low >= 0xDC00 && low < 0xE000 {
-			return (r-0xD800)<<10 + (low - 0xDC00) + 0x10000, size + n
+// lineEnd is the offset of the line break that ends the line at pos, or the end of src.
+func lineEnd(src []byte, pos int) int {
+	for ; pos < len(src); pos++ {
+		if c := src[pos]; c == '\n' || c == '\r' || c >= utf8.RuneSelf {
+			if n, _ := lineBreak(src, pos); n > 0 {
+				return pos
+			}
 		}
 	}
-	return r, size
+	return len(src)
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }

@@ -2,7 +2,10 @@
 
 package spec
 
-import "sync"
+import (
+	"reflect"
+	"sync"
+)
 
 // tables are the lists of keys that every file is checked against. They are
 // shared by all files of a process, and only read.
@@ -13,14 +16,23 @@ type tables struct {
 	keywords []Key // of JSON Schema
 	policy   []Key
 	textFile []Key // of {file: path}
+	state    []Key // of state keys, besides those of JSON Schema
 	kinds    []Kind
+	slots    map[reflect.Type]map[string][]slot // of the structs that take the values
 }
 
 // language makes the tables at first use: a program that reads no graph file
 // does not pay for them.
 var language = sync.OnceValue(func() *tables {
 	top := topKeys()
-	return &tables{top: top, inner: innerKeys(top), common: nodeKeys(), keywords: schemaKeywords(), policy: policyKeys(), textFile: textFileKeys(), kinds: builtinKinds()}
+	slots := map[reflect.Type]map[string][]slot{}
+	for _, holder := range []any{Graph{}, Goal{}, StateKey{}, Secret{}, Limits{}, Parallel{}, Concurrency{}, Retry{}, Cache{}, Node{}, Decide{}, Join{}, Edge{}} {
+		slots[reflect.TypeOf(holder)] = slotsOf(reflect.TypeOf(holder))
+	}
+	return &tables{
+		top: top, inner: innerKeys(top), common: nodeKeys(), keywords: schemaKeywords(), policy: policyKeys(),
+		textFile: textFileKeys(), state: stateKeywords(), kinds: builtinKinds(), slots: slots,
+	}
 })
 
 // TopKeys are the keys of a file. The list is shared: it must not be changed.

@@ -16,7 +16,7 @@ func Reference(opts Options) string {
 	p.section("Every node", "nodes.*", append([]Key{{Name: "kind", Type: TypeEnum, Enum: kindNames(allKinds(opts.Kinds)), Required: true, Doc: "The kind of the node."}}, nodeKeys()...))
 	for _, kind := range allKinds(opts.Kinds) {
 		p.printf("\n## Kind `%s`\n\n%s\n", kind.Name, kind.Doc)
-		p.rows("nodes.*", kind.Keys, kind.Choices, "###")
+		p.rows("nodes.*", kind.Keys, kind.Choices)
 	}
 	return p.text.String()
 }
@@ -28,11 +28,11 @@ func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format,
 
 func (p *page) section(title, path string, keys []Key) {
 	p.printf("\n## %s\n", title)
-	p.rows(path, keys, nil, "###")
+	p.rows(path, keys, nil)
 }
 
 // rows writes the table of some keys, then those of the maps inside them.
-func (p *page) rows(path string, keys []Key, choices []Choice, level string) {
+func (p *page) rows(path string, keys []Key, choices []Choice) {
 	if len(keys) > 0 {
 		p.printf("\n| key | value | default | meaning |\n|---|---|---|---|\n")
 	}
@@ -52,32 +52,13 @@ func (p *page) rows(path string, keys []Key, choices []Choice, level string) {
 		p.printf("\n%s of `%s` is %s.\n", how, strings.Join(c.Keys, "`, `"), what)
 	}
 	for i := range keys {
-		p.inner(join(path, keys[i].Name), &keys[i], level)
-	}
-}
-
-// inner writes the tables of the maps that a key's value holds.
-func (p *page) inner(path string, k *Key, level string) {
-	switch k.Type {
-	case TypeObject:
-		p.printf("\n%s `%s`\n", level, path)
-		p.rows(path, k.Keys, k.Choices, level)
-	case TypeList:
-		p.inner(path+"[]", k.Elem, level)
-	case TypeMap:
-		p.inner(path+".*", k.Elem, level)
-	case TypeSchema:
-		if len(k.Keys) > 0 {
-			p.printf("\n%s `%s`\n\nA JSON Schema, and:\n", level, path)
-			p.rows(path, k.Keys, nil, level)
-		}
-	case TypeOneOf:
-		for i := range k.Forms {
-			if list := &k.Forms[i]; i > 0 && list.Type == TypeList && sameKeys(list.Elem.Keys, k.Forms[i-1].Keys) {
-				continue // a list of what has its table already
+		innerMaps(join(path, keys[i].Name), &keys[i], func(path string, inner *Key) {
+			p.printf("\n### `%s`\n", path)
+			if inner.Type == TypeSchema {
+				p.printf("\nA JSON Schema, and:\n")
 			}
-			p.inner(path, &k.Forms[i], level)
-		}
+			p.rows(path, inner.Keys, inner.Choices)
+		})
 	}
 }
 

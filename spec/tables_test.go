@@ -35,6 +35,26 @@ func TestTablesStayAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestTagsNameKeys checks that each field of a graph is for a key of the table.
+func TestTagsNameKeys(t *testing.T) {
+	known := map[string]bool{}
+	for _, topic := range Topics(Options{}) {
+		known[topic.Name] = true
+	}
+	fields := 0
+	for holder, slots := range language().slots {
+		for name := range slots {
+			fields++
+			if !known[name] {
+				t.Errorf("%v has a field for %q, which is no key", holder, name)
+			}
+		}
+	}
+	if fields < 80 {
+		t.Errorf("only %d fields have keys", fields)
+	}
+}
+
 // TestTopics: every key that the reference page lists is a topic.
 func TestTopics(t *testing.T) {
 	known := map[string]bool{}

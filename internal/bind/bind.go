@@ -150,7 +150,7 @@ func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy boo
 	}
 }
 
-// key compiles a state key's schema and reducer and checks its default.
+// key compiles a state key's schema and reducer.
 func (b *binder) key(decl *spec.StateKey) Key {
 	name := strconv.Quote(decl.Name.Value)
 	out := Key{Schema: b.schema(decl.Schema, decl.Source, "schema of state key "+name)}
@@ -160,9 +160,6 @@ func (b *binder) key(decl *spec.StateKey) Key {
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
-		if err := out.Schema.Check(out.Initial); err != nil && !decl.Unfit {
-			b.add("type-mismatch", decl.Default.Span, "default of state key "+name+": "+err.Error())
-		}
 	}
 	return out
 }
@@ -193,9 +190,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		if node.Kind.Value == "set" && key.Name == "set" {
 			out.Set = b.fields(before, &field.Value, spec.RoleSet)
 			for j := range out.Set {
-				literal := &field.Value.Fields[j].Value
-				b.fits(out.Set[j].Name, &out.Set[j].Value, literal.Span)
-				b.fitsLiteral(out.Set[j].Name, literal, &out.Set[j].Value)
+				b.fits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
 			}
 			continue
 		}

@@ -77,15 +77,6 @@ func lacks(doc map[string]any, t *eval.Tree) string {
 	return ""
 }
 
-// fitsLiteral reports a literal that only a validator can tell not to fit the key that a
-// set node writes; the rest is said where literals are checked.
-func (b *binder) fitsLiteral(name string, literal *spec.Value, value *Value) {
-	key := b.graph.Key(name)
-	if key != nil && !key.Reducer.IsSet() && literal.Kind != spec.String && value.IsConst() && spec.FitsLiteral(key.Schema, literal) {
-		b.refuses(key, value.constant, literal.Span)
-	}
-}
-
 // refuses reports a constant that a key's schema doesn't allow.
 func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool {
 	compiled, done := b.limits[key]

@@ -19,9 +19,9 @@ import (
 func traceGraph() *spec.Graph {
 	g := &spec.Graph{Limits: spec.Limits{MaxSteps: 99}}
 	again := spec.Text{Value: "critique"}
-	g.Edges = append(g.Edges, &spec.Edge{From: again, To: again, EdgeRare: &spec.EdgeRare{}}) // it may be visited up to 99 times
+	g.Edges = append(g.Edges, &spec.Edge{From: again, To: again}) // it may be visited up to 99 times
 	for _, id := range []string{"write", "critique", "publish"} {
-		g.Nodes = append(g.Nodes, &spec.Node{ID: spec.Text{Value: id}, NodeRare: &spec.NodeRare{}})
+		g.Nodes = append(g.Nodes, &spec.Node{ID: spec.Text{Value: id}})
 	}
 	return g
 }

@@ -36,7 +36,6 @@ type Client struct {
 	// longest is how many tokens an answer may have when a request does not say, most
 	// how many it can have at all; 0: unknown.
 	longest, most int
-	sent          *wire.Sent
 }
 
 // New checks a configuration. No connection is made.
@@ -57,7 +56,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint, longest: cmp.Or(c.MaxTokens, MaxTokens), most: c.MostTokens, sent: &wire.Sent{}}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint, longest: cmp.Or(c.MaxTokens, MaxTokens), most: c.MostTokens}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a

@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
-	"github.com/graphrun/graphrun/model/wire"
 )
 
 var update = flag.Bool("update", false, "write the expected bodies")
@@ -185,15 +184,4 @@ func TestReasoning(t *testing.T) {
 			t.Errorf("%s %v: %s, want %s", test.model, test.reasoning, got, test.want)
 		}
 	}
-}
-
-// What is kept of the calls before changes no request.
-func TestSendsAlike(t *testing.T) {
-	modeltest.SendsAlike(t, func(h *http.Client) model.Client {
-		c, err := New(Config{Model: "m-1", HTTP: h})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}, wire.Keep("anthropic", []any{map[string]any{"type": "thinking", "thinking": "hm", "signature": "abc"}, map[string]any{"type": "tool_use", "id": "call_1", "name": "add", "input": map[string]any{}}}))
 }

@@ -16,19 +16,14 @@ import (
 // whether this request asks for thinking or not: models think by default, and
 // later blocks are bound to those before them. Where a call lacks it, such as
 // one of another provider's model, the request must do without thinking.
-func (c *Client) conversation(req *model.Request, names *wire.Names, body map[string]any) (wire.List, error) {
+func (c *Client) conversation(req *model.Request, names *wire.Names, body map[string]any) ([]message, error) {
 	messages := model.Paired(req.Messages)
 	if err := takes().Check(messages); err != nil {
-		return wire.List{}, err
+		return nil, err
 	}
 	names.AddCalled(messages)
-	w := c.sent.Begin(messages, req.Tools, func(i int) bool {
-		blocks, err := c.blocksOf(&messages[i], names)
-		return messages[i].Role != model.Assistant && len(blocks) > 0 && err == nil // else it may go into the item before
-	})
 	var out []message
-	settled, upTo := 0, 0
-	for i := w.From; i < len(messages); i++ {
+	for i := range messages {
 		m := &messages[i]
 		role := "user"
 		if m.Role == model.Assistant {
@@ -36,7 +31,7 @@ func (c *Client) conversation(req *model.Request, names *wire.Names, body map[st
 		}
 		blocks, err := c.blocksOf(m, names)
 		if err != nil {
-			return wire.List{}, err
+			return nil, err
 		}
 		n := len(out)
 		switch {
@@ -44,22 +39,19 @@ func (c *Client) conversation(req *model.Request, names *wire.Names, body map[st
 			continue
 		case n > 0 && out[n-1].Role == role:
 			out[n-1].Content = append(out[n-1].Content, blocks...)
-		case n == 0 && w.From == 0 && role == "assistant":
+		case n == 0 && role == "assistant":
 			out = append(out, message{"user", []any{textBlock{"text", "Continue."}}}, message{role, blocks})
 		default:
-			if role == "user" {
-				settled, upTo = n, i // what the assistant said is whole
-			}
 			out = append(out, message{role, blocks})
 		}
 	}
 	if _, thinks := body["thinking"]; thinks && !c.hasThinking(messages) {
 		delete(body, "thinking")
 	}
-	if len(out) == 0 && w.From == 0 {
-		return wire.List{}, &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: "the request holds no message with a text"}
+	if len(out) == 0 {
+		return nil, &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: "the request holds no message with a text"}
 	}
-	return wire.WriteItems(w, out, settled, upTo)
+	return out, nil
 }
 
 // hasThinking reports whether the calls behind the last user's text, whose

@@ -54,8 +54,7 @@ type Wire struct {
 //
 // Run checks the rest, what belongs to single answers: tools, structured output,
 // streams, endings (refused, filtered, length, content_filter) and errors (conflict,
-// final, quota and others). SendsAlike checks that what is kept of a conversation changes
-// no request.
+// final, quota and others).
 func Points(t *testing.T, w *Wire) {
 	t.Helper()
 	t.Run("opaque data goes back", w.goesBack)

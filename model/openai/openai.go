@@ -29,7 +29,6 @@ type Client struct {
 	// ownServer is OpenAI's: it refuses max_tokens for models that reason, and
 	// other servers do not know the key that it wants instead.
 	ownServer bool
-	sent      *wire.Sent
 }
 
 // New checks a configuration. No connection is made.
@@ -49,7 +48,7 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	parsed, _ := url.Parse(endpoint.URL)
-	return &Client{model: c.Model, provider: c.Provider, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com", endpoint: endpoint, sent: &wire.Sent{}}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com", endpoint: endpoint}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a

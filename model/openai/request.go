@@ -127,41 +127,29 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 // conversation is the messages. What the user says in messages that follow each
 // other becomes one: the templates of many open models take strictly alternating
 // roles only.
-func (c *Client) conversation(req *model.Request, names *wire.Names) (wire.List, error) {
+func (c *Client) conversation(req *model.Request, names *wire.Names) ([]message, error) {
 	messages := model.Paired(req.Messages)
 	if err := takes().Check(messages); err != nil {
-		return wire.List{}, err
+		return nil, err
 	}
 	names.AddCalled(messages)
-	w := c.sent.Begin(messages, req.Tools, nil)
-	t := turns{said: make([]message, 0, len(messages)-w.From)}
-	settled, upTo := 0, 0
-	for i := w.From; i < len(messages); i++ {
+	t := turns{said: make([]message, 0, len(messages)+1)}
+	if req.System != "" {
+		t.said = append(t.said, message{Role: "system", Content: req.System})
+	}
+	for i := range messages {
 		if err := c.add(&t, &messages[i], names); err != nil {
-			return wire.List{}, err
-		}
-		if t.settled() {
-			settled, upTo = len(t.said), i+1
+			return nil, err
 		}
 	}
 	t.show()
-	list, err := wire.WriteItems(w, t.said, settled, upTo)
-	if req.System != "" && err == nil {
-		err = list.Before(message{Role: "system", Content: req.System})
-	}
-	return list, err
+	return t.said, nil
 }
 
 // turns are messages on the wire as they are put together.
 type turns struct {
 	said  []message
 	shown []model.Part // of tool results, which hold texts only
-}
-
-// settled reports whether what was said stays as it is, whatever is said next.
-func (t *turns) settled() bool {
-	last := len(t.said) - 1
-	return last >= 0 && t.said[last].Role != "user" && len(t.shown) == 0
 }
 
 // show has the user show what tool results can't hold.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
-	"github.com/graphrun/graphrun/model/wire"
 )
 
 var update = flag.Bool("update", false, "write the expected bodies")
@@ -154,15 +153,4 @@ func TestReasoningLevels(t *testing.T) {
 	if _, err := client.Chat(t.Context(), &req, nil); !errors.As(err, &failure) || failure.Kind != "invalid_input" || !failure.Unsent {
 		t.Errorf("got %v", err)
 	}
-}
-
-// What is kept of the calls before changes no request.
-func TestSendsAlike(t *testing.T) {
-	modeltest.SendsAlike(t, func(h *http.Client) model.Client {
-		c, err := New(Config{Model: "m-1", HTTP: h})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}, wire.Keep("openai", map[string]any{"reasoning": "because"}), wire.Keep("another", map[string]any{"reasoning": "because"}))
 }

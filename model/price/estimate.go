@@ -23,15 +23,15 @@ func RequestTokens(req *model.Request) int {
 	if req.System != "" {
 		total += Tokens(req.System) + perMessage
 	}
-	total += MessagesTokens(req.Messages)
+	total += messagesTokens(req.Messages)
 	for i := range req.Tools {
 		total += perMessage + Tokens(req.Tools[i].Name) + Tokens(req.Tools[i].Description) + jsonTokens(req.Tools[i].Parameters)
 	}
 	return total + jsonTokens(req.Schema)
 }
 
-// MessagesTokens is the part of messages in RequestTokens.
-func MessagesTokens(messages []model.Message) int {
+// messagesTokens is the part of messages in RequestTokens.
+func messagesTokens(messages []model.Message) int {
 	total := 0
 	for i := range messages {
 		m := &messages[i]

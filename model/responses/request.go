@@ -132,23 +132,22 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 	return out
 }
 
-// input is the conversation as items, of which none changes by what follows it.
-func (c *Client) input(req *model.Request, names *wire.Names) (wire.List, error) {
+// input is the conversation as items.
+func (c *Client) input(req *model.Request, names *wire.Names) ([]any, error) {
 	messages := model.Paired(req.Messages)
 	if err := takes().Check(messages); err != nil {
-		return wire.List{}, err
+		return nil, err
 	}
 	names.AddCalled(messages)
-	w := c.sent.Begin(messages, req.Tools, nil)
-	out := make([]any, 0, len(messages)-w.From)
-	for i := w.From; i < len(messages); i++ {
+	out := make([]any, 0, len(messages))
+	for i := range messages {
 		items, err := c.itemsOf(&messages[i], names)
 		if err != nil {
-			return wire.List{}, err
+			return nil, err
 		}
 		out = append(out, items...)
 	}
-	return wire.WriteItems(w, out, len(out), len(messages))
+	return out, nil
 }
 
 func (c *Client) itemsOf(m *model.Message, names *wire.Names) ([]any, error) {

@@ -189,14 +189,3 @@ func TestReasoningLevels(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-// What is kept of the calls before changes no request.
-func TestSendsAlike(t *testing.T) {
-	modeltest.SendsAlike(t, func(h *http.Client) model.Client {
-		c, err := New(Config{Model: "m-1", HTTP: h})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}, wire.Keep("openai", []any{map[string]any{"type": "reasoning", "encrypted_content": "abc"}, map[string]any{"type": "function_call", "call_id": "call_1", "name": "add", "arguments": "{}"}}))
-}

@@ -25,7 +25,6 @@ type Client struct {
 	// provider is the name of the server, which what it wants back is kept under.
 	provider string
 	params   map[string]any
-	sent     *wire.Sent
 }
 
 // New checks a configuration. No connection is made.
@@ -44,7 +43,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint, sent: &wire.Sent{}}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a server

@@ -77,21 +77,21 @@ type Answer struct {
 // *model.Error, or the context's error. Nothing is tried twice and no redirect
 // is followed: it could carry the key elsewhere.
 func (e *Endpoint) Post(ctx context.Context, fields map[string]any) (*Answer, error) {
-	sent, err := encode(fields)
-	if err != nil {
+	var sent bytes.Buffer
+	encoder := json.NewEncoder(&sent)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(fields); err != nil {
 		return nil, &model.Error{Kind: "invalid_input", Class: "invalid_request", Unsent: true, Message: fmt.Sprintf("%s: the request can't be written as JSON: %v", e.Name, err)}
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if e.Timeout > 0 {
 		inner, cancel = context.WithTimeout(ctx, e.Timeout)
 	}
-	req, err := http.NewRequestWithContext(inner, http.MethodPost, e.URL, sent.reader())
+	req, err := http.NewRequestWithContext(inner, http.MethodPost, e.URL, &sent)
 	if err != nil {
 		cancel()
 		return nil, &model.Error{Kind: "invalid_input", Unsent: true, Message: e.clean(fmt.Sprintf("%s: %v", e.Name, err))}
 	}
-	req.ContentLength = sent.size
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(sent.reader()), nil } // for a connection that was closed meanwhile
 	for name, values := range e.Header {
 		req.Header[name] = values
 	}

@@ -30,23 +30,23 @@ func policyFileKeys() []Key {
 
 // policies keeps the policies and reports those that lack their second half. What
 // is wrong with the shape of one belongs to the rule about policies.
-func (b *builder) policies(v *Value) {
+func (d *decoder) policies(v *Value) {
 	if v == nil {
 		return
 	}
-	x := &extension{builder: b, taken: map[string]bool{}}
+	x := &extension{decoder: d, taken: map[string]bool{}}
 	x.entries(v, nil)
-	for i := range b.diags {
-		d := &b.diags[i]
-		if (d.Rule == "missing-field" || d.Rule == "invalid-value") && slices.ContainsFunc(x.within, func(s Span) bool { return s.From <= d.Span.From && d.Span.To <= s.To }) {
-			d.Rule = "policy-invalid"
+	for i := range d.diags {
+		found := &d.diags[i]
+		if (found.Rule == "missing-field" || found.Rule == "invalid-value") && slices.ContainsFunc(x.within, func(s Span) bool { return s.From <= found.Span.From && found.Span.To <= s.To }) {
+			found.Rule = "policy-invalid"
 		}
 	}
 }
 
 // extension takes in the policies of a graph, file by file.
 type extension struct {
-	*builder
+	*decoder
 	// taken are the files that have been, by path: one that is named twice counts once.
 	taken map[string]bool
 	// within is where policies stand: the graph's own, and those of each file.
@@ -137,14 +137,14 @@ func (x *extension) file(named Text, from []string) {
 	x.taken[where] = true
 	name := filepath.FromSlash(where)
 	if !filepath.IsAbs(name) && where != "" {
-		name = filepath.Join(filepath.Dir(x.shaper.file.Name), name)
+		name = filepath.Join(filepath.Dir(x.decoder.file.Name), name)
 	}
 	src, problem := x.readText(where, name)
 	if problem != "" {
 		x.report("policy-invalid", named.Span, "%s", problem)
 		return
 	}
-	if policies := x.parse(x.shaper.file.addText(name, src, named.Span)); policies != nil {
+	if policies := x.parse(x.decoder.file.addText(name, src, named.Span)); policies != nil {
 		x.entries(policies, append(slices.Clip(from), where))
 	}
 }
@@ -154,7 +154,7 @@ func (x *extension) file(named Text, from []string) {
 func (x *extension) parse(file *File) *Value {
 	root, found := loadAny(file, policyFile)
 	for _, d := range found {
-		d.File, d.Span = x.shaper.file, file.InHost(d.Span)
+		d.File, d.Span = x.decoder.file, file.InHost(d.Span)
 		x.diags = append(x.diags, d)
 	}
 	if root == nil {
@@ -162,7 +162,7 @@ func (x *extension) parse(file *File) *Value {
 	}
 	whole := root.in(file.base, &scalar{src: file.Src, base: file.base})
 	if whole.Kind == Map {
-		x.object(policyFileKeys(), nil, &whole, Text{})
+		x.object(policyFileKeys(), nil, &whole, Text{}, nil)
 		policies := whole.Get("policies")
 		if policies == nil {
 			x.within = append(x.within, file.InHost(Span{0, len(file.Src)}))
@@ -173,7 +173,7 @@ func (x *extension) parse(file *File) *Value {
 		x.report("policy-invalid", whole.Span, "the file holds %s; %s", describe(&whole), policyFile)
 		return nil
 	}
-	x.check(&policyForms()[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}})
+	x.check(&policyForms()[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
 	return &whole
 }
 
@@ -211,7 +211,7 @@ func (g *Graph) policyData() []any {
 }
 
 // policyHalves reports a policy whose two halves don't belong together.
-func (b *builder) policyHalves(item *Value) {
+func (d *decoder) policyHalves(item *Value) {
 	partners := [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
 	first, lacks := "", ""
 	for _, pair := range partners {
@@ -224,17 +224,17 @@ func (b *builder) policyHalves(item *Value) {
 			continue
 		}
 		if lacks == "" {
-			b.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
+			d.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
 			return
 		}
 		for i := range item.Fields {
 			if key := item.Fields[i].Key; key.Value == pair[1] {
-				b.report("invalid-value", key.Span, "%q goes with %q; found %q", first, lacks, pair[1])
+				d.report("invalid-value", key.Span, "%q goes with %q; found %q", first, lacks, pair[1])
 			}
 		}
 		return
 	}
 	if lacks != "" {
-		b.missing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
+		d.missing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
 	}
 }

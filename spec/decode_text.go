@@ -38,52 +38,52 @@ func namesFile(v *Value) bool {
 
 // text checks the value of a key that takes a text, and puts the text of the file
 // that it names in its place.
-func (s *shaper) text(k *Key, v *Value, at place) {
+func (d *decoder) text(k *Key, v *Value, at place) {
 	if v.IsScalar() && fits(k, v) {
 		return
 	}
 	switch {
 	case k.Elem != nil && v.Kind == List:
-		s.list(k, v, at)
+		d.list(k, v, at, nil)
 		return
 	case k.Elem != nil && v.Kind == Map && v.Get("file") == nil:
-		s.check(k.Elem, v, at)
+		d.check(k.Elem, v, at, nil)
 		return
 	}
 	if !namesFile(v) {
-		s.mismatch(k, v, at)
+		d.mismatch(k, v, at)
 		return
 	}
-	owner, before := at.key, len(s.diags)
+	owner, before := at.key, len(d.diags)
 	if at.item {
 		owner = Text{}
 	}
-	s.object(s.tables.textFile, nil, v, owner)
+	d.object(d.tables.textFile, nil, v, owner, nil)
 	named := Text{Span: v.Span} // whatever the text would have been
 	if path := v.Get("file"); path != nil && path.Kind == String {
 		named = path.Text
 	}
 	*v = Value{Kind: String, Text: Text{Span: named.Span}}
-	if len(s.diags) == before {
-		s.fromFile(v, named)
+	if len(d.diags) == before {
+		d.fromFile(v, named)
 	}
 }
 
 // fromFile reads the file that a path names into a value.
-func (s *shaper) fromFile(v *Value, path Text) {
+func (d *decoder) fromFile(v *Value, path Text) {
 	name := filepath.FromSlash(path.Value)
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(s.file.Name), name)
+		name = filepath.Join(filepath.Dir(d.file.Name), name)
 	}
-	src, problem := s.readText(path.Value, name)
+	src, problem := d.readText(path.Value, name)
 	if problem != "" {
-		s.report("invalid-value", path.Span, "%s", problem)
+		d.report("invalid-value", path.Span, "%s", problem)
 		return
 	}
-	file := s.file.addText(name, src, path.Span)
-	if d, bad := checkText(file); bad {
-		d.File, d.Span = s.file, file.InHost(d.Span)
-		s.diags = append(s.diags, d)
+	file := d.file.addText(name, src, path.Span)
+	if fault, bad := checkText(file); bad {
+		fault.File, fault.Span = d.file, file.InHost(fault.Span)
+		d.diags = append(d.diags, fault)
 		return
 	}
 	v.Text = Text{
@@ -95,19 +95,19 @@ func (s *shaper) fromFile(v *Value, path Text) {
 
 // readText reads a file by its path, each once; problem says why it can't be had.
 // Name is what messages call it.
-func (s *shaper) readText(path, name string) (src []byte, problem string) {
+func (d *decoder) readText(path, name string) (src []byte, problem string) {
 	shown := quoteShort(name)
-	if src, ok := s.texts[path]; ok {
+	if src, ok := d.texts[path]; ok {
 		return src, ""
 	}
 	var err error
 	switch {
 	case path == "":
 		return nil, "the path of a text is empty; expected the name of a file"
-	case s.load == nil:
+	case d.load == nil:
 		return nil, "the text of the file " + shown + " is not read here"
 	default:
-		src, err = s.load(path)
+		src, err = d.load(path)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -116,14 +116,14 @@ func (s *shaper) readText(path, name string) (src []byte, problem string) {
 		return nil, "the text can't be read: " + err.Error()
 	case len(src) > bounded.Text:
 		return nil, fmt.Sprintf("the file %s has %s; a text has at most %s", shown, bounded.Size(int64(len(src))), bounded.Size(bounded.Text))
-	case len(src) > mostTexts-s.textBytes:
+	case len(src) > mostTexts-d.textBytes:
 		return nil, fmt.Sprintf("with the file %s the texts of this graph have more than %s, the most that is read", shown, bounded.Size(mostTexts))
 	}
-	s.textBytes += len(src)
-	if s.texts == nil {
-		s.texts = map[string][]byte{}
+	d.textBytes += len(src)
+	if d.texts == nil {
+		d.texts = map[string][]byte{}
 	}
-	s.texts[path] = src
+	d.texts[path] = src
 	return src, ""
 }
 

@@ -1,0 +1,279 @@
+// Reads values by the table of keys: one walk checks the shape of each value and
+// assigns it to the field whose tag names its key.
+
+package spec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reporter collects findings about one file.
+type reporter struct {
+	file  *File
+	diags Diagnostics
+}
+
+func (r *reporter) report(rule string, span Span, format string, args ...any) {
+	r.diags = append(r.diags, Diagnostic{File: r.file, Rule: rule, Severity: Error, Span: span, Message: fmt.Sprintf(format, args...)})
+}
+
+// suggest adds a replacement to the latest finding.
+func (r *reporter) suggest(replacement string) { r.diags[len(r.diags)-1].Suggestion = replacement }
+
+// decoder reads one file. A value of a wrong shape is reported and reads as absent.
+type decoder struct {
+	reporter
+	tables *tables
+	kinds  []Kind // those of a program too
+	graph  *Graph // that is being read; nil for other files
+
+	load      func(path string) ([]byte, error)
+	texts     map[string][]byte // that were read, by path
+	textBytes int
+}
+
+func newDecoder(file *File, opts Options) *decoder {
+	return &decoder{reporter: reporter{file: file}, tables: language(), kinds: allKinds(opts.Kinds), load: opts.Load}
+}
+
+// place is what a value is in a message: the key it belongs to.
+type place struct {
+	key  Text
+	item bool // an item or entry of the key's value
+}
+
+func (p place) String() string {
+	if p.item {
+		return fmt.Sprintf("each entry of %q", p.key.Value)
+	}
+	return fmt.Sprintf("%q", p.key.Value)
+}
+
+// field checks an entry of a map as the value of a key and assigns it to the fields
+// of into for that key. into is a pointer to a struct; nil: nothing is assigned.
+func (d *decoder) field(k *Key, f *Field, into any) {
+	d.check(k, &f.Value, place{f.Key, false}, d.open(k.Name, &f.Value, into))
+	d.assign(k, f, into)
+}
+
+// check reports what is wrong with v as the value of a key. into takes the parts of
+// a list or map.
+func (d *decoder) check(k *Key, v *Value, at place, into any) {
+	switch k.Type {
+	case TypeAny:
+		return
+	case TypeOneOf:
+		d.form(k, v, at, into)
+		return
+	case TypeText:
+		d.text(k, v, at)
+		return
+	}
+	if !fits(k, v) {
+		d.mismatch(k, v, at)
+		return
+	}
+	switch k.Type {
+	case TypeList:
+		d.list(k, v, at, into)
+	case TypeMap:
+		d.entries(k, v, into)
+	case TypeObject:
+		owner := at.key
+		if at.item {
+			owner = Text{}
+		}
+		d.object(k.Keys, k.Choices, v, owner, into)
+	case TypeSchema:
+		d.schema(k, v, at)
+	case TypeNode:
+		n, _ := into.(*Node)
+		d.node(n, v, at.key)
+	case TypeGraph:
+		g, _ := into.(*Graph)
+		d.inner(g, v, at.key)
+	default:
+		d.scalar(k, v, at)
+	}
+}
+
+func (d *decoder) list(k *Key, v *Value, at place, into any) {
+	if k.NonEmpty && len(v.Items) == 0 {
+		d.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
+	}
+	for i := range v.Items {
+		item := &v.Items[i]
+		part := d.addItem(into, i, item)
+		d.check(k.Elem, item, place{at.key, true}, part)
+		if e, ok := part.(*Edge); ok {
+			d.edge(e, item)
+		}
+	}
+}
+
+// entries checks the values of a map and, where they are names, its keys.
+func (d *decoder) entries(k *Key, v *Value, into any) {
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if k.Names != NamesFree && isExtension(f.Key.Value) {
+			continue
+		}
+		switch {
+		case k.Names == NamesID && !isID(f.Key.Value) && !isReserved(f.Key.Value):
+			d.report("invalid-value", f.Key.Span, "the name %s must be letters, digits, _ and -, a letter first", quoteShort(f.Key.Value))
+		case k.Names == NamesState && !isIdentifier(f.Key.Value):
+			d.report("invalid-value", f.Key.Span, "the name %s must be letters, digits and _, no digit first, so that expressions can hold it", quoteShort(f.Key.Value))
+		}
+		part := d.addEntry(into, f)
+		d.check(k.Elem, &f.Value, place{f.Key, false}, part)
+		if key, ok := part.(*StateKey); ok {
+			d.stateKey(key, f)
+		}
+	}
+}
+
+// form checks a value against the first of a key's forms that it resembles.
+func (d *decoder) form(k *Key, v *Value, at place, into any) {
+	for i := range k.Forms {
+		form := &k.Forms[i]
+		if !fits(form, v) {
+			continue
+		}
+		if form.Type == TypeEnum {
+			d.enum(k, form.Enum, v, at)
+		} else {
+			d.check(form, v, at, into)
+		}
+		return
+	}
+	d.mismatch(k, v, at)
+}
+
+func (d *decoder) mismatch(k *Key, v *Value, at place) {
+	span := v.Span
+	if v.Kind == Null && span.From == span.To && !at.item {
+		span = at.key.Span
+	}
+	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
+		d.enum(k, k.Enum, v, at)
+		return
+	}
+	note := ""
+	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
+		note = "; a colon needs a space behind it"
+	}
+	if k.Type == TypeNode {
+		note = graphAdvice(at.key.Value, v)
+	}
+	suggestion := written(k, v)
+	if v.Kind == String && suggestion == v.Text.Value {
+		note += "; write " + suggestion + " without quotes"
+	}
+	d.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), describe(v), note)
+	d.suggest(suggestion)
+}
+
+// fits reports whether a value has the outline of a key's shape, so that a
+// finding about its content makes more sense than one about its outline.
+func fits(k *Key, v *Value) bool {
+	switch k.Type {
+	case TypeAny:
+		return true
+	case TypeBool:
+		return v.Kind == Bool
+	case TypeInt:
+		return v.Kind == Int
+	case TypeNumber:
+		return v.Kind == Int || v.Kind == Float
+	case TypeText:
+		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || fitsText(k, v)
+	case TypeString:
+		return fitsText(k, v)
+	case TypeName, TypeEnum:
+		return v.Kind == String
+	case TypeDuration:
+		return v.IsScalar() && v.Kind != Null && v.Kind != Bool
+	case TypeList:
+		return v.Kind == List
+	case TypeMap, TypeObject, TypeNode, TypeGraph:
+		return v.Kind == Map
+	case TypeSchema:
+		return v.Kind == Map || v.Kind == Bool
+	}
+	return slices.ContainsFunc(k.Forms, func(form Key) bool { return fits(&form, v) })
+}
+
+// fitsText reports whether a value may be the text of a key.
+func fitsText(k *Key, v *Value) bool {
+	return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
+}
+
+// scalar checks the content of a scalar that has the right outline.
+func (d *decoder) scalar(k *Key, v *Value, at place) {
+	ok := true
+	switch k.Type {
+	case TypeEnum:
+		d.enum(k, k.Enum, v, at)
+	case TypeName:
+		ok = k.Role == RoleNode || isID(v.Text.Value)
+	case TypeInt, TypeNumber:
+		n := number(v)
+		ok = (!k.Positive || n > 0) && (k.Min == nil || n >= *k.Min) && (k.Max == nil || n <= *k.Max)
+	case TypeDuration:
+		length, err := time.ParseDuration(v.Text.Value)
+		ok = err == nil && length >= 0 && (!k.Positive || length > 0)
+		if k.Role == RoleExpr && err != nil { // a number of seconds, or an expression
+			_, notWhole := strconv.Atoi(v.Text.Value)
+			ok = v.Kind != String && number(v) >= 0 || v.Kind == String && (notWhole == nil || duration(v.Text.Value) == "")
+		}
+	}
+	if !ok {
+		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
+		d.suggest(written(k, v))
+	}
+}
+
+func number(v *Value) float64 {
+	switch v.Kind {
+	case Int:
+		return float64(int(v.bits))
+	case Float:
+		return math.Float64frombits(v.bits)
+	}
+	return 0
+}
+
+// IsDuration reports whether a text is a duration, which needs no evaluation.
+func IsDuration(s string) bool {
+	_, err := time.ParseDuration(s)
+	return err == nil
+}
+
+// enum checks a word, as the value of a key, against those that are allowed.
+func (d *decoder) enum(k *Key, allowed []string, v *Value, at place) {
+	if slices.Contains(allowed, v.Text.Value) {
+		return
+	}
+	near, note := nearest(v.Text.Value, allowed), ""
+	span := v.Span
+	if near != "" {
+		span = v.Text.At(0, len(v.Text.Value))
+	} else if at.key.Value == "condition" && strings.ContainsAny(v.Text.Value, "<>=(. ") {
+		note = `; an expression stands under "when"`
+	}
+	const many = 12
+	if near != "" && len(allowed) > many { // a list that long would hide the suggestion
+		d.report("invalid-value", span, "%s can't be %s", at, quoteShort(v.Text.Value))
+	} else {
+		d.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), quoteShort(v.Text.Value), note)
+	}
+	d.suggest(near)
+}
+
+// isExtension reports whether a key is one that the language ignores.
+func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }

@@ -1,0 +1,304 @@
+// Assigns values to the fields of a Graph, by their tags and types.
+
+package spec
+
+import (
+	"reflect"
+	"time"
+)
+
+// slot is a field that takes the value of a key.
+type slot struct {
+	index int
+	given bool // it only says that the key is there
+}
+
+// slotsOf maps the keys of a struct to its fields: those tagged `key` take the value,
+// those tagged `given` are set where the key stands.
+func slotsOf(t reflect.Type) map[string][]slot {
+	slots := map[string][]slot{}
+	for i := range t.NumField() {
+		if name := t.Field(i).Tag.Get("key"); name != "" {
+			slots[name] = append(slots[name], slot{index: i})
+		}
+		if name := t.Field(i).Tag.Get("given"); name != "" {
+			slots[name] = append(slots[name], slot{i, true})
+		}
+	}
+	return slots
+}
+
+// slots are the fields of the struct that into points to for a key.
+func (d *decoder) slots(into any, name string) []slot {
+	if into == nil {
+		return nil
+	}
+	return d.tables.slots[reflect.TypeOf(into).Elem()][name]
+}
+
+func pointer(into any, index int) any {
+	return reflect.ValueOf(into).Elem().Field(index).Addr().Interface()
+}
+
+// open makes room for the value of a key that has keys or entries of its own and
+// returns what takes them; nil for other values.
+func (d *decoder) open(name string, v *Value, into any) any {
+	slots := d.slots(into, name)
+	if len(slots) == 0 {
+		return nil
+	}
+	switch p := pointer(into, slots[0].index).(type) {
+	case *Goal, *[]*Node, *[]*Edge, *[]*StateKey, *[]Secret, *[]*Graph:
+		return p
+	case *Limits:
+		p.Span, p.MaxStepsSpan, p.written = v.Span, v.Span, v.Fields
+		return p
+	case *Parallel:
+		p.Span = v.Span
+		return p
+	case **Parallel:
+		*p = &Parallel{Span: v.Span}
+		return *p
+	case **Cache:
+		*p = &Cache{Span: v.Span}
+		return *p
+	case **Concurrency:
+		*p = &Concurrency{Limit: 1, OnBusy: "wait"}
+		return *p
+	case **Join:
+		*p = &Join{Span: v.Span}
+		return *p
+	case **Decide:
+		*p = &Decide{}
+		return *p
+	case *[]Retry:
+		if v.Kind == List {
+			return p
+		}
+		return addRetry(p, v)
+	}
+	return nil
+}
+
+func addRetry(list *[]Retry, v *Value) *Retry {
+	*list = append(*list, Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1, Span: v.Span})
+	return &(*list)[len(*list)-1]
+}
+
+// addItem makes room for an item of a list.
+func (d *decoder) addItem(into any, i int, item *Value) any {
+	if item.Kind != Map {
+		if _, ok := into.(*[]*Edge); ok {
+			d.graph.gaps |= gapEdges
+		}
+		return nil
+	}
+	switch list := into.(type) {
+	case *[]Retry:
+		return addRetry(list, item)
+	case *[]*Edge:
+		return &Edge{Span: item.Span, Decl: i}
+	}
+	return nil
+}
+
+// addEntry makes room for an entry of a map of names.
+func (d *decoder) addEntry(into any, f *Field) any {
+	switch list := into.(type) {
+	case *[]*Node:
+		n := &Node{ID: f.Key, Index: len(*list), Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first", unsure: true}
+		*list = append(*list, n)
+		d.graph.nodes[n.ID.Value] = n
+		if isReserved(f.Key.Value) {
+			d.report("reserved-name", f.Key.At(0, len(f.Key.Value)), "%q can't be the name of a node: it stands for an end of the graph", f.Key.Value)
+		}
+		return n
+	case *[]*StateKey:
+		k := &StateKey{Name: f.Key, Source: &f.Value, Schema: map[string]any{}}
+		*list = append(*list, k)
+		d.graph.keys[k.Name.Value] = k
+		return k
+	case *[]Secret:
+		*list = append(*list, Secret{Name: f.Key})
+		return &(*list)[len(*list)-1]
+	case *[]*Graph:
+		if f.Value.Kind != Map {
+			return nil
+		}
+		inner := newGraph(d.file)
+		inner.Entry, inner.whole, inner.span = f.Key, d.graph, f.Value.Span
+		*list = append(*list, inner)
+		return inner
+	}
+	return nil
+}
+
+// assign reads an entry into the fields for its key.
+func (d *decoder) assign(k *Key, f *Field, into any) {
+	for _, s := range d.slots(into, k.Name) {
+		to := pointer(into, s.index)
+		if s.given {
+			*to.(*bool) = true
+			continue
+		}
+		assign(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
+	}
+}
+
+// assign reads a value into what its pointer points to; names says that only a
+// string is a text.
+func assign(v *Value, to any, names bool) {
+	switch p := to.(type) {
+	case *Text:
+		if !names || v.Kind == String {
+			*p = textOf(v)
+		}
+	case *[]Text:
+		*p = textsOf(v, names)
+	case *string:
+		*p = textOf(v).Value
+	case *int:
+		*p = intOf(v)
+	case *float64:
+		*p = number(v)
+	case *bool:
+		*p = boolOf(v, *p)
+	case **bool:
+		if v.Kind == Bool {
+			*p = new(boolOf(v, false))
+		}
+	case *time.Duration:
+		*p = durationOf(v)
+	case *Span:
+		*p = v.Span
+	case **Value:
+		*p = v
+	case *[]Value:
+		*p = v.Items
+	case *[]Field:
+		*p = named(v)
+	case *map[string]any:
+		*p, _ = v.Data().(map[string]any)
+	case *[]NamedExpr:
+		*p = exprsOf(v)
+	case *Writes:
+		*p = writesOf(v)
+	case *[]End:
+		*p = endsOf(v)
+	case *Goal:
+		if v.Kind != Map {
+			p.Description = textOf(v)
+		}
+	case **Cache:
+		if key := v.Get("key"); key != nil && key.Kind == List {
+			(*p).Keys = textsOf(key, true)
+		} else if key != nil {
+			(*p).Key = textOf(key)
+		}
+	case **Join:
+		if wait := v.Get("wait"); wait != nil && wait.Kind == Int {
+			(*p).Wait, (*p).Count = "N", intOf(wait)
+		} else if wait != nil {
+			(*p).Wait = textOf(wait).Value
+		}
+	}
+}
+
+// textOf is the text of a scalar, however it is written; absent for a list,
+// a map or no value.
+func textOf(v *Value) Text {
+	if v == nil || !v.IsScalar() || v.Kind == Null {
+		return Text{}
+	}
+	return v.Text
+}
+
+// textsOf are the texts of a scalar or a list of them; names says that only strings
+// count.
+func textsOf(v *Value, names bool) []Text {
+	if v == nil {
+		return nil
+	}
+	items := v.Items
+	if v.Kind != List {
+		items = []Value{*v}
+	}
+	var out []Text
+	for i := range items {
+		if t := textOf(&items[i]); t.IsSet() && (!names || items[i].Kind == String) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// exprsOf are the entries of a map of expressions.
+func exprsOf(v *Value) []NamedExpr {
+	var out []NamedExpr
+	for i := range v.Fields {
+		if t := textOf(&v.Fields[i].Value); t.IsSet() {
+			out = append(out, NamedExpr{Name: v.Fields[i].Key, Expr: t})
+		}
+	}
+	return out
+}
+
+func boolOf(v *Value, absent bool) bool {
+	if v.Kind == Bool {
+		return v.bits != 0
+	}
+	return absent
+}
+
+func intOf(v *Value) int {
+	if v.Kind == Int {
+		return int(v.bits)
+	}
+	return 0
+}
+
+func durationOf(v *Value) time.Duration {
+	length, err := time.ParseDuration(textOf(v).Value)
+	if err != nil {
+		return -1 // there is one, whatever it is
+	}
+	return length
+}
+
+// named are the entries of a map of names, without those that are ignored.
+func named(v *Value) []Field {
+	var out []Field
+	for _, f := range v.Fields {
+		if !isExtension(f.Key.Value) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func writesOf(v *Value) Writes {
+	w := Writes{Span: v.Span}
+	if v.Kind == Map {
+		w.Exprs = exprsOf(v)
+	} else {
+		w.Keys = textsOf(v, true)
+	}
+	return w
+}
+
+// endsOf reads both forms of ends; in a list the node is its own label.
+func endsOf(v *Value) []End {
+	var out []End
+	for i := range v.Fields {
+		if target := &v.Fields[i].Value; target.Kind == String {
+			out = append(out, End{Label: v.Fields[i].Key, Target: target.Text})
+		}
+	}
+	if v.Kind == Map {
+		return out
+	}
+	for _, t := range textsOf(v, true) {
+		out = append(out, End{Label: t, Target: t})
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+// Reads a graph: what its parts have to do with each other while it is read.
+
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// gaps say what of a graph could not be read, so that Check reports nothing
+// that is only a consequence.
+type gaps int
+
+const (
+	gapNodes gaps = 1 << iota // a node, its ends or the whole map
+	gapEdges                  // an edge, or the whole list
+	gapStart
+	gapState
+	gapAll = gapNodes | gapEdges | gapStart | gapState
+)
+
+func newGraph(file *File) *Graph {
+	return &Graph{
+		File: file, StrictState: true, Feedback: true,
+		Limits:   Limits{MaxSteps: 100, OnMaxSteps: "fail", MaxConcurrency: 16},
+		Parallel: Parallel{OnFailure: "fail_all", Conflict: "last_wins", Join: "auto"},
+		nodes:    map[string]*Node{},
+		keys:     map[string]*StateKey{},
+		edgeIDs:  map[string]Span{},
+	}
+}
+
+// inner reads a graph within a file.
+func (d *decoder) inner(g *Graph, v *Value, owner Text) {
+	outer := d.graph
+	v.Fields = slices.DeleteFunc(v.Fields, d.atTop)
+	d.graph = g
+	d.readGraph(d.tables.inner, v, owner)
+	if !g.Name.IsSet() {
+		g.Name = owner
+	}
+	d.graph = outer
+}
+
+// atTop reports a key of a graph within a file that only the file has.
+func (d *decoder) atTop(f Field) bool {
+	switch f.Key.Value {
+	case "graphrun":
+		d.report("unknown-key", f.Key.Span, "\"graphrun\" stands at the top of the file: this graph is a part of it")
+	case "graphs":
+		d.report("unknown-key", f.Key.Span, "\"graphs\" stands at the top of the file; from there all graphs of the file can run each other")
+	default:
+		return false
+	}
+	return true
+}
+
+// readGraph reads a whole file, or a graph within one. A missing start has a rule of
+// its own.
+func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
+	empty := false
+	root.Fields = slices.DeleteFunc(root.Fields, func(f Field) bool {
+		if f.Key.Value != "start" || f.Value.Kind != Null {
+			return false
+		}
+		empty = true
+		d.report("missing-start", f.Key.Span, "\"start\" has no value; name the first node")
+		return true
+	})
+	d.known(keys, root, d.graph)
+	for i := range keys {
+		k := &keys[i]
+		switch {
+		case !k.Required || root.Get(k.Name) != nil || k.Name == "start" && empty:
+		case k.Name == "start":
+			span := firstToken(root)
+			if nodes := findField(root.Fields, "nodes"); nodes != nil {
+				span = nodes.Key.Span
+			}
+			d.report("missing-start", span, "the graph has no \"start\"; name its first node")
+		default:
+			d.missing(root, owner, fmt.Sprintf("the key %q", k.Name))
+		}
+	}
+	d.complete(root)
+}
+
+// complete reads what of a graph depends on several keys; the edges of finish come
+// behind all others.
+func (d *decoder) complete(root *Value) {
+	g := d.graph
+	if !g.Start.IsSet() {
+		g.gaps |= gapStart
+	}
+	nodes, edges, state := root.Get("nodes"), root.Get("edges"), root.Get("state")
+	if len(g.Nodes) == 0 {
+		g.gaps |= gapNodes
+		if nodes != nil && nodes.Kind == Map {
+			d.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")
+		}
+	}
+	if edges != nil && edges.Kind != List {
+		g.gaps |= gapEdges
+	}
+	if state != nil && state.Kind != Map {
+		g.gaps |= gapState
+		g.StrictState = false // any key may be one
+	}
+	for _, name := range g.Finally {
+		if n := g.nodes[name.Value]; n != nil {
+			n.Final = true
+		}
+	}
+	d.retries(g.Retry)
+	d.policies(root.Get("policies"))
+	for _, f := range g.Finish {
+		g.Edges = append(g.Edges, &Edge{Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span}, Condition: "on_success", Span: f.Span})
+	}
+	for _, f := range root.Fields {
+		switch f.Key.Value {
+		case "nodes", "edges", "state", "graphs": // a file's largest parts are not kept twice
+		default:
+			g.settings = append(g.settings, f)
+		}
+	}
+}
+
+// edge completes an edge of a declaration: its condition and its ends.
+func (d *decoder) edge(e *Edge, v *Value) {
+	when := findField(v.Fields, "when")
+	if e.Condition == "" {
+		e.Condition = "on_success"
+		if when != nil {
+			e.Condition = "conditional"
+		}
+	}
+	switch e.Condition {
+	case "conditional":
+		if when == nil {
+			d.report("missing-field", v.Get("condition").Span, "a conditional edge lacks the key \"when\"")
+		}
+	case "always", "on_success", "llm_decide":
+		if when != nil {
+			d.report("invalid-value", when.Key.Span, "\"when\" has no meaning on an edge with the condition %s; allowed on conditional and on_failure", e.Condition)
+		}
+	}
+	if e.Fallback && e.Condition != "llm_decide" && e.Condition != "on_success" {
+		d.report("invalid-value", findField(v.Fields, "fallback").Key.Span, "\"fallback\" has no meaning on an edge with the condition %s; allowed on llm_decide and on_success", e.Condition)
+	}
+	if first, taken := d.graph.edgeIDs[e.ID.Value]; taken {
+		d.report("invalid-value", e.ID.Span, "the edge id %q is taken; every id stands once", e.ID.Value)
+		d.diags[len(d.diags)-1].Related = []Related{{File: d.file, Span: first, Message: "first here"}}
+	} else if e.ID.IsSet() {
+		d.graph.edgeIDs[e.ID.Value] = e.ID.Span
+	}
+	d.expand(e, v.Get("from"), v.Get("to"))
+}
+
+// expand adds an edge for each source and target of a declaration, sources first.
+func (d *decoder) expand(e *Edge, from, to *Value) {
+	g := d.graph
+	sources, targets := textsOf(from, true), textsOf(to, true)
+	if len(sources) == 0 || len(targets) == 0 || len(sources) < len(from.Items) || len(targets) < len(to.Items) {
+		g.gaps |= gapEdges
+	}
+	for _, source := range sources {
+		for _, target := range targets {
+			own := *e
+			own.From, own.To, own.Index = source, target, len(g.Edges)
+			g.Edges = append(g.Edges, &own)
+		}
+	}
+}
+
+// stateKey completes a state key and reports names that expressions could not
+// hold, reducers that are none, and defaults that do not fit their schema.
+func (d *decoder) stateKey(k *StateKey, f *Field) {
+	name := f.Key.Value
+	if reason := reservedReason(name); reason != "" {
+		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: %s", name, reason)
+	}
+	outside := f.Value.Get("schema")
+	for i := range f.Value.Fields {
+		f := &f.Value.Fields[i]
+		own := findKey(d.tables.state, f.Key.Value)
+		aList := f.Key.Value == "required" && f.Value.Kind == List
+		switch {
+		case f.Key.Value == "schema" && f.Value.Kind == Map:
+			if doc, ok := f.Value.Data().(map[string]any); ok {
+				maps.Copy(k.Schema, doc)
+			}
+		case own != nil && (f.Key.Value != "required" || f.Value.Kind == Bool):
+			d.assign(own, f, k)
+		case !isExtension(f.Key.Value):
+			k.Schema[f.Key.Value] = f.Value.Data()
+		}
+		if outside != nil && own == nil && !isExtension(f.Key.Value) {
+			d.report("invalid-value", f.Key.At(0, len(f.Key.Value)), "%q stands beside \"schema\"; put it there", f.Key.Value)
+		} else if outside != nil && aList {
+			d.report("invalid-value", f.Key.At(0, len(f.Key.Value)), "\"required\" as a list stands beside \"schema\"; put it there")
+		}
+	}
+	d.reducer(k)
+	if k.Default != nil {
+		d.fits(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
+	}
+}
+
+// reducer reports a single word that names no reducer: an expression over
+// current and update has more to it.
+func (d *decoder) reducer(k *StateKey) {
+	name := k.Reducer.Value
+	if !isIdentifier(name) || name == "current" || name == "update" || slices.Contains(reducers(), name) {
+		return
+	}
+	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers()))
+	d.suggest(nearest(name, reducers()))
+}

@@ -1,0 +1,194 @@
+// Reads nodes: the keys of every node and those of the node's kind.
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// allKinds are the built-in kinds and those of a program; a kind of a program
+// with the name of a built-in one is left out.
+func allKinds(more []Kind) []Kind {
+	kinds := slices.Clip(BuiltinKinds())
+	for _, k := range more {
+		if findKind(kinds, k.Name) == nil {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+func findKind(kinds []Kind, name string) *Kind {
+	for i := range kinds {
+		if kinds[i].Name == name {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+func kindNames(kinds []Kind) []string {
+	names := make([]string, len(kinds))
+	for i := range kinds {
+		names[i] = kinds[i].Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// node reads one node. Without a known kind its other keys are not judged:
+// they may be that kind's.
+func (d *decoder) node(n *Node, v *Value, id Text) {
+	kind := d.kindOf(v, id)
+	for i := range v.Fields {
+		d.nodeKey(n, v, &v.Fields[i], kind)
+	}
+	n.written = v.Fields
+	n.Kind = textOf(v.Get("kind"))
+	n.unsure = findKind(d.kinds, n.Kind.Value) == nil
+	if ends := v.Get("ends"); ends != nil {
+		n.unsure = n.unsure || ends.IsScalar() || len(n.Ends) < max(len(ends.Fields), len(ends.Items))
+	}
+	d.repeats(n.Writes.Keys)
+	d.retries(n.Retry)
+	if kind == nil {
+		return
+	}
+	for i := range kind.Keys {
+		if kind.Keys[i].Required && v.Get(kind.Keys[i].Name) == nil {
+			d.missing(v, id, "the key \""+kind.Keys[i].Name+"\" of the kind "+kind.Name)
+		}
+	}
+	for _, c := range kind.Choices {
+		d.choice(c, v, id)
+	}
+	if retry := findField(v.Fields, "retry"); kind.Name == "agent" && retry != nil {
+		d.report("retry-on-agent", retry.Key.Span, "an agent node can't have \"retry\": it retries inside, by its judge")
+	}
+}
+
+// nodeKey reads an entry of a node: of every node, or of its kind.
+func (d *decoder) nodeKey(n *Node, v *Value, f *Field, kind *Kind) {
+	if f.Key.Value == "kind" {
+		return
+	}
+	k := findKey(d.tables.common, f.Key.Value)
+	if k == nil && kind != nil {
+		k = findKey(kind.Keys, f.Key.Value)
+	}
+	switch {
+	case k != nil:
+		d.field(k, f, n)
+	case kind != nil && !isExtension(f.Key.Value):
+		d.unknownNodeKey(n, v, f, kind)
+	}
+	if !isExtension(f.Key.Value) && findKey(d.tables.common, f.Key.Value) == nil {
+		n.Fields = append(n.Fields, *f)
+	}
+}
+
+// kindOf finds the kind that a node names and reports a missing or unknown one.
+func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
+	named := v.Get("kind")
+	if named == nil {
+		named = d.misnamedKind(v)
+	}
+	if named != nil && named.Kind == String {
+		if kind = findKind(d.kinds, named.Text.Value); kind != nil {
+			return kind
+		}
+	}
+	k := Key{Type: TypeEnum, Enum: kindNames(d.kinds)}
+	switch {
+	case named == nil && d.oddKey(v):
+	case named == nil:
+		d.missing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
+	case named.Kind != String:
+		d.mismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
+	default:
+		d.enum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
+		if advice := kindAdvice(strings.ToLower(named.Text.Value), v); advice != "" {
+			last := &d.diags[len(d.diags)-1]
+			last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, advice), ""
+		}
+	}
+	return nil
+}
+
+// misnamedKind finds a key that stands for "kind" in a node without one, reports
+// it, and reads it as that.
+func (d *decoder) misnamedKind(v *Value) *Value {
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if findKey(d.tables.common, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
+			d.report("unknown-key", f.Key.At(0, len(f.Key.Value)), "unknown key %q", f.Key.Value)
+			d.suggest("kind")
+			f.Key = Text{Value: "kind", Span: f.Key.Span}
+			return &f.Value
+		}
+	}
+	return nil
+}
+
+// oddKey reports a key of a node without a kind that holds a character which
+// nobody sees.
+func (d *decoder) oddKey(v *Value) bool {
+	for i := range v.Fields {
+		if key := v.Fields[i].Key; firstOdd(key.Value) >= 0 {
+			d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q", key.Value)
+			return true
+		}
+	}
+	return false
+}
+
+// unknownNodeKey reports a key that neither nodes nor the kind have. A key of
+// another kind is called that.
+func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
+	key := f.Key
+	if advice := nodeAdvice(strings.ToLower(key.Value), n.ID.Value, &f.Value); advice != "" {
+		d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node; %s", key.Value, advice)
+		return
+	}
+	var owners []string
+	for _, other := range d.kinds {
+		if findKey(other.Keys, key.Value) != nil {
+			owners = append(owners, other.Name)
+		}
+	}
+	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, d.tables.common)
+	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
+		d.unknownKey(v, f, keys, n)
+		return
+	}
+	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, oneOf(owners))
+}
+
+// repeats reports names that a node's list of writes repeats.
+func (d *decoder) repeats(keys []Text) {
+	for i, key := range keys {
+		if slices.ContainsFunc(keys[:i], func(k Text) bool { return k.Value == key.Value }) {
+			d.report("invalid-value", key.At(0, len(key.Value)), "%q is listed twice; a node writes a key once", key.Value)
+		}
+	}
+}
+
+// retries reports blocks of a list that the blocks before them leave nothing.
+func (d *decoder) retries(blocks []Retry) {
+	for i := range blocks {
+		r, before := &blocks[i], blocks[:i]
+		if slices.ContainsFunc(before, func(b Retry) bool { return len(b.On) == 0 && !b.When.IsSet() }) {
+			d.report("invalid-value", r.Span, "this block is never tried: the one before it has no \"on\" and takes every kind")
+			continue
+		}
+		for _, kind := range r.On {
+			if slices.ContainsFunc(before, func(b Retry) bool { return b.Takes(kind.Value) && !b.When.IsSet() }) {
+				d.report("invalid-value", kind.At(0, len(kind.Value)), "%q stands in an earlier block, which takes it", kind.Value)
+			}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+// Reads maps whose keys are the language's: unknown, missing and exclusive keys.
+
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// object reads a map whose keys are the language's into a struct.
+func (d *decoder) object(keys []Key, choices []Choice, v *Value, owner Text, into any) {
+	d.known(keys, v, into)
+	for i := range keys {
+		if keys[i].Required && v.Get(keys[i].Name) == nil {
+			d.missing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
+		}
+	}
+	for _, c := range choices {
+		d.choice(c, v, owner)
+	}
+}
+
+// known reads the entries of a map by the keys that it may have.
+func (d *decoder) known(keys []Key, v *Value, into any) {
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if k := findKey(keys, f.Key.Value); k != nil {
+			d.field(k, f, into)
+		} else if !isExtension(f.Key.Value) {
+			d.unknownKey(v, f, keys, into)
+		}
+	}
+}
+
+func findKey(keys []Key, name string) *Key {
+	for i := range keys {
+		if keys[i].Name == name {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+// keyNames are the names of keys, sorted.
+func keyNames(keys []Key) []string {
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// unknownKey reports a key that a map does not have.
+func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
+	key, names := f.Key, keyNames(keys)
+	near := nearest(key.Value, names)
+	allowed := "; allowed are " + strings.Join(names, ", ")
+	if near != "" {
+		allowed = ""
+	} else if above := mapOf(keys, key.Value); above != "" {
+		allowed = fmt.Sprintf("; it stands under %q", above)
+	} else if len(names) == 0 {
+		allowed = "; none is allowed here"
+	} else if findKey(d.tables.common, key.Value) != nil {
+		allowed = "; it stands on a node" + target(v) + "; allowed here are " + strings.Join(names, ", ")
+	}
+	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
+	d.suggest(near)
+	d.repair(v, f, near, keys, into)
+}
+
+// target names the node that an edge leads to, behind a text; "": it is no edge to one.
+func target(v *Value) string {
+	if to := v.Get("to"); to != nil && v.Get("from") != nil && to.IsScalar() && to.Text.Value != END {
+		return ", as on " + quoteShort(to.Text.Value)
+	}
+	return ""
+}
+
+// mapOf is the only one of some keys whose map has a key of that name; "" when there
+// is none.
+func mapOf(keys []Key, name string) string {
+	found := ""
+	for i := range keys {
+		if keys[i].Type != TypeObject || findKey(keys[i].Keys, name) == nil {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = keys[i].Name
+	}
+	return found
+}
+
+// repair reads a key that was reported as the one that it most likely stands
+// for, unless that is there too, so that nothing is reported as a consequence.
+func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) {
+	k := findKey(keys, near)
+	if k == nil || v.Get(near) != nil {
+		return
+	}
+	f.Key = Text{Value: near, Span: f.Key.Span}
+	if fits(k, &f.Value) {
+		d.field(k, f, into)
+		return
+	}
+	d.open(k.Name, &f.Value, into)
+	d.assign(k, f, into)
+}
+
+// missing reports what a map lacks, at the name that it belongs to.
+func (d *decoder) missing(v *Value, owner Text, what string) {
+	span := owner.Span
+	if span.From == span.To {
+		span = firstToken(v)
+	}
+	subject := "this map"
+	if owner.Value != "" {
+		subject = fmt.Sprintf("%q", owner.Value)
+	}
+	d.report("missing-field", span, "%s lacks %s", subject, what)
+}
+
+// firstToken is where a map without a name of its own is shown.
+func firstToken(v *Value) Span {
+	if len(v.Fields) > 0 {
+		return v.Fields[0].Key.Span
+	}
+	return v.Span
+}
+
+func (d *decoder) choice(c Choice, v *Value, owner Text) {
+	var first *Field
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if !slices.Contains(c.Keys, f.Key.Value) {
+			continue
+		}
+		if first != nil {
+			d.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, oneOf(c.Keys))
+			return
+		}
+		first = f
+	}
+	if first == nil && c.Required {
+		d.missing(v, owner, "one of the keys "+oneOf(c.Keys))
+	}
+}
+
+// schema checks a JSON Schema; the keywords in k.Keys are allowed at its top
+// and go before those of JSON Schema.
+func (d *decoder) schema(k *Key, v *Value, at place) {
+	if v.Kind == Bool {
+		if len(k.Keys) > 0 {
+			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describe(v))
+		}
+		return
+	}
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		keyword := findKey(k.Keys, f.Key.Value)
+		if keyword == nil {
+			keyword = findKey(d.tables.keywords, f.Key.Value)
+		}
+		switch {
+		case keyword != nil:
+			d.field(keyword, f, nil)
+		case !isExtension(f.Key.Value):
+			d.unknownKeyword(v, f, k.Keys)
+		}
+	}
+	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
+		if _, err := regexp.Compile(pattern.Text.Value); err != nil {
+			d.report("invalid-value", pattern.Span, "\"pattern\" must be a regular expression; %v", err)
+		}
+	}
+}
+
+// unknownKeyword reports a key that is no keyword. JSON Schema has too many for
+// a list in a message; more are those that the place adds.
+func (d *decoder) unknownKeyword(v *Value, f *Field, more []Key) {
+	key, keywords := f.Key, slices.Concat(more, d.tables.keywords)
+	near, what := nearest(key.Value, keyNames(keywords)), ""
+	switch {
+	case key.Value == "nullable":
+		near, what = "", "; name the type null instead: type: [string, null]"
+	case near == "" && len(more) > 0:
+		what = "; allowed are the keywords of JSON Schema and " + strings.Join(keyNames(more), ", ")
+	case near == "":
+		what = "; allowed are the keywords of JSON Schema"
+	}
+	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), what)
+	d.suggest(near)
+	d.repair(v, f, near, keywords, nil)
+}
