@@ -39,7 +39,6 @@ type Scope struct {
 	alias  map[string][]string
 	refuse map[string]string
 	open   bool
-	lazy   bool
 }
 
 type named struct {
@@ -63,9 +62,6 @@ type ScopeOptions struct {
 	// Late are further names whose types are big: each is asked for only when an
 	// expression reads the name, perhaps more than once and by several goroutines.
 	Late map[string]func() Type
-	// Lazy makes programs ready to run only when they first do: for who checks
-	// expressions and evaluates few of them.
-	Lazy bool
 }
 
 // NewScope builds a scope from names and their types. It keeps the maps, which
@@ -78,7 +74,6 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 		refuse: opts.Refuse,
 		late:   opts.Late,
 		open:   opts.Open,
-		lazy:   opts.Lazy,
 	}
 }
 
@@ -140,12 +135,6 @@ func (s *Scope) has(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(s.over, func(o named) bool { return o.name == name })
-}
-
-// typeOf is the type of a name; any when it is not declared.
-func (s *Scope) typeOf(name string) Type {
-	t, _ := s.lookup(name)
-	return t
 }
 
 // declared lists the scope's own names, sorted.

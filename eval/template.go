@@ -163,7 +163,7 @@ func (t *Template) IsText() bool {
 // exactly one expression.
 func (t *Template) Type() Type {
 	if p := t.single(); p != nil && !p.Optional {
-		return p.Program.typ
+		return p.Program.Type()
 	}
 	if t.single() != nil {
 		return Any()

@@ -280,9 +280,6 @@ func (t Type) item() Type {
 	return *t.elem
 }
 
-// isScalar reports whether the kind says all that is known of the type.
-func (t Type) isScalar() bool { return t.elem == nil && t.fields == nil && !t.open }
-
 func (t Type) isNumber() bool { return t.kind == kindInt || t.kind == kindFloat }
 
 // String names the type as messages do: string, integer, number, boolean,

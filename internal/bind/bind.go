@@ -66,14 +66,13 @@ type Edge struct {
 // Bind compiles g. Kinds are the node kinds besides the built-in ones. The
 // result is complete only when no finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	return newBinder(g, nil, false).bind(kinds)
+	return Check(g, kinds, nil)
 }
 
-// Check is Bind for who looks at expressions rather than run them, with subgraphs
-// at hand: child is the type of what a node of kind graph yields, as ChildResult
+// Check is Bind with subgraphs at hand: child is the type of what a node of kind graph yields, as ChildResult
 // makes it.
 func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
-	return newBinder(g, child, true).bind(kinds)
+	return newBinder(g, child).bind(kinds)
 }
 
 func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
@@ -142,9 +141,9 @@ type binder struct {
 	local    map[localKey]*eval.Scope
 }
 
-func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *binder {
+func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
 	return &binder{
-		graph: g, scopes: newScopes(g, child, lazy), common: &Rare{},
+		graph: g, scopes: newScopes(g, child), common: &Rare{},
 		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)), limits: map[*spec.StateKey]*schema.Schema{},
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}

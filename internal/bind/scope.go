@@ -23,7 +23,6 @@ const (
 // scopes builds the scope of each place once.
 type scopes struct {
 	graph   *spec.Graph
-	lazy    bool // programs, see eval.ScopeOptions
 	yields  yields
 	common  map[string]eval.Type // names seen everywhere
 	late    map[string]func() eval.Type
@@ -35,10 +34,9 @@ type scopes struct {
 	byShape  map[string]*eval.Scope
 }
 
-func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *scopes {
+func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
 	s := &scopes{
 		graph:    g,
-		lazy:     lazy,
 		yields:   newYields(g, child),
 		common:   make(map[string]eval.Type, len(g.State)+16),
 		bySource: map[int]*eval.Scope{},
@@ -208,7 +206,6 @@ func (s *scopes) taken(name string) bool {
 func (s *scopes) options() eval.ScopeOptions {
 	return eval.ScopeOptions{
 		Late:  s.late,
-		Lazy:  s.lazy,
 		Roots: []string{"state"},
 		Open:  !s.graph.StrictState,
 		Refuse: map[string]string{
