@@ -3,6 +3,7 @@
 package eval
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -149,11 +150,12 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
 	}
-	price, element := 1, list.Type.item()
+	c.temps++
+	price, element, temp := 1, list.Type.item(), fmt.Sprintf("list %d", c.temps)
 	var nodes []ast.Node // after the list
 	if len(args) > 1 {
 		before := c.cost
-		t.Over, t.Body = list, c.body(list, args[1], name == "reduce")
+		t.Over, t.Body = list, c.body(list, args[1], name, temp)
 		price, element = c.cost-before+1, t.Body.Type
 		nodes = append(nodes, at(&ast.PredicateNode{Node: c.bodyNode(t, p, name)}, t.Body.from, t.Body.to))
 	}
@@ -171,13 +173,16 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 		return unknown(from, end)
 	}
 	enter := enterLoop(name, uint(price), name == "reduce" && len(args) < 3)
-	t.node = c.loop(t, name, c.charged(t, enter, list.node), nodes)
+	t.node = c.loop(t, name, temp, c.charged(t, enter, list.node), nodes)
 	return t
 }
 
 // body checks the expression that is evaluated for each element.
-func (c *checker) body(list *Tree, n ast.Node, hasAcc bool) *Tree {
-	in := surroundings{element: list.Type.item(), acc: hasAcc}
+func (c *checker) body(list *Tree, n ast.Node, name, temp string) *Tree {
+	in := surroundings{element: list.Type.item(), acc: name == "reduce"}
+	if strings.HasPrefix(name, "findLast") {
+		in.list = temp
+	}
 	if list.ref != nil {
 		in.ref = &ref{path: list.ref.path, stopped: true}
 	}
@@ -199,25 +204,33 @@ func (c *checker) bodyNode(t *Tree, p predicate, name string) ast.Node {
 	return t.Body.node
 }
 
-// loop is the call itself. The list has passed through enterLoop.
-func (c *checker) loop(t *Tree, name string, list ast.Node, nodes []ast.Node) ast.Node {
+// loop is the call itself. The list has passed through enterLoop. It gets the name
+// temp, which no source can spell, where it is needed twice.
+func (c *checker) loop(t *Tree, name, temp string, list ast.Node, nodes []ast.Node) ast.Node {
 	builtin := func(name string, args ...ast.Node) ast.Node {
 		return at(&ast.BuiltinNode{Name: name, Arguments: args}, t.from, t.to)
 	}
+	same := func() ast.Node { return at(&ast.IdentifierNode{Value: temp}, t.from, t.to) }
+	let := func(n ast.Node) ast.Node {
+		return at(&ast.VariableDeclaratorNode{Name: temp, Value: list, Expr: n}, t.from, t.to)
+	}
 	switch name {
+	case "findLast": // the library's own leaves values behind
+		return let(builtin("find", c.run(t, reverseValues, same()), nodes[0]))
+	case "findLastIndex":
+		found := builtin("findIndex", c.run(t, reverseValues, same()), nodes[0])
+		return let(c.run(t, indexFromEnd, found, same()))
 	case "sum":
 		if len(nodes) > 0 {
 			list = builtin("map", list, nodes[0])
 		}
 		return c.charged(t, sumValues, list)
 	case "groupBy", "sortBy":
-		// The list is needed twice, so it gets a name, which no source can spell.
-		same := func() ast.Node { return at(&ast.IdentifierNode{Value: "the list"}, t.from, t.to) }
 		args, run := []ast.Node{same(), builtin("map", same(), nodes[0])}, operation(groupValues)
 		if name == "sortBy" {
 			run, args = sortByKeys, append(args, nodes[1:]...)
 		}
-		return at(&ast.VariableDeclaratorNode{Name: "the list", Value: list, Expr: c.charged(t, run, args...)}, t.from, t.to)
+		return let(c.charged(t, run, args...))
 	}
 	return builtin(name, append([]ast.Node{list}, nodes...)...)
 }

@@ -20,6 +20,7 @@ type surroundings struct {
 	element Type
 	ref     *ref
 	acc     bool
+	list    string // the name of the list, where it is searched from its end
 }
 
 // checker walks one expression. The first error wins; after it the walk goes
@@ -34,6 +35,7 @@ type checker struct {
 	reads  readSet
 	places []place
 	nest   int
+	temps  int    // names of lists
 	cost   int    // units spent on nodes so far, for the price of predicates
 	lets   partID // of all locals, as text
 }
@@ -211,6 +213,9 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
 		t.Type, t.ref = in.element, in.ref
 	case n.Name == "index":
 		t.Type = Int()
+		if in.list != "" {
+			t.node = c.run(t, indexFromEnd, t.node, at(&ast.IdentifierNode{Value: in.list}, from, to))
+		}
 	case n.Name == "acc" && in.acc:
 	case n.Name == "acc":
 		return c.fail(RuleName, from, to, "#acc is only known inside reduce")

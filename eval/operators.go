@@ -53,8 +53,11 @@ func operatorName(op string) string {
 func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 	o := c.value(n.Node)
 	t := &Tree{Op: TreeUnary, Name: operatorName(n.Operator), Args: []*Tree{o}, Type: o.Type, operands: []*Tree{o}}
-	_, t.to = c.src.outer(o.from, o.to)
-	t.from = min(from, o.from) // of x not in y, the sign comes later
+	t.from, t.to = o.from, o.to // of x not in y, where the sign comes later
+	if from < o.from {
+		t.from = from
+		_, t.to = c.src.outer(o.from, o.to)
+	}
 	if t.Name == "not" {
 		c.mustBeBool(o)
 		t.Type = Bool()
