@@ -32,7 +32,7 @@ type checker struct {
 	seen   map[ast.Node]bool
 	locals []local
 	around []surroundings
-	reads  readSet
+	reads  []Read
 	places []place
 	nest   int
 	temps  int    // names of lists
@@ -67,7 +67,7 @@ func (c *checker) value(n ast.Node) *Tree {
 
 func (c *checker) use(t *Tree) {
 	if t.ref != nil {
-		c.reads.add(Read{Path: t.ref.path, Dynamic: t.ref.dynamic})
+		c.reads = append(c.reads, Read{Path: t.ref.path, Dynamic: t.ref.dynamic})
 		if t.ref.keys != nil {
 			c.places = append(c.places, place{t.from, t.to, t.ref.keys})
 		}
@@ -255,17 +255,11 @@ func (c *checker) isTaken(name string) bool {
 func (c *checker) array(n *ast.ArrayNode, from int) *Tree {
 	t := &Tree{Op: TreeList, Name: "[]", from: from, to: c.src.closing(from)}
 	nodes := make([]ast.Node, len(n.Nodes))
-	var elem Type
 	for i, e := range n.Nodes {
 		v := c.value(e)
 		t.Args, nodes[i] = append(t.Args, v), v.node
-		if i == 0 {
-			elem = v.Type
-		} else {
-			elem = join(elem, v.Type)
-		}
 	}
-	t.Type = List(elem)
+	t.Type = List(joined(t.Args, (*Tree).typ))
 	c.cost += costList
 	t.node = at(&ast.ArrayNode{Nodes: nodes}, t.from, t.to)
 	return t

@@ -85,14 +85,10 @@ func sameType(args []*Tree) Type { return args[0].Type }
 func absType(args []*Tree) Type { return numberType(args[0].Type, args[0].Type) }
 
 func joinAll(args []*Tree) Type {
-	out := args[0].Type
-	for _, a := range args[1:] {
-		out = join(out, a.Type)
+	if out := joined(args, (*Tree).typ); out.kind == kindList {
+		return out
 	}
-	if out.kind != kindList {
-		return List(Any())
-	}
-	return out
+	return List(Any())
 }
 
 func (f function) param(i int) []kind {

@@ -61,7 +61,7 @@ func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
 		return nil, c.err
 	}
 	sortPlaces(c.places)
-	p := &Program{src: src, roots: s.roots, tree: t, reads: c.reads.sorted(), places: c.places}
+	p := &Program{src: src, roots: s.roots, tree: t, reads: sortReads(c.reads), places: c.places}
 	k.programs[key] = p
 	return p, nil
 }

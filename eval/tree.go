@@ -148,6 +148,8 @@ func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 	}
 }
 
+func (t *Tree) typ() Type { return t.Type }
+
 // may reports whether the value can be of that kind, as far as types tell.
 func (t *Tree) may(kinds ...kind) bool {
 	if t.Type.kind == kindAny {
