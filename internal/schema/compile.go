@@ -75,11 +75,3 @@ func insteadOf(name string) string {
 	}
 	return ""
 }
-
-// finish marks the nodes that check nothing but a type.
-func (c *compiler) finish() {
-	for _, n := range c.order {
-		n.onlyTypes = !n.never && n.enum == nil && n.constant == nil && n.number == nil &&
-			n.text == nil && n.list == nil && n.object == nil && n.logic == nil && n.ref == nil
-	}
-}

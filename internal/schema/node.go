@@ -54,24 +54,18 @@ type node struct {
 	// self is the list of this node alone, kept to hand out without allocating.
 	self []*node
 
-	onlyTypes bool // nothing but types is checked
-	never     bool // the schema `false`
-	types     typeSet
-	enum      *enum
-	constant  *constant
-	number    *numberRules
-	text      *textRules
-	list      *listRules
-	object    *objectRules
-	logic     *logicRules
-	refText   string // of $ref; "" for none
-	refPath   []string
-	ref       *node
-}
-
-type enum struct {
-	values  []any
-	strings map[string]bool // set when there are many values, all strings
+	never    bool // the schema `false`
+	types    typeSet
+	enum     []any
+	constant *constant
+	number   *numberRules
+	text     *textRules
+	list     *listRules
+	object   *objectRules
+	logic    *logicRules
+	refText  string // of $ref; "" for none
+	refPath  []string
+	ref      *node
 }
 
 // constant is const: a struct, since null is a value too.

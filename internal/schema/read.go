@@ -56,29 +56,13 @@ func typeOfName(name any) typeSet {
 	return 0
 }
 
-// manyValues is the number of strings from which an enum is looked up, not searched.
-const manyValues = 8
-
-func (c *compiler) readEnum(value any, at []string) *enum {
+func (c *compiler) readEnum(value any, at []string) []any {
 	values, ok := value.([]any)
 	if !ok || len(values) == 0 {
 		c.fail(at, "%s is not a list with at least one value", show(value))
 		return nil
 	}
-	e := &enum{values: values}
-	if len(values) < manyValues {
-		return e
-	}
-	set := make(map[string]bool, len(values))
-	for _, v := range values {
-		s, ok := v.(string)
-		if !ok {
-			return e
-		}
-		set[s] = true
-	}
-	e.strings = set
-	return e
+	return values
 }
 
 func (c *compiler) number(value any, at []string) any {

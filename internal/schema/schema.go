@@ -64,7 +64,6 @@ func Compile(doc map[string]any) (*Schema, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	c.finish()
 	return &Schema{doc: doc, root: root}, nil
 }
 
@@ -72,7 +71,7 @@ func Compile(doc map[string]any) (*Schema, error) {
 // first thing wrong, and the same one every time. It costs O(v), and a plain
 // type test allocates nothing.
 func (s *Schema) Check(v any) error {
-	if s == nil || s.root.onlyTypes && s.root.types.accepts(v) {
+	if s == nil {
 		return nil
 	}
 	c := checker{}
@@ -118,10 +117,6 @@ func (s *Schema) Normalise(v any) any {
 	switch v.(type) {
 	case nil, bool, string:
 		return v
-	case int: // the commonest number: no walk for it where the schema is a mere type
-		if s == nil || s.root.onlyTypes && s.root.types&typeNumber == 0 {
-			return v
-		}
 	}
 	var nodes []*node
 	if s != nil {

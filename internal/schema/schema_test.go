@@ -231,15 +231,6 @@ func TestCheckRefusesDeepValues(t *testing.T) {
 	s.Normalise(v)
 }
 
-func TestKeywordsAreKnown(t *testing.T) {
-	for _, name := range Keywords() {
-		c := &compiler{nodes: map[string]*node{}, anchors: map[string]*node{}}
-		if !c.keyword(&node{}, name, map[string]any{}, []string{name}) {
-			t.Errorf("%s is listed but not read", name)
-		}
-	}
-}
-
 func TestCheckAppended(t *testing.T) {
 	plain := compile(t, `{"type": "array", "items": {"type": "integer"}, "maxItems": 3}`)
 	unique := compile(t, `{"type": "array", "uniqueItems": true}`)
