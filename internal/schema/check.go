@@ -85,11 +85,9 @@ func (c *checker) checkNode(n *node, v any) *problem {
 		return p
 	}
 	if n.logic != nil {
-		if p := c.checkLogic(n.logic, v); p != nil {
-			return p
-		}
+		return c.checkLogic(n.logic, v)
 	}
-	return c.checkUnevaluated(n, v)
+	return nil
 }
 
 // checkShape runs the rules that are about the type v has.

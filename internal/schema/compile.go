@@ -66,8 +66,10 @@ func insteadOf(name string) string {
 	switch name {
 	case "additionalItems":
 		return `; what follows prefixItems is described by "items"`
-	case "dependencies":
-		return `; use "dependentRequired" or "dependentSchemas"`
+	case "dependencies", "dependentRequired", "dependentSchemas":
+		return `; use "if" and "then"`
+	case "unevaluatedItems", "unevaluatedProperties":
+		return `; use "items" or "additionalProperties"`
 	case "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor":
 		return `; only "$ref" inside the document is supported`
 	case "nullable":

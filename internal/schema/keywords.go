@@ -59,8 +59,6 @@ func (c *compiler) keyword(n *node, name string, value any, at []string) bool {
 		n.listRules().maxItems = c.count(value, at)
 	case "uniqueItems":
 		n.listRules().unique = c.flag(value, at)
-	case "unevaluatedItems":
-		n.listRules().unevaluated = c.schema(value, at)
 	case "properties":
 		n.objectRules().names, n.objectRules().properties = c.schemas(value, at)
 	case "patternProperties":
@@ -75,12 +73,6 @@ func (c *compiler) keyword(n *node, name string, value any, at []string) bool {
 		n.objectRules().minProperties = c.count(value, at)
 	case "maxProperties":
 		n.objectRules().maxProperties = c.count(value, at)
-	case "dependentRequired":
-		n.objectRules().dependents = append(n.objectRules().dependents, c.readDependentRequired(value, at)...)
-	case "dependentSchemas":
-		n.objectRules().dependents = append(n.objectRules().dependents, c.readDependentSchemas(value, at)...)
-	case "unevaluatedProperties":
-		n.objectRules().unevaluated = c.schema(value, at)
 	case "allOf":
 		n.logicRules().allOf = c.schemaList(value, at)
 	case "anyOf":

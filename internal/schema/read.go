@@ -149,24 +149,6 @@ func (c *compiler) readPatterns(value any, at []string) []patternRule {
 	return out
 }
 
-func (c *compiler) readDependentRequired(value any, at []string) []dependent {
-	var out []dependent
-	docs := c.object(value, at, "lists of names")
-	for _, name := range slices.Sorted(maps.Keys(docs)) {
-		out = append(out, dependent{name: name, required: c.names(docs[name], down(at, name))})
-	}
-	return out
-}
-
-func (c *compiler) readDependentSchemas(value any, at []string) []dependent {
-	var out []dependent
-	names, nodes := c.schemas(value, at)
-	for _, name := range names {
-		out = append(out, dependent{name: name, node: nodes[name]})
-	}
-	return out
-}
-
 func (c *compiler) object(value any, at []string, of string) map[string]any {
 	m, ok := value.(map[string]any)
 	if !ok {

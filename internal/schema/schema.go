@@ -2,8 +2,8 @@
 // values of state keys, the outputs of nodes, the answers of people.
 //
 // Data is canonical: nil, bool, int, float64, string, []any, map[string]any.
-// The whole vocabulary is known but for dynamic references; `format` and the
-// `content…` keywords annotate and check nothing, as the draft has it. Nothing
+// The vocabulary is known but for dynamic references, `dependent…` and
+// `unevaluated…`; `format` and the `content…` keywords annotate and check nothing, as the draft has it. Nothing
 // is ever loaded: a `$ref` leads to a place in the same document. Keywords
 // that nobody knows are errors, since a misspelt one would check nothing;
 // names that begin with `x-` are free.
