@@ -17,11 +17,7 @@ func failf(format string, args ...any) *opError {
 	return &opError{fmt.Sprintf(format, args...)}
 }
 
-// numeric is the operation of an operator on two numbers. Their errors are
-// panics, which the interpreter turns into errors of the evaluation.
-func numeric(run func(a, b any) any) operation {
-	return func(args ...any) (any, uint) { return run(args[0], args[1]), 0 }
-}
+// The operations on two numbers panic with their errors.
 
 // Sums and differences may leave the 61 bits of integers, not the machine's: n + n - n is n.
 

@@ -21,12 +21,26 @@ type operation = func(args ...any) (any, uint)
 type frame struct {
 	names map[string]any
 	spent uint
-	part  *Tree // whose operation ran last
 }
 
 func (f *frame) spend(units uint) {
 	if f.spent += units; f.spent >= budget {
 		panic(errBudget)
+	}
+}
+
+// partError is the error of an operation, with the part that it belongs to.
+type partError struct {
+	error
+	part *Tree
+}
+
+func (e *partError) Unwrap() error { return e.error }
+
+// blame is deferred by the operations of a part.
+func (t *Tree) blame() {
+	if err, ok := recover().(error); ok {
+		panic(&partError{err, t})
 	}
 }
 
@@ -41,13 +55,20 @@ func at(n ast.Node, from, to int) ast.Node {
 // run is an operation that belongs to a part.
 func (c *checker) run(t *Tree, run operation, args ...ast.Node) ast.Node {
 	return t.callNode(func(args ...any) any {
+		defer t.blame()
 		last := len(args) - 1
-		f := args[last].(*frame)
-		f.part = t
 		out, units := run(args[:last]...)
-		f.spend(units)
+		args[last].(*frame).spend(units)
 		return out
 	}, append(args, at(&ast.IdentifierNode{Value: "$env"}, t.from, t.to))...)
+}
+
+// runSmall is run for an operation on two values that costs nothing.
+func (c *checker) runSmall(t *Tree, run func(a, b any) any, a, b ast.Node) ast.Node {
+	return t.callNode(func(a, b any) any {
+		defer t.blame()
+		return run(a, b)
+	}, a, b)
 }
 
 // charged is run for an operation whose time depends on its data.

@@ -180,15 +180,21 @@ func unequalValues(args ...any) (any, uint) {
 	return eq == false, units
 }
 
-// orderings returns the operation of <, <=, > or >=.
-func orderings(op string, holds func(n int) bool) operation {
-	return func(args ...any) (any, uint) {
-		n, units, err := order(args[0], args[1])
+// isEqual is equalValues for a value that is no list or object.
+func isEqual(a, b any) bool { return new(comparison).equal(a, b, 0) }
+
+// ordering returns <, <=, > or >=.
+func ordering(op string, holds func(n int) bool) operator {
+	compare := func(a, b any) (bool, uint) {
+		n, units, err := order(a, b)
 		if err != nil {
-			panic(wrongOperands(op, args[0], args[1]))
+			panic(wrongOperands(op, a, b))
 		}
 		return holds(n), units
 	}
+	run := func(args ...any) (any, uint) { return compare(args[0], args[1]) }
+	small := func(a, b any) any { out, _ := compare(a, b); return out }
+	return operator{(*checker).ordering, run, small}
 }
 
 // order compares two numbers or two strings.

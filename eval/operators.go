@@ -9,30 +9,32 @@ import "github.com/expr-lang/expr/ast"
 type operator struct {
 	check func(c *checker, t, l, r *Tree)
 	run   operation // nil for and, or and ??, which the library runs
+	// small is run where a value is no text, list or object: it costs nothing.
+	small func(a, b any) any
 }
 
 var operators = map[string]operator{
-	"==":         {(*checker).equality, equalValues},
-	"!=":         {(*checker).equality, unequalValues},
-	"<":          {(*checker).ordering, orderings("<", func(n int) bool { return n < 0 })},
-	"<=":         {(*checker).ordering, orderings("<=", func(n int) bool { return n <= 0 })},
-	">":          {(*checker).ordering, orderings(">", func(n int) bool { return n > 0 })},
-	">=":         {(*checker).ordering, orderings(">=", func(n int) bool { return n >= 0 })},
-	"and":        {(*checker).logic, nil},
-	"or":         {(*checker).logic, nil},
-	"??":         {(*checker).fallback, nil},
-	"+":          {(*checker).addition, add},
-	"-":          {(*checker).arithmetic, numeric(subtract)},
-	"*":          {(*checker).arithmetic, numeric(multiply)},
-	"/":          {(*checker).arithmetic, numeric(divide)},
-	"%":          {(*checker).arithmetic, numeric(modulo)},
-	"**":         {(*checker).arithmetic, numeric(power)},
-	"..":         {(*checker).arithmetic, makeRange},
-	"in":         {(*checker).membership, inValue},
-	"contains":   {(*checker).textual, containsValue},
-	"startsWith": {(*checker).textual, startsWith},
-	"endsWith":   {(*checker).textual, endsWith},
-	"matches":    {(*checker).textual, matchValue},
+	"==":         {(*checker).equality, equalValues, func(a, b any) any { return isEqual(a, b) }},
+	"!=":         {(*checker).equality, unequalValues, func(a, b any) any { return !isEqual(a, b) }},
+	"<":          ordering("<", func(n int) bool { return n < 0 }),
+	"<=":         ordering("<=", func(n int) bool { return n <= 0 }),
+	">":          ordering(">", func(n int) bool { return n > 0 }),
+	">=":         ordering(">=", func(n int) bool { return n >= 0 }),
+	"and":        {(*checker).logic, nil, nil},
+	"or":         {(*checker).logic, nil, nil},
+	"??":         {(*checker).fallback, nil, nil},
+	"+":          {(*checker).addition, add, addNumbers},
+	"-":          {(*checker).arithmetic, nil, subtract},
+	"*":          {(*checker).arithmetic, nil, multiply},
+	"/":          {(*checker).arithmetic, nil, divide},
+	"%":          {(*checker).arithmetic, nil, modulo},
+	"**":         {(*checker).arithmetic, nil, power},
+	"..":         {(*checker).arithmetic, makeRange, nil},
+	"in":         {(*checker).membership, inValue, nil},
+	"contains":   {(*checker).textual, containsValue, nil},
+	"startsWith": {(*checker).textual, startsWith, nil},
+	"endsWith":   {(*checker).textual, endsWith, nil},
+	"matches":    {(*checker).textual, matchValue, nil},
 }
 
 // operatorName is the one spelling of an operator.
@@ -77,7 +79,7 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 	if t.Name == "-" {
 		t.node = c.run(t, func(args ...any) (any, uint) { return negate(args[0]), 0 }, o.node)
 	} else {
-		t.node = c.run(t, numeric(addNumbers), at(&ast.IntegerNode{}, t.from, t.to), o.node)
+		t.node = c.runSmall(t, addNumbers, at(&ast.IntegerNode{}, t.from, t.to), o.node)
 	}
 	return t
 }
@@ -99,8 +101,8 @@ func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	case c.err != nil:
 		return unknown(t.from, t.to)
 	case t.node != nil:
-	case l.isSmall() || r.isSmall() || t.Type.isNumber():
-		t.node = c.run(t, op.run, l.node, r.node)
+	case op.run == nil || op.small != nil && (l.isSmall(t.Name) || r.isSmall(t.Name)):
+		t.node = c.runSmall(t, op.small, l.node, r.node)
 	default:
 		t.node = c.charged(t, op.run, l.node, r.node)
 	}

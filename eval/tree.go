@@ -163,10 +163,10 @@ func (t *Tree) may(kinds ...kind) bool {
 	return false
 }
 
-// isSmall reports whether the value is a constant, or takes the same time to compare
-// always.
-func (t *Tree) isSmall() bool {
-	return t.Op == TreeConst || t.Type.isNumber() || t.Type.kind == kindBool || t.Type.kind == kindNull
+// isSmall reports whether an operator costs nothing because of this operand: numbers, and
+// what is compared to a constant or a boolean.
+func (t *Tree) isSmall(operator string) bool {
+	return t.Type.isNumber() || operator != "+" && (t.Op == TreeConst || t.Type.kind == kindBool || t.Type.kind == kindNull)
 }
 
 // isBoolean reports whether the value is never null nor anything else than a boolean.

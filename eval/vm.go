@@ -99,27 +99,28 @@ func (v *VM) explain(p *Program, err error) *RunError {
 		out.From, out.To = fe.From, fe.To
 	}
 	var defect runtime.Error
+	var failed *partError
 	switch {
 	case fe.Prev == nil: // the library's own budget, for the lists that it builds
 		out.Message = errBudget.Error()
-	case !errors.As(fe, &defect):
+	case !errors.As(fe, &defect) && errors.As(fe, &failed):
 		out.Message = fe.Message
-		if names := v.nulls(p.src); names != "" && !strings.Contains(out.Message, names) {
+		if names := failed.part.nulls(p.src, v.frame.names); names != "" && !strings.Contains(out.Message, names) {
 			out.Message += ": " + names
 		}
 	}
 	return out
 }
 
-// nulls names the operands of the failed operation that are null in the environment.
-func (v *VM) nulls(src string) string {
-	operands := v.frame.part.operands
+// nulls names the operands of a failed operation that are null in the environment.
+func (t *Tree) nulls(src string, env map[string]any) string {
+	operands := t.operands
 	if operands == nil {
-		operands = []*Tree{v.frame.part}
+		operands = []*Tree{t}
 	}
 	var out []string
 	for _, o := range operands {
-		if keys := o.ref.constant(); keys != nil && lookup(v.frame.names, keys) == nil {
+		if keys := o.ref.constant(); keys != nil && lookup(env, keys) == nil {
 			out = append(out, fmt.Sprintf("%q is null", src[o.from:o.to]))
 		}
 	}
