@@ -17,15 +17,19 @@ func failf(format string, args ...any) *opError {
 	return &opError{fmt.Sprintf(format, args...)}
 }
 
-// These run as plain functions of two values; errors leave them as panics,
-// which the interpreter turns into errors of the evaluation.
+// The operations on two numbers panic with their errors.
+
+// Sums and differences may leave the 61 bits of integers, not the machine's: n + n - n is n.
 
 func addNumbers(a, b any) any {
 	x, xInt := a.(int)
 	y, yInt := b.(int)
 	if xInt && yInt {
 		sum := x + y
-		return checkInt(sum, (x < 0) == (y < 0) && (sum < 0) != (x < 0))
+		if (x < 0) == (y < 0) && (sum < 0) != (x < 0) {
+			panic(errTooBig)
+		}
+		return sum
 	}
 	f, g := floats("+", a, b)
 	return checkFloat(f + g)
@@ -36,7 +40,10 @@ func subtract(a, b any) any {
 	y, yInt := b.(int)
 	if xInt && yInt {
 		d := x - y
-		return checkInt(d, (x < 0) != (y < 0) && (d < 0) != (x < 0))
+		if (x < 0) != (y < 0) && (d < 0) != (x < 0) {
+			panic(errTooBig)
+		}
+		return d
 	}
 	f, g := floats("-", a, b)
 	return checkFloat(f - g)
@@ -47,7 +54,10 @@ func multiply(a, b any) any {
 	y, yInt := b.(int)
 	if xInt && yInt {
 		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
-		return checkInt(x*y, hi != 0 || lo > maxInt)
+		if hi != 0 || lo > maxInt {
+			panic(errTooBig)
+		}
+		return x * y
 	}
 	f, g := floats("*", a, b)
 	return checkFloat(f * g)
@@ -100,11 +110,14 @@ func power(a, b any) any {
 	return n
 }
 
-func checkInt(n int, wrapped bool) any {
-	if wrapped || n > maxInt || n < -maxInt {
-		panic(errTooBig)
+func negate(v any) any {
+	switch v := v.(type) {
+	case int:
+		return -v
+	case float64:
+		return -v
 	}
-	return n
+	panic(failf("cannot use - on %s", kindOf(v)))
 }
 
 func checkFloat(f float64) any {

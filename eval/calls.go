@@ -4,18 +4,20 @@ package eval
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 )
 
 // call checks name(args…); from and to mark the name.
-func (c *checker) call(name string, args []ast.Node, from, to int) operand {
+func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
 	end := c.src.closing(to)
-	if isPredicate(name) {
-		return c.predicateCall(name, args, from, to, end)
+	if p, ok := predicates[name]; ok {
+		return c.predicateCall(p, name, args, from, to, end)
 	}
-	f, ok := findFunction(name)
+	f, ok := functions[name]
 	if !ok {
 		return c.unknownFunction(name, from, to)
 	}
@@ -25,49 +27,36 @@ func (c *checker) call(name string, args []ast.Node, from, to int) operand {
 	if name == "get" {
 		return c.get(args, from, end)
 	}
-	values, nodes := make([]operand, len(args)), make([]ast.Node, len(args))
-	o := operand{node: c.blank, from: from, to: end, bound: unbounded}
+	t := &Tree{Op: TreeCall, Name: name, from: from, to: end}
+	nodes := make([]ast.Node, len(args))
 	for i, a := range args {
-		values[i] = c.value(a)
-		nodes[i] = values[i].node
-		if want := f.param(i); len(want) > 0 && !values[i].may(want...) {
-			return c.fail(RuleType, values[i].from, values[i].to, "%s needs %s here, this is %s",
-				name, oneOf(want), article(values[i].typ))
+		v := c.value(a)
+		t.Args, nodes[i] = append(t.Args, v), v.node
+		if want := f.param(i); len(want) > 0 && !v.may(want...) {
+			return c.fail(RuleType, v.from, v.to, "%s needs %s here, this is %s", name, oneOf(want), article(v.Type))
 		}
 	}
-	if len(values) > 0 {
-		o.from = min(from, values[0].from) // list | first() starts at its list
+	if len(t.Args) > 0 {
+		t.from = c.start(from, t.Args[0])
 	}
-	c.siteOf(o.from, end, name, values)
-	o.typ = f.result
-	if f.infer != nil {
-		o.typ = f.infer(values)
+	t.operands, t.Type = t.Args, f.result(t.Args)
+	if name == "len" && t.Args[0].Type.kind == kindList {
+		t.node = c.run(t, f.run, nodes...)
+	} else {
+		t.node = c.charged(t, f.run, nodes...)
 	}
-	if o.typ.kind != kindInt || f.bounded {
-		o.bound = resultBound(f, values)
-	}
-	if name == "len" && values[0].typ.kind == kindList {
-		o.node = c.at(&ast.BuiltinNode{Name: "len", Arguments: nodes}, o.from, end)
-		return o
-	}
-	o.node = c.callCharged(f.run, o.from, end, nodes...)
-	return o
+	return t
 }
 
-// resultBound: functions that pick from their arguments keep those bounds; all
-// others check their own integers.
-func resultBound(f function, values []operand) float64 {
-	bound := float64(maxInt)
-	if f.bounded {
-		return bound
+// start is where a call begins, whose name is at from: list | first() starts at its list.
+func (c *checker) start(from int, first *Tree) int {
+	if first.from < from {
+		from, _ = c.src.outer(first.from, first.to)
 	}
-	for _, v := range values {
-		bound = max(bound, v.bound)
-	}
-	return bound
+	return from
 }
 
-func (c *checker) unknownFunction(name string, from, to int) operand {
+func (c *checker) unknownFunction(name string, from, to int) *Tree {
 	if reason := missingFunction(name); reason != "" {
 		return c.fail(RuleName, from, to, "function %q is not available: %s", name, reason)
 	}
@@ -75,199 +64,173 @@ func (c *checker) unknownFunction(name string, from, to int) operand {
 	if say != "" {
 		return c.fail(RuleName, from, to, "unknown function %q; %s", name, say)
 	}
-	c.fail(RuleName, from, to, "unknown function %q", name)
+	t := c.fail(RuleName, from, to, "unknown function %q", name)
 	if c.err != nil && c.err.From == from && function != "" {
 		c.err.Suggestion = function
 	}
-	c.suggest(from, name, append(functionNames(), predicateNames()...))
-	return c.unknown(from, to)
+	c.suggest(from, name, callable())
+	return t
+}
+
+// callable lists what can be called, the plain functions first.
+func callable() []string {
+	return append(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(predicates))...)
 }
 
 func oneOf(kinds []kind) string {
-	names := make([]string, 0, len(kinds))
-	for _, k := range kinds {
-		if k != kindNull {
-			names = append(names, article(Type{kind: k}))
-		}
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = article(Type{kind: k})
 	}
 	return strings.Join(names, " or ")
 }
 
 // get reads a member that may be missing: get(x, key).
-func (c *checker) get(args []ast.Node, from, to int) operand {
-	base := c.expr(args[0])
-	key := c.value(args[1])
+func (c *checker) get(args []ast.Node, from, to int) *Tree {
+	base, key := c.expr(args[0]), c.value(args[1])
 	name, _ := args[1].(*ast.StringNode)
-	t, ok := Any(), true
-	if base.may(kindList, kindObject) {
-		if t, _, _ = base.typ.Field(""); name != nil {
-			t, _, _ = base.typ.Field(name.Value)
-		}
+	typ, ok := Any(), true
+	if base.may(kindList, kindObject) && name != nil {
+		typ, _, _ = base.Type.Field(name.Value)
 	}
-	if base.typ.kind == kindList {
-		t, ok = c.memberType(&base, &key, name)
+	if base.Type.kind == kindList {
+		typ, ok = c.memberType(base, key, name)
 	}
 	if !ok {
-		return c.unknown(from, to)
+		return unknown(from, to)
 	}
-	o := operand{typ: t, from: from, to: to, bound: base.bound, ref: base.ref.member(&base, &key).unkeyed()}
-	o.node = c.callCharged(getMember, from, to, base.node, key.node)
-	return o
+	t := &Tree{Op: TreeCall, Name: "get", Args: []*Tree{base, key}, Type: typ, from: from, to: to}
+	t.ref = base.ref.member(base, key).unkeyed()
+	t.node = c.charged(t, getMember, base.node, key.node)
+	return t
 }
 
-// predicateNames are the functions that evaluate an expression per element.
-func predicateNames() []string {
-	return []string{
-		"all", "any", "count", "filter", "find", "findIndex", "findLast", "findLastIndex",
-		"groupBy", "map", "none", "one", "reduce", "sortBy", "sum",
-	}
+// predicate is a function that evaluates an expression per element.
+type predicate struct {
+	isTest bool // the expression must be boolean
+	result func(list, body Type) Type
 }
 
-func isPredicate(name string) bool {
-	switch name {
-	case "all", "any", "count", "filter", "find", "findIndex", "findLast", "findLastIndex",
-		"groupBy", "map", "none", "one", "reduce", "sortBy", "sum":
-		return true
-	}
-	return false
+var predicates = map[string]predicate{
+	"all":           {true, loopGives(Bool())},
+	"any":           {true, loopGives(Bool())},
+	"none":          {true, loopGives(Bool())},
+	"one":           {true, loopGives(Bool())},
+	"count":         {true, loopGives(Int())},
+	"findIndex":     {true, loopGives(Int())},
+	"findLastIndex": {true, loopGives(Int())},
+	"find":          {true, func(list, _ Type) Type { return list.item() }},
+	"findLast":      {true, func(list, _ Type) Type { return list.item() }},
+	"filter":        {true, func(list, _ Type) Type { return List(list.item()) }},
+	"map":           {false, func(_, body Type) Type { return List(body) }},
+	"sum":           {false, func(_, body Type) Type { return body }},
+	"reduce":        {false, loopGives(Any())},
+	"groupBy":       {false, loopGives(Object(nil, true))},
+	"sortBy":        {false, func(list, _ Type) Type { return list }},
 }
 
-// loop is a predicate call whose parts are checked.
-type loop struct {
-	name       string
-	collection operand // the list as written
-	list       ast.Node
-	body       operand
-	bodyNode   ast.Node
-	hasBody    bool
-	extra      *operand // third argument
-	from, to   int
+func loopGives(t Type) func(list, body Type) Type {
+	return func(_, _ Type) Type { return t }
 }
 
 // predicateCall checks name(list, predicate, extra). The parser made sure of
 // the number of arguments.
-func (c *checker) predicateCall(name string, args []ast.Node, from, to, end int) operand {
+func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
 	if len(args) == 0 {
 		return c.fail(RuleType, from, end, "%s needs a list", name)
 	}
-	if len(c.frames) >= maxPredicates {
+	if len(c.around) >= maxPredicates {
 		return c.fail(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates)
 	}
-	l := loop{name: name, collection: c.value(args[0]), from: from, to: end}
-	l.from = min(from, l.collection.from)
-	if !l.collection.may(kindList) {
-		return c.fail(RuleType, l.collection.from, l.collection.to, "%s needs a list, this is %s", name, article(l.collection.typ))
+	list := c.value(args[0])
+	t := &Tree{from: c.start(from, list), to: end, operands: []*Tree{list}}
+	if !list.may(kindList) {
+		return c.fail(RuleType, list.from, list.to, "%s needs a list, this is %s", name, article(list.Type))
 	}
-	price := 1
+	if len(args) == 1 {
+		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
+	}
+	c.temps++
+	price, element, temp := 1, list.Type.item(), fmt.Sprintf("list %d", c.temps)
+	var nodes []ast.Node // after the list
 	if len(args) > 1 {
-		price = c.body(&l, args[1])
+		before := c.cost
+		t.Over, t.Body = list, c.body(list, args[1], name, temp)
+		price, element = c.cost-before+1, t.Body.Type
+		nodes = append(nodes, at(&ast.PredicateNode{Node: c.bodyNode(t, p, name)}, t.Body.from, t.Body.to))
+	}
+	if len(args) == 1 && p.isTest {
+		element := c.run(t, mustBeBoolean, at(&ast.PointerNode{}, t.from, t.to))
+		nodes = append(nodes, at(&ast.PredicateNode{Node: element}, t.from, t.to))
 	}
 	if len(args) > 2 {
-		extra := c.value(args[2])
-		l.extra = &extra
+		nodes = append(nodes, c.value(args[2]).node)
+	}
+	if t.Type = p.result(list.Type, element); name == "sum" && !t.may(kindFloat, kindNull) {
+		c.fail(RuleType, t.from, t.to, "sum adds numbers, these are %s", article(t.Type))
 	}
 	if c.err != nil {
-		return c.unknown(from, end)
+		return unknown(from, end)
 	}
-	// The list passes through a function that charges for the whole loop.
-	units := c.literal(&ast.IntegerNode{Value: price}, from, to)
-	label := c.literal(&ast.StringNode{Value: name}, from, to)
-	c.site(l.from, end, name, &l.collection)
-	l.list = c.callCharged(enterLoop, l.from, end, l.collection.node, units.node, label.node)
-	return c.finish(&l)
+	enter := enterLoop(name, uint(price), name == "reduce" && len(args) < 3)
+	t.node = c.loop(t, name, temp, c.charged(t, enter, list.node), nodes)
+	return t
 }
 
-// body checks the predicate itself and returns what one round costs.
-func (c *checker) body(l *loop, n ast.Node) (price int) {
-	element := operand{typ: l.collection.typ.item(), bound: l.collection.bound}
-	if l.collection.isPath() {
-		element.ref = &ref{path: l.collection.ref.path, stopped: true}
+// body checks the expression that is evaluated for each element.
+func (c *checker) body(list *Tree, n ast.Node, name, temp string) *Tree {
+	in := surroundings{element: list.Type.item(), acc: name == "reduce"}
+	if strings.HasPrefix(name, "findLast") {
+		in.list = temp
 	}
-	l.hasBody = true
-	c.frames = append(c.frames, frame{element: element, acc: l.name == "reduce"})
-	before := c.cost
-	l.body = c.value(n)
-	c.frames = c.frames[:len(c.frames)-1]
-	switch l.name {
-	case "all", "any", "count", "filter", "find", "findIndex", "findLast", "findLastIndex", "none", "one":
-		c.mustBeBool(&l.body)
-		c.site(l.body.from, l.body.to, "?", &l.body)
-		if l.body.typ.kind == kindAny {
-			// Checked here so that the error carries the predicate's place.
-			l.body.node = c.not(c.not(l.body.node, l.body.from, l.body.to), l.body.from, l.body.to)
-		}
+	if list.ref != nil {
+		in.ref = &ref{path: list.ref.path, stopped: true}
 	}
-	if l.name == "groupBy" {
-		l.body.node = c.callCharged(groupKey, l.body.from, l.body.to, l.body.node)
-	}
-	l.bodyNode = c.at(&ast.PredicateNode{Node: l.body.node}, l.body.from, l.body.to)
-	return c.cost - before + 1
+	c.around = append(c.around, in)
+	defer func() { c.around = c.around[:len(c.around)-1] }()
+	return c.value(n)
 }
 
-// finish builds the lowered call and types its result.
-func (c *checker) finish(l *loop) operand {
-	o := operand{from: l.from, to: l.to, bound: l.collection.bound}
-	args := []ast.Node{l.list}
-	if l.bodyNode != nil {
-		args = append(args, l.bodyNode)
+func (c *checker) bodyNode(t *Tree, p predicate, name string) ast.Node {
+	switch body := t.Body; {
+	case p.isTest && !c.mustBeBool(body):
+	case p.isTest && body.Type.kind == kindAny:
+		return c.boolean(body, body)
+	case p.isTest:
+		return c.boolean(body, t)
+	case name == "groupBy":
+		return c.charged(body, groupKey, body.node)
 	}
-	native := func() ast.Node { return c.loopNode(l.name, args, l) }
-	switch l.name {
-	case "all", "any", "none", "one":
-		o.typ, o.node = Bool(), native()
-	case "count", "findIndex", "findLastIndex":
-		o.typ, o.bound, o.node = Int(), 1<<40, native()
-	case "filter":
-		o.typ, o.node = List(l.collection.typ.item()), native()
-	case "find", "findLast":
-		o.typ, o.node = l.collection.typ.item(), native()
-	case "map":
-		o.typ, o.bound, o.node = List(l.body.typ), l.body.bound, native()
-	case "reduce":
-		o.bound = unbounded
-		if l.extra != nil {
-			args = append(args, l.extra.node)
-		}
-		o.node = native()
+	return t.Body.node
+}
+
+// loop is the call itself. The list has passed through enterLoop. It gets the name
+// temp, which no source can spell, where it is needed twice.
+func (c *checker) loop(t *Tree, name, temp string, list ast.Node, nodes []ast.Node) ast.Node {
+	builtin := func(name string, args ...ast.Node) ast.Node {
+		return at(&ast.BuiltinNode{Name: name, Arguments: args}, t.from, t.to)
+	}
+	same := func() ast.Node { return at(&ast.IdentifierNode{Value: temp}, t.from, t.to) }
+	let := func(n ast.Node) ast.Node {
+		return at(&ast.VariableDeclaratorNode{Name: temp, Value: list, Expr: n}, t.from, t.to)
+	}
+	switch name {
+	case "findLast": // the library's own leaves values behind
+		return let(builtin("find", c.run(t, reverseValues, same()), nodes[0]))
+	case "findLastIndex":
+		found := builtin("findIndex", c.run(t, reverseValues, same()), nodes[0])
+		return let(c.run(t, indexFromEnd, found, same()))
 	case "sum":
-		o.typ, o.bound, o.node = c.sum(l)
-	case "groupBy":
-		o.typ = Object(nil, true)
-		o.node = c.callCharged(groupValues, l.from, l.to, native())
-	case "sortBy":
-		o.typ = l.collection.typ
-		o.node = c.sortBy(l)
+		if len(nodes) > 0 {
+			list = builtin("map", list, nodes[0])
+		}
+		return c.charged(t, sumValues, list)
+	case "groupBy", "sortBy":
+		args, run := []ast.Node{same(), builtin("map", same(), nodes[0])}, operation(groupValues)
+		if name == "sortBy" {
+			run, args = sortByKeys, append(args, nodes[1:]...)
+		}
+		return let(c.charged(t, run, args...))
 	}
-	return o
-}
-
-func (c *checker) loopNode(name string, args []ast.Node, l *loop) ast.Node {
-	return c.at(&ast.BuiltinNode{Name: name, Arguments: args}, l.from, l.to)
-}
-
-// sum adds the mapped elements with overflow checks.
-func (c *checker) sum(l *loop) (Type, float64, ast.Node) {
-	list, elem := l.list, l.collection.typ.item()
-	if l.hasBody {
-		list, elem = c.loopNode("map", []ast.Node{l.list, l.bodyNode}, l), l.body.typ
-	}
-	if elem.kind != kindAny && elem.kind != kindNull && !elem.isNumber() {
-		c.fail(RuleType, l.from, l.to, "sum adds numbers, these are %s", article(elem))
-	}
-	return elem, maxInt, c.callCharged(sumValues, l.from, l.to, list)
-}
-
-// sortBy computes all keys first and sorts stably by them; the list is bound to
-// a name that no source can spell, because it is needed twice.
-func (c *checker) sortBy(l *loop) ast.Node {
-	name := fmt.Sprintf("list %d", c.temps)
-	c.temps++
-	at := func() ast.Node { return c.at(&ast.IdentifierNode{Value: name}, l.from, l.to) }
-	keys := c.loopNode("map", []ast.Node{at(), l.bodyNode}, l)
-	order := c.at(&ast.StringNode{Value: "asc"}, l.from, l.to)
-	if l.extra != nil {
-		order = l.extra.node
-	}
-	sorted := c.callCharged(sortByKeys, l.from, l.to, at(), keys, order)
-	return c.at(&ast.VariableDeclaratorNode{Name: name, Value: l.list, Expr: sorted}, l.from, l.to)
+	return builtin(name, append([]ast.Node{list}, nodes...)...)
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -43,6 +45,17 @@ func treeSize(v any, limit int) (int, error) {
 	c := canonizer{limit: limit}
 	_, _, err := c.value(v, 0)
 	return c.size, err
+}
+
+// Size is roughly the room that canonical data takes: 16 bytes for every value,
+// and the bytes of its texts and of the names of its fields. A part counts
+// wherever it stands, even if it is shared. What takes more than most does not
+// fit; counting ends when that shows, and size is then most + 1.
+func Size(v any, most int) (size int, fits bool) {
+	if size, err := treeSize(v, most); err == nil && most > 0 {
+		return size, true
+	}
+	return most + 1, false
 }
 
 // canonizer converts values. With a limit, which is how results of evaluations
@@ -132,7 +145,7 @@ func (c *canonizer) list(v []any, depth int) (any, bool, error) {
 			continue
 		}
 		if len(out) > 0 && &out[0] == &v[0] {
-			out = append(make([]any, 0, len(v)), v...)
+			out = slices.Clone(v)
 		}
 		out[i] = n
 	}
@@ -151,6 +164,7 @@ func (c *canonizer) object(v map[string]any, depth int) (any, bool, error) {
 	}
 	var out map[string]any
 	for k, e := range v {
+		c.size += len(k)
 		n, changed, err := c.value(e, depth+1)
 		if err != nil {
 			return nil, false, err
@@ -159,10 +173,7 @@ func (c *canonizer) object(v map[string]any, depth int) (any, bool, error) {
 			continue
 		}
 		if out == nil {
-			out = make(map[string]any, len(v))
-			for k, e := range v {
-				out[k] = e
-			}
+			out = maps.Clone(v)
 		}
 		out[k] = n
 	}
@@ -177,88 +188,65 @@ func (c *canonizer) other(v any, depth int) (any, error) {
 	if depth >= maxDepth {
 		return nil, errTooDeep
 	}
-	switch v := v.(type) {
-	case json.Number:
-		return c.number(v)
-	case json.Marshaler:
-		return c.throughJSON(v, depth)
-	}
-	r := reflect.ValueOf(v)
-	switch r.Kind() {
-	case reflect.Bool:
-		return r.Bool(), nil
-	case reflect.String:
-		return r.String(), nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		out, _, err := c.value(int(r.Int()), depth)
-		return out, err
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		if u := r.Uint(); u > maxInt {
-			out, _, err := c.bigInt(float64(u))
-			return out, err
-		}
-		return int(r.Uint()), nil
-	case reflect.Float32, reflect.Float64:
-		out, _, err := c.value(r.Float(), depth)
-		return out, err
-	case reflect.Pointer, reflect.Interface:
-		if r.IsNil() {
-			return nil, nil
-		}
-		out, _, err := c.value(r.Elem().Interface(), depth+1)
-		return out, err
-	case reflect.Slice, reflect.Array:
-		return c.slice(r, depth)
-	case reflect.Map:
-		if r.Type().Key().Kind() == reflect.String {
-			return c.mapping(r, depth)
-		}
-	}
-	return c.throughJSON(v, depth)
-}
-
-func (c *canonizer) slice(r reflect.Value, depth int) (any, error) {
-	if r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Uint8 {
-		return c.throughJSON(r.Interface(), depth)
-	}
-	out := make([]any, r.Len())
-	for i := range out {
-		n, _, err := c.value(r.Index(i).Interface(), depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = n
-	}
-	return out, nil
-}
-
-func (c *canonizer) mapping(r reflect.Value, depth int) (any, error) {
-	out := make(map[string]any, r.Len())
-	for it := r.MapRange(); it.Next(); {
-		n, _, err := c.value(it.Value().Interface(), depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out[it.Key().String()] = n
-	}
-	return out, nil
-}
-
-func (c *canonizer) number(n json.Number) (any, error) {
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		out, _, err := c.value(int(i), 0)
-		return out, err
-	}
-	f, err := strconv.ParseFloat(n.String(), 64)
+	plain, err := unwrap(v)
 	if err != nil {
-		return nil, fmt.Errorf("number %q is beyond the range of a 64-bit float", n.String())
+		return nil, err
 	}
-	out, _, err := c.value(f, 0)
+	out, _, err := c.value(plain, depth+1)
 	return out, err
 }
 
+// unwrap is a Go value as plain data; what a list or a map holds may still be any value.
+func unwrap(v any) (any, error) {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return int(i), nil
+		}
+		f, err := strconv.ParseFloat(v.String(), 64)
+		if err != nil {
+			return nil, fmt.Errorf("number %q is beyond the range of a 64-bit float", v.String())
+		}
+		return f, nil
+	case json.Marshaler:
+		return throughJSON(v)
+	}
+	r := reflect.ValueOf(v)
+	switch kind := r.Kind(); {
+	case kind == reflect.Bool:
+		return r.Bool(), nil
+	case kind == reflect.String:
+		return r.String(), nil
+	case r.CanInt():
+		return int(r.Int()), nil
+	case r.CanUint() && r.Uint() <= maxInt:
+		return int(r.Uint()), nil
+	case r.CanUint():
+		return float64(r.Uint()), nil
+	case r.CanFloat():
+		return r.Float(), nil
+	case kind == reflect.Pointer && r.IsNil():
+		return nil, nil
+	case kind == reflect.Pointer:
+		return r.Elem().Interface(), nil
+	case kind == reflect.Array, kind == reflect.Slice && r.Type().Elem().Kind() != reflect.Uint8:
+		out := make([]any, r.Len())
+		for i := range out {
+			out[i] = r.Index(i).Interface()
+		}
+		return out, nil
+	case kind == reflect.Map && r.Type().Key().Kind() == reflect.String:
+		out := make(map[string]any, r.Len())
+		for it := r.MapRange(); it.Next(); {
+			out[it.Key().String()] = it.Value().Interface()
+		}
+		return out, nil
+	}
+	return throughJSON(v)
+}
+
 // throughJSON converts structs and other types by the JSON form they declare.
-func (c *canonizer) throughJSON(v any, depth int) (any, error) {
+func throughJSON(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("value of type %T has no JSON form: %w", v, err)
@@ -267,6 +255,5 @@ func (c *canonizer) throughJSON(v any, depth int) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("value of type %T has no JSON form: %w", v, err)
 	}
-	out, _, err := c.value(plain, depth)
-	return out, err
+	return plain, nil
 }

@@ -57,7 +57,7 @@ func functionElsewhere(name string) (function, say string) {
 }
 
 // noMethods reports a call of a method and says how to write it.
-func (c *checker) noMethods(call *ast.CallNode, from, to int) operand {
+func (c *checker) noMethods(call *ast.CallNode, from, to int) *Tree {
 	const message = "values have no methods"
 	member, ok := call.Callee.(*ast.MemberNode)
 	if !ok {
@@ -69,10 +69,10 @@ func (c *checker) noMethods(call *ast.CallNode, from, to int) operand {
 	}
 	base := c.expr(member.Node)
 	if c.err != nil {
-		return c.unknown(from, to)
+		return unknown(from, to)
 	}
 	function, say := functionElsewhere(name.Value)
-	if slices.Contains(append(functionNames(), predicateNames()...), name.Value) {
+	if slices.Contains(callable(), name.Value) {
 		function, say = name.Value, ""
 	}
 	switch {

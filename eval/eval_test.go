@@ -376,3 +376,29 @@ func TestConcurrentCompileAndEval(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A search from the end leaves nothing behind that another value could be taken for.
+func TestFindLastInsideOthers(t *testing.T) {
+	env := map[string]any{"items": []any{4, 1, 7, 2}}
+	for src, want := range map[string]string{
+		"findLast(items, # > 2)":                                "7",
+		"findLastIndex(items, # > 2)":                           "2",
+		"findLastIndex(items, # > 9)":                           "",
+		"findLast(items, #index < 2)":                           "1",
+		"findLastIndex(items, #index < 2 and # > 0)":            "1",
+		"map([1, 2], findLast(items, true))":                    "[2,2]",
+		"[1, findLast(items, # > 5), 3]":                        "[1,7,3]",
+		"{'a': 5, 'b': findLastIndex(items, # > 5)}":            `{"a":5,"b":2}`,
+		"groupBy([1, 2], findLastIndex(items, # == 4))":         `{"0":[1,2]}`,
+		"findLast(items, findLastIndex(items, # > 5) == # - 5)": "7",
+	} {
+		p, err := fuzzScope().Compile(src, Value)
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		if out, err := new(VM).Eval(p, env); err != nil || Text(out) != want {
+			t.Errorf("%s: got %s, %v, want %s", src, Text(out), err, want)
+		}
+	}
+}

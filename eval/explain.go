@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/expr-lang/expr/vm"
 )
 
 // Reason is a condition, or a part of one that and, or and not join.
@@ -23,98 +25,65 @@ type Reason struct {
 	Parts     []Reason
 }
 
-// outline is how a program falls into parts. It is made once.
-type outline struct {
-	from, to int
-	op       string
-	args     []*outline
-	program  *Program // of what has no args
-}
-
 // Explain evaluates a program part by part. show writes the value that was read
 // from a path of names and indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
-	c := p.runs()
-	o := c.outline.Load()
-	if o == nil {
-		o = p.split(c)
-		c.outline.Store(o)
-	}
-	return v.reason(p, o, env, show)
+	return v.reason(p, p.tree, env, show)
 }
 
-func (v *VM) reason(p *Program, o *outline, env map[string]any, show func(path []any, v any) string) Reason {
-	out := Reason{Source: strings.TrimSpace(p.src[o.from:o.to]), Op: o.op, Values: p.substituted(o.from, o.to, env, show), Evaluated: true}
-	if o.op == "" {
-		if result, err := v.Eval(o.program, env); err == nil {
-			out.Result = result
+func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []any, v any) string) Reason {
+	op, parts := t.joint()
+	out := Reason{Source: p.text(t), Op: op, Values: p.substituted(t, env, show), Evaluated: true}
+	if op == "" {
+		if result, err := v.runCode(p, p.codeOf(t), env); err == nil {
+			out.Result, _ = p.finish(t, result)
 		}
 		return out
 	}
 	decided := false
-	for _, arg := range o.args {
+	for _, part := range parts {
 		if decided {
-			out.Parts = append(out.Parts, Reason{Source: strings.TrimSpace(p.src[arg.from:arg.to]), Op: arg.op})
+			op, _ := part.joint()
+			out.Parts = append(out.Parts, Reason{Source: p.text(part), Op: op})
 			continue
 		}
-		part := v.reason(p, arg, env, show)
-		out.Parts, out.Result = append(out.Parts, part), part.Result
-		result, isBool := part.Result.(bool)
-		decided = !isBool || result == (o.op == "or")
+		reason := v.reason(p, part, env, show)
+		out.Parts, out.Result = append(out.Parts, reason), reason.Result
+		result, isBool := reason.Result.(bool)
+		decided = !isBool || result == (op == "or")
 	}
-	if result, isBool := out.Result.(bool); isBool && o.op == "not" {
+	if result, isBool := out.Result.(bool); isBool && op == "not" {
 		out.Result = !result
 	}
 	return out
 }
 
-// split finds the parts of a program. Where one can't stand alone, such as what
-// follows a let, the whole is one part.
-func (p *Program) split(c *code) *outline {
-	if o := p.splitSpan(c, c.from, c.to); o != nil {
-		return o
+// joint returns and, or or not and what it joins: a and b and c has three parts.
+// It returns "" for any other part, and for x not in y.
+func (t *Tree) joint() (op string, parts []*Tree) {
+	isJoint := t.Op == TreeUnary && t.Name == "not" || t.Op == TreeBinary && (t.Name == "and" || t.Name == "or")
+	if !isJoint || t.isLet || slices.ContainsFunc(t.Args, func(a *Tree) bool { return a.from <= t.from && a.to >= t.to }) {
+		return "", nil
 	}
-	return &outline{to: len(p.src), program: p}
+	for _, a := range t.Args {
+		if op, inner := a.joint(); op == t.Name && op != "not" {
+			parts = append(parts, inner...)
+		} else {
+			parts = append(parts, a)
+		}
+	}
+	return t.Name, parts
 }
 
-func (p *Program) splitSpan(c *code, from, to int) *outline {
-	if s := c.joint(from, to); s != nil {
-		o := &outline{from: from, to: to, op: operatorName(s.op)}
-		for i := range s.args {
-			arg := p.splitSpan(c, s.args[i].from, s.args[i].to)
-			if arg == nil {
-				return nil
-			}
-			if arg.op == o.op && o.op != "not" { // a and b and c has three parts
-				o.args = append(o.args, arg.args...)
-			} else {
-				o.args = append(o.args, arg)
-			}
-		}
-		return o
-	}
-	program, err := p.scope.Compile(p.src[from:to], Value)
-	if err != nil {
-		return nil
-	}
-	return &outline{from: from, to: to, program: program}
-}
+func (p *Program) text(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
 
-// joint is the and, or or not that spans that text; nil: there is none.
-func (c *code) joint(from, to int) *site {
-	for i := range c.sites {
-		s := &c.sites[i]
-		switch operatorName(s.op) {
-		case "and", "or", "not":
-		default:
-			continue
-		}
-		inside := !slices.ContainsFunc(s.args, func(o place) bool { return o.from <= from && o.to >= to })
-		if s.from == from && s.to == to && inside {
-			return s
-		}
+// codeOf is the code of a part.
+func (p *Program) codeOf(t *Tree) *vm.Program {
+	code, ok := p.parts.Load(t)
+	if !ok {
+		code, _ = p.parts.LoadOrStore(t, t.compile())
 	}
-	return nil
+	return code.(*vm.Program)
 }
 
 // place is a part of an expression: where it stands, and the path that it reads
@@ -125,28 +94,26 @@ type place struct {
 }
 
 // substituted is a part of the source with values in the place of names.
-func (p *Program) substituted(from, to int, env map[string]any, show func(path []any, v any) string) string {
+func (p *Program) substituted(t *Tree, env map[string]any, show func(path []any, v any) string) string {
 	var b strings.Builder
-	at := from
-	for _, r := range p.runs().places {
-		if r.from < at || r.to > to {
+	at := t.from
+	for _, r := range p.places {
+		if r.from < at || r.to > t.to {
 			continue
 		}
-		value := lookup(env, r.keys)
 		b.WriteString(p.src[at:r.from])
-		b.WriteString(show(r.keys, value))
+		b.WriteString(show(r.keys, lookup(env, r.keys)))
 		at = r.to
 	}
-	b.WriteString(p.src[at:to])
+	b.WriteString(p.src[at:t.to])
 	return strings.TrimSpace(b.String())
 }
 
 // sortPlaces puts the outermost first where one contains another.
-func sortPlaces(places []place) []place {
+func sortPlaces(places []place) {
 	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
-	return places
 }
 
 // String tells the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.

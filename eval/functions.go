@@ -4,20 +4,92 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 )
 
-// function describes one function. Arguments beyond params are like the last.
+// function is a row of the table of functions.
 type function struct {
-	min, max int
-	params   [][]kind // allowed kinds per argument; empty is any
-	result   Type
-	infer    func(args []operand) Type // overrides result
-	bounded  bool                      // its integers never exceed 2^61
-	run      charged
+	min, max int      // arguments
+	params   [][]kind // allowed kinds per argument; none is any; further ones are like the last
+	result   func(args []*Tree) Type
+	run      operation
 }
 
 const many = 100
+
+var (
+	text      = []kind{kindString}
+	number    = []kind{kindFloat}
+	aList     = []kind{kindList}
+	object    = []kind{kindObject}
+	readable  = []kind{kindFloat, kindString}
+	numbers   = []kind{kindFloat, kindList}
+	countable = []kind{kindString, kindList, kindObject}
+)
+
+var functions = map[string]function{
+	"abs":         {1, 1, [][]kind{number}, absType, absValue},
+	"ceil":        {1, 1, [][]kind{number}, gives(Int()), rounding("ceil", math.Ceil)},
+	"concat":      {1, many, [][]kind{aList}, joinAll, concatValues},
+	"first":       {1, 1, [][]kind{aList}, elementOf, endOf("first")},
+	"flatten":     {1, 1, [][]kind{aList}, gives(List(Any())), flattenValues},
+	"float":       {1, 1, [][]kind{readable}, gives(Float()), toFloat},
+	"floor":       {1, 1, [][]kind{number}, gives(Int()), rounding("floor", math.Floor)},
+	"fromBase64":  {1, 1, [][]kind{text}, gives(String()), fromBase64},
+	"fromJSON":    {1, 1, [][]kind{text}, gives(Any()), fromJSON},
+	"fromPairs":   {1, 1, [][]kind{aList}, gives(Object(nil, true)), fromPairs},
+	"get":         {2, 2, nil, gives(Any()), getMember},
+	"hasPrefix":   {2, 2, [][]kind{text}, gives(Bool()), startsWith},
+	"hasSuffix":   {2, 2, [][]kind{text}, gives(Bool()), endsWith},
+	"indexOf":     {2, 2, [][]kind{text}, gives(Int()), indexText("indexOf", strings.Index)},
+	"int":         {1, 1, [][]kind{readable}, gives(Int()), toInt},
+	"join":        {1, 2, [][]kind{aList, text}, gives(String()), joinText},
+	"keys":        {1, 1, [][]kind{object}, gives(List(String())), listMembers("keys", func(k string, _ any) any { return k })},
+	"last":        {1, 1, [][]kind{aList}, elementOf, endOf("last")},
+	"lastIndexOf": {2, 2, [][]kind{text}, gives(Int()), indexText("lastIndexOf", strings.LastIndex)},
+	"len":         {1, 1, [][]kind{countable}, gives(Int()), lenValue},
+	"lower":       {1, 1, [][]kind{text}, gives(String()), casing("lower", strings.ToLower)},
+	"max":         {1, many, [][]kind{numbers}, gives(Float()), extreme("max", 1)},
+	"mean":        {1, many, [][]kind{numbers}, gives(Float()), average("mean")},
+	"median":      {1, many, [][]kind{numbers}, gives(Float()), average("median")},
+	"min":         {1, many, [][]kind{numbers}, gives(Float()), extreme("min", -1)},
+	"repeat":      {2, 2, [][]kind{text, number}, gives(String()), repeatText},
+	"replace":     {3, 4, [][]kind{text, text, text, number}, gives(String()), replaceText},
+	"reverse":     {1, 1, [][]kind{aList}, sameType, reverseValues},
+	"round":       {1, 1, [][]kind{number}, gives(Int()), rounding("round", math.Round)},
+	"sort":        {1, 2, [][]kind{aList, text}, sameType, sortValues},
+	"split":       {2, 3, [][]kind{text, text, number}, gives(List(String())), splitText},
+	"string":      {1, 1, nil, gives(String()), toText},
+	"take":        {2, 2, [][]kind{aList, number}, sameType, takeValues},
+	"toBase64":    {1, 1, [][]kind{text}, gives(String()), toBase64},
+	"toJSON":      {1, 1, nil, gives(String()), toJSON},
+	"toPairs":     {1, 1, [][]kind{object}, gives(List(List(Any()))), listMembers("toPairs", func(k string, v any) any { return []any{k, v} })},
+	"trim":        {1, 2, [][]kind{text}, gives(String()), trimming("trim", strings.Trim)},
+	"trimPrefix":  {1, 2, [][]kind{text}, gives(String()), trimming("trimPrefix", strings.TrimPrefix)},
+	"trimSuffix":  {1, 2, [][]kind{text}, gives(String()), trimming("trimSuffix", strings.TrimSuffix)},
+	"type":        {1, 1, nil, gives(String()), typeName},
+	"uniq":        {1, 1, [][]kind{aList}, sameType, uniqValues},
+	"upper":       {1, 1, [][]kind{text}, gives(String()), casing("upper", strings.ToUpper)},
+	"urlencode":   {1, 1, [][]kind{{kindString, kindFloat, kindBool}}, gives(String()), urlEncode},
+	"values":      {1, 1, [][]kind{object}, gives(List(Any())), listMembers("values", func(_ string, v any) any { return v })},
+}
+
+func gives(t Type) func([]*Tree) Type { return func([]*Tree) Type { return t } }
+
+func elementOf(args []*Tree) Type { return args[0].Type.item() }
+
+func sameType(args []*Tree) Type { return args[0].Type }
+
+func absType(args []*Tree) Type { return numberType(args[0].Type, args[0].Type) }
+
+func joinAll(args []*Tree) Type {
+	if out := joined(args, (*Tree).typ); out.kind == kindList {
+		return out
+	}
+	return List(Any())
+}
 
 func (f function) param(i int) []kind {
 	if len(f.params) == 0 {
@@ -43,17 +115,6 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// functionNames are all names that findFunction knows, sorted.
-func functionNames() []string {
-	return []string{
-		"abs", "ceil", "concat", "first", "flatten", "float", "floor", "fromBase64", "fromJSON", "fromPairs",
-		"get", "hasPrefix", "hasSuffix", "indexOf", "int", "join", "keys", "last", "lastIndexOf", "len",
-		"lower", "max", "mean", "median", "min", "repeat", "replace", "reverse", "round", "sort", "split",
-		"string", "take", "toBase64", "toJSON", "toPairs", "trim", "trimPrefix", "trimSuffix", "type",
-		"uniq", "upper", "urlencode", "values",
-	}
-}
-
 // missingFunction says why a function of the library is not offered.
 func missingFunction(name string) string {
 	switch name {
@@ -67,116 +128,9 @@ func missingFunction(name string) string {
 	return ""
 }
 
-func findFunction(name string) (function, bool) {
-	text, number := []kind{kindString}, []kind{kindFloat}
-	aList, object := []kind{kindList}, []kind{kindObject}
-	if f, ok := textFunction(name, text, number); ok {
-		return f, true
-	}
-	elem := func(args []operand) Type { return args[0].typ.item() }
-	same := func(args []operand) Type { return args[0].typ }
-	numberOf := func(args []operand) Type {
-		if len(args) == 1 && args[0].typ.kind == kindInt {
-			return Int()
-		}
-		return Float()
-	}
-	switch name {
-	case "abs":
-		return function{1, 1, [][]kind{number}, Type{}, numberOf, true, absValue}, true
-	case "ceil", "floor", "round":
-		return function{1, 1, [][]kind{number}, Int(), nil, true, rounding(name)}, true
-	case "int":
-		return function{1, 1, [][]kind{{kindFloat, kindString}}, Int(), nil, true, toInt}, true
-	case "float":
-		return function{1, 1, [][]kind{{kindFloat, kindString}}, Float(), nil, true, toFloat}, true
-	case "max", "min":
-		return function{1, many, [][]kind{{kindFloat, kindList}}, Float(), nil, false, extreme(name)}, true
-	case "mean", "median":
-		return function{1, many, [][]kind{{kindFloat, kindList}}, Float(), nil, true, average(name)}, true
-	case "len":
-		return function{1, 1, [][]kind{{kindString, kindList, kindObject}}, Int(), nil, true, lenValue}, true
-	case "type":
-		return function{1, 1, nil, String(), nil, true, typeName}, true
-	case "get":
-		return function{2, 2, nil, Any(), nil, false, getMember}, true
-	case "first", "last":
-		return function{1, 1, [][]kind{aList}, Type{}, elem, false, endOf(name)}, true
-	case "take":
-		return function{2, 2, [][]kind{aList, number}, Type{}, same, false, takeValues}, true
-	case "keys":
-		return function{1, 1, [][]kind{object}, List(String()), nil, true, keysOf}, true
-	case "values":
-		return function{1, 1, [][]kind{object}, List(Any()), nil, false, valuesOf}, true
-	case "toPairs":
-		return function{1, 1, [][]kind{object}, List(List(Any())), nil, false, toPairs}, true
-	case "fromPairs":
-		return function{1, 1, [][]kind{aList}, Object(nil, true), nil, false, fromPairs}, true
-	case "reverse":
-		return function{1, 1, [][]kind{aList}, Type{}, same, false, reverseValues}, true
-	case "uniq":
-		return function{1, 1, [][]kind{aList}, Type{}, same, false, uniqValues}, true
-	case "sort":
-		return function{1, 2, [][]kind{aList, text}, Type{}, same, false, sortValues}, true
-	case "flatten":
-		return function{1, 1, [][]kind{aList}, List(Any()), nil, false, flattenValues}, true
-	case "concat":
-		return function{1, many, [][]kind{aList}, Type{}, joinAll, false, concatValues}, true
-	}
-	return function{}, false
-}
-
-// textFunction are the functions on and to strings.
-func textFunction(name string, text, number []kind) (function, bool) {
-	switch name {
-	case "string":
-		return function{1, 1, nil, String(), nil, true, toText}, true
-	case "trim", "trimPrefix", "trimSuffix":
-		return function{1, 2, [][]kind{text}, String(), nil, true, trimming(name)}, true
-	case "upper", "lower":
-		return function{1, 1, [][]kind{text}, String(), nil, true, casing(name)}, true
-	case "urlencode":
-		return function{1, 1, [][]kind{{kindString, kindFloat, kindBool}}, String(), nil, true, urlEncode}, true
-	case "split":
-		return function{2, 3, [][]kind{text, text, number}, List(String()), nil, true, splitText}, true
-	case "replace":
-		return function{3, 4, [][]kind{text, text, text, number}, String(), nil, true, replaceText}, true
-	case "repeat":
-		return function{2, 2, [][]kind{text, number}, String(), nil, true, repeatText}, true
-	case "join":
-		return function{1, 2, [][]kind{{kindList}, text}, String(), nil, true, joinText}, true
-	case "indexOf", "lastIndexOf":
-		return function{2, 2, [][]kind{text}, Int(), nil, true, indexText(name)}, true
-	case "hasPrefix":
-		return function{2, 2, [][]kind{text}, Bool(), nil, true, startsWith}, true
-	case "hasSuffix":
-		return function{2, 2, [][]kind{text}, Bool(), nil, true, endsWith}, true
-	case "toJSON":
-		return function{1, 1, nil, String(), nil, true, toJSON}, true
-	case "fromJSON":
-		return function{1, 1, [][]kind{text}, Any(), nil, true, fromJSON}, true
-	case "toBase64":
-		return function{1, 1, [][]kind{text}, String(), nil, true, toBase64}, true
-	case "fromBase64":
-		return function{1, 1, [][]kind{text}, String(), nil, true, fromBase64}, true
-	}
-	return function{}, false
-}
-
-func joinAll(args []operand) Type {
-	out := args[0].typ
-	for _, a := range args[1:] {
-		out = join(out, a.typ)
-	}
-	if out.kind != kindList {
-		return List(Any())
-	}
-	return out
-}
-
 // Functions lists every function an expression may call, sorted.
 func Functions() []string {
-	names := append(functionNames(), predicateNames()...)
+	names := callable()
 	slices.Sort(names)
 	return names
 }

@@ -10,77 +10,71 @@ import (
 	"unicode/utf8"
 )
 
-func needList(name string, v any) ([]any, error) {
-	if l, ok := v.([]any); ok {
-		return l, nil
+// need is a value of the type that a function needs.
+func need[T any](name, what string, v any) T {
+	t, ok := v.(T)
+	if !ok {
+		panic(failf("%s needs %s, found %s", name, what, kindOf(v)))
 	}
-	return nil, failf("%s needs a list, found %s", name, kindOf(v))
+	return t
 }
 
-func needObject(name string, v any) (map[string]any, error) {
-	if m, ok := v.(map[string]any); ok {
-		return m, nil
-	}
-	return nil, failf("%s needs an object, found %s", name, kindOf(v))
-}
+func needList(name string, v any) []any { return need[[]any](name, "a list", v) }
 
 // sortUnits is the cost of sorting n values.
 func sortUnits(n int) uint { return uint(n * bits.Len(uint(n)) * 2) }
 
 // lenValue counts characters, elements or members.
-func lenValue(args ...any) (any, uint, error) {
+func lenValue(args ...any) (any, uint) {
 	switch v := args[0].(type) {
 	case string:
-		return utf8.RuneCountInString(v), uint(len(v) / 16), nil
+		return utf8.RuneCountInString(v), uint(len(v) / 16)
 	case []any:
-		return len(v), 0, nil
+		return len(v), 0
 	case map[string]any:
-		return len(v), 0, nil
+		return len(v), 0
 	}
-	return nil, 0, failf("len needs a string, a list or an object, found %s", kindOf(args[0]))
+	panic(failf("len needs a string, a list or an object, found %s", kindOf(args[0])))
 }
 
-func endOf(name string) charged {
-	return func(args ...any) (any, uint, error) {
+func endOf(name string) operation {
+	return func(args ...any) (any, uint) {
 		if args[0] == nil {
-			return nil, 0, nil
+			return nil, 0
 		}
-		l, err := needList(name, args[0])
-		if err != nil || len(l) == 0 {
-			return nil, 0, err
+		l := needList(name, args[0])
+		switch {
+		case len(l) == 0:
+			return nil, 0
+		case name == "first":
+			return l[0], 0
 		}
-		if name == "first" {
-			return l[0], 0, nil
-		}
-		return l[len(l)-1], 0, nil
+		return l[len(l)-1], 0
 	}
 }
 
-func takeValues(args ...any) (any, uint, error) {
-	l, err := needList("take", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
+func takeValues(args ...any) (any, uint) {
+	l := needList("take", args[0])
 	n := min(max(wholeNumber("take", args[1]), 0), len(l))
-	return l[:n:n], 0, nil
+	return l[:n:n], 0
 }
 
 // sliceValue is base[from:to] of lists and, by characters, of strings; null
 // ends are open and negative ones count from the end.
-func sliceValue(args ...any) (any, uint, error) {
+func sliceValue(args ...any) (any, uint) {
 	switch v := args[0].(type) {
 	case []any:
 		from, to := sliceEnds(args[1], args[2], len(v))
-		return v[from:to:to], 0, nil
+		return v[from:to:to], 0
 	case string:
 		if len(v)/bytesBuilt > budget {
-			return nil, 0, errBudget
+			panic(errBudget)
 		}
 		chars := []rune(v)
 		from, to := sliceEnds(args[1], args[2], len(chars))
-		return string(chars[from:to]), built(len(v) * 2), nil
+		return string(chars[from:to]), built(len(v) * 2)
 	}
-	return nil, 0, failf("only lists and strings have slices, found %s", kindOf(args[0]))
+	panic(failf("only lists and strings have slices, found %s", kindOf(args[0])))
 }
 
 func sliceEnds(from, to any, n int) (int, int) {
@@ -99,95 +93,70 @@ func sliceEnds(from, to any, n int) (int, int) {
 }
 
 // makeRange is a..b, both included; empty when b is less.
-func makeRange(args ...any) (any, uint, error) {
+func makeRange(args ...any) (any, uint) {
 	a, b := wholeNumber("..", args[0]), wholeNumber("..", args[1])
 	if a > b {
-		return []any{}, 0, nil
+		return []any{}, 0
 	}
 	if b-a >= maxElements {
-		return nil, 0, errBudget
+		panic(errBudget)
 	}
 	out := make([]any, b-a+1)
 	for i := range out {
 		out[i] = a + i
 	}
-	return out, uint(len(out) * budget / maxElements), nil
+	return out, uint(len(out) * budget / maxElements)
 }
 
-func keysOf(args ...any) (any, uint, error) {
-	m, err := needObject("keys", args[0])
-	if err != nil {
-		return nil, 0, err
+// listMembers returns keys, values or toPairs.
+func listMembers(name string, member func(key string, value any) any) operation {
+	return func(args ...any) (any, uint) {
+		m := need[map[string]any](name, "an object", args[0])
+		out := make([]any, 0, len(m))
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			out = append(out, member(k, m[k]))
+		}
+		return out, sortUnits(len(m)) + uint(4*len(m))
 	}
-	out := make([]any, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, k)
-	}
-	return out, sortUnits(len(m)), nil
 }
 
-func valuesOf(args ...any) (any, uint, error) {
-	m, err := needObject("values", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
-	out := make([]any, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, m[k])
-	}
-	return out, sortUnits(len(m)), nil
-}
-
-func toPairs(args ...any) (any, uint, error) {
-	m, err := needObject("toPairs", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
-	out := make([]any, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, []any{k, m[k]})
-	}
-	return out, sortUnits(len(m)) + uint(4*len(m)), nil
-}
-
-func fromPairs(args ...any) (any, uint, error) {
-	l, err := needList("fromPairs", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
+func fromPairs(args ...any) (any, uint) {
+	l := needList("fromPairs", args[0])
 	out, units := make(map[string]any, len(l)), uint(len(l)*4)
 	for i, p := range l {
 		pair, ok := p.([]any)
 		if !ok || len(pair) != 2 {
-			return nil, 0, failf("fromPairs needs lists of a key and a value, element %d is not", i)
+			panic(failf("fromPairs needs lists of a key and a value, element %d is not", i))
 		}
 		k, ok := pair[0].(string)
 		if !ok {
-			return nil, 0, failf("fromPairs needs string keys, element %d has %s", i, kindOf(pair[0]))
+			panic(failf("fromPairs needs string keys, element %d has %s", i, kindOf(pair[0])))
 		}
 		out[k] = pair[1]
 		units += hashUnits(k)
 	}
-	return out, units, nil
+	return out, units
 }
 
-func reverseValues(args ...any) (any, uint, error) {
-	l, err := needList("reverse", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
+func reverseValues(args ...any) (any, uint) {
+	l := needList("reverse", args[0])
 	out := slices.Clone(l)
 	slices.Reverse(out)
-	return out, uint(len(l)), nil
+	return out, uint(len(l))
+}
+
+// indexFromEnd is the index in a list of what stands at an index of the reversed list.
+func indexFromEnd(args ...any) (any, uint) {
+	if args[0] == nil {
+		return nil, 0
+	}
+	return len(args[1].([]any)) - 1 - args[0].(int), 0
 }
 
 // uniqValues keeps the first of equal values. Lists and objects are told apart
 // by their JSON, whose keys are sorted.
-func uniqValues(args ...any) (any, uint, error) {
-	l, err := needList("uniq", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
+func uniqValues(args ...any) (any, uint) {
+	l := needList("uniq", args[0])
 	type nested struct{ json string }
 	seen, units := make(map[any]bool, min(len(l), 1024)), uint(len(l)*5)
 	out := make([]any, 0, min(len(l), 1024))
@@ -197,7 +166,7 @@ func uniqValues(args ...any) (any, uint, error) {
 		case []any, map[string]any:
 			size, err := treeSize(v, budget*bytesBuilt)
 			if units += uint(size) / 2; err != nil || units > budget {
-				return nil, 0, errBudget
+				panic(errBudget)
 			}
 			key = nested{encodeJSON(v)}
 		case float64:
@@ -213,15 +182,12 @@ func uniqValues(args ...any) (any, uint, error) {
 		seen[key] = true
 		out = append(out, v)
 	}
-	return out, units, nil
+	return out, units
 }
 
 // sortValues sorts numbers or strings stably, "asc" or "desc".
-func sortValues(args ...any) (any, uint, error) {
-	l, err := needList("sort", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
+func sortValues(args ...any) (any, uint) {
+	l := needList("sort", args[0])
 	var way any = "asc"
 	if len(args) == 2 {
 		way = args[1]
@@ -230,21 +196,17 @@ func sortValues(args ...any) (any, uint, error) {
 }
 
 // sortByKeys sorts a list by the keys computed for its elements.
-func sortByKeys(args ...any) (any, uint, error) {
-	l, err := needList("sortBy", args[0])
-	if err != nil {
-		return nil, 0, err
+func sortByKeys(args ...any) (any, uint) {
+	var way any = "asc"
+	if len(args) == 3 {
+		way = args[2]
 	}
-	keys, err := needList("sortBy", args[1])
-	if err != nil {
-		return nil, 0, err
-	}
-	return sorted("sortBy", l, keys, args[2])
+	return sorted("sortBy", args[0].([]any), args[1].([]any), way)
 }
 
-func sorted(name string, l, keys []any, way any) (any, uint, error) {
+func sorted(name string, l, keys []any, way any) (any, uint) {
 	if way != "asc" && way != "desc" {
-		return nil, 0, failf(`%s goes "asc" or "desc", found %s`, name, shortQuote(Text(way)))
+		panic(failf(`%s goes "asc" or "desc", found %s`, name, shortQuote(Text(way))))
 	}
 	type entry struct{ key, value any }
 	entries := make([]entry, len(l))
@@ -253,89 +215,69 @@ func sorted(name string, l, keys []any, way any) (any, uint, error) {
 	}
 	units := sortUnits(len(l))
 	if units > budget {
-		return nil, 0, errBudget
+		panic(errBudget)
 	}
-	var failed error
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		n, more, err := order(a.key, b.key)
-		if units += more; err != nil && failed == nil {
-			failed = failf("%s cannot order these: %v", name, err)
+		if units += more; err != nil {
+			panic(failf("%s cannot order these: %v", name, err))
 		}
 		if way == "desc" {
 			return -n
 		}
 		return n
 	})
-	if failed != nil {
-		return nil, 0, failed
-	}
 	out := make([]any, len(l))
 	for i, e := range entries {
 		out[i] = e.value
 	}
-	return out, units, nil
+	return out, units
 }
 
-func flattenValues(args ...any) (any, uint, error) {
-	l, err := needList("flatten", args[0])
-	if err != nil {
-		return nil, 0, err
-	}
-	units := 0
-	var out []any
-	var open func(l []any, depth int) error
-	open = func(l []any, depth int) error {
+func flattenValues(args ...any) (any, uint) {
+	units, out := 0, []any{}
+	var open func(l []any, depth int)
+	open = func(l []any, depth int) {
 		if units += len(l) + 1; units > maxElements {
-			return errBudget
+			panic(errBudget)
 		}
 		if depth > maxDepth {
-			return errTooDeep
+			panic(errTooDeep)
 		}
 		for _, v := range l {
-			inner, ok := v.([]any)
-			if !ok {
+			if inner, ok := v.([]any); ok {
+				open(inner, depth+1)
+			} else {
 				out = append(out, v)
-				continue
-			}
-			if err := open(inner, depth+1); err != nil {
-				return err
 			}
 		}
-		return nil
 	}
-	if err := open(l, 0); err != nil {
-		return nil, 0, err
-	}
-	return append([]any{}, out...), uint(units * budget / maxElements), nil
+	open(needList("flatten", args[0]), 0)
+	return out, uint(units * budget / maxElements)
 }
 
-func concatValues(args ...any) (any, uint, error) {
-	var out []any
+func concatValues(args ...any) (any, uint) {
+	out := []any{}
 	for _, a := range args {
-		l, err := needList("concat", a)
-		if err != nil {
-			return nil, 0, err
-		}
-		if out = append(out, l...); len(out) > maxElements {
-			return nil, 0, errBudget
+		if out = append(out, needList("concat", a)...); len(out) > maxElements {
+			panic(errBudget)
 		}
 	}
-	return append([]any{}, out...), uint(len(out) * budget / maxElements), nil
+	return out, uint(len(out) * budget / maxElements)
 }
 
-// groupValues turns the library's groups into an object with string keys.
-func groupValues(args ...any) (any, uint, error) {
-	groups, ok := args[0].(map[any][]any)
-	if !ok {
-		return nil, 0, failf("groupBy needs a list, found %s", kindOf(args[0]))
-	}
-	out := make(map[string]any, len(groups))
-	for k, l := range groups {
+// groupValues makes an object of lists from a list and the keys of its elements.
+func groupValues(args ...any) (any, uint) {
+	l, keys := args[0].([]any), args[1].([]any)
+	out, first := map[string]any{}, map[string]any{}
+	for i, k := range keys {
 		name := Text(k)
-		if _, twice := out[name]; twice {
-			return nil, 0, failf("groupBy has two different keys that both read %s", shortQuote(name))
+		if other, again := first[name]; again && other != k {
+			panic(failf("groupBy has two different keys that both read %s", shortQuote(name)))
 		}
-		out[name] = l
+		first[name] = k
+		group, _ := out[name].([]any)
+		out[name] = append(group, l[i])
 	}
-	return out, uint(len(groups) * costObject), nil
+	return out, uint(len(out) * costObject)
 }

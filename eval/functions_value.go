@@ -10,11 +10,12 @@ import (
 
 // fetchMember is base[key] of objects and lists; a missing member of an object
 // is null, an index beyond the end of a list an error, and null has no members.
-func fetchMember(base, key any) any {
-	switch b := base.(type) {
+func fetchMember(args ...any) (any, uint) {
+	key := args[1]
+	switch b := args[0].(type) {
 	case map[string]any:
 		if k, ok := key.(string); ok {
-			return b[k]
+			return b[k], hashUnits(k)
 		}
 		panic(failf("members of an object are read by a string, found %s", kindOf(key)))
 	case []any:
@@ -29,11 +30,17 @@ func fetchMember(base, key any) any {
 		if n < 0 || n >= len(b) {
 			panic(failf("index %d is out of range: the list has %s", i, plural(len(b), "element")))
 		}
-		return b[n]
-	case nil:
-		panic(failf("null has no member %s", keyText(key)))
+		return b[n], 0
 	}
-	panic(failf("%s has no member %s", kindOf(base), keyText(key)))
+	panic(failf("%s has no member %s", kindOf(args[0]), keyText(key)))
+}
+
+// fetchOptional is fetchMember for ?., where an object has no member null.
+func fetchOptional(args ...any) (any, uint) {
+	if _, ok := args[0].(map[string]any); ok && args[1] == nil {
+		return nil, 0
+	}
+	return fetchMember(args...)
 }
 
 func keyText(key any) string {
@@ -43,61 +50,60 @@ func keyText(key any) string {
 	return Text(key)
 }
 
-// keyValue passes a computed key on and charges for hashing it.
-func keyValue(args ...any) (any, uint, error) { return args[0], hashUnits(args[0]), nil }
-
 func hashUnits(key any) uint {
 	s, _ := key.(string)
 	return uint(len(s) / bytesRead)
 }
 
-// keyString is keyValue for keys of object literals, which are strings.
-func keyString(args ...any) (any, uint, error) {
+// keyString passes on the computed key of an object and charges for hashing it.
+func keyString(args ...any) (any, uint) {
 	if _, ok := args[0].(string); !ok {
-		return nil, 0, failf("keys of an object are strings, found %s", kindOf(args[0]))
+		panic(failf("keys of an object are strings, found %s", kindOf(args[0])))
 	}
-	return args[0], hashUnits(args[0]), nil
+	return args[0], hashUnits(args[0])
 }
 
-// groupKey is keyValue for groupBy, whose keys are scalars.
-func groupKey(args ...any) (any, uint, error) {
+// groupKey passes on a key of groupBy, which is a scalar.
+func groupKey(args ...any) (any, uint) {
 	switch args[0].(type) {
 	case string, int, float64, bool:
-		return args[0], hashUnits(args[0]), nil
+		return args[0], hashUnits(args[0])
 	}
-	return nil, 0, failf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0]))
+	panic(failf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0])))
 }
 
 // getMember is base[key], or null when there is no such member.
-func getMember(args ...any) (any, uint, error) {
+func getMember(args ...any) (any, uint) {
 	switch b := args[0].(type) {
 	case map[string]any:
 		k, ok := args[1].(string)
 		if !ok {
-			return nil, 0, nil
+			return nil, 0
 		}
-		return b[k], hashUnits(k), nil
+		return b[k], hashUnits(k)
 	case []any:
 		i, ok := args[1].(int)
 		if i < 0 {
 			i += len(b)
 		}
 		if !ok || i < 0 || i >= len(b) {
-			return nil, 0, nil
+			return nil, 0
 		}
-		return b[i], 0, nil
+		return b[i], 0
 	}
-	return nil, 0, nil
+	return nil, 0
 }
 
-// enterLoop gets the list of a predicate, the price of one round and the
-// predicate's name, and charges for all rounds.
-func enterLoop(args ...any) (any, uint, error) {
-	l, ok := args[0].([]any)
-	if !ok {
-		return nil, 0, failf("%s needs a list, found %s", args[2], kindOf(args[0]))
+// enterLoop passes on the list of a predicate and charges the price of one round for
+// each element.
+func enterLoop(name string, price uint, needsFirst bool) operation {
+	return func(args ...any) (any, uint) {
+		l := needList(name, args[0])
+		if needsFirst && len(l) == 0 {
+			panic(failf("reduce of an empty list needs a first value as its third argument"))
+		}
+		return l, uint(len(l)) * price
 	}
-	return l, uint(len(l)) * uint(args[1].(int)), nil
 }
 
 // comparison compares plain data and counts what it costs.
@@ -163,29 +169,32 @@ func (c *comparison) objects(x, y map[string]any, depth int) bool {
 	return same
 }
 
-func equalValues(args ...any) (any, uint, error) {
+func equalValues(args ...any) (any, uint) {
 	var c comparison
 	eq := c.equal(args[0], args[1], 0)
-	return eq, c.units, nil
+	return eq, c.units
 }
 
-// orderings returns the function of <, <=, > or >=.
-func orderings(op string) charged {
-	return func(args ...any) (any, uint, error) {
-		n, units, err := order(args[0], args[1])
+func unequalValues(args ...any) (any, uint) {
+	eq, units := equalValues(args...)
+	return eq == false, units
+}
+
+// isEqual is equalValues for a value that is no list or object.
+func isEqual(a, b any) bool { return new(comparison).equal(a, b, 0) }
+
+// ordering returns <, <=, > or >=.
+func ordering(op string, holds func(n int) bool) operator {
+	compare := func(a, b any) (bool, uint) {
+		n, units, err := order(a, b)
 		if err != nil {
-			return nil, 0, wrongOperands(op, args[0], args[1])
+			panic(wrongOperands(op, a, b))
 		}
-		switch op {
-		case "<":
-			return n < 0, units, nil
-		case "<=":
-			return n <= 0, units, nil
-		case ">":
-			return n > 0, units, nil
-		}
-		return n >= 0, units, nil
+		return holds(n), units
 	}
+	run := func(args ...any) (any, uint) { return compare(args[0], args[1]) }
+	small := func(a, b any) any { out, _ := compare(a, b); return out }
+	return operator{(*checker).ordering, run, small}
 }
 
 // order compares two numbers or two strings.
@@ -208,68 +217,68 @@ func order(a, b any) (n int, units uint, err error) {
 	return cmp.Compare(x, y), 0, nil
 }
 
-// add is + where neither side is known to be a number.
-func add(args ...any) (any, uint, error) {
+// add is + of two numbers or two strings.
+func add(args ...any) (any, uint) {
 	x, ok := args[0].(string)
 	y, ok2 := args[1].(string)
 	if ok && ok2 {
 		units := uint((len(x) + len(y)) / bytesBuilt)
 		if units > budget {
-			return nil, 0, errBudget
+			panic(errBudget)
 		}
-		return x + y, units, nil
+		return x + y, units
 	}
 	if ok != ok2 {
-		return nil, 0, wrongOperands("+", args[0], args[1])
+		panic(wrongOperands("+", args[0], args[1]))
 	}
-	return addNumbers(args[0], args[1]), 0, nil
+	return addNumbers(args[0], args[1]), 0
 }
 
 // inValue is a in b: an element of a list, a key of an object, a part of a
 // string. Null holds nothing.
-func inValue(args ...any) (any, uint, error) {
+func inValue(args ...any) (any, uint) {
 	switch b := args[1].(type) {
 	case nil:
-		return false, 0, nil
+		return false, 0
 	case []any:
 		var c comparison
 		for _, e := range b {
 			if c.equal(e, args[0], 0) {
-				return true, c.units, nil
+				return true, c.units
 			}
 		}
-		return false, c.units, nil
+		return false, c.units
 	case map[string]any:
 		k, ok := args[0].(string)
 		if !ok {
-			return nil, 0, failf("keys of an object are strings, found %s", kindOf(args[0]))
+			panic(failf("keys of an object are strings, found %s", kindOf(args[0])))
 		}
 		_, ok = b[k]
-		return ok, hashUnits(k), nil
+		return ok, hashUnits(k)
 	case string:
 		return containsValue(b, args[0])
 	}
-	return nil, 0, failf("in looks into a list, an object or a string, found %s", kindOf(args[1]))
+	panic(failf("in looks into a list, an object or a string, found %s", kindOf(args[1])))
 }
 
 // containsValue is a contains b: a part of a string, or an element of a list.
-func containsValue(args ...any) (any, uint, error) {
+func containsValue(args ...any) (any, uint) {
 	switch a := args[0].(type) {
 	case nil:
-		return false, 0, nil
+		return false, 0
 	case []any:
 		return inValue(args[1], a)
 	case string:
 		if args[1] == nil {
-			return false, 0, nil
+			return false, 0
 		}
 		b, ok := args[1].(string)
 		if !ok {
-			return nil, 0, failf("a string contains strings, found %s", kindOf(args[1]))
+			panic(failf("a string contains strings, found %s", kindOf(args[1])))
 		}
-		return strings.Contains(a, b), uint(len(a) / bytesRead), nil
+		return strings.Contains(a, b), uint(len(a) / bytesRead)
 	}
-	return nil, 0, failf("contains needs a string or a list, found %s", kindOf(args[0]))
+	panic(failf("contains needs a string or a list, found %s", kindOf(args[0])))
 }
 
-func typeName(args ...any) (any, uint, error) { return kindOf(args[0]), 0, nil }
+func typeName(args ...any) (any, uint) { return kindOf(args[0]), 0 }

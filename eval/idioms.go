@@ -6,7 +6,6 @@ package eval
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -91,7 +90,7 @@ func filtered(src, bare string) *Error {
 			return nil
 		}
 		function, _ := functionElsewhere(name)
-		if slices.Contains(functionNames(), name) {
+		if _, ok := functions[name]; ok {
 			function = name
 		}
 		if function == "" {
@@ -109,19 +108,19 @@ func filtered(src, bare string) *Error {
 }
 
 // lengthOf recognises text.length, which other languages have.
-func (c *checker) lengthOf(base, key *operand, name string) bool {
+func (c *checker) lengthOf(base, key *Tree, name string) bool {
 	switch name {
 	case "length", "len", "size", "count":
 	default:
 		return false
 	}
-	if c.err != nil || base.typ.kind != kindString && base.typ.kind != kindList {
+	if c.err != nil || base.Type.kind != kindString && base.Type.kind != kindList {
 		return false
 	}
 	call := "len(" + strings.TrimSpace(c.src.text[base.from:base.to]) + ")"
 	c.err = &Error{
 		Rule: RuleType, From: base.from, To: key.to, Suggestion: call,
-		Message: fmt.Sprintf("%s has no member %q: it is %s; write %s", c.quote(base), name, article(base.typ), call),
+		Message: fmt.Sprintf("%s has no member %q: it is %s; write %s", c.quote(base), name, article(base.Type), call),
 	}
 	return true
 }

@@ -4,6 +4,8 @@ package eval
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -28,12 +30,13 @@ func isConstant(name string) bool {
 }
 
 // identifier resolves a bare name: let, declared name, alias, constant.
-func (c *checker) identifier(name string, from, to int) operand {
+func (c *checker) identifier(name string, from, to int) *Tree {
 	for i := len(c.locals) - 1; i >= 0; i-- {
 		if l := c.locals[i]; l.name == name {
-			o := l.value
-			o.node, o.from, o.to, o.ref = c.identifierNode(name, from, to), from, to, o.ref.unkeyed()
-			return o
+			t := *l.value
+			t.node, t.from, t.to, t.ref = at(&ast.IdentifierNode{Value: name}, from, to), from, to, t.ref.unkeyed()
+			t.operands = nil
+			return &t
 		}
 	}
 	if name == "$env" {
@@ -46,10 +49,7 @@ func (c *checker) identifier(name string, from, to int) operand {
 		return c.aliased(path, from, to)
 	}
 	if v, ok := constant(name); ok {
-		if b, isBool := v.(bool); isBool {
-			return c.literal(&ast.BoolNode{Value: b}, from, to)
-		}
-		return c.literal(&ast.NilNode{}, from, to)
+		return constantPart(v, from, to)
 	}
 	if reason, ok := c.scope.refuse[name]; ok {
 		return c.fail(RuleName, from, to, "%s", reason)
@@ -64,10 +64,10 @@ func (c *checker) identifier(name string, from, to int) operand {
 }
 
 // global resolves a name that the scope declares.
-func (c *checker) global(name string, from, to int) (operand, bool) {
+func (c *checker) global(name string, from, to int) (*Tree, bool) {
 	t, ok := c.scope.lookup(name)
 	if !ok {
-		return operand{}, false
+		return nil, false
 	}
 	if reason, no := c.scope.refuse[name]; no {
 		return c.fail(RuleName, from, to, "%s", reason), true
@@ -75,41 +75,36 @@ func (c *checker) global(name string, from, to int) (operand, bool) {
 	return c.read(name, t, from, to), true
 }
 
-func (c *checker) read(name string, t Type, from, to int) operand {
-	return operand{
-		node: c.identifierNode(name, from, to), typ: t, from: from, to: to, bound: maxInt, ref: c.names.ref(name),
-	}
+func (c *checker) read(name string, typ Type, from, to int) *Tree {
+	t := &Tree{Op: TreePath, Path: []string{name}, Type: typ, from: from, to: to}
+	t.node, t.ref = t.load(name), &ref{path: t.Path, keys: []any{name}}
+	return t
 }
 
-func (c *checker) identifierNode(name string, from, to int) ast.Node {
-	return c.at(&ast.IdentifierNode{Value: name}, from, to)
-}
-
-func (c *checker) aliased(path []string, from, to int) operand {
-	o, ok := c.global(path[0], from, to)
+func (c *checker) aliased(path []string, from, to int) *Tree {
+	t, ok := c.global(path[0], from, to)
 	if !ok {
-		o = c.read(path[0], Any(), from, to)
+		t = c.read(path[0], Any(), from, to)
 	}
 	for _, key := range path[1:] {
-		t, _, _ := o.typ.Field(key)
-		k := c.literal(&ast.StringNode{Value: key}, from, to)
-		o = c.fetch(&o, &k, t, false)
-		o.from, o.to = from, to
+		member, _, _ := t.Type.Field(key)
+		t = c.fetch(t, constantPart(key, from, to), member, false, to)
+		t.from, t.to = from, to
 	}
-	return o
+	return t
 }
 
 // unknownName reports a bare name that the scope doesn't have.
-func (c *checker) unknownName(name string, from, to int) operand {
+func (c *checker) unknownName(name string, from, to int) *Tree {
 	if c.hyphenated(from, to) {
-		return c.unknown(from, to)
+		return unknown(from, to)
 	}
 	known := c.scope.known()
 	c.fail(RuleName, from, to, "unknown name %q%s", name, list("known", known))
 	if c.err.From == from {
 		c.err.Suggestion = nearest(name, known)
 	}
-	return c.unknown(from, to)
+	return unknown(from, to)
 }
 
 // hyphenated recognises visits.a-b, which reads as a subtraction, where a-b is
@@ -161,7 +156,7 @@ func isWordByte(b byte) bool {
 }
 
 // member resolves base.name and base[key].
-func (c *checker) member(n *ast.MemberNode, from, to int) operand {
+func (c *checker) member(n *ast.MemberNode, from, to int) *Tree {
 	name, isName := n.Property.(*ast.StringNode)
 	bracket := !isName
 	if isName {
@@ -187,19 +182,18 @@ func (c *checker) member(n *ast.MemberNode, from, to int) operand {
 	if !bracket {
 		key.from, key.to = from, to
 	}
-	t, ok := c.memberType(&base, &key, name)
+	t, ok := c.memberType(base, key, name)
 	if !ok {
-		return c.unknown(base.from, to)
+		return unknown(base.from, to)
 	}
-	key.to = max(key.to, to)
-	return c.fetch(&base, &key, t, n.Optional)
+	return c.fetch(base, key, t, n.Optional, to)
 }
 
 // rooted resolves state.x and $env["x"] to the name x itself.
-func (c *checker) rooted(root, name string, from, keyFrom, to int) (operand, bool) {
+func (c *checker) rooted(root, name string, from, keyFrom, to int) (*Tree, bool) {
 	for _, l := range c.locals { // no local has the name of a root
 		if root == "$env" && l.name == name {
-			return operand{}, false
+			return nil, false
 		}
 	}
 	switch {
@@ -211,26 +205,26 @@ func (c *checker) rooted(root, name string, from, keyFrom, to int) (operand, boo
 			return c.read(name, Any(), from, to), true
 		}
 	case !c.scope.isRoot(root):
-		return operand{}, false
+		return nil, false
 	case c.scope.underRoot(root, name):
-		o, _ := c.global(name, from, to)
-		return o, true
+		t, _ := c.global(name, from, to)
+		return t, true
 	default:
 		if _, ok := c.scope.lookup(root); ok {
-			return operand{}, false
+			return nil, false
 		}
 		if c.scope.open {
 			return c.read(name, Any(), from, to), true
 		}
 	}
 	if c.hyphenated(keyFrom, to) {
-		return c.unknown(from, to), true
+		return unknown(from, to), true
 	}
 	known := c.scope.declared()
 	keyFrom, keyTo := c.keySpan(keyFrom, to, name)
 	c.fail(RuleName, keyFrom, keyTo, "unknown name %q in %s%s", name, root, list("known", known))
 	c.suggest(keyFrom, name, known)
-	return c.unknown(from, to), true
+	return unknown(from, to), true
 }
 
 // keySpan narrows ["x"] to x.
@@ -248,46 +242,46 @@ func (c *checker) suggest(from int, name string, known []string) {
 }
 
 // memberType is the type of base[key]; not ok after an error.
-func (c *checker) memberType(base, key *operand, name *ast.StringNode) (Type, bool) {
+func (c *checker) memberType(base, key *Tree, name *ast.StringNode) (Type, bool) {
 	if name != nil && c.lengthOf(base, key, name.Value) {
 		return Any(), false
 	}
-	switch base.typ.kind {
+	switch base.Type.kind {
 	case kindAny:
 		return Any(), true
 	case kindList:
 		if name == nil && key.may(kindFloat) {
-			return base.typ.item(), true
+			return base.Type.item(), true
 		}
-		c.fail(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.typ))
+		c.fail(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.Type))
 		return Any(), false
 	case kindObject:
 		if name != nil {
 			return c.fieldType(base, key, name.Value)
 		}
 		if !key.may(kindString) {
-			c.fail(RuleType, key.from, key.to, "members of an object are read by a string, this is %s", article(key.typ))
+			c.fail(RuleType, key.from, key.to, "members of an object are read by a string, this is %s", article(key.Type))
 			return Any(), false
 		}
 		return Any(), true
 	}
 	if name != nil {
-		c.fail(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name.Value, article(base.typ))
+		c.fail(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name.Value, article(base.Type))
 	} else {
-		c.fail(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), article(base.typ))
+		c.fail(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), article(base.Type))
 	}
 	return Any(), false
 }
 
-func (c *checker) fieldType(base, key *operand, name string) (Type, bool) {
-	t, _, ok := base.typ.Field(name)
+func (c *checker) fieldType(base, key *Tree, name string) (Type, bool) {
+	t, _, ok := base.Type.Field(name)
 	if ok {
 		return t, true
 	}
 	if c.hyphenated(key.from, key.to) {
 		return Any(), false
 	}
-	known := base.typ.Fields()
+	known := base.Type.Fields()
 	from, to := c.keySpan(key.from, key.to, name)
 	c.fail(RuleName, from, to, "unknown name %q in %s%s", name, c.quote(base), list("known", known))
 	c.suggest(from, name, known)
@@ -295,7 +289,7 @@ func (c *checker) fieldType(base, key *operand, name string) (Type, bool) {
 }
 
 // quote names an operand in messages by its source text.
-func (c *checker) quote(o *operand) string {
+func (c *checker) quote(o *Tree) string {
 	const most = 40
 	text := strings.Join(strings.Fields(c.src.text[o.from:o.to]), " ")
 	if len(text) > most {
@@ -304,51 +298,78 @@ func (c *checker) quote(o *operand) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// fetch builds base[key] and follows the path.
-func (c *checker) fetch(base, key *operand, t Type, optional bool) operand {
+// fetch builds base[key], which ends at end, and follows the path.
+func (c *checker) fetch(base, key *Tree, typ Type, optional bool, end int) *Tree {
 	from, to := c.src.outer(base.from, base.to)
-	o := operand{node: c.blank, typ: t, from: from, to: max(to, key.to), bound: base.bound, ref: base.ref.member(base, key)}
-	if base.typ.kind != kindList {
-		c.hashed(key, keyValue)
+	t := &Tree{Type: typ, from: from, to: max(to, key.to, end), ref: base.ref.member(base, key), operands: []*Tree{base, key}}
+	if base.Op == TreePath {
+		switch k := key.node.(type) {
+		case *ast.StringNode:
+			t.Op, t.Path = TreePath, append(slices.Clip(base.Path), k.Value)
+		case *ast.IntegerNode:
+			if k.Value >= 0 {
+				t.Op, t.Path = TreePath, append(slices.Clip(base.Path), "["+strconv.Itoa(k.Value)+"]")
+			}
+		}
 	}
-	if !optional {
-		o.node = c.callFast(fetchMember, o.from, o.to, base.node, key.node)
-	} else {
-		o.node = c.at(&ast.MemberNode{Node: base.node, Property: key.node, Optional: true}, o.from, o.to)
+	t.optional = base.optional
+	of, fetch := base.node, operation(fetchMember)
+	if optional {
+		fetch = fetchOptional
+		of = at(&ast.IdentifierNode{Value: optionalName(len(t.optional))}, base.from, base.to)
+		t.optional = append(slices.Clip(t.optional), base)
 	}
-	c.site(o.from, o.to, ".", base, key)
-	return o
+	if base.Type.kind != kindList && !isLiteral(key.node) && key.may(kindString) {
+		c.cost += costCall // hashing a computed key takes as long as the key
+	}
+	t.node = c.run(t, fetch, of, key.node)
+	return t
 }
 
-// hashed makes a computed key pay for its length: each lookup hashes all of it.
-func (c *checker) hashed(key *operand, fn charged) {
-	if !key.isLiteral() && key.may(kindString) {
-		key.node = c.callCharged(fn, key.from, key.to, key.node)
+func isLiteral(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
+		return true
 	}
+	return false
+}
+
+// optionalName is a name that no source can spell.
+func optionalName(i int) string { return fmt.Sprintf("optional %d", i) }
+
+// chain ends a path such as a?.b.c: it is null when the base of any ?. is null.
+func (c *checker) chain(path *Tree) *Tree {
+	t := *path
+	t.optional = nil
+	for i, base := range slices.Backward(path.optional) {
+		name := func() ast.Node { return at(&ast.IdentifierNode{Value: optionalName(i)}, t.from, t.to) }
+		none := func() ast.Node { return at(&ast.NilNode{}, t.from, t.to) }
+		isNull := at(&ast.BinaryNode{Operator: "==", Left: name(), Right: none()}, t.from, t.to)
+		rest := at(&ast.ConditionalNode{Cond: isNull, Exp1: none(), Exp2: t.node}, t.from, t.to)
+		t.node = at(&ast.VariableDeclaratorNode{Name: optionalName(i), Value: base.node, Expr: rest}, t.from, t.to)
+	}
+	return &t
 }
 
 // slice checks base[from:to].
-func (c *checker) slice(n *ast.SliceNode, from int) operand {
-	base := c.expr(n.Node)
-	c.use(&base)
+func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
+	base := c.value(n.Node)
 	if !base.may(kindList, kindString) {
-		return c.fail(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.typ))
+		return c.fail(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.Type))
 	}
 	to := c.src.closing(from)
 	args := []ast.Node{base.node}
 	for _, end := range []ast.Node{n.From, n.To} {
-		if end == nil {
-			args = append(args, c.literal(&ast.NilNode{}, from, to).node)
-			continue
-		}
-		v := c.value(end)
-		if !v.may(kindFloat) {
-			return c.fail(RuleType, v.from, v.to, "ends of a slice must be integers, this is %s", article(v.typ))
+		v := constantPart(nil, from, to)
+		if end != nil {
+			if v = c.value(end); !v.may(kindFloat) {
+				return c.fail(RuleType, v.from, v.to, "ends of a slice must be integers, this is %s", article(v.Type))
+			}
 		}
 		args = append(args, v.node)
 	}
-	c.site(base.from, to, "[:]", &base)
-	o := operand{typ: base.typ, from: base.from, to: to, bound: base.bound}
-	o.node = c.callCharged(sliceValue, o.from, o.to, args...)
-	return o
+	from, _ = c.src.outer(base.from, base.to)
+	t := &Tree{Type: base.Type, from: from, to: to, operands: []*Tree{base}}
+	t.node = c.charged(t, sliceValue, args...)
+	return t
 }

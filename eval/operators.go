@@ -1,114 +1,118 @@
-// Unary and binary operators: types, and which of them stay native.
+// Unary and binary operators.
 
 package eval
 
-import (
-	"math"
+import "github.com/expr-lang/expr/ast"
 
-	"github.com/expr-lang/expr/ast"
-)
-
-// unbounded is the bound of an integer that nothing is known of; native
-// additions may go up to nativeLimit without wrapping around.
-const (
-	unbounded   = math.MaxFloat64
-	nativeLimit = 1 << 63
-)
-
-func (c *checker) unary(n *ast.UnaryNode, from int) operand {
-	o := c.value(n.Node)
-	_, to := c.src.outer(o.from, o.to)
-	from = min(from, o.from) // of x not in y, the sign comes later
-	out := operand{node: c.blank, typ: o.typ, from: from, to: to, bound: o.bound}
-	switch n.Operator {
-	case "!", "not":
-		c.mustBeBool(&o)
-		out.typ, out.bound = Bool(), 0
-		c.site(from, to, "not", &o)
-		out.node = c.not(o.node, from, to)
-		return out
-	}
-	if !o.may(kindFloat) {
-		return c.fail(RuleType, o.from, o.to, "%s needs a number, this is %s", n.Operator, article(o.typ))
-	}
-	switch lit := o.node.(type) {
-	case *ast.IntegerNode:
-		if n.Operator == "-" {
-			return c.literal(&ast.IntegerNode{Value: -lit.Value}, from, to)
-		}
-		return c.literal(&ast.IntegerNode{Value: lit.Value}, from, to)
-	case *ast.FloatNode:
-		if n.Operator == "-" {
-			return c.literal(&ast.FloatNode{Value: -lit.Value}, from, to)
-		}
-	}
-	c.site(from, to, n.Operator, &o)
-	if n.Operator == "-" && o.bound <= maxInt {
-		out.node = c.at(&ast.UnaryNode{Operator: "-", Node: o.node}, from, to)
-		return out
-	}
-	out.bound = maxInt
-	fn := subtract
-	if n.Operator == "+" {
-		fn = addNumbers
-	}
-	out.node = c.callFast(fn, from, to, c.at(&ast.IntegerNode{}, from, to), o.node)
-	return out
+// operator is a row of the table of binary operators: check finds the type of the
+// result, and reports operands that never fit.
+type operator struct {
+	check func(c *checker, t, l, r *Tree)
+	run   operation // nil for and, or and ??, which the library runs
+	// small is run where a value is no text, list or object: it costs nothing.
+	small func(a, b any) any
 }
 
-func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) operand {
+var operators = map[string]operator{
+	"==":         {(*checker).equality, equalValues, func(a, b any) any { return isEqual(a, b) }},
+	"!=":         {(*checker).equality, unequalValues, func(a, b any) any { return !isEqual(a, b) }},
+	"<":          ordering("<", func(n int) bool { return n < 0 }),
+	"<=":         ordering("<=", func(n int) bool { return n <= 0 }),
+	">":          ordering(">", func(n int) bool { return n > 0 }),
+	">=":         ordering(">=", func(n int) bool { return n >= 0 }),
+	"and":        {(*checker).logic, nil, nil},
+	"or":         {(*checker).logic, nil, nil},
+	"??":         {(*checker).fallback, nil, nil},
+	"+":          {(*checker).addition, add, addNumbers},
+	"-":          {(*checker).arithmetic, nil, subtract},
+	"*":          {(*checker).arithmetic, nil, multiply},
+	"/":          {(*checker).arithmetic, nil, divide},
+	"%":          {(*checker).arithmetic, nil, modulo},
+	"**":         {(*checker).arithmetic, nil, power},
+	"..":         {(*checker).arithmetic, makeRange, nil},
+	"in":         {(*checker).membership, inValue, nil},
+	"contains":   {(*checker).textual, containsValue, nil},
+	"startsWith": {(*checker).textual, startsWith, nil},
+	"endsWith":   {(*checker).textual, endsWith, nil},
+	"matches":    {(*checker).textual, matchValue, nil},
+}
+
+// operatorName is the one spelling of an operator.
+func operatorName(op string) string {
+	switch op {
+	case "&&":
+		return "and"
+	case "||":
+		return "or"
+	case "!":
+		return "not"
+	case "^":
+		return "**"
+	}
+	return op
+}
+
+func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
+	o := c.value(n.Node)
+	t := &Tree{Op: TreeUnary, Name: operatorName(n.Operator), Args: []*Tree{o}, Type: o.Type, operands: []*Tree{o}}
+	t.from, t.to = o.from, o.to // of x not in y, where the sign comes later
+	if from < o.from {
+		t.from = from
+		_, t.to = c.src.outer(o.from, o.to)
+	}
+	if t.Name == "not" {
+		c.mustBeBool(o)
+		t.Type = Bool()
+		t.node = at(&ast.UnaryNode{Operator: "not", Node: c.boolean(o, t)}, t.from, t.to)
+		return t
+	}
+	if !o.may(kindFloat) {
+		return c.fail(RuleType, o.from, o.to, "%s needs a number, this is %s", n.Operator, article(o.Type))
+	}
+	if isLiteral(o.node) && o.Value != nil {
+		v := o.Value
+		if t.Name == "-" {
+			v = negate(v)
+		}
+		return constantPart(v, t.from, t.to)
+	}
+	if t.Name == "-" {
+		t.node = c.run(t, func(args ...any) (any, uint) { return negate(args[0]), 0 }, o.node)
+	} else {
+		t.node = c.runSmall(t, addNumbers, at(&ast.IntegerNode{}, t.from, t.to), o.node)
+	}
+	return t
+}
+
+func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	// A chain such as a and b and c leans to the left; it is no nesting.
 	c.nest--
 	l := c.value(n.Left)
 	c.nest++
 	r := c.value(n.Right)
-	from, to := c.span(&l, &r)
-	o := operand{from: from, to: to, typ: Bool()}
-	c.site(from, to, n.Operator, &l, &r)
-	switch n.Operator {
-	case "==", "!=":
-		c.equality(&o, n.Operator, &l, &r)
-	case "<", "<=", ">", ">=":
-		c.ordering(&o, n.Operator, &l, &r)
-	case "and", "&&", "or", "||":
-		c.logic(&o, n.Operator, &l, &r)
-	case "+", "-", "*", "/", "%", "**", "^":
-		c.arithmetic(&o, n.Operator, &l, &r)
-	case "in":
-		c.membership(&o, &l, &r)
-	case "contains", "startsWith", "endsWith", "matches":
-		c.textual(&o, n.Operator, &l, &r)
-	case "..":
-		c.numbers("..", &l, &r)
-		o.typ, o.bound = List(Int()), max(l.bound, r.bound)
-		o.node = c.callCharged(makeRange, from, to, l.node, r.node)
-	case "??":
-		o.typ, o.bound = join(l.typ, r.typ), max(l.bound, r.bound)
-		o.node = c.native("??", &o, &l, &r)
-	default:
+	t := &Tree{Op: TreeBinary, Name: operatorName(n.Operator), Args: []*Tree{l, r}, Type: Bool(), operands: []*Tree{l, r}}
+	t.from, t.to = c.span(l, r)
+	op, ok := operators[t.Name]
+	if !ok {
 		return c.fail(RuleSyntax, opFrom, opTo, "operator %q is not part of the language", n.Operator)
 	}
-	if o.node == nil {
-		return c.unknown(from, to)
+	op.check(c, t, l, r)
+	switch {
+	case c.err != nil:
+		return unknown(t.from, t.to)
+	case t.node != nil:
+	case op.run == nil || op.small != nil && (l.isSmall(t.Name) || r.isSmall(t.Name)):
+		t.node = c.runSmall(t, op.small, l.node, r.node)
+	default:
+		t.node = c.charged(t, op.run, l.node, r.node)
 	}
-	return o
+	return t
 }
 
-// equality stays native between scalars; lists, objects and unknown values are
-// compared deeply by the canonical form of their numbers.
-func (c *checker) equality(o *operand, op string, l, r *operand) {
-	if !comparable(l.typ, r.typ) {
-		c.fail(RuleType, o.from, o.to, "%s is %s and %s is %s: they are never equal",
-			c.quote(l), article(l.typ), c.quote(r), article(r.typ))
-		return
-	}
-	if l.isLiteral() || r.isLiteral() || isSmall(l.typ) && isSmall(r.typ) {
-		o.node = c.native(op, o, l, r)
-		return
-	}
-	o.node = c.callCharged(equalValues, o.from, o.to, l.node, r.node)
-	if op == "!=" {
-		o.node = c.not(o.node, o.from, o.to)
+func (c *checker) equality(t, l, r *Tree) {
+	if !comparable(l.Type, r.Type) {
+		c.fail(RuleType, t.from, t.to, "%s is %s and %s is %s: they are never equal",
+			c.quote(l), article(l.Type), c.quote(r), article(r.Type))
 	}
 }
 
@@ -118,107 +122,68 @@ func comparable(a, b Type) bool {
 		a.isNumber() && b.isNumber() || a.kind == b.kind
 }
 
-// isSmall reports whether comparing two such values costs the same always.
-func isSmall(t Type) bool { return t.isNumber() || t.kind == kindBool || t.kind == kindNull }
-
-func (c *checker) ordering(o *operand, op string, l, r *operand) {
+func (c *checker) ordering(t, l, r *Tree) {
 	numbers := l.may(kindFloat) && r.may(kindFloat)
 	texts := l.may(kindString) && r.may(kindString)
 	if !numbers && !texts {
-		c.fail(RuleType, o.from, o.to, "%s compares two numbers or two strings, these are %s and %s", op, article(l.typ), article(r.typ))
-		return
+		c.fail(RuleType, t.from, t.to, "%s compares two numbers or two strings, these are %s and %s", t.Name, article(l.Type), article(r.Type))
 	}
-	if l.isLiteral() || r.isLiteral() || l.isNumber() || r.isNumber() {
-		o.node = c.native(op, o, l, r)
-		return
-	}
-	o.node = c.callCharged(orderings(op), o.from, o.to, l.node, r.node)
 }
 
-func (c *checker) logic(o *operand, op string, l, r *operand) {
+func (c *checker) logic(t, l, r *Tree) {
 	if !c.mustBeBool(l) || !c.mustBeBool(r) {
 		return
 	}
-	if r.typ.kind == kindAny {
-		// The library leaves the right side as it is; two negations check it.
-		c.site(r.from, r.to, "not", r)
-		r.node = c.not(c.not(r.node, r.from, r.to), r.from, r.to)
+	right := r.node
+	if r.Type.kind == kindAny {
+		right = c.boolean(r, r)
 	}
-	o.node = c.native(op, o, l, r)
+	t.node = at(&ast.BinaryNode{Operator: t.Name, Left: c.boolean(l, t), Right: right}, t.from, t.to)
 }
 
-// numbers checks that both operands may be numbers.
-func (c *checker) numbers(op string, l, r *operand) bool {
-	for _, o := range [...]*operand{l, r} {
+func (c *checker) fallback(t, l, r *Tree) {
+	t.Type = join(l.Type, r.Type)
+	t.node = at(&ast.BinaryNode{Operator: "??", Left: l.node, Right: r.node}, t.from, t.to)
+}
+
+func (c *checker) arithmetic(t, l, r *Tree) {
+	for _, o := range t.Args {
 		if !o.may(kindFloat) {
-			c.fail(RuleType, o.from, o.to, "%s needs numbers, this is %s", op, article(o.typ))
-			return false
-		}
-	}
-	return true
-}
-
-func (c *checker) arithmetic(o *operand, op string, l, r *operand) {
-	switch op {
-	case "+":
-		c.addition(o, l, r)
-		return
-	case "^":
-		op = "**"
-	}
-	if !c.numbers(op, l, r) {
-		return
-	}
-	o.typ, o.bound = numberType(l.typ, r.typ), maxInt
-	switch op {
-	case "-":
-		if sum := l.bound + r.bound; sum < nativeLimit {
-			o.node, o.bound = c.native("-", o, l, r), sum
+			c.fail(RuleType, o.from, o.to, "%s needs numbers, this is %s", t.Name, article(o.Type))
 			return
 		}
-		o.node = c.callFast(subtract, o.from, o.to, l.node, r.node)
-	case "*":
-		o.node = c.callFast(multiply, o.from, o.to, l.node, r.node)
-	case "/":
-		o.typ = Float()
-		o.node = c.callFast(divide, o.from, o.to, l.node, r.node)
+	}
+	switch t.Name {
+	case "..":
+		t.Type = List(Int())
 	case "%":
-		o.typ = Int()
-		o.node = c.callFast(modulo, o.from, o.to, l.node, r.node)
+		t.Type = Int()
+	case "/":
+		t.Type = Float()
 	case "**":
-		o.typ = Float()
-		if l.typ.kind == kindInt && r.typ.kind == kindInt {
-			o.typ = Any() // whole unless the exponent is negative
+		t.Type = Float()
+		if l.Type.kind == kindInt && r.Type.kind == kindInt {
+			t.Type = Any() // whole unless the exponent is negative
 		}
-		o.node = c.callFast(power, o.from, o.to, l.node, r.node)
+	default:
+		t.Type = numberType(l.Type, r.Type)
 	}
 }
 
-// addition stays native for numbers that can't overflow: that is the counter
-// of every loop. All else is checked, and text is charged for.
-func (c *checker) addition(o *operand, l, r *operand) {
+func (c *checker) addition(t, l, r *Tree) {
 	numbers := l.may(kindFloat) && r.may(kindFloat)
 	texts := l.may(kindString) && r.may(kindString)
 	switch {
 	case !numbers && !texts:
-		c.fail(RuleType, o.from, o.to, "+ adds two numbers or two strings, these are %s and %s%s",
-			article(l.typ), article(r.typ), additionHint(l.typ, r.typ))
-		return
-	case l.isNumber() || r.isNumber():
-		o.typ, o.bound = numberType(l.typ, r.typ), maxInt
-		if sum := l.bound + r.bound; sum < nativeLimit {
-			o.node, o.bound = c.native("+", o, l, r), sum
-			return
-		}
-		o.node = c.callFast(addNumbers, o.from, o.to, l.node, r.node)
-		return
+		c.fail(RuleType, t.from, t.to, "+ adds two numbers or two strings, these are %s and %s%s",
+			article(l.Type), article(r.Type), additionHint(l.Type, r.Type))
+	case l.Type.isNumber() || r.Type.isNumber():
+		t.Type = numberType(l.Type, r.Type)
 	case !numbers:
-		o.typ = String()
+		t.Type = String()
 	default:
-		o.typ = Any()
+		t.Type = Any()
 	}
-	o.bound = maxInt
-	o.node = c.callCharged(add, o.from, o.to, l.node, r.node)
 }
 
 func additionHint(l, r Type) string {
@@ -238,95 +203,35 @@ func numberType(l, r Type) Type {
 	return Float()
 }
 
-func (c *checker) membership(o *operand, l, r *operand) {
-	if !r.may(kindList, kindObject, kindString, kindNull) {
-		c.fail(RuleType, r.from, r.to, "in looks into a list, an object or a string, this is %s", article(r.typ))
-		return
+func (c *checker) membership(t, l, r *Tree) {
+	switch {
+	case !r.may(kindList, kindObject, kindString, kindNull):
+		c.fail(RuleType, r.from, r.to, "in looks into a list, an object or a string, this is %s", article(r.Type))
+	case r.Type.kind == kindList && !comparable(l.Type, r.Type.item()):
+		c.fail(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), article(l.Type), r.Type)
+	case (r.Type.kind == kindObject || r.Type.kind == kindString) && !l.may(kindString):
+		c.fail(RuleType, l.from, l.to, "only a string can be in %s, this is %s", article(r.Type), article(l.Type))
 	}
-	switch r.typ.kind {
-	case kindList:
-		if !comparable(l.typ, r.typ.item()) {
-			c.fail(RuleType, o.from, o.to, "%s is %s and this is a %s: it is never in it",
-				c.quote(l), article(l.typ), r.typ)
-			return
-		}
-	case kindObject, kindString:
-		if !l.may(kindString) {
-			c.fail(RuleType, l.from, l.to, "only a string can be in %s, this is %s", article(r.typ), article(l.typ))
-			return
-		}
-	}
-	if values, ok := constantList(r.node); ok {
-		right := c.at(&ast.ConstantNode{Value: values}, r.from, r.to)
-		o.node = c.at(&ast.BinaryNode{Operator: "in", Left: l.node, Right: right}, o.from, o.to)
-		return
-	}
-	o.node = c.callCharged(inValue, o.from, o.to, l.node, r.node)
-}
-
-// constantList is the value of a list of scalars written in the source.
-func constantList(n ast.Node) ([]any, bool) {
-	array, ok := n.(*ast.ArrayNode)
-	if !ok {
-		return nil, false
-	}
-	values := make([]any, len(array.Nodes))
-	for i, e := range array.Nodes {
-		switch e := e.(type) {
-		case *ast.IntegerNode:
-			values[i] = e.Value
-		case *ast.FloatNode:
-			values[i] = e.Value
-		case *ast.StringNode:
-			values[i] = e.Value
-		case *ast.BoolNode:
-			values[i] = e.Value
-		case *ast.NilNode:
-		default:
-			return nil, false
-		}
-	}
-	return values, true
 }
 
 // textual operators read null as "no": what is not there contains nothing.
-func (c *checker) textual(o *operand, op string, l, r *operand) {
-	if !l.may(kindString, kindNull) && (op != "contains" || !l.may(kindList)) {
-		c.fail(RuleType, l.from, l.to, "%s needs a string, this is %s", op, article(l.typ))
+func (c *checker) textual(t, l, r *Tree) {
+	if !l.may(kindString, kindNull) && (t.Name != "contains" || !l.may(kindList)) {
+		c.fail(RuleType, l.from, l.to, "%s needs a string, this is %s", t.Name, article(l.Type))
 		return
 	}
-	if !r.may(kindString) && (op != "contains" || l.typ.kind == kindString) {
-		c.fail(RuleType, r.from, r.to, "%s needs a string, this is %s", op, article(r.typ))
+	if !r.may(kindString) && (t.Name != "contains" || l.Type.kind == kindString) {
+		c.fail(RuleType, r.from, r.to, "%s needs a string, this is %s", t.Name, article(r.Type))
 		return
 	}
-	switch op {
-	case "matches":
-		c.matching(o, l, r)
-	case "contains":
-		o.node = c.callCharged(containsValue, o.from, o.to, l.node, r.node)
-	case "startsWith", "endsWith":
-		if _, ok := r.node.(*ast.StringNode); ok {
-			o.node = c.native(op, o, l, r)
-			return
-		}
-		fn := startsWith
-		if op == "endsWith" {
-			fn = endsWith
-		}
-		o.node = c.callCharged(fn, o.from, o.to, l.node, r.node)
-	}
-}
-
-func (c *checker) matching(o *operand, l, r *operand) {
-	pattern, ok := r.node.(*ast.StringNode)
-	if !ok {
-		o.node = c.callCharged(matchDynamic, o.from, o.to, l.node, r.node)
+	text, isLiteral := r.node.(*ast.StringNode)
+	if t.Name != "matches" || !isLiteral {
 		return
 	}
-	p, err := newPattern(pattern.Value)
+	p, err := newPattern(text.Value)
 	if err != nil {
 		c.fail(RuleSyntax, r.from, r.to, "%v", err)
 		return
 	}
-	o.node = c.callCharged(p.match, o.from, o.to, l.node, r.node)
+	t.node = c.charged(t, matchValue, l.node, at(&ast.ConstantNode{Value: p}, r.from, r.to))
 }

@@ -3,10 +3,9 @@
 package eval
 
 import (
-	"slices"
+	"sync"
 	"sync/atomic"
 
-	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/vm"
 )
@@ -20,17 +19,12 @@ const (
 	Condition
 )
 
-// Compiler compiles many expressions, those of one file for example, at less
-// cost: what they have in common is made once, and equal texts in one scope are
-// one program. The zero value is ready. It is not for several goroutines at
-// once; its programs and templates are.
+// Compiler compiles many expressions, those of one file for example: equal texts
+// in one scope are one program. The zero value is ready. It is not for several
+// goroutines at once; its programs and templates are.
 type Compiler struct {
 	programs map[programKey]*Program
-	names    nameTable
 	config   *conf.Config
-	trees    treeBuilder
-	checker  checker
-	busy     bool // its parts are in use
 }
 
 // programKey tells the programs of a compiler apart.
@@ -48,136 +42,70 @@ func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
 	if p := k.programs[key]; p != nil {
 		return p, nil
 	}
-	p, err := k.compile(s, src, want, s.lazy)
-	if err == nil {
-		if k.programs == nil {
-			k.programs = map[programKey]*Program{}
-		}
-		k.programs[key] = p
+	if k.config == nil {
+		k.config, k.programs = newConfig(), map[programKey]*Program{}
 	}
-	return p, err
-}
-
-// Compile is what a Compiler does, for one expression.
-func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
-	return new(Compiler).compile(s, src, want, s.lazy)
-}
-
-func (k *Compiler) compile(s *Scope, src string, want Want, lazy bool) (*Program, *Error) {
-	if k.busy { // asked by a type that is worked out while another expression is checked
-		return new(Compiler).compile(s, src, want, lazy)
-	}
-	k.busy = true
-	defer func() { k.busy = false }()
-	c := &k.checker
-	if k.names == nil {
-		k.names = nameTable{}
-	}
-	c.reset(s, k.names)
+	c := checker{scope: s}
 	if err := c.src.scan(src); err != nil {
 		return nil, err
 	}
-	syntax, err := k.parse(&c.src)
+	syntax, err := parse(&c.src, k.config)
 	if err != nil {
 		return nil, err
 	}
-	result := c.value(syntax)
-	if c.err == nil && want == Condition && !result.may(kindBool) {
-		c.fail(RuleNotBoolean, result.from, result.to, "condition must be boolean, this is %s", article(result.typ))
+	t := c.value(syntax)
+	if c.err == nil && want == Condition && !t.may(kindBool) {
+		c.fail(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", article(t.Type))
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
-	p := &Program{
-		src: src, want: want, scope: s, typ: result.typ,
-		reads: slices.Clone(c.reads.sorted()), ref: result.ref,
-	}
-	if lazy {
-		if want == Condition { // whoever looks at conditions asks for their trees
-			p.tree.Store(k.tree(p, syntax))
-		}
-		return p, nil
-	}
-	if k.config == nil {
-		k.config = newConfig()
-	}
-	runs, err := c.assemble(result.node, k.config)
-	if err != nil {
-		return nil, err
-	}
-	runs.from, runs.to = result.from, result.to
-	p.code.Store(runs)
-	p.vm.Store(runs.vm)
+	sortPlaces(c.places)
+	p := &Program{src: src, roots: s.roots, tree: t, reads: sortReads(c.reads), places: c.places}
+	k.programs[key] = p
 	return p, nil
 }
 
-// parse yields the library's tree.
-func (k *Compiler) parse(s *source) (ast.Node, *Error) {
-	if k.config == nil {
-		k.config = newConfig()
-	}
-	return parse(s, k.config)
+// Compile is what a Compiler does, for one expression.
+func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
+	return new(Compiler).Compile(s, src, want)
 }
 
-// Program is a compiled expression, safe for concurrent use.
+// Program is a checked expression, safe for concurrent use. It is compiled when
+// it first runs.
 type Program struct {
-	vm    atomic.Pointer[vm.Program] // that of code, at hand where it counts
-	ref   *ref                       // the path, when the whole expression is one
-	src   string
-	want  Want
-	typ   Type
-	reads []Read
-
-	scope *Scope               // what the names mean
-	tree  atomic.Pointer[Tree] // nil until it is asked for
-	code  atomic.Pointer[code] // of a lazy scope: nil until it is asked for
+	src    string
+	roots  []string // of the scope
+	tree   *Tree
+	reads  []Read
+	places []place // where paths are read, outermost first
+	code   atomic.Pointer[vm.Program]
+	parts  sync.Map // code of the parts that were explained, by *Tree
 }
 
-// code is what a program needs to run, and to tell how it went.
-type code struct {
-	vm    *vm.Program // nil when it can't be compiled, which is a defect
-	sites []site
-
-	from, to int     // the expression without what is around it
-	places   []place // where paths are read, outermost first
-	outline  atomic.Pointer[outline]
-}
-
-// runs makes the program ready to run; that of a lazy scope is compiled now.
-func (p *Program) runs() *code {
-	if c := p.code.Load(); c != nil {
-		return c
-	}
-	c := &code{}
-	if full, err := new(Compiler).compile(p.scope, p.src, p.want, false); err == nil {
-		c = full.code.Load()
-	}
-	if p.code.CompareAndSwap(nil, c) {
-		p.vm.Store(c.vm)
-	}
-	return p.code.Load()
-}
+// Tree returns the tree of the program's expression, which must not be changed.
+func (p *Program) Tree() *Tree { return p.tree }
 
 // Source is the text that was compiled.
 func (p *Program) Source() string { return p.src }
 
 // Type is what is known of the result.
-func (p *Program) Type() Type { return p.typ }
+func (p *Program) Type() Type { return p.tree.Type }
 
 // Reads are the paths that an evaluation may read, sorted. The slice is the
 // program's own.
 func (p *Program) Reads() []Read { return p.reads }
 
 // Uses reports whether an evaluation may read the top-level name.
-func (p *Program) Uses(name string) bool { return uses(p.reads, p.scope.roots, name) }
+func (p *Program) Uses(name string) bool { return uses(p.reads, p.roots, name) }
 
 // Whole reports whether an evaluation may read the top-level name as a whole or
 // by a computed key, so that no part of it can be left out.
-func (p *Program) Whole(name string) bool { return whole(p.reads, p.scope.roots, name) }
+func (p *Program) Whole(name string) bool { return whole(p.reads, p.roots, name) }
 
 // Path is the path of a program that only reads one, such as input.items[0]:
 // names and indexes; nil for other programs.
-func (p *Program) Path() []any { return p.ref.constant() }
+func (p *Program) Path() []any { return p.tree.ref.constant() }
 
 // Const returns the value of a program that reads nothing; not ok when it
 // reads something or fails.

@@ -15,38 +15,18 @@ type Read struct {
 	Dynamic bool
 }
 
-// readSet collects reads without repeats.
-type readSet []Read
-
-func (s *readSet) add(r Read) {
-	for _, have := range *s {
-		if have.Dynamic == r.Dynamic && slices.Equal(have.Path, r.Path) {
-			return
+// sortReads sorts reads and drops repeats.
+func sortReads(reads []Read) []Read {
+	slices.SortFunc(reads, func(a, b Read) int {
+		if n := slices.Compare(a.Path, b.Path); n != 0 || a.Dynamic == b.Dynamic {
+			return n
 		}
-	}
-	*s = append(*s, r)
-}
-
-// sorted leaves what is sorted untouched: a program's reads may be those of a
-// template too.
-func (s readSet) sorted() []Read {
-	if !slices.IsSortedFunc(s, compareReads) {
-		slices.SortFunc(s, compareReads)
-	}
-	return s
-}
-
-func compareReads(a, b Read) int {
-	if n := slices.Compare(a.Path, b.Path); n != 0 {
-		return n
-	}
-	switch {
-	case a.Dynamic == b.Dynamic:
-		return 0
-	case b.Dynamic:
-		return -1
-	}
-	return 1
+		if b.Dynamic {
+			return -1
+		}
+		return 1
+	})
+	return slices.CompactFunc(reads, func(a, b Read) bool { return a.Dynamic == b.Dynamic && slices.Equal(a.Path, b.Path) })
 }
 
 // String joins the path by dots, with a star at the end for a computed key.

@@ -32,19 +32,13 @@ import (
 // Scope is the set of names that an expression may read. It doesn't change
 // once built and is safe for concurrent use.
 type Scope struct {
+	parent *Scope // for names that are not among its own
 	names  map[string]Type
 	late   map[string]func() Type
-	over   []named // what With put in front of names
 	roots  []string
 	alias  map[string][]string
 	refuse map[string]string
 	open   bool
-	lazy   bool
-}
-
-type named struct {
-	name string
-	typ  Type
 }
 
 // ScopeOptions say how names are found; the zero value knows only the names
@@ -63,9 +57,6 @@ type ScopeOptions struct {
 	// Late are further names whose types are big: each is asked for only when an
 	// expression reads the name, perhaps more than once and by several goroutines.
 	Late map[string]func() Type
-	// Lazy makes programs ready to run only when they first do: for who checks
-	// expressions and evaluates few of them.
-	Lazy bool
 }
 
 // NewScope builds a scope from names and their types. It keeps the maps, which
@@ -78,24 +69,14 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 		refuse: opts.Refuse,
 		late:   opts.Late,
 		open:   opts.Open,
-		lazy:   opts.Lazy,
 	}
 }
 
-// With is the scope with other types for some names, and with more aliases.
-// It costs as much as it adds: the scope's own names are shared. It keeps
-// copies of the maps.
+// With is the scope with other types for some names, and with more aliases. It
+// keeps the map of names, which must not change afterwards.
 func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	out := *s
-	out.over = make([]named, 0, len(names)+len(s.over))
-	for name, t := range names {
-		out.over = append(out.over, named{name, t})
-	}
-	for _, o := range s.over {
-		if _, again := names[o.name]; !again {
-			out.over = append(out.over, o)
-		}
-	}
+	out.parent, out.names, out.late = s, names, nil
 	if len(alias) > 0 {
 		out.alias = maps.Clone(alias)
 		maps.Copy(out.alias, s.alias)
@@ -120,39 +101,22 @@ func (s *Scope) Closed() *Scope {
 
 // lookup finds a name that the scope declares.
 func (s *Scope) lookup(name string) (Type, bool) {
-	for i := range s.over {
-		if s.over[i].name == name {
-			return s.over[i].typ, true
+	for ; s != nil; s = s.parent {
+		if t, ok := s.names[name]; ok {
+			return t, true
 		}
-	}
-	if t, ok := s.names[name]; ok {
-		return t, true
-	}
-	if late, ok := s.late[name]; ok {
-		return late(), true
+		if late, ok := s.late[name]; ok {
+			return late(), true
+		}
 	}
 	return Type{}, false
 }
 
-// has reports whether the scope declares a name.
-func (s *Scope) has(name string) bool {
-	if _, ok := s.names[name]; ok || s.late[name] != nil {
-		return true
-	}
-	return slices.ContainsFunc(s.over, func(o named) bool { return o.name == name })
-}
-
-// typeOf is the type of a name; any when it is not declared.
-func (s *Scope) typeOf(name string) Type {
-	t, _ := s.lookup(name)
-	return t
-}
-
 // declared lists the scope's own names, sorted.
 func (s *Scope) declared() []string {
-	out := slices.AppendSeq(slices.Collect(maps.Keys(s.names)), maps.Keys(s.late))
-	for i := range s.over {
-		out = append(out, s.over[i].name)
+	var out []string
+	for ; s != nil; s = s.parent {
+		out = slices.AppendSeq(slices.AppendSeq(out, maps.Keys(s.names)), maps.Keys(s.late))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -173,7 +137,7 @@ func (s *Scope) isRoot(name string) bool { return slices.Contains(s.roots, name)
 
 // underRoot reports whether root.name is the top-level name itself.
 func (s *Scope) underRoot(root, name string) bool {
-	if !s.has(name) {
+	if _, ok := s.lookup(name); !ok {
 		return false
 	}
 	own, ok := s.lookup(root)

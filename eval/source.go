@@ -12,13 +12,12 @@ import (
 
 // source is an expression's text with the place of each bracket pair.
 type source struct {
-	text  string
-	ascii bool
+	text string
+	at   []int // the byte offset of each rune and of the end, if they differ
 	// repeats says that the parser may put a subtree into two places: it does so
 	// for a < b < c and a ?: b.
 	repeats bool
 	pairs   []pair // sorted by open
-	open    []int  // of pairs, while scanning
 	// broken is where the first string goes over the end of a line, or -1; plain
 	// is the text with such strings in backticks, which the parser lets do so.
 	broken int
@@ -37,39 +36,37 @@ func (s *source) scan(text string) *Error {
 			Message: fmt.Sprintf("expression is %d bytes long, at most %d are allowed", len(text), maxSource),
 		}
 	}
-	*s = source{text: text, ascii: true, broken: -1, plain: text, pairs: s.pairs[:0], open: s.open[:0]}
+	*s = source{text: text, broken: -1, plain: text}
+	if n := utf8.RuneCountInString(text); n < len(text) {
+		s.at = make([]int, 0, n+1)
+		for i := range text {
+			s.at = append(s.at, i)
+		}
+		s.at = append(s.at, len(text))
+	}
 	s.repeats = strings.Contains(text, "?") || strings.Count(text, "<")+strings.Count(text, ">") > 1
-	open := s.open
-	for i := 0; i < len(text); {
-		switch ch := text[i]; {
-		case ch >= utf8.RuneSelf:
-			s.ascii = false
-			i++
-		case ch == '\'' || ch == '"' || ch == '`' || ch == '/':
+	var open []int // of pairs
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\'', '"', '`', '/':
 			end, closed := skipOpaque(text, i)
 			if !closed || !s.overLines(i, end) {
 				return notClosed(text, s.suspect(i))
 			}
-			s.ascii = s.ascii && isASCII(text[i:end])
-			i = end
-		case ch == '(' || ch == '[' || ch == '{':
+			i = end - 1
+		case '(', '[', '{':
 			if len(open) >= maxNesting {
 				return tooDeep(i, i+1)
 			}
 			open = append(open, len(s.pairs))
 			s.pairs = append(s.pairs, pair{i, len(text)})
-			i++
-		case ch == ')' || ch == ']' || ch == '}':
+		case ')', ']', '}':
 			if n := len(open); n > 0 {
 				s.pairs[open[n-1]].end = i
 				open = open[:n-1]
 			}
-			i++
-		default:
-			i++
 		}
 	}
-	s.open = open
 	return nil
 }
 
@@ -113,15 +110,6 @@ func tooDeep(from, to int) *Error {
 		Rule: RuleSyntax, From: from, To: to,
 		Message: fmt.Sprintf("expression is nested deeper than %d levels", maxNesting),
 	}
-}
-
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // skipOpaque returns the end of the string or comment that starts at i, or i+1
@@ -172,15 +160,10 @@ func skipComment(text string, i int) (end int, closed bool) {
 
 // bytes turns an offset in runes, as the parser counts, into bytes.
 func (s *source) bytes(runes int) int {
-	if s.ascii {
+	if s.at == nil {
 		return min(max(runes, 0), len(s.text))
 	}
-	at := 0
-	for ; runes > 0 && at < len(s.text); runes-- {
-		_, n := utf8.DecodeRuneInString(s.text[at:])
-		at += n
-	}
-	return at
+	return s.at[min(max(runes, 0), len(s.at)-1)]
 }
 
 // closing returns the end of the bracket pair that opens at or right after

@@ -4,7 +4,6 @@ package eval
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -36,7 +35,7 @@ func (s *Scope) Template(src string) (*Template, *Error) { return new(Compiler).
 // relative to src. Single braces are plain text.
 func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
 	t := &Template{src: src, roots: s.roots, parts: make([]Part, 0, 2*strings.Count(src, "{{")+1)}
-	var reads readSet
+	var reads []Read
 	for at := 0; at < len(src); {
 		open := strings.Index(src[at:], "{{")
 		if open < 0 {
@@ -54,16 +53,11 @@ func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		if reads == nil {
-			reads = slices.Clip(part.Program.reads)
-		}
-		for _, r := range part.Program.reads {
-			reads.add(r)
-		}
+		reads = append(reads, part.Program.reads...)
 		t.parts = append(t.parts, part)
 		at = end + 2
 	}
-	t.reads = reads.sorted()
+	t.reads = sortReads(reads)
 	return t, nil
 }
 
@@ -163,7 +157,7 @@ func (t *Template) IsText() bool {
 // exactly one expression.
 func (t *Template) Type() Type {
 	if p := t.single(); p != nil && !p.Optional {
-		return p.Program.typ
+		return p.Program.Type()
 	}
 	if t.single() != nil {
 		return Any()

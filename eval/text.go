@@ -50,13 +50,11 @@ func formatFloat(f float64) string {
 
 // encodeJSON is compact, has sorted keys and leaves <, > and & as they are.
 func encodeJSON(plain any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(plain); err != nil {
+	out, err := AppendJSON(nil, plain)
+	if err != nil {
 		return ""
 	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return string(out)
 }
 
 var errTrailing = errors.New("more than one JSON value")

@@ -74,33 +74,19 @@ func fromSchema(schema map[string]any, depth int) Type {
 	case string:
 		return fromTypeName(t, schema, depth)
 	case []any:
-		return fromTypeList(t, schema, depth)
+		return joined(t, func(name any) Type {
+			text, _ := name.(string)
+			return fromTypeName(text, schema, depth)
+		})
 	case nil:
 		if values, ok := schema["enum"].([]any); ok {
-			return fromValues(values)
+			return joined(values, typeOf)
 		}
 		if value, ok := schema["const"]; ok {
-			return fromValues([]any{value})
+			return typeOf(value)
 		}
 	}
 	return Any()
-}
-
-func fromTypeList(names []any, schema map[string]any, depth int) Type {
-	var out Type
-	for i, n := range names {
-		name, ok := n.(string)
-		if !ok {
-			return Any()
-		}
-		t := fromTypeName(name, schema, depth)
-		if i == 0 {
-			out = t
-			continue
-		}
-		out = join(out, t)
-	}
-	return out
 }
 
 func fromTypeName(name string, schema map[string]any, depth int) Type {
@@ -139,18 +125,6 @@ func objectFromSchema(schema map[string]any, depth int) Type {
 	return Object(fields, schema["additionalProperties"] != false)
 }
 
-func fromValues(values []any) Type {
-	var out Type
-	for i, v := range values {
-		if i == 0 {
-			out = typeOf(v)
-			continue
-		}
-		out = join(out, typeOf(v))
-	}
-	return out
-}
-
 // typeOf is the type of a plain value.
 func typeOf(v any) Type {
 	switch v := v.(type) {
@@ -165,14 +139,7 @@ func typeOf(v any) Type {
 	case string:
 		return String()
 	case []any:
-		if len(v) == 0 {
-			return List(Any())
-		}
-		out := typeOf(v[0])
-		for _, e := range v[1:] {
-			out = join(out, typeOf(e))
-		}
-		return List(out)
+		return List(joined(v, typeOf))
 	case map[string]any:
 		fields := make(map[string]Type, len(v))
 		for k, e := range v {
@@ -185,6 +152,19 @@ func typeOf(v any) Type {
 
 // Either is the narrowest type that is known to hold the values of both.
 func Either(a, b Type) Type { return join(a, b) }
+
+// joined is the narrowest of our types that holds the values of all; any for none.
+func joined[T any](list []T, typeOf func(T) Type) Type {
+	var out Type
+	for i, e := range list {
+		if t := typeOf(e); i == 0 {
+			out = t
+		} else {
+			out = join(out, t)
+		}
+	}
+	return out
+}
 
 // join is the narrowest of our types that holds the values of both.
 func join(a, b Type) Type {
@@ -279,9 +259,6 @@ func (t Type) item() Type {
 	}
 	return *t.elem
 }
-
-// isScalar reports whether the kind says all that is known of the type.
-func (t Type) isScalar() bool { return t.elem == nil && t.fields == nil && !t.open }
 
 func (t Type) isNumber() bool { return t.kind == kindInt || t.kind == kindFloat }
 

@@ -5,7 +5,7 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/expr-lang/expr/file"
@@ -16,7 +16,10 @@ var errBudget = errors.New("the expression needs too much time or memory on thes
 
 // VM evaluates programs. The zero value is ready; one VM is reused for many
 // evaluations, but not by several goroutines at once.
-type VM struct{ vm vm.VM }
+type VM struct {
+	vm    vm.VM
+	frame frame
+}
 
 // Eval evaluates a program over an environment of canonical plain data: nil,
 // bool, int, float64, string, []any and map[string]any. The result is
@@ -27,22 +30,23 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch r := out.(type) {
+	return p.finish(p.tree, out)
+}
+
+// finish makes the result of a part canonical.
+func (p *Program) finish(t *Tree, out any) (any, error) {
+	switch out.(type) {
 	case nil, bool, string:
 		return out, nil
-	case int:
-		if r <= maxInt && r >= -maxInt {
-			return out, nil
-		}
 	case []any, map[string]any:
-		if p.ref != nil { // a part of the environment is canonical already
+		if t.ref != nil { // a part of the environment is canonical already
 			return out, nil
 		}
 	}
 	c := canonizer{limit: maxResultSize}
-	out, _, cerr := c.value(out, 0)
-	if cerr != nil {
-		return nil, &RunError{To: len(p.src), Message: cerr.Error()}
+	out, _, err := c.value(out, 0)
+	if err != nil {
+		return nil, &RunError{To: len(p.src), Message: err.Error()}
 	}
 	return out, nil
 }
@@ -62,22 +66,30 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 }
 
 func (v *VM) run(p *Program, env map[string]any) (any, error) {
-	v.vm.MemoryBudget = budget
-	code := p.vm.Load()
+	code := p.code.Load()
 	if code == nil {
-		if code = p.runs().vm; code == nil {
-			return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
-		}
+		code = p.tree.compile()
+		p.code.Store(code)
 	}
-	out, err := v.vm.Run(code, env)
+	return v.runCode(p, code, env)
+}
+
+func (v *VM) runCode(p *Program, code *vm.Program, env map[string]any) (any, error) {
+	if code == nil {
+		return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
+	}
+	v.vm.MemoryBudget = budget
+	v.frame = frame{names: env}
+	out, err := v.vm.Run(code, &v.frame)
 	if err != nil {
-		return nil, p.explain(err, p.runs().sites, env)
+		err = v.explain(p, err)
 	}
-	return out, nil
+	v.frame = frame{}
+	return out, err
 }
 
 // explain puts a failed operation into words and names operands that are null.
-func (p *Program) explain(err error, sites []site, env map[string]any) *RunError {
+func (v *VM) explain(p *Program, err error) *RunError {
 	out := &RunError{To: len(p.src), Message: "expression failed on these values"}
 	var fe *file.Error
 	if !errors.As(err, &fe) {
@@ -86,27 +98,29 @@ func (p *Program) explain(err error, sites []site, env map[string]any) *RunError
 	if fe.From >= 0 && fe.To <= len(p.src) && fe.From < fe.To {
 		out.From, out.To = fe.From, fe.To
 	}
-	out.Message = runMessage(fe)
-	for i := range sites {
-		s := &sites[i]
-		if s.from == fe.From && s.to == fe.To {
-			if names := s.nulls(p.src, env); names != "" && !strings.Contains(out.Message, names) {
-				out.Message += ": " + names
-			}
-			break
+	var defect runtime.Error
+	var failed *partError
+	switch {
+	case fe.Prev == nil: // the library's own budget, for the lists that it builds
+		out.Message = errBudget.Error()
+	case !errors.As(fe, &defect) && errors.As(fe, &failed):
+		out.Message = fe.Message
+		if names := failed.part.nulls(p.src, v.frame.names); names != "" && !strings.Contains(out.Message, names) {
+			out.Message += ": " + names
 		}
 	}
 	return out
 }
 
-// nulls names the operands that are null in the environment.
-func (s *site) nulls(src string, env map[string]any) string {
+// nulls names the operands of a failed operation that are null in the environment.
+func (t *Tree) nulls(src string, env map[string]any) string {
+	operands := t.operands
+	if operands == nil {
+		operands = []*Tree{t}
+	}
 	var out []string
-	for _, o := range s.args {
-		if o.keys == nil {
-			continue
-		}
-		if lookup(env, o.keys) == nil {
+	for _, o := range operands {
+		if keys := o.ref.constant(); keys != nil && lookup(env, keys) == nil {
 			out = append(out, fmt.Sprintf("%q is null", src[o.from:o.to]))
 		}
 	}
@@ -118,96 +132,7 @@ func (s *site) nulls(src string, env map[string]any) string {
 func lookup(env map[string]any, keys []any) any {
 	var value any = env
 	for _, key := range keys {
-		switch base := value.(type) {
-		case map[string]any:
-			name, isName := key.(string)
-			if !isName {
-				return nil
-			}
-			value = base[name]
-		case []any:
-			i, isIndex := key.(int)
-			if i < 0 {
-				i += len(base)
-			}
-			if !isIndex || i < 0 || i >= len(base) {
-				return nil
-			}
-			value = base[i]
-		default:
-			return nil
-		}
+		value, _ = getMember(value, key)
 	}
 	return value
-}
-
-// runMessage translates what the interpreter says; our own operations speak
-// for themselves.
-func runMessage(fe *file.Error) string {
-	var op *opError
-	for _, known := range []error{errBudget, errTooBig, errTooDeep, errNotFinite, errResultSize} {
-		if errors.Is(fe, known) {
-			return known.Error()
-		}
-	}
-	if errors.As(fe, &op) {
-		return op.message
-	}
-	text := fe.Message
-	switch {
-	case text == "memory budget exceeded":
-		return errBudget.Error()
-	case strings.HasPrefix(text, "reduce of empty array"):
-		return "reduce of an empty list needs a first value as its third argument"
-	case strings.HasPrefix(text, "index out of range"):
-		return "index is out of range"
-	}
-	if m := conversion().FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("expected a %s, found %s", plainKind(m[2]), plainKind(m[1]))
-	}
-	if m := binaryFailure().FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("cannot use %s on %s and %s", m[2], plainKind(m[1]), plainKind(m[3]))
-	}
-	if m := unaryFailure().FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("cannot use %s on %s", m[1], plainKind(m[2]))
-	}
-	if m := fetchFailure().FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("%s has no member %s", plainKind(m[2]), keyText(m[1]))
-	}
-	return "expression failed on these values"
-}
-
-func conversion() *regexp.Regexp {
-	return regexp.MustCompile(`^interface conversion: interface \{\} is (.+), not (.+)$`)
-}
-
-func binaryFailure() *regexp.Regexp {
-	return regexp.MustCompile(`^invalid operation: (\S.*) (\S+) (\S.*)$`)
-}
-
-func unaryFailure() *regexp.Regexp {
-	return regexp.MustCompile(`^invalid operation: (\S+) (\S+)$`)
-}
-
-func fetchFailure() *regexp.Regexp {
-	return regexp.MustCompile(`^cannot fetch (.+) from (.+)$`)
-}
-
-// plainKind names a Go type in JSON terms.
-func plainKind(goType string) string {
-	switch goType {
-	case "<nil>", "nil":
-		return "null"
-	case "int":
-		return "integer"
-	case "float64":
-		return "number"
-	case "bool":
-		return "boolean"
-	case "[]interface {}", "[]interface{}", "[]any":
-		return "list"
-	case "map[string]interface {}", "map[string]interface{}", "map[string]any":
-		return "object"
-	}
-	return goType
 }

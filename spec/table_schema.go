@@ -33,7 +33,6 @@ func schemaKeywords() []Key {
 		Key{Name: "type", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes()})},
 		Key{Name: "enum", Type: TypeList, Elem: &Key{Type: TypeAny}},
 		Key{Name: "required", Type: TypeList, Elem: &Key{Type: TypeString}},
-		Key{Name: "dependentRequired", Type: TypeMap, Elem: &Key{Type: TypeList, Elem: &Key{Type: TypeString}}},
 	)
 	add := func(k Key, names ...string) {
 		for _, name := range names {
@@ -41,8 +40,8 @@ func schemaKeywords() []Key {
 			keys = append(keys, k)
 		}
 	}
-	add(schema, "items", "additionalItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
-	add(Key{Type: TypeMap, Elem: &schema}, "properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+	add(schema, "items", "additionalItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else", "contentSchema")
+	add(Key{Type: TypeMap, Elem: &schema}, "properties", "patternProperties", "$defs", "definitions")
 	add(Key{Type: TypeList, Elem: &schema}, "allOf", "anyOf", "oneOf", "prefixItems")
 	add(Key{Type: TypeNumber}, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 	add(Key{Type: TypeNumber, Positive: true}, "multipleOf")

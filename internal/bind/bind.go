@@ -50,7 +50,15 @@ type Node struct {
 	// Set holds the assignments of a set node, in file order.
 	Set    []Field
 	Writes []Field
-	*Rare
+	Before []Field
+	Emit   []Field
+	Goto   *eval.Program
+	Each   *eval.Program
+	// CacheKey is the expression of the node's own cache key.
+	CacheKey *eval.Program
+	// RetryWhen holds the condition of each retry block, nil where it has none. It is nil if
+	// no block has one.
+	RetryWhen []*eval.Program
 	// Output is the schema of the node's output; nil when not declared.
 	Output *schema.Schema
 	// TextOnly says that only text fits where the node's output is written.
@@ -66,14 +74,13 @@ type Edge struct {
 // Bind compiles g. Kinds are the node kinds besides the built-in ones. The
 // result is complete only when no finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	return newBinder(g, nil, false).bind(kinds)
+	return Check(g, kinds, nil)
 }
 
-// Check is Bind for who looks at expressions rather than run them, with subgraphs
-// at hand: child is the type of what a node of kind graph yields, as ChildResult
+// Check is Bind with subgraphs at hand: child is the type of what a node of kind graph yields, as ChildResult
 // makes it.
 func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
-	return newBinder(g, child, true).bind(kinds)
+	return newBinder(g, child).bind(kinds)
 }
 
 func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
@@ -129,7 +136,6 @@ func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 type binder struct {
 	graph    *spec.Graph
 	scopes   *scopes
-	common   *Rare // of the nodes that have nothing of it
 	compiler eval.Compiler
 	found    spec.Diagnostics
 	limits   map[*spec.StateKey]*schema.Schema // of keys that constants are written to
@@ -142,9 +148,9 @@ type binder struct {
 	local    map[localKey]*eval.Scope
 }
 
-func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *binder {
+func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
 	return &binder{
-		graph: g, scopes: newScopes(g, child, lazy), common: &Rare{},
+		graph: g, scopes: newScopes(g, child),
 		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)), limits: map[*spec.StateKey]*schema.Schema{},
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}
@@ -172,14 +178,13 @@ func (b *binder) add(rule string, span spec.Span, message string) {
 
 func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	var out Node
-	var rare Rare
 	before, after := view{node: node, where: beforeRun, own: true}, view{node: node, where: afterRun}
 	said := view{node: node, where: afterRun, own: true}
 	if node.Each.IsSet() {
-		if rare.Each = b.program(before, node.Each, eval.Value); rare.Each != nil && rare.Each.Type().IsList() {
-			b.items[node.Index] = rare.Each.Type().Elem()
+		if out.Each = b.program(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
+			b.items[node.Index] = out.Each.Type().Elem()
 		}
-		b.wants(node.Each, rare.Each, "each", eval.List(eval.Any()))
+		b.wants(node.Each, out.Each, "each", eval.List(eval.Any()))
 	}
 	for i := range node.Fields {
 		field := &node.Fields[i]
@@ -198,23 +203,22 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		b.wants(field.Value.Text, value.program, key.Name, wanted(key.Name)...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
-	rare.Before = b.named(before, node.Before)
+	out.Before = b.named(before, node.Before)
 	out.Writes = b.named(after, node.Writes.Exprs)
 	b.fitsWrites(node, out.Writes)
 	b.fitsOutput(node)
 	out.TextOnly = b.textOnly(node)
-	rare.Emit = b.named(said, node.Emit)
+	out.Emit = b.named(said, node.Emit)
 	if node.Goto.IsSet() {
-		rare.Goto = b.computed(said, node.Goto)
-		b.wants(node.Goto, rare.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
+		out.Goto = b.computed(said, node.Goto)
+		b.wants(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
 		// What a result depends on may be more than the node sees.
-		rare.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
+		out.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
-	rare.RetryWhen = b.retryWhen(node)
+	out.RetryWhen = b.retryWhen(node)
 	out.Output = b.output(node)
-	out.Rare = b.kept(&rare)
 	return out
 }
 

@@ -170,8 +170,8 @@ func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.
 // each key is a member of the output, and a single one may be all of it.
 func (b *binder) fitsOutput(node *spec.Node) {
 	keys := node.Writes.Keys
-	have, shape := b.scopes.yields.of(node)
-	if len(keys) == 0 || shape == "" || have.IsAny() {
+	have := b.scopes.yields.of(node)
+	if len(keys) == 0 || have.IsAny() {
 		return
 	}
 	for _, text := range keys {

@@ -120,8 +120,7 @@ func (b *binder) handed(i int) eval.Type {
 	case edge.Condition == "on_failure":
 		return errorType()
 	default:
-		t, _ := b.scopes.yields.of(source)
-		return t
+		return b.scopes.yields.of(source)
 	}
 	return eval.Any()
 }

@@ -14,73 +14,55 @@ type yields struct {
 	// child is the type of what a subgraph yields, when its file is at hand; nil
 	// when no files are.
 	child func(n *spec.Node) (eval.Type, bool)
-	known []yield // by node, worked out when first asked for
-	// shapes holds types by shape, keys those of state keys.
-	shapes map[string]eval.Type
-	keys   map[string]eval.Type
-}
-
-// yield is what a node yields.
-type yield struct {
-	typ   eval.Type
-	shape string
-	done  bool
+	known []*eval.Type // by node, nil until it is asked for
+	keys  map[string]eval.Type
 }
 
 func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields {
-	y := yields{
-		graph: g, child: child, known: make([]yield, len(g.Nodes)),
-		shapes: map[string]eval.Type{}, keys: make(map[string]eval.Type, len(g.State)),
-	}
+	y := yields{graph: g, child: child, known: make([]*eval.Type, len(g.Nodes)), keys: make(map[string]eval.Type, len(g.State))}
 	for _, key := range g.State {
 		y.keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
 	return y
 }
 
-// of is the type of a node's output. Equal shapes are equal: nodes of
-// one shape see the same names. A shape of the node's own is "own", and of one
-// of which nothing is known "".
-func (y *yields) of(n *spec.Node) (t eval.Type, shape string) {
-	k := &y.known[n.Index]
-	if !k.done {
-		k.typ, k.shape = y.one(n)
-		k.done = true
+// of is the type of a node's output; any when it is not known.
+func (y *yields) of(n *spec.Node) eval.Type {
+	if y.known[n.Index] == nil {
+		t := y.one(n)
 		if n.Each.IsSet() {
-			k.typ = eval.List(k.typ)
-			if k.shape != "own" {
-				k.shape = "list of " + k.shape
-			}
+			t = eval.List(t)
 		}
+		y.known[n.Index] = &t
 	}
-	return k.typ, k.shape
+	return *y.known[n.Index]
 }
 
 // one is the output of one execution, of one element of `each`.
-func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
+func (y *yields) one(n *spec.Node) eval.Type {
 	offers := n.Field("tools") != nil
 	switch kind := n.Kind.Value; {
-	case n.Output != nil && kind == "llm" && offers:
-		return eval.Any(), "" // the content is what the schema is about
+	case declaresOutput(n):
+		return eval.FromSchema(n.Output)
 	case n.Output != nil:
-		return eval.FromSchema(n.Output), "own"
+		return eval.Any()
 	case kind == "llm" && offers:
-		return y.shaped("tool calls", toolCalls)
+		return toolCalls()
 	case kind == "agent" && finishes(n):
-		return eval.Any(), "" // what the tool is called with, or gives
+		return eval.Any() // what the tool is called with, or gives
 	case kind == "llm", kind == "agent":
-		return eval.String(), "text"
+		return eval.String()
 	case kind == "http":
-		return y.shaped(kind, response)
+		return response()
 	case kind == "graph":
 		if y.child != nil {
 			if t, ok := y.child(n); ok {
-				return t, "own"
+				return t
 			}
 		}
-		return y.shaped(kind, unknownChild)
+		return ChildResult(eval.Any(), eval.Object(nil, true))
 	case kind == "tools":
-		return y.shaped(kind, toolResults)
+		return toolResults()
 	case kind == "human":
 		return answer(n)
 	case kind == "exec":
@@ -88,17 +70,13 @@ func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 	case kind == "set":
 		return y.assigned(n)
 	}
-	return eval.Any(), ""
+	return eval.Any()
 }
 
-// shaped is a type that many nodes share.
-func (y *yields) shaped(shape string, make func() eval.Type) (eval.Type, string) {
-	t, known := y.shapes[shape]
-	if !known {
-		t = make()
-		y.shapes[shape] = t
-	}
-	return t, shape
+// declaresOutput reports whether a node's schema is that of all of its output, not of the
+// content beside calls of tools.
+func declaresOutput(n *spec.Node) bool {
+	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
 }
 
 // finishes reports whether an agent's loop may end with a tool.
@@ -133,10 +111,8 @@ func ChildResult(output, state eval.Type) eval.Type {
 	}, false)
 }
 
-func unknownChild() eval.Type { return ChildResult(eval.Any(), eval.Object(nil, true)) }
-
 // answer is what a person may answer, or what counts for an absent one.
-func answer(n *spec.Node) (eval.Type, string) {
+func answer(n *spec.Node) eval.Type {
 	choices, schema := n.Field("choices"), n.Field("schema")
 	switch {
 	case choices != nil && choices.Kind == spec.List:
@@ -144,40 +120,33 @@ func answer(n *spec.Node) (eval.Type, string) {
 		if d := n.Field("default"); d != nil {
 			values = append(values[:len(values):len(values)], d.Data())
 		}
-		return eval.FromSchema(map[string]any{"enum": values}), "own"
+		return eval.FromSchema(map[string]any{"enum": values})
 	case choices != nil || n.Field("default") != nil:
-		return eval.Any(), ""
+		return eval.Any()
 	case schema == nil:
-		return eval.String(), "text"
+		return eval.String()
 	}
 	doc, _ := schema.Data().(map[string]any)
-	return eval.FromSchema(doc), "own"
+	return eval.FromSchema(doc)
 }
 
-func printed(n *spec.Node) (eval.Type, string) {
+func printed(n *spec.Node) eval.Type {
 	parse := n.Field("parse")
 	switch {
 	case parse == nil:
 	case parse.Text.Value == "text":
-		return eval.String(), "text"
+		return eval.String()
 	case parse.Text.Value == "lines":
-		return eval.List(eval.String()), "lines"
+		return eval.List(eval.String())
 	}
-	return eval.Any(), ""
+	return eval.Any()
 }
 
 // assigned is the object that a set node yields.
-func (y *yields) assigned(n *spec.Node) (eval.Type, string) {
+func (y *yields) assigned(n *spec.Node) eval.Type {
 	set := n.Field("set")
 	if set == nil || set.Kind != spec.Map {
-		return eval.Any(), ""
-	}
-	shape := "set"
-	for i := range set.Fields {
-		shape += " " + set.Fields[i].Key.Value
-	}
-	if t, known := y.shapes[shape]; known {
-		return t, shape
+		return eval.Any()
 	}
 	fields := make(map[string]eval.Type, len(set.Fields))
 	for i := range set.Fields {
@@ -187,6 +156,5 @@ func (y *yields) assigned(n *spec.Node) (eval.Type, string) {
 			fields[name] = y.keys[name]
 		}
 	}
-	y.shapes[shape] = eval.Object(fields, false)
-	return y.shapes[shape], shape
+	return eval.Object(fields, false)
 }

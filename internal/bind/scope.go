@@ -22,27 +22,22 @@ const (
 
 // scopes builds the scope of each place once.
 type scopes struct {
-	graph   *spec.Graph
-	lazy    bool // programs, see eval.ScopeOptions
-	yields  yields
-	common  map[string]eval.Type // names seen everywhere
-	late    map[string]func() eval.Type
-	after   map[string]eval.Type // the additions of afterRun
-	secrets eval.Type
-	byPlace [wholeRun + 1]*eval.Scope
-	// bySource and byShape hold afterRun scopes of nodes whose output is known.
-	bySource map[int]*eval.Scope
-	byShape  map[string]*eval.Scope
+	graph    *spec.Graph
+	yields   yields
+	common   map[string]eval.Type // names seen everywhere
+	late     map[string]func() eval.Type
+	after    map[string]eval.Type // the additions of afterRun
+	secrets  eval.Type
+	byPlace  [wholeRun + 1]*eval.Scope
+	bySource map[int]*eval.Scope // afterRun scopes of nodes whose output is known
 }
 
-func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *scopes {
+func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
 	s := &scopes{
 		graph:    g,
-		lazy:     lazy,
 		yields:   newYields(g, child),
 		common:   make(map[string]eval.Type, len(g.State)+16),
 		bySource: map[int]*eval.Scope{},
-		byShape:  map[string]*eval.Scope{},
 	}
 	maps.Copy(s.common, s.yields.keys)
 	addContext(s.common)
@@ -64,23 +59,18 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy boo
 // byNode are the names that hold something of every node. They cost most of the
 // time and memory of small expressions, and most graphs speak of few.
 func (s *scopes) byNode() map[string]func() eval.Type {
-	outputs := sync.OnceValue(func() []yield {
-		for _, node := range s.graph.Nodes {
-			s.yields.of(node)
+	outputs := sync.OnceValue(func() []eval.Type {
+		out := make([]eval.Type, len(s.graph.Nodes))
+		for i, node := range s.graph.Nodes {
+			out[i] = s.yields.of(node)
 		}
-		return s.yields.known
+		return out
 	})
 	members := func(of func(output eval.Type) eval.Type) func() eval.Type {
 		return sync.OnceValue(func() eval.Type {
-			shared := map[string]eval.Type{} // of the nodes of a shape
 			fields := make(map[string]eval.Type, len(s.graph.Nodes))
-			for i, y := range outputs() {
-				t, known := shared[y.shape]
-				if !known || y.shape == "own" {
-					t = of(y.typ)
-					shared[y.shape] = t
-				}
-				fields[s.graph.Nodes[i].ID.Value] = t
+			for i, output := range outputs() {
+				fields[s.graph.Nodes[i].ID.Value] = of(output)
 			}
 			return eval.Object(fields, false)
 		})
@@ -168,18 +158,12 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	if node == nil {
 		return s.at(afterRun)
 	}
-	output, shape := s.yields.of(node)
-	switch shape {
-	case "":
+	output := s.yields.of(node)
+	if output.IsAny() && !declaresOutput(node) {
 		return s.at(afterRun)
-	case "own":
-		if scope := s.bySource[node.Index]; scope != nil {
-			return scope
-		}
-	default:
-		if scope := s.byShape[shape]; scope != nil {
-			return scope
-		}
+	}
+	if scope := s.bySource[node.Index]; scope != nil {
+		return scope
 	}
 	var alias map[string][]string
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
@@ -191,11 +175,7 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 		}
 	}
 	scope := s.at(afterRun).With(map[string]eval.Type{"output": output}, alias)
-	if shape == "own" {
-		s.bySource[node.Index] = scope
-	} else {
-		s.byShape[shape] = scope
-	}
+	s.bySource[node.Index] = scope
 	return scope
 }
 
@@ -208,7 +188,6 @@ func (s *scopes) taken(name string) bool {
 func (s *scopes) options() eval.ScopeOptions {
 	return eval.ScopeOptions{
 		Late:  s.late,
-		Lazy:  s.lazy,
 		Roots: []string{"state"},
 		Open:  !s.graph.StrictState,
 		Refuse: map[string]string{

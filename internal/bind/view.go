@@ -28,88 +28,63 @@ type view struct {
 	fixed *eval.Scope
 }
 
-// localKey names a scope that holds the types of one node's input.
+// localKey names a scope of one node.
 type localKey struct {
 	node     int
 	where    place
-	item     bool
-	template bool
 	own      bool
 	assigned int
-	branches bool
-	base     bool
+	template bool
+	input    bool // it holds the types of the node's input
+	item     bool // it holds the type of an element
+	noJoin   bool // it refuses branches
 }
 
 // scope is what a text sees in a view. Only texts that speak of what differs
 // from node to node get a scope of the node's own, so that equal texts
 // elsewhere are one program.
 func (b *binder) scope(at view, text string) *eval.Scope {
-	if at.fixed != nil {
+	switch {
+	case at.fixed != nil:
 		return at.fixed
-	}
-	base := b.base(at, text)
-	if at.node == nil || !strings.Contains(text, "input") && !strings.Contains(text, "item") {
-		return base
+	case at.node == nil:
+		return b.scopes.at(at.where)
 	}
 	item, isItem := b.items[at.node.Index]
-	isItem = isItem && at.where != afterRun
-	key := at.key(isItem)
-	key.branches = strings.Contains(text, "branches")
+	key := localKey{node: at.node.Index, where: at.where, own: at.own, assigned: len(at.assigned), template: at.template}
+	key.input = strings.Contains(text, "input") || strings.Contains(text, "item")
+	key.item = key.input && isItem && at.where != afterRun
+	key.noJoin = strings.Contains(text, "branches") && !b.joins(at.node)
 	if scope := b.local[key]; scope != nil {
 		return scope
 	}
-	names := map[string]eval.Type{}
-	maps.Copy(names, b.inputNames(at.node))
-	if at.template {
-		delete(names, "input")
-	}
-	if isItem {
-		names["item"] = item
-	}
-	if len(names) == 0 {
-		return base
-	}
-	scope := base.With(names, nil)
-	b.local[key] = scope
-	return scope
-}
-
-func (at view) key(item bool) localKey {
-	return localKey{
-		node: at.node.Index, where: at.where, item: item, template: at.template, own: at.own, assigned: len(at.assigned),
-	}
-}
-
-// base is the scope of a place without the types of the node's input: what the
-// node may read of it.
-func (b *binder) base(at view, text string) *eval.Scope {
-	base := b.scopes.at(at.where)
+	scope := b.scopes.at(at.where)
 	if at.where == afterRun {
-		base = b.scopes.afterNode(at.node)
+		scope = b.scopes.afterNode(at.node)
 	}
-	if at.node == nil {
-		return base
-	}
-	limited := at.own && at.node.HasReads
-	noJoin := strings.Contains(text, "branches") && !b.joins(at.node)
-	if !limited && !noJoin {
-		return base
-	}
-	key := at.key(false)
-	key.branches, key.base = noJoin, true
-	if scope := b.local[key]; scope != nil {
-		return scope
-	}
-	if noJoin {
-		base = base.Refusing(map[string]string{
+	if key.noJoin {
+		scope = scope.Refusing(map[string]string{
 			"branches": "branches are known at a join only, and " + strconv.Quote(at.node.ID.Value) + " has no join",
 		})
 	}
-	if limited {
-		base = b.limited(base, at)
+	if at.own && at.node.HasReads {
+		scope = b.limited(scope, at)
 	}
-	b.local[key] = base
-	return base
+	names := map[string]eval.Type{}
+	if key.input {
+		maps.Copy(names, b.inputNames(at.node))
+	}
+	if at.template {
+		delete(names, "input")
+	}
+	if key.item {
+		names["item"] = item
+	}
+	if len(names) > 0 {
+		scope = scope.With(names, nil)
+	}
+	b.local[key] = scope
+	return scope
 }
 
 // joins reports whether branches may meet in a node as a join.

@@ -54,9 +54,6 @@ func (p *problem) mismatch() *Mismatch {
 
 // check tells what n has against v; nil is nothing.
 func (c *checker) check(n *node, v any) *problem {
-	if n.onlyTypes && n.types.accepts(v) {
-		return nil
-	}
 	c.steps++
 	if c.steps > maxSteps || c.depth > maxDepth {
 		return &problem{message: "checking the value against the schema takes too many steps", fatal: true}
@@ -88,11 +85,9 @@ func (c *checker) checkNode(n *node, v any) *problem {
 		return p
 	}
 	if n.logic != nil {
-		if p := c.checkLogic(n.logic, v); p != nil {
-			return p
-		}
+		return c.checkLogic(n.logic, v)
 	}
-	return c.checkUnevaluated(n, v)
+	return nil
 }
 
 // checkShape runs the rules that are about the type v has.
@@ -121,22 +116,10 @@ func checkEnum(n *node, v any) *problem {
 	if n.constant != nil && !equal(v, n.constant.value) {
 		return fault(show(v) + " is not " + show(n.constant.value))
 	}
-	e := n.enum
-	if e == nil {
+	if n.enum == nil || slices.ContainsFunc(n.enum, func(allowed any) bool { return equal(v, allowed) }) {
 		return nil
 	}
-	if e.strings != nil {
-		if s, ok := v.(string); ok && e.strings[s] {
-			return nil
-		}
-	} else {
-		for _, allowed := range e.values {
-			if equal(v, allowed) {
-				return nil
-			}
-		}
-	}
-	return fault(show(v) + " is not one of " + showAll(e.values))
+	return fault(show(v) + " is not one of " + showAll(n.enum))
 }
 
 func checkNumber(r *numberRules, v any) *problem {

@@ -19,7 +19,7 @@ func (c *checker) checkObject(r *objectRules, object map[string]any) *problem {
 	if r.maxProperties >= 0 && len(object) > r.maxProperties {
 		return fault(show(object) + " has more than " + plural(r.maxProperties, "property"))
 	}
-	if p := missing(r.required, object, ""); p != nil {
+	if p := missing(r.required, object); p != nil {
 		return p
 	}
 	for _, name := range r.names {
@@ -29,13 +29,10 @@ func (c *checker) checkObject(r *objectRules, object map[string]any) *problem {
 			}
 		}
 	}
-	if p := c.checkOthers(r, object); p != nil {
-		return p
-	}
-	return c.checkDependents(r, object)
+	return c.checkOthers(r, object)
 }
 
-func missing(required []string, object map[string]any, because string) *problem {
+func missing(required []string, object map[string]any) *problem {
 	var names []string
 	for _, name := range required {
 		if _, ok := object[name]; !ok {
@@ -46,9 +43,9 @@ func missing(required []string, object map[string]any, because string) *problem 
 	case 0:
 		return nil
 	case 1:
-		return fault(names[0] + " is missing" + because)
+		return fault(names[0] + " is missing")
 	}
-	return fault(strings.Join(names, ", ") + " are missing" + because)
+	return fault(strings.Join(names, ", ") + " are missing")
 }
 
 // checkOthers runs what is said about names by pattern and about all others.
@@ -107,21 +104,4 @@ func (r *objectRules) allowed() string {
 		return ""
 	}
 	return "; allowed: " + strings.Join(r.names, ", ")
-}
-
-func (c *checker) checkDependents(r *objectRules, object map[string]any) *problem {
-	for _, d := range r.dependents {
-		if _, ok := object[d.name]; !ok {
-			continue
-		}
-		if p := missing(d.required, object, ", which "+strconv.Quote(d.name)+" asks for"); p != nil {
-			return p
-		}
-		if d.node != nil {
-			if p := c.check(d.node, object); p != nil {
-				return p
-			}
-		}
-	}
-	return nil
 }

@@ -66,20 +66,14 @@ func insteadOf(name string) string {
 	switch name {
 	case "additionalItems":
 		return `; what follows prefixItems is described by "items"`
-	case "dependencies":
-		return `; use "dependentRequired" or "dependentSchemas"`
+	case "dependencies", "dependentRequired", "dependentSchemas":
+		return `; use "if" and "then"`
+	case "unevaluatedItems", "unevaluatedProperties":
+		return `; use "items" or "additionalProperties"`
 	case "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor":
 		return `; only "$ref" inside the document is supported`
 	case "nullable":
 		return "; name the type null instead: type: [string, null]"
 	}
 	return ""
-}
-
-// finish marks the nodes that check nothing but a type.
-func (c *compiler) finish() {
-	for _, n := range c.order {
-		n.onlyTypes = !n.never && n.enum == nil && n.constant == nil && n.number == nil &&
-			n.text == nil && n.list == nil && n.object == nil && n.logic == nil && n.ref == nil
-	}
 }

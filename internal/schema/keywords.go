@@ -1,23 +1,6 @@
-// The keywords of a schema: which there are and where each leads.
+// The keywords of a schema, and where each leads.
 
 package schema
-
-// Keywords lists the keywords that a schema may hold, sorted.
-func Keywords() []string {
-	return []string{
-		"$anchor", "$comment", "$defs", "$id", "$ref", "$schema",
-		"additionalProperties", "allOf", "anyOf", "const", "contains",
-		"contentEncoding", "contentMediaType", "contentSchema", "default",
-		"definitions", "dependentRequired", "dependentSchemas", "deprecated",
-		"description", "else", "enum", "examples", "exclusiveMaximum",
-		"exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems",
-		"maxLength", "maxProperties", "maximum", "minContains", "minItems",
-		"minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf",
-		"pattern", "patternProperties", "prefixItems", "properties",
-		"propertyNames", "readOnly", "required", "then", "title", "type",
-		"unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly",
-	}
-}
 
 // keyword reads one keyword into n and tells whether there is such a keyword;
 // at leads to it.
@@ -57,87 +40,53 @@ func (c *compiler) keyword(n *node, name string, value any, at []string) bool {
 		c.readID(value, at)
 	case "$defs", "definitions":
 		c.schemas(value, at)
-	default:
-		return c.listKeyword(n.listRules, name, value, at) ||
-			c.objectKeyword(n.objectRules, name, value, at) ||
-			c.logicKeyword(n.logicRules, name, value, at)
-	}
-	return true
-}
-
-func (c *compiler) listKeyword(rules func() *listRules, name string, value any, at []string) bool {
-	switch name {
 	case "items":
 		if _, isList := value.([]any); isList {
 			c.fail(at, "a list is not a schema; schemas by position are prefixItems")
 		}
-		rules().items = c.schema(value, at)
+		n.listRules().items = c.schema(value, at)
 	case "prefixItems":
-		rules().prefix = c.schemaList(value, at)
+		n.listRules().prefix = c.schemaList(value, at)
 	case "contains":
-		rules().contains = c.schema(value, at)
+		n.listRules().contains = c.schema(value, at)
 	case "minContains":
-		rules().minContains = c.count(value, at)
+		n.listRules().minContains = c.count(value, at)
 	case "maxContains":
-		rules().maxContains = c.count(value, at)
+		n.listRules().maxContains = c.count(value, at)
 	case "minItems":
-		rules().minItems = c.count(value, at)
+		n.listRules().minItems = c.count(value, at)
 	case "maxItems":
-		rules().maxItems = c.count(value, at)
+		n.listRules().maxItems = c.count(value, at)
 	case "uniqueItems":
-		rules().unique = c.flag(value, at)
-	case "unevaluatedItems":
-		rules().unevaluated = c.schema(value, at)
-	default:
-		return false
-	}
-	return true
-}
-
-func (c *compiler) objectKeyword(rules func() *objectRules, name string, value any, at []string) bool {
-	switch name {
+		n.listRules().unique = c.flag(value, at)
 	case "properties":
-		rules().names, rules().properties = c.schemas(value, at)
+		n.objectRules().names, n.objectRules().properties = c.schemas(value, at)
 	case "patternProperties":
-		rules().patterns = c.readPatterns(value, at)
+		n.objectRules().patterns = c.readPatterns(value, at)
 	case "additionalProperties":
-		rules().additional = c.schema(value, at)
+		n.objectRules().additional = c.schema(value, at)
 	case "propertyNames":
-		rules().propertyNames = c.schema(value, at)
+		n.objectRules().propertyNames = c.schema(value, at)
 	case "required":
-		rules().required = c.names(value, at)
+		n.objectRules().required = c.names(value, at)
 	case "minProperties":
-		rules().minProperties = c.count(value, at)
+		n.objectRules().minProperties = c.count(value, at)
 	case "maxProperties":
-		rules().maxProperties = c.count(value, at)
-	case "dependentRequired":
-		rules().dependents = append(rules().dependents, c.readDependentRequired(value, at)...)
-	case "dependentSchemas":
-		rules().dependents = append(rules().dependents, c.readDependentSchemas(value, at)...)
-	case "unevaluatedProperties":
-		rules().unevaluated = c.schema(value, at)
-	default:
-		return false
-	}
-	return true
-}
-
-func (c *compiler) logicKeyword(rules func() *logicRules, name string, value any, at []string) bool {
-	switch name {
+		n.objectRules().maxProperties = c.count(value, at)
 	case "allOf":
-		rules().allOf = c.schemaList(value, at)
+		n.logicRules().allOf = c.schemaList(value, at)
 	case "anyOf":
-		rules().anyOf = c.schemaList(value, at)
+		n.logicRules().anyOf = c.schemaList(value, at)
 	case "oneOf":
-		rules().oneOf = c.schemaList(value, at)
+		n.logicRules().oneOf = c.schemaList(value, at)
 	case "not":
-		rules().not = c.schema(value, at)
+		n.logicRules().not = c.schema(value, at)
 	case "if":
-		rules().ifNode = c.schema(value, at)
+		n.logicRules().ifNode = c.schema(value, at)
 	case "then":
-		rules().then = c.schema(value, at)
+		n.logicRules().then = c.schema(value, at)
 	case "else":
-		rules().orElse = c.schema(value, at)
+		n.logicRules().orElse = c.schema(value, at)
 	default:
 		return false
 	}

@@ -54,24 +54,18 @@ type node struct {
 	// self is the list of this node alone, kept to hand out without allocating.
 	self []*node
 
-	onlyTypes bool // nothing but types is checked
-	never     bool // the schema `false`
-	types     typeSet
-	enum      *enum
-	constant  *constant
-	number    *numberRules
-	text      *textRules
-	list      *listRules
-	object    *objectRules
-	logic     *logicRules
-	refText   string // of $ref; "" for none
-	refPath   []string
-	ref       *node
-}
-
-type enum struct {
-	values  []any
-	strings map[string]bool // set when there are many values, all strings
+	never    bool // the schema `false`
+	types    typeSet
+	enum     []any
+	constant *constant
+	number   *numberRules
+	text     *textRules
+	list     *listRules
+	object   *objectRules
+	logic    *logicRules
+	refText  string // of $ref; "" for none
+	refPath  []string
+	ref      *node
 }
 
 // constant is const: a struct, since null is a value too.
@@ -96,7 +90,6 @@ type listRules struct {
 	minContains, maxContains int // maxContains -1: none
 	minItems, maxItems       int // maxItems -1: none
 	unique                   bool
-	unevaluated              *node
 }
 
 type objectRules struct {
@@ -107,21 +100,12 @@ type objectRules struct {
 	propertyNames                *node
 	required                     []string
 	minProperties, maxProperties int // maxProperties -1: none
-	dependents                   []dependent
-	unevaluated                  *node
 }
 
 // patternRule is one entry of patternProperties; they are sorted by pattern.
 type patternRule struct {
 	pattern *regexp.Regexp
 	node    *node
-}
-
-// dependent is what the presence of a property asks for; sorted by name.
-type dependent struct {
-	name     string
-	required []string
-	node     *node
 }
 
 type logicRules struct {
@@ -135,7 +119,7 @@ func (n *node) wholeList() bool {
 	if n.never || n.enum != nil || n.constant != nil || n.ref != nil || n.logic != nil {
 		return true
 	}
-	return n.list != nil && (n.list.unique || n.list.contains != nil || n.list.unevaluated != nil)
+	return n.list != nil && (n.list.unique || n.list.contains != nil)
 }
 
 // inPlace lists the subschemas that apply to the same value as n.
@@ -154,11 +138,6 @@ func (n *node) inPlace() []*node {
 		add(l.anyOf...)
 		add(l.oneOf...)
 		add(l.not, l.ifNode, l.then, l.orElse)
-	}
-	if n.object != nil {
-		for _, d := range n.object.dependents {
-			add(d.node)
-		}
 	}
 	return out
 }

@@ -170,5 +170,43 @@ func (z *normaliser) applicable(nodes []*node, v any) []*node {
 }
 
 func (n *node) branches() bool {
-	return n.ref != nil || n.logic != nil || n.object != nil && n.object.dependents != nil
+	return n.ref != nil || n.logic != nil
+}
+
+// fits tells whether n accepts v; a check that ran too long counts as no.
+func (c *checker) fits(n *node, v any) bool { return c.check(n, v) == nil }
+
+// appliesTo lists the subschemas in place that had a say on v.
+func (c *checker) appliesTo(n *node, v any) []*node {
+	c.steps++
+	if c.steps > maxSteps {
+		return nil
+	}
+	var out []*node
+	if n.ref != nil {
+		out = append(out, n.ref)
+	}
+	l := n.logic
+	if l == nil {
+		return out
+	}
+	out = append(out, l.allOf...)
+	for _, alternatives := range [][]*node{l.anyOf, l.oneOf} {
+		for _, sub := range alternatives {
+			if c.fits(sub, v) {
+				out = append(out, sub)
+			}
+		}
+	}
+	if l.ifNode != nil {
+		branch := l.orElse
+		if c.fits(l.ifNode, v) {
+			out = append(out, l.ifNode)
+			branch = l.then
+		}
+		if branch != nil {
+			out = append(out, branch)
+		}
+	}
+	return out
 }

@@ -56,29 +56,13 @@ func typeOfName(name any) typeSet {
 	return 0
 }
 
-// manyValues is the number of strings from which an enum is looked up, not searched.
-const manyValues = 8
-
-func (c *compiler) readEnum(value any, at []string) *enum {
+func (c *compiler) readEnum(value any, at []string) []any {
 	values, ok := value.([]any)
 	if !ok || len(values) == 0 {
 		c.fail(at, "%s is not a list with at least one value", show(value))
 		return nil
 	}
-	e := &enum{values: values}
-	if len(values) < manyValues {
-		return e
-	}
-	set := make(map[string]bool, len(values))
-	for _, v := range values {
-		s, ok := v.(string)
-		if !ok {
-			return e
-		}
-		set[s] = true
-	}
-	e.strings = set
-	return e
+	return values
 }
 
 func (c *compiler) number(value any, at []string) any {
@@ -161,24 +145,6 @@ func (c *compiler) readPatterns(value any, at []string) []patternRule {
 	names, nodes := c.schemas(value, at)
 	for _, text := range names {
 		out = append(out, patternRule{c.pattern(text, down(at, text)), nodes[text]})
-	}
-	return out
-}
-
-func (c *compiler) readDependentRequired(value any, at []string) []dependent {
-	var out []dependent
-	docs := c.object(value, at, "lists of names")
-	for _, name := range slices.Sorted(maps.Keys(docs)) {
-		out = append(out, dependent{name: name, required: c.names(docs[name], down(at, name))})
-	}
-	return out
-}
-
-func (c *compiler) readDependentSchemas(value any, at []string) []dependent {
-	var out []dependent
-	names, nodes := c.schemas(value, at)
-	for _, name := range names {
-		out = append(out, dependent{name: name, node: nodes[name]})
 	}
 	return out
 }

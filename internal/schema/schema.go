@@ -2,8 +2,8 @@
 // values of state keys, the outputs of nodes, the answers of people.
 //
 // Data is canonical: nil, bool, int, float64, string, []any, map[string]any.
-// The whole vocabulary is known but for dynamic references; `format` and the
-// `content…` keywords annotate and check nothing, as the draft has it. Nothing
+// The vocabulary is known but for dynamic references, `dependent…` and
+// `unevaluated…`; `format` and the `content…` keywords annotate and check nothing, as the draft has it. Nothing
 // is ever loaded: a `$ref` leads to a place in the same document. Keywords
 // that nobody knows are errors, since a misspelt one would check nothing;
 // names that begin with `x-` are free.
@@ -64,7 +64,6 @@ func Compile(doc map[string]any) (*Schema, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	c.finish()
 	return &Schema{doc: doc, root: root}, nil
 }
 
@@ -72,7 +71,7 @@ func Compile(doc map[string]any) (*Schema, error) {
 // first thing wrong, and the same one every time. It costs O(v), and a plain
 // type test allocates nothing.
 func (s *Schema) Check(v any) error {
-	if s == nil || s.root.onlyTypes && s.root.types.accepts(v) {
+	if s == nil {
 		return nil
 	}
 	c := checker{}
@@ -118,10 +117,6 @@ func (s *Schema) Normalise(v any) any {
 	switch v.(type) {
 	case nil, bool, string:
 		return v
-	case int: // the commonest number: no walk for it where the schema is a mere type
-		if s == nil || s.root.onlyTypes && s.root.types&typeNumber == 0 {
-			return v
-		}
 	}
 	var nodes []*node
 	if s != nil {

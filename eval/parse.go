@@ -1,4 +1,4 @@
-// The stages from source to program: scan, parse, check and lower, compile.
+// From source to syntax, by the library's parser.
 
 package eval
 
@@ -6,17 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker/nature"
-	libcompiler "github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
-	"github.com/expr-lang/expr/vm"
 )
 
 // newConfig is the parser's and compiler's configuration. It is never shared
@@ -140,28 +137,4 @@ func lowerFirst(s string) string {
 	}
 	s, _, _ = strings.Cut(s, "\n")
 	return strings.ToLower(s[:1]) + s[1:]
-}
-
-// assemble compiles the lowered tree and turns calls of charged functions into
-// the instruction that charges them.
-func (c *checker) assemble(n ast.Node, cfg *conf.Config) (runs *code, err *Error) {
-	internal := &Error{Rule: RuleSyntax, To: len(c.src.text), Message: "expression can't be compiled"}
-	defer func() {
-		if r := recover(); r != nil {
-			runs, err = nil, internal
-		}
-	}()
-	p, cerr := libcompiler.Compile(&parser.Tree{Node: n, Source: file.NewSource(c.src.plain)}, cfg)
-	if cerr != nil {
-		return nil, internal
-	}
-	for i := 0; i+1 < len(p.Bytecode); i++ {
-		if p.Bytecode[i] != vm.OpPush || p.Bytecode[i+1] != vm.OpCall {
-			continue
-		}
-		if _, ok := p.Constants[p.Arguments[i]].(vm.SafeFunction); ok {
-			p.Bytecode[i+1] = vm.OpCallSafe
-		}
-	}
-	return &code{vm: p, sites: slices.Clone(c.sites), places: sortPlaces(slices.Clone(c.places))}, nil
 }
