@@ -24,13 +24,9 @@ import (
 )
 
 // Task is the activity: one attempt of one node, or a decision.
-func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawValue) (converter.RawValue, error) {
+func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (converter.RawValue, error) {
 	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to make ready may take a while, too
 	defer stop()
-	seen, err := w.states.read(state.Payload().GetData())
-	if err != nil {
-		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "state", err)
-	}
 	flow, err := w.flow(ctx, in)
 	if err != nil {
 		return converter.RawValue{}, err // this worker's matter: another one may do better
@@ -242,7 +238,7 @@ func (j *job) recall(task *runner.Task) error {
 	}
 	for _, text := range texts {
 		n := note{}
-		if err := json.Unmarshal(append(append([]byte(`{"data":`), text...), '}'), &n); err != nil {
+		if err := decode(text, &n.Data); err != nil {
 			return err
 		}
 		if err := j.secrets.unmark(&n); err != nil {

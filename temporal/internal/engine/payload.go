@@ -157,7 +157,7 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 // newConverter is the converter of clients and workers whose large values are kept.
 // A store may take its time, also within a workflow.
 func newConverter(b blobs) converter.DataConverter {
-	inner := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{b})
+	inner := converter.NewCodecDataConverter(plainData(), &codec{b})
 	return workflow.DataConverterWithoutDeadlockDetection(aware{inner})
 }
 

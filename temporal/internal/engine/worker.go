@@ -26,7 +26,6 @@ type Worker struct {
 	events    int // see WorkerOptions.MostEvents
 	core      int // see Options.core
 	flows     flows
-	states    states
 	tapes     tapes
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
