@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -159,7 +158,7 @@ func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 	defer m.mu.Unlock()
 	var out []RunSummary
 	for _, run := range slices.Backward(m.order) {
-		if lets(&filter, &run.summary) {
+		if filter.Match(&run.summary) {
 			line := run.summary
 			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
 			out = append(out, line)
@@ -170,22 +169,6 @@ func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 		out = out[:filter.Limit]
 	}
 	return out, nil
-}
-
-// lets says whether a filter lets a run through.
-func lets(f *RunFilter, s *RunSummary) bool {
-	for key, value := range f.Labels {
-		if have, ok := s.Labels[key]; !ok || have != value {
-			return false
-		}
-	}
-	return cmp.Or(f.ID, s.ID) == s.ID && strings.HasPrefix(s.ID, f.Prefix) && cmp.Or(f.Graph, s.Graph) == s.Graph &&
-		cmp.Or(f.Session, s.Session) == s.Session &&
-		cmp.Or(f.Parent, s.Parent) == s.Parent &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
-		(f.StartedBy.IsZero() || !s.Started.After(f.StartedBy)) &&
-		(f.DueBy.IsZero() || !s.Due.IsZero() && !s.Due.After(f.DueBy)) &&
-		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
 }
 
 // Ask leaves a request for the driver of a run, if there is one.

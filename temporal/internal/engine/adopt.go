@@ -90,7 +90,10 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 // handOver has the workflow of a run that pauses go on with another version.
 func (s *Store) handOver(runID string, a *adoption) error {
 	var refused string
-	err := s.updateWith(runID, updateAdopt, &refused, a, a.Start.journal())
+	journal, err := a.Start.journal()
+	if err == nil {
+		err = s.updateWith(runID, updateAdopt, &refused, a, journal)
+	}
 	if errors.Is(err, store.ErrNoRun) { // it has ended by itself
 		refused, err = wentOn, nil
 	}

@@ -100,7 +100,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		return result, err
 	}
 	start := *before
-	start.Record, start.Input, start.Session, start.Settings = caught.record, nil, nil, settingsOf(&opts.Options)
+	start.Record, start.Session, start.Settings = caught.record, nil, opts.Options
 	start.Before, start.Tape = nil, nil
 	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{Fork: true}
 	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
@@ -115,7 +115,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		start.Seed.Events = append(start.Seed.Events, json.RawMessage(text))
 	}
 	if caught.held {
-		start.Seed.Stood = &standing{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
+		start.Seed.Stood = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
 	}
 	if err := s.launch(&start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func (h *host) begin() {
 		}
 		opts := h.options(&h.start.Settings)
 		record := &h.start.Record
-		opts.RunID, opts.Input, opts.Labels, opts.Session = record.ID, h.start.Input, record.Labels, record.Session
+		opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
 		if opts.MaxConcurrency == 0 && h.flow.Limits().MaxConcurrency > mostConcurrency {
 			opts.MaxConcurrency = mostConcurrency
 		}
@@ -107,8 +107,9 @@ func (h *host) begin() {
 	})
 }
 
-func (h *host) options(s *Settings) runner.Options {
-	opts := s.options()
+func (h *host) options(s *runner.Options) runner.Options {
+	opts := *s
+	opts.Park, opts.History = 0, false
 	opts.MaxConcurrency = min(opts.MaxConcurrency, mostConcurrency)
 	opts.Sink = lively{h.store}
 	if opts.Dir == "" {
@@ -121,7 +122,7 @@ func (h *host) options(s *Settings) runner.Options {
 }
 
 // resume goes on with a run that pauses.
-func (h *host) resume(s *Settings) {
+func (h *host) resume(s *runner.Options) {
 	h.drive(func() (*runner.Result, error) {
 		return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(s))
 	})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/virtual"
@@ -36,7 +37,7 @@ type journal struct {
 	failed    error
 	session   *keptSession   // that the run began with; nil: none
 	left      *store.Session // what the run leaves; nil: nothing
-	live      []liveEvent    // the latest, from number liveFrom on
+	live      []runner.LiveEvent    // the latest, from number liveFrom on
 	liveFrom  int
 	liveSize  int               // bytes, about
 	verdicts  map[string]string // of offers: why they were refused; "": they were taken
@@ -85,8 +86,8 @@ func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 		return j
 	}
 	j.base = seed.Base
-	if s := seed.Stood; s != nil {
-		j.standing = store.RunSummary{Status: s.Status, Reason: s.Reason, Quality: s.Quality, Steps: s.Steps, Due: s.Due, Updated: s.Updated}
+	if seed.Stood != nil {
+		j.standing = *seed.Stood
 	}
 	j.seat.claim, j.seat.turn = seed.Claim, seed.Turn
 	if seed.Base > 0 {
@@ -245,11 +246,17 @@ func (j *journal) Snapshot(_ string, most int) (out store.Snapshot, err error) {
 
 // List returns the run.
 func (j *journal) List(store.RunFilter) ([]store.RunSummary, error) {
+	return []store.RunSummary{j.stands(&j.record).RunSummary}, nil
+}
+
+// stands is how the run stands.
+func (j *journal) stands(record *store.RunRecord) standing {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out := j.standing
-	out.RunRecord = j.record
-	return []store.RunSummary{out}, nil
+	if j.standing.Status == "" {
+		return standingOf(record, nil)
+	}
+	return standingOf(record, &j.standing)
 }
 
 // RunDir is the folder of the run.
@@ -306,9 +313,7 @@ func (k keeper) Journaled() int {
 func (k keeper) Note(s store.RunSummary) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.noted = true
-	k.standing.Status, k.standing.Reason, k.standing.Quality = s.Status, s.Reason, s.Quality
-	k.standing.Steps, k.standing.Due, k.standing.Updated = s.Steps, s.Due, s.Updated
+	k.noted, k.standing = true, s
 	return nil
 }
 

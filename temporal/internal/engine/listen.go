@@ -28,7 +28,7 @@ func (f *flight) listen(ctx workflow.Context) error {
 			f.deal(ctx, &mail{ask: request})
 			return nil
 		}),
-		workflow.SetUpdateHandler(f.ctx, updateResume, func(ctx workflow.Context, s Settings) (string, error) {
+		workflow.SetUpdateHandler(f.ctx, updateResume, func(ctx workflow.Context, s runner.Options) (string, error) {
 			m := f.deal(ctx, &mail{resume: &s})
 			if m.busy != nil {
 				return "", turnedAway(m.busy.String(), busyKind, nil, m.busy)

@@ -23,7 +23,7 @@ type mail struct {
 	graph  *graphCall
 	offer  *store.Offer
 	ask    store.Request
-	resume *Settings
+	resume *runner.Options
 	tape   *tape // of the run before it was taken up
 	adopt  *adoption
 	// refused and result are the reply, when it is over.

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -71,7 +72,7 @@ func recordedStart(name string) *Start {
 	return &Start{
 		Core:   coreVersion,
 		Record: store.RunRecord{ID: "recorded-" + name, Graph: name, File: "/flows/" + name + ".yaml", Source: []byte(recorded()[name]), Started: time.Unix(1e9, 0).UTC()},
-		Queue:  "graphrun", RunDir: "/runs/" + name, Nonce: "00", Settings: Settings{Dir: "/"},
+		Queue:  "graphrun", RunDir: "/runs/" + name, Nonce: "00", Settings: runner.Options{Dir: "/"},
 	}
 }
 

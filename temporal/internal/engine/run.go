@@ -74,7 +74,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	start := &Start{
-		Core: s.cluster.options.core, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
+		Core: s.cluster.options.core, Record: record, Settings: *opts, Queue: s.cluster.queue(""),
 		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if opts.Session != "" {
@@ -97,19 +97,23 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 // launch begins a workflow. An interrupt does not stop it: nobody would know whether the
 // run has begun.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
-	stands := standingOf(&start.Record)
+	var stood *store.RunSummary
 	if start.Seed != nil {
-		stands = stands.as(start.Seed.Stood)
+		stood = start.Seed.Stood
+	}
+	journal, err := start.journal()
+	if err != nil {
+		return err
 	}
 	begin := func(reuse enums.WorkflowIdReusePolicy) error {
 		_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 			ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 			WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-			Memo: map[string]any{memoStatus: stands},
-		}, workflowName, start, start.snapshot(), start.journal())
+			Memo: map[string]any{memoStatus: standingOf(&start.Record, stood)},
+		}, workflowName, start, start.snapshot(), journal)
 		return err
 	}
-	err := begin(reuse)
+	err = begin(reuse)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) && s.isVoid(start.Record.ID) {
 		err = begin(enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
@@ -160,7 +164,7 @@ func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSu
 		}
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		var refused string
-		if err := s.update(runID, updateResume, settingsOf(opts), &refused); err != nil {
+		if err := s.update(runID, updateResume, opts, &refused); err != nil {
 			return err
 		}
 		if refused != "" {
@@ -222,10 +226,10 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 		return nil, err
 	}
 	start := *before
-	start.Input, start.Session, start.Seed, start.Core = nil, nil, &Seed{Events: texts}, s.cluster.options.core
+	start.Session, start.Seed, start.Core = nil, &Seed{Events: texts}, s.cluster.options.core
 	start.Before, start.Tape = nil, nil
 	dir := start.Settings.Dir
-	start.Settings = settingsOf(opts)
+	start.Settings = *opts
 	start.Settings.Dir = dir
 	return &start, nil
 }

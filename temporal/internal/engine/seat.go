@@ -308,9 +308,8 @@ func (f *flight) stillOutside(next *Start) {
 		next.Seed.Stood, next.Seed.Fork = before.Stood, before.Fork
 		return
 	}
-	next.Seed.Stood = &standing{
-		Status: j.standing.Status, Reason: j.standing.Reason, Quality: j.standing.Quality, Steps: j.standing.Steps, Due: j.standing.Due, Updated: j.standing.Updated,
-	}
+	stood := j.standing
+	next.Seed.Stood = &stood
 }
 
 // Kinds of errors of workflows that keep nothing.
@@ -350,7 +349,7 @@ func (f *flight) refuse() error {
 	default:
 		return temporal.NewNonRetryableApplicationError(err.Error(), refusedKind, err)
 	}
-	void := standingOf(&f.host.start.Record)
+	void := standingOf(&f.host.start.Record, nil)
 	void.Void = true
 	if err := workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: void}); err != nil {
 		return err

@@ -25,7 +25,11 @@ func TestSeedTravels(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
-		snapshot, journal := sent.snapshot(), sent.journal()
+		snapshot := sent.snapshot()
+		journal, err := sent.journal()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := got.grow(snapshot, journal); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

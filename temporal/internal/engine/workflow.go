@@ -57,7 +57,7 @@ type flight struct {
 	moving   bool           // nothing more is begun: the run goes on in a new workflow
 	events   int            // the history may have
 	place    usher
-	settings *Settings // of the drive that goes on
+	settings *runner.Options // of the drive that goes on
 }
 
 // Run is the workflow.
@@ -297,14 +297,14 @@ func (f *flight) wait(due time.Time) {
 }
 
 // resume drives the run on, since somebody wants it.
-func (f *flight) resume(s *Settings) {
+func (f *flight) resume(s *runner.Options) {
 	f.driving, f.settings, f.place.alone = true, s, false
 	f.host.resume(s)
 }
 
 // goOn drives the run on by itself.
 func (f *flight) goOn() {
-	f.resume(&Settings{Rush: f.host.tape.plays()})
+	f.resume(&runner.Options{Rush: f.host.tape.plays()})
 	f.place.alone = true
 }
 
@@ -322,8 +322,8 @@ func (f *flight) tell() error {
 	if f.host.store.entering() {
 		return nil
 	}
-	s := f.host.store.standingNow(f.host.start, f.driving)
-	s.Busy = f.place.busy
+	s := f.host.store.stands(&f.host.start.Record)
+	s.Driven, s.Busy = f.driving, f.place.busy
 	if s.Status == f.told.Status && s.Reason == f.told.Reason && s.Driven == f.told.Driven && (s.Busy == nil) == (f.told.Busy == nil) && s.Due.Equal(f.told.Due) {
 		return nil
 	}
@@ -346,8 +346,8 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 		return nil, nil, false
 	}
 	next := *start
-	next.Input, next.Session, next.Before = nil, nil, nil
-	next.Settings = Settings{
+	next.Session, next.Before = nil, nil
+	next.Settings = runner.Options{
 		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
 		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter, Rush: f.host.tape.plays(),
 	}
@@ -359,5 +359,9 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 
 // again ends a workflow so that the run goes on in a new one.
 func (s *Start) again(ctx workflow.Context) error {
-	return workflow.NewContinueAsNewError(ctx, workflowName, s, s.snapshot(), s.journal())
+	journal, err := s.journal()
+	if err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, workflowName, s, s.snapshot(), journal)
 }
