@@ -15,7 +15,9 @@ import (
 )
 
 // plainConverter converts to JSON, and back to plain data.
-type plainConverter struct{ *converter.JSONPayloadConverter }
+type plainConverter struct {
+	*converter.JSONPayloadConverter
+}
 
 // FromPayload decodes a value.
 func (plainConverter) FromPayload(p *common.Payload, into any) error {

@@ -17,7 +17,7 @@ import (
 
 // ReplayRun replays the histories of a run.
 func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
-	return c.ReplayMoved(ctx, runID, mostEvents)
+	return c.ReplayMoved(ctx, runID, maxEvents)
 }
 
 // ReplayMoved replays the histories of a run whose workflows may have had so many events.

@@ -63,13 +63,13 @@ type flows struct {
 	byDigest map[string]*runner.Flow
 }
 
-// mostFlows bounds how many flows a worker keeps.
-const mostFlows = 256
+// maxFlows bounds how many flows a worker keeps.
+const maxFlows = 256
 
 func (f *flows) add(digest string, flow *runner.Flow) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.byDigest == nil || len(f.byDigest) >= mostFlows {
+	if f.byDigest == nil || len(f.byDigest) >= maxFlows {
 		f.byDigest = map[string]*runner.Flow{}
 	}
 	if f.byDigest[digest] == nil {
@@ -90,7 +90,7 @@ func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) 
 		return flow, nil
 	}
 	at := home(ctx)
-	start, err := startOf(ctx, w.client, w.converter, at.id, at.run)
+	start, err := startOf(ctx, w.client, w.converter, at.ID, at.RunID)
 	if err != nil {
 		return nil, err
 	}

@@ -25,23 +25,16 @@ type forks struct {
 	record store.RunRecord
 	from   int
 	first  []machine.Event
-	held   bool           // it begins outside of its group
-	busy   *store.Waiting // the fork is turned away; nil: it is caught
+	held   bool // it begins outside of its group
 }
 
-// journal is that of a fork that is turned away.
+// journal is that of a fork, unless it is caught already.
 func (f *forks) journal() (store.Journal, error) {
-	switch {
-	case f.busy != nil:
-		return busyJournal{keeper{&journal{}}, f.busy}, nil
-	case len(f.first) == 0:
+	if len(f.first) == 0 {
 		return heldJournal{keeper{&journal{}}, f}, nil
 	}
 	return nil, errCaught
 }
-
-// Delete forgets a fork that was turned away: it was never there.
-func (f *forks) Delete(string) error { return nil }
 
 // heldJournal catches the first event of a fork that asks for a place before that.
 type heldJournal struct {
@@ -87,9 +80,8 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	caught := &forks{Store: s}
-	forker, err := runner.New(runner.Config{
-		Kinds: node.Kinds(node.Options{}), Store: caught, Secrets: sealedSecrets(before.Nonce),
-	})
+	cfg := runner.Config{Kinds: node.Kinds(node.Options{}), Store: caught, Secrets: sealedSecrets(before.Nonce)}
+	forker, err := runner.New(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +119,10 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	result, err = s.attend(ctx, r, start.Record.ID, told, opts.Options)
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
 		s.forget(busy.RunID)
-		opts.RunID, caught.busy = busy.RunID, &busy.Waiting
-		return forker.Fork(ctx, runID, opts)
+		opts.RunID, cfg.Store = busy.RunID, rejectedStore{s, &busy.Waiting}
+		if forker, err = runner.New(cfg); err == nil {
+			result, err = forker.Fork(ctx, runID, opts)
+		}
 	}
 	return result, err
 }

@@ -27,7 +27,7 @@ func (s *sender) spent() bool {
 	if at := workflow.GetInfo(s.ctx).GetCurrentHistoryLength(); at != s.sentAt {
 		s.sent, s.sentAt = 0, at
 	}
-	return s.sent >= mostSent
+	return s.sent >= maxSent
 }
 
 // count counts a payload. Of one that is kept beside the history its digest is sent.
@@ -54,22 +54,22 @@ func (s *sender) begin(queue, place string, input, state *common.Payload) (workf
 }
 
 // mayLaunch reports whether there is something to launch, and room for it.
-func (f *flight) mayLaunch() bool {
+func (f *workflowRun) mayLaunch() bool {
 	return f.hasRoom() && !f.spent()
 }
 
 // hasRoom reports whether there is something to launch that a workflow task could send.
-func (f *flight) hasRoom() bool {
-	return !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending
+func (f *workflowRun) hasRoom() bool {
+	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
 }
 
 // full reports whether what could be launched waits for the next workflow task.
-func (f *flight) full() bool {
+func (f *workflowRun) full() bool {
 	return f.hasRoom() && f.spent()
 }
 
 // launch has an activity do what a call wants.
-func (f *flight) launch(c *call) {
+func (f *workflowRun) launch(c *call) {
 	start := f.host.start
 	queue := ofCore(start.Queue, start.Core)
 	if c.queue != "" {
@@ -77,18 +77,18 @@ func (f *flight) launch(c *call) {
 	}
 	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
 	// Elements and branches see the same state: it is worth to be kept once.
-	state, wrong := f.packState(c.state, c.input.Index >= 0 || len(f.queue) > 8)
+	state, wrong := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 8)
 	if err := errors.Join(err, wrong); err != nil {
 		c.result = failed("internal", "a task can't be sent: "+err.Error())
-		f.inbox = append(f.inbox, &mail{call: c})
+		f.post(func() { f.taskEnded(c) })
 		return
 	}
-	c.future, f.cancels[c.id] = f.begin(queue, c.input.Place, input, state)
+	c.future, f.cancels[c.id] = f.begin(queue, c.input.Task.Place, input, state)
 }
 
 // packState makes a payload of what a task sees of the state. One that others share is
 // kept beside the history when it is a fraction of what others may have, and made once.
-func (f *flight) packState(s *taskState, shared bool) (*common.Payload, error) {
+func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, error) {
 	if shared && f.packed != nil && same(s.State, f.seen) {
 		return f.packed, nil
 	}

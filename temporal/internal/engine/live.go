@@ -4,11 +4,11 @@ package engine
 
 import "github.com/graphrun/graphrun/runner"
 
-// mostLive and mostLiveBytes bound what a workflow keeps of what was told live: who
+// maxLive and maxLiveBytes bound what a workflow keeps of what was told live: who
 // attends a run asks several times a second.
 const (
-	mostLive      = 1000
-	mostLiveBytes = 1 << 20
+	maxLive      = 1000
+	maxLiveBytes = 1 << 20
 )
 
 // sizeOf is about how many bytes an event takes.
@@ -19,20 +19,18 @@ func sizeOf(e *runner.Event) int {
 	return 1000 + len(e.Said.Text) + len(e.Said.Message)
 }
 
-// lively is the journal as a sink.
-type lively struct{ *journal }
+// liveSink is the journal as a sink.
+type liveSink struct{ *journal }
 
 // Event keeps what no journal tells.
-func (l lively) Event(e *runner.Event) error {
+func (l liveSink) Event(e *runner.Event) error {
 	if !e.Live() {
 		return nil
 	}
 	j := l.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	one := runner.LiveEvent{After: j.base + len(j.texts), Event: *e}
 	j.live, j.liveSize = append(j.live, one), j.liveSize+sizeOf(e)
-	for len(j.live) > mostLive || j.liveSize > mostLiveBytes {
+	for len(j.live) > maxLive || j.liveSize > maxLiveBytes {
 		j.liveSize -= sizeOf(&j.live[0].Event)
 		j.live, j.liveFrom = j.live[1:], j.liveFrom+1
 	}
@@ -44,8 +42,6 @@ func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
 	if n < 0 {
 		return nil, 0
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	n = max(n, j.liveFrom)
 	return append(out, j.live[min(n-j.liveFrom, len(j.live)):]...), n
 }

@@ -57,7 +57,7 @@ func (s *Store) attendNew(ctx context.Context, r *runner.Runner, start *Start, o
 	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
 		opts.RunID = start.Record.ID
-		return s.turnedAway(ctx, start, opts, busy)
+		return s.rejected(ctx, start, opts, busy)
 	}
 	return result, err
 }
@@ -136,14 +136,14 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	s.Live(runID) // was told to others
-	err = s.takeUp(info, &one, &opts)
+	err = s.resumeUndriven(info, &one, &opts)
 	if errors.Is(err, store.ErrNoRun) { // it went on by itself, and has ended
 		if info, one, err = s.stands(runID); err == nil {
-			err = s.takeUp(info, &one, &opts)
+			err = s.resumeUndriven(info, &one, &opts)
 		}
 	}
 	if busy := busyIn(runID, err); busy != nil {
-		return s.asItWas(r, runID, told, opts, busy)
+		return s.unchangedResult(r, runID, told, opts, busy)
 	}
 	if err != nil {
 		return nil, err
@@ -151,11 +151,11 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 	if one.Owner != "" || one.Status == machine.Completed {
 		return s.attend(ctx, r, runID, told, opts)
 	}
-	return s.attendTakenUp(ctx, r, runID, told, opts)
+	return s.attendResumed(ctx, r, runID, told, opts)
 }
 
-// takeUp has a run go on that is not driven, unless it has completed.
-func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
+// resumeUndriven has a run go on that is not driven, unless it has completed.
+func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
 	runID := one.ID
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
@@ -164,7 +164,7 @@ func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSu
 		}
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		var refused string
-		if err := s.update(runID, updateResume, opts, &refused); err != nil {
+		if err := s.update(runID, updateResume, &refused, opts); err != nil {
 			return err
 		}
 		if refused != "" {
@@ -175,7 +175,7 @@ func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSu
 		if err != nil {
 			return err
 		}
-		start.Seed.Stood = stoodOf(&start.Record, one)
+		start.Seed.Stood = standingBefore(&start.Record, one)
 		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	}
 	return nil
@@ -188,7 +188,7 @@ func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.
 		return nil, store.RunSummary{}, err
 	}
 	one, _ := s.summary(info)
-	if one.Owner != "" && s.ends(runID) { // its last event is told, and its workflow was about to end
+	if one.Owner != "" && s.endsAtOnce(runID) { // its last event is told, and its workflow was about to end
 		if info, err = s.latest(runID); err != nil {
 			return nil, one, err
 		}
@@ -207,8 +207,8 @@ func (s *Store) told(runID string, one *store.RunSummary) (int, error) {
 	return len(texts), err
 }
 
-// ends reports whether the workflow of a run ends at once.
-func (s *Store) ends(runID string) bool {
+// endsAtOnce reports whether the workflow of a run ends at once.
+func (s *Store) endsAtOnce(runID string) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
 	defer cancel()
 	_ = s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
@@ -267,7 +267,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
 	})
 	if err != nil {
-		if why := s.nothingKept(runID); why != nil {
+		if why := s.whyRejected(runID); why != nil {
 			return nil, why
 		}
 	}
@@ -292,7 +292,7 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 			var refused *temporal.ApplicationError
 			switch {
 			case errors.As(err, &refused):
-				if why := keptNothing(runID, err); why != nil {
+				if why := rejection(runID, err); why != nil {
 					cancel(why)
 				}
 				return

@@ -21,8 +21,8 @@ func (s *Start) journal() ([]byte, error) {
 	return json.Marshal(s.Seed.Events)
 }
 
-// grow puts a snapshot and a journal into the seed of a start, if it has one.
-func (s *Start) grow(snapshot, journal []byte) error {
+// addJournal puts a snapshot and a journal into the seed of a start, if it has one.
+func (s *Start) addJournal(snapshot, journal []byte) error {
 	if s.Seed == nil {
 		return nil
 	}

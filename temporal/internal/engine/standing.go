@@ -19,9 +19,9 @@ func standingOf(r *store.RunRecord, at *store.RunSummary) standing {
 	return out
 }
 
-// stoodOf is how a run stands that is resumed and may have to wait for its group; nil: it
+// standingBefore is how a run stands that is resumed and may have to wait for its group; nil: it
 // goes on at once.
-func stoodOf(record *store.RunRecord, one *store.RunSummary) *store.RunSummary {
+func standingBefore(record *store.RunRecord, one *store.RunSummary) *store.RunSummary {
 	if g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}); g.Concurrency == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ type taskTape struct {
 }
 
 // execution names that of a task on a tape: its attempts play one after the other.
-func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Place, t.Visit) }
+func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
 
 // copy is a tape that another workflow goes on with.
 func (t *tape) copy() *tape {
@@ -52,7 +52,7 @@ func (t *tape) plays() bool { return t != nil && t.Digest != "" }
 
 // of is what a task gets of a tape; nil: nothing, its models and tools are asked.
 func (t *tape) of(in *taskInput) *taskTape {
-	if t == nil || in.Choice == nil && mute(in.Kind) {
+	if t == nil || in.Choice == nil && takesNoNotes(in.Task.Kind) {
 		return nil
 	}
 	return &taskTape{t.Digest, t.Name, t.Used[in.execution()]}
@@ -80,8 +80,8 @@ type tapes struct {
 	byDigest map[string]*cassette.Cassette
 }
 
-// mostTapes bounds how many recordings a worker keeps.
-const mostTapes = 16
+// maxTapes bounds how many recordings a worker keeps.
+const maxTapes = 16
 
 // open opens the tape of a task.
 func (w *Worker) open(t *taskTape) (*cassette.Cassette, error) {
@@ -90,7 +90,7 @@ func (w *Worker) open(t *taskTape) (*cassette.Cassette, error) {
 	}
 	w.tapes.mu.Lock()
 	defer w.tapes.mu.Unlock()
-	if w.tapes.byDigest == nil || len(w.tapes.byDigest) >= mostTapes {
+	if w.tapes.byDigest == nil || len(w.tapes.byDigest) >= maxTapes {
 		w.tapes.byDigest = map[string]*cassette.Cassette{}
 	}
 	kept := w.tapes.byDigest[t.Digest]
@@ -114,7 +114,7 @@ func (j *job) insert(t *taskTape) error {
 		return nil
 	}
 	var err error
-	if err = untilKept(j.ctx, func() error {
+	if err = retryStore(j.ctx, func() error {
 		j.tape, err = j.worker.open(t)
 		return err
 	}); err != nil {
@@ -138,7 +138,7 @@ func (j *job) recorded() (digest string, err error) {
 	if err != nil || text == nil {
 		return "", err
 	}
-	err = untilKept(j.ctx, func() error {
+	err = retryStore(j.ctx, func() error {
 		digest, err = keepBlob(j.worker.blobs, text)
 		return err
 	})

@@ -117,25 +117,8 @@ type taskInput struct {
 	ID    string `json:"id"`   // of the call, in the workflow
 	Nonce string `json:"nonce"`
 
-	RunID     string         `json:"run_id"`
-	Node      string         `json:"node"`
-	Kind      string         `json:"kind"`
-	Visit     int            `json:"visit"`
-	Attempt   int            `json:"attempt"`
-	Item      any            `json:"item,omitempty"`
-	Index     int            `json:"index"`
-	Place     string         `json:"place"`
-	Key       string         `json:"key,omitempty"`
-	Config    map[string]any `json:"config,omitempty"`
-	Input     any            `json:"input,omitempty"`
-	Dir       string         `json:"dir"`
-	RunDir    string         `json:"run_dir,omitempty"`
-	Tools     map[string]any `json:"tools,omitempty"`
-	Providers map[string]any `json:"providers,omitempty"`
-	Talk      *machine.Talk  `json:"talk,omitempty"`
-	Log       []any          `json:"log,omitempty"`
-	Answers   map[string]any `json:"answers,omitempty"`
-	Models    *taskModels    `json:"models,omitempty"`
+	Task   runner.Task `json:"task"`
+	RunDir string      `json:"run_dir,omitempty"`
 	// Choice is what is to be decided; nil: the task is a node.
 	Choice *handler.Choice `json:"choice,omitempty"`
 	// Graphs says that the file declares graphs as tools.
@@ -150,18 +133,6 @@ type taskInput struct {
 // list see the same.
 type taskState struct {
 	State map[string]any `json:"state"`
-}
-
-// taskModels is the plain part of handler.ModelAccess.
-type taskModels struct {
-	Goal      string               `json:"goal,omitempty"`
-	OwnGoal   bool                 `json:"own_goal,omitempty"`
-	Overrides map[string]string    `json:"overrides,omitempty"`
-	Dir       string               `json:"dir,omitempty"`
-	Around    []handler.ModelScope `json:"around,omitempty"`
-	Params    map[string]any       `json:"params,omitempty"`
-	Turns     map[string]int       `json:"turns,omitempty"`
-	Answered  []handler.Usage      `json:"answered,omitempty"`
 }
 
 // taskResult is what a task came to.
@@ -242,5 +213,5 @@ type journalPart struct {
 	Task int `json:"task,omitempty"`
 	// Live is what was told live, from number LiveFrom on.
 	Live     []runner.LiveEvent `json:"live,omitempty"`
-	LiveFrom int         `json:"live_from,omitempty"`
+	LiveFrom int                `json:"live_from,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	workflowapi "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
@@ -41,24 +42,24 @@ func local(w *store.Waiting) {
 	}
 }
 
-// keptNothing is why nothing is kept of a run whose workflow has failed; nil: that is not
+// rejection is why nothing is kept of a run whose workflow has failed; nil: that is not
 // so.
-func keptNothing(runID string, err error) error {
+func rejection(runID string, err error) error {
 	if busy := busyIn(runID, err); busy != nil {
 		return busy
 	}
 	var away *temporal.ApplicationError
 	if errors.As(err, &away) && away.Type() == stoppedKind {
-		return stayedAs(runID)
+		return stoppedError(runID)
 	}
 	return nil
 }
 
-// nothingKept is why nothing is kept of a run; nil: that is not so.
-func (s *Store) nothingKept(runID string) error {
+// whyRejected is why nothing is kept of a run; nil: that is not so.
+func (s *Store) whyRejected(runID string) error {
 	ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
 	defer cancel()
-	return keptNothing(runID, s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil))
+	return rejection(runID, s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil))
 }
 
 // void reports whether nothing is kept of the run of a workflow.
@@ -86,16 +87,24 @@ func (s *Store) forget(runID string) {
 	}
 }
 
-// lobby is the store of a run that is turned away once more, here, to tell of it.
-type lobby struct {
+// rejectedStore is the store of a run that is rejected once more, here, to tell of it.
+type rejectedStore struct {
 	*Store
 	busy *store.Waiting
 }
 
 // Create makes a journal that nobody reads.
-func (l lobby) Create(store.RunRecord, ...machine.Event) (store.Journal, error) {
-	return busyJournal{keeper{&journal{}}, l.busy}, nil
+func (r rejectedStore) Create(store.RunRecord, ...machine.Event) (store.Journal, error) {
+	return busyJournal{keeper{&journal{}}, r.busy}, nil
 }
+
+// Fork makes one, too.
+func (r rejectedStore) Fork(store.RunRecord, string, int, ...machine.Event) (store.Journal, error) {
+	return busyJournal{keeper{&journal{}}, r.busy}, nil
+}
+
+// Delete deletes nothing: the run was never there.
+func (r rejectedStore) Delete(string) error { return nil }
 
 // busyJournal is the journal of a run that finds its group busy.
 type busyJournal struct {
@@ -108,11 +117,11 @@ func (j busyJournal) Enter(string, int) (store.GroupState, error) {
 	return store.GroupState{Members: j.busy.Members}, nil
 }
 
-// turnedAway tells how a new run ends that found no place.
-func (s *Store) turnedAway(ctx context.Context, start *Start, opts runner.Options, busy *store.BusyError) (*runner.Result, error) {
+// rejected tells how a new run ends that found no slot.
+func (s *Store) rejected(ctx context.Context, start *Start, opts runner.Options, busy *store.BusyError) (*runner.Result, error) {
 	s.forget(busy.RunID)
 	_, flow, err := flowRunner(&start.Record, runner.Config{
-		Kinds: node.Kinds(node.Options{}), Store: lobby{s, &busy.Waiting}, Secrets: sealedSecrets(start.Nonce),
+		Kinds: node.Kinds(node.Options{}), Store: rejectedStore{s, &busy.Waiting}, Secrets: sealedSecrets(start.Nonce),
 	})
 	if err != nil {
 		return nil, errors.Join(busy, err)
@@ -120,25 +129,25 @@ func (s *Store) turnedAway(ctx context.Context, start *Start, opts runner.Option
 	return flow.Run(ctx, opts)
 }
 
-// asItWas tells how a run stands that was not taken up; why says why.
-func (s *Store) asItWas(r *runner.Runner, runID string, told int, opts runner.Options, why error) (*runner.Result, error) {
+// unchangedResult is the result of a run that was not resumed; why says why.
+func (s *Store) unchangedResult(r *runner.Runner, runID string, told int, opts runner.Options, why error) (*runner.Result, error) {
 	result, err := r.Attend(s.ctx, runID, told, runner.Options{Sink: opts.Sink, History: opts.History}, func(*runner.Result) (bool, error) { return true, nil })
 	return result, errors.Join(why, err)
 }
 
-// attendTakenUp attends a run that was taken up when it had so many events, which may find
+// attendResumed attends a run that was taken up when it had so many events, which may find
 // no place.
-func (s *Store) attendTakenUp(ctx context.Context, r *runner.Runner, runID string, told int, opts runner.Options) (*runner.Result, error) {
+func (s *Store) attendResumed(ctx context.Context, r *runner.Runner, runID string, told int, opts runner.Options) (*runner.Result, error) {
 	result, err := s.attend(ctx, r, runID, told, opts)
 	if err == nil {
-		err = s.stayed(runID, told)
+		err = s.whyUnchanged(runID, told)
 	}
 	return result, err
 }
 
-// stayed is why a run is as it was that was taken up when it had so many events; nil: it
+// whyUnchanged is why a run is as it was that was taken up when it had so many events; nil: it
 // has gone on.
-func (s *Store) stayed(runID string, told int) error {
+func (s *Store) whyUnchanged(runID string, told int) error {
 	texts, err := s.after(runID, told, 1)
 	if err != nil || len(texts) > 0 {
 		return err
@@ -152,14 +161,14 @@ func (s *Store) stayed(runID string, told int) error {
 		return err
 	}
 	if at.Busy == nil {
-		return stayedAs(runID)
+		return stoppedError(runID)
 	}
 	local(at.Busy)
 	return &store.BusyError{RunID: runID, Waiting: *at.Busy}
 }
 
-// stayedAs is the error of a run that was stopped before it was taken up.
-func stayedAs(runID string) error {
+// stoppedError is the error of a run that was stopped before it was taken up.
+func stoppedError(runID string) error {
 	return fmt.Errorf("run %q is as it was: %w", runID, store.ErrStopped)
 }
 
@@ -171,4 +180,55 @@ func (s *Store) driven(runID string) (bool, error) {
 	}
 	one, ok := s.summary(info)
 	return ok && one.Owner != "", nil
+}
+
+// Kinds of errors of workflows that keep nothing.
+const (
+	refusedKind = "refused" // what the run was given does not fit
+	busyKind    = "busy"    // its details are a store.Waiting
+	stoppedKind = "stopped" // while it waited for a place
+)
+
+// keepsNothing reports whether nothing is kept of the run: it has not begun. A fork
+// that has, on paper, and was stopped while it waited, is kept as any run is.
+func (f *workflowRun) keepsNothing() bool {
+	h := f.host
+	if h.err == nil {
+		return false
+	}
+	busy, stopped := (*store.BusyError)(nil), errors.Is(h.err, store.ErrStopped)
+	switch {
+	case h.start.Seed == nil:
+		return f.told.Status == ""
+	case h.start.Before != nil:
+		return f.told.Status == "" && !stopped && !errors.As(h.err, &busy)
+	}
+	held := h.result != nil && h.result.Reason == "concurrency"
+	return h.start.Seed.Fork && !h.store.noted && !(held && stopped)
+}
+
+// refuse ends the workflow of a run of which nothing is kept.
+func (f *workflowRun) refuse() error {
+	err := f.host.err
+	busy := (*store.BusyError)(nil)
+	switch {
+	case errors.As(err, &busy):
+		err = rejectedAs(busyKind, err, &busy.Waiting)
+	case errors.Is(err, store.ErrStopped):
+		err = rejectedAs(stoppedKind, err)
+	default:
+		return rejectedAs(refusedKind, err)
+	}
+	void := standingOf(&f.host.start.Record, nil)
+	void.Void = true
+	if err := workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: void}); err != nil {
+		return err
+	}
+	f.awaitLeft()
+	return err
+}
+
+// rejectedAs is the error of a workflow, or an update, that keeps nothing.
+func rejectedAs(kind string, cause error, details ...any) error {
+	return temporal.NewNonRetryableApplicationError(cause.Error(), kind, cause, details...)
 }
