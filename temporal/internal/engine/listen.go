@@ -87,7 +87,10 @@ func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refu
 			}
 		}
 	})
-	return refused, errors.Join(err, wrong)
+	if wrong != nil {
+		return "", wrong
+	}
+	return refused, err
 }
 
 // refusal is the error of an update that was not accepted.

@@ -169,7 +169,7 @@ func (s *Store) whyUnchanged(runID string, told int) error {
 
 // stoppedError is the error of a run that was stopped before it was taken up.
 func stoppedError(runID string) error {
-	return fmt.Errorf("run %q is as it was: %w", runID, store.ErrStopped)
+	return fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
 }
 
 // driven reports whether the cluster drives a run.
