@@ -97,11 +97,7 @@ func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) 
 	if got := digestOf(&start.Record); got != digest {
 		return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, digest)
 	}
-	var kinds []runner.Kind
-	for _, kind := range node.Kinds(node.Options{}) {
-		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: kind.Handler})
-	}
-	_, flow, err := flowRunner(&start.Record, runner.Config{Kinds: kinds})
+	_, flow, err := flowRunner(&start.Record, runner.Config{Kinds: node.Kinds(node.Options{})})
 	if err != nil {
 		return nil, err
 	}
