@@ -15,9 +15,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// ResumeWith takes up a run with another version of its graph, as runner.ResumeWith does,
+// ResumeWith resumes a run with another version of its graph, as runner.ResumeWith does,
 // and attends it. Whether the version fits is found out here, by the journal; a workflow
-// that began with the version then takes the run up, and comes to the same.
+// that began with the version then resumes the run, with the same result.
 func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
 	info, one, err := s.stands(runID)
 	if err != nil {

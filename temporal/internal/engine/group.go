@@ -42,7 +42,7 @@ const (
 	maxTold = 50
 )
 
-// claim is what a run has to a place in a group.
+// claim is the claim of a run to a slot in a group.
 type claim struct {
 	Group string `json:"group"`
 	Limit int    `json:"limit"`
@@ -166,7 +166,7 @@ func (g *group) drop(ticket string) {
 	g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.Ticket == ticket })
 }
 
-// inside are those who have a place, the one that has it longest first.
+// inside returns the members that have a slot, the oldest first.
 func (g *group) inside() (out []*member) {
 	for _, m := range g.Members {
 		if m.Inside {

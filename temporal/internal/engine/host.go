@@ -39,7 +39,7 @@ type host struct {
 	dead   bool
 	tape   *tape // nil: models and tools are asked, and nothing is recorded
 
-	// result and err are what the last drive came to.
+	// result and err are those of the last drive.
 	result *runner.Result
 	err    error
 }
@@ -55,7 +55,7 @@ type call struct {
 	over  chan struct{}
 	// future is that of the activity at work; nil: there is none, or it has ended.
 	future workflow.Future
-	// result is what the activity came to, or err why there is none.
+	// result is that of the activity, or err why there is none.
 	result *taskResult
 	err    error
 	room   map[string]*handler.Reserved // by the id of the reservation

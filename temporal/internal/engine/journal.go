@@ -115,7 +115,7 @@ func (j *journal) takeLeft() *store.Session {
 	return left
 }
 
-// leave lets whoever drives the run end.
+// leave ends the driver of the run.
 func (j *journal) leave() {
 	j.failed = errLeft
 	j.wakeDriver()

@@ -14,42 +14,34 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// sender begins the activities of a workflow.
-type sender struct {
-	ctx       workflow.Context // which nothing cancels
-	heartbeat time.Duration
-	sent      int // bytes, in the workflow task that began with a history so long:
-	sentAt    int
-}
-
 // spent reports whether the workflow task that is at work sends enough already.
-func (s *sender) spent() bool {
-	if at := workflow.GetInfo(s.ctx).GetCurrentHistoryLength(); at != s.sentAt {
-		s.sent, s.sentAt = 0, at
+func (f *workflowRun) spent() bool {
+	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
+		f.sent, f.sentAt = 0, at
 	}
-	return s.sent >= maxSent
+	return f.sent >= maxSent
 }
 
 // count counts a payload. Of one that is kept beside the history its digest is sent.
-func (s *sender) count(p *common.Payload) {
+func (f *workflowRun) count(p *common.Payload) {
 	if kept(p) {
-		s.sent += len(p.GetMetadata()) * 64
+		f.sent += len(p.GetMetadata()) * 64
 	} else {
-		s.sent += len(p.GetData())
+		f.sent += len(p.GetData())
 	}
 }
 
 // begin has an activity do a task.
-func (s *sender) begin(queue, place string, input, state *common.Payload) (workflow.Future, workflow.CancelFunc) {
-	ctx, cancel := workflow.WithCancel(s.ctx)
+func (f *workflowRun) begin(queue, place string, input, state *common.Payload) (workflow.Future, workflow.CancelFunc) {
+	ctx, cancel := workflow.WithCancel(f.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: s.heartbeat, WaitForCancellation: true,
+		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.worker.heartbeat, WaitForCancellation: true,
 		Summary: place,
 		// What fails here is a worker, not the node: its own retries are the machine's.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
 	})
-	s.count(input)
-	s.count(state)
+	f.count(input)
+	f.count(state)
 	return workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
 }
 

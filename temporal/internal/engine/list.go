@@ -43,7 +43,7 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 		}
 		for _, info := range reply.GetExecutions() {
 			one, ok := s.summary(info)
-			if !ok || seen[one.ID] { // a run that was taken up has two
+			if !ok || seen[one.ID] { // a run that was resumed has two
 				continue
 			}
 			seen[one.ID] = true

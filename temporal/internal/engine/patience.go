@@ -29,8 +29,8 @@ func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 }
 
 // longestOutage is how long a cluster may be out of reach, or only workers of another
-// version may be there, before whoever looks at a run gives up. A server that was killed
-// takes up to a minute to find itself.
+// version may be there, before a command gives up. A server that was killed needs up to a
+// minute to start.
 const longestOutage = 2 * time.Minute
 
 // retryAsking does what a worker has to answer, again if none does and some are there.

@@ -202,7 +202,7 @@ func (i workflowConverter) FromPayloads(p *common.Payloads, to ...any) error {
 	return panicIfStore(i.DataConverter.FromPayloads(p, to...))
 }
 
-// keepResult keeps what a task came to before its activity ends.
+// keepResult stores the result of a task before its activity ends.
 func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out converter.RawValue, err error) {
 	err = retryStore(ctx, func() error {
 		payload, err := w.converter.ToPayload(result)

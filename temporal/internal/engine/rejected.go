@@ -1,5 +1,4 @@
-// Runs of which nothing is kept, or that stay as they were: they found no place in their
-// group.
+// Runs that found no slot in their group: of new ones nothing is kept, others do not change.
 
 package engine
 
@@ -135,8 +134,8 @@ func (s *Store) unchangedResult(r *runner.Runner, runID string, told int, opts r
 	return result, errors.Join(why, err)
 }
 
-// attendResumed attends a run that was taken up when it had so many events, which may find
-// no place.
+// attendResumed attends a run that was resumed when it had so many events, and may find no
+// slot.
 func (s *Store) attendResumed(ctx context.Context, r *runner.Runner, runID string, told int, opts runner.Options) (*runner.Result, error) {
 	result, err := s.attend(ctx, r, runID, told, opts)
 	if err == nil {
@@ -145,7 +144,7 @@ func (s *Store) attendResumed(ctx context.Context, r *runner.Runner, runID strin
 	return result, err
 }
 
-// whyUnchanged is why a run is as it was that was taken up when it had so many events; nil: it
+// whyUnchanged says why a run that was resumed when it had so many events has no more; nil: it
 // has gone on.
 func (s *Store) whyUnchanged(runID string, told int) error {
 	texts, err := s.after(runID, told, 1)
@@ -167,7 +166,7 @@ func (s *Store) whyUnchanged(runID string, told int) error {
 	return &store.BusyError{RunID: runID, Waiting: *at.Busy}
 }
 
-// stoppedError is the error of a run that was stopped before it was taken up.
+// stoppedError is the error of a run that was stopped before it was resumed.
 func stoppedError(runID string) error {
 	return fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
 }
@@ -186,7 +185,7 @@ func (s *Store) driven(runID string) (bool, error) {
 const (
 	refusedKind = "refused" // what the run was given does not fit
 	busyKind    = "busy"    // its details are a store.Waiting
-	stoppedKind = "stopped" // while it waited for a place
+	stoppedKind = "stopped" // while it waited for a slot
 )
 
 // keepsNothing reports whether nothing is kept of the run: it has not begun. A fork

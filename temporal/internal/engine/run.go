@@ -1,4 +1,4 @@
-// Runs begun and taken up on the cluster, and looked at until they have ended.
+// Runs that begin and resume on the cluster, and are followed until they have ended.
 
 package engine
 
@@ -124,7 +124,7 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	return err
 }
 
-// Resume takes up a run that pauses or has ended badly, and attends it.
+// Resume resumes a run that pauses or has ended badly, and attends it.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
 	info, one, err := s.stands(runID)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *sto
 	return nil
 }
 
-// stands is how a run stands that is to be taken up.
+// stands returns the status of a run that is to be resumed.
 func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
 	info, err := s.latest(runID)
 	if err != nil {
@@ -197,8 +197,8 @@ func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.
 	return info, one, nil
 }
 
-// told is how many events of a run that is taken up were told before, by others: those
-// of a run that is driven are told to whoever begins to attend it.
+// told returns how many events of a run that is resumed were told before. All events of a
+// run that is driven are told again.
 func (s *Store) told(runID string, one *store.RunSummary) (int, error) {
 	if one.Owner != "" {
 		return 0, nil
@@ -215,7 +215,7 @@ func (s *Store) endsAtOnce(runID string) bool {
 	return ctx.Err() == nil
 }
 
-// again is the input of a workflow that takes up a run that has ended.
+// again returns the input of a workflow that resumes a run that has ended.
 func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 	before, err := s.start(runID, run)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 	defer stopWatching()
 	s.listen(runID)
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
-		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been taken up, and wait for its place
+		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been resumed, and wait for its slot
 			driven, err := s.driven(runID)
 			return !driven, err
 		}

@@ -1,4 +1,4 @@
-// Runs on the cluster, as a store: so that whoever reads runs of a file reads these.
+// Runs on the cluster as a store: the code that reads runs of a file reads these, too.
 
 package engine
 

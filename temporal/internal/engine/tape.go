@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
@@ -74,35 +73,20 @@ func (t *tape) add(in *taskInput, recorded string, used []int) {
 	}
 }
 
-// tapes are the recordings that a worker has read, by digest.
-type tapes struct {
-	mu       sync.Mutex
-	byDigest map[string]*cassette.Cassette
-}
-
-// maxTapes bounds how many recordings a worker keeps.
-const maxTapes = 16
-
 // open opens the tape of a task.
 func (w *Worker) open(t *taskTape) (*cassette.Cassette, error) {
 	if t.Digest == "" {
 		return cassette.New(), nil
 	}
-	w.tapes.mu.Lock()
-	defer w.tapes.mu.Unlock()
-	if w.tapes.byDigest == nil || len(w.tapes.byDigest) >= maxTapes {
-		w.tapes.byDigest = map[string]*cassette.Cassette{}
-	}
-	kept := w.tapes.byDigest[t.Digest]
-	if kept == nil {
+	kept, err := w.tapes.get(t.Digest, func() (*cassette.Cassette, error) {
 		text, err := readBlob(w.blobs, t.Digest)
-		if err == nil {
-			kept, err = cassette.Parse(t.Name, text)
-		}
 		if err != nil {
 			return nil, err
 		}
-		w.tapes.byDigest[t.Digest] = kept
+		return cassette.Parse(t.Name, text)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return kept.Rewound(t.Used), nil
 }
@@ -145,7 +129,7 @@ func (j *job) recorded() (digest string, err error) {
 	return digest, err
 }
 
-// tapeTo adds to what a task came to what it recorded and played.
+// tapeTo adds to the result of a task what it recorded and played.
 func (j *job) tapeTo(result *taskResult) (err error) {
 	if j.tape.Playing() {
 		result.Used = j.tape.Played()

@@ -69,7 +69,7 @@ type Seed struct {
 	Base int `json:"base"`
 	// Previous is the workflow run that has the events before; empty: there are none.
 	Previous string `json:"previous,omitempty"`
-	// Claim and Turn are the run's claim to a place in its group, which it keeps.
+	// Claim and Turn are the run's claim to a slot in its group, which it keeps.
 	Claim *claim `json:"claim,omitempty"`
 	Turn  *turn  `json:"turn,omitempty"`
 	// Stood is how the run stands until it is inside; nil: it runs.
@@ -105,7 +105,7 @@ type standing struct {
 	store.RunSummary
 	// Driven says that the workflow drives the run; else it waits to be told.
 	Driven bool `json:"driven"`
-	// Void says that nothing is kept of the run: it got no place in its group.
+	// Void says that nothing is kept of the run: it got no slot in its group.
 	Void bool `json:"void,omitempty"`
 	// Busy is why the run did not go on when it was to; nil: it did, or somebody stopped it.
 	Busy *store.Waiting `json:"busy,omitempty"`
@@ -135,7 +135,7 @@ type taskState struct {
 	State map[string]any `json:"state"`
 }
 
-// taskResult is what a task came to.
+// taskResult is the result of a task.
 type taskResult struct {
 	handler.Attempt
 	// Because is Task.Because, Partial what a task that did not succeed had produced.

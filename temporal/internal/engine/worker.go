@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -25,8 +26,8 @@ type Worker struct {
 	heartbeat time.Duration
 	events    int // see WorkerOptions.MaxEvents
 	core      int // see Options.core
-	flows     flows
-	tapes     tapes
+	flows     cache[*runner.Flow]
+	tapes     cache[*cassette.Cassette]
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	blobs     blobs

@@ -38,9 +38,11 @@ const (
 
 // workflowRun is a run inside its workflow.
 type workflowRun struct {
-	sender
+	ctx    workflow.Context // which nothing cancels
 	worker *Worker
 	host   *host
+	sent   int // bytes, in the workflow task that began with a history so long:
+	sentAt int
 	// calls are under way by id, in order; queue waits for room.
 	calls    []*call
 	cancels  map[string]workflow.CancelFunc
@@ -52,7 +54,7 @@ type workflowRun struct {
 	seen     map[string]any  // the state that was shared last, and its payload
 	packed   *common.Payload // nil: none was
 	driving  bool
-	before   *runner.Result // what the drive before came to; nil: there was none
+	before   *runner.Result // of the drive before; nil: there was none
 	next     *Start         // what the run goes on with in a new workflow, as somebody asked; nil: nothing
 	moving   bool           // nothing more is begun: the run goes on in a new workflow
 	events   int            // the history may have
@@ -75,9 +77,9 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 	if err != nil {
 		panic(wrongVersion + err.Error()) // it is left to others
 	}
-	w.flows.add(h.digest, h.flow)
+	_, _ = w.flows.get(h.digest, func() (*runner.Flow, error) { return h.flow, nil })
 	f := &workflowRun{
-		sender: sender{ctx: own, heartbeat: w.heartbeat}, worker: w, host: h, cancels: map[string]workflow.CancelFunc{}, events: w.events,
+		ctx: own, worker: w, host: h, cancels: map[string]workflow.CancelFunc{}, events: w.events,
 	}
 	defer func() { h.leave(slices.Concat(f.calls, f.queue)) }()
 	if err := f.listen(ctx); err != nil {
@@ -173,7 +175,7 @@ func (f *workflowRun) ended() (*Outcome, error) {
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
 }
 
-// settle looks at what a drive came to. What was refused leaves the run as it was.
+// settle looks at the result of a drive. What was refused leaves the run as it was.
 func (f *workflowRun) settle() {
 	h := f.host
 	f.noSlot(h.err)
