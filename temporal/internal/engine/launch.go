@@ -81,7 +81,7 @@ func (f *workflowRun) launch(c *call) {
 // packState makes a payload of what a task sees of the state. One that others share is
 // kept beside the history when it is a fraction of what others may have, and made once.
 func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, error) {
-	if shared && f.packed != nil && same(s.State, f.seen) {
+	if shared && f.packed != nil && reflect.DeepEqual(s.State, f.seen) {
 		return f.packed, nil
 	}
 	payload, err := converter.GetDefaultDataConverter().ToPayload(s)
@@ -91,34 +91,6 @@ func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, err
 	mark(payload)
 	f.seen, f.packed = s.State, payload
 	return payload, nil
-}
-
-// same reports whether states hold the very same values, which nobody changes: to look
-// at their content would take as long as to write it.
-func same(a, b map[string]any) bool {
-	if len(a) != len(b) || (a == nil) != (b == nil) {
-		return false
-	}
-	for name, value := range a {
-		other, ok := b[name]
-		if !ok || !sameValue(reflect.ValueOf(value), reflect.ValueOf(other)) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameValue(a, b reflect.Value) bool {
-	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
-		return a.IsValid() == b.IsValid() && !a.IsValid()
-	}
-	switch a.Kind() {
-	case reflect.Slice:
-		return a.Len() == b.Len() && a.Pointer() == b.Pointer() && a.IsNil() == b.IsNil()
-	case reflect.Map:
-		return a.Pointer() == b.Pointer()
-	}
-	return a.Comparable() && a.Equal(b)
 }
 
 // mark says of a payload that others share it.

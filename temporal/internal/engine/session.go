@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -37,23 +36,18 @@ func sessionQueue(queue string) string { return queue + "@sessions" }
 
 // keptSession is a store.Session on the wire.
 type keptSession struct {
-	ID      string          `json:"id"`
-	Keys    json.RawMessage `json:"keys"`
-	Secret  []string        `json:"secret,omitempty"`
-	Talk    json.RawMessage `json:"talk"`
-	Run     string          `json:"run"`
-	Graph   string          `json:"graph"`
-	Updated time.Time       `json:"updated"`
+	store.Session // without Keys
+	// Values are the keys, as a store encodes them.
+	Values json.RawMessage
 	// Nonce is that of its runs: one can read the marks of secrets that another left.
-	Nonce string `json:"nonce"`
+	Nonce string
 }
 
 func keepSession(s *store.Session, nonce string) (*keptSession, error) {
-	keys, err := store.EncodeValue(s.Keys)
-	talk, wrong := json.Marshal(s.Talk)
-	return &keptSession{
-		ID: s.ID, Keys: keys, Secret: s.Secret, Talk: talk, Run: s.Run, Graph: s.Graph, Updated: s.Updated, Nonce: nonce,
-	}, errors.Join(err, wrong)
+	values, err := store.EncodeValue(s.Keys)
+	out := &keptSession{Session: *s, Values: values, Nonce: nonce}
+	out.Keys = nil
+	return out, err
 }
 
 // session is the session again; that of nil has nothing.
@@ -61,10 +55,10 @@ func (k *keptSession) session() (out store.Session, err error) {
 	if k == nil {
 		return out, nil
 	}
-	keys, err := store.DecodeValue(k.Keys)
-	out = store.Session{ID: k.ID, Secret: k.Secret, Run: k.Run, Graph: k.Graph, Updated: k.Updated}
+	keys, err := store.DecodeValue(k.Values)
+	out = k.Session
 	out.Keys, _ = keys.(map[string]any)
-	return out, errors.Join(err, json.Unmarshal(k.Talk, &out.Talk))
+	return out, err
 }
 
 // merge is the session that results when a run leaves something to it.
