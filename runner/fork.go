@@ -22,53 +22,49 @@ type ForkOptions struct {
 	Set map[string]any
 }
 
+// ForkPlan is how a fork begins: with the first From events of the other run, then First.
+type ForkPlan struct {
+	Record store.RunRecord
+	From   int
+	First  []machine.Event
+	// Held says that it begins outside of its group: it pauses until it is resumed.
+	Held bool
+}
+
+// PlanFork returns how Fork would begin, for whoever drives the new run elsewhere.
+func (r *Runner) PlanFork(runID string, opts ForkOptions) (*ForkPlan, error) {
+	opts.Sink = nil
+	d, rec, first, err := r.planFork(runID, &opts)
+	if err != nil {
+		return nil, err
+	}
+	plan := &ForkPlan{Record: rec.run, From: rec.Total, First: first}
+	if opts.At == 0 {
+		group, err := d.plan.Group(&first[0])
+		if err != nil {
+			return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
+		}
+		plan.From, plan.Held = 0, group != ""
+		first[0].Run.Held = plan.Held
+	}
+	for i := range first {
+		d.vault.Event(&first[i])
+	}
+	return plan, nil
+}
+
 // Fork starts a new run from the state that a run had after one of its steps, edited or
 // not, and runs it. Branches that were running then run again from their last finished
 // step. The run itself is untouched.
 func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Result, error) {
-	rec, err := r.findAt(runID, opts.At)
+	d, rec, first, err := r.planFork(runID, &opts)
 	if err != nil {
 		return nil, err
 	}
-	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
-	if len(wrong) > 0 {
-		return nil, inputError(wrong)
-	}
-	if err := opts.checkNames(); err != nil {
-		return nil, err
-	}
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
-	}
-	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, opts.At
-	rec.run.Session = "" // what it leaves is none of the session's business
-	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()
 	if opts.At == 0 {
-		return r.forkFromStart(ctx, rec, opts.Options, set)
+		return d.begin(ctx, rec.run, &first[0])
 	}
-	sink := opts.Sink
-	opts.Sink = nil
-	d, err := rec.restored(opts.Options)
-	if err != nil {
-		return nil, err
-	}
-	last, err := d.replayTo(rec, opts.At, set)
-	if err != nil {
-		return nil, err
-	}
-	if last == nil {
-		return nil, &InputError{Problems: []string{fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, d.state.Count())}}
-	}
-	if d.unread != nil {
-		return nil, d.unread
-	}
-	d.opts.Sink = sink
-	d.watch()
-	info := opts.info(opts.RunID)
-	rec.become(info)
-	last.StopAt, last.Edit = opts.At, set
-	resumed := machine.Event{Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}
-	if err := d.createFork(rec, runID, []machine.Event{*last, resumed}); err != nil {
+	if err := d.createFork(rec, runID, first); err != nil {
 		return nil, err
 	}
 	d.durable = 1
@@ -79,7 +75,60 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 		return nil, d.never(err)
 	}
 	d.tell(RunResumed, d.now(), nil)
-	return d.finishRun(ctx, &resumed)
+	return d.finishRun(ctx, &first[1])
+}
+
+// planFork returns the driver of a fork, what it reads of the other run, and the events that
+// follow.
+func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *record, first []machine.Event, err error) {
+	if rec, err = r.findAt(runID, opts.At); err != nil {
+		return nil, nil, nil, err
+	}
+	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
+	if len(wrong) > 0 {
+		return nil, nil, nil, inputError(wrong)
+	}
+	if err := opts.checkNames(); err != nil {
+		return nil, nil, nil, err
+	}
+	if opts.RunID == "" {
+		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
+	}
+	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, opts.At
+	rec.run.Session = "" // what it leaves is none of the session's business
+	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()
+	if opts.At == 0 {
+		d, first, err = rec.forkFromStart(opts.Options, set)
+	} else {
+		d, first, err = rec.forkAt(opts, set)
+	}
+	if err == nil {
+		err = d.unread
+	}
+	return d, rec, first, err
+}
+
+// forkAt replays the other run up to the step after which the fork begins.
+func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []machine.Event, error) {
+	quiet := opts.Options
+	quiet.Sink = nil
+	d, err := rec.restored(quiet)
+	if err != nil {
+		return nil, nil, err
+	}
+	last, err := d.replayTo(rec, opts.At, set)
+	if err != nil {
+		return nil, nil, err
+	}
+	if last == nil {
+		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, rec.run.Parent, d.state.Count())}}
+	}
+	d.opts.Sink = opts.Sink
+	d.watch()
+	info := opts.info(opts.RunID)
+	rec.become(info)
+	last.StopAt, last.Edit = opts.At, set
+	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}}, nil
 }
 
 // replayTo applies the events of a record up to a step, which the returned event ends. The
@@ -99,27 +148,23 @@ func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *mac
 	return last, err
 }
 
-// forkFromStart starts a fork that shares nothing with the other run but its input.
-func (r *Runner) forkFromStart(ctx context.Context, rec *record, opts Options, set map[string]any) (*Result, error) {
+// forkFromStart begins a fork that shares nothing with the other run but its input.
+func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []machine.Event, error) {
 	var began *machine.Event
 	err := rec.Each(func(e *machine.Event) (bool, error) {
 		began = e
 		return false, nil
 	})
 	if err != nil || began == nil {
-		return nil, errors.Join(err, store.ErrNoRun)
+		return nil, nil, errors.Join(err, store.ErrNoRun)
 	}
 	d, err := rec.restored(opts)
 	if err != nil {
-		return nil, err
-	}
-	if d.unread != nil {
-		return nil, d.unread
+		return nil, nil, err
 	}
 	info := *began.Run
 	rec.become(&info)
-	own := machine.Event{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: began.Input, Edit: set}
-	return d.begin(ctx, rec.run, &own)
+	return d, []machine.Event{{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: began.Input, Edit: set}}, nil
 }
 
 // become gives a fork its name, and a folder of its own where expressions see one.

@@ -39,90 +39,88 @@ type HandlerFunc func(ctx context.Context, task *Task) (any, error)
 // Run calls f.
 func (f HandlerFunc) Run(ctx context.Context, task *Task) (any, error) { return f(ctx, task) }
 
-// Task is one attempt of one node. A handler must not change what it points to.
+// Task is one attempt of one node. A handler must not change what it points to. Its JSON has
+// what can be sent to another process.
 type Task struct {
-	RunID string
+	RunID string `json:",omitempty"`
 	// Node is the node's path: its id, or outer/inner in a subgraph.
-	Node    string
-	Kind    string
-	Visit   int // from 1
-	Attempt int // from 1
+	Node    string `json:",omitempty"`
+	Kind    string `json:",omitempty"`
+	Visit   int    `json:",omitempty"` // from 1
+	Attempt int    `json:",omitempty"` // from 1
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
-	Item  any
-	Index int
-	// Elements is how many elements the largest `each` has that the task is inside of,
-	// also by the subgraphs around it; 0: it is inside of none.
-	Elements int
+	Item  any `json:",omitempty"`
+	Index int `json:",omitempty"`
 	// Place tells tasks of one node and visit apart: Node with the elements of
 	// each `each` on its path, from 0, and the tool calls, from 1, that graphs
 	// run for: a[2], outer[0]/inner, agent#1/step.
-	Place string
+	Place string `json:",omitempty"`
 	// Key is the idempotency key: the same for every attempt of the same work.
-	Key string
+	Key string `json:",omitempty"`
 	// Config holds the keys of the node's kind as plain data, templates
 	// rendered, expressions evaluated.
-	Config map[string]any
+	Config map[string]any `json:",omitempty"`
 	// Input is the node's input.
-	Input any
+	Input any `json:",omitempty"`
 	// State holds the state keys that the node may read.
-	State map[string]any
+	State map[string]any `json:",omitempty"`
 	// Dir is the folder of the graph file, to resolve relative paths.
-	Dir string
+	Dir string `json:",omitempty"`
 	// Graph is the graph that the node stands in.
-	Graph *spec.Graph
+	Graph *spec.Graph `json:"-"`
 	// Tools and Providers are the graph's declarations by name, templates
 	// rendered; they may hold secrets.
-	Tools     map[string]any
-	Providers map[string]any
+	Tools     map[string]any `json:",omitempty"`
+	Providers map[string]any `json:",omitempty"`
 	// Hooks are those of the node, then those of the runner: who calls tools and
 	// models calls their hooks too.
-	Hooks []Hooks
+	Hooks []Hooks `json:"-"`
 	// RunDir makes the folder of the run, if it is not there yet, and returns its
 	// path; nil outside of a runner.
-	RunDir func() (string, error)
+	RunDir func() (string, error) `json:"-"`
 	// Scope is shared by all tasks of the run; nil outside of a runner.
-	Scope *handler.Scope
+	Scope *handler.Scope `json:"-"`
 	// Talk is the conversation, for kinds that take part in it (llm, agent,
 	// tools); nil for others.
-	Talk *handler.Talk
+	Talk *handler.Talk `json:",omitempty"`
 	// Models is what calling models takes; nil outside of a runner.
-	Models *handler.ModelAccess
+	Models *handler.ModelAccess `json:",omitempty"`
 	// WantsText says whether an output that can be read as data or as text is to
 	// be the text, since only that fits what the node writes; nil: data.
-	WantsText func(data any, text string) bool
+	WantsText func(data any, text string) bool `json:"-"`
 	// CallGraph runs a graph that the file declares as a tool and returns its
 	// output. It may be called from several goroutines, until Run returns; an
 	// error that is no *Failure must be returned: the graph waits for people, or
 	// the run is over. nil: the file declares none.
-	CallGraph func(ctx context.Context, call handler.GraphCall) (any, error)
+	CallGraph func(ctx context.Context, call handler.GraphCall) (any, error) `json:"-"`
 	// Beside says by how many the calls have changed that the task makes side by
 	// side: while others run, a graph that waits for people goes on as soon as they
 	// answer. nil where CallGraph is.
-	Beside func(change int)
+	Beside func(change int) `json:"-"`
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
-	Emit func(Said)
+	Emit func(Said) `json:"-"`
 	// OpenLog begins a stream of what the task says for people who look later:
 	// source is a tool or a server of tools, empty for the node itself; stream is
 	// "stdout" or "stderr". Writing to it never fails and waits for nothing. What
 	// Emit says as text is in the log already. nil outside of a runner.
-	OpenLog func(source, stream string) io.WriteCloser
+	OpenLog func(source, stream string) io.WriteCloser `json:"-"`
 	// Partial says what the task has produced so far: what is reported of it if
 	// it is cancelled or fails. The last value counts.
-	Partial func(data any)
+	Partial func(data any) `json:"-"`
 	// Because says in a word why the task ends as it does, where it could in
 	// several ways: nodes.<id>.reason. It is called before Run returns.
-	Because func(reason string)
+	Because func(reason string) `json:"-"`
 	// Log holds what Note kept when this attempt ran before a crash or a pause,
 	// in order; nil: nothing.
-	Log []any
+	Log []any `json:",omitempty"`
 	// Answers are what people said to the questions of Interrupt, by key; nil: nothing.
-	Answers map[string]any
+	Answers map[string]any `json:",omitempty"`
 	// Note keeps plain data in the journal, so that the task finds it in Log if
 	// it has to run again as the same attempt: what must not be done or paid for
 	// twice. It returns when the data is durable; with an error the task should
 	// end, since what it does from now on may be lost.
-	Note func(data any) error
+	Note func(data any) error `json:"-"`
 	// part begins the ids of the questions that a part of the task asks.
 	part string
 }

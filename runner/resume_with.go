@@ -75,13 +75,25 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	return result, errors.Join(err, journal.Close())
 }
 
-func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts Options, journal store.Journal) (*Result, error) {
-	rec, err := r.find(runID)
+// Fit returns the record that a run has once it goes on with another version of its graph, for
+// whoever drives it elsewhere. The error says why ResumeWith would refuse that version.
+func (r *Runner) Fit(runID string, g *spec.Graph, opts Options) (store.RunRecord, error) {
+	flow, err := r.Prepare(g)
 	if err != nil {
-		return nil, err
+		return store.RunRecord{}, err
 	}
-	if err := rec.fits(flow); err != nil {
-		return nil, err
+	_, run, err := r.fit(runID, flow, opts)
+	return run, err
+}
+
+// fit returns a driver of the run with another version, and the run's record then.
+func (r *Runner) fit(runID string, flow *Flow, opts Options) (*driver, store.RunRecord, error) {
+	rec, err := r.find(runID)
+	if err == nil {
+		err = rec.fits(flow)
+	}
+	if err != nil {
+		return nil, store.RunRecord{}, err
 	}
 	g := flow.tree.Graph
 	own := &record{Reading: rec.Reading, run: rec.run, flow: flow}
@@ -91,8 +103,13 @@ func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts 
 	if err == nil {
 		err = errors.Join(d.unread, d.checkAnswers())
 	}
+	return d, own.run, err
+}
+
+func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts Options, journal store.Journal) (*Result, error) {
+	d, run, err := r.fit(runID, flow, opts)
 	if err == nil {
-		err = journal.Adopt(own.run)
+		err = journal.Adopt(run)
 	}
 	if err == nil {
 		err = d.reenter(ctx, journal)

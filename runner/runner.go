@@ -113,7 +113,8 @@ type Config struct {
 	NodeHooks map[string]Hooks
 }
 
-// Options are the settings of one run. The zero value takes all from the graph.
+// Options are the settings of one run. The zero value takes all from the graph. Their JSON
+// has those that another process can use.
 type Options struct {
 	// RunID identifies the run; empty: a new one.
 	RunID string
@@ -128,10 +129,10 @@ type Options struct {
 	// Goal replaces the graph's goal when not empty.
 	Goal string
 	// Sink receives the events; nil: none.
-	Sink Sink
+	Sink Sink `json:"-"`
 	// Warn is told each warning with the node that gives it (outer/inner in a subgraph),
 	// one at a time, with or without a Sink; nil: nobody is.
-	Warn func(node, message string)
+	Warn func(node, message string) `json:"-"`
 	// History keeps a record of every node execution in the Result.
 	History bool
 	// Labels are kept with the run, to find it by.
@@ -149,13 +150,13 @@ type Options struct {
 	// Heard is told, about ten times a second at most for each stream, the latest
 	// line that a program or a model has said, with secrets masked; from several
 	// goroutines, and perhaps once after the run. nil: nobody listens.
-	Heard func(line store.LogChunk)
+	Heard func(line store.LogChunk) `json:"-"`
 	// By says who gives the Answers, and those that Ask gets.
 	By string
 	// Ask asks a person; nil: the run pauses. It is called concurrently, in
 	// goroutines of its own, and returns when ctx ends. An answer that is not
 	// legal is asked for again, with problem saying why.
-	Ask func(ctx context.Context, question view.Pending, problem string) (answer string, err error)
+	Ask func(ctx context.Context, question view.Pending, problem string) (answer string, err error) `json:"-"`
 	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's,
 	// outer/inner in a subgraph.
 	PauseBefore []string
@@ -174,10 +175,10 @@ type Options struct {
 	// answers are known; what takes its time, and limits of time, go by the clock.
 	Rush bool
 	// Clock is the clock of this run, and of the graphs in it; nil: the runner's.
-	Clock Clock
+	Clock Clock `json:"-"`
 	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
 	// the graph says.
-	Secrets func(g *spec.Graph) map[string]any
+	Secrets func(g *spec.Graph) map[string]any `json:"-"`
 	// Dir resolves relative paths of the graph; empty: the folder of its file.
 	Dir string
 }

@@ -21,7 +21,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := d.newTask(id, &work.Place, work.Graph, work.Index)
-	task.Kind, task.Item, task.Elements = work.Kind, work.Item, work.Elements
+	task.Kind, task.Item = work.Kind, work.Item
 	task.Key, task.Config, task.Input, task.State = work.Key, work.Config, work.Input, work.State
 	task.Log, task.Answers = work.Log, work.Answers
 	task.Note = func(data any) error { return d.noteWithin(limit, id, data) }

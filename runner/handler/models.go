@@ -101,13 +101,13 @@ type ModelAccess struct {
 	// Params are the parameters that the caller set for the task's node, by key.
 	Params map[string]any
 	// Secrets are the texts that the run masks; a recording must not hold them.
-	Secrets []string
+	Secrets []string `json:"-"`
 	// Turns counts, by role, the calls that the visit made in earlier attempts.
 	Turns map[string]int
 	// Answered are the calls that scripts answered before the run was taken up.
 	Answered []Usage
 	// Desk is where the run keeps account of calls; it is never nil in a handler.
-	Desk ModelDesk
+	Desk ModelDesk `json:"-"`
 }
 
 // ModelDesk keeps account of the calls of models that a task makes.

@@ -135,11 +135,6 @@ func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
 	if u.Element > 0 {
 		work.Item = t.Each.Items[u.Element-1]
 	}
-	for at := t; at != nil; at = at.scope.owner {
-		if at.Each != nil {
-			work.Elements = max(work.Elements, len(at.Each.Items))
-		}
-	}
 	if n.cache != nil {
 		if failure := t.cacheKey(n, work, env); failure != nil {
 			return nil, failure

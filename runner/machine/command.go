@@ -75,9 +75,6 @@ type Work struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any
 	Index int
-	// Elements is how many elements the largest `each` has that the attempt is in, also
-	// those of the graphs around; 0: it is in none.
-	Elements int
 	// State holds the keys that the node may read.
 	State map[string]any
 	// Talk is the conversation, for the kinds that take part in it; nil for others.

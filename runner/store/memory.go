@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -151,7 +150,7 @@ func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 	defer m.memory.mu.Unlock()
 	var out []RunSummary
 	for _, run := range slices.Backward(m.memory.order) {
-		if filter.matches(&run.summary) {
+		if filter.Match(&run.summary) {
 			line := run.summary
 			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
 			out = append(out, line)
@@ -162,22 +161,6 @@ func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 		out = out[:filter.Limit]
 	}
 	return out, nil
-}
-
-// matches reports whether a filter lets a run through.
-func (f *RunFilter) matches(s *RunSummary) bool {
-	for key, value := range f.Labels {
-		if have, ok := s.Labels[key]; !ok || have != value {
-			return false
-		}
-	}
-	return cmp.Or(f.ID, s.ID) == s.ID && strings.HasPrefix(s.ID, f.Prefix) && cmp.Or(f.Graph, s.Graph) == s.Graph &&
-		cmp.Or(f.Session, s.Session) == s.Session &&
-		cmp.Or(f.Parent, s.Parent) == s.Parent &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
-		(f.StartedBy.IsZero() || !s.Started.After(f.StartedBy)) &&
-		(f.DueBy.IsZero() || !s.Due.IsZero() && !s.Due.After(f.DueBy)) &&
-		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
 }
 
 // Delete forgets a run.

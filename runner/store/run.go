@@ -3,10 +3,13 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -103,6 +106,22 @@ type RunFilter struct {
 	DueBy time.Time
 	// Limit is the greatest number of runs; 0: no limit.
 	Limit int
+}
+
+// Match reports whether the filter lets a run through. Limit does not matter.
+func (f *RunFilter) Match(s *RunSummary) bool {
+	for key, value := range f.Labels {
+		if have, ok := s.Labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return cmp.Or(f.ID, s.ID) == s.ID && strings.HasPrefix(s.ID, f.Prefix) && cmp.Or(f.Graph, s.Graph) == s.Graph &&
+		cmp.Or(f.Session, s.Session) == s.Session &&
+		cmp.Or(f.Parent, s.Parent) == s.Parent &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
+		(f.StartedBy.IsZero() || !s.Started.After(f.StartedBy)) &&
+		(f.DueBy.IsZero() || !s.Due.IsZero() && !s.Due.After(f.DueBy)) &&
+		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
 }
 
 // Snapshot is the state after the first Events events of a run.

@@ -52,7 +52,7 @@ var leftOut = map[string]string{
 
 // few are the sessions that run unless GRAPHRUN_TEST_SESSIONS is all.
 var few = []string{
-	"agent", "approve", "durable_human", "durable_sessions", "durable_why", "durable_withfile", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
+	"agent", "approve", "concurrency", "durable_human", "durable_sessions", "durable_why", "durable_withfile", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
 	"kinds", "limits_steps", "parallel_joins", "people_each", "people_interrupts", "policies", "recordings", "recordings_tool", "routing_order",
 	"run_exit_codes", "secrets_canary", "tools", "tools_graph", "writes_reducers",
 }

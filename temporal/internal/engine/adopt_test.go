@@ -72,7 +72,7 @@ func TestAdopt(t *testing.T) {
 	}{{"paused", 10000, false}, {"moved", 60, false}, {"ended", 10000, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			o := &engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-			workerOf(t, *o, engine.WorkerOptions{MostEvents: test.events})
+			workerOf(t, *o, engine.WorkerOptions{MaxEvents: test.events})
 			dir := t.TempDir()
 			t.Chdir(dir)
 			first, fits, other := versions()

@@ -37,15 +37,15 @@ type bucket struct {
 }
 
 const (
-	// mostKnown bounds what is remembered of a bucket.
-	mostKnown = 100_000
+	// maxKnown bounds what is remembered of a bucket.
+	maxKnown = 100_000
 	// bucketTime is how long a bucket may take for one value, with all retries.
 	bucketTime = 2 * time.Minute
 	// bucketRetries is how often a request is sent at most, within about 3 s when
 	// nobody listens.
 	bucketRetries = 5
-	// mostReads is how many logs are read at once.
-	mostReads = 16
+	// maxReads is how many logs are read at once.
+	maxReads = 16
 )
 
 // openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and looks whether it is
@@ -173,7 +173,7 @@ func (b *bucket) knows(digest string) bool {
 func (b *bucket) learn(digest string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.known) >= mostKnown {
+	if len(b.known) >= maxKnown {
 		clear(b.known)
 	}
 	b.known[digest] = at
@@ -221,7 +221,7 @@ func (b *bucket) readLogs(runID string) ([][]byte, error) {
 	}
 	all, wrong := make([][]byte, len(keys)), make([]error, len(keys))
 	var reads sync.WaitGroup
-	room := make(chan struct{}, mostReads)
+	room := make(chan struct{}, maxReads)
 	for i, key := range keys {
 		room <- struct{}{}
 		reads.Go(func() {

@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv("GRAPHRUN_TEST_WORKER"); address != "" {
 		c, err := engine.Dial(engine.Options{Address: address, Payloads: os.Getenv("GRAPHRUN_TEST_PAYLOADS")})
 		if err == nil {
-			o := engine.WorkerOptions{Heartbeat: 2 * time.Second, MostEvents: 300}
+			o := engine.WorkerOptions{Heartbeat: 2 * time.Second, MaxEvents: 300}
 			if events, err := strconv.Atoi(os.Getenv("GRAPHRUN_TEST_EVENTS")); err == nil {
-				o.MostEvents = events
+				o.MaxEvents = events
 			}
 			if name := os.Getenv("GRAPHRUN_TEST_QUEUE"); name != "" {
 				o.Nodes = []string{name}
@@ -108,7 +108,7 @@ func outcomeOf(t *testing.T, o *engine.Options, args ...string) outcome {
 // what it comes to in one.
 func TestMove(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{MostEvents: 60})
+	workerOf(t, o, engine.WorkerOptions{MaxEvents: 60})
 	dir := t.TempDir()
 	file := writeLoop(t, dir)
 	marks := "marks=" + filepath.Join(dir, "marks")

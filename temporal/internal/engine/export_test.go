@@ -17,7 +17,7 @@ import (
 
 // ReplayRun replays the histories of a run.
 func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
-	return c.ReplayMoved(ctx, runID, mostEvents)
+	return c.ReplayMoved(ctx, runID, maxEvents)
 }
 
 // ReplayMoved replays the histories of a run whose workflows may have had so many events.
@@ -114,7 +114,7 @@ func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
 	start := &Start{
 		Core:   c.options.core,
 		Record: store.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
-		Queue:  c.queue(""), RunDir: "/", Nonce: "00", Settings: Settings{Dir: "/"},
+		Queue:  c.queue(""), RunDir: "/", Nonce: "00", Settings: runner.Options{Dir: "/"},
 	}
 	if err := c.Store(ctx).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return err

@@ -57,56 +57,50 @@ func digestOf(record *store.RunRecord) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// flows are those that a worker has compiled, by digest.
-type flows struct {
+// maxKept bounds how many flows, and how many recordings, a worker keeps.
+const maxKept = 64
+
+// cache keeps what a worker has read, by digest.
+type cache[T any] struct {
 	mu       sync.Mutex
-	byDigest map[string]*runner.Flow
+	byDigest map[string]T
 }
 
-// mostFlows bounds how many flows a worker keeps.
-const mostFlows = 256
-
-func (f *flows) add(digest string, flow *runner.Flow) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.byDigest == nil || len(f.byDigest) >= mostFlows {
-		f.byDigest = map[string]*runner.Flow{}
+// get returns what is kept, or else reads it.
+func (c *cache[T]) get(digest string, read func() (T, error)) (T, error) {
+	c.mu.Lock()
+	kept, ok := c.byDigest[digest]
+	c.mu.Unlock()
+	if ok {
+		return kept, nil
 	}
-	if f.byDigest[digest] == nil {
-		f.byDigest[digest] = flow
+	kept, err := read()
+	if err != nil {
+		return kept, err
 	}
-}
-
-func (f *flows) get(digest string) *runner.Flow {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.byDigest[digest]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byDigest == nil || len(c.byDigest) >= maxKept {
+		c.byDigest = map[string]T{}
+	}
+	c.byDigest[digest] = kept
+	return kept, nil
 }
 
 // flow is the flow of a task: kept, or from the beginning of its workflow.
 func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
-	digest := in.Flow
-	if flow := w.flows.get(digest); flow != nil {
-		return flow, nil
-	}
-	at := home(ctx)
-	start, err := startOf(ctx, w.client, w.converter, at.id, at.run)
-	if err != nil {
-		return nil, err
-	}
-	if got := digestOf(&start.Record); got != digest {
-		return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, digest)
-	}
-	var kinds []runner.Kind
-	for _, kind := range node.Kinds(node.Options{}) {
-		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: kind.Handler})
-	}
-	_, flow, err := flowRunner(&start.Record, runner.Config{Kinds: kinds})
-	if err != nil {
-		return nil, err
-	}
-	w.flows.add(digest, flow)
-	return flow, nil
+	return w.flows.get(in.Flow, func() (*runner.Flow, error) {
+		at := home(ctx)
+		start, err := startOf(ctx, w.client, w.converter, at.ID, at.RunID)
+		if err != nil {
+			return nil, err
+		}
+		if got := digestOf(&start.Record); got != in.Flow {
+			return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, in.Flow)
+		}
+		_, flow, err := flowRunner(&start.Record, runner.Config{Kinds: node.Kinds(node.Options{})})
+		return flow, err
+	})
 }
 
 // startOf reads the input of a workflow.

@@ -28,7 +28,7 @@ const (
 	enterName   = "graphrun-enter" // the activity of a run, and the update: a claim; the reply is a turn
 	signalOut   = "graphrun-out"   // to a group: the ticket of a claim that is given up
 	signalTurn  = "graphrun-turn"  // to a run: a turn
-	signalOust  = "graphrun-oust"  // to a run: an oust
+	signalEvict = "graphrun-evict" // to a run: an eviction
 	groupPrefix = "group/"         // of workflow ids; no run's id has a slash
 )
 
@@ -38,11 +38,11 @@ const (
 	checkEvery = 15 * time.Second
 	// checkedLately is how long it relies on what it saw.
 	checkedLately = time.Second
-	// mostTold is how many of those who wait are told who is inside: the first ones.
-	mostTold = 50
+	// maxTold is how many of those who wait are told who is inside: the first ones.
+	maxTold = 50
 )
 
-// claim is what a run has to a place in a group.
+// claim is the claim of a run to a slot in a group.
 type claim struct {
 	Group string `json:"group"`
 	Limit int    `json:"limit"`
@@ -54,25 +54,12 @@ type claim struct {
 	Chain  string `json:"chain"`
 }
 
-// holder is a run that is inside.
-type holder struct {
-	store.GroupMember
-	Ticket string `json:"ticket"`
-}
-
 // turn is how a group stands for a claim. Of two, that with the higher Number is later.
 type turn struct {
-	Ticket  string   `json:"ticket"`
-	Number  int64    `json:"number"`
-	Inside  bool     `json:"inside"`
-	Holders []holder `json:"holders,omitempty"`
-}
-
-// oust asks the run that has a ticket for something, as long as it has it.
-type oust struct {
-	RunID   string        `json:"run_id"`
-	Ticket  string        `json:"ticket"`
-	Request store.Request `json:"request"`
+	Ticket  string              `json:"ticket"`
+	Number  int64               `json:"number"`
+	Inside  bool                `json:"inside"`
+	Holders []store.GroupMember `json:"holders,omitempty"`
 }
 
 // member is a run in a group, or in its queue.
@@ -121,7 +108,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	}
 	outs := workflow.GetSignalChannel(ctx, signalOut)
 	for {
-		g.seat()
+		g.admit()
 		g.tell()
 		if info := workflow.GetInfo(ctx); g.came && g.sending == 0 && !g.checking && workflow.AllHandlersFinished(ctx) {
 			switch {
@@ -145,9 +132,9 @@ func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
 	if g.find(c.Ticket) == nil {
 		g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.RunID == c.RunID })
 		g.Members = append(g.Members, &member{claim: c})
-		if g.seat(); !g.find(c.Ticket).Inside {
-			g.check(ctx)
-			g.seat()
+		if g.admit(); !g.find(c.Ticket).Inside {
+			g.dropGone(ctx)
+			g.admit()
 		}
 	}
 	m := g.find(c.Ticket)
@@ -179,7 +166,7 @@ func (g *group) drop(ticket string) {
 	g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.Ticket == ticket })
 }
 
-// inside are those who have a place, the one that has it longest first.
+// inside returns the members that have a slot, the oldest first.
 func (g *group) inside() (out []*member) {
 	for _, m := range g.Members {
 		if m.Inside {
@@ -190,8 +177,8 @@ func (g *group) inside() (out []*member) {
 	return out
 }
 
-// seat lets in whose turn it is: each has a limit of its own.
-func (g *group) seat() {
+// admit lets in whose turn it is: each has a limit of its own.
+func (g *group) admit() {
 	inside, before := len(g.inside()), 0
 	for _, m := range g.Members {
 		switch {
@@ -224,9 +211,7 @@ func (g *group) turnOf(m *member) *turn {
 	g.Number = max(g.Number+1, workflow.Now(g.ctx).UnixNano())
 	out := &turn{Ticket: m.Ticket, Number: g.Number, Inside: m.Inside}
 	for _, one := range inside {
-		out.Holders = append(out.Holders, holder{
-			GroupMember: store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since}, Ticket: one.Ticket,
-		})
+		out.Holders = append(out.Holders, store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since})
 	}
 	return out
 }
@@ -238,7 +223,7 @@ func (g *group) tell() {
 		if !m.Inside {
 			waiting++
 		}
-		if m.Told == known(m, inside) || !m.Inside && waiting > mostTold {
+		if m.Told == known(m, inside) || !m.Inside && waiting > maxTold {
 			continue
 		}
 		ticket, sent := m.Ticket, workflow.SignalExternalWorkflow(g.ctx, m.RunID, "", signalTurn, g.turnOf(m))
@@ -263,13 +248,13 @@ func (g *group) watch() {
 	g.watching = true
 	workflow.Go(g.ctx, func(ctx workflow.Context) {
 		_ = workflow.Sleep(ctx, checkEvery) // nothing cancels it
-		g.check(ctx)
+		g.dropGone(ctx)
 		g.watching, g.stirred = false, true
 	})
 }
 
-// check forgets those inside whose workflows are gone: ended from outside, or deleted.
-func (g *group) check(ctx workflow.Context) {
+// dropGone forgets those inside whose workflows are gone: ended from outside, or deleted.
+func (g *group) dropGone(ctx workflow.Context) {
 	if g.checking {
 		_ = workflow.Await(ctx, func() bool { return !g.checking })
 		return

@@ -39,7 +39,7 @@ type host struct {
 	dead   bool
 	tape   *tape // nil: models and tools are asked, and nothing is recorded
 
-	// result and err are what the last drive came to.
+	// result and err are those of the last drive.
 	result *runner.Result
 	err    error
 }
@@ -55,7 +55,7 @@ type call struct {
 	over  chan struct{}
 	// future is that of the activity at work; nil: there is none, or it has ended.
 	future workflow.Future
-	// result is what the activity came to, or err why there is none.
+	// result is that of the activity, or err why there is none.
 	result *taskResult
 	err    error
 	room   map[string]*handler.Reserved // by the id of the reservation
@@ -99,18 +99,19 @@ func (h *host) begin() {
 		}
 		opts := h.options(&h.start.Settings)
 		record := &h.start.Record
-		opts.RunID, opts.Input, opts.Labels, opts.Session = record.ID, h.start.Input, record.Labels, record.Session
-		if opts.MaxConcurrency == 0 && h.flow.Limits().MaxConcurrency > mostConcurrency {
-			opts.MaxConcurrency = mostConcurrency
+		opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
+		if opts.MaxConcurrency == 0 && h.flow.Limits().MaxConcurrency > maxConcurrency {
+			opts.MaxConcurrency = maxConcurrency
 		}
 		return h.flow.Run(context.Background(), opts)
 	})
 }
 
-func (h *host) options(s *Settings) runner.Options {
-	opts := s.options()
-	opts.MaxConcurrency = min(opts.MaxConcurrency, mostConcurrency)
-	opts.Sink = lively{h.store}
+func (h *host) options(s *runner.Options) runner.Options {
+	opts := *s
+	opts.Park, opts.History = 0, false
+	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
+	opts.Sink = liveSink{h.store}
 	if opts.Dir == "" {
 		opts.Dir = h.start.Settings.Dir
 	}
@@ -121,7 +122,7 @@ func (h *host) options(s *Settings) runner.Options {
 }
 
 // resume goes on with a run that pauses.
-func (h *host) resume(s *Settings) {
+func (h *host) resume(s *runner.Options) {
 	h.drive(func() (*runner.Result, error) {
 		return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(s))
 	})
@@ -186,11 +187,15 @@ func (h *host) wait(c *call) {
 	h.stage.Wait(c.over)
 }
 
+func (h *host) newCall(ctx context.Context, task *runner.Task) *call {
+	return &call{
+		ctx: ctx, task: task, over: make(chan struct{}), input: h.inputOf(task), state: stateOf(task), room: map[string]*handler.Reserved{},
+	}
+}
+
 // handle stands in for the handler of a node.
 func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
-	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*handler.Reserved{}}
-	c.input.RunDir = h.start.RunDir
-	c.input.Budget = h.bounds(task.Node)
+	c := h.newCall(ctx, task)
 	c.queue = queueOf(task)
 	h.wait(c)
 	if c.err != nil {
@@ -214,9 +219,8 @@ func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
 
 // Decide has an activity decide.
 func (h *host) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
-	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*handler.Reserved{}}
-	c.input.Choice, c.input.Kind = &choice, "llm"
-	c.input.Budget = h.bounds(task.Node)
+	c := h.newCall(ctx, task)
+	c.input.Choice, c.input.Task.Kind = &choice, "llm"
 	h.wait(c)
 	switch {
 	case c.err != nil:
@@ -234,29 +238,16 @@ func (h *host) bounds(path string) bool {
 	})
 }
 
-// mute reports whether nodes of a kind call no tools and no models, and so note
+// takesNoNotes reports whether nodes of a kind call no tools and no models, and so note
 // nothing either.
-func mute(kind string) bool { return kind == "exec" || kind == "http" }
+func takesNoNotes(kind string) bool { return kind == "exec" || kind == "http" }
 
 // inputOf is a task as it is sent.
-func inputOf(t *runner.Task) *taskInput {
-	in := &taskInput{
-		RunID: t.RunID, Node: t.Node, Kind: t.Kind, Visit: t.Visit, Attempt: t.Attempt, Item: t.Item, Index: t.Index, Place: t.Place,
-		Key: t.Key, Config: t.Config, Input: t.Input, Dir: t.Dir, Log: t.Log, Answers: t.Answers, Graphs: t.CallGraph != nil,
-	}
-	if mute(t.Kind) {
-		in.Graphs = false
-		return in
-	}
-	in.Tools, in.Providers = t.Tools, t.Providers
-	if t.Talk != nil {
-		in.Talk = &t.Talk.Talk
-	}
-	if m := t.Models; m != nil {
-		in.Models = &taskModels{
-			Goal: m.Goal, OwnGoal: m.OwnGoal, Overrides: m.Overrides, Dir: m.Dir, Around: m.Around, Params: m.Params,
-			Turns: m.Turns, Answered: m.Answered,
-		}
+func (h *host) inputOf(t *runner.Task) *taskInput {
+	in := &taskInput{Task: *t, Graphs: t.CallGraph != nil, Budget: h.bounds(t.Node), RunDir: h.start.RunDir}
+	in.Task.State = nil // it is sent apart
+	if takesNoNotes(t.Kind) {
+		in.Graphs, in.Task.Tools, in.Task.Providers, in.Task.Talk, in.Task.Models = false, nil, nil, nil, nil
 	}
 	return in
 }
@@ -354,10 +345,7 @@ func (h *host) reserve(c *call, r *reservation) *reserved {
 // events are those after the first from, of about size bytes, and what was told live
 // from a number on.
 func (h *host) events(from, size, live int) *journalPart {
-	out := &journalPart{Base: h.store.base}
-	h.store.mu.Lock()
-	out.Sure, out.Task = h.store.sure, h.store.task
-	h.store.mu.Unlock()
+	out := &journalPart{Base: h.store.base, Sure: h.store.sure, Task: h.store.task}
 	if h.start.Seed != nil {
 		out.Previous = h.start.Seed.Previous
 	}

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
@@ -24,13 +25,9 @@ import (
 )
 
 // Task is the activity: one attempt of one node, or a decision.
-func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawValue) (converter.RawValue, error) {
+func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (converter.RawValue, error) {
 	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to make ready may take a while, too
 	defer stop()
-	seen, err := w.states.read(state.Payload().GetData())
-	if err != nil {
-		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "state", err)
-	}
 	flow, err := w.flow(ctx, in)
 	if err != nil {
 		return converter.RawValue{}, err // this worker's matter: another one may do better
@@ -40,7 +37,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawVal
 	if err := flow.Equip(task); err != nil {
 		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
-	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Node)); err != nil {
+	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
 		return w.keepResult(ctx, failed("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
@@ -49,7 +46,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawVal
 	graph, wants := task.Graph, task.WantsText
 	task = j.task()
 	task.Graph, task.WantsText = graph, wants
-	if activity.GetInfo(ctx).Attempt > 1 && !mute(in.Kind) {
+	if activity.GetInfo(ctx).Attempt > 1 && !takesNoNotes(in.Task.Kind) {
 		if err := j.recall(task); err != nil {
 			return converter.RawValue{}, err
 		}
@@ -99,10 +96,10 @@ type job struct {
 	log     io.WriteCloser // nil: nothing was said yet
 }
 
-// mostText and mostSaid bound what is kept of what a task says: bytes of text, and pieces.
+// maxText and maxSaid bound what is kept of what a task says: bytes of text, and pieces.
 const (
-	mostText = 64 << 10
-	mostSaid = 500
+	maxText = 64 << 10
+	maxSaid = 500
 )
 
 // run runs the handler.
@@ -116,9 +113,9 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 		}
 		out.Target, out.Reasoning = target, reasoning
 	} else {
-		handler := j.handlers[j.in.Kind]
+		handler := j.handlers[j.in.Task.Kind]
 		if handler == nil {
-			return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Kind))
+			return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 		}
 		out.Attempt = *task.Try(ctx, handler)
 	}
@@ -133,45 +130,36 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 
 // task is the task as its handler gets it.
 func (j *job) task() *runner.Task {
-	in := j.in
-	t := &runner.Task{
-		RunID: in.RunID, Node: in.Node, Kind: in.Kind, Visit: in.Visit, Attempt: in.Attempt, Item: in.Item, Index: in.Index,
-		Place: in.Place, Key: in.Key, Config: in.Config, Input: in.Input, State: j.state.State, Dir: in.Dir, Tools: in.Tools,
-		Providers: in.Providers, Log: in.Log, Answers: in.Answers, Scope: j.scope,
-		Hooks: nil, Emit: j.emit, Note: func(data any) error { return j.note(&note{Data: data}) },
-		Because: func(word string) {
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			j.result.Because = word
-		},
-		Partial: func(data any) {
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			j.result.Partial = data
-		},
-		RunDir: func() (string, error) {
-			if err := os.MkdirAll(in.RunDir, 0o700); err != nil {
-				return "", &runner.Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
-			}
-			return in.RunDir, nil
-		},
+	t := j.in.Task
+	t.State, t.Scope, t.Emit, t.OpenLog = j.state.State, j.scope, j.emit, j.openLog
+	t.Note = func(data any) error { return j.note(&note{Data: data}) }
+	t.Because = func(word string) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.result.Because = word
 	}
-	t.OpenLog = j.openLog
-	if in.Choice != nil {
-		t.Log = in.Choice.Log
+	t.Partial = func(data any) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.result.Partial = data
 	}
-	if in.Talk != nil {
-		t.Talk = &handler.Talk{Talk: *in.Talk}
+	t.RunDir = func() (string, error) {
+		if err := os.MkdirAll(j.in.RunDir, 0o700); err != nil {
+			return "", &runner.Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
+		}
+		return j.in.RunDir, nil
 	}
-	if in.Graphs {
+	if j.in.Choice != nil {
+		t.Log = j.in.Choice.Log
+	}
+	if j.in.Graphs {
 		t.CallGraph, t.Beside = j.callGraph, j.beside
 	}
-	t.Models = &handler.ModelAccess{Desk: (*desk)(j), Secrets: j.secrets.forms()}
-	if m := in.Models; m != nil {
-		t.Models.Goal, t.Models.OwnGoal, t.Models.Overrides, t.Models.Dir = m.Goal, m.OwnGoal, m.Overrides, m.Dir
-		t.Models.Around, t.Models.Params, t.Models.Turns, t.Models.Answered = m.Around, m.Params, m.Turns, m.Answered
+	if t.Models == nil {
+		t.Models = &handler.ModelAccess{}
 	}
-	return t
+	t.Models.Desk, t.Models.Secrets = (*modelAccounts)(j), j.secrets.forms()
+	return &t
 }
 
 // emit writes text into the log, and keeps what is said for those who attend the run:
@@ -200,14 +188,14 @@ func (j *job) emit(said runner.Said) {
 func (j *job) keep(said runner.Said) {
 	all := j.result.Said
 	if said.Type == "text" || said.Type == "thinking" {
-		said.Text = said.Text[:min(len(said.Text), max(0, mostText-j.text))]
+		said.Text = said.Text[:min(len(said.Text), max(0, maxText-j.text))]
 		j.text += len(said.Text)
 		if n := len(all); n > 0 && all[n-1].Type == said.Type && !all[n-1].Final && !all[n-1].Broken && !said.Final && !said.Broken {
 			all[n-1].Text += said.Text
 			return
 		}
 	}
-	if len(all) < mostSaid || said.Type == "warning" || said.Final {
+	if len(all) < maxSaid || said.Type == "warning" || said.Final {
 		j.result.Said = append(all, said)
 	}
 }
@@ -224,15 +212,15 @@ func (j *job) note(n *note) error {
 		return err
 	}
 	at := home(j.ctx)
-	return untilKept(j.ctx, func() error {
-		return j.worker.client.SignalWorkflow(j.ctx, at.id, at.run, signalNote, n)
+	return retryStore(j.ctx, func() error {
+		return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
 	})
 }
 
 // recall adds what the task noted before the worker that ran it was gone.
 func (j *job) recall(task *runner.Task) error {
 	at := home(j.ctx)
-	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.id, at.run, queryLog, j.in.ID)
+	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
 	if err != nil {
 		return err
 	}
@@ -242,7 +230,7 @@ func (j *job) recall(task *runner.Task) error {
 	}
 	for _, text := range texts {
 		n := note{}
-		if err := json.Unmarshal(append(append([]byte(`{"data":`), text...), '}'), &n); err != nil {
+		if err := decode(text, &n.Data); err != nil {
 			return err
 		}
 		if err := j.secrets.unmark(&n); err != nil {
@@ -279,22 +267,16 @@ func (j *job) update(ctx context.Context, name string, arg, reply any) error {
 	return j.worker.update(ctx, home(j.ctx), name, arg, reply)
 }
 
-// workflowRun is that which a run is driven in.
-type workflowRun struct{ id, run string }
-
 // home is the workflow of the run, of an activity.
-func home(ctx context.Context) workflowRun {
-	at := activity.GetInfo(ctx).WorkflowExecution
-	return workflowRun{at.ID, at.RunID}
-}
+func home(ctx context.Context) workflow.Execution { return activity.GetInfo(ctx).WorkflowExecution }
 
 // update has a workflow do something.
-func (w *Worker) update(ctx context.Context, at workflowRun, name string, arg, reply any) error {
+func (w *Worker) update(ctx context.Context, at workflow.Execution, name string, arg, reply any) error {
 	id := rand.Text() // so that asking again asks for the same
 	for {
-		err := untilKept(ctx, func() error {
+		err := retryStore(ctx, func() error {
 			handle, err := w.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-				WorkflowID: at.id, RunID: at.run, UpdateID: id, UpdateName: name, Args: []any{arg},
+				WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: []any{arg},
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
 			if err == nil {
@@ -302,7 +284,7 @@ func (w *Worker) update(ctx context.Context, at workflowRun, name string, arg, r
 			}
 			return err
 		})
-		if err == nil || ctx.Err() != nil || !unanswered(err) {
+		if err == nil || ctx.Err() != nil || !isUnanswered(err) {
 			return err
 		}
 		if err := pause(ctx, time.Second); err != nil {

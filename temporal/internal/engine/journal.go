@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/virtual"
@@ -17,13 +17,13 @@ import (
 var errLeft = errors.New("the workflow went on elsewhere")
 
 // journal is a store.Store of one run. Results that are cached are those of this run. It
-// is its own Journal.
+// is its own Journal. Its driver uses it while the workflow waits for the stage to settle,
+// and the workflow when it has.
 type journal struct {
 	store.Memory // what is not of the run
 
 	stage *virtual.Stage // of the run
 
-	mu        sync.Mutex // of all that follows
 	record    store.RunRecord
 	runDir    string
 	base      int // events before texts
@@ -32,11 +32,11 @@ type journal struct {
 	journaled int
 	standing  store.RunSummary
 	noted     bool // by who drives the run here
-	seat      seat
+	slot      groupSlot
 	failed    error
-	session   *keptSession   // that the run began with; nil: none
-	left      *store.Session // what the run leaves; nil: nothing
-	live      []liveEvent    // the latest, from number liveFrom on
+	session   *keptSession       // that the run began with; nil: none
+	left      *store.Session     // what the run leaves; nil: nothing
+	live      []runner.LiveEvent // the latest, from number liveFrom on
 	liveFrom  int
 	liveSize  int               // bytes, about
 	verdicts  map[string]string // of offers: why they were refused; "": they were taken
@@ -48,13 +48,11 @@ type journal struct {
 	replayed   int // the latest workflow task that was replayed, and so has been completed
 }
 
-// begins says that a workflow task begins, or goes on, that began with an event of the
+// beginTask says that a workflow task begins, or goes on, that began with an event of the
 // history. What it adds is sure only if it is replayed. One that a worker is at, or was
 // when it was lost, may be done again with other events; and a worker that is asked
 // something reads the history to its end, also where no workflow task has begun yet.
-func (j *journal) begins(task int, replayed bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+func (j *journal) beginTask(task int, replayed bool) {
 	if replayed {
 		j.task, j.replayed = 0, task
 		return
@@ -70,8 +68,6 @@ func (j *journal) begins(task int, replayed bool) {
 // atMost bounds how many events a snapshot may have, any number when negative, to those
 // that are there for good.
 func (j *journal) atMost(most int) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if j.task != 0 && (most < 0 || most > j.sure) {
 		return j.sure
 	}
@@ -85,10 +81,10 @@ func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 		return j
 	}
 	j.base = seed.Base
-	if s := seed.Stood; s != nil {
-		j.standing = store.RunSummary{Status: s.Status, Reason: s.Reason, Quality: s.Quality, Steps: s.Steps, Due: s.Due, Updated: s.Updated}
+	if seed.Stood != nil {
+		j.standing = *seed.Stood
 	}
-	j.seat.claim, j.seat.turn = seed.Claim, seed.Turn
+	j.slot.claim, j.slot.turn = seed.Claim, seed.Turn
 	if seed.Base > 0 {
 		j.snapshots = []store.Snapshot{{Events: seed.Base, State: seed.Snapshot}}
 	}
@@ -108,34 +104,26 @@ func (j *journal) Session(id string) (store.Session, error) {
 
 // SaveSession has the workflow keep what the run leaves.
 func (j *journal) SaveSession(left store.Session) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.left = &left
 	return nil
 }
 
 // takeLeft is what the run leaves, once.
 func (j *journal) takeLeft() *store.Session {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	left := j.left
 	j.left = nil
 	return left
 }
 
-// leave lets whoever drives the run end.
+// leave ends the driver of the run.
 func (j *journal) leave() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.failed = errLeft
 	j.wakeDriver()
 }
 
 // seed is what another workflow goes on with.
 func (j *journal) seed(previous string) *Seed {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	out := &Seed{Base: j.base, Previous: previous, Claim: j.seat.claim, Turn: j.seat.turn}
+	out := &Seed{Base: j.base, Previous: previous, Claim: j.slot.claim, Turn: j.slot.turn}
 	if n := len(j.snapshots); n > 0 {
 		last := j.snapshots[n-1]
 		out.Base, out.Snapshot = last.Events, last.State
@@ -148,24 +136,19 @@ func (j *journal) seed(previous string) *Seed {
 
 // Create begins the journal.
 func (j *journal) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
-	j.mu.Lock()
 	if len(j.texts) > 0 {
-		j.mu.Unlock()
 		return nil, store.ErrRunExists
 	}
 	labels := j.record.Labels
 	j.record = record
 	j.record.Labels = labels
 	j.standing.Status = machine.Running
-	j.mu.Unlock()
 	k := keeper{j}
 	return k, k.AppendAll(first)
 }
 
 // Open goes on with the journal.
 func (j *journal) Open(runID, _ string) (store.Journal, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if runID != j.record.ID {
 		return nil, store.ErrNoRun
 	}
@@ -177,8 +160,6 @@ func (j *journal) Open(runID, _ string) (store.Journal, error) {
 
 // Run returns the record.
 func (j *journal) Run(runID string) (store.RunRecord, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if runID != j.record.ID {
 		return store.RunRecord{}, store.ErrNoRun
 	}
@@ -187,15 +168,11 @@ func (j *journal) Run(runID string) (store.RunRecord, error) {
 
 // length is how many events there are, those before this workflow included.
 func (j *journal) length() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	return j.base + len(j.texts)
 }
 
 // after are the texts of the events after the first n, of about size bytes.
 func (j *journal) after(n, size int) [][]byte {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	out := j.texts[min(max(0, n-j.base), len(j.texts)):]
 	for i := range out {
 		if size -= len(out[i]); size <= 0 {
@@ -233,8 +210,6 @@ func decodeEvents[T ~[]byte](texts []T) ([]machine.Event, error) {
 
 // Snapshot returns the latest snapshot of at most so many events.
 func (j *journal) Snapshot(_ string, most int) (out store.Snapshot, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	for _, s := range slices.Backward(j.snapshots) {
 		if most < 0 || s.Events <= most {
 			return s, nil
@@ -245,11 +220,15 @@ func (j *journal) Snapshot(_ string, most int) (out store.Snapshot, err error) {
 
 // List returns the run.
 func (j *journal) List(store.RunFilter) ([]store.RunSummary, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	out := j.standing
-	out.RunRecord = j.record
-	return []store.RunSummary{out}, nil
+	return []store.RunSummary{j.stands(&j.record).RunSummary}, nil
+}
+
+// stands is how the run stands.
+func (j *journal) stands(record *store.RunRecord) standing {
+	if j.standing.Status == "" {
+		return standingOf(record, nil)
+	}
+	return standingOf(record, &j.standing)
 }
 
 // RunDir is the folder of the run.
@@ -271,8 +250,6 @@ func (k keeper) AppendAll(events []machine.Event) error {
 			return err
 		}
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if j.failed != nil {
 		return j.failed
 	}
@@ -285,8 +262,6 @@ func (k keeper) AppendAll(events []machine.Event) error {
 // Snapshot keeps a state.
 func (k keeper) Snapshot(s store.Snapshot) error {
 	j := k.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	s.Events = j.base + len(j.texts)
 	if n := len(j.snapshots); n > 0 && j.snapshots[n-1].Events == s.Events {
 		j.snapshots = j.snapshots[:n-1]
@@ -297,26 +272,18 @@ func (k keeper) Snapshot(s store.Snapshot) error {
 
 // Journaled is the size of the events since the last snapshot.
 func (k keeper) Journaled() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	return k.journaled
 }
 
 // Note tells how the run stands.
 func (k keeper) Note(s store.RunSummary) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.noted = true
-	k.standing.Status, k.standing.Reason, k.standing.Quality = s.Status, s.Reason, s.Quality
-	k.standing.Steps, k.standing.Due, k.standing.Updated = s.Steps, s.Due, s.Updated
+	k.noted, k.standing = true, s
 	return nil
 }
 
 // Adopt replaces the version of the run. There is no snapshot of the one before: the
 // workflow began with the whole journal.
 func (k keeper) Adopt(record store.RunRecord) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.record = record
 	return nil
 }
@@ -334,8 +301,6 @@ func (k keeper) Settle(id string, events []machine.Event, refused string) (taken
 			return false, err
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.verdicts[id] = refused
 	return refused == "", nil
 }

@@ -30,7 +30,7 @@ func TestJournalSure(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			j := newJournal(store.RunRecord{ID: "r"}, "", nil)
 			for _, one := range c.tasks {
-				j.begins(one.began, one.replayed)
+				j.beginTask(one.began, one.replayed)
 				if err := (keeper{j}).Append(machine.Event{Kind: machine.PauseAsked}); err != nil {
 					t.Fatal(err)
 				}

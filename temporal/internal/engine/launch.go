@@ -14,62 +14,54 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// sender begins the activities of a workflow.
-type sender struct {
-	ctx       workflow.Context // which nothing cancels
-	heartbeat time.Duration
-	sent      int // bytes, in the workflow task that began with a history so long:
-	sentAt    int
-}
-
 // spent reports whether the workflow task that is at work sends enough already.
-func (s *sender) spent() bool {
-	if at := workflow.GetInfo(s.ctx).GetCurrentHistoryLength(); at != s.sentAt {
-		s.sent, s.sentAt = 0, at
+func (f *workflowRun) spent() bool {
+	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
+		f.sent, f.sentAt = 0, at
 	}
-	return s.sent >= mostSent
+	return f.sent >= maxSent
 }
 
 // count counts a payload. Of one that is kept beside the history its digest is sent.
-func (s *sender) count(p *common.Payload) {
+func (f *workflowRun) count(p *common.Payload) {
 	if kept(p) {
-		s.sent += len(p.GetMetadata()) * 64
+		f.sent += len(p.GetMetadata()) * 64
 	} else {
-		s.sent += len(p.GetData())
+		f.sent += len(p.GetData())
 	}
 }
 
 // begin has an activity do a task.
-func (s *sender) begin(queue, place string, input, state *common.Payload) (workflow.Future, workflow.CancelFunc) {
-	ctx, cancel := workflow.WithCancel(s.ctx)
+func (f *workflowRun) begin(queue, place string, input, state *common.Payload) (workflow.Future, workflow.CancelFunc) {
+	ctx, cancel := workflow.WithCancel(f.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: s.heartbeat, WaitForCancellation: true,
+		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.worker.heartbeat, WaitForCancellation: true,
 		Summary: place,
 		// What fails here is a worker, not the node: its own retries are the machine's.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
 	})
-	s.count(input)
-	s.count(state)
+	f.count(input)
+	f.count(state)
 	return workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
 }
 
 // mayLaunch reports whether there is something to launch, and room for it.
-func (f *flight) mayLaunch() bool {
+func (f *workflowRun) mayLaunch() bool {
 	return f.hasRoom() && !f.spent()
 }
 
 // hasRoom reports whether there is something to launch that a workflow task could send.
-func (f *flight) hasRoom() bool {
-	return !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending
+func (f *workflowRun) hasRoom() bool {
+	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
 }
 
 // full reports whether what could be launched waits for the next workflow task.
-func (f *flight) full() bool {
+func (f *workflowRun) full() bool {
 	return f.hasRoom() && f.spent()
 }
 
 // launch has an activity do what a call wants.
-func (f *flight) launch(c *call) {
+func (f *workflowRun) launch(c *call) {
 	start := f.host.start
 	queue := ofCore(start.Queue, start.Core)
 	if c.queue != "" {
@@ -77,19 +69,19 @@ func (f *flight) launch(c *call) {
 	}
 	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
 	// Elements and branches see the same state: it is worth to be kept once.
-	state, wrong := f.packState(c.state, c.input.Index >= 0 || len(f.queue) > 8)
+	state, wrong := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 8)
 	if err := errors.Join(err, wrong); err != nil {
 		c.result = failed("internal", "a task can't be sent: "+err.Error())
-		f.inbox = append(f.inbox, &mail{call: c})
+		f.post(func() { f.taskEnded(c) })
 		return
 	}
-	c.future, f.cancels[c.id] = f.begin(queue, c.input.Place, input, state)
+	c.future, f.cancels[c.id] = f.begin(queue, c.input.Task.Place, input, state)
 }
 
 // packState makes a payload of what a task sees of the state. One that others share is
 // kept beside the history when it is a fraction of what others may have, and made once.
-func (f *flight) packState(s *taskState, shared bool) (*common.Payload, error) {
-	if shared && f.packed != nil && same(s.State, f.seen) {
+func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, error) {
+	if shared && f.packed != nil && reflect.DeepEqual(s.State, f.seen) {
 		return f.packed, nil
 	}
 	payload, err := converter.GetDefaultDataConverter().ToPayload(s)
@@ -99,34 +91,6 @@ func (f *flight) packState(s *taskState, shared bool) (*common.Payload, error) {
 	mark(payload)
 	f.seen, f.packed = s.State, payload
 	return payload, nil
-}
-
-// same reports whether states hold the very same values, which nobody changes: to look
-// at their content would take as long as to write it.
-func same(a, b map[string]any) bool {
-	if len(a) != len(b) || (a == nil) != (b == nil) {
-		return false
-	}
-	for name, value := range a {
-		other, ok := b[name]
-		if !ok || !sameValue(reflect.ValueOf(value), reflect.ValueOf(other)) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameValue(a, b reflect.Value) bool {
-	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
-		return a.IsValid() == b.IsValid() && !a.IsValid()
-	}
-	switch a.Kind() {
-	case reflect.Slice:
-		return a.Len() == b.Len() && a.Pointer() == b.Pointer() && a.IsNil() == b.IsNil()
-	case reflect.Map:
-		return a.Pointer() == b.Pointer()
-	}
-	return a.Comparable() && a.Equal(b)
 }
 
 // mark says of a payload that others share it.

@@ -27,7 +27,7 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 		if err != nil {
 			return nil, err
 		}
-		if one, ok := s.summary(info); ok && lets(&filter, &one) {
+		if one, ok := s.summary(info); ok && filter.Match(&one) {
 			out = append(out, one)
 		}
 		return out, nil
@@ -43,11 +43,11 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 		}
 		for _, info := range reply.GetExecutions() {
 			one, ok := s.summary(info)
-			if !ok || seen[one.ID] { // a run that was taken up has two
+			if !ok || seen[one.ID] { // a run that was resumed has two
 				continue
 			}
 			seen[one.ID] = true
-			if lets(&filter, &one) {
+			if filter.Match(&one) {
 				out = append(out, one)
 			}
 		}
@@ -62,25 +62,14 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 	return out, nil
 }
 
-func lets(f *store.RunFilter, r *store.RunSummary) bool {
-	for key, value := range f.Labels {
-		if r.Labels[key] != value {
-			return false
-		}
-	}
-	return strings.HasPrefix(r.ID, f.Prefix) && (f.Graph == "" || r.Graph == f.Graph) && (f.Session == "" || f.Session == r.Session) && (f.Parent == "" || f.Parent == r.Parent) &&
-		(f.StartedBy.IsZero() || !r.Started.After(f.StartedBy)) &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, r.Status)) &&
-		(f.UpdatedBefore.IsZero() || r.Updated.Before(f.UpdatedBefore)) && (f.DueBy.IsZero() || !r.Due.IsZero() && !r.Due.After(f.DueBy))
-}
-
 // summary is a run in a list, from what its workflow says of itself.
 func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
 	if info.GetType().GetName() != workflowName {
 		return out, false
 	}
 	open := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-	at := standing{Status: machine.Running, Driven: true, Started: info.GetStartTime().AsTime()}
+	at := standing{Driven: true}
+	at.Status, at.Started = machine.Running, info.GetStartTime().AsTime()
 	if field := info.GetMemo().GetFields()[memoStatus]; field != nil {
 		if err := s.cluster.converter.FromPayload(field, &at); err != nil {
 			return out, false
@@ -89,13 +78,8 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 	if at.Void {
 		return out, false
 	}
-	out = store.RunSummary{
-		RunRecord: store.RunRecord{
-			ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started,
-			Session: at.Session, Parent: at.Parent, ParentStep: at.ParentStep,
-		},
-		Status: at.Status, Reason: at.Reason, Quality: at.Quality, Steps: at.Steps, Due: at.Due, Updated: at.Updated,
-	}
+	out = at.RunSummary
+	out.ID = info.GetExecution().GetWorkflowId()
 	switch {
 	case open && at.Driven:
 		out.Owner = owner(info)

@@ -13,36 +13,43 @@ import (
 )
 
 // listen lets the workflow take updates, signals and queries.
-func (f *flight) listen(ctx workflow.Context) error {
+func (f *workflowRun) listen(ctx workflow.Context) error {
 	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
-	f.place.listen(f.ctx)
+	f.group.listen(f.ctx)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
-		f.inbox = append(f.inbox, &mail{ask: store.RequestCancel})
+		f.inbox = append(f.inbox, message{waits: true, do: func() { f.ask(store.RequestCancel) }})
 	})
 	return errors.Join(
-		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, func(ctx workflow.Context, offer store.Offer) (string, error) {
-			return f.deal(ctx, &mail{offer: &offer}).refused, nil
+		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, func(ctx workflow.Context, offer store.Offer) (refused string, err error) {
+			for range 2 { // again, when what the run was about to do has been done
+				settled := false
+				err = f.do(ctx, true, func(done *bool) {
+					refused, settled = f.offer(&offer)
+					*done = true
+				})
+				if settled || err != nil {
+					return refused, err
+				}
+			}
+			return tryAgain, nil
 		}, workflow.UpdateHandlerOptions{Validator: f.mayOffer}),
 		workflow.SetUpdateHandler(f.ctx, updateAsk, func(ctx workflow.Context, request store.Request) error {
-			f.deal(ctx, &mail{ask: request})
-			return nil
+			return f.do(ctx, true, func(done *bool) {
+				f.ask(request)
+				*done = true
+			})
 		}),
-		workflow.SetUpdateHandler(f.ctx, updateResume, func(ctx workflow.Context, s Settings) (string, error) {
-			m := f.deal(ctx, &mail{resume: &s})
-			if m.busy != nil {
-				return "", turnedAway(m.busy.String(), busyKind, nil, m.busy)
-			}
-			return m.refused, nil
-		}),
-		workflow.SetUpdateHandler(f.ctx, updateAdopt, func(ctx workflow.Context, a adoption, journal []byte) (string, error) {
-			if err := a.Start.grow(nil, journal); err != nil {
+		workflow.SetUpdateHandler(f.ctx, updateResume, f.handleResume),
+		workflow.SetUpdateHandler(f.ctx, updateAdopt, func(ctx workflow.Context, a adoption, journal []byte) (refused string, err error) {
+			if err := a.Start.addJournal(nil, journal); err != nil {
 				return err.Error(), nil
 			}
-			return f.deal(ctx, &mail{adopt: &a}).refused, nil
+			return refused, f.do(ctx, false, func(done *bool) { f.adopt(&a, &refused, done) })
 		}),
-		workflow.SetUpdateHandler(f.ctx, updateGraph, func(ctx workflow.Context, call graphCall) (*taskResult, error) {
-			return f.deal(ctx, &mail{graph: &call}).result, nil
+		workflow.SetUpdateHandler(f.ctx, updateGraph, func(ctx workflow.Context, call graphCall) (result *taskResult, err error) {
+			err = f.do(ctx, false, func(done *bool) { f.callGraph(&call, &result, done) })
+			return result, err
 		}),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, func(_ workflow.Context, r reservation) (*reserved, error) {
 			c := f.find(r.Task)
@@ -55,15 +62,35 @@ func (f *flight) listen(ctx workflow.Context) error {
 	)
 }
 
-// deal has the workflow do what came in, after what tasks had noted before: a call of a
-// graph is for how many calls its task makes side by side.
-func (f *flight) deal(ctx workflow.Context, m *mail) *mail {
-	f.takeNotes()
-	f.inbox = append(f.inbox, m)
-	if err := workflow.Await(ctx, func() bool { return m.over }); err != nil {
-		m.refused = err.Error()
+// handleResume drives the run on, since somebody wants it. The reply says why it is refused.
+func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refused string, err error) {
+	wrong := f.do(ctx, true, func(done *bool) {
+		switch {
+		case f.next != nil:
+			refused, *done = wentOn, true
+		case f.driving:
+			*done = true
+		default:
+			tape := f.host.tape
+			f.host.tape = nil // who resumes a run asks models and tools
+			f.resume(&s)
+			f.resumed = func(why error) {
+				if *done = true; why == nil {
+					return
+				}
+				f.host.tape = tape
+				if busy := (*store.BusyError)(nil); errors.As(why, &busy) {
+					err = rejectedAs(busyKind, busy, &busy.Waiting)
+				} else {
+					refused = problemsOf(why)
+				}
+			}
+		}
+	})
+	if wrong != nil {
+		return "", wrong
 	}
-	return m
+	return refused, err
 }
 
 // refusal is the error of an update that was not accepted.
@@ -71,7 +98,7 @@ const refusal = "refused: "
 
 // mayOffer refuses answers that the run would not take, before they are in the
 // history.
-func (f *flight) mayOffer(_ workflow.Context, offer store.Offer) error {
+func (f *workflowRun) mayOffer(_ workflow.Context, offer store.Offer) error {
 	if !f.driving {
 		return nil // the run is not to be looked at while it pauses: the reply says
 	}
@@ -82,7 +109,7 @@ func (f *flight) mayOffer(_ workflow.Context, offer store.Offer) error {
 }
 
 // answerQueries lets the workflow be looked at.
-func (f *flight) answerQueries() error {
+func (f *workflowRun) answerQueries() error {
 	h := f.host
 	return errors.Join(
 		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) {

@@ -2,88 +2,46 @@
 
 package engine
 
-import (
-	"time"
+import "github.com/graphrun/graphrun/runner"
 
-	"github.com/graphrun/graphrun/runner/store"
-
-	"github.com/graphrun/graphrun/runner"
-)
-
-// mostLive and mostLiveBytes bound what a workflow keeps of what was told live: who
+// maxLive and maxLiveBytes bound what a workflow keeps of what was told live: who
 // attends a run asks several times a second.
 const (
-	mostLive      = 1000
-	mostLiveBytes = 1 << 20
+	maxLive      = 1000
+	maxLiveBytes = 1 << 20
 )
 
-// liveEvent is a runner.LiveEvent on the wire.
-type liveEvent struct {
-	After       int              `json:"after"`
-	Seq         int64            `json:"seq"`
-	Type        runner.EventType `json:"type"`
-	Time        time.Time        `json:"time"`
-	Step        int              `json:"step,omitempty"`
-	Node        string           `json:"node,omitempty"`
-	Place       string           `json:"place,omitempty"`
-	Visit       int              `json:"visit,omitempty"`
-	Attempt     int              `json:"attempt,omitempty"`
-	Branch      string           `json:"branch,omitempty"`
-	Finally     bool             `json:"finally,omitempty"`
-	Error       *runner.Failure  `json:"error,omitempty"`
-	MaxAttempts int              `json:"max_attempts,omitempty"`
-	NextDelay   time.Duration    `json:"next_delay,omitempty"`
-	Waiting     *store.Waiting   `json:"waiting,omitempty"`
-	Said        *runner.Said     `json:"said,omitempty"`
-}
-
-func (e *liveEvent) size() int {
-	n := 200
-	if e.Said != nil {
-		n += len(e.Said.Text) + len(e.Said.Message)
+// sizeOf is about how many bytes an event takes.
+func sizeOf(e *runner.Event) int {
+	if e.Said == nil {
+		return 1000
 	}
-	return n
+	return 1000 + len(e.Said.Text) + len(e.Said.Message)
 }
 
-func (e *liveEvent) event(runID string) runner.LiveEvent {
-	return runner.LiveEvent{After: e.After, Event: runner.Event{
-		Type: e.Type, Seq: e.Seq, Time: e.Time, RunID: runID, Step: e.Step, Node: e.Node, Place: e.Place,
-		Visit: e.Visit, Attempt: e.Attempt, Branch: e.Branch, Finally: e.Finally, Error: e.Error, MaxAttempts: e.MaxAttempts,
-		NextDelay: e.NextDelay, Waiting: e.Waiting, Said: e.Said,
-	}}
-}
-
-// lively is the journal as a sink.
-type lively struct{ *journal }
+// liveSink is the journal as a sink.
+type liveSink struct{ *journal }
 
 // Event keeps what no journal tells.
-func (l lively) Event(e *runner.Event) error {
+func (l liveSink) Event(e *runner.Event) error {
 	if !e.Live() {
 		return nil
 	}
 	j := l.journal
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	one := liveEvent{
-		After: j.base + len(j.texts), Seq: e.Seq, Type: e.Type, Time: e.Time, Step: e.Step, Node: e.Node,
-		Place: e.Place, Visit: e.Visit, Attempt: e.Attempt, Branch: e.Branch, Finally: e.Finally, Error: e.Error,
-		MaxAttempts: e.MaxAttempts, NextDelay: e.NextDelay, Waiting: e.Waiting, Said: e.Said,
-	}
-	j.live, j.liveSize = append(j.live, one), j.liveSize+one.size()
-	for len(j.live) > mostLive || j.liveSize > mostLiveBytes {
-		j.liveSize -= j.live[0].size()
+	one := runner.LiveEvent{After: j.base + len(j.texts), Event: *e}
+	j.live, j.liveSize = append(j.live, one), j.liveSize+sizeOf(e)
+	for len(j.live) > maxLive || j.liveSize > maxLiveBytes {
+		j.liveSize -= sizeOf(&j.live[0].Event)
 		j.live, j.liveFrom = j.live[1:], j.liveFrom+1
 	}
 	return nil
 }
 
 // liveAfter is what was told live from a number on, and its number.
-func (j *journal) liveAfter(n int) (out []liveEvent, from int) {
+func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
 	if n < 0 {
 		return nil, 0
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	n = max(n, j.liveFrom)
 	return append(out, j.live[min(n-j.liveFrom, len(j.live)):]...), n
 }
@@ -93,7 +51,7 @@ type liveTail struct {
 	runID string
 	run   string // the workflow run
 	next  int    // of its events
-	heard []liveEvent
+	heard []runner.LiveEvent
 }
 
 // listen makes the store hear what a run tells live.
@@ -142,9 +100,6 @@ func (s *Store) Live(runID string) (out []runner.LiveEvent) {
 	if s.tail == nil || s.tail.runID != runID {
 		return nil
 	}
-	for i := range s.tail.heard {
-		out = append(out, s.tail.heard[i].event(runID))
-	}
-	s.tail.heard = nil
+	out, s.tail.heard = s.tail.heard, nil
 	return out
 }

@@ -40,8 +40,8 @@ func readLogs(b blobs, runID string) ([]store.LogChunk, error) {
 	return out, nil
 }
 
-// mostLogged bounds what is kept of a stream: its beginning.
-const mostLogged = 128 << 10
+// maxLogged bounds what is kept of a stream: its beginning.
+const maxLogged = 128 << 10
 
 // stream is what a task says in one way.
 type stream struct {
@@ -54,7 +54,7 @@ type stream struct {
 
 // openLog begins a stream.
 func (j *job) openLog(source, name string) io.WriteCloser {
-	in := j.in
+	in := &j.in.Task
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.streams++
@@ -88,7 +88,7 @@ func (s *stream) keep(text []byte, end bool) {
 	c := s.about
 	c.Time, c.Offset, c.Text, c.End = time.Now(), s.offset, string(text), end
 	_ = s.job.secrets.mask(&c)
-	if s.offset < mostLogged && len(text) > 0 || end && s.offset > 0 {
+	if s.offset < maxLogged && len(text) > 0 || end && s.offset > 0 {
 		s.job.keepLog(&c)
 	}
 	s.offset += int64(len(c.Text))
@@ -106,7 +106,7 @@ func (j *job) keepLog(c *store.LogChunk) {
 	if j.log == nil {
 		info := activity.GetInfo(j.ctx)
 		name := fmt.Sprintf("%s-%s-%d.jsonl", info.WorkflowExecution.RunID[:8], j.in.ID, info.Attempt)
-		if j.log, err = j.worker.blobs.openLog(j.in.RunID, name); err != nil {
+		if j.log, err = j.worker.blobs.openLog(j.in.Task.RunID, name); err != nil {
 			j.log = nil
 			return
 		}

@@ -17,7 +17,7 @@ import (
 // query asks a workflow run. While workers are there it is patient: they may be busy,
 // or one of them was lost and another has to read the history first.
 func (s *Store) query(runID, run, name string, reply any, args ...any) error {
-	return s.patiently(runID, func() error {
+	return s.retryAsking(runID, func() error {
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
 		defer cancel()
 		value, err := s.cluster.client.QueryWorkflow(ctx, runID, run, name, args...)
@@ -29,12 +29,12 @@ func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 }
 
 // longestOutage is how long a cluster may be out of reach, or only workers of another
-// version may be there, before whoever looks at a run gives up. A server that was killed
-// takes up to a minute to find itself.
+// version may be there, before a command gives up. A server that was killed needs up to a
+// minute to start.
 const longestOutage = 2 * time.Minute
 
-// patiently does what a worker has to answer, again if none does and some are there.
-func (s *Store) patiently(runID string, do func() error) error {
+// retryAsking does what a worker has to answer, again if none does and some are there.
+func (s *Store) retryAsking(runID string, do func() error) error {
 	for from := time.Now(); ; {
 		err := do()
 		wait := time.Second
@@ -44,16 +44,16 @@ func (s *Store) patiently(runID string, do func() error) error {
 			return nil
 		case s.ctx.Err() != nil:
 			return missing(runID, err)
-		case unanswered(err):
-			if err := s.attended(runID, err); err != nil {
+		case isUnanswered(err):
+			if err := s.checkWorkers(runID, err); err != nil {
 				return err
 			}
 			from = time.Now()
 		case time.Since(from) > longestOutage:
 			return missing(runID, err)
-		case left(err): // the next one to be asked may be another
+		case isTransient(err): // the next one to be asked may be another
 			wait = 100 * time.Millisecond
-		case !away(err):
+		case !isUnavailable(err):
 			return missing(runID, err)
 		}
 		if err := pause(s.ctx, wait); err != nil {
@@ -62,22 +62,22 @@ func (s *Store) patiently(runID string, do func() error) error {
 	}
 }
 
-// attended is an error if no worker is there that could answer for a run, or if none ever
+// checkWorkers is an error if no worker is there that could answer for a run, or if none ever
 // will, since the cluster ended its workflow before it began.
-func (s *Store) attended(runID string, unanswered error) error {
+func (s *Store) checkWorkers(runID string, cause error) error {
 	info, err := s.latest(runID)
 	if err != nil {
 		return err
 	}
 	var notReady *serviceerror.WorkflowNotReady
-	if errors.As(unanswered, &notReady) && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if errors.As(cause, &notReady) && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return fmt.Errorf("run %q was ended by the cluster before anything of it began", runID)
 	}
 	queue, there := info.GetTaskQueue(), false
 	if err := s.reach(func() (err error) {
 		there, err = s.cluster.workers(s.ctx, queue)
 		return err
-	}); err != nil || there || s.heardLately() {
+	}); err != nil || there || s.answeredLately() {
 		return err
 	}
 	name, core, _ := strings.Cut(queue, "@")
@@ -92,8 +92,8 @@ func (s *Store) heard() {
 	s.answered = time.Now()
 }
 
-// heardLately reports whether a worker has answered before an outage could have begun.
-func (s *Store) heardLately() bool {
+// answeredLately reports whether a worker has answered before an outage could have begun.
+func (s *Store) answeredLately() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.answered) < longestOutage
@@ -103,7 +103,7 @@ func (s *Store) heardLately() bool {
 func (s *Store) reach(do func() error) error {
 	for from := time.Now(); ; {
 		err := do()
-		if err == nil || s.ctx.Err() != nil || !away(err) && !unanswered(err) || time.Since(from) > longestOutage {
+		if err == nil || s.ctx.Err() != nil || !isUnavailable(err) && !isUnanswered(err) || time.Since(from) > longestOutage {
 			return err
 		}
 		if err := pause(s.ctx, time.Second); err != nil {
@@ -112,35 +112,35 @@ func (s *Store) reach(do func() error) error {
 	}
 }
 
-// away reports whether an error says that the cluster or the payload store is out of
+// isUnavailable reports whether an error says that the cluster or the payload store is out of
 // reach, or that the cluster has too much to do: it holds back one question to a workflow
 // at a time while that is at work.
-func away(err error) bool {
+func isUnavailable(err error) bool {
 	var out *serviceerror.Unavailable
 	var busy *serviceerror.ResourceExhausted
 	return errors.As(err, &out) || errors.As(err, &busy) || errors.Is(err, errOutOfReach)
 }
 
-// notMine begins what a worker says that can't run the version of a run: it leaves it
+// wrongVersion begins what a worker says that can't run the version of a run: it leaves it
 // to others.
-const notMine = "this worker can't run the version of the run: "
+const wrongVersion = "this worker can't run the version of the run: "
 
-// outOfStep is what a worker says that gets more of a history than belongs to what it is
+// historyMismatch is what a worker says that gets more of a history than belongs to what it is
 // asked: the run has gone on while the cluster put that together.
-const outOfStep = "[TMPRL1100]"
+const historyMismatch = "[TMPRL1100]"
 
-// left reports whether an error says that another time, or another worker, will do.
-func left(err error) bool {
+// isTransient reports whether an error says that another time, or another worker, will do.
+func isTransient(err error) bool {
 	var failed *serviceerror.QueryFailed
-	return errors.As(err, &failed) && slices.ContainsFunc([]string{notMine, outOfStep, errOutOfReach.Error()}, func(text string) bool {
+	return errors.As(err, &failed) && slices.ContainsFunc([]string{wrongVersion, historyMismatch, errOutOfReach.Error()}, func(text string) bool {
 		return strings.Contains(failed.Error(), text)
 	})
 }
 
-// unanswered reports whether an error says that no worker has answered in time, that
+// isUnanswered reports whether an error says that no worker has answered in time, that
 // the one that was asked is gone, or that what was asked waits for one to do well what
 // another one failed in. The caller has found its own context alive.
-func unanswered(err error) bool {
+func isUnanswered(err error) bool {
 	var late *serviceerror.DeadlineExceeded
 	var gone *serviceerror.Canceled
 	var notReady *serviceerror.WorkflowNotReady

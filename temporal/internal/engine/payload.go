@@ -157,26 +157,26 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 // newConverter is the converter of clients and workers whose large values are kept.
 // A store may take its time, also within a workflow.
 func newConverter(b blobs) converter.DataConverter {
-	inner := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{b})
-	return workflow.DataConverterWithoutDeadlockDetection(aware{inner})
+	inner := converter.NewCodecDataConverter(plainData(), &codec{b})
+	return workflow.DataConverterWithoutDeadlockDetection(workflowAware{inner})
 }
 
-// aware knows whether it is a workflow that converts.
-type aware struct{ converter.DataConverter }
+// workflowAware knows whether it is a workflow that converts.
+type workflowAware struct{ converter.DataConverter }
 
 // WithWorkflowContext implements [workflow.ContextAware].
-func (a aware) WithWorkflowContext(workflow.Context) converter.DataConverter {
-	return insistent(a)
+func (a workflowAware) WithWorkflowContext(workflow.Context) converter.DataConverter {
+	return workflowConverter(a)
 }
 
 // WithContext implements [workflow.ContextAware].
-func (a aware) WithContext(context.Context) converter.DataConverter { return a }
+func (a workflowAware) WithContext(context.Context) converter.DataConverter { return a }
 
-// insistent converts within workflows. A store that is out of reach is the matter of a
+// workflowConverter converts within workflows. A store that is out of reach is the matter of a
 // worker, not of the run: a panic has the cluster give the decision out again later.
-type insistent struct{ converter.DataConverter }
+type workflowConverter struct{ converter.DataConverter }
 
-func insist(err error) error {
+func panicIfStore(err error) error {
 	var store *storeError
 	if errors.As(err, &store) {
 		panic(store)
@@ -184,27 +184,27 @@ func insist(err error) error {
 	return err
 }
 
-func (i insistent) ToPayload(v any) (*common.Payload, error) {
+func (i workflowConverter) ToPayload(v any) (*common.Payload, error) {
 	p, err := i.DataConverter.ToPayload(v)
-	return p, insist(err)
+	return p, panicIfStore(err)
 }
 
-func (i insistent) ToPayloads(v ...any) (*common.Payloads, error) {
+func (i workflowConverter) ToPayloads(v ...any) (*common.Payloads, error) {
 	p, err := i.DataConverter.ToPayloads(v...)
-	return p, insist(err)
+	return p, panicIfStore(err)
 }
 
-func (i insistent) FromPayload(p *common.Payload, to any) error {
-	return insist(i.DataConverter.FromPayload(p, to))
+func (i workflowConverter) FromPayload(p *common.Payload, to any) error {
+	return panicIfStore(i.DataConverter.FromPayload(p, to))
 }
 
-func (i insistent) FromPayloads(p *common.Payloads, to ...any) error {
-	return insist(i.DataConverter.FromPayloads(p, to...))
+func (i workflowConverter) FromPayloads(p *common.Payloads, to ...any) error {
+	return panicIfStore(i.DataConverter.FromPayloads(p, to...))
 }
 
-// keepResult keeps what a task came to before its activity ends.
+// keepResult stores the result of a task before its activity ends.
 func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out converter.RawValue, err error) {
-	err = untilKept(ctx, func() error {
+	err = retryStore(ctx, func() error {
 		payload, err := w.converter.ToPayload(result)
 		out = converter.NewRawValue(payload)
 		return err
@@ -212,9 +212,9 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 	return out, err
 }
 
-// untilKept has an activity do something, again as long as the payload store is out of
+// retryStore has an activity do something, again as long as the payload store is out of
 // reach: the task stays alive, since to run it again would be worse.
-func untilKept(ctx context.Context, do func() error) error {
+func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
 		var store *storeError

@@ -23,7 +23,7 @@ func TestInsistent(t *testing.T) {
 	if _, err := conv.ToPayload(large); err == nil || err.Error() != "payload store: away" {
 		t.Errorf("outside a workflow: %v", err)
 	}
-	within := aware{conv}.WithWorkflowContext(nil)
+	within := workflowAware{conv}.WithWorkflowContext(nil)
 	if _, err := within.ToPayload(func() {}); err == nil {
 		t.Error("a function was converted")
 	}

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -71,7 +72,7 @@ func recordedStart(name string) *Start {
 	return &Start{
 		Core:   coreVersion,
 		Record: store.RunRecord{ID: "recorded-" + name, Graph: name, File: "/flows/" + name + ".yaml", Source: []byte(recorded()[name]), Started: time.Unix(1e9, 0).UTC()},
-		Queue:  "graphrun", RunDir: "/runs/" + name, Nonce: "00", Settings: Settings{Dir: "/"},
+		Queue:  "graphrun", RunDir: "/runs/" + name, Nonce: "00", Settings: runner.Options{Dir: "/"},
 	}
 }
 
@@ -134,7 +135,7 @@ func replay(t *testing.T, name string, change func(*Start)) error {
 			t.Fatal(err)
 		}
 	}
-	return replayHistory(conv, history, mostEvents)
+	return replayHistory(conv, history, maxEvents)
 }
 
 // record runs a flow on a real server and keeps its history.

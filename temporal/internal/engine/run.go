@@ -1,4 +1,4 @@
-// Runs begun and taken up on the cluster, and looked at until they have ended.
+// Runs that begin and resume on the cluster, and are followed until they have ended.
 
 package engine
 
@@ -57,7 +57,7 @@ func (s *Store) attendNew(ctx context.Context, r *runner.Runner, start *Start, o
 	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
 		opts.RunID = start.Record.ID
-		return s.turnedAway(ctx, start, opts, busy)
+		return s.rejected(ctx, start, opts, busy)
 	}
 	return result, err
 }
@@ -74,7 +74,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	start := &Start{
-		Core: s.cluster.options.core, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
+		Core: s.cluster.options.core, Record: record, Settings: *opts, Queue: s.cluster.queue(""),
 		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if opts.Session != "" {
@@ -97,19 +97,23 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 // launch begins a workflow. An interrupt does not stop it: nobody would know whether the
 // run has begun.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
-	stands := standingOf(&start.Record)
+	var stood *store.RunSummary
 	if start.Seed != nil {
-		stands = stands.as(start.Seed.Stood)
+		stood = start.Seed.Stood
+	}
+	journal, err := start.journal()
+	if err != nil {
+		return err
 	}
 	begin := func(reuse enums.WorkflowIdReusePolicy) error {
 		_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 			ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 			WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-			Memo: map[string]any{memoStatus: stands},
-		}, workflowName, start, start.snapshot(), start.journal())
+			Memo: map[string]any{memoStatus: standingOf(&start.Record, stood)},
+		}, workflowName, start, start.snapshot(), journal)
 		return err
 	}
-	err := begin(reuse)
+	err = begin(reuse)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) && s.isVoid(start.Record.ID) {
 		err = begin(enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
@@ -120,7 +124,7 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	return err
 }
 
-// Resume takes up a run that pauses or has ended badly, and attends it.
+// Resume resumes a run that pauses or has ended badly, and attends it.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
 	info, one, err := s.stands(runID)
 	if err != nil {
@@ -132,14 +136,14 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	s.Live(runID) // was told to others
-	err = s.takeUp(info, &one, &opts)
+	err = s.resumeUndriven(info, &one, &opts)
 	if errors.Is(err, store.ErrNoRun) { // it went on by itself, and has ended
 		if info, one, err = s.stands(runID); err == nil {
-			err = s.takeUp(info, &one, &opts)
+			err = s.resumeUndriven(info, &one, &opts)
 		}
 	}
 	if busy := busyIn(runID, err); busy != nil {
-		return s.asItWas(r, runID, told, opts, busy)
+		return s.unchangedResult(r, runID, told, opts, busy)
 	}
 	if err != nil {
 		return nil, err
@@ -147,11 +151,11 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 	if one.Owner != "" || one.Status == machine.Completed {
 		return s.attend(ctx, r, runID, told, opts)
 	}
-	return s.attendTakenUp(ctx, r, runID, told, opts)
+	return s.attendResumed(ctx, r, runID, told, opts)
 }
 
-// takeUp has a run go on that is not driven, unless it has completed.
-func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
+// resumeUndriven has a run go on that is not driven, unless it has completed.
+func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
 	runID := one.ID
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
@@ -160,7 +164,7 @@ func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSu
 		}
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		var refused string
-		if err := s.update(runID, updateResume, settingsOf(opts), &refused); err != nil {
+		if err := s.update(runID, updateResume, &refused, opts); err != nil {
 			return err
 		}
 		if refused != "" {
@@ -171,20 +175,20 @@ func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSu
 		if err != nil {
 			return err
 		}
-		start.Seed.Stood = stoodOf(&start.Record, one)
+		start.Seed.Stood = standingBefore(&start.Record, one)
 		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	}
 	return nil
 }
 
-// stands is how a run stands that is to be taken up.
+// stands returns the status of a run that is to be resumed.
 func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
 	info, err := s.latest(runID)
 	if err != nil {
 		return nil, store.RunSummary{}, err
 	}
 	one, _ := s.summary(info)
-	if one.Owner != "" && s.ends(runID) { // its last event is told, and its workflow was about to end
+	if one.Owner != "" && s.endsAtOnce(runID) { // its last event is told, and its workflow was about to end
 		if info, err = s.latest(runID); err != nil {
 			return nil, one, err
 		}
@@ -193,8 +197,8 @@ func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.
 	return info, one, nil
 }
 
-// told is how many events of a run that is taken up were told before, by others: those
-// of a run that is driven are told to whoever begins to attend it.
+// told returns how many events of a run that is resumed were told before. All events of a
+// run that is driven are told again.
 func (s *Store) told(runID string, one *store.RunSummary) (int, error) {
 	if one.Owner != "" {
 		return 0, nil
@@ -203,15 +207,15 @@ func (s *Store) told(runID string, one *store.RunSummary) (int, error) {
 	return len(texts), err
 }
 
-// ends reports whether the workflow of a run ends at once.
-func (s *Store) ends(runID string) bool {
+// endsAtOnce reports whether the workflow of a run ends at once.
+func (s *Store) endsAtOnce(runID string) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
 	defer cancel()
 	_ = s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
 	return ctx.Err() == nil
 }
 
-// again is the input of a workflow that takes up a run that has ended.
+// again returns the input of a workflow that resumes a run that has ended.
 func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 	before, err := s.start(runID, run)
 	if err != nil {
@@ -222,10 +226,10 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 		return nil, err
 	}
 	start := *before
-	start.Input, start.Session, start.Seed, start.Core = nil, nil, &Seed{Events: texts}, s.cluster.options.core
+	start.Session, start.Seed, start.Core = nil, &Seed{Events: texts}, s.cluster.options.core
 	start.Before, start.Tape = nil, nil
 	dir := start.Settings.Dir
-	start.Settings = settingsOf(opts)
+	start.Settings = *opts
 	start.Settings.Dir = dir
 	return &start, nil
 }
@@ -240,7 +244,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 	defer stopWatching()
 	s.listen(runID)
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
-		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been taken up, and wait for its place
+		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been resumed, and wait for its slot
 			driven, err := s.driven(runID)
 			return !driven, err
 		}
@@ -263,7 +267,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
 	})
 	if err != nil {
-		if why := s.nothingKept(runID); why != nil {
+		if why := s.whyRejected(runID); why != nil {
 			return nil, why
 		}
 	}
@@ -288,7 +292,7 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 			var refused *temporal.ApplicationError
 			switch {
 			case errors.As(err, &refused):
-				if why := keptNothing(runID, err); why != nil {
+				if why := rejection(runID, err); why != nil {
 					cancel(why)
 				}
 				return

@@ -146,7 +146,7 @@ func TestScale(t *testing.T) {
 	defer c.Close()
 	small := o // moves the run from workflow to workflow with its state
 	small.Queue = "small"
-	workerOf(t, small, engine.WorkerOptions{MostEvents: 15})
+	workerOf(t, small, engine.WorkerOptions{MaxEvents: 15})
 	for _, f := range []struct {
 		name, text string
 		o          engine.Options

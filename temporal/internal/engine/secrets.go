@@ -96,7 +96,7 @@ func (s *secrets) swap(v any, from, to [][]byte) error {
 	if !found {
 		return nil
 	}
-	return json.Unmarshal(text, v)
+	return decode(text, v)
 }
 
 // mask hides the secrets in v for good.

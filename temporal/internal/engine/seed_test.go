@@ -25,8 +25,12 @@ func TestSeedTravels(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
-		snapshot, journal := sent.snapshot(), sent.journal()
-		if err := got.grow(snapshot, journal); err != nil {
+		snapshot := sent.snapshot()
+		journal, err := sent.journal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.addJournal(snapshot, journal); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		empty := cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) == 0 }, cmp.Ignore())
@@ -36,7 +40,7 @@ func TestSeedTravels(t *testing.T) {
 		if len(journal) < 3 {
 			continue
 		}
-		if err := got.grow(snapshot, journal[:len(journal)-1]); err == nil {
+		if err := got.addJournal(snapshot, journal[:len(journal)-1]); err == nil {
 			t.Errorf("%s: a journal without its end is taken", name)
 		}
 	}

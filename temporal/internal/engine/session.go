@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner/store"
@@ -29,8 +27,8 @@ const (
 	sessionPrefix = "session/" // of workflow ids; no run's id has a slash
 )
 
-// mostLeft is how many runs leave something to a session before its history begins anew.
-const mostLeft = 500
+// maxLeft is how many runs leave something to a session before its history begins anew.
+const maxLeft = 500
 
 // sessionQueue is the task queue of the sessions: workers of every version of the core
 // serve it.
@@ -38,23 +36,18 @@ func sessionQueue(queue string) string { return queue + "@sessions" }
 
 // keptSession is a store.Session on the wire.
 type keptSession struct {
-	ID      string          `json:"id"`
-	Keys    json.RawMessage `json:"keys"`
-	Secret  []string        `json:"secret,omitempty"`
-	Talk    json.RawMessage `json:"talk"`
-	Run     string          `json:"run"`
-	Graph   string          `json:"graph"`
-	Updated time.Time       `json:"updated"`
+	store.Session // without Keys
+	// Values are the keys, as a store encodes them.
+	Values json.RawMessage
 	// Nonce is that of its runs: one can read the marks of secrets that another left.
-	Nonce string `json:"nonce"`
+	Nonce string
 }
 
 func keepSession(s *store.Session, nonce string) (*keptSession, error) {
-	keys, err := store.EncodeValue(s.Keys)
-	talk, wrong := json.Marshal(s.Talk)
-	return &keptSession{
-		ID: s.ID, Keys: keys, Secret: s.Secret, Talk: talk, Run: s.Run, Graph: s.Graph, Updated: s.Updated, Nonce: nonce,
-	}, errors.Join(err, wrong)
+	values, err := store.EncodeValue(s.Keys)
+	out := &keptSession{Session: *s, Values: values, Nonce: nonce}
+	out.Keys = nil
+	return out, err
 }
 
 // session is the session again; that of nil has nothing.
@@ -62,10 +55,10 @@ func (k *keptSession) session() (out store.Session, err error) {
 	if k == nil {
 		return out, nil
 	}
-	keys, err := store.DecodeValue(k.Keys)
-	out = store.Session{ID: k.ID, Secret: k.Secret, Run: k.Run, Graph: k.Graph, Updated: k.Updated}
+	keys, err := store.DecodeValue(k.Values)
+	out = k.Session
 	out.Keys, _ = keys.(map[string]any)
-	return out, errors.Join(err, json.Unmarshal(k.Talk, &out.Talk))
+	return out, err
 }
 
 // merge is the session that results when a run leaves something to it.
@@ -100,7 +93,7 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 		return err
 	}
 	err = workflow.Await(ctx, func() bool {
-		return (forgotten || left >= mostLeft || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) && workflow.AllHandlersFinished(ctx)
+		return (forgotten || left >= maxLeft || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) && workflow.AllHandlersFinished(ctx)
 	})
 	if err != nil || forgotten {
 		return err
@@ -130,7 +123,7 @@ func (w *Worker) Leave(ctx context.Context, queue string, left *keptSession) err
 }
 
 // leave leaves what the run had to its session, if it is in one.
-func (f *flight) leave() error {
+func (f *workflowRun) leave() error {
 	left := f.host.store.takeLeft()
 	if left == nil {
 		return nil
@@ -140,13 +133,9 @@ func (f *flight) leave() error {
 	if err != nil {
 		return err
 	}
-	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
-		TaskQueue: ofCore(start.Queue, start.Core), StartToCloseTimeout: time.Minute, Summary: "session " + left.ID,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
-	})
-	leaving := workflow.ExecuteActivity(ctx, leaveName, start.Queue, kept)
+	leaving := workflow.ExecuteActivity(f.activity("session "+left.ID), leaveName, start.Queue, kept)
 	for !leaving.IsReady() { // who asks something meanwhile gets a reply
-		f.await(func() bool { return leaving.IsReady() || len(f.inbox) > 0 })
+		f.await(func() bool { return leaving.IsReady() || f.readable() >= 0 })
 		f.replyToAll()
 	}
 	return leaving.Get(f.ctx, nil)
@@ -217,7 +206,7 @@ func (s *Store) DeleteSession(id string) error {
 	if _, err := s.keptSession(id); err != nil {
 		return err
 	}
-	if err := s.update(sessionPrefix+id, updateForget, nil, nil); err != nil {
+	if err := s.update(sessionPrefix+id, updateForget, nil); err != nil {
 		return err
 	}
 	return s.reach(func() error { return s.cluster.client.GetWorkflow(s.ctx, sessionPrefix+id, "").Get(s.ctx, nil) })

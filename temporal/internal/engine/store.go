@@ -1,4 +1,4 @@
-// Runs on the cluster, as a store: so that whoever reads runs of a file reads these.
+// Runs on the cluster as a store: the code that reads runs of a file reads these, too.
 
 package engine
 
@@ -131,23 +131,9 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 		return nil, err
 	}
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return closed{keeper{&journal{}}, s.cannot("run %q has ended; resume continues it", runID)}, nil
+		return keeper{&journal{failed: s.cannot("run %q has ended; resume continues it", runID)}}, nil
 	}
 	return nil, &store.DrivenError{RunID: runID, Owner: owner(info)}
-}
-
-// closed is the journal of a run whose workflow has ended: nothing can be added.
-type closed struct {
-	keeper
-	err error
-}
-
-func (e closed) Append(machine.Event) error      { return e.err }
-func (e closed) AppendAll([]machine.Event) error { return e.err }
-func (e closed) Snapshot(store.Snapshot) error   { return e.err }
-func (e closed) Note(store.RunSummary) error     { return e.err }
-func (e closed) Settle(string, []machine.Event, string) (bool, error) {
-	return false, e.err
 }
 
 func (s *Store) cannot(format string, args ...any) error {
@@ -155,17 +141,9 @@ func (s *Store) cannot(format string, args ...any) error {
 }
 
 // update asks something of the workflow of a run and waits for the reply.
-func (s *Store) update(runID, name string, arg, reply any) error {
-	if arg == nil {
-		return s.updateWith(runID, name, reply)
-	}
-	return s.updateWith(runID, name, reply, arg)
-}
-
-// updateWith is update with several arguments.
-func (s *Store) updateWith(runID, name string, reply any, args ...any) error {
+func (s *Store) update(runID, name string, reply any, args ...any) error {
 	id := rand.Text() // so that asking again asks for the same
-	return s.patiently(runID, func() error {
+	return s.retryAsking(runID, func() error {
 		handle, err := s.cluster.client.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
 			WorkflowID: runID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
@@ -179,7 +157,7 @@ func (s *Store) updateWith(runID, name string, reply any, args ...any) error {
 // Ask asks something of a run. One that has ended takes it and does nothing: it may have
 // done so on the way.
 func (s *Store) Ask(runID string, request store.Request) error {
-	err := s.update(runID, updateAsk, request, nil)
+	err := s.update(runID, updateAsk, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
 		_, err = s.latest(runID)
 	}
@@ -212,7 +190,7 @@ func (s *Store) Offer(runID string, offer store.Offer) error {
 const longestOffer = 15 * time.Second
 
 func (s *Store) offer(runID string, offer store.Offer) (refused string, err error) {
-	err = s.update(runID, updateOffer, offer, &refused)
+	err = s.update(runID, updateOffer, &refused, offer)
 	var rejected *temporal.ApplicationError
 	if errors.As(err, &rejected) {
 		if text, ok := strings.CutPrefix(rejected.Message(), refusal); ok {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
@@ -35,7 +34,7 @@ type taskTape struct {
 }
 
 // execution names that of a task on a tape: its attempts play one after the other.
-func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Place, t.Visit) }
+func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
 
 // copy is a tape that another workflow goes on with.
 func (t *tape) copy() *tape {
@@ -52,7 +51,7 @@ func (t *tape) plays() bool { return t != nil && t.Digest != "" }
 
 // of is what a task gets of a tape; nil: nothing, its models and tools are asked.
 func (t *tape) of(in *taskInput) *taskTape {
-	if t == nil || in.Choice == nil && mute(in.Kind) {
+	if t == nil || in.Choice == nil && takesNoNotes(in.Task.Kind) {
 		return nil
 	}
 	return &taskTape{t.Digest, t.Name, t.Used[in.execution()]}
@@ -74,35 +73,20 @@ func (t *tape) add(in *taskInput, recorded string, used []int) {
 	}
 }
 
-// tapes are the recordings that a worker has read, by digest.
-type tapes struct {
-	mu       sync.Mutex
-	byDigest map[string]*cassette.Cassette
-}
-
-// mostTapes bounds how many recordings a worker keeps.
-const mostTapes = 16
-
 // open opens the tape of a task.
 func (w *Worker) open(t *taskTape) (*cassette.Cassette, error) {
 	if t.Digest == "" {
 		return cassette.New(), nil
 	}
-	w.tapes.mu.Lock()
-	defer w.tapes.mu.Unlock()
-	if w.tapes.byDigest == nil || len(w.tapes.byDigest) >= mostTapes {
-		w.tapes.byDigest = map[string]*cassette.Cassette{}
-	}
-	kept := w.tapes.byDigest[t.Digest]
-	if kept == nil {
+	kept, err := w.tapes.get(t.Digest, func() (*cassette.Cassette, error) {
 		text, err := readBlob(w.blobs, t.Digest)
-		if err == nil {
-			kept, err = cassette.Parse(t.Name, text)
-		}
 		if err != nil {
 			return nil, err
 		}
-		w.tapes.byDigest[t.Digest] = kept
+		return cassette.Parse(t.Name, text)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return kept.Rewound(t.Used), nil
 }
@@ -114,7 +98,7 @@ func (j *job) insert(t *taskTape) error {
 		return nil
 	}
 	var err error
-	if err = untilKept(j.ctx, func() error {
+	if err = retryStore(j.ctx, func() error {
 		j.tape, err = j.worker.open(t)
 		return err
 	}); err != nil {
@@ -138,14 +122,14 @@ func (j *job) recorded() (digest string, err error) {
 	if err != nil || text == nil {
 		return "", err
 	}
-	err = untilKept(j.ctx, func() error {
+	err = retryStore(j.ctx, func() error {
 		digest, err = keepBlob(j.worker.blobs, text)
 		return err
 	})
 	return digest, err
 }
 
-// tapeTo adds to what a task came to what it recorded and played.
+// tapeTo adds to the result of a task what it recorded and played.
 func (j *job) tapeTo(result *taskResult) (err error) {
 	if j.tape.Playing() {
 		result.Used = j.tape.Played()

@@ -75,7 +75,7 @@ edges:
 func TestTape(t *testing.T) {
 	t.Setenv("TAPED_KEY", "canary-4711")
 	o := &engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, *o, engine.WorkerOptions{MostEvents: 40})
+	workerOf(t, *o, engine.WorkerOptions{MaxEvents: 40})
 	t.Chdir(t.TempDir())
 	for name, text := range taped() {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -6,7 +6,6 @@ package engine
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -21,7 +20,7 @@ const (
 
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
-	updateResume  = "graphrun-resume"  // a Settings
+	updateResume  = "graphrun-resume"  // a runner.Options
 	updateAdopt   = "graphrun-adopt"   // an adoption and its journal; the reply says why it was refused
 	updateReserve = "graphrun-reserve" // of a task, room in the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
@@ -47,10 +46,8 @@ type Start struct {
 	// Before is what the run was, when it goes on with another version of its graph;
 	// nil: it goes on with the same.
 	Before *store.RunRecord `json:"before,omitempty"`
-	// Input and Settings are those of a new run, Settings also those that a run is
-	// taken up with.
-	Input    map[string]any `json:"input,omitempty"`
-	Settings Settings       `json:"settings"`
+	// Settings are those that the run begins or is resumed with.
+	Settings runner.Options `json:"settings"`
 	// Seed is what the run goes on from; nil: it is new.
 	Seed *Seed `json:"seed,omitempty"`
 	// Session is what a new run takes over; nil: nothing.
@@ -65,40 +62,6 @@ type Start struct {
 	Tape *tape `json:"tape,omitempty"`
 }
 
-// Settings are those of runner.Options that can be sent.
-type Settings struct {
-	MaxSteps       int                  `json:"max_steps,omitempty"`
-	MaxStateBytes  int                  `json:"max_state_bytes,omitempty"`
-	MaxConcurrency int                  `json:"max_concurrency,omitempty"`
-	Timeout        time.Duration        `json:"timeout,omitempty"`
-	Goal           string               `json:"goal,omitempty"`
-	Answers        map[string][]string  `json:"answers,omitempty"`
-	By             string               `json:"by,omitempty"`
-	PauseBefore    []string             `json:"pause_before,omitempty"`
-	PauseAfter     []string             `json:"pause_after,omitempty"`
-	Models         map[string]string    `json:"models,omitempty"`
-	ModelParams    []handler.ModelParam `json:"model_params,omitempty"`
-	Dir            string               `json:"dir,omitempty"`
-	Rush           bool                 `json:"rush,omitempty"`
-}
-
-func settingsOf(o *runner.Options) Settings {
-	return Settings{
-		MaxSteps: o.MaxSteps, MaxStateBytes: o.MaxStateBytes, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
-		Answers: o.Answers, By: o.By, PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Models: o.Models,
-		ModelParams: o.ModelParams, Dir: o.Dir, Rush: o.Rush,
-	}
-}
-
-// options are the settings as a runner takes them.
-func (s *Settings) options() runner.Options {
-	return runner.Options{
-		MaxSteps: s.MaxSteps, MaxStateBytes: s.MaxStateBytes, MaxConcurrency: s.MaxConcurrency, Timeout: s.Timeout, Goal: s.Goal,
-		Answers: s.Answers, By: s.By, PauseBefore: s.PauseBefore, PauseAfter: s.PauseAfter, Models: s.Models,
-		ModelParams: s.ModelParams, Dir: s.Dir, Rush: s.Rush,
-	}
-}
-
 // Seed is the journal of a run up to where a workflow takes it over.
 type Seed struct {
 	// Base is how many events come before Events, which are those since Snapshot;
@@ -106,11 +69,11 @@ type Seed struct {
 	Base int `json:"base"`
 	// Previous is the workflow run that has the events before; empty: there are none.
 	Previous string `json:"previous,omitempty"`
-	// Claim and Turn are the run's claim to a place in its group, which it keeps.
+	// Claim and Turn are the run's claim to a slot in its group, which it keeps.
 	Claim *claim `json:"claim,omitempty"`
 	Turn  *turn  `json:"turn,omitempty"`
 	// Stood is how the run stands until it is inside; nil: it runs.
-	Stood *standing `json:"stood,omitempty"`
+	Stood *store.RunSummary `json:"stood,omitempty"`
 	// Fork says that nothing is kept of the run if it does not get inside.
 	Fork bool `json:"fork,omitempty"`
 	// What follows is no part of the start: the workflow gets it beside that, as it is, and
@@ -139,23 +102,10 @@ type Outcome struct {
 
 // standing is how a run stands, in the memo of its workflow.
 type standing struct {
-	Status  machine.Status    `json:"status"`
-	Reason  string            `json:"reason,omitempty"`
-	Quality machine.Quality   `json:"quality,omitempty"`
-	Steps   int               `json:"steps"`
-	Due     time.Time         `json:"due,omitzero"`
-	Updated time.Time         `json:"updated"`
-	Graph   string            `json:"graph"`
-	File    string            `json:"file"`
-	Labels  map[string]string `json:"labels,omitempty"`
-	Started time.Time         `json:"started"`
-	Session string            `json:"session,omitempty"`
-	// Parent and ParentStep are those of the run's record.
-	Parent     string `json:"parent,omitempty"`
-	ParentStep int    `json:"parent_step,omitempty"`
+	store.RunSummary
 	// Driven says that the workflow drives the run; else it waits to be told.
 	Driven bool `json:"driven"`
-	// Void says that nothing is kept of the run: it got no place in its group.
+	// Void says that nothing is kept of the run: it got no slot in its group.
 	Void bool `json:"void,omitempty"`
 	// Busy is why the run did not go on when it was to; nil: it did, or somebody stopped it.
 	Busy *store.Waiting `json:"busy,omitempty"`
@@ -167,25 +117,8 @@ type taskInput struct {
 	ID    string `json:"id"`   // of the call, in the workflow
 	Nonce string `json:"nonce"`
 
-	RunID     string         `json:"run_id"`
-	Node      string         `json:"node"`
-	Kind      string         `json:"kind"`
-	Visit     int            `json:"visit"`
-	Attempt   int            `json:"attempt"`
-	Item      any            `json:"item,omitempty"`
-	Index     int            `json:"index"`
-	Place     string         `json:"place"`
-	Key       string         `json:"key,omitempty"`
-	Config    map[string]any `json:"config,omitempty"`
-	Input     any            `json:"input,omitempty"`
-	Dir       string         `json:"dir"`
-	RunDir    string         `json:"run_dir,omitempty"`
-	Tools     map[string]any `json:"tools,omitempty"`
-	Providers map[string]any `json:"providers,omitempty"`
-	Talk      *machine.Talk  `json:"talk,omitempty"`
-	Log       []any          `json:"log,omitempty"`
-	Answers   map[string]any `json:"answers,omitempty"`
-	Models    *taskModels    `json:"models,omitempty"`
+	Task   runner.Task `json:"task"`
+	RunDir string      `json:"run_dir,omitempty"`
 	// Choice is what is to be decided; nil: the task is a node.
 	Choice *handler.Choice `json:"choice,omitempty"`
 	// Graphs says that the file declares graphs as tools.
@@ -202,19 +135,7 @@ type taskState struct {
 	State map[string]any `json:"state"`
 }
 
-// taskModels is the plain part of handler.ModelAccess.
-type taskModels struct {
-	Goal      string               `json:"goal,omitempty"`
-	OwnGoal   bool                 `json:"own_goal,omitempty"`
-	Overrides map[string]string    `json:"overrides,omitempty"`
-	Dir       string               `json:"dir,omitempty"`
-	Around    []handler.ModelScope `json:"around,omitempty"`
-	Params    map[string]any       `json:"params,omitempty"`
-	Turns     map[string]int       `json:"turns,omitempty"`
-	Answered  []handler.Usage      `json:"answered,omitempty"`
-}
-
-// taskResult is what a task came to.
+// taskResult is the result of a task.
 type taskResult struct {
 	handler.Attempt
 	// Because is Task.Because, Partial what a task that did not succeed had produced.
@@ -291,6 +212,6 @@ type journalPart struct {
 	Sure int `json:"sure,omitempty"`
 	Task int `json:"task,omitempty"`
 	// Live is what was told live, from number LiveFrom on.
-	Live     []liveEvent `json:"live,omitempty"`
-	LiveFrom int         `json:"live_from,omitempty"`
+	Live     []runner.LiveEvent `json:"live,omitempty"`
+	LiveFrom int                `json:"live_from,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -23,11 +24,10 @@ type Worker struct {
 	client    client.Client
 	converter converter.DataConverter
 	heartbeat time.Duration
-	events    int // see WorkerOptions.MostEvents
+	events    int // see WorkerOptions.MaxEvents
 	core      int // see Options.core
-	flows     flows
-	states    states
-	tapes     tapes
+	flows     cache[*runner.Flow]
+	tapes     cache[*cassette.Cassette]
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	blobs     blobs
@@ -50,9 +50,9 @@ type WorkerOptions struct {
 	// Heartbeat is how long a worker may be silent before its tasks run elsewhere;
 	// 0: 10 seconds.
 	Heartbeat time.Duration
-	// MostEvents is the length of a history from which on its run moves to a new
+	// MaxEvents is the length of a history from which on its run moves to a new
 	// workflow; 0: 10,000.
-	MostEvents int
+	MaxEvents int
 	// Ready is told of every queue that the worker takes tasks of; nil: nobody is.
 	Ready func(queue string)
 }
@@ -74,12 +74,12 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 10 * time.Second
 	}
-	if o.MostEvents == 0 {
-		o.MostEvents = mostEvents
+	if o.MaxEvents == 0 {
+		o.MaxEvents = maxEvents
 	}
 	kinds := node.Options{}
 	w := &Worker{
-		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MostEvents, core: c.options.core, blobs: c.blobs,
+		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MaxEvents, core: c.options.core, blobs: c.blobs,
 		handlers: map[string]runner.Handler{}, decider: node.NewDecider(kinds),
 	}
 	for _, kind := range node.Kinds(kinds) {

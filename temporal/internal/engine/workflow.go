@@ -20,75 +20,80 @@ import (
 
 // limits of a workflow.
 const (
-	// mostPending is how many activities are open at once; the cluster takes 2,000.
-	mostPending = 1000
-	// mostConcurrency bounds max_concurrency. What is under way ends before a run moves to a
+	// maxPending is how many activities are open at once; the cluster takes 2,000.
+	maxPending = 1000
+	// maxConcurrency bounds max_concurrency. What is under way ends before a run moves to a
 	// new history, so the old one grows by it.
-	mostConcurrency = 500
-	// mostSent is how many bytes of tasks are sent at once, the one task that exceeds it
+	maxConcurrency = 500
+	// maxSent is how many bytes of tasks are sent at once, the one task that exceeds it
 	// included; the cluster ends workflows that send 4 MB.
-	mostSent = 1 << 20
-	// mostEvents is the length of the history from which on the run moves to a new
+	maxSent = 1 << 20
+	// maxEvents is the length of the history from which on the run moves to a new
 	// one; the cluster takes 51,200.
-	mostEvents = 10000
+	maxEvents = 10000
 	// attemptTime bounds an activity that nothing else bounds: the machine has its own
 	// timers.
 	attemptTime = 365 * 24 * time.Hour
 )
 
-// flight is a run inside its workflow.
-type flight struct {
-	sender
+// workflowRun is a run inside its workflow.
+type workflowRun struct {
+	ctx    workflow.Context // which nothing cancels
 	worker *Worker
 	host   *host
+	sent   int // bytes, in the workflow task that began with a history so long:
+	sentAt int
 	// calls are under way by id, in order; queue waits for room.
 	calls    []*call
 	cancels  map[string]workflow.CancelFunc
 	queue    []*call
-	inbox    []*mail
+	inbox    []message
 	notes    workflow.ReceiveChannel // of the tasks at work
 	timer    time.Time               // when the timer goes off that is open; zero: none is
 	told     standing
 	seen     map[string]any  // the state that was shared last, and its payload
 	packed   *common.Payload // nil: none was
 	driving  bool
-	before   *runner.Result // what the drive before came to; nil: there was none
+	before   *runner.Result // of the drive before; nil: there was none
 	next     *Start         // what the run goes on with in a new workflow, as somebody asked; nil: nothing
 	moving   bool           // nothing more is begun: the run goes on in a new workflow
 	events   int            // the history may have
-	place    usher
-	settings *Settings // of the drive that goes on
+	group    groupClient
+	settings *runner.Options // of the drive that goes on
+	// resumed is told why a drive is refused, or nil, when that is known; nil: nobody waits.
+	resumed func(why error)
 }
 
 // Run is the workflow.
 func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byte) (out *Outcome, err error) {
 	if start.Core != w.core {
-		panic(fmt.Sprintf(notMine+"it has core version %d, the run wants %d", w.core, start.Core))
+		panic(fmt.Sprintf(wrongVersion+"it has core version %d, the run wants %d", w.core, start.Core))
 	}
-	if err := start.grow(snapshot, journal); err != nil {
+	if err := start.addJournal(snapshot, journal); err != nil {
 		return nil, err
 	}
 	own, _ := workflow.NewDisconnectedContext(ctx)
 	h, err := newHost(start, workflow.Now(ctx))
 	if err != nil {
-		panic(notMine + err.Error()) // it is left to others
+		panic(wrongVersion + err.Error()) // it is left to others
 	}
-	w.flows.add(h.digest, h.flow)
-	f := &flight{
-		sender: sender{ctx: own, heartbeat: w.heartbeat}, worker: w, host: h, cancels: map[string]workflow.CancelFunc{}, events: w.events,
+	_, _ = w.flows.get(h.digest, func() (*runner.Flow, error) { return h.flow, nil })
+	f := &workflowRun{
+		ctx: own, worker: w, host: h, cancels: map[string]workflow.CancelFunc{}, events: w.events,
 	}
 	defer func() { h.leave(slices.Concat(f.calls, f.queue)) }()
 	if err := f.listen(ctx); err != nil {
 		return nil, err
 	}
 	f.driving, f.settings = true, &start.Settings
-	f.begins()
+	f.beginTask()
 	h.begin()
 	for {
 		due, done := h.stage.Settle(workflow.Now(own))
+		f.replyResumed(done)
 		f.carryOut()
 		if done && f.driving {
-			if f.comesToNothing() {
+			if f.keepsNothing() {
 				return nil, f.refuse()
 			}
 			f.driving = false
@@ -111,7 +116,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 		}
 		switch now := workflow.Now(own); {
 		case !f.driving:
-			f.leavePlace()
+			f.leaveGroup()
 			due = f.due()
 		case f.full() && (due.IsZero() || due.After(now)):
 			due = now.Add(time.Millisecond)
@@ -120,52 +125,62 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 	}
 }
 
-// begins tells the journal of a workflow task, before that adds to it.
-func (f *flight) begins() {
-	f.host.store.begins(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
+// beginTask tells the journal of a workflow task, before that adds to it.
+func (f *workflowRun) beginTask() {
+	f.host.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
 // await waits until something holds. The journal is told of every workflow task, also of
 // those that the run waits through.
-func (f *flight) await(holds func() bool) {
+func (f *workflowRun) await(holds func() bool) {
 	_ = workflow.Await(f.ctx, func() bool { // nothing cancels it
-		f.begins()
+		f.beginTask()
 		return holds()
 	})
 }
 
 // replyToAll gives a reply to whoever waits for one.
-func (f *flight) replyToAll() {
-	for !workflow.AllHandlersFinished(f.ctx) || len(f.inbox) > 0 {
-		for len(f.inbox) > 0 {
-			m := f.inbox[0]
-			f.inbox = f.inbox[1:]
-			if m != nil {
-				f.deliver(m)
-			}
+func (f *workflowRun) replyToAll() {
+	for !workflow.AllHandlersFinished(f.ctx) || f.readable() >= 0 {
+		for f.readable() >= 0 {
+			f.read()
 		}
-		f.await(func() bool { return len(f.inbox) > 0 || workflow.AllHandlersFinished(f.ctx) })
+		f.await(func() bool { return f.readable() >= 0 || workflow.AllHandlersFinished(f.ctx) })
 	}
 }
 
+// replyResumed tells whoever resumed the run what came of it, once it is known whether the
+// run is inside of its group.
+func (f *workflowRun) replyResumed(done bool) {
+	if f.resumed == nil || !done && f.host.store.entering() {
+		return
+	}
+	var why error
+	if done {
+		why = f.host.err
+	}
+	f.resumed(why)
+	f.resumed = nil
+}
+
 // ended is the outcome of a run that has ended.
-func (f *flight) ended() (*Outcome, error) {
+func (f *workflowRun) ended() (*Outcome, error) {
 	f.replyToAll()
 	if err := f.leave(); err != nil {
 		return nil, err
 	}
-	f.left()
+	f.awaitLeft()
 	f.replyToAll()
 	r := f.host.result
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
 }
 
-// settle looks at what a drive came to. What was refused leaves the run as it was.
-func (f *flight) settle() {
+// settle looks at the result of a drive. What was refused leaves the run as it was.
+func (f *workflowRun) settle() {
 	h := f.host
-	f.noPlace(h.err)
-	if h.err != nil && f.before == nil && (f.place.busy != nil || errors.Is(h.err, store.ErrStopped)) {
-		if _, cancels := f.place.stopped.Cancels(); cancels && h.start.Seed.Fork { // it began on paper
+	f.noSlot(h.err)
+	if h.err != nil && f.before == nil && (f.group.busy != nil || errors.Is(h.err, store.ErrStopped)) {
+		if _, cancels := f.group.stopped.Cancels(); cancels && h.start.Seed.Fork { // it began on paper
 			f.driving = true
 			h.cancel()
 			return
@@ -185,9 +200,9 @@ func (f *flight) settle() {
 }
 
 // due is when a run that pauses goes on by itself.
-func (f *flight) due() time.Time {
-	if !f.place.again.IsZero() {
-		return f.place.again
+func (f *workflowRun) due() time.Time {
+	if !f.group.again.IsZero() {
+		return f.group.again
 	}
 	if r := f.host.result; r != nil && r.Due != nil && r.Reason != "pause" {
 		return *r.Due
@@ -196,8 +211,8 @@ func (f *flight) due() time.Time {
 }
 
 // carryOut begins what the run wants done, and cancels what it does not want any more.
-func (f *flight) carryOut() {
-	f.claimPlace()
+func (f *workflowRun) carryOut() {
+	f.claimSlot()
 	f.queue = append(f.queue, f.host.take()...)
 	for _, c := range f.calls {
 		if cancel := f.cancels[c.id]; cancel != nil && c.ctx.Err() != nil {
@@ -210,7 +225,7 @@ func (f *flight) carryOut() {
 			f.queue = slices.DeleteFunc(f.queue, func(o *call) bool { return o == c })
 			f.calls = append(f.calls, c)
 			c.result = failed("cancelled", "context canceled")
-			f.inbox = append(f.inbox, &mail{call: c})
+			f.post(func() { f.taskEnded(c) })
 		}
 	}
 	for f.mayLaunch() {
@@ -226,8 +241,8 @@ func failed(kind, message string) *taskResult {
 	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
-// landed takes what an activity came to, once it has ended.
-func (f *flight) landed(c *call) {
+// takeResult takes the result of an activity that has ended.
+func (f *workflowRun) takeResult(c *call) {
 	var result taskResult
 	err := c.future.Get(f.ctx, &result)
 	var cancelled *temporal.CanceledError
@@ -238,36 +253,30 @@ func (f *flight) landed(c *call) {
 		result = *failed("internal", "activity: "+err.Error())
 	}
 	c.result, c.future = &result, nil
-	f.inbox = append(f.inbox, &mail{call: c})
+	f.post(func() { f.taskEnded(c) })
 }
 
-// collect looks for mail: what tasks have noted before that they have ended. A
+// collect looks for messages: what tasks have noted before that they have ended. A
 // coroutine for each call would do so too, but all of them wake whenever anything
 // happens.
-func (f *flight) collect() bool {
+func (f *workflowRun) collect() bool {
 	f.takeNotes()
-	f.inbox = append(f.inbox, f.place.collect(f.ctx)...)
+	f.takeTurns()
 	for _, c := range f.calls {
 		if c.future != nil && c.future.IsReady() {
-			f.landed(c)
+			f.takeResult(c)
 		}
 	}
-	return len(f.inbox) > 0 || f.mayMove()
+	return f.readable() >= 0 || f.mayMove()
 }
 
 // mayMove reports whether all has ended that the run waits for before it moves.
-func (f *flight) mayMove() bool {
-	return f.moving && f.driving && len(f.calls)+len(f.inbox) == 0 && f.place.idle() && workflow.AllHandlersFinished(f.ctx)
+func (f *workflowRun) mayMove() bool {
+	return f.moving && f.driving && len(f.calls)+len(f.inbox) == 0 && f.group.idle() && workflow.AllHandlersFinished(f.ctx)
 }
 
-func (f *flight) takeNotes() {
-	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
-		f.inbox = append(f.inbox, &mail{note: n})
-	}
-}
-
-// wait waits for mail, at most until due.
-func (f *flight) wait(due time.Time) {
+// wait waits for a message, at most until due, and reads it.
+func (f *workflowRun) wait(due time.Time) {
 	if !due.IsZero() && (f.timer.IsZero() || due.Before(f.timer)) {
 		at := due
 		f.timer = at
@@ -277,38 +286,34 @@ func (f *flight) wait(due time.Time) {
 			if f.timer.Equal(at) {
 				f.timer = time.Time{}
 			}
-			f.inbox = append(f.inbox, nil)
+			f.post(f.timeOver)
 		})
 	}
 	f.await(f.collect)
 	f.host.stage.Reach(workflow.Now(f.ctx))
-	if len(f.inbox) == 0 {
-		return
+	f.read()
+}
+
+// timeOver drives a run on that pauses until now.
+func (f *workflowRun) timeOver() {
+	if due := f.due(); !f.driving && !due.IsZero() && !workflow.Now(f.ctx).Before(due) {
+		f.goOn()
 	}
-	m := f.inbox[0]
-	f.inbox = f.inbox[1:]
-	if m == nil {
-		if due := f.due(); !f.driving && !due.IsZero() && !workflow.Now(f.ctx).Before(due) {
-			f.goOn()
-		}
-		return
-	}
-	f.deliver(m)
 }
 
 // resume drives the run on, since somebody wants it.
-func (f *flight) resume(s *Settings) {
-	f.driving, f.settings, f.place.alone = true, s, false
+func (f *workflowRun) resume(s *runner.Options) {
+	f.driving, f.settings, f.group.alone = true, s, false
 	f.host.resume(s)
 }
 
 // goOn drives the run on by itself.
-func (f *flight) goOn() {
-	f.resume(&Settings{Rush: f.host.tape.plays()})
-	f.place.alone = true
+func (f *workflowRun) goOn() {
+	f.resume(&runner.Options{Rush: f.host.tape.plays()})
+	f.group.alone = true
 }
 
-func (f *flight) find(id string) *call {
+func (f *workflowRun) find(id string) *call {
 	for _, c := range f.calls {
 		if c.id == id {
 			return c
@@ -318,12 +323,12 @@ func (f *flight) find(id string) *call {
 }
 
 // tell says in the workflow's memo how the run stands, when that is news.
-func (f *flight) tell() error {
+func (f *workflowRun) tell() error {
 	if f.host.store.entering() {
 		return nil
 	}
-	s := f.host.store.standingNow(f.host.start, f.driving)
-	s.Busy = f.place.busy
+	s := f.host.store.stands(&f.host.start.Record)
+	s.Driven, s.Busy = f.driving, f.group.busy
 	if s.Status == f.told.Status && s.Reason == f.told.Reason && s.Driven == f.told.Driven && (s.Busy == nil) == (f.told.Busy == nil) && s.Due.Equal(f.told.Due) {
 		return nil
 	}
@@ -334,7 +339,7 @@ func (f *flight) tell() error {
 
 // move lets the run go on in a new workflow when the history of this one is long:
 // what is under way ends first, and nothing else begins.
-func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool) {
+func (f *workflowRun) move(ctx workflow.Context, start *Start) (*Outcome, error, bool) {
 	info := workflow.GetInfo(ctx)
 	if !f.driving {
 		return nil, nil, false // who takes it up drives it, and moves then
@@ -346,8 +351,8 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 		return nil, nil, false
 	}
 	next := *start
-	next.Input, next.Session, next.Before = nil, nil, nil
-	next.Settings = Settings{
+	next.Session, next.Before = nil, nil
+	next.Settings = runner.Options{
 		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
 		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter, Rush: f.host.tape.plays(),
 	}
@@ -359,5 +364,9 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 
 // again ends a workflow so that the run goes on in a new one.
 func (s *Start) again(ctx workflow.Context) error {
-	return workflow.NewContinueAsNewError(ctx, workflowName, s, s.snapshot(), s.journal())
+	journal, err := s.journal()
+	if err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, workflowName, s, s.snapshot(), journal)
 }

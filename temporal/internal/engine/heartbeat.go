@@ -28,7 +28,7 @@ func (w *Worker) beat(ctx context.Context, token []byte) (alive context.Context,
 			call, over := context.WithTimeout(alive, w.heartbeat*4/5)
 			err := w.client.RecordActivityHeartbeat(call, token)
 			over()
-			if ends(err) {
+			if endsTask(err) {
 				cancel(err)
 				return
 			}
@@ -40,8 +40,8 @@ func (w *Worker) beat(ctx context.Context, token []byte) (alive context.Context,
 	}
 }
 
-// ends reports whether the cluster says that a task is to end, or is over for it.
-func ends(err error) bool {
+// endsTask reports whether the cluster says that a task is to end, or is over for it.
+func endsTask(err error) bool {
 	var asked *temporal.CanceledError
 	var gone *serviceerror.NotFound
 	var forgotten *serviceerror.NamespaceNotFound

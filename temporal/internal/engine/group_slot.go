@@ -1,0 +1,248 @@
+// The slot of a run in its group, as the run's workflow knows it.
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// retrySlotEvery is how often a run that goes on by itself, and may not wait for a slot,
+// asks for one.
+const retrySlotEvery = time.Minute
+
+// groupSlot is what a journal knows of the run's slot.
+type groupSlot struct {
+	claim   *claim        // nil: the run wants no slot
+	turn    *turn         // the latest; nil: the group has not answered
+	seen    bool          // by the driver
+	err     error         // why there is no turn
+	over    chan struct{} // of the driver that waits; nil: it does not
+	request store.Request // that stops it
+	left    []claim       // that were given up
+	evicts  []eviction    // of other runs
+}
+
+// eviction asks a run that is inside of a group for something.
+type eviction struct {
+	RunID   string        `json:"run_id"`
+	Request store.Request `json:"request"`
+}
+
+// Enter waits until the group has answered, and returns what it said.
+func (k keeper) Enter(group string, limit int) (out store.GroupState, err error) {
+	j, s := k.journal, &k.slot
+	if s.claim == nil || s.claim.Group != group {
+		s.claim, s.turn = &claim{Group: group, Limit: limit, RunID: j.record.ID, Graph: j.record.Graph}, nil
+	}
+	for s.turn == nil && s.err == nil && j.failed == nil {
+		j.awaitGroup()
+	}
+	if err := errors.Join(j.failed, s.err); err != nil {
+		return out, err
+	}
+	s.seen, out.Inside = true, s.turn.Inside
+	for _, m := range s.turn.Holders {
+		m.Since = m.Since.Local()
+		out.Members = append(out.Members, m)
+	}
+	return out, nil
+}
+
+// AwaitTurn waits until the group has said something else, or somebody stops the run.
+func (k keeper) AwaitTurn() store.Request {
+	for k.slot.seen && k.slot.request == "" && k.failed == nil {
+		k.awaitGroup()
+	}
+	request := k.slot.request
+	k.slot.request = ""
+	return request
+}
+
+// awaitGroup waits until the workflow wakes the driver.
+func (j *journal) awaitGroup() {
+	over := make(chan struct{})
+	j.slot.over = over
+	j.stage.Wait(over)
+}
+
+// wakeDriver wakes the driver that waits for the group.
+func (j *journal) wakeDriver() {
+	if over := j.slot.over; over != nil {
+		j.slot.over = nil
+		j.stage.Wake(over)
+	}
+}
+
+// Close gives the slot back, but not that of a run that goes on elsewhere.
+func (k keeper) Close() error {
+	if s := &k.slot; s.claim != nil && k.failed == nil {
+		s.left = append(s.left, *s.claim)
+		s.claim, s.turn, s.seen, s.request = nil, nil, false, ""
+	}
+	return nil
+}
+
+// Ask asks something of a run that is inside of the group.
+func (j *journal) Ask(runID string, request store.Request) error {
+	j.slot.evicts = append(j.slot.evicts, eviction{runID, request})
+	return nil
+}
+
+// entering reports whether the run wants a slot and the group has not answered.
+func (j *journal) entering() bool {
+	return j.slot.claim != nil && j.slot.turn == nil && j.slot.err == nil
+}
+
+// stopWaiting stops a run that waits for its slot; it reports whether it does.
+func (j *journal) stopWaiting(request store.Request) bool {
+	if s := &j.slot; s.over == nil || s.turn == nil {
+		return false
+	}
+	j.slot.request = request
+	j.wakeDriver()
+	return true
+}
+
+// turned takes an answer of the group, unless it is known or for another claim.
+func (j *journal) turned(t *turn, err error) {
+	s := &j.slot
+	switch {
+	case err != nil:
+		s.err = err
+	case s.claim == nil || s.claim.Ticket != t.Ticket || s.turn != nil && s.turn.Number >= t.Number:
+		return
+	default:
+		s.turn, s.seen = t, false
+	}
+	j.wakeDriver()
+}
+
+// groupClient is what the workflow of a run does for its slot.
+type groupClient struct {
+	turns, evicts workflow.ReceiveChannel
+	claims        int             // that were made
+	entry         workflow.Future // of the latest; nil: the group has answered
+	leaving       int             // signals to groups on their way
+	alone         bool            // the run goes on by itself
+	again         time.Time       // when it tries again; zero: it does not
+	stopped       store.Request   // while it waited
+	busy          *store.Waiting  // why the run did not go on; nil: it did
+}
+
+// listen takes what comes from groups and from other runs.
+func (g *groupClient) listen(ctx workflow.Context) {
+	g.turns, g.evicts = workflow.GetSignalChannel(ctx, signalTurn), workflow.GetSignalChannel(ctx, signalEvict)
+}
+
+// idle reports whether nothing is on its way.
+func (g *groupClient) idle() bool { return g.entry == nil && g.leaving == 0 }
+
+// takeTurns receives what groups and other runs have sent.
+func (f *workflowRun) takeTurns() {
+	g, j := &f.group, f.host.store
+	if g.entry != nil && g.entry.IsReady() {
+		var t turn
+		err := g.entry.Get(f.ctx, &t)
+		g.entry = nil
+		f.post(func() { j.turned(&t, err) })
+	}
+	for t := new(turn); g.turns.ReceiveAsync(t); t = new(turn) {
+		told := t
+		f.post(func() { j.turned(told, nil) })
+	}
+	for e := new(eviction); g.evicts.ReceiveAsync(e); e = new(eviction) {
+		request := e.Request
+		f.inbox = append(f.inbox, message{waits: true, do: func() {
+			if t := j.slot.turn; f.driving && t != nil && t.Inside {
+				f.host.stage.Ask(request)
+			}
+		}})
+	}
+}
+
+// activity is the context of an activity that brings something to a workflow that several
+// runs share.
+func (f *workflowRun) activity(summary string) workflow.Context {
+	start := f.host.start
+	return workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
+		TaskQueue: ofCore(start.Queue, start.Core), StartToCloseTimeout: time.Minute, Summary: summary,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
+	})
+}
+
+// claimSlot brings the claim of the run before its group, if it has a new one, and asks
+// other runs what it wants of them.
+func (f *workflowRun) claimSlot() {
+	s, start, info := &f.host.store.slot, f.host.start, workflow.GetInfo(f.ctx)
+	for _, one := range s.evicts {
+		workflow.SignalExternalWorkflow(f.ctx, one.RunID, "", signalEvict, one) // one that is gone has no slot
+	}
+	s.evicts = nil
+	if c := s.claim; c != nil && c.Ticket == "" {
+		f.group.claims++
+		c.Ticket, c.Chain, c.Owner = fmt.Sprintf("%s/%d", info.OriginalRunID, f.group.claims), info.FirstRunID, ownerOf(start.Queue)
+		f.group.entry = workflow.ExecuteActivity(f.activity("group "+c.Group), enterName, start.Queue, *c)
+	}
+}
+
+// leaveGroup tells groups of slots that were given up, when no claim is on its way there.
+func (f *workflowRun) leaveGroup() {
+	s := &f.host.store.slot
+	if f.group.entry != nil {
+		return
+	}
+	for _, c := range s.left {
+		f.group.leaving++
+		sent := workflow.SignalExternalWorkflow(f.ctx, groupID(c.Group), "", signalOut, c.Ticket)
+		workflow.Go(f.ctx, func(ctx workflow.Context) {
+			_ = sent.Get(ctx, nil) // a group that is gone has no slots
+			f.group.leaving--
+		})
+	}
+	s.left = nil
+}
+
+// awaitLeft waits until the group knows that the run has left.
+func (f *workflowRun) awaitLeft() {
+	for f.leaveGroup(); !f.group.idle(); f.leaveGroup() {
+		f.await(func() bool {
+			f.takeTurns()
+			return f.group.idle()
+		})
+	}
+}
+
+// noSlot keeps why a drive found no slot. A run that went on by itself tries again.
+func (f *workflowRun) noSlot(err error) {
+	f.group.busy, f.group.again = nil, time.Time{}
+	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
+		f.group.busy = &busy.Waiting
+		if f.group.alone {
+			f.group.again = workflow.Now(f.ctx).Add(retrySlotEvery)
+		}
+	}
+}
+
+// stillOutside lets a run that waits for its slot wait on in another workflow.
+func (f *workflowRun) stillOutside(next *Start) {
+	j := f.host.store
+	if t := j.slot.turn; t == nil || t.Inside {
+		return
+	}
+	dir := next.Settings.Dir
+	next.Settings = *f.settings
+	next.Settings.Dir = dir
+	if before := f.host.start.Seed; before != nil && !j.noted {
+		next.Seed.Stood, next.Seed.Fork = before.Stood, before.Fork
+		return
+	}
+	stood := j.standing
+	next.Seed.Stood = &stood
+}
