@@ -142,9 +142,8 @@ func (r *cycles) counted(a cycleArc) bool {
 // otherFailures reports whether conditions keep a visit that was refused from a way for
 // failures.
 func (r *cycles) otherFailures(a cycleArc) bool {
-	refused := func(path []string) (any, bool) { return "max_visits", slices.Equal(path, []string{"error", "kind"}) }
 	return slices.ContainsFunc(r.f.outcomes(a, r.limit), func(o held) bool {
-		value, known := solve.Partial(o.program.Tree(), refused)
+		value, known := solve.Partial(o.program.Tree(), refusal)
 		return known && value != o.holds
 	})
 }

@@ -88,16 +88,17 @@ func (f *facts) branchesExceed(limit int, at spec.Span) {
 	if !f.hasGuards() {
 		return // they have errors of their own
 	}
-	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, family: family{}, room: 1_000}
+	w := &boundWalk{f: f, depth: maxChildren, family: family{}, room: 1_000}
 	w.prepare()
-	if !w.explore() {
-		if names, least := w.sure(); least[inSteps] > float64(limit) {
-			f.report(at, "max_steps is %d, but every run that completes takes at least %s: %s",
-				limit, plural(int(least[inSteps]), "step"), strings.Join(names, ", "))
-		}
-		return
+	var least float64
+	var path []string
+	if m := w.followAll(); m != nil {
+		least, path, _ = m.cheapest(inSteps)
+	} else {
+		names, takes := w.sure()
+		least, path = takes[inSteps], names
 	}
-	if least, path, ok := w.cheapest(inSteps); ok && least > float64(limit) {
+	if least > float64(limit) {
 		f.report(at, "max_steps is %d, but every run that completes takes at least %s: %s",
 			limit, plural(int(least), "step"), strings.Join(path, ", "))
 	}
