@@ -6,6 +6,7 @@ package lint
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
@@ -21,14 +22,6 @@ type interval struct {
 
 var anyNumber = interval{math.Inf(-1), math.Inf(1), false}
 
-func (a interval) empty() bool { return a.lo > a.hi && !a.null }
-
-func (a interval) plus(b interval) interval { return hull(a.lo+b.lo, a.hi+b.hi) }
-
-func (a interval) or(b interval) interval {
-	return interval{min(a.lo, b.lo), max(a.hi, b.hi), a.null || b.null}
-}
-
 // hull returns the smallest interval around some numbers.
 func hull(numbers ...float64) interval {
 	a := interval{slices.Min(numbers), slices.Max(numbers), false}
@@ -38,54 +31,25 @@ func hull(numbers ...float64) interval {
 	return a
 }
 
-// comparedWith returns the part of an interval for which a comparison may be true.
-func (a interval) comparedWith(op string, b interval) interval {
-	below, above := math.Nextafter(b.hi, math.Inf(-1)), math.Nextafter(b.lo, math.Inf(1))
-	switch op {
-	case "<":
-		return interval{a.lo, min(a.hi, below), false}
-	case "<=":
-		return interval{a.lo, min(a.hi, b.hi), false}
-	case ">":
-		return interval{max(a.lo, above), a.hi, false}
-	case ">=":
-		return interval{max(a.lo, b.lo), a.hi, false}
-	case "==":
-		return interval{max(a.lo, b.lo), min(a.hi, b.hi), false}
-	}
-	if out := a; b.lo == b.hi { // "!="
-		if a.lo == b.lo {
-			out.lo = above
-		}
-		if a.hi == b.lo {
-			out.hi = below
-		}
-		return out
-	}
-	return a
-}
-
 // variable is a number that is followed: a state key, the visits of a node or the step.
 type variable struct {
 	key    *spec.StateKey // nil for visits and the step
 	whole  bool
 	schema interval
-	// farthest is how far from 0 values are told apart.
-	farthest float64
 }
 
-// keep forgets what a variable does not tell apart.
-func (v *variable) keep(a interval) interval {
+// keep forgets what is not told apart of a variable: how far from 0 it is beyond w.far.
+func (w *boundWalk) keep(v *variable, a interval) interval {
 	if v.whole {
 		a.lo, a.hi = math.Ceil(a.lo), math.Floor(a.hi)
 	}
-	if a.lo > a.hi {
-		return a
+	if a.lo > a.hi { // such as a fraction added to an integer
+		return anyNumber
 	}
-	if a.lo = min(a.lo, v.farthest); a.lo < -v.farthest {
+	if a.lo = min(a.lo, w.far); a.lo < -w.far {
 		a.lo = math.Inf(-1)
 	}
-	if a.hi = max(a.hi, -v.farthest); a.hi > v.farthest {
+	if a.hi = max(a.hi, -w.far); a.hi > w.far {
 		a.hi = math.Inf(1)
 	}
 	return a
@@ -94,140 +58,114 @@ func (v *variable) keep(a interval) interval {
 // maxCounted is the largest constant up to which numbers are told apart.
 const maxCounted = 1000
 
-func largestConstant(t *eval.Tree) float64 {
-	most := 0.0
+// tellApart makes the walk tell apart numbers near those of an expression.
+func (w *boundWalk) tellApart(t *eval.Tree) {
 	t.Each(func(t *eval.Tree) {
 		if n, ok := number(t); ok && math.Abs(n) <= maxCounted {
-			most = max(most, math.Ceil(math.Abs(n))+2)
+			w.far = max(w.far, math.Ceil(math.Abs(n))+2)
 		}
 	})
-	return most
 }
 
 // findVariables collects the visits that conditions read and, if asked for, the state keys
 // that they read and those from which these are computed.
 func (w *boundWalk) findVariables(keysToo bool) {
-	w.vars, w.varOf = nil, map[string]int{}
-	count := func(name string, far float64) {
-		if _, known := w.varOf[name]; !known {
-			w.varOf[name] = len(w.vars)
-			w.vars = append(w.vars, variable{whole: true})
+	w.vars, w.varOf, w.far = nil, map[string]int{}, 0
+	var todo []eval.Read
+	for i := range w.f.graph.Edges {
+		if p := w.f.bound.Edges[i].When; p != nil {
+			todo = append(todo, p.Reads()...)
+			w.tellApart(p.Tree())
 		}
-		v := &w.vars[w.varOf[name]]
-		v.farthest = max(v.farthest, far)
 	}
 	for v, n := range w.f.graph.Nodes {
 		if w.limit[v] > 0 {
-			count("visits."+n.ID.Value, float64(w.limit[v]))
+			w.far = max(w.far, float64(w.limit[v]))
+			todo = append(todo, eval.Read{Path: []string{"visits", n.ID.Value}})
 		}
 	}
-	var keys []eval.Read
-	far := 0.0
-	for i := range w.f.graph.Edges {
-		p := w.f.bound.Edges[i].When
-		if p == nil {
+	keysToo = keysToo && slices.Contains(w.flow.Cyclic, true)
+	for ; len(todo) > 0; todo = todo[1:] {
+		name := variableName(todo[0].Path)
+		if _, known := w.varOf[name]; known || name == "" {
 			continue
 		}
-		most := largestConstant(p.Tree())
-		far, keys = max(far, most), append(keys, p.Reads()...)
-		for _, r := range p.Reads() {
-			if name := counterName(r.Path); name == "step" || name != "" && w.f.graph.Node(name[len("visits."):]) != nil {
-				count(name, most)
+		v := variable{whole: true}
+		if v.key = w.f.graph.Key(name); v.key != nil {
+			typ := eval.FromSchema(v.key.Schema).String()
+			if v.whole = typ == "integer"; !keysToo || !v.whole && typ != "number" || v.key.Once || domain.AllowsNull(v.key.Schema) {
+				continue
+			}
+			v.schema = w.rangeOf(v.key)
+			for _, n := range w.f.writersOf()[name] {
+				if value := w.f.boundWrite(n.Index, name); value != nil && value.Program() != nil {
+					todo = append(todo, value.Program().Reads()...)
+					w.tellApart(value.Program().Tree())
+				}
 			}
 		}
-	}
-	if keysToo && slices.Contains(w.flow.Cyclic, true) {
-		w.followKeys(keys, far)
+		w.varOf[name], w.vars = len(w.vars), append(w.vars, v)
 	}
 }
 
-// counterName returns the variable that a path reads, if that is visits or the step.
-func counterName(path []string) string {
+// variableName names what a path reads if that may be followed; "" otherwise.
+func variableName(path []string) string {
 	switch {
-	case len(path) == 1 && path[0] == "step":
-		return "step"
+	case len(path) == 1 && path[0] != "visits":
+		return path[0]
 	case len(path) == 2 && path[0] == "visits", len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
 		return "visits." + path[1]
 	}
 	return ""
 }
 
-// followKeys adds the numbers among some keys, and those from which nodes compute them.
-func (w *boundWalk) followKeys(todo []eval.Read, far float64) {
-	counters := len(w.vars)
-	for ; len(todo) > 0; todo = todo[1:] {
-		name := todo[0].Path[0]
-		key := w.f.graph.Key(name)
-		if _, known := w.varOf[name]; known || len(todo[0].Path) > 1 || key == nil || key.Once || domain.AllowsNull(key.Schema) {
-			continue
-		}
-		d, typ := w.f.wholeDomain(key), eval.FromSchema(key.Schema).String()
-		if typ != "integer" && typ != "number" {
-			continue
-		}
-		v := variable{key: key, whole: typ == "integer", schema: anyNumber}
-		if d.HasMin {
-			v.schema.lo = d.Min
-		}
-		if d.HasMax {
-			v.schema.hi = d.Max
-		}
-		for _, edge := range []float64{v.schema.lo, v.schema.hi} {
-			if math.Abs(edge) <= maxCounted {
-				far = max(far, math.Ceil(math.Abs(edge))+2)
-			}
-		}
-		w.varOf[name], w.vars = len(w.vars), append(w.vars, v)
-		for _, n := range w.f.writersOf()[name] {
-			if value := w.f.boundWrite(n.Index, name); value != nil && value.Program() != nil {
-				todo, far = append(todo, value.Program().Reads()...), max(far, largestConstant(value.Program().Tree()))
-			}
-		}
+// rangeOf returns what the schema of a key allows.
+func (w *boundWalk) rangeOf(key *spec.StateKey) interval {
+	d, out := w.f.wholeDomain(key), anyNumber
+	if d.HasMin {
+		out.lo = d.Min
+		w.tellApart(&eval.Tree{Value: d.Min})
 	}
-	for i := counters; i < len(w.vars); i++ {
-		w.vars[i].farthest = far
+	if d.HasMax {
+		out.hi = d.Max
+		w.tellApart(&eval.Tree{Value: d.Max})
 	}
+	return out
 }
 
-// valuesAt are those with which a run comes to a place: the start, or, if entered is
-// set, a cycle that it has not been on.
+// valuesAt returns the values with which a run gets to a place: the start or, if entered is
+// set, a cycle with some nodes that it has not been on.
 func (w *boundWalk) valuesAt(entered bool, inside func(v int) bool) []interval {
 	out := make([]interval, len(w.vars))
-	for i := range w.vars {
-		v := &w.vars[i]
-		if v.key == nil {
-			continue
-		}
-		if out[i] = v.schema; entered && !dataflow.Replaces(v.key) {
-			out[i] = anyNumber
-		}
-		out[i].null = !v.key.Required && (v.key.Default == nil || v.key.Default.Kind == spec.Null)
-		out[i] = v.keep(out[i])
-	}
-	if !entered {
-		return out
-	}
 	for name, i := range w.varOf { //lint:ignore mapiter each by itself
-		if w.vars[i].key == nil && (name == "step" || !inside(w.f.graph.Node(name[len("visits."):]).Index)) {
+		v := &w.vars[i]
+		n := w.f.graph.Node(strings.TrimPrefix(name, "visits."))
+		switch {
+		case v.key != nil:
+			if out[i] = w.keep(v, v.schema); entered && !dataflow.Replaces(v.key) {
+				out[i] = anyNumber
+			}
+			out[i].null = !v.key.Required && (v.key.Default == nil || v.key.Default.Kind == spec.Null)
+		case entered && (n == nil || !inside(n.Index)):
 			out[i].hi = math.Inf(1)
 		}
 	}
 	return out
 }
 
-// counted returns the values once a node has begun a visit.
+// counted returns the values once a node has begun a visit, or has been skipped.
 func (w *boundWalk) counted(v int, values []interval, visit bool) []interval {
 	out := slices.Clone(values)
 	for _, name := range []string{"step", "visits." + w.f.Name(v)} {
 		if i, known := w.varOf[name]; known && (visit || name == "step") {
-			out[i] = w.vars[i].keep(out[i].plus(interval{1, 1, false}))
+			out[i] = w.keep(&w.vars[i], hull(out[i].lo+1, out[i].hi+1))
 		}
 	}
 	return out
 }
 
-// written returns the values once a node has succeeded; false when it can't.
-func (w *boundWalk) written(v int, from []interval) (after []interval, ok bool) {
+// written returns the values once a node has succeeded.
+func (w *boundWalk) written(v int, from []interval) []interval {
 	n := w.f.graph.Nodes[v]
 	to, seen := slices.Clone(from), slices.Clone(from)
 	for i := range seen {
@@ -240,158 +178,102 @@ func (w *boundWalk) written(v int, from []interval) (after []interval, ok bool) 
 		if !followed {
 			continue
 		}
-		key, value, before := &w.vars[i], anyNumber, to[i]
+		v1, before, value := &w.vars[i], to[i], anyNumber
 		if tree := treeOf(w.f.boundWrite(v, write.Name.Value)); tree != nil && !n.Each.IsSet() && !w.f.twice(v, write.Key) {
 			value = w.interval(tree, seen)
 		}
-		reducer := key.key.Reducer.Value
 		switch {
-		case dataflow.Replaces(key.key):
-			value = key.keep(interval{max(value.lo, key.schema.lo), min(value.hi, key.schema.hi), false})
-			if value.empty() {
-				return nil, false
-			}
-			seen[i] = value
-		case before.null || seen[i].null || reducer != "sum":
+		case dataflow.Replaces(v1.key):
+			value = interval{max(value.lo, v1.schema.lo), min(value.hi, v1.schema.hi), false}
+			seen[i] = w.keep(v1, value)
+		case before.null || value.null || v1.key.Reducer.Value != "sum":
 			value, seen[i] = anyNumber, anyNumber
 		default:
-			value, seen[i] = before.plus(value), anyNumber
+			value, seen[i] = hull(before.lo+value.lo, before.hi+value.hi), anyNumber
 		}
 		if n.Each.IsSet() {
-			value = value.or(before)
+			value = interval{min(value.lo, before.lo), max(value.hi, before.hi), before.null}
 		}
-		if to[i] = key.keep(value); to[i].empty() { // such as a fraction added to an integer
-			to[i] = anyNumber
-		}
+		null := value.null
+		to[i] = w.keep(v1, value)
+		to[i].null = null
 	}
-	return to, true
+	return to
 }
 
-// variableAt returns the variable that an expression is; -1 for none.
-func (w *boundWalk) variableAt(t *eval.Tree) int {
-	if t.Op == eval.TreePath {
-		name := counterName(t.Path)
-		if name == "" && len(t.Path) == 1 {
-			name = t.Path[0]
-		}
-		if i, followed := w.varOf[name]; followed {
-			return i
-		}
-	}
-	return -1
-}
-
-// interval bounds the number that an expression yields, if it yields one.
+// interval bounds the value of an expression: a number, unless it is null.
 func (w *boundWalk) interval(t *eval.Tree, values []interval) interval {
 	if n, ok := number(t); ok {
 		return hull(n)
 	}
-	if i := w.variableAt(t); i >= 0 {
-		return interval{values[i].lo, values[i].hi, false}
-	}
-	args := make([]interval, len(t.Args))
-	for i, arg := range t.Args {
-		args[i] = w.interval(arg, values)
-	}
-	switch {
-	case t.Op == eval.TreeUnary && t.Name == "-":
-		return hull(-args[0].lo, -args[0].hi)
-	case t.Op == eval.TreeChoice:
-		return args[1].or(args[2])
-	case len(args) != 2 || t.Op != eval.TreeBinary && t.Op != eval.TreeCall:
+	if t.Op == eval.TreePath {
+		if i, followed := w.varOf[variableName(t.Path)]; followed {
+			return values[i]
+		}
 		return anyNumber
 	}
-	a, b := args[0], args[1]
-	switch t.Name {
+	if len(t.Args) != 2 || t.Op != eval.TreeBinary && t.Op != eval.TreeCall {
+		return anyNumber
+	}
+	a, b := w.interval(t.Args[0], values), w.interval(t.Args[1], values)
+	if t.Name == "??" && a.null {
+		return interval{min(a.lo, b.lo), max(a.hi, b.hi), b.null}
+	}
+	switch t.Name { // of null there is no value
 	case "min":
 		return hull(min(a.lo, b.lo), min(a.hi, b.hi))
 	case "max":
 		return hull(max(a.lo, b.lo), max(a.hi, b.hi))
 	case "+":
-		return a.plus(b)
+		return hull(a.lo+b.lo, a.hi+b.hi)
 	case "-":
 		return hull(a.lo-b.hi, a.hi-b.lo)
 	case "*":
 		return hull(a.lo*b.lo, a.lo*b.hi, a.hi*b.lo, a.hi*b.hi)
-	case "%":
-		switch k, ok := t.Args[1].Value.(int); {
-		case !ok || k <= 0 || a.lo < 0:
-		case a.lo == a.hi:
-			return hull(math.Mod(a.lo, float64(k)))
-		default:
-			return interval{0, float64(k - 1), false}
-		}
 	case "??":
-		return a.or(b)
+		return a
 	}
 	return anyNumber
 }
 
-// narrowed returns the values for which a condition comes out so; false if there are none.
-func (w *boundWalk) narrowed(values []interval, t *eval.Tree, holds bool) ([]interval, bool) {
+// decided returns the outcome of a condition, if the values tell it.
+func (w *boundWalk) decided(t *eval.Tree, values []interval) (holds, known bool) {
 	switch {
 	case t.Op == eval.TreeConst:
-		return values, t.Value != any(!holds)
+		holds, known = t.Value.(bool)
+		return holds, known
 	case t.Op == eval.TreeUnary && t.Name == "not":
-		return w.narrowed(values, t.Args[0], !holds)
+		holds, known = w.decided(t.Args[0], values)
+		return !holds, known
 	case t.Op != eval.TreeBinary || len(t.Args) != 2:
-		return values, true
-	case t.Name != "and" && t.Name != "or":
-		return w.compared(values, t, holds)
-	case (t.Name == "and") == holds: // both come out so
-		values, ok := w.narrowed(values, t.Args[0], holds)
-		if !ok {
-			return nil, false
+		return false, false
+	case t.Name == "and" || t.Name == "or":
+		left, isLeft := w.decided(t.Args[0], values)
+		right, isRight := w.decided(t.Args[1], values)
+		either := t.Name == "or"
+		if isLeft && left == either || isRight && right == either {
+			return either, true
 		}
-		return w.narrowed(values, t.Args[1], holds)
+		return !either, isLeft && isRight
 	}
-	left, isLeft := w.narrowed(values, t.Args[0], holds)
-	right, isRight := w.narrowed(values, t.Args[1], holds)
-	switch {
-	case !isLeft:
-		return right, isRight
-	case !isRight:
-		return left, true
+	a, b := w.interval(t.Args[0], values), w.interval(t.Args[1], values)
+	if a.null || b.null {
+		return false, false
 	}
-	out := slices.Clone(left)
-	for i := range out {
-		out[i] = out[i].or(right[i])
+	below, above, same := a.hi < b.lo, a.lo > b.hi, a.lo == b.hi && a.hi == b.lo
+	switch atMost, atLeast := a.hi <= b.lo, a.lo >= b.hi; t.Name {
+	case "<":
+		return below, below || atLeast
+	case "<=":
+		return atMost, atMost || above
+	case ">":
+		return above, above || atMost
+	case ">=":
+		return atLeast, atLeast || below
+	case "==":
+		return same, same || below || above
+	case "!=":
+		return !same, same || below || above
 	}
-	return out, true
-}
-
-// compared returns the values for which a comparison comes out so.
-func (w *boundWalk) compared(values []interval, t *eval.Tree, holds bool) ([]interval, bool) {
-	out := slices.Clone(values)
-	for i, side := range t.Args {
-		other, op := t.Args[1-i], comparison(t.Name, i == 1, holds)
-		at, beside := w.variableAt(side), w.variableAt(other)
-		switch {
-		case op == "":
-		case at >= 0 && dataflow.IsNull(other):
-			if op == "==" && !out[at].null {
-				return nil, false
-			}
-			out[at].null = out[at].null && op != "!="
-		case !w.isNumeric(other) || !w.isNumeric(side) || beside >= 0 && values[beside].null: // maybe null, or a text
-		case at >= 0:
-			with := w.interval(other, values)
-			if out[at] = w.vars[at].keep(out[at].comparedWith(op, with)); out[at].empty() {
-				return nil, false
-			}
-		case w.interval(side, values).comparedWith(op, w.interval(other, values)).empty():
-			return nil, false
-		}
-	}
-	return out, true
-}
-
-// isNumeric reports whether an expression that has a value has a number, or the null of one
-// variable.
-func (w *boundWalk) isNumeric(t *eval.Tree) bool {
-	if _, ok := number(t); ok || w.variableAt(t) >= 0 {
-		return true
-	}
-	arithmetic := t.Op == eval.TreeBinary && slices.Contains([]string{"+", "-", "*", "%"}, t.Name) || t.Op == eval.TreeUnary && t.Name == "-"
-	return arithmetic && !slices.ContainsFunc(t.Args, func(part *eval.Tree) bool { return !w.isNumeric(part) })
+	return false, false
 }

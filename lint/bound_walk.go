@@ -31,6 +31,7 @@ type boundWalk struct {
 	limit  []int  // of visits, by node; 0 for none
 	vars   []variable
 	varOf  map[string]int
+	far    float64 // from 0 on numbers are told apart
 	caught bool // some node has failure edges
 }
 
@@ -116,10 +117,9 @@ func (w *boundWalk) step(s boundState) ([]way, boundMove) {
 		return []way{{targets: targets, values: w.counted(v, s.values, false)}}, boundMove{ran: v, span: exactly(1)}
 	}
 	before := w.counted(v, s.values, true)
-	after, succeeds := w.written(v, before)
 	var out []way
-	if n.Kind.Value != "fail" && succeeds {
-		out = w.successes(n, after)
+	if n.Kind.Value != "fail" {
+		out = w.successes(n, w.written(v, before))
 	}
 	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || w.f.mayErr(v) || len(out) == 0 {
 		out = append(out, w.failures(n, before, false)...)
@@ -142,10 +142,8 @@ func (w *boundWalk) successes(n *spec.Node, values []interval) []way {
 		case g.Kind == controlflow.ByDefault: // the decision may have been tried, and failed
 			one.extra.most = w.decideCost(w.candidates(n.Index)).most
 		case g.Kind == controlflow.ByGuard && !g.Subset:
-			var possible bool
-			when := w.f.bound.Edges[g.Edges[0]].When.Tree()
-			one.values, possible = w.narrowed(values, when, true)
-			if values, open = w.narrowed(values, when, false); !possible {
+			holds, known := w.decided(w.f.bound.Edges[g.Edges[0]].When.Tree(), values)
+			if open = !known || !holds; known && !holds {
 				continue
 			}
 		}
@@ -165,16 +163,17 @@ func (w *boundWalk) failures(n *spec.Node, values []interval, refused bool) []wa
 		if groups[i].Kind != controlflow.OnFailure || !open {
 			continue
 		}
-		one, possible := way{targets: groups[i].Targets, values: values, failed: true}, true
-		if when := w.f.bound.Edges[groups[i].Edges[0]].When; when != nil && !groups[i].Subset {
-			one.values, possible = w.narrowed(values, when.Tree(), true)
-			values, open = w.narrowed(values, when.Tree(), false)
-			if holds, known := solve.Partial(when.Tree(), refusal); known && refused {
-				possible, open = possible && holds == true, open && holds != true
+		holds, known := true, true
+		if when := w.f.bound.Edges[groups[i].Edges[0]].When; when != nil {
+			if holds, known = w.decided(when.Tree(), values); refused && !known {
+				var value any
+				value, known = solve.Partial(when.Tree(), refusal)
+				holds = value == true
 			}
 		}
-		if possible {
-			out = append(out, one)
+		open = !known || !holds || groups[i].Subset
+		if !known || holds || groups[i].Subset {
+			out = append(out, way{targets: groups[i].Targets, values: values, failed: true})
 		}
 	}
 	return append(out, way{values: values, failed: true})
