@@ -46,15 +46,12 @@ type Model struct {
 	own               [][]*dataflow.Use // by node
 	uses              *dataflow.Uses
 	computed          map[string][]*eval.Program // what computes the values of a state key
-	beside            map[string][]any           // see defaultsBeside
 }
 
-// condition is that of an edge, and the state keys that it reads. The tree is nil where a
-// part of it may read anything.
+// condition is that of an edge, and the state keys that it reads.
 type condition struct {
 	edge  int
 	reads []string
-	tree  *eval.Tree
 }
 
 // written is a state key that a node writes, and which part of its result; byGraph for
@@ -312,7 +309,7 @@ func (m *Model) readSets() {
 		for _, e := range m.own[v] {
 			switch e.Field {
 			case "when":
-				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program), tree: understood(e.Program)}
+				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program)}
 				if m.graph.Edges[e.Edge].Condition == "on_failure" {
 					m.catches[v] = append(m.catches[v], c)
 				} else {
