@@ -187,19 +187,6 @@ func (m *Model) relevant(asked []string) {
 	}
 }
 
-// settled reports whether every value is tried that may keep a node from failing at what
-// it computes and writes.
-func (m *Model) settled(v int) bool {
-	for _, e := range m.own[v] {
-		for _, read := range e.Program.Reads() {
-			if !m.counts[read.Path[0]] {
-				return false
-			}
-		}
-	}
-	return !slices.ContainsFunc(m.writes[v], func(w written) bool { return !dataflow.Replaces(m.graph.Key(w.key)) && !m.counts[w.key] })
-}
-
 // count notes that a state key decides, and adds what computes its values to a list.
 func (m *Model) count(name string, todo []*eval.Program) []*eval.Program {
 	if m.counts[name] {

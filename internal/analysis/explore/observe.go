@@ -91,7 +91,7 @@ func (r *Run) checkNote(n *machine.Note) {
 		}
 	case machine.NoteNodeFailed:
 		r.broken = r.broken || !n.Stopped && r.byValues(n)
-		if !n.Stopped && r.byValues(n) && !m.settled(v) {
+		if !n.Stopped && r.byValues(n) {
 			r.s.gap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
 			for _, e := range m.own[v] { // other values may not fail
 				for _, read := range e.Program.Reads() {
