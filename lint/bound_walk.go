@@ -32,7 +32,7 @@ type boundWalk struct {
 	vars   []variable
 	varOf  map[string]int
 	far    float64 // from 0 on numbers are told apart
-	caught bool // some node has failure edges
+	caught bool    // some node has failure edges
 }
 
 // boundState is a token between two steps.
