@@ -4,11 +4,8 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -47,41 +44,13 @@ func checkStepLimit(f *facts) {
 	if limit := f.graph.Limits; limit.MaxSteps > 0 && steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
 		f.report(limit.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limit.MaxSteps, plural(steps, "step"), f.pathText(path))
-	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.MaxStepsSpan.To > 0 && f.mayTakeMore(limit.MaxSteps) {
+	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.MaxStepsSpan.To > 0 && len(f.graph.Nodes) <= maxFollowedNodes {
 		f.branchesExceed(limit.MaxSteps, limit.MaxStepsSpan)
 	}
 }
 
-// mayTakeMore reports whether every run may take more steps than the shortest
-// path has: branches add up, graphs in graphs, and rounds that conditions ask for.
-func (f *facts) mayTakeMore(limit int) bool {
-	const most = 500 // nodes: following the branches of more takes too long
-	if len(f.graph.Nodes) > most {
-		return false
-	}
-	if slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
-		return true
-	}
-	for i := range f.bound.Edges {
-		if f.asksForRounds(i) {
-			return true
-		}
-	}
-	return limit < len(f.graph.Nodes) && slices.ContainsFunc(f.flow().Groups, func(groups []controlflow.Group) bool {
-		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 })
-	})
-}
-
-// asksForRounds reports whether an edge's condition may make every run go round:
-// it counts, and nothing else than counting decides it or offers another way.
-func (f *facts) asksForRounds(edge int) bool {
-	when := f.bound.Edges[edge].When
-	if when == nil || !when.Uses("visits") && !when.Uses("step") {
-		return false
-	}
-	other := slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return r.Path[0] != "visits" && r.Path[0] != "step" })
-	return !other || !f.hasOtherWay(f.graph.Nodes[f.From[edge]])
-}
+// maxFollowedNodes is how many nodes a graph may have for its paths to be followed here.
+const maxFollowedNodes = 500
 
 // branchesExceed looks for the least that a run takes.
 func (f *facts) branchesExceed(limit int, at spec.Span) {
