@@ -52,9 +52,6 @@ type Range struct {
 	Why string
 }
 
-// by are the ranges in the order of a cost.
-func (b *Bounds) by() [4]*Range { return [...]*Range{&b.Steps, &b.LLMCalls, &b.Tokens, &b.CostUSD} }
-
 // cost is what something takes: steps, model calls, tokens and US dollars.
 type cost [4]float64
 
@@ -65,8 +62,8 @@ const (
 	inUSD
 )
 
-// without says that nothing is known of the most.
-var without = cost{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
+// unknownCost is the most of something of which nothing is known.
+var unknownCost = cost{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
 
 func (c cost) times(n float64) cost {
 	for i := range c {
@@ -98,41 +95,40 @@ func Bound(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 // maxChildren is how deep graphs in graphs are followed.
 const maxChildren = 8
 
-// bounds are those of a graph in which nothing was followed yet.
-func (w *boundWalk) bounds(g *spec.Graph, opts Options) (Bounds, bool) {
+// bounds computes the bounds of a graph.
+func (w *boundWalk) bounds(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 	bound, found := bind.Check(g, opts.Kinds, nil)
 	w.f = newFacts(g, bound, opts)
 	if found.HasErrors() || !w.f.WellFormed() || !w.f.hasGuards() {
-		return Bounds{}, false
+		return b, false
 	}
-	w.flow = w.f.flow()
 	w.prepare()
-	var out Bounds
-	w.findVariables()
-	out.Followed = w.explore()
-	if !out.Followed && len(w.vars) > 0 {
-		w.vars, w.varOf = nil, nil // too many values
-		out.Followed = w.explore()
+	m := w.followAll()
+	ends := true
+	if b.Followed = m != nil; b.Followed {
+		if b.Steps.Min, b.Steps.MinPath, ends = m.cheapest(inSteps); ends {
+			b.LLMCalls.Min, b.LLMCalls.MinPath, _ = m.cheapest(inCalls)
+		}
+		w.mostOf(m, &b)
+	} else {
+		ends = w.atLeast(&b)
+		w.byLimit(&b)
 	}
-	if !out.Followed {
-		w.coarse()
-	}
-	ends := w.least(&out)
-	if !out.Followed {
-		w.atLeast(&out)
-	}
-	w.most(&out)
-	w.capped(&out)
-	if cut := w.cutShort(&out, ends); !ends && !cut {
+	w.byShape(&b)
+	if cut := w.cutShort(&b, ends); !ends && !cut {
 		return Bounds{}, false
 	}
-	w.finallyCalls(&out)
-	out.models, out.priced = w.models()
-	out.Graph, out.Subgraphs, out.walk = g, w.subgraphBounds(), w
-	w.known, w.queue, w.moves, w.choices = nil, nil, nil, nil
-	w.limits(&out)
-	out.Loops = w.f.loopList()
-	return out, true
+	w.finallyCalls(&b)
+	b.models, b.priced = w.models()
+	b.Graph, b.Subgraphs, b.walk = g, map[string]*Bounds{}, w
+	for _, n := range g.Nodes {
+		if inner := w.child(n); inner != nil {
+			b.Subgraphs[n.ID.Value] = inner
+		}
+	}
+	w.limits(&b)
+	b.Loops = w.f.loopList()
+	return b, true
 }
 
 // cutShort counts the runs that complete because of on_max_steps, which a limit cuts

@@ -21,24 +21,23 @@ func (b *Bounds) Attain() bool {
 		inner.Attain()
 	}
 	world, err := explore.NewWorld(b.Graph, b.walk.f.opts.Kinds)
-	for _, aim := range []*struct {
-		total     float64
-		path      *[]string
-		completes bool
-		weight    func(r *explore.Run) float64
+	for _, aim := range []struct {
+		metric int
+		most   bool
+		total  float64
+		path   *[]string
 	}{
-		{b.Steps.Min, &b.Steps.MinPath, true, func(r *explore.Run) float64 { return b.stepsOf(r, false) }},
-		{b.LLMCalls.Min, &b.LLMCalls.MinPath, true, func(r *explore.Run) float64 { return b.callsOf(r, false) }},
-		{b.LLMCalls.Max, &b.LLMCalls.MaxPath, false, func(r *explore.Run) float64 { return b.callsOf(r, true) }},
-		{b.Steps.Max, &b.Steps.MaxPath, false, func(r *explore.Run) float64 { return b.stepsOf(r, true) }},
+		{inSteps, false, b.Steps.Min, &b.Steps.MinPath},
+		{inCalls, false, b.LLMCalls.Min, &b.LLMCalls.MinPath},
+		{inCalls, true, b.LLMCalls.Max, &b.LLMCalls.MaxPath},
+		{inSteps, true, b.Steps.Max, &b.Steps.MaxPath},
 	} {
-		calls := aim.path == &b.LLMCalls.MinPath || aim.path == &b.LLMCalls.MaxPath
-		if calls && b.LLMCalls.Max == 0 {
+		if aim.metric == inCalls && b.LLMCalls.Max == 0 {
 			continue
 		}
 		guide := *aim.path
 		*aim.path = nil
-		if err != nil || math.IsInf(aim.total, 1) || calls && guide == nil || aim.completes && b.Steps.Min > b.Steps.Max {
+		if err != nil || math.IsInf(aim.total, 1) || aim.metric == inCalls && guide == nil || !aim.most && b.Steps.Min > b.Steps.Max {
 			b.exact = false
 			continue
 		}
@@ -47,7 +46,7 @@ func (b *Bounds) Attain() bool {
 			way = append(way, b.Graph.Node(name).Index)
 		}
 		a := world.Ask(way, func(r *explore.Run) bool {
-			if !r.State.Ended() || aim.completes && r.State.Status != machine.Completed || aim.weight(r) != aim.total {
+			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.taken(r, aim.metric, aim.most) != aim.total {
 				return false
 			}
 			*aim.path = r.State.Scope("").PathNodes()
@@ -58,47 +57,59 @@ func (b *Bounds) Attain() bool {
 	return b.exact
 }
 
-// stepsOf returns the steps of a run, with the least or the most of the subgraphs that its
-// nodes run, or NaN where no run attains that.
-func (b *Bounds) stepsOf(r *explore.Run, most bool) float64 {
-	steps := float64(r.State.Steps())
-	for _, v := range r.Path {
-		if inner := b.Subgraphs[b.Graph.Nodes[v].ID.Value]; inner != nil {
-			steps += attainedBy(&inner.Steps, most)
+// taken returns the steps or the model calls of a run, with the least or the most of its
+// executions and subgraphs; NaN if no run of a subgraph attains that.
+func (b *Bounds) taken(r *explore.Run, metric int, most bool) float64 {
+	total := 0.0
+	if metric == inSteps {
+		total = float64(r.State.Steps())
+	} else {
+		for _, c := range r.Chosen() {
+			total += b.callsOf(&c, most)
 		}
 	}
-	return steps
-}
-
-// callsOf returns how often a run calls models, at most or at least; NaN if no run
-// attains that.
-func (b *Bounds) callsOf(r *explore.Run, most bool) float64 {
-	calls := 0.0
-	for _, c := range r.Chosen() {
-		n := b.Graph.Nodes[c.Node]
-		least, greatest := b.Calls(n.ID.Value, c.Decision)
+	for _, v := range r.Path {
+		inner := b.Subgraphs[b.Graph.Nodes[v].ID.Value]
+		if inner == nil {
+			continue
+		}
+		of := inner.Steps
+		if metric == inCalls {
+			of = inner.LLMCalls
+		}
 		switch {
-		case most:
-			calls += greatest
-		case c.Failure == nil:
-			calls += least
+		case of.Max == 0:
+		case most && of.MaxPath != nil:
+			total += of.Max
+		case !most && of.MinPath != nil:
+			total += of.Min
+		default:
+			return math.NaN()
 		}
 	}
-	for _, v := range r.Path {
-		if inner := b.Subgraphs[b.Graph.Nodes[v].ID.Value]; inner != nil && inner.LLMCalls.Max > 0 {
-			calls += attainedBy(&inner.LLMCalls, most)
-		}
-	}
-	return calls
+	return total
 }
 
-// attainedBy returns a bound for which a run is known, else NaN.
-func attainedBy(r *Range, most bool) float64 {
+// callsOf returns the most or the fewest model calls of one execution, without those of
+// subgraphs.
+func (b *Bounds) callsOf(c *explore.Chosen, most bool) float64 {
+	w, n := b.walk, b.Graph.Nodes[c.Node]
+	var s span
 	switch {
-	case most && r.MaxPath != nil:
-		return r.Max
-	case !most && r.MinPath != nil:
-		return r.Min
+	case c.Decision:
+		s = w.decideCost(w.candidates(n.Index))
+	case n.Kind.Value == "graph":
+		return 0
+	default:
+		if s = w.elementCost(n); n.Cache != nil || b.Graph.Cache != nil {
+			s.least = cost{}
+		}
 	}
-	return math.NaN()
+	switch {
+	case most:
+		return s.most[inCalls]
+	case c.Failure == nil:
+		return s.least[inCalls]
+	}
+	return 0
 }

@@ -4,28 +4,29 @@ package lint
 
 import (
 	"math"
+	"path"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // Attempts that a model call gets without a retry block.
 const defaultAttempts = 3
 
-// prepare computes what does not depend on the way through the graph.
+// prepare computes what does not depend on the path through the graph.
 func (w *boundWalk) prepare() {
 	g := w.f.graph
+	w.flow = w.f.flow()
 	w.costs = make([]span, len(g.Nodes))
 	w.limit = make([]int, len(g.Nodes))
 	for v, n := range g.Nodes {
 		w.costs[v] = w.nodeCost(n)
-		if w.limit[v] = n.MaxVisits; n.MaxVisits == 0 {
-			w.limit[v] = g.Limits.MaxVisits
-		}
+		w.limit[v] = n.VisitLimit(g)
 	}
-	w.findCounters()
+	w.findVariables(true)
 	w.caught = slices.ContainsFunc(w.flow.Groups, func(groups []controlflow.Group) bool {
 		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
 	})
@@ -155,7 +156,7 @@ func agentCalls(n *spec.Node) (least, most int) {
 func (w *boundWalk) graphTools() span {
 	for i := range w.f.graph.Tools {
 		if w.f.graph.Tools[i].Value.Get("graph") != nil {
-			return span{most: without}
+			return span{most: unknownCost}
 		}
 	}
 	return span{}
@@ -187,53 +188,47 @@ func (w *boundWalk) decideCost(candidates int) span {
 	return span{cost{inCalls: 1}, calls(float64(tries * (1 + asksAgain)))}
 }
 
-// coarse replaces the exploration of a graph that has too many ways: its nodes
-// are the states, and nothing is known of guards and branches. One more state
-// stands for a goto that may name any node, or END.
-func (w *boundWalk) coarse() {
-	n := len(w.f.graph.Nodes)
-	w.states, w.moves = n+2, nil
-	w.done = n
-	anywhere := n + 1
-	if w.flow.Anywhere {
-		for v := range n + 1 {
-			w.moves = append(w.moves, boundMove{from: anywhere, to: v, ran: -1})
-		}
+// family are the bounds of the graphs in a graph, and in these, by their files, or by the
+// file and "#name"; nil where nothing is known.
+type family map[string]*Bounds
+
+// childCost is what the subgraph of a node takes: each attempt is another run of it.
+// Without its file nothing is known.
+func (w *boundWalk) childCost(n *spec.Node) span {
+	b := w.child(n)
+	if b == nil {
+		return span{cost{inSteps: 1}, unknownCost}
 	}
-	lost := w.joinsOfLost()
-	for v, groups := range w.flow.Groups {
-		if node := w.f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
-			w.moves = append(w.moves, boundMove{from: v, to: anywhere, span: w.costs[v], ran: v})
-		}
-		for _, join := range lost[v] {
-			w.moves = append(w.moves, boundMove{from: v, to: join, span: span{most: w.costs[v].most}, ran: v})
-		}
-		for i := range groups {
-			extra := span{}
-			if groups[i].Kind == controlflow.ByDecision {
-				extra.most = w.decideCost(2).most
-			}
-			for _, to := range groups[i].Targets {
-				s := w.costs[v].plus(extra)
-				if groups[i].Kind == controlflow.OnFailure {
-					s.least = cost{}
-					if w.limit[v] == 0 { // else it may be a visit that was refused
-						s.least[inSteps] = 1
-					}
-				}
-				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: v})
-				if to < n && w.drops(to) {
-					w.moves = append(w.moves, boundMove{from: v, to: n, span: s, ran: v})
-				}
-			}
-		}
+	attempts := 1
+	if blocks := n.RetryBlocks(w.f.graph); blocks != nil {
+		attempts = spec.Attempts(blocks)
 	}
-	w.start = w.f.Start()
-	w.wide = true
+	most := cost{b.Steps.Max, b.LLMCalls.Max, b.Tokens.Max, b.CostUSD.Max}
+	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.times(float64(attempts))}
 }
 
-// drops reports whether a branch may end at a node because others do not come there.
-func (w *boundWalk) drops(v int) bool {
-	n := w.f.graph.Nodes[v]
-	return n.Join != nil && n.Join.Count > 1 || w.caught && (controlflow.Bypass(n) != "" || w.flow.Joins[v])
+// child returns the bounds of a node's subgraph; nil if they are not known.
+func (w *boundWalk) child(n *spec.Node) *Bounds {
+	if n.Kind.Value != "graph" || w.depth == 0 {
+		return nil
+	}
+	c := w.f.subgraphs().Load(w.f.graph, "", text(n, "graph").Value)
+	if c == nil || c.Graph == nil {
+		return nil
+	}
+	within := boundWalk{file: w.file, depth: w.depth - 1, family: w.family}
+	opts, at := w.f.opts, w.file+c.Path
+	if c.File != "" {
+		opts.Load = subgraph.Beside(opts.Load, c.File)
+		within.file = path.Join(path.Dir(w.file), c.File)
+		at = path.Join(path.Dir(w.file), c.Path)
+	}
+	if b, known := w.family[at]; known {
+		return b
+	}
+	w.family[at] = nil // in itself
+	if b, ok := within.bounds(c.Graph, opts); ok {
+		w.family[at] = &b
+	}
+	return w.family[at]
 }

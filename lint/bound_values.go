@@ -1,331 +1,279 @@
-// Numbers in the state that guards ask for, followed with the runs of a graph: between
-// which values each of them is, so that a loop that counts to a limit is followed as
-// often as it can go round.
+// Numbers that conditions compare, followed as intervals along a run: state keys, visits
+// and the step. So a loop that counts is followed as often as it can go round.
 
 package lint
 
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
-	"github.com/graphrun/graphrun/internal/bind"
-	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// variable is a number in the state that is followed.
-type variable struct {
-	key    *spec.StateKey
-	whole  bool     // an integer
-	schema interval // what its schema lets through
+// interval holds the numbers from lo to hi; null says that there may be no number.
+type interval struct {
+	lo, hi float64
+	null   bool
 }
 
-// findVariables collects the keys that guards of a graph with loops compare, and those that
-// they are computed from. Values further from 0 than any constant are not told apart.
-func (w *boundWalk) findVariables() {
-	w.vars, w.varOf, w.farthest = nil, map[string]int{}, 0
-	if !slices.Contains(w.flow.Cyclic, true) {
-		return
+var anyNumber = interval{math.Inf(-1), math.Inf(1), false}
+
+// hull returns the smallest interval around some numbers.
+func hull(numbers ...float64) interval {
+	a := interval{slices.Min(numbers), slices.Max(numbers), false}
+	if math.IsNaN(a.lo) || math.IsNaN(a.hi) {
+		return anyNumber
 	}
+	return a
+}
+
+// variable is a number that is followed: a state key, the visits of a node or the step.
+type variable struct {
+	key    *spec.StateKey // nil for visits and the step
+	whole  bool
+	schema interval
+}
+
+// keep forgets what is not told apart of a variable: how far from 0 it is beyond w.far.
+func (w *boundWalk) keep(v *variable, a interval) interval {
+	if v.whole {
+		a.lo, a.hi = math.Ceil(a.lo), math.Floor(a.hi)
+	}
+	if a.lo > a.hi { // such as a fraction added to an integer
+		return anyNumber
+	}
+	if a.lo = min(a.lo, w.far); a.lo < -w.far {
+		a.lo = math.Inf(-1)
+	}
+	if a.hi = max(a.hi, -w.far); a.hi > w.far {
+		a.hi = math.Inf(1)
+	}
+	return a
+}
+
+// maxCounted is the largest constant up to which numbers are told apart.
+const maxCounted = 1000
+
+// tellApart makes the walk tell apart numbers near those of an expression.
+func (w *boundWalk) tellApart(t *eval.Tree) {
+	t.Each(func(t *eval.Tree) {
+		if n, ok := number(t); ok && math.Abs(n) <= maxCounted {
+			w.far = max(w.far, math.Ceil(math.Abs(n))+2)
+		}
+	})
+}
+
+// findVariables collects the visits that conditions read and, if asked for, the state keys
+// that they read and those from which these are computed.
+func (w *boundWalk) findVariables(keysToo bool) {
+	w.vars, w.varOf, w.far = nil, map[string]int{}, 0
 	var todo []eval.Read
-	constants := func(p *eval.Program) {
-		p.Tree().Each(func(t *eval.Tree) {
-			if n, ok := number(t); ok && math.Abs(n) <= maxCounted {
-				w.farthest = max(w.farthest, math.Abs(n)+2)
-			}
-		})
-	}
 	for i := range w.f.graph.Edges {
 		if p := w.f.bound.Edges[i].When; p != nil {
 			todo = append(todo, p.Reads()...)
-			constants(p)
+			w.tellApart(p.Tree())
 		}
 	}
+	for v, n := range w.f.graph.Nodes {
+		if w.limit[v] > 0 {
+			w.far = max(w.far, float64(w.limit[v]))
+			todo = append(todo, eval.Read{Path: []string{"visits", n.ID.Value}})
+		}
+	}
+	keysToo = keysToo && slices.Contains(w.flow.Cyclic, true)
 	for ; len(todo) > 0; todo = todo[1:] {
-		name := todo[0].Path[0]
-		key := w.f.graph.Key(name)
-		if _, known := w.varOf[name]; known || len(todo[0].Path) > 1 || key == nil || !w.followable(key) {
+		name := variableName(todo[0].Path)
+		if _, known := w.varOf[name]; known || name == "" {
 			continue
 		}
-		w.varOf[name] = len(w.vars)
-		w.vars = append(w.vars, w.variableOf(key))
-		for _, n := range w.f.writersOf()[name] {
-			if value := w.f.boundWrite(n.Index, name); value != nil && value.Program() != nil {
-				todo = append(todo, value.Program().Reads()...)
-				constants(value.Program())
+		v := variable{whole: true}
+		if v.key = w.f.graph.Key(name); v.key != nil {
+			typ := eval.FromSchema(v.key.Schema).String()
+			if v.whole = typ == "integer"; !keysToo || !v.whole && typ != "number" || v.key.Once || domain.AllowsNull(v.key.Schema) {
+				continue
+			}
+			v.schema = w.rangeOf(v.key)
+			for _, n := range w.f.writersOf()[name] {
+				if value := w.f.boundWrite(n.Index, name); value != nil && value.Program() != nil {
+					todo = append(todo, value.Program().Reads()...)
+					w.tellApart(value.Program().Tree())
+				}
 			}
 		}
+		w.varOf[name], w.vars = len(w.vars), append(w.vars, v)
 	}
-	for _, n := range w.vars {
-		for _, v := range []float64{n.schema.lo, n.schema.hi} {
-			if math.Abs(v) <= maxCounted {
-				w.farthest = max(w.farthest, math.Abs(v)+2)
-			}
-		}
-	}
-	w.farthest = math.Ceil(w.farthest)
 }
 
-// followable reports whether a key is a number, and only what nodes write changes it.
-func (w *boundWalk) followable(key *spec.StateKey) bool {
-	typ := eval.FromSchema(key.Schema).String()
-	return (typ == "integer" || typ == "number") && !key.Once && !domain.AllowsNull(key.Schema)
+// variableName names what a path reads if that may be followed; "" otherwise.
+func variableName(path []string) string {
+	switch {
+	case len(path) == 1 && path[0] != "visits":
+		return path[0]
+	case len(path) == 2 && path[0] == "visits", len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
+		return "visits." + path[1]
+	}
+	return ""
 }
 
-func (w *boundWalk) variableOf(key *spec.StateKey) variable {
-	n := variable{key: key, whole: eval.FromSchema(key.Schema).String() == "integer", schema: anyNumber}
-	d := w.f.wholeDomain(key)
+// rangeOf returns what the schema of a key allows.
+func (w *boundWalk) rangeOf(key *spec.StateKey) interval {
+	d, out := w.f.wholeDomain(key), anyNumber
 	if d.HasMin {
-		n.schema.lo = d.Min
+		out.lo = d.Min
+		w.tellApart(&eval.Tree{Value: d.Min})
 	}
 	if d.HasMax {
-		n.schema.hi = d.Max
-	}
-	if d.Values != nil {
-		n.schema = interval{math.Inf(1), math.Inf(-1), false}
-		for _, v := range d.Values {
-			value, ok := number(&eval.Tree{Value: v})
-			if !ok {
-				value = math.NaN()
-			}
-			n.schema = n.schema.or(interval{value, value, false})
-		}
-	}
-	if n.schema = n.schema.sane(); n.whole {
-		n.schema = n.schema.integers()
-	}
-	return n
-}
-
-// startValues are the values that an input may give, or leave at their defaults.
-func (w *boundWalk) startValues() []interval {
-	out := make([]interval, len(w.vars))
-	for i, n := range w.vars {
-		out[i] = n.schema
-		out[i].null = !n.key.Required && (n.key.Default == nil || n.key.Default.Kind == spec.Null)
-		out[i] = out[i].within(w.farthest)
+		out.hi = d.Max
+		w.tellApart(&eval.Tree{Value: d.Max})
 	}
 	return out
 }
 
-// written are the values once a node has succeeded; ok is false when it can't succeed.
-func (w *boundWalk) written(v int, from []interval) (after []interval, ok bool) {
-	if len(w.vars) == 0 {
-		return from, true
+// valuesAt returns the values with which a run gets to a place: the start or, if entered is
+// set, a cycle with some nodes that it has not been on.
+func (w *boundWalk) valuesAt(entered bool, inside func(v int) bool) []interval {
+	out := make([]interval, len(w.vars))
+	for name, i := range w.varOf { //lint:ignore mapiter each by itself
+		v := &w.vars[i]
+		n := w.f.graph.Node(strings.TrimPrefix(name, "visits."))
+		switch {
+		case v.key != nil:
+			if out[i] = w.keep(v, v.schema); entered && !dataflow.Replaces(v.key) {
+				out[i] = anyNumber
+			}
+			out[i].null = !v.key.Required && (v.key.Default == nil || v.key.Default.Kind == spec.Null)
+		case entered && (n == nil || !inside(n.Index)):
+			out[i].hi = math.Inf(1)
+		}
 	}
+	return out
+}
+
+// counted returns the values once a node has begun a visit, or has been skipped.
+func (w *boundWalk) counted(v int, values []interval, visit bool) []interval {
+	out := slices.Clone(values)
+	for _, name := range []string{"step", "visits." + w.f.Name(v)} {
+		if i, known := w.varOf[name]; known && (visit || name == "step") {
+			out[i] = w.keep(&w.vars[i], hull(out[i].lo+1, out[i].hi+1))
+		}
+	}
+	return out
+}
+
+// written returns the values once a node has succeeded.
+func (w *boundWalk) written(v int, from []interval) []interval {
 	n := w.f.graph.Nodes[v]
 	to, seen := slices.Clone(from), slices.Clone(from)
+	for i := range seen {
+		if w.vars[i].key == nil { // nobody tells whether they count this visit
+			seen[i] = anyNumber
+		}
+	}
 	for _, write := range w.f.access()[v].Writes {
-		name := write.Name.Value
-		i, followed := w.varOf[name]
+		i, followed := w.varOf[write.Name.Value]
 		if !followed {
 			continue
 		}
-		key := w.vars[i]
-		value := anyNumber
-		if !n.Each.IsSet() && !w.f.twice(v, write.Key) {
-			value = w.valueOf(w.f.boundWrite(v, name), seen)
+		v1, before, value := &w.vars[i], to[i], anyNumber
+		if tree := treeOf(w.f.boundWrite(v, write.Name.Value)); tree != nil && !n.Each.IsSet() && !w.f.twice(v, write.Key) {
+			value = w.interval(tree, seen)
 		}
-		before := to[i]
-		switch reducer := key.key.Reducer.Value; {
-		case dataflow.Replaces(key.key):
-			if value = value.and(key.schema); key.whole {
-				value = value.integers()
-			}
-			if value.empty() {
-				return nil, false
-			}
-			seen[i] = value
-		case before.null || seen[i].null:
+		switch {
+		case dataflow.Replaces(v1.key):
+			value = interval{max(value.lo, v1.schema.lo), min(value.hi, v1.schema.hi), false}
+			seen[i] = w.keep(v1, value)
+		case before.null || value.null || v1.key.Reducer.Value != "sum":
 			value, seen[i] = anyNumber, anyNumber
-		case reducer == "sum":
-			value, seen[i] = before.plus(value), anyNumber
-		case reducer == "min":
-			value, seen[i] = interval{min(before.lo, value.lo), min(before.hi, value.hi), false}, anyNumber
-		case reducer == "max":
-			value, seen[i] = interval{max(before.lo, value.lo), max(before.hi, value.hi), false}, anyNumber
 		default:
-			value, seen[i] = anyNumber, anyNumber
+			value, seen[i] = hull(before.lo+value.lo, before.hi+value.hi), anyNumber
 		}
 		if n.Each.IsSet() {
-			value = value.or(before)
+			value = interval{min(value.lo, before.lo), max(value.hi, before.hi), before.null}
 		}
-		if key.whole {
-			value = value.integers()
-		}
-		if value.empty() { // such as a fraction that is added to an integer
-			value = anyNumber
-		}
-		to[i] = value.within(w.farthest)
+		null := value.null
+		to[i] = w.keep(v1, value)
+		to[i].null = null
 	}
-	return to, true
+	return to
 }
 
-// valueOf is what a node writes, given what it sees.
-func (w *boundWalk) valueOf(value *bind.Value, seen []interval) interval {
-	switch {
-	case value == nil:
-		return anyNumber
-	case value.IsConst():
-		return w.interval(&eval.Tree{Op: eval.TreeConst, Value: value.Const()}, seen)
-	case value.Program() == nil:
-		return anyNumber
-	}
-	return w.interval(value.Program().Tree(), seen)
-}
-
-// interval bounds the number that an expression comes to, if it comes to one.
-func (w *boundWalk) interval(t *eval.Tree, seen []interval) interval {
+// interval bounds the value of an expression: a number, unless it is null.
+func (w *boundWalk) interval(t *eval.Tree, values []interval) interval {
 	if n, ok := number(t); ok {
-		return interval{n, n, false}
+		return hull(n)
 	}
-	part := func(i int) interval { return w.interval(t.Args[i], seen) }
-	switch {
-	case t.Op == eval.TreePath && len(t.Path) == 1:
-		if i, followed := w.varOf[t.Path[0]]; followed {
-			return interval{seen[i].lo, seen[i].hi, false}
+	if t.Op == eval.TreePath {
+		if i, followed := w.varOf[variableName(t.Path)]; followed {
+			return values[i]
 		}
-	case t.Op == eval.TreeUnary && t.Name == "-":
-		return part(0).negative()
-	case t.Op == eval.TreeChoice:
-		return part(1).or(part(2))
-	case t.Op == eval.TreeCall && (t.Name == "min" || t.Name == "max") && len(t.Args) == 2:
-		a, b := part(0), part(1)
-		if t.Name == "min" {
-			return interval{min(a.lo, b.lo), min(a.hi, b.hi), false}
-		}
-		return interval{max(a.lo, b.lo), max(a.hi, b.hi), false}
-	case t.Op != eval.TreeBinary || len(t.Args) != 2:
 		return anyNumber
 	}
-	switch t.Name {
+	if len(t.Args) != 2 || t.Op != eval.TreeBinary && t.Op != eval.TreeCall {
+		return anyNumber
+	}
+	a, b := w.interval(t.Args[0], values), w.interval(t.Args[1], values)
+	if t.Name == "??" && a.null {
+		return interval{min(a.lo, b.lo), max(a.hi, b.hi), b.null}
+	}
+	switch t.Name { // of null there is no value
+	case "min":
+		return hull(min(a.lo, b.lo), min(a.hi, b.hi))
+	case "max":
+		return hull(max(a.lo, b.lo), max(a.hi, b.hi))
 	case "+":
-		return part(0).plus(part(1))
+		return hull(a.lo+b.lo, a.hi+b.hi)
 	case "-":
-		return part(0).plus(part(1).negative())
+		return hull(a.lo-b.hi, a.hi-b.lo)
 	case "*":
-		a, b := part(0), part(1)
-		corners := []float64{a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi}
-		return interval{slices.Min(corners), slices.Max(corners), false}.sane()
-	case "%":
-		if k, ok := t.Args[1].Value.(int); ok && k > 0 {
-			rest := interval{-float64(k - 1), float64(k - 1), false}
-			if part(0).lo >= 0 {
-				rest.lo = 0
-			}
-			return rest
-		}
+		return hull(a.lo*b.lo, a.lo*b.hi, a.hi*b.lo, a.hi*b.hi)
 	case "??":
-		return part(0).or(part(1))
+		return a
 	}
 	return anyNumber
 }
 
-// valueDomain is what a guard finds in a number that is followed.
-func (w *boundWalk) valueDomain(path []string, values []interval) (solve.Domain, bool) {
-	i, followed := w.varOf[path[0]]
-	if !followed || len(path) != 1 || i >= len(values) {
-		return solve.Domain{}, false
-	}
-	v := values[i]
-	d := solve.Domain{Kind: solve.Number, Min: v.lo, Max: v.hi, HasMin: !math.IsInf(v.lo, -1), HasMax: !math.IsInf(v.hi, 1), Null: v.null}
-	if w.vars[i].whole {
-		d.Kind = solve.Int
-	}
-	return d, true
-}
-
-// narrowed are the values for which a condition comes out so; false when there are none.
-func (w *boundWalk) narrowed(values []interval, t *eval.Tree, holds bool) ([]interval, bool) {
+// decided returns the outcome of a condition, if the values tell it.
+func (w *boundWalk) decided(t *eval.Tree, values []interval) (holds, known bool) {
 	switch {
 	case t.Op == eval.TreeConst:
-		return values, t.Value != any(!holds)
+		holds, known = t.Value.(bool)
+		return holds, known
 	case t.Op == eval.TreeUnary && t.Name == "not":
-		return w.narrowed(values, t.Args[0], !holds)
+		holds, known = w.decided(t.Args[0], values)
+		return !holds, known
 	case t.Op != eval.TreeBinary || len(t.Args) != 2:
-		return values, true
+		return false, false
 	case t.Name == "and" || t.Name == "or":
-		if (t.Name == "and") == holds { // both come out so
-			values, ok := w.narrowed(values, t.Args[0], holds)
-			if !ok {
-				return nil, false
-			}
-			return w.narrowed(values, t.Args[1], holds)
+		left, isLeft := w.decided(t.Args[0], values)
+		right, isRight := w.decided(t.Args[1], values)
+		either := t.Name == "or"
+		if isLeft && left == either || isRight && right == either {
+			return either, true
 		}
-		left, isLeft := w.narrowed(values, t.Args[0], holds)
-		right, isRight := w.narrowed(values, t.Args[1], holds)
-		switch {
-		case !isLeft:
-			return right, isRight
-		case !isRight:
-			return left, true
-		}
-		out := slices.Clone(left)
-		for i := range out {
-			out[i] = out[i].or(right[i])
-		}
-		return out, true
+		return !either, isLeft && isRight
 	}
-	op := comparison(t.Name, false, holds)
-	if op == "" {
-		return values, true
+	a, b := w.interval(t.Args[0], values), w.interval(t.Args[1], values)
+	if a.null || b.null {
+		return false, false
 	}
-	return w.compared(values, t.Args[0], t.Args[1], op)
-}
-
-// numeric reports whether an expression that has a value has a number, or the null of one
-// variable.
-func (w *boundWalk) numeric(t *eval.Tree) bool {
-	if _, ok := number(t); ok {
-		return true
+	below, above, same := a.hi < b.lo, a.lo > b.hi, a.lo == b.hi && a.hi == b.lo
+	switch atMost, atLeast := a.hi <= b.lo, a.lo >= b.hi; t.Name {
+	case "<":
+		return below, below || atLeast
+	case "<=":
+		return atMost, atMost || above
+	case ">":
+		return above, above || atMost
+	case ">=":
+		return atLeast, atLeast || below
+	case "==":
+		return same, same || below || above
+	case "!=":
+		return !same, same || below || above
 	}
-	switch {
-	case t.Op == eval.TreePath:
-		_, followed := w.varOf[t.Path[0]]
-		return followed && len(t.Path) == 1
-	case t.Op == eval.TreeBinary && slices.Contains([]string{"+", "-", "*", "%"}, t.Name), t.Op == eval.TreeUnary && t.Name == "-":
-		return !slices.ContainsFunc(t.Args, func(part *eval.Tree) bool { return !w.numeric(part) })
-	}
-	return false
-}
-
-// compared are the values for which a comparison is true.
-func (w *boundWalk) compared(values []interval, left, right *eval.Tree, op string) ([]interval, bool) {
-	sides := [2]*eval.Tree{left, right}
-	at := [2]int{-1, -1}
-	for i, side := range sides {
-		if side.Op == eval.TreePath && len(side.Path) == 1 {
-			if k, followed := w.varOf[side.Path[0]]; followed {
-				at[i] = k
-			}
-		}
-	}
-	if at[0] < 0 && at[1] < 0 {
-		return values, true
-	}
-	out := slices.Clone(values)
-	for i, k := range at {
-		other := sides[1-i]
-		if k < 0 {
-			continue
-		}
-		if dataflow.IsNull(other) {
-			if op == "==" && !out[k].null {
-				return nil, false
-			}
-			out[k].null = out[k].null && op != "!="
-			continue
-		}
-		if !w.numeric(other) || at[1-i] >= 0 && values[at[1-i]].null {
-			return values, true // it may be null, or a text
-		}
-		side := comparison(op, i == 1, true)
-		if out[k] = out[k].compared(side, w.interval(other, values), w.vars[k].whole); out[k].empty() {
-			return nil, false
-		}
-	}
-	return out, true
+	return false, false
 }

@@ -1,197 +1,216 @@
-// Following every way through a graph without branches, step by step: guards about
-// visits and steps are decided, all others may go either way.
+// Following every path of one token through a graph, or through a cycle of it: conditions
+// over numbers that are followed are decided, all others may go either way.
 
 package lint
 
 import (
-	"encoding/binary"
-	"math"
+	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Bounds on the exploration; beyond them the bounds of a graph are coarse.
+// How many states and moves are followed before a walk is given up.
 const (
-	maxStates    = 20_000
-	maxStateCost = 2_000_000
-	maxMoves     = 120_000
+	maxStates = 20_000
+	maxMoves  = 120_000
 )
 
-// boundWalk explores the runs of one graph.
+// boundWalk computes the bounds of one graph.
 type boundWalk struct {
-	f     *facts
-	flow  *controlflow.Graph
-	depth int
-	room  int // how many states are explored; 0 for maxStates
-	// decided is how many conditions were evaluated.
-	decided int
+	f      *facts
+	flow   *controlflow.Graph
+	depth  int    // of graphs in it that are still read
+	file   string // that the graph stands in; "" for the outermost
+	family family
+	room   int // how many states are followed; 0 for maxStates
 
-	costs     []span // of one execution, by node
-	file      string // that the graph stands in; "" for the outermost
-	family    family
-	limit     []int // of visits, by node; 0 for none
-	counters  []counter
-	counterOf map[int]int // by node
-	stepCap   int         // 0: no guard asks for the step
-	// vars are the numbers in the state that are followed, varOf their places by name;
-	// beyond farthest from 0 their values are not told apart.
-	vars     []variable
-	varOf    map[string]int
-	farthest float64
-	choices  map[string][]way
-	caught   bool // some node has failure edges
-
-	known map[string]int // state numbers by key
-	key   []byte         // of the next state
-	queue []boundState
-	moves []boundMove
-	// start and done are state numbers; states is how many there are.
-	start, done, states int
-	// wide says that the states are only nodes, for a graph with too many ways.
-	wide bool
+	costs  []span // of one execution, by node
+	limit  []int  // of visits, by node; 0 for none
+	vars   []variable
+	varOf  map[string]int
+	far    float64 // from 0 on numbers are told apart
+	caught bool    // some node has failure edges
 }
 
-// boundState is a run between two steps.
+// boundState is a token between two steps.
 type boundState struct {
-	at     int        // the node that runs next; -1: the run has ended
-	visits []int      // by counter, up to its cap
-	step   int        // up to stepCap
+	at     int        // the node that runs next
 	values []interval // by variable
 }
 
-// boundMove is one step.
-type boundMove struct {
-	from, to int
-	span     span
-	ran      int // -1: the node refused the visit, and it is no step
-}
-
-// way is one thing that may come of an execution.
+// way is one outcome of an execution.
 type way struct {
-	targets []int // vertices; END is dropped
+	targets []int // none: the run ends
+	values  []interval
 	extra   span
-	// stops says that the run ends here.
-	stops bool
-	// failed: the execution may have made no model call.
-	failed bool
-	// claims are how the conditions came out that are tried before.
-	claims []held
+	failed  bool // it may have taken nothing
 }
 
-// appendKey tells states apart.
-func (s *boundState) appendKey(key []byte) []byte {
-	key = append(strconv.AppendInt(key, int64(s.at), 36), ';')
-	for _, n := range s.visits {
-		key = append(strconv.AppendInt(key, int64(n), 36), ' ')
-	}
-	key = strconv.AppendInt(append(key, ';'), int64(s.step), 36)
-	for _, v := range s.values {
-		key = binary.BigEndian.AppendUint64(strconv.AppendBool(key, v.null), math.Float64bits(v.lo))
-		key = binary.BigEndian.AppendUint64(key, math.Float64bits(v.hi))
-	}
-	return key
-}
-
-// explore finds all states; false when there are too many, or branches.
-func (w *boundWalk) explore() bool {
-	w.known, w.choices = map[string]int{}, map[string][]way{}
-	w.queue, w.moves = nil, nil
-	counts := func(n *spec.Node) bool { return n.Join != nil && n.Join.Count > 1 }
-	if w.flow.Anywhere || w.flow.FansOut || slices.ContainsFunc(w.f.graph.Nodes, counts) {
-		return false
-	}
-	w.done = w.number(boundState{at: -1})
-	w.start = w.number(boundState{at: w.f.Start(), visits: make([]int, len(w.counters)), values: w.startValues()})
-	// A state costs as much as it has counters.
-	most := min(maxStates, maxStateCost/(len(w.counters)+1))
-	moves := maxMoves
-	if w.room > 0 {
-		const perState = 5
-		most, moves = min(most, w.room), perState*w.room
-	}
-	for at := 1; at < len(w.queue); at++ {
-		if w.expand(at); len(w.queue) > most || len(w.moves) > moves {
-			return false
+// follow finds all states from a node on, as long as a token stays among some nodes;
+// what follows behind them takes beyond. It returns nil when there are too many.
+func (w *boundWalk) follow(from int, values []interval, inside func(v int) bool, beyond func(v int) cost) *moves {
+	m := &moves{name: w.f.Name}
+	known, queue := map[string]int{}, make([]boundState, begun)
+	number := func(s boundState) int {
+		key := fmt.Sprint(s)
+		n, ok := known[key]
+		if !ok {
+			n = len(queue)
+			known[key], queue = n, append(queue, s)
 		}
-	}
-	w.states = len(w.queue)
-	return true
-}
-
-// number is the number of a state, a new one or not.
-func (w *boundWalk) number(s boundState) int {
-	w.key = s.appendKey(w.key[:0])
-	if n, ok := w.known[string(w.key)]; ok {
 		return n
 	}
-	w.known[string(w.key)] = len(w.queue)
-	w.queue = append(w.queue, s)
-	return len(w.queue) - 1
+	number(boundState{from, values})
+	most := maxStates
+	if w.room > 0 {
+		most = w.room
+	}
+	for at := begun; at < len(queue); at++ {
+		s := queue[at]
+		ways, move := w.step(s)
+		move.from = at
+		for _, one := range ways {
+			next := move
+			next.to, next.span = ended, next.span.plus(one.extra)
+			if one.failed && move.ran >= 0 {
+				next.span.least = cost{inSteps: 1}
+			}
+			for _, to := range one.targets {
+				switch {
+				case to >= len(w.f.graph.Nodes):
+					if len(one.targets) == 1 {
+						next.to = completed
+					}
+				case inside(to):
+					next.to = number(boundState{to, one.values})
+				default:
+					next.span.most = next.span.most.plus(beyond(to))
+				}
+			}
+			if next.to != at || next.ran >= 0 { // a visit that is refused again takes nothing
+				m.list = append(m.list, next)
+			}
+		}
+		if len(queue) > most || len(m.list) > maxMoves {
+			return nil
+		}
+	}
+	m.states = len(queue)
+	return m
 }
 
-// expand adds the moves of a state.
-func (w *boundWalk) expand(at int) {
-	s := w.queue[at]
-	v := s.at
-	c, counted := w.counterOf[v]
-	refused := counted && w.limit[v] > 0 && s.visits[c] >= w.limit[v]
-	next := boundState{visits: slices.Clone(s.visits), step: s.step}
-	move := boundMove{from: at, to: -1, ran: -1}
-	if !refused || w.f.graph.Nodes[v].OnMaxVisits == "skip" {
-		move.span, move.ran = exactly(1), v
-		next.step = min(next.step+1, w.stepCap)
-	}
-	if counted && !refused {
-		next.visits[c] = min(next.visits[c]+1, w.counters[c].most)
-	}
-	after, succeeds := s.values, true
-	var ways []way
-	if refused {
-		ways = w.refusedWays(v)
-	} else {
-		if after, succeeds = w.written(v, s.values); !succeeds {
-			after = s.values
+// step returns the outcomes of a visit, and the move that they have in common.
+func (w *boundWalk) step(s boundState) ([]way, boundMove) {
+	v, n := s.at, w.f.graph.Nodes[s.at]
+	skips := n.OnMaxVisits == "skip"
+	if w.limit[v] > 0 && s.values[w.varOf["visits."+n.ID.Value]].lo >= float64(w.limit[v]) {
+		if !skips {
+			return w.failures(n, s.values, true), boundMove{ran: -1}
 		}
-		next.values = after
-		ways = w.ways(v, &next, succeeds)
+		targets := []int{}
+		for _, i := range w.f.certainEdges(v, false, true) {
+			targets = append(targets, w.f.To[i])
+		}
+		return []way{{targets: targets, values: w.counted(v, s.values, false)}}, boundMove{ran: v, span: exactly(1)}
 	}
-	before := len(w.moves)
-	for i := range ways {
-		choice, one, possible := &ways[i], move, true
-		to := boundState{at: -1}
-		if !choice.stops && choice.targets[0] < len(w.f.graph.Nodes) {
-			to = next
-			to.at, to.values = choice.targets[0], after
-			if choice.failed {
-				to.values = s.values
-			}
-			for j := 0; j < len(choice.claims) && possible; j++ {
-				o := &choice.claims[j]
-				to.values, possible = w.narrowed(to.values, o.program.Tree(), o.holds)
+	before := w.counted(v, s.values, true)
+	var out []way
+	if n.Kind.Value != "fail" {
+		out = w.successes(n, w.written(v, before))
+	}
+	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || w.f.mayErr(v) || len(out) == 0 {
+		out = append(out, w.failures(n, before, false)...)
+	}
+	return out, boundMove{ran: v, span: w.costs[v]}
+}
+
+// successes are the outcomes of a success: edges are tried in order.
+func (w *boundWalk) successes(n *spec.Node, values []interval) []way {
+	var out []way
+	groups, open := w.flow.Groups[n.Index], true
+	for i := range groups {
+		g := &groups[i]
+		one := way{targets: g.Targets, values: values}
+		switch {
+		case w.f.isDead(g), !open && g.Kind != controlflow.ByGoto, g.Kind == controlflow.OnFailure:
+			continue
+		case g.Kind == controlflow.ByDecision:
+			one.extra = w.decideCost(w.candidates(n.Index))
+		case g.Kind == controlflow.ByDefault: // the decision may have been tried, and failed
+			one.extra.most = w.decideCost(w.candidates(n.Index)).most
+		case g.Kind == controlflow.ByGuard && !g.Subset:
+			holds, known := w.decided(w.f.bound.Edges[g.Edges[0]].When.Tree(), values)
+			if open = !known || !holds; known && !holds {
+				continue
 			}
 		}
-		if !possible {
+		out = append(out, one)
+	}
+	if open && !w.f.hasOtherWay(n) || len(out) == 0 {
+		out = append(out, way{values: values})
+	}
+	return out
+}
+
+// failures are the outcomes of a failure, or of a visit that is refused.
+func (w *boundWalk) failures(n *spec.Node, values []interval, refused bool) []way {
+	var out []way
+	groups, open := w.flow.Groups[n.Index], true
+	for i := range groups {
+		if groups[i].Kind != controlflow.OnFailure || !open {
 			continue
 		}
-		if !refused {
-			rest := w.costs[v]
-			rest.least[inSteps]--
-			rest.most[inSteps]--
-			if choice.failed {
-				rest.least = cost{}
+		holds, known := true, true
+		if when := w.f.bound.Edges[groups[i].Edges[0]].When; when != nil {
+			if holds, known = w.decided(when.Tree(), values); refused && !known {
+				var value any
+				value, known = solve.Partial(when.Tree(), refusal)
+				holds = value == true
 			}
-			one.span = one.span.plus(rest)
 		}
-		one.span = one.span.plus(choice.extra)
-		if !choice.stops {
-			one.to = w.number(to)
+		open = !known || !holds || groups[i].Subset
+		if !known || holds || groups[i].Subset {
+			out = append(out, way{targets: groups[i].Targets, values: values, failed: true})
 		}
-		w.moves = append(w.moves, one)
 	}
-	if len(w.moves) == before { // whatever happens ends the run
-		w.moves = append(w.moves, move)
+	return append(out, way{values: values, failed: true})
+}
+
+// refusal is what conditions read of the failure of a visit that is refused.
+func refusal(path []string) (any, bool) {
+	return "max_visits", slices.Equal(path, []string{"error", "kind"})
+}
+
+// candidates is how many edges of a node are chosen from.
+func (w *boundWalk) candidates(v int) int {
+	n := 0
+	for _, g := range w.flow.Groups[v] {
+		if g.Kind == controlflow.ByDecision {
+			n++
+		}
 	}
+	return n
+}
+
+// isFollowable reports whether one token goes through the graph at a time.
+func (w *boundWalk) isFollowable() bool {
+	return !w.flow.Anywhere && !w.flow.FansOut &&
+		!slices.ContainsFunc(w.f.graph.Nodes, func(n *spec.Node) bool { return n.Join != nil && n.Join.Count > 1 })
+}
+
+// followAll follows a graph without branches; nil when it has too many states.
+func (w *boundWalk) followAll() *moves {
+	if !w.isFollowable() {
+		return nil
+	}
+	everywhere := func(int) bool { return true }
+	m := w.follow(w.f.Start(), w.valuesAt(false, everywhere), everywhere, nil)
+	if m == nil && w.room == 0 { // too many values
+		w.findVariables(false)
+		m = w.follow(w.f.Start(), w.valuesAt(false, everywhere), everywhere, nil)
+	}
+	return m
 }

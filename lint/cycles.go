@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // cycleArc is a way from a node to another of its cycles, by one of its groups.
@@ -25,7 +26,7 @@ type cycles struct {
 	limit []int // of visits, by node; 0: none
 	// trust assumes that what programs count comes to an end.
 	trust  bool
-	counts [][]int // by component of the graph, see counters
+	counts []map[string]bool // by component of the graph, see counters
 	arcs   []cycleArc
 	of     []int              // component of each vertex among the arcs
 	out    map[int][]cycleArc // arcs inside of components, by their beginnings
@@ -54,7 +55,7 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 		r.limit[ignored] = 0
 	}
 	if trust {
-		r.counts = f.counters(true)
+		r.counts = f.counters()
 	}
 	w := f.flow()
 	for v, groups := range w.Groups {
@@ -110,21 +111,24 @@ func (r *cycles) bounded(a cycleArc) bool {
 		r.because(a, what)
 		return true
 	}
-	c := &counting{f: r.f}
-	if r.trust {
-		c.keys = r.counts[r.f.flow().SCC[a.from]]
-		if kind == controlflow.ByGoto && n.Goto.IsSet() && c.mentions(r.f.bound.Nodes[a.from].Goto) {
-			r.because(a, "goto of "+n.ID.Value+": "+strings.TrimSpace(n.Goto.Value))
-			return true
-		}
+	if kind == controlflow.ByGoto && n.Goto.IsSet() && r.trusts(r.f.bound.Nodes[a.from].Goto, a) {
+		r.because(a, "goto of "+n.ID.Value+": "+strings.TrimSpace(n.Goto.Value))
+		return true
 	}
 	for _, o := range r.f.outcomes(a, r.limit) {
-		if r.ends(o.program.Tree(), o.holds, a) || r.trust && c.mentions(o.program) && c.ends(o.program.Tree(), !o.holds) {
+		if r.ends(o.program.Tree(), o.holds, a, r.trusts(o.program, a)) {
 			r.because(a, strings.TrimSpace(o.program.Source()))
 			return true
 		}
 	}
 	return false
+}
+
+// trusts reports whether a program reads what programs count on the cycles of a way.
+func (r *cycles) trusts(p *eval.Program, a cycleArc) bool {
+	return r.trust && p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool {
+		return r.counts[r.f.flow().SCC[a.from]][read.Path[0]]
+	})
 }
 
 func (r *cycles) because(a cycleArc, what string) { r.why[a.from] = append(r.why[a.from], what) }
@@ -142,9 +146,8 @@ func (r *cycles) counted(a cycleArc) bool {
 // otherFailures reports whether conditions keep a visit that was refused from a way for
 // failures.
 func (r *cycles) otherFailures(a cycleArc) bool {
-	refused := func(path []string) (any, bool) { return "max_visits", slices.Equal(path, []string{"error", "kind"}) }
 	return slices.ContainsFunc(r.f.outcomes(a, r.limit), func(o held) bool {
-		value, known := solve.Partial(o.program.Tree(), refused)
+		value, known := solve.Partial(o.program.Tree(), refusal)
 		return known && value != o.holds
 	})
 }
@@ -195,19 +198,25 @@ func (f *facts) outcomes(a cycleArc, limit []int) []held {
 	return out
 }
 
-// ends reports whether a condition has an outcome on a way only finitely often.
-func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc) bool {
+// ends reports whether a condition has an outcome on a way only finitely often. If it is
+// trusted, so has each part of it that reads what programs count.
+func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
-		return r.ends(t.Args[0], !holds, a)
-	case t.Op != eval.TreeBinary || len(t.Args) != 2:
-		return false
-	case t.Name == "and" || t.Name == "or":
-		left, right := r.ends(t.Args[0], holds, a), r.ends(t.Args[1], holds, a)
+		return r.ends(t.Args[0], !holds, a, trusted)
+	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
+		left, right := r.ends(t.Args[0], holds, a, trusted), r.ends(t.Args[1], holds, a, trusted)
 		if (t.Name == "and") == holds {
 			return left || right
 		}
 		return left && right
+	}
+	counted := false
+	t.Each(func(part *eval.Tree) {
+		counted = counted || trusted && (part.Op == eval.TreeOther || part.Op == eval.TreePath && r.counts[r.f.flow().SCC[a.from]][part.Path[0]])
+	})
+	if counted || t.Op != eval.TreeBinary || len(t.Args) != 2 {
+		return counted
 	}
 	for i := range 2 {
 		op := comparison(t.Name, i == 1, holds)
@@ -253,5 +262,57 @@ func (r *cycles) fixed(t *eval.Tree, a cycleArc) bool {
 			out = out && declared && !slices.ContainsFunc(r.f.writersOf()[r.f.graph.State[key].Name.Value], r.beside(a))
 		}
 	})
+	return out
+}
+
+// passesTime says why a cycle can't go round for ever through a node: a person is
+// asked there who has all the time there is, or time passes of which the run has only
+// so much; "" when neither is so.
+func (f *facts) passesTime(n *spec.Node) string {
+	switch {
+	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil || f.defaultLeaves(n)):
+		return "the person asked at " + n.ID.Value
+	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
+		return "limits.timeout, by the time that passes at " + n.ID.Value
+	}
+	return ""
+}
+
+// defaultLeaves reports whether the answer for an absent person leads out of the cycles
+// of a node: no edge that stays on them fires then.
+func (f *facts) defaultLeaves(n *spec.Node) bool {
+	answer := n.Field("default").Data()
+	env := map[string]any{"output": answer}
+	if len(n.Writes.Keys) == 1 {
+		env[n.Writes.Keys[0].Value] = answer
+	}
+	var vm eval.VM
+	for i, e := range f.graph.Edges {
+		if e.From.Value != n.ID.Value || !f.inCycle(n.Index, f.flow().To[i]) || e.Condition == "on_failure" {
+			continue
+		}
+		when := f.bound.Edges[i].When
+		if when == nil || slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { _, known := env[r.Path[0]]; return !known }) {
+			return false
+		}
+		if stays, err := vm.Test(when, env); err != nil || stays {
+			return false
+		}
+	}
+	return true
+}
+
+// inCycle reports whether t lies on the cycles of v.
+func (f *facts) inCycle(v, t int) bool {
+	w := f.flow()
+	return t < len(f.graph.Nodes) && w.SCC[t] == w.SCC[v]
+}
+
+// visitLimits returns the limits of visits by node; 0: none.
+func (f *facts) visitLimits() []int {
+	out := make([]int, len(f.graph.Nodes))
+	for v, n := range f.graph.Nodes {
+		out[v] = n.VisitLimit(f.graph)
+	}
 	return out
 }

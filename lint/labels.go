@@ -4,7 +4,6 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ func checkLabels(f *facts) {
 			f.checkYielded(n)
 			continue
 		}
-		for _, label := range append(choices(p.Tree(), nil), targets(n.Goto.Value)...) {
+		for _, label := range choices(p.Tree(), nil) {
 			f.label(n, label, labelSpan(n.Goto, label))
 		}
 		if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" && n.Field("choices") != nil {
@@ -92,16 +91,6 @@ func choices(t *eval.Tree, out []string) []string {
 		out = choices(t.Args[2], choices(t.Args[1], out))
 	case t.Op == eval.TreeBinary && t.Name == "??":
 		out = choices(t.Args[1], choices(t.Args[0], out))
-	}
-	return out
-}
-
-// targets are the constant labels of items with an input, {to: 'label', input: …}.
-func targets(src string) []string {
-	var out []string
-	item := regexp.MustCompile(`[{,]\s*['"]?to['"]?\s*:\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*[,}]`)
-	for _, found := range item.FindAllStringSubmatch(src, -1) {
-		out = append(out, found[1]+found[2])
 	}
 	return out
 }

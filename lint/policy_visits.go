@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -71,7 +71,7 @@ func (f *facts) writtenAround(v int) map[string]bool {
 // boundedByState reports whether the cycles of a node have people, waiting,
 // free choices, or conditions on what they count in the state.
 func (f *facts) boundedByState(v int) bool {
-	counts := f.counters(false)
+	counts := f.counters()
 	w := f.flow()
 	for u, n := range f.graph.Nodes {
 		if w.SCC[u] != w.SCC[v] {
@@ -81,10 +81,8 @@ func (f *facts) boundedByState(v int) bool {
 			return true
 		}
 		for _, e := range f.edgesOut()[u] {
-			for _, key := range counts[w.SCC[v]] {
-				if p := f.bound.Edges[e].When; p != nil && dataflow.ReadsKey(p, f.graph.State[key].Name.Value) {
-					return true
-				}
+			if p := f.bound.Edges[e].When; p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { _, counted := counts[w.SCC[v]][r.Path[0]]; return counted }) {
+				return true
 			}
 		}
 	}

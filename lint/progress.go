@@ -320,3 +320,71 @@ func shortened(name string, p *eval.Program, t *eval.Tree) change {
 	}
 	return change{unknown: true}
 }
+
+func (f *facts) isNumeric(key int) bool {
+	typ := eval.FromSchema(f.graph.State[key].Schema).String()
+	return typ == "integer" || typ == "number"
+}
+
+// counters lists, for each component of the graph, the state keys that its nodes count
+// with, and those computed from such; true where nobody can tell how they change.
+func (f *facts) counters() []map[string]bool {
+	w := f.flow()
+	out := make([]map[string]bool, len(w.SCC))
+	for changed := true; changed; {
+		changed = false
+		for v, a := range f.access() {
+			c := w.SCC[v]
+			for i := range a.Writes {
+				write := &a.Writes[i]
+				name := write.Name.Value
+				if out[c][name] || !w.Cyclic[v] || !f.counts(v, write, out[c]) {
+					continue
+				}
+				plain := f.changesPlainly(v, write)
+				if _, known := out[c][name]; known && plain {
+					continue
+				}
+				if out[c] == nil {
+					out[c] = map[string]bool{}
+				}
+				out[c][name], changed = !plain, true
+			}
+		}
+	}
+	return out
+}
+
+// changesPlainly reports whether it can be told how a write changes its key: by a constant,
+// to a constant, or to a number that depends on nothing else.
+func (f *facts) changesPlainly(v int, w *dataflow.Write) bool {
+	number, value := f.isNumeric(w.Key), f.boundWrite(v, w.Name.Value)
+	if !f.change(v, w.Key, !number).unknown || value != nil && value.IsConst() {
+		return true
+	}
+	return number && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), func(r eval.Read) bool { return r.Path[0] != w.Name.Value })
+}
+
+// counts reports whether a write counts: it adds to its key, computes a value from that or
+// from other counters, or is a number or a list that a program yields.
+func (f *facts) counts(v int, w *dataflow.Write, counters map[string]bool) bool {
+	key, n := f.graph.State[w.Key], f.graph.Nodes[v]
+	typ, number := eval.FromSchema(key.Schema), f.isNumeric(w.Key)
+	reads := w.Value != nil && slices.ContainsFunc(w.Value.Reads(), func(r eval.Read) bool {
+		_, counted := counters[r.Path[0]]
+		return counted || r.Path[0] == w.Name.Value
+	})
+	switch {
+	case !dataflow.Replaces(key):
+		return number || typ.IsList() || key.Reducer.Value == "append"
+	case reads:
+		return true
+	case isModel(n), n.Kind.Value == "human": // they don't count
+		return false
+	case typ.IsList():
+		return true
+	case n.Kind.Value == "set":
+		return number && w.Value != nil && dataflow.AsksProgress(w.Value)
+	}
+	return typ.String() == "integer"
+}

@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -305,9 +304,6 @@ func (f *facts) neverAt(p *policy) {
 	if path == nil && len(keys) > 0 {
 		path = f.trusting(p, keys, nil)
 	}
-	if given := f.withDefaults(p.never, keys); path == nil && len(given) > len(keys) {
-		path = f.trusting(p, given, f.wayTo(p.place))
-	}
 	if path == nil && f.watches(p, keys) {
 		path = f.witness(p, f.wayTo(p.place), nil)
 	}
@@ -339,19 +335,6 @@ func (f *facts) watches(p *policy, decided map[string]bool) bool {
 			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && dataflow.ReadsKey(when, key)
 		})
 	})
-}
-
-// withDefaults adds to some keys those that an expression reads, no node writes, and
-// which have a default: what a run has that is given nothing.
-func (f *facts) withDefaults(p *eval.Program, keys map[string]bool) map[string]bool {
-	out := maps.Clone(keys)
-	for _, r := range p.Reads() {
-		key := f.graph.Key(r.Path[0])
-		if key != nil && key.Default != nil && !key.Required && len(f.writersOf()[r.Path[0]]) == 0 {
-			out[r.Path[0]] = true
-		}
-	}
-	return out
 }
 
 // decided are the state keys that an expression reads and only people and set nodes

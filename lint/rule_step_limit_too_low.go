@@ -4,11 +4,8 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -47,57 +44,30 @@ func checkStepLimit(f *facts) {
 	if limit := f.graph.Limits; limit.MaxSteps > 0 && steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
 		f.report(limit.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limit.MaxSteps, plural(steps, "step"), f.pathText(path))
-	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.MaxStepsSpan.To > 0 && f.mayTakeMore(limit.MaxSteps) {
+	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.MaxStepsSpan.To > 0 && len(f.graph.Nodes) <= maxFollowedNodes {
 		f.branchesExceed(limit.MaxSteps, limit.MaxStepsSpan)
 	}
 }
 
-// mayTakeMore reports whether every run may take more steps than the shortest
-// path has: branches add up, graphs in graphs, and rounds that conditions ask for.
-func (f *facts) mayTakeMore(limit int) bool {
-	const most = 500 // nodes: following the branches of more takes too long
-	if len(f.graph.Nodes) > most {
-		return false
-	}
-	if slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
-		return true
-	}
-	for i := range f.bound.Edges {
-		if f.asksForRounds(i) {
-			return true
-		}
-	}
-	return limit < len(f.graph.Nodes) && slices.ContainsFunc(f.flow().Groups, func(groups []controlflow.Group) bool {
-		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 })
-	})
-}
-
-// asksForRounds reports whether an edge's condition may make every run go round:
-// it counts, and nothing else than counting decides it or offers another way.
-func (f *facts) asksForRounds(edge int) bool {
-	when := f.bound.Edges[edge].When
-	if when == nil || !when.Uses("visits") && !when.Uses("step") {
-		return false
-	}
-	other := slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return r.Path[0] != "visits" && r.Path[0] != "step" })
-	return !other || !f.hasOtherWay(f.graph.Nodes[f.From[edge]])
-}
+// maxFollowedNodes is how many nodes a graph may have for its paths to be followed here.
+const maxFollowedNodes = 500
 
 // branchesExceed looks for the least that a run takes.
 func (f *facts) branchesExceed(limit int, at spec.Span) {
 	if !f.hasGuards() {
 		return // they have errors of their own
 	}
-	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, family: family{}, room: 1_000}
+	w := &boundWalk{f: f, depth: maxChildren, family: family{}, room: 1_000}
 	w.prepare()
-	if !w.explore() {
-		if names, least := w.sure(); least[inSteps] > float64(limit) {
-			f.report(at, "max_steps is %d, but every run that completes takes at least %s: %s",
-				limit, plural(int(least[inSteps]), "step"), strings.Join(names, ", "))
-		}
-		return
+	var least float64
+	var path []string
+	if m := w.followAll(); m != nil {
+		least, path, _ = m.cheapest(inSteps)
+	} else {
+		names, takes := w.sure()
+		least, path = takes[inSteps], names
 	}
-	if least, path, ok := w.cheapest(inSteps); ok && least > float64(limit) {
+	if least > float64(limit) {
 		f.report(at, "max_steps is %d, but every run that completes takes at least %s: %s",
 			limit, plural(int(least), "step"), strings.Join(path, ", "))
 	}

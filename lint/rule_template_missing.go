@@ -1,5 +1,4 @@
-// template-missing: a path that can't be there when it is read, or an argument that
-// was meant to be a template.
+// template-missing: a path that can't be there when it is read.
 
 package lint
 
@@ -17,8 +16,8 @@ func templateMissing() Rule {
 	return Rule{
 		Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll,
 		Summary: "a template or an expression reads a member that an edge or the run does not supply",
-		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output, a state key or an element that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
-			"Write {{ path? }} if it may be missing, or supply it on that edge. An argument of a command that is written $name, for a shell that nobody runs, lacks its template too.",
+		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
+			"Write {{ path? }} if it may be missing, or supply it on that edge.",
 		Bad: `graphrun: v1
 name: draft
 start: plan
@@ -39,7 +38,6 @@ edges:
 }
 
 func checkTemplateMissing(f *facts) {
-	f.unexpanded()
 	f.untemplated()
 	var in [][]int
 	all := f.uses().All
@@ -55,7 +53,6 @@ func checkTemplateMissing(f *facts) {
 		firm := dataflow.FirmReads(u.Program)
 		for _, r := range firm {
 			f.outputMember(u, r)
-			f.keyMember(u, r)
 		}
 		if u.Node < 0 {
 			continue
@@ -157,7 +154,7 @@ func (f *facts) readsContext(p *eval.Program) bool {
 		case "item", "index", "input", "run", "last", "error", "output", "nodes":
 			return true
 		}
-		return len(r.Path) > 1 && f.graph.Key(r.Path[0]) != nil
+		return false
 	})
 }
 

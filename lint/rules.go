@@ -9,6 +9,6 @@ func checked() []Rule {
 		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
 		policyViolated(), policyUndecided(), policyKept(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
 		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownPrice(), unknownTool(), unusedIgnore(), unusedKey(),
-		unusedOutput(), urlInjection(),
+		urlInjection(),
 	}
 }

@@ -52,7 +52,7 @@ edges:
   - {from: a, to: END}
 `,
 			change: []string{"soon", "30s"},
-			check:  checkInvalidValues, needs: needNode,
+			check:  (*facts).finalPeople, needs: needNode,
 		},
 		{
 			Name: "reserved-name", Group: "structure", Severity: spec.Error,

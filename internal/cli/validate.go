@@ -84,7 +84,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
   graphrun validate flow.yaml flows/ --strict
   graphrun validate --format json - < flow.yaml
   graphrun validate flow.yaml --explain-policies
-  graphrun validate --rule -duplicate-edge --rule +unused-output
+  graphrun validate --rule -duplicate-edge --rule +policy-kept
   graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
   graphrun validate --format sarif > findings.sarif`,
 		ValidArgsFunction: completeFiles,

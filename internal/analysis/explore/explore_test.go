@@ -179,14 +179,6 @@ edges:
   - {from: a, to: ok}
   - {from: ok, to: ship}
   - {from: ship, to: END}`, func(q *Question) { q.Fixed = map[string]bool{"fine": true} }, `"fine" is known at run time only`},
-		"what stands behind a part that decides": {gate + `
-state: {fine: {type: boolean, default: false}, count: {type: integer, default: 0}}
-nodes: {a: {kind: exec, command: [x], writes: [fine, count]}, ok: {kind: pass}, ship: {kind: pass}}
-edges:
-  - {from: a, to: ok, when: fine and count > 3}
-  - {from: a, to: ship}
-  - {from: ok, to: ship}
-  - {from: ship, to: END}`, func(q *Question) { q.Fixed = map[string]bool{"count": true} }, "a"},
 		"visits have counted on since": {gate + `
 state: {i: {type: integer, minimum: 0, maximum: 3, required: true}}
 nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}

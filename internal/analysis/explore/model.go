@@ -46,15 +46,12 @@ type Model struct {
 	own               [][]*dataflow.Use // by node
 	uses              *dataflow.Uses
 	computed          map[string][]*eval.Program // what computes the values of a state key
-	beside            map[string][]any           // see defaultsBeside
 }
 
-// condition is that of an edge, and the state keys that it reads. The tree is nil where a
-// part of it may read anything.
+// condition is that of an edge, and the state keys that it reads.
 type condition struct {
 	edge  int
 	reads []string
-	tree  *eval.Tree
 }
 
 // written is a state key that a node writes, and which part of its result; byGraph for
@@ -190,19 +187,6 @@ func (m *Model) relevant(asked []string) {
 	}
 }
 
-// settled reports whether every value is tried that may keep a node from failing at what
-// it computes and writes.
-func (m *Model) settled(v int) bool {
-	for _, e := range m.own[v] {
-		for _, read := range e.Program.Reads() {
-			if !m.counts[read.Path[0]] {
-				return false
-			}
-		}
-	}
-	return !slices.ContainsFunc(m.writes[v], func(w written) bool { return !dataflow.Replaces(m.graph.Key(w.key)) && !m.counts[w.key] })
-}
-
 // count notes that a state key decides, and adds what computes its values to a list.
 func (m *Model) count(name string, todo []*eval.Program) []*eval.Program {
 	if m.counts[name] {
@@ -312,7 +296,7 @@ func (m *Model) readSets() {
 		for _, e := range m.own[v] {
 			switch e.Field {
 			case "when":
-				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program), tree: understood(e.Program)}
+				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program)}
 				if m.graph.Edges[e.Edge].Condition == "on_failure" {
 					m.catches[v] = append(m.catches[v], c)
 				} else {

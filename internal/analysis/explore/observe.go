@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/analysis/dataflow"
-	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -87,18 +84,14 @@ func (r *Run) checkNote(n *machine.Note) {
 	case machine.NoteBranchesJoined:
 		r.live -= len(n.Targets) - 1
 	case machine.NoteNodeStarted:
-		if m.graph.Nodes[v].Kind.Value != "set" || m.graph.Nodes[v].Each.IsSet() {
-			r.read(m.reads[v])
-		} else {
-			r.compute(v)
-		}
+		r.read(m.reads[v])
 	case machine.NoteNodeCompleted:
 		if !n.Skipped {
 			r.writes(v, n)
 		}
 	case machine.NoteNodeFailed:
 		r.broken = r.broken || !n.Stopped && r.byValues(n)
-		if !n.Stopped && r.byValues(n) && !m.settled(v) {
+		if !n.Stopped && r.byValues(n) {
 			r.s.gap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
 			for _, e := range m.own[v] { // other values may not fail
 				for _, read := range e.Program.Reads() {
@@ -199,9 +192,6 @@ func (r *Run) writes(v int, n *machine.Note) {
 		at, known := noSlot, w.part < 0
 		switch {
 		case known:
-			if at = r.hidden[v][w.key]; at != noSlot {
-				known = false
-			}
 		case r.s.Fixed[w.key]:
 			at = r.newSlot(slot{key: w.key, source: "fixed"})
 		case end != nil && w.part < len(end.slots):
@@ -223,7 +213,6 @@ func (r *Run) writes(v int, n *machine.Note) {
 			r.Written[w.key] = true
 		}
 	}
-	delete(r.hidden, v)
 }
 
 // decided asks for what has decided which way a run has gone: the conditions up to the
@@ -240,76 +229,10 @@ func (r *Run) decided(v int, n *machine.Note) {
 		list = m.catches[v]
 	}
 	for i := range list {
-		if list[i].tree == nil {
-			r.read(list[i].reads)
-		} else {
-			r.weigh(list[i].tree, v)
-		}
+		r.read(list[i].reads)
 		if m.graph.Nodes[v].Routing != "all" && slices.ContainsFunc(taken, func(t Taken) bool { return t.Edge == list[i].edge }) {
 			return
 		}
-	}
-}
-
-// weigh asks for what decides a condition of a node, and not for what stands behind that.
-func (r *Run) weigh(t *eval.Tree, v int) {
-	if t.Op != eval.TreeBinary || t.Name != "and" && t.Name != "or" {
-		t.Each(func(part *eval.Tree) {
-			if part.Op == eval.TreePath {
-				r.read(part.Path[:1])
-			}
-		})
-		return
-	}
-	left, known := solve.Partial(t.Args[0], func(path []string) (any, bool) {
-		if r.unknown[path[0]] != noSlot || path[0] == "visits" || path[0] == "step" { // these have counted on
-			return nil, false
-		}
-		return r.Read(path, v)
-	})
-	if !known {
-		r.weigh(t.Args[0], v)
-	} else if left == any(t.Name == "or") {
-		return
-	}
-	r.weigh(t.Args[1], v)
-}
-
-// compute is read for a set node: what it computes of values that can't be told can't be
-// told either, but the run goes on.
-func (r *Run) compute(v int) {
-	m := r.s.Model
-	var hidden map[string]int
-	reads := func(name, target string) {
-		at := max(r.unknown[name], hidden[name])
-		switch {
-		case at == noSlot:
-		case len(r.slots[at-1].options) > 0:
-			r.need(at)
-		case m.counts[target]:
-			if hidden == nil {
-				hidden = map[string]int{}
-			}
-			hidden[target] = at
-		}
-	}
-	for _, e := range m.own[v] {
-		if e.Field == "set" {
-			for _, read := range e.Program.Reads() {
-				reads(read.Path[0], m.target(e))
-			}
-		}
-	}
-	for _, w := range m.writes[v] {
-		if !dataflow.Replaces(m.graph.Key(w.key)) { // what it held decides what it holds, and whether it may
-			reads(w.key, w.key)
-		}
-	}
-	if hidden != nil {
-		if r.hidden == nil {
-			r.hidden = map[int]map[string]int{}
-		}
-		r.hidden[v] = hidden
 	}
 }
 

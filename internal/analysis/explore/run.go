@@ -35,19 +35,18 @@ type Run struct {
 	eager    []int                   // slots that branches have written: they have to be bound
 	asked    map[machine.TaskID]bool // tasks that have asked somebody
 	slots    []slot
-	unknown  map[string]int         // the slots that state keys take their values from
-	hidden   map[int]map[string]int // by set node: keys that it has computed of such
-	seen     int                    // length of the path before the last event
-	live     int                    // branches before the last event
-	noted    int                    // notes of the last event that were checked
-	open     int                    // the slot that has to be bound first
-	stopped  bool                   // the run goes on in a way that is not followed
-	rounds   int                    // visits of Question.More
-	followed int                    // nodes of the guide, or of the round
-	again    int                    // nodes that it has come to again beside it
-	asking   int                    // questions that nobody answered
-	broken   bool                   // a node has failed because of the values that it computes with
-	past     bool                   // it has gone on from the last node of the guide
+	unknown  map[string]int // the slots that state keys take their values from
+	seen     int            // length of the path before the last event
+	live     int            // branches before the last event
+	noted    int            // notes of the last event that were checked
+	open     int            // the slot that has to be bound first
+	stopped  bool           // the run goes on in a way that is not followed
+	rounds   int            // visits of Question.More
+	followed int            // nodes of the guide, or of the round
+	again    int            // nodes that it has come to again beside it
+	asking   int            // questions that nobody answered
+	broken   bool           // a node has failed because of the values that it computes with
+	past     bool           // it has gone on from the last node of the guide
 }
 
 // timer is one that the machine has asked for.

@@ -99,7 +99,7 @@ func (m *Model) constants(key string, node int, path []string) []any {
 // constantsOf are those beside a key, and beside keys that are computed from it.
 func (m *Model) constantsOf(key string, seen map[string]bool) []any {
 	seen[key] = true
-	out := append(m.uses.Constants(key), m.defaultsBeside(key)...)
+	out := m.uses.Constants(key)
 	for i := range m.all {
 		e := &m.all[i]
 		if e.Node < 0 || e.Program == nil || !slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == key }) {
@@ -114,32 +114,6 @@ func (m *Model) constantsOf(key string, seen map[string]bool) []any {
 		}
 	}
 	return out
-}
-
-// defaultsBeside are those of the state keys that stand in one expression with a key: it
-// may be compared with them.
-func (m *Model) defaultsBeside(key string) []any {
-	if m.beside == nil {
-		m.beside = map[string][]any{}
-		for i := range m.all {
-			if m.all[i].Program == nil || m.all[i].Field == "never" {
-				continue
-			}
-			reads := m.deciding(nil, m.all[i].Program)
-			for _, name := range reads {
-				for _, other := range reads {
-					k := m.graph.Key(other)
-					if other == name || k.Default == nil || !k.Default.IsScalar() {
-						continue
-					}
-					if value := k.Default.Data(); !slices.Contains(m.beside[name], value) {
-						m.beside[name] = append(m.beside[name], value)
-					}
-				}
-			}
-		}
-	}
-	return m.beside[key]
 }
 
 // fill finds what the parts of a result may be, and what the rest of it is.
@@ -332,7 +306,7 @@ func (m *Model) outputs(v int, s *search) [][]any {
 		}
 	}
 	if src.outputs == nil {
-		src.outputs = append(m.combinations(src), m.deciders(v, s)...)
+		src.outputs = m.combinations(src)
 	}
 	out := src.outputs
 	if len(out) >= maxOptions {
@@ -366,71 +340,6 @@ func (m *Model) combinations(src *source) [][]any {
 		}
 		out = next
 	}
-	return out
-}
-
-// maxTrials is how many combinations deciders evaluates.
-const maxTrials = 4000
-
-// deciders returns, where the parts of a result have too many combinations to try all, one
-// for each edge of the node that it makes fire.
-func (m *Model) deciders(v int, s *search) (out [][]any) {
-	src := &m.sources[v]
-	var parts []*part
-	product := 1
-	for i := range src.parts {
-		if p := &src.parts[i]; p.counts && p.now && len(p.options) > 0 {
-			parts, product = append(parts, p), min(product*len(p.options), maxTrials)
-		}
-	}
-	if product <= maxOptions || len(m.guards[v]) == 0 {
-		return nil
-	}
-	env := map[string]any{}
-	for _, k := range m.graph.State {
-		if env[k.Name.Value] = nil; k.Default != nil {
-			env[k.Name.Value] = k.Default.Data()
-		}
-	}
-	var vm eval.VM
-	found := map[int]bool{}
-	at := make([]int, len(parts))
-	for range maxTrials {
-		output, values := src.base, make([]any, len(parts))
-		for i, p := range parts {
-			values[i] = p.options[at[i]]
-			if _, absent := values[i].(unset); absent {
-				continue
-			}
-			output = placed(output, p.path, values[i])
-			for _, key := range p.keys {
-				env[key] = values[i]
-			}
-		}
-		env["output"] = output
-		winner := -1
-		for i := range m.guards[v] {
-			if holds, err := vm.Test(m.bound.Edges[m.guards[v][i].edge].When, env); err == nil && holds {
-				winner = i
-				break
-			}
-		}
-		if !found[winner] {
-			found[winner] = true
-			out = append(out, values)
-		}
-		k := len(at) - 1
-		for ; k >= 0; k-- {
-			if at[k]++; at[k] < len(parts[k].options) {
-				break
-			}
-			at[k] = 0
-		}
-		if k < 0 || len(found) > len(m.guards[v]) {
-			break
-		}
-	}
-	s.spend(product / 4)
 	return out
 }
 
