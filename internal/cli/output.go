@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -26,6 +28,7 @@ type runOutput struct {
 	view    runview.View // nil: nobody watches
 	colors  runview.Colors
 	writers []runner.Sink
+	lines   []*lineWriter // that writers write to
 	trace   *os.File
 }
 
@@ -37,10 +40,10 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 			return nil, usagef("--trace: %w", err)
 		}
 		o.trace = file
-		o.writers = append(o.writers, runner.NewJSONSink(file))
+		o.writers = append(o.writers, runner.NewJSONSink(o.buffered(file)))
 	}
 	if o.format == "jsonl" {
-		o.writers = append(o.writers, filtered(runner.NewJSONSink(a.Stdout), streamFilter(f.stream.values)))
+		o.writers = append(o.writers, filtered(runner.NewJSONSink(o.buffered(a.Stdout)), streamFilter(f.stream.values)))
 	}
 	tracer := runview.NewTracer(g, o.colors)
 	switch {
@@ -52,6 +55,13 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 		o.view = runview.NewPlain(a.Stderr, tracer, func(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop })
 	}
 	return o, nil
+}
+
+// buffered returns a writer to w that close flushes.
+func (o *runOutput) buffered(w io.Writer) io.Writer {
+	lines := newLineWriter(w)
+	o.lines = append(o.lines, lines)
+	return lines
 }
 
 // warn is who wants the warnings; nil where they are among the events that are shown.
@@ -102,15 +112,19 @@ func (o *runOutput) note(text string) {
 	o.app.note(text)
 }
 
-// close ends the view and the trace.
+// close ends the view and the trace, and writes the events that are left.
 func (o *runOutput) close() error {
 	if o.view != nil {
 		o.view.Close()
 	}
-	if o.trace != nil {
-		return o.trace.Close()
+	var failed error
+	for _, w := range o.lines {
+		failed = errors.Join(failed, w.flush())
 	}
-	return nil
+	if o.trace != nil {
+		failed = errors.Join(failed, o.trace.Close())
+	}
+	return failed
 }
 
 // result prints the result: to stdout what the run gave, to stderr how it went.
