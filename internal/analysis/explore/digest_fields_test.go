@@ -69,7 +69,7 @@ var digestFields = map[reflect.Type]struct {
 	reflect.TypeFor[machine.Branch](): {`First Failed By`, nil},
 	reflect.TypeFor[machine.Unit](): {
 		`Element State Attempt Round Tried Until Questions Begun CutOff Cause Output Failure Writes`,
-		map[string]string{"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Scope": inner, "Kept": inner, "Called": inner, "Talk": spoken},
+		map[string]string{"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Scope": inner, "Kept": inner, "Called": inner, "Talk": spoken, "Late": "only a run that was cancelled and resumes has one"},
 	},
 	reflect.TypeFor[machine.Asked](): {`Ask Settled Answer`, map[string]string{"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime}},
 	reflect.TypeFor[machine.Each]():  {`Items Results Next Done Failed First FirstAt Writes`, map[string]string{"Talk": spoken, "Size": derived}},
