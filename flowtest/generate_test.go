@@ -274,6 +274,34 @@ func TestGeneratedCasesFireWhatIsPossible(t *testing.T) {
 		flows, total, possible, impossible, open+openFired, openFired, 100*float64(open)/float64(total))
 }
 
+// An edge whose condition needs values of several parts of an output at once is fired.
+func TestGeneratedCasesCombineParts(t *testing.T) {
+	const flow = `graphrun: v1
+name: g
+start: score
+state: {n: {type: integer, default: 0}, s: {type: string, default: x}}
+nodes:
+  score: {kind: exec, command: [score], parse: json, timeout: 1m, writes: {n: output.n, s: output.s}, output: {type: object, properties: {n: {type: integer}, s: {type: string}}, required: [n, s]}}
+  a: {kind: pass}
+  b: {kind: pass}
+  c: {kind: pass}
+edges:
+  - {from: score, to: a, when: "n > 41 and n < 43 and s startsWith 'abc'"}
+  - {from: score, to: b, when: "n % 7 == 3 and n > 100"}
+  - {from: score, to: c, when: "s in ['p', 'q'] and n < -5"}
+  - {from: score, to: END}
+  - {from: [a, b, c], to: END}
+`
+	g, found := spec.Parse("g.yaml", []byte(flow), spec.Options{})
+	if found.HasErrors() {
+		t.Fatal(found[0].Message)
+	}
+	made, err := flowtest.Generate(t.Context(), flowtest.Config{}, g, "")
+	if err != nil || made.Edges != made.Total {
+		t.Errorf("%v, %d of %d edges are covered: %v", err, made.Edges, made.Total, made.Missing)
+	}
+}
+
 // Every edge of the examples and templates is fired, but for those that nothing can
 // fire.
 func TestGeneratedCasesOfExamples(t *testing.T) {

@@ -306,7 +306,7 @@ func (m *Model) outputs(v int, s *search) [][]any {
 		}
 	}
 	if src.outputs == nil {
-		src.outputs = m.combinations(src)
+		src.outputs = append(m.combinations(src), m.outputPerEdge(v, s)...)
 	}
 	out := src.outputs
 	if len(out) >= maxOptions {
@@ -340,6 +340,63 @@ func (m *Model) combinations(src *source) [][]any {
 		}
 		out = next
 	}
+	return out
+}
+
+// maxTrials is how many combinations outputPerEdge evaluates.
+const maxTrials = 4000
+
+// outputPerEdge returns a combination of parts for each edge of a node that one makes fire.
+// It evaluates the conditions of the edges, and only where combinations are too many to run
+// each of them.
+func (m *Model) outputPerEdge(v int, s *search) (out [][]any) {
+	src := &m.sources[v]
+	var parts []*part
+	product := 1
+	for i := range src.parts {
+		if p := &src.parts[i]; p.counts && p.now && len(p.options) > 0 {
+			parts, product = append(parts, p), min(product*len(p.options), maxTrials)
+		}
+	}
+	if product <= maxOptions || len(m.guards[v]) == 0 {
+		return nil
+	}
+	env := map[string]any{}
+	for _, k := range m.graph.State {
+		if env[k.Name.Value] = nil; k.Default != nil {
+			env[k.Name.Value] = k.Default.Data()
+		}
+	}
+	var vm eval.VM
+	found := map[int]bool{}
+	for trial := range product {
+		output, values := src.base, make([]any, len(parts))
+		rest := trial
+		for i, p := range slices.Backward(parts) {
+			values[i] = p.options[rest%len(p.options)]
+			rest /= len(p.options)
+			if _, absent := values[i].(unset); absent {
+				continue
+			}
+			output = placed(output, p.path, values[i])
+			for _, key := range p.keys {
+				env[key] = values[i]
+			}
+		}
+		env["output"] = output
+		edge := slices.IndexFunc(m.guards[v], func(c condition) bool {
+			holds, err := vm.Test(m.bound.Edges[c.edge].When, env)
+			return err == nil && holds
+		})
+		if !found[edge] {
+			found[edge] = true
+			out = append(out, values)
+		}
+		if len(found) > len(m.guards[v]) {
+			break
+		}
+	}
+	s.spend(product / 4)
 	return out
 }
 
