@@ -36,7 +36,7 @@ func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []an
 	out := Reason{Source: p.text(t), Op: op, Values: p.substituted(t, env, show), Evaluated: true}
 	if op == "" {
 		if result, err := v.runCode(p, p.codeOf(t), env); err == nil {
-			out.Result, _ = p.finish(t, result)
+			out.Result, _ = p.canonicalResult(t, result)
 		}
 		return out
 	}

@@ -234,9 +234,9 @@ func add(args ...any) (any, uint) {
 	return addNumbers(args[0], args[1]), 0
 }
 
-// inValue is a in b: an element of a list, a key of an object, a part of a
-// string. Null holds nothing.
-func inValue(args ...any) (any, uint) {
+// isMember implements `a in b`. It reports whether a is an element of a list, a key of an
+// object or a part of a string. Null has no members.
+func isMember(args ...any) (any, uint) {
 	switch b := args[1].(type) {
 	case nil:
 		return false, 0
@@ -261,13 +261,14 @@ func inValue(args ...any) (any, uint) {
 	panic(failf("in looks into a list, an object or a string, found %s", kindOf(args[1])))
 }
 
-// containsValue is a contains b: a part of a string, or an element of a list.
+// containsValue implements `a contains b`. It reports whether b is a part of a string or an
+// element of a list.
 func containsValue(args ...any) (any, uint) {
 	switch a := args[0].(type) {
 	case nil:
 		return false, 0
 	case []any:
-		return inValue(args[1], a)
+		return isMember(args[1], a)
 	case string:
 		if args[1] == nil {
 			return false, 0

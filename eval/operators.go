@@ -30,7 +30,7 @@ var operators = map[string]operator{
 	"%":          {(*checker).arithmetic, nil, modulo},
 	"**":         {(*checker).arithmetic, nil, power},
 	"..":         {(*checker).arithmetic, makeRange, nil},
-	"in":         {(*checker).membership, inValue, nil},
+	"in":         {(*checker).membership, isMember, nil},
 	"contains":   {(*checker).textual, containsValue, nil},
 	"startsWith": {(*checker).textual, startsWith, nil},
 	"endsWith":   {(*checker).textual, endsWith, nil},

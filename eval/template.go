@@ -49,7 +49,7 @@ func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := k.part(s, src, open+2, end)
+		part, err := k.compilePart(s, src, open+2, end)
 		if err != nil {
 			return nil, err
 		}
@@ -92,8 +92,8 @@ func closeBraces(src string, open int) (int, *Error) {
 	return 0, &Error{Rule: RuleSyntax, From: open, To: open + 2, Message: `"{{" is not closed by "}}"`}
 }
 
-// part compiles the expression between the braces at from and to.
-func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
+// compilePart compiles the expression between the braces at from and to.
+func (k *Compiler) compilePart(s *Scope, src string, from, to int) (Part, *Error) {
 	code, all := src[from:to], [2]int{from - len("{{"), to + len("}}")}
 	trimmed := strings.TrimLeft(code, " \t\r\n")
 	from += len(code) - len(trimmed)
@@ -192,7 +192,7 @@ func (v *VM) Render(t *Template, env map[string]any) (any, error) { return v.ren
 
 func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 	if p := t.single(); p != nil {
-		return v.part(p, env, true)
+		return v.evalPart(p, env, true)
 	}
 	if len(t.parts) == 1 {
 		return t.parts[0].Text, nil
@@ -203,7 +203,7 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 		p := &t.parts[i]
 		text := p.Text
 		if p.Program != nil {
-			out, err := v.part(p, env, false)
+			out, err := v.evalPart(p, env, false)
 			if err != nil {
 				return nil, err
 			}
@@ -243,8 +243,8 @@ func printed(v any, limit int) (string, error) {
 	return Text(v), nil
 }
 
-// part evaluates one expression of a template.
-func (v *VM) part(p *Part, env map[string]any, alone bool) (any, error) {
+// evalPart evaluates one expression of a template.
+func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 	if keys := p.Program.Path(); keys != nil {
 		if out := lookup(env, keys); out != nil {
 			return out, nil

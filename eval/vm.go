@@ -30,11 +30,12 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.finish(p.tree, out)
+	return p.canonicalResult(p.tree, out)
 }
 
-// finish makes the result of a part canonical.
-func (p *Program) finish(t *Tree, out any) (any, error) {
+// canonicalResult converts the result of a tree to canonical data. It fails if the result is
+// too large.
+func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	switch out.(type) {
 	case nil, bool, string:
 		return out, nil

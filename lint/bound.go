@@ -109,7 +109,7 @@ func (w *boundWalk) bounds(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 		if b.Steps.Min, b.Steps.MinPath, ends = m.cheapest(inSteps); ends {
 			b.LLMCalls.Min, b.LLMCalls.MinPath, _ = m.cheapest(inCalls)
 		}
-		w.mostOf(m, &b)
+		w.findMostExpensivePaths(m, &b)
 	} else {
 		ends = w.atLeast(&b)
 		w.byLimit(&b)

@@ -131,8 +131,9 @@ func (m *moves) limited(limit int) *moves {
 	return out
 }
 
-// mostOf finds the most expensive paths of a graph whose every path was followed.
-func (w *boundWalk) mostOf(m *moves, out *Bounds) {
+// findMostExpensivePaths sets the bounds from the most expensive paths. All paths of the graph
+// were followed.
+func (w *boundWalk) findMostExpensivePaths(m *moves, out *Bounds) {
 	limit := w.f.graph.Limits.MaxSteps
 	order, acyclic := m.order()
 	if acyclic {

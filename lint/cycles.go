@@ -61,7 +61,7 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	for v, groups := range w.Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
-				if w.Cyclic[v] && f.inCycle(v, t) && !f.isDead(&groups[i]) {
+				if w.Cyclic[v] && f.sharesCycle(v, t) && !f.isDead(&groups[i]) {
 					r.arcs = append(r.arcs, cycleArc{v, t, i})
 				}
 			}
@@ -288,7 +288,7 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 	}
 	var vm eval.VM
 	for i, e := range f.graph.Edges {
-		if e.From.Value != n.ID.Value || !f.inCycle(n.Index, f.flow().To[i]) || e.Condition == "on_failure" {
+		if e.From.Value != n.ID.Value || !f.sharesCycle(n.Index, f.flow().To[i]) || e.Condition == "on_failure" {
 			continue
 		}
 		when := f.bound.Edges[i].When
@@ -302,8 +302,8 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 	return true
 }
 
-// inCycle reports whether t lies on the cycles of v.
-func (f *facts) inCycle(v, t int) bool {
+// sharesCycle reports whether t is on a cycle through v.
+func (f *facts) sharesCycle(v, t int) bool {
 	w := f.flow()
 	return t < len(f.graph.Nodes) && w.SCC[t] == w.SCC[v]
 }

@@ -120,7 +120,7 @@ func (f *facts) secretWrites(secret map[string]bool) {
 			}
 			source := w.Value
 			if source == nil && n.Kind.Value == "set" {
-				source = f.assigned(v, i)
+				source = f.templateAssignment(v, i)
 			}
 			if source == nil || taint.Sanitized(source) {
 				continue
@@ -132,9 +132,9 @@ func (f *facts) secretWrites(secret map[string]bool) {
 	}
 }
 
-// assigned is a program that the i-th assignment of a set node evaluates as a
-// part of a template; nil when there is none.
-func (f *facts) assigned(v, i int) *eval.Program {
+// templateAssignment returns a program in the template of the i-th assignment of a set node,
+// or nil.
+func (f *facts) templateAssignment(v, i int) *eval.Program {
 	for _, u := range f.uses().OfNode(v) {
 		if u.Field == "set" && u.Order == i {
 			return u.Program

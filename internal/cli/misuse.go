@@ -59,7 +59,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(names) == 0 {
 		return usagef("%q takes no argument, got %q", cmd.CommandPath(), args[0])
 	}
-	of, hint := "", nearCommand(cmd, args[0])
+	of, hint := "", suggestCommand(cmd, args[0])
 	if cmd.HasParent() {
 		of = fmt.Sprintf(" of %q", cmd.CommandPath())
 	}
@@ -72,7 +72,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q%s (commands: %s)", args[0], of, strings.Join(names, ", "))
 }
 
-// subcommands are the names of what a command is made of, in their order.
+// subcommands returns the names of the subcommands of a command, in order.
 func subcommands(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -83,9 +83,9 @@ func subcommands(cmd *cobra.Command) []string {
 	return names
 }
 
-// nearCommand is the command that a word perhaps meant: one that is spelt like it, or that
-// others call so; "" for none.
-func nearCommand(cmd *cobra.Command, word string) string {
+// suggestCommand returns the command that the user may have meant, or "". It looks for similar
+// spellings first, then for names that other tools use.
+func suggestCommand(cmd *cobra.Command, word string) string {
 	if near := suggest.Closest(word, subcommands(cmd)); near != "" {
 		return near
 	}
@@ -98,7 +98,7 @@ func nearCommand(cmd *cobra.Command, word string) string {
 	if _, err := os.Stat(word); err == nil {
 		return "run " + word
 	}
-	for _, other := range otherWords {
+	for _, other := range commandSynonyms {
 		if slices.Contains(other.words, strings.ToLower(word)) {
 			return other.command
 		}
@@ -106,8 +106,8 @@ func nearCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// otherWords are words that people try for a command.
-var otherWords = []struct {
+// commandSynonyms maps names that other tools use to commands.
+var commandSynonyms = []struct {
 	command string
 	words   []string
 }{

@@ -127,13 +127,13 @@ func Main(ctx context.Context, p Program) int {
 	}
 	code := exitOK
 	if err != nil {
-		code = a.report(err)
+		code = a.printError(err)
 	}
 	if err := a.told.Close(); err != nil {
 		fmt.Fprintf(a.Stderr, "graphrun: what OpenTelemetry was to be told is lost: %v\n", err)
 	}
 	if err := a.closeStore(); err != nil {
-		return max(code, a.report(err))
+		return max(code, a.printError(err))
 	}
 	return code
 }
@@ -206,8 +206,8 @@ func exitOf(err error) int {
 	return exitFailed
 }
 
-// report prints an error that has not been said yet and returns its exit code.
-func (a *app) report(err error) int {
+// printError prints an error, unless it was printed before, and returns its exit code.
+func (a *app) printError(err error) int {
 	var said *silentError
 	if errors.As(err, &said) {
 		return said.code
@@ -217,7 +217,7 @@ func (a *app) report(err error) int {
 	if errors.As(err, &input) {
 		text = "the input does not fit the graph\n" + strings.Join(input.Problems, "\n")
 	}
-	lines := strings.Split(strings.TrimSpace(a.escaped(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(a.escapeArguments(text)), "\n")
 	fmt.Fprintf(a.Stderr, "graphrun: %s\n", terminal.Line(lines[0]))
 	for _, line := range lines[1:] {
 		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Line(strings.TrimSpace(line)))
@@ -225,9 +225,9 @@ func (a *app) report(err error) int {
 	return exitOf(err)
 }
 
-// escaped writes what a message quotes of the command line, such as a path, so
-// that it can't break the line or speak to the terminal.
-func (a *app) escaped(text string) string {
+// escapeArguments escapes control characters in the arguments that a message quotes, so that
+// a path can't break the line or send sequences to the terminal.
+func (a *app) escapeArguments(text string) string {
 	for _, arg := range a.Args {
 		for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return r == '=' || r == '@' }) {
 			if quoted := strconv.Quote(word); strings.ContainsFunc(word, unicode.IsControl) {

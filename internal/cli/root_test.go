@@ -33,7 +33,7 @@ func TestCommands(t *testing.T) {
 // TestOtherWords: what is suggested is there, and is no word of another.
 func TestOtherWords(t *testing.T) {
 	root, seen := newRoot(&app{}), map[string]bool{}
-	for _, other := range otherWords {
+	for _, other := range commandSynonyms {
 		command, _, _ := strings.Cut(other.command, " --")
 		if c, rest, err := root.Find(strings.Fields(command)); err != nil || c == root || len(rest) > 0 {
 			t.Errorf("there is no %q", other.command)

@@ -136,7 +136,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if f.session != "" && a.storePath() == "" && !a.onCluster() {
 		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", f.session)
 	}
-	if err := a.checkPlace(g, f); err != nil {
+	if err := a.requireStore(g, f); err != nil {
 		return err
 	}
 	kept, err := a.openStore()

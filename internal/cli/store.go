@@ -147,8 +147,8 @@ func (a *app) storeName() string {
 	return "the store in memory"
 }
 
-// stateDir is the folder for what programs keep for the user, or for the service
-// that systemd runs; "" for none.
+// stateDir returns the folder for state of the user, or of the systemd service. It returns ""
+// if there is none.
 func stateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -163,12 +163,12 @@ func stateDir() string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// noPlace is why there is no store although nobody asked for none.
+// noPlace says why there is no store, if nobody chose to have none.
 const noPlace = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
 
-// checkPlace refuses a run that needs a store when there is no place for one, and
-// says of any other that it is not kept.
-func (a *app) checkPlace(g *spec.Graph, f *runFlags) error {
+// requireStore fails if there is no place for a store and the run needs one. It warns that any
+// other run is not kept.
+func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	if a.onCluster() {
 		return nil
 	}
@@ -182,8 +182,8 @@ func (a *app) checkPlace(g *spec.Graph, f *runFlags) error {
 	return nil
 }
 
-// needsStore lists what of a run makes no sense in memory: what others name it by, and
-// nodes that may wait for longer than the process lives.
+// needsStore lists the flags and nodes of a run that need a store: those that let others
+// refer to the run, and nodes that may outlive the process.
 func needsStore(g *spec.Graph, f *runFlags) []string {
 	var out []string
 	if f.runID != "" {

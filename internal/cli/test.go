@@ -287,7 +287,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 		if now := a.stampOf(args); now != before {
 			before = now
 			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitOf(err) != exitFailed {
-				a.report(err)
+				a.printError(err)
 			}
 			before = a.stampOf(args) // --update may have written
 			fmt.Fprintln(a.Stderr, "waiting for changes; interrupt to end")

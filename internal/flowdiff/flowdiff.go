@@ -300,8 +300,8 @@ func (c *comparison) graphs() {
 	}
 }
 
-// result is a value that callers get: its schema, or else its type.
-type result struct {
+// outputType describes a part of the output: by its schema, or by its type if it has none.
+type outputType struct {
 	schema map[string]any
 	typ    eval.Type
 }
@@ -311,8 +311,8 @@ type result struct {
 func (c *comparison) outputTypes() {
 	before, after := c.before.results(), c.after.results()
 	for _, name := range keysOf(before, after) {
-		was, had := before[name].(result)
-		is, has := after[name].(result)
+		was, had := before[name].(outputType)
+		is, has := after[name].(outputType)
 		if !had || !has {
 			continue
 		}
@@ -342,14 +342,14 @@ func (c *comparison) outputLine(name string) int {
 	return c.after.lineOf(out.Span)
 }
 
-// results are the parts of the output by name. Without a declared output a run gives
-// back that of a node that leads to END: those which declare one, by node.
+// results returns the parts of the output by name. Without a declared output a run returns
+// the output of a node that leads to END; these are listed by node, if they declare one.
 func (f *flow) results() map[string]any {
 	out := map[string]any{}
 	if f.Graph.Output == nil {
 		for _, e := range f.Graph.Edges {
 			if schema, ok := f.outputOf(e.From.Value); ok && e.To.Value == spec.END {
-				out[e.From.Value] = result{schema: schema}
+				out[e.From.Value] = outputType{schema: schema}
 			}
 		}
 		return out
@@ -359,23 +359,24 @@ func (f *flow) results() map[string]any {
 		return out
 	}
 	if f.Graph.Output.Kind != spec.Map {
-		out["output"] = f.result(bound.Output)
+		out["output"] = f.typeOf(bound.Output)
 		return out
 	}
 	for _, field := range bound.Output.Fields() {
-		out[field.Name] = f.result(&field.Value)
+		out[field.Name] = f.typeOf(&field.Value)
 	}
 	return out
 }
 
-func (f *flow) result(v *bind.Value) result {
+// typeOf returns the type of a bound value.
+func (f *flow) typeOf(v *bind.Value) outputType {
 	switch p := v.Program(); {
 	case v.Template() != nil:
-		return result{typ: v.Template().Type()}
+		return outputType{typ: v.Template().Type()}
 	case p == nil:
-		return result{typ: eval.Any()}
+		return outputType{typ: eval.Any()}
 	default:
-		return result{f.schemaAt(p.Path()), p.Type()}
+		return outputType{f.schemaAt(p.Path()), p.Type()}
 	}
 }
 

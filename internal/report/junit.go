@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// JUnit is a report for test dashboards.
+// JUnit is a report in the JUnit XML format, for test dashboards.
 type JUnit struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr,omitempty"`
@@ -23,7 +23,7 @@ type JUnit struct {
 	Suites   []JUnitSuite `xml:"testsuite"`
 }
 
-// JUnitSuite is what was found in a file, which gives it its name.
+// JUnitSuite holds the cases of one file. Name is the file's path.
 type JUnitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
@@ -31,7 +31,7 @@ type JUnitSuite struct {
 	Cases    []JUnitCase `xml:"testcase"`
 }
 
-// JUnitCase is a case, which passed unless it has a Failure.
+// JUnitCase is one case. It passed if Failure is nil.
 type JUnitCase struct {
 	Name    string        `xml:"name,attr"`
 	Class   string        `xml:"classname,attr"`
@@ -41,7 +41,7 @@ type JUnitCase struct {
 	Output  string        `xml:"system-out,omitempty"`
 }
 
-// JUnitFailure is why a case failed: in one line, and in full.
+// JUnitFailure says why a case failed: Message in one line, Text in full.
 type JUnitFailure struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`

@@ -54,16 +54,16 @@ func NewAsker(in io.Reader, out io.Writer, colors Colors, columns func() int, ho
 	}
 }
 
-// typedLine is a line that a person typed; err is io.EOF for none.
+// typedLine is a line that a person typed. err is io.EOF at the end of the input.
 type typedLine struct {
 	text string
 	err  error
 }
 
-// line is the next line that the person types. A read can't be cancelled: when ctx
-// ends first, the line is that of whoever asks next. Nothing is read while nobody
-// asks, so that an editor has the terminal for itself.
-func (k *Asker) line(ctx context.Context, prompt string) (string, error) {
+// readLine returns the next line that a person types. A read can't be cancelled: if ctx ends
+// first, the next call gets the line. readLine reads only on demand, because an editor may
+// use the terminal meanwhile.
+func (k *Asker) readLine(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(k.out, k.colors.Info(prompt+"> "))
 	if !k.reading {
 		k.reading = true
@@ -122,7 +122,7 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 // text is what the person types, or writes in an editor.
 func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
 	for {
-		text, err := k.line(ctx, prompt)
+		text, err := k.readLine(ctx, prompt)
 		if err != nil || strings.TrimSpace(text) != openEditor || k.edit == nil {
 			return text, err
 		}

@@ -172,7 +172,7 @@ func (t *Tracer) said(e *runner.Event) []string {
 	}
 	switch e.Said.Type {
 	case "element":
-		t.elements[e.Node] = elementsOf(e.Said)
+		t.elements[e.Node] = parseElements(e.Said)
 	case "custom":
 		switch e.Said.Name {
 		case "judged":
@@ -451,8 +451,8 @@ type elements struct {
 
 const maxItem = 40 // columns of an element
 
-// elementsOf is what a node says when an element of it has ended.
-func elementsOf(s *runner.Said) *elements {
+// parseElements reads the counts that a node emits when one of its elements has ended.
+func parseElements(s *runner.Said) *elements {
 	data, _ := s.Data.(map[string]any)
 	number := func(key string) int {
 		n, _ := data[key].(int)
@@ -466,7 +466,7 @@ func elementsOf(s *runner.Said) *elements {
 	return e
 }
 
-// String is the count for the end of a line: "4 elements, 1 failed".
+// String returns the counts as text: "4 elements, 1 failed".
 func (e *elements) String() string {
 	s := terminal.Count(e.total, "element")
 	if e.done < e.total {

@@ -27,16 +27,16 @@ type GroupMember struct {
 	Since time.Time `json:"since"`
 }
 
-// TurnJournal is a Journal that knows when it is worth while to ask for the place again:
-// a run whose journal is none asks all the time.
+// TurnJournal is a Journal that can wait for a change of its group. With any other Journal,
+// the driver polls Enter.
 type TurnJournal interface {
 	Journal
-	// AwaitTurn returns when the next Enter may say something else than the last one did,
-	// with an empty request; or with what somebody asks of the run that waits.
+	// AwaitTurn waits until Enter may return another result, and returns "". It returns
+	// earlier with a request that somebody sends to the waiting run.
 	AwaitTurn() Request
 }
 
-// Waiting is what a run waits for that found its group busy (runner.RunWaiting).
+// Waiting describes the busy group that a run waits for (runner.RunWaiting).
 type Waiting struct {
 	Group   string        `json:"group"`
 	Limit   int           `json:"limit"`

@@ -17,7 +17,7 @@ import (
 // asks for one.
 const retrySlotEvery = time.Minute
 
-// groupSlot is what a journal knows of the run's slot.
+// groupSlot is the state of a run's slot in its concurrency group.
 type groupSlot struct {
 	claim   *claim        // nil: the run wants no slot
 	turn    *turn         // the latest; nil: the group has not answered
@@ -29,13 +29,13 @@ type groupSlot struct {
 	evicts  []eviction    // of other runs
 }
 
-// eviction asks a run that is inside of a group for something.
+// eviction is a request to a run that holds a slot.
 type eviction struct {
 	RunID   string        `json:"run_id"`
 	Request store.Request `json:"request"`
 }
 
-// Enter waits until the group has answered, and returns what it said.
+// Enter waits for the answer of the group and returns it.
 func (k keeper) Enter(group string, limit int) (out store.GroupState, err error) {
 	j, s := k.journal, &k.slot
 	if s.claim == nil || s.claim.Group != group {
@@ -55,7 +55,8 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 	return out, nil
 }
 
-// AwaitTurn waits until the group has said something else, or somebody stops the run.
+// AwaitTurn waits until the group sends another answer or somebody stops the run. It returns
+// the request to stop, or "".
 func (k keeper) AwaitTurn() store.Request {
 	for k.slot.seen && k.slot.request == "" && k.failed == nil {
 		k.awaitGroup()
@@ -80,7 +81,7 @@ func (j *journal) wakeDriver() {
 	}
 }
 
-// Close gives the slot back, but not that of a run that goes on elsewhere.
+// Close gives the slot back, unless the run continues in another workflow.
 func (k keeper) Close() error {
 	if s := &k.slot; s.claim != nil && k.failed == nil {
 		s.left = append(s.left, *s.claim)
@@ -89,7 +90,7 @@ func (k keeper) Close() error {
 	return nil
 }
 
-// Ask asks something of a run that is inside of the group.
+// Ask sends a request to a run that holds a slot of the group.
 func (j *journal) Ask(runID string, request store.Request) error {
 	j.slot.evicts = append(j.slot.evicts, eviction{runID, request})
 	return nil
@@ -167,9 +168,9 @@ func (f *workflowRun) takeTurns() {
 	}
 }
 
-// activity is the context of an activity that brings something to a workflow that several
+// activityContext returns the context of an activity that signals a workflow that several
 // runs share.
-func (f *workflowRun) activity(summary string) workflow.Context {
+func (f *workflowRun) activityContext(summary string) workflow.Context {
 	start := f.host.start
 	return workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
 		TaskQueue: ofCore(start.Queue, start.Core), StartToCloseTimeout: time.Minute, Summary: summary,
@@ -188,7 +189,7 @@ func (f *workflowRun) claimSlot() {
 	if c := s.claim; c != nil && c.Ticket == "" {
 		f.group.claims++
 		c.Ticket, c.Chain, c.Owner = fmt.Sprintf("%s/%d", info.OriginalRunID, f.group.claims), info.FirstRunID, ownerOf(start.Queue)
-		f.group.entry = workflow.ExecuteActivity(f.activity("group "+c.Group), enterName, start.Queue, *c)
+		f.group.entry = workflow.ExecuteActivity(f.activityContext("group "+c.Group), enterName, start.Queue, *c)
 	}
 }
 

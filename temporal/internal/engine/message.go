@@ -19,14 +19,14 @@ import (
 // message is something that came in: what is to be done about it.
 type message struct {
 	do func()
-	// waits says that the run has to know first whether it is inside of its group.
+	// waits delays the message until the run knows whether it holds a slot of its group.
 	waits bool
 }
 
-// post puts a message behind those that came before.
+// post appends a message to the inbox.
 func (f *workflowRun) post(do func()) { f.inbox = append(f.inbox, message{do: do}) }
 
-// readable is the index of the first message that can be read now; -1: there is none.
+// readable returns the index of the first message that can be read now, or -1.
 func (f *workflowRun) readable() int {
 	entering := f.host.store.entering()
 	return slices.IndexFunc(f.inbox, func(m message) bool { return !m.waits || !entering })
@@ -41,8 +41,8 @@ func (f *workflowRun) read() {
 	}
 }
 
-// do has the run do something, after what tasks had noted before, and waits until what sets
-// done: a call of a graph is for how many calls its task makes side by side.
+// do runs what inside the driver, after all notes of tasks, and waits until it sets done.
+// With waits, it runs only once the run knows whether it holds a slot of its group.
 func (f *workflowRun) do(ctx workflow.Context, waits bool, what func(done *bool)) error {
 	f.takeNotes()
 	done := false
@@ -50,7 +50,7 @@ func (f *workflowRun) do(ctx workflow.Context, waits bool, what func(done *bool)
 	return workflow.Await(ctx, func() bool { return done })
 }
 
-// ended gives the run the result of a task.
+// taskEnded passes the result of a task to the driver and records what it used.
 func (f *workflowRun) taskEnded(c *call) {
 	f.calls = slices.DeleteFunc(f.calls, func(o *call) bool { return o == c })
 	delete(f.cancels, c.id)
@@ -61,7 +61,7 @@ func (f *workflowRun) taskEnded(c *call) {
 	f.host.stage.Wake(c.over)
 }
 
-// takeNotes receives what tasks have noted.
+// takeNotes receives the notes that tasks have sent.
 func (f *workflowRun) takeNotes() {
 	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
 		noted := n

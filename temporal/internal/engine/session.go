@@ -133,7 +133,7 @@ func (f *workflowRun) leave() error {
 	if err != nil {
 		return err
 	}
-	leaving := workflow.ExecuteActivity(f.activity("session "+left.ID), leaveName, start.Queue, kept)
+	leaving := workflow.ExecuteActivity(f.activityContext("session "+left.ID), leaveName, start.Queue, kept)
 	for !leaving.IsReady() { // who asks something meanwhile gets a reply
 		f.await(func() bool { return leaving.IsReady() || f.readable() >= 0 })
 		f.replyToAll()

@@ -28,8 +28,8 @@ const (
 	// maxSent is how many bytes of tasks are sent at once, the one task that exceeds it
 	// included; the cluster ends workflows that send 4 MB.
 	maxSent = 1 << 20
-	// maxEvents is the length of the history from which on the run moves to a new
-	// one; the cluster takes 51,200.
+	// maxEvents is how many events a history may have before the run continues in a new
+	// one. The cluster allows 51,200.
 	maxEvents = 10000
 	// attemptTime bounds an activity that nothing else bounds: the machine has its own
 	// timers.
