@@ -66,7 +66,7 @@ func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
 	return p, nil
 }
 
-// Compile is what a Compiler does, for one expression.
+// Compile compiles one expression. For several, a Compiler is cheaper.
 func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 	return new(Compiler).Compile(s, src, want)
 }

@@ -179,12 +179,12 @@ func (w *boundWalk) failures(n *spec.Node, values []interval, refused bool) []wa
 	return append(out, way{values: values, failed: true})
 }
 
-// refusal is what conditions read of the failure of a visit that is refused.
+// refusal returns the part of the error that conditions see when a visit is refused.
 func refusal(path []string) (any, bool) {
 	return "max_visits", slices.Equal(path, []string{"error", "kind"})
 }
 
-// candidates is how many edges of a node are chosen from.
+// candidates returns the number of edges that a node chooses from.
 func (w *boundWalk) candidates(v int) int {
 	n := 0
 	for _, g := range w.flow.Groups[v] {

@@ -31,7 +31,7 @@ type ForkPlan struct {
 	Held bool
 }
 
-// PlanFork returns how Fork would begin, for whoever drives the new run elsewhere.
+// PlanFork returns the record and the first events of a fork, for a driver elsewhere.
 func (r *Runner) PlanFork(runID string, opts ForkOptions) (*ForkPlan, error) {
 	opts.Sink = nil
 	d, rec, first, err := r.planFork(runID, &opts)

@@ -54,7 +54,7 @@ func completeFlow(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 // completeFiles completes paths.
 var completeFiles = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
-// graphOf finds the graph that a command line is about; nil: none.
+// graphOf returns the graph that a command line names, or nil.
 type graphOf func(cmd *cobra.Command, args []string) *spec.Graph
 
 // flowNamed is the graph in the file that the first argument names.

@@ -57,7 +57,7 @@ type drawn struct {
 	graph   *spec.Graph
 	drawing *render.Drawing
 	open    *inspect.Opener
-	// run is what was painted; nil without --run.
+	// run is the run that was painted, or nil without --run.
 	run *inspect.Painted
 }
 

@@ -36,7 +36,7 @@ func (e *enum) Set(s string) error {
 	return checkAllowed(s, e.allowed)
 }
 
-// Type is what help shows: the allowed words.
+// Type returns the allowed words, which help shows.
 func (e *enum) Type() string { return strings.Join(e.allowed, "|") }
 
 func checkAllowed(word string, allowed []string) error {
@@ -73,7 +73,7 @@ func (e *enumList) Set(s string) error {
 	return nil
 }
 
-// Type is what help shows.
+// Type returns the name that help shows.
 func (e *enumList) Type() string { return "list" }
 
 // enumListFlag adds a flag that takes some words, and their completion.
@@ -107,7 +107,7 @@ func (d *age) Set(s string) error {
 	return nil
 }
 
-// Type is what help shows.
+// Type returns the name that help shows.
 func (d *age) Type() string { return "duration" }
 
 // outputFlag adds -o; the first format is the default, and without any it is text or json.

@@ -19,7 +19,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// stdinName is what messages call the graph read from stdin.
+// stdinName names the graph from stdin in messages.
 const stdinName = "<stdin>"
 
 // source is a graph to check. src is nil when the file has not been read.

@@ -315,7 +315,7 @@ func readModelParam(text string) (handler.ModelParam, error) {
 	return p, nil
 }
 
-// dryRunReport is what a dry run prints as JSON: a run's object, and its plan.
+// dryRunReport is the JSON of a dry run: a run's object and its plan.
 type dryRunReport struct {
 	*runner.Result
 	DryRun bool                `json:"dry_run"`

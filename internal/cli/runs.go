@@ -237,7 +237,7 @@ func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove fu
 	return a.printLine(cmd, deleted{Forgotten: ids}, "%s deleted", terminal.Count(len(ids), noun))
 }
 
-// deleted is what delete and prune print as JSON.
+// deleted is the JSON that delete and prune print.
 type deleted struct {
 	Forgotten []string `json:"forgotten"`
 	// DryRun says that they are still there.
@@ -280,7 +280,7 @@ a process drives always stay.`,
 	return cmd
 }
 
-// pruneRuns deletes the runs that nobody drives, and returns their ids.
+// pruneRuns deletes the runs without a driver and returns their ids.
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]string, error) {
 	if len(f.status.values) == 0 {
 		f.status.values = slices.DeleteFunc(inspect.RunStatuses(), func(s string) bool {

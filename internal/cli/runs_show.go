@@ -66,7 +66,7 @@ func (r *recorded) unreadable(err error) error {
 	return refused("run "+r.record.ID+" can't be read", err)
 }
 
-// shownRun is the run that the first argument names, for completion; nil: there is none.
+// shownRun returns the run that the first argument names, for completion, or nil.
 func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
@@ -299,7 +299,7 @@ Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not r
 	})
 }
 
-// stopping is a run that is asked to stop.
+// stopping is a run that was told to stop.
 type stopping struct {
 	app     *app
 	store   store.Store

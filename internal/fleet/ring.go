@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Line is an event of a run. It is shared: nobody changes it.
+// Line is an event of a run. Readers share it and must not change it.
 type Line struct {
 	Seq  int64
 	Type runner.EventType
@@ -37,7 +37,7 @@ type ring struct {
 	lines []Line
 	size  int
 	over  bool // the drive is over
-	// changed is closed when there is more to see; nil: nobody waits.
+	// changed is closed when there are new events. It is nil while no reader waits.
 	changed chan struct{}
 }
 

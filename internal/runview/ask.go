@@ -22,7 +22,7 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// openEditor is what a person types to write an answer in an editor.
+// openEditor is the input that opens an editor for the answer.
 const openEditor = `\e`
 
 const maxDefault = 40 // columns of a default
@@ -32,11 +32,11 @@ type Asker struct {
 	in     *bufio.Reader
 	out    io.Writer
 	colors Colors
-	// columns is the width of the terminal; nil: not known.
+	// columns returns the width of the terminal. It is nil if the width is unknown.
 	columns func() int
 	// hold keeps the view from the terminal until the function it returns is called.
 	hold func() (release func())
-	// edit lets the person write a text in an editor; nil: there is none.
+	// edit opens an editor for a text. It is nil without an editor.
 	edit  func(ctx context.Context) (string, error)
 	turn  chan struct{}  // holds a token while somebody is being asked
 	lines chan typedLine // what the person types
@@ -119,7 +119,7 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	}
 }
 
-// text is what the person types, or writes in an editor.
+// text reads a text that the person types or writes in an editor.
 func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
 	for {
 		text, err := k.readLine(ctx, prompt)
@@ -238,7 +238,7 @@ func (k *Asker) about(f *given.Field) string {
 	return strings.TrimLeft(text, " ")
 }
 
-// readAnswer is what was typed as a value of a schema.
+// readAnswer parses what was typed as a value of a schema.
 func readAnswer(text string, document map[string]any) (any, error) {
 	if text == "" {
 		return nil, errors.New("an answer is needed")

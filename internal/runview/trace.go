@@ -414,7 +414,7 @@ func (t *Tracer) spend(e *runner.Event) {
 	}
 }
 
-// takeSpent is what a node's line says of its calls; "" for none.
+// takeSpent returns the summary of a node's model calls for its line, or "".
 func (t *Tracer) takeSpent(node string) string {
 	s := t.spent[node]
 	if s == nil {

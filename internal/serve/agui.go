@@ -270,7 +270,7 @@ func (t *aguiTeller) snapshot(r *runner.Runner) error {
 	return t.out.send()
 }
 
-// aguiEvent is what matters of an event.
+// aguiEvent holds the fields of an event that AG-UI clients are told.
 type aguiEvent struct {
 	Event   string         `json:"event"`
 	Node    string         `json:"node"`

@@ -150,7 +150,7 @@ func (j *DriverJournal) write(do func() error) error {
 	return j.failed
 }
 
-// Err says why nothing more can be written; nil: something can.
+// Err returns why nothing more can be written, or nil.
 func (j *DriverJournal) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Base is what Records needs of a store.
+// Base is the part of a store that Records builds on.
 type Base interface {
 	// View runs a transaction that only reads.
 	View(do func(tx Tx) error) error

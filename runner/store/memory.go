@@ -16,7 +16,7 @@ import (
 // Events are kept as text, as in a file, so that a run can't tell the two apart.
 type Memory struct{ Records }
 
-// memory is what a Memory holds.
+// memory is the content of a Memory.
 type memory struct {
 	mu     sync.Mutex // of all that follows, runs and journals included
 	runs   map[string]*memoryRun
@@ -94,7 +94,7 @@ func (m *Memory) Open(runID, owner string) (Journal, error) {
 	return journal, err
 }
 
-// drive opens the journal of a run that nobody drives. The caller has the lock.
+// drive opens the journal of a run without a driver. The caller holds the lock.
 func (m *memory) drive(run *memoryRun, owner string) (*DriverJournal, error) {
 	from, journaled := 0, 0
 	if n := len(run.snapshots); n > 0 {

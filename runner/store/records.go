@@ -12,7 +12,7 @@ import (
 // Records implements the part of Store that is the same in all stores: sessions, cached
 // results, requests, offers and logs. It is safe for concurrent use.
 type Records struct {
-	// Base is the store below; nil: Records keeps everything in memory.
+	// Base is the store below. If it is nil, Records keeps everything in memory.
 	Base   Base
 	memory memory
 	purged atomic.Bool // expired cache entries were deleted

@@ -125,7 +125,7 @@ func (j *journal) turned(t *turn, err error) {
 	j.wakeDriver()
 }
 
-// groupClient is what the workflow of a run does for its slot.
+// groupClient gets and returns the slot of a run for its workflow.
 type groupClient struct {
 	turns, evicts workflow.ReceiveChannel
 	claims        int             // that were made

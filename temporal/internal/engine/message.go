@@ -115,7 +115,7 @@ func (f *workflowRun) offer(offer *store.Offer) (refused string, settled bool) {
 // tryAgain refuses answers that came while the run was about to pause or to go on.
 const tryAgain = "the run took no answers just now; try again"
 
-// problemsOf is what is wrong with what somebody asked for, in lines.
+// problemsOf returns the problems of a request, a line each.
 func problemsOf(err error) string {
 	var bad *runner.InputError
 	if errors.As(err, &bad) {
