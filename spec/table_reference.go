@@ -11,7 +11,7 @@ import (
 // of opts: what it takes, its default and what it does.
 func Reference(opts Options) string {
 	p := &page{}
-	p.printf("# Keys of a graph file\n\nThis page is generated from the table of keys that the parser uses. Keys that begin with `x-` are allowed wherever the language has keys of its own, and ignored.\n")
+	p.printf("# Keys of a graph file\n\nEvery key that the parser knows; `go test ./internal/docstest -update` writes this page. [The language](../language.md) says how they work together. Keys that begin with `x-` are yours, at any place where the language has keys of its own: graphrun ignores them.\n")
 	p.section("Top level", "", TopKeys())
 	p.section("Every node", "nodes.*", append([]Key{{Name: "kind", Type: TypeEnum, Enum: kindNames(allKinds(opts.Kinds)), Required: true, Doc: "The kind of the node."}}, nodeKeys()...))
 	for _, kind := range allKinds(opts.Kinds) {

@@ -23,7 +23,7 @@ func newFmtCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt [PATH...]",
 		Short: "Format graph files and test files",
-		Long: `fmt rewrites graph files and test files in one form: keys in the order of docs/language.md,
+		Long: `fmt rewrites graph files and test files in one form: keys in the order of docs/reference/keys.md,
 two spaces, a blank line between top-level blocks, quotes only where needed. Short maps
 and lists stay on one line, comments stay where they are, and the meaning never changes.
 fmt searches folders, by default the working directory; - reads a file from stdin and

@@ -29,15 +29,19 @@ type page struct{ name, text string }
 
 func root() string { return filepath.Join("..", "..") }
 
-// pages are README.md and every page of docs/.
+// pages returns README.md and every page of docs and docs/reference.
 func pages(t *testing.T) []page {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root(), "docs", "*.md"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no pages: %v", err)
+	files := []string{filepath.Join(root(), "README.md")}
+	for _, dir := range []string{"docs", "docs/reference"} {
+		found, err := filepath.Glob(filepath.Join(root(), dir, "*.md"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no pages in %s: %v", dir, err)
+		}
+		files = append(files, found...)
 	}
 	var out []page
-	for _, file := range append(files, filepath.Join(root(), "README.md")) {
+	for _, file := range files {
 		name, err := filepath.Rel(root(), file)
 		if err != nil {
 			t.Fatal(err)
@@ -130,13 +134,19 @@ func compareGenerated(t *testing.T, name, want string) {
 		marks := generated.FindStringSubmatch(match)
 		return marks[1] + "\n" + strings.TrimSpace(want) + "\n\n" + marks[2]
 	})
+	compareFile(t, name, text)
+}
+
+// compareFile compares a file with the text the program generates, or rewrites it.
+func compareFile(t *testing.T, name, want string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(filepath.Join(root(), name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root(), name), []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(p.text, text); diff != "" {
-		t.Errorf("%s is not what the program says; run go test ./internal/docstest -update (-page +program):\n%s", name, diff)
+	if diff := cmp.Diff(readPage(t, name).text, want); diff != "" {
+		t.Errorf("%s is out of date; run go test ./internal/docstest -update (-file +program):\n%s", name, diff)
 	}
 }

@@ -1,5 +1,4 @@
-// The generated parts: keys of the language, help of the commands; and the
-// contracts that docs/cli.md spells out.
+// The generated pages of docs/reference, and the contracts of docs/cli.md.
 
 package docstest
 
@@ -7,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,13 +21,7 @@ import (
 )
 
 func TestKeys(t *testing.T) {
-	text := spec.Reference(spec.Options{})
-	at := strings.Index(text, "\n## ") // the page has a heading and an introduction of its own
-	if at < 0 {
-		t.Fatal("the reference has no sections")
-	}
-	text = text[at:]
-	compareGenerated(t, "docs/language.md", regexp.MustCompile(`(?m)^##`).ReplaceAllString(text, "###"))
+	compareFile(t, "docs/reference/keys.md", spec.Reference(spec.Options{}))
 }
 
 // The schema that files name in their first line is the program's, and templates name it.
@@ -38,16 +30,7 @@ func TestSchema(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("schema: exit code %d", code)
 	}
-	path := filepath.Join("..", "..", "docs", "reference", filepath.Base(spec.SchemaID))
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || string(got) != want {
-		t.Errorf("%s is not what the program says (%v); run go test ./internal/docstest -update", path, err)
-	}
+	compareFile(t, "docs/reference/"+filepath.Base(spec.SchemaID), want)
 	for _, name := range templates.Names() {
 		files, err := templates.Files(name)
 		flow := slices.IndexFunc(files, func(f templates.File) bool { return f.Name == "flow.yaml" })
@@ -66,7 +49,7 @@ func TestRules(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "## %s\n\n%s: %s.\n\n%s\n\n", rule.Name, severity, rule.Summary, strings.TrimSpace(rule.Doc))
 	}
-	compareGenerated(t, "docs/rules.md", out.String())
+	compareGenerated(t, "docs/reference/rules.md", out.String())
 }
 
 func TestCommands(t *testing.T) {
@@ -91,7 +74,7 @@ func TestCommands(t *testing.T) {
 	for _, name := range names {
 		writeCommand(t, &out, name)
 	}
-	compareGenerated(t, "docs/cli.md", out.String())
+	compareGenerated(t, "docs/reference/commands.md", out.String())
 }
 
 // writeCommand writes the help of a command, then that of the commands below it.
@@ -102,7 +85,7 @@ func writeCommand(t *testing.T, out *strings.Builder, path ...string) {
 	}
 	text, _, _ := strings.Cut(help, "\nGlobal Flags:")
 	text, list, below := strings.Cut(text, "\nAvailable Commands:\n")
-	out.WriteString("### graphrun " + strings.Join(path, " ") + "\n\n```text\n" + strings.TrimSpace(text) + "\n```\n\n")
+	out.WriteString("## graphrun " + strings.Join(path, " ") + "\n\n```text\n" + strings.TrimSpace(text) + "\n```\n\n")
 	if !below {
 		return
 	}

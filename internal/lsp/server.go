@@ -265,7 +265,7 @@ func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
 		out.Severity = 3
 	}
 	if _, known := lint.FindRule(found.Rule); known {
-		out.Rule = &ruleLink{"https://github.com/graphrun/graphrun/blob/main/docs/rules.md#" + found.Rule}
+		out.Rule = &ruleLink{"https://github.com/graphrun/graphrun/blob/main/docs/reference/rules.md#" + found.Rule}
 	}
 	for _, r := range found.Related {
 		if r.File == nil || found.File == nil || r.File == found.File {

@@ -134,7 +134,7 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 const home = "https://github.com/graphrun/graphrun"
 
 func describeRule(r Rule) sarifRule {
-	out := sarifRule{ID: r.Name, HelpURI: home + "/blob/main/docs/rules.md#" + r.Name}
+	out := sarifRule{ID: r.Name, HelpURI: home + "/blob/main/docs/reference/rules.md#" + r.Name}
 	if r.Severity != 0 {
 		out.Configuration = &sarifConfig{Level: level(r.Severity)}
 		if r.Off {
