@@ -33,7 +33,8 @@ type Live struct {
 
 	mu      sync.Mutex // guards what follows: events, notes and the ticker are different goroutines
 	tracer  *Tracer
-	running []*runningNode // in order of their start
+	running []*runningNode // by lane, then in order of their start
+	lanes   []string       // branches in the order in which they started
 	thought thoughts
 	pending []string // finished lines that are not on the screen yet
 	drawn   []string // the bottom lines on the screen, unpainted
@@ -48,6 +49,7 @@ type Live struct {
 
 // runningNode is a line at the bottom.
 type runningNode struct {
+	lane     int
 	branch   string // the first node of its branch; empty outside of branches
 	visit    int
 	node     string
@@ -100,7 +102,7 @@ func (v *Live) Event(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:
 		if v.find(e) == nil {
-			v.running = append(v.running, &runningNode{branch: e.Branch, visit: e.Visit, node: e.Node, start: v.now()})
+			v.insert(&runningNode{lane: v.lane(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: v.now()})
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
 		if !strings.Contains(e.Node, "/") { // subgraphs count their own
@@ -142,6 +144,25 @@ func (v *Live) find(e *runner.Event) *runningNode {
 		}
 	}
 	return nil
+}
+
+// lane returns the position of a branch among those that have started.
+func (v *Live) lane(branch string) int {
+	i := slices.Index(v.lanes, branch)
+	if i < 0 {
+		i = len(v.lanes)
+		v.lanes = append(v.lanes, branch)
+	}
+	return i
+}
+
+// insert adds a node to its lane, so that each branch keeps its place on the screen.
+func (v *Live) insert(n *runningNode) {
+	i := slices.IndexFunc(v.running, func(other *runningNode) bool { return other.lane > n.lane })
+	if i < 0 {
+		i = len(v.running)
+	}
+	v.running = slices.Insert(v.running, i, n)
 }
 
 // lastLine keeps the end of a streamed text: its last line that is not empty.
@@ -249,10 +270,11 @@ func (v *Live) width() int {
 func (v *Live) status(n *runningNode, columns int) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
-	s := fmt.Sprintf("%c %s  %s", frames[v.frame%len(frames)], visited(n.node, n.visit), Clock(v.now().Sub(n.start)))
+	name := visited(n.node, n.visit)
 	if n.branch != "" && n.branch != n.node {
-		s += "  branch " + n.branch
+		name = n.branch + " › " + name
 	}
+	s := fmt.Sprintf("%c %s  %s", frames[v.frame%len(frames)], name, Clock(v.now().Sub(n.start)))
 	for _, part := range []string{n.attempt, n.progress} {
 		if part != "" {
 			s += "  " + part

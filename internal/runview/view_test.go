@@ -3,6 +3,7 @@ package runview
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,29 @@ func TestLiveViewShowsWhatRuns(t *testing.T) {
 `
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	v.Close()
+}
+
+// Each branch keeps its line while its nodes follow each other.
+func TestLiveViewShowsBranchesAsLanes(t *testing.T) {
+	s := &screen{t: t, columns: 60}
+	now := time.Unix(0, 0)
+	v := newStillView(s, func() time.Time { now = now.Add(time.Second); return now })
+	start := func(node, branch string) {
+		v.Event(&runner.Event{Type: runner.NodeStarted, Node: node, Branch: branch, Visit: 1})
+	}
+	end := func(node string) { v.Event(&runner.Event{Type: runner.NodeCompleted, Node: node, Visit: 1}) }
+	start("test", "test")
+	start("build", "build")
+	end("test")
+	start("repair", "test")
+	var rows []string
+	for _, line := range strings.Split(strings.TrimSpace(s.text()), "\n") {
+		rows = append(rows, regexp.MustCompile(`^\S+ |  \d.*`).ReplaceAllString(line, ""))
+	}
+	if diff := cmp.Diff([]string{"test › repair", "build"}, rows[len(rows)-3:len(rows)-1]); diff != "" {
+		t.Errorf("(-want +got)\n%s\n%s", diff, s.text())
 	}
 	v.Close()
 }
