@@ -1,4 +1,4 @@
-// Numbers and equality over plain data.
+// Comparing numbers exactly.
 
 package schema
 
@@ -12,6 +12,7 @@ import (
 // maxExact is the largest magnitude up to which a float64 holds every whole number.
 const maxExact = 1 << 53
 
+// isNumber reports whether v is an int or a finite float64.
 func isNumber(v any) bool {
 	switch v := v.(type) {
 	case int:
@@ -22,25 +23,21 @@ func isNumber(v any) bool {
 	return false
 }
 
-// compareNumbers compares two numbers without rounding either. Anything else is 0.
+// compareNumbers compares two numbers without rounding either.
 func compareNumbers(a, b any) int {
-	switch a := a.(type) {
-	case int:
-		switch b := b.(type) {
-		case int:
-			return cmp.Compare(a, b)
-		case float64:
-			return compareIntFloat(a, b)
-		}
-	case float64:
-		switch b := b.(type) {
-		case int:
-			return -compareIntFloat(b, a)
-		case float64:
-			return cmp.Compare(a, b)
-		}
+	x, xInt := a.(int)
+	y, yInt := b.(int)
+	f, _ := a.(float64)
+	g, _ := b.(float64)
+	switch {
+	case xInt && yInt:
+		return cmp.Compare(x, y)
+	case xInt:
+		return compareIntFloat(x, g)
+	case yInt:
+		return -compareIntFloat(y, f)
 	}
-	return 0
+	return cmp.Compare(f, g)
 }
 
 func compareIntFloat(i int, f float64) int {
@@ -56,10 +53,10 @@ func compareIntFloat(i int, f float64) int {
 
 // isMultiple compares in decimal, as people write it: 0.3 is a multiple of 0.1.
 func isMultiple(v, of any) bool {
-	if i, ok := v.(int); ok {
-		if j, ok := of.(int); ok {
-			return i%j == 0
-		}
+	i, ok := v.(int)
+	j, ok2 := of.(int)
+	if ok && ok2 {
+		return i%j == 0
 	}
 	return new(big.Rat).Quo(decimal(v), decimal(of)).IsInt()
 }
@@ -69,48 +66,8 @@ func decimal(v any) *big.Rat {
 	switch v := v.(type) {
 	case int:
 		r.SetInt64(int64(v))
-	case float64:
-		// The text of a finite float is always a number.
+	case float64: // the text of a finite float is always a number
 		r.SetString(strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	return r
-}
-
-// equal compares plain data; 1 and 1.0 are one number.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case string:
-		b, ok := b.(string)
-		return ok && a == b
-	case int, float64:
-		return isNumber(a) && isNumber(b) && compareNumbers(a, b) == 0
-	case bool:
-		b, ok := b.(bool)
-		return ok && a == b
-	case nil:
-		return b == nil
-	case []any:
-		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !equal(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for k, x := range a {
-			if y, ok := b[k]; !ok || !equal(x, y) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }

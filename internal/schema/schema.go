@@ -2,14 +2,18 @@
 // values of state keys, the outputs of nodes, the answers of people.
 //
 // Data is canonical: nil, bool, int, float64, string, []any, map[string]any.
-// The vocabulary is known but for dynamic references, `dependent…` and
-// `unevaluated…`; `format` and the `content…` keywords annotate and check nothing, as the draft has it. Nothing
-// is ever loaded: a `$ref` leads to a place in the same document. Keywords
-// that nobody knows are errors, since a misspelt one would check nothing;
-// names that begin with `x-` are free.
+// Every keyword is supported except dynamic references, `dependent…` and
+// `unevaluated…`. As in the draft, `format` and the `content…` keywords check
+// nothing. Nothing is loaded: a `$ref` points into the same document. An unknown
+// keyword is an error, because a misspelt one would check nothing; names with
+// the prefix `x-` are free.
 package schema
 
-import "strconv"
+import (
+	"math"
+	"regexp"
+	"strconv"
+)
 
 // Schema is a compiled JSON Schema. It never changes and is safe for
 // concurrent use. A nil *Schema accepts everything.
@@ -18,120 +22,167 @@ type Schema struct {
 	root *node
 }
 
-// Error says what is wrong with a schema document.
+// Error describes a fault in a schema document.
 type Error struct {
-	// Path leads from the document to the wrong place: keywords, property
-	// names, indexes in decimal. It ends with the keyword at fault.
+	// Path leads from the document to the keyword at fault: keywords, property
+	// names, indexes in decimal.
 	Path    []string
 	Message string
 }
 
 // Error puts the path before the message.
-func (e *Error) Error() string {
-	if len(e.Path) == 0 {
-		return e.Message
-	}
-	return "at " + strconv.Quote(pathText(e.Path)) + ": " + e.Message
-}
+func (e *Error) Error() string { return located(pathText(e.Path), e.Message) }
 
-// Mismatch is a value that a schema does not accept.
+// Mismatch describes why a schema rejects a value.
 type Mismatch struct {
-	// Path is the place inside the value, such as `items[2].name`; "" for the
-	// value itself.
+	// Path is the position inside the value, such as `items[2].name`, or "" for
+	// the value itself.
 	Path    string
 	Message string
+
+	types typeSet // the accepted types, if the type alone is wrong
+	fatal bool    // the check gave up; no alternative can help
 }
 
-// Error is one line: the place, then what is wrong.
-func (m *Mismatch) Error() string {
-	if m.Path == "" {
-		return m.Message
+// Error returns one line: the position, then the message.
+func (m *Mismatch) Error() string { return located(m.Path, m.Message) }
+
+func located(path, message string) string {
+	if path == "" {
+		return message
 	}
-	return "at " + strconv.Quote(m.Path) + ": " + m.Message
+	return "at " + strconv.Quote(path) + ": " + message
 }
 
-// Compile reads a schema document: plain data as above, which must not change
-// afterwards. A nil or empty document accepts everything. The error is an *Error.
-func Compile(doc map[string]any) (*Schema, error) {
-	c := &compiler{nodes: map[string]*node{}, anchors: map[string]*node{}}
-	root := c.schema(doc, nil)
-	if c.err == nil {
-		c.resolve(doc)
-	}
-	if c.err == nil {
-		c.refuseLoops()
-	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	return &Schema{doc: doc, root: root}, nil
-}
-
-// Check tells whether the schema accepts v; the error is a *Mismatch with the
-// first thing wrong, and the same one every time. It costs O(v), and a plain
-// type test allocates nothing.
+// Check returns a *Mismatch with the first fault of v, or nil. The fault is the
+// same each time. The cost is O(v), and simple schemas allocate nothing.
 func (s *Schema) Check(v any) error {
 	if s == nil {
 		return nil
 	}
-	c := checker{}
-	if p := c.check(s.root, v); p != nil {
-		return p.mismatch()
-	}
-	return nil
+	return new(checker).check(s.root, v).error()
 }
 
-// CheckAppended is Check(list) for a list whose first from elements are known
-// to be right. It costs O(new elements) unless the schema has keywords that
-// look at the list as a whole (uniqueItems, contains, enum, anyOf, …).
+// CheckAppended checks a list whose first from elements are known to be valid. It
+// costs O(new elements), unless a keyword concerns the list as a whole
+// (uniqueItems, contains, enum, anyOf, …).
 func (s *Schema) CheckAppended(list []any, from int) error {
-	if s == nil {
-		return nil
+	if s == nil || from <= 0 || !s.root.isElementwise() || !s.root.types.accept(list) {
+		return s.Check(list)
 	}
-	c := checker{}
-	n := s.root
-	if n.wholeList() || from <= 0 || !n.types.accepts(list) {
-		if p := c.check(n, list); p != nil {
-			return p.mismatch()
-		}
-		return nil
+	var c checker
+	if m := s.root.checkLength(list); m != nil {
+		return m
 	}
-	if n.list == nil {
-		return nil
-	}
-	if p := c.checkLength(n.list, list); p != nil {
-		return p.mismatch()
-	}
-	if p := c.checkItems(n.list, list, from); p != nil {
-		return p.mismatch()
-	}
-	return nil
+	return c.checkItems(s.root, list, from).error()
 }
 
-// Normalise gives every number the type that the schema says: an int for
-// `type: integer` (1.0 becomes 1), a float64 for `type: number`, and where the
-// schema says nothing, an int for a whole number up to 2^53. It returns v
-// itself where nothing changes, and copies only the lists and maps on the way
-// to a change. Values that the schema does not accept are left alone.
-func (s *Schema) Normalise(v any) any {
-	switch v.(type) {
-	case nil, bool, string:
-		return v
+// error avoids an error that is a nil *Mismatch.
+func (m *Mismatch) error() error {
+	if m == nil {
+		return nil
 	}
+	return m
+}
+
+// Normalise converts every number to the Go type that the schema names: int for
+// `type: integer`, float64 for `type: number`, else int for whole numbers up to
+// 2^53. It copies only lists and maps that lead to a change. Values that the
+// schema rejects stay as they are.
+func (s *Schema) Normalise(v any) any {
 	var nodes []*node
 	if s != nil {
 		nodes = s.root.self
 	}
-	z := normaliser{}
-	w, _ := z.value(nodes, v, 0)
+	w, _ := new(checker).normalise(nodes, v, 0)
 	return w
 }
 
-// String is the schema in one line of YAML, `type` first, the rest sorted:
+// String writes the schema as one line of YAML, `type` first, the rest sorted:
 // {type: integer, enum: [1, 2]}.
 func (s *Schema) String() string {
 	if s == nil {
 		return "{}"
 	}
 	return flow(s.doc)
+}
+
+// node is one compiled subschema. A field with its initial value checks nothing.
+type node struct {
+	doc  any     // for messages
+	self []*node // this node alone, kept because Normalise must not allocate
+
+	never    bool // the schema `false`
+	types    typeSet
+	enum     []any
+	constant *any
+
+	minimum, maximum, above, below, multipleOf any // int, float64 or nil
+
+	length  bounds // of a string
+	pattern *regexp.Regexp
+
+	prefix           []*node
+	items, contains  *node
+	itemCount, found bounds
+	unique           bool
+
+	names                     []string // of properties, sorted
+	properties                map[string]*node
+	patterns                  []patternRule // sorted
+	additional, propertyNames *node
+	required                  []string
+	size                      bounds
+
+	allOf, anyOf, oneOf       []*node
+	not, ifNode, then, orElse *node
+	ref                       *node
+	refText                   string
+	refPath                   []string // nil without $ref
+}
+
+type bounds struct{ min, max int }
+
+// patternRule is one entry of patternProperties.
+type patternRule struct {
+	pattern *regexp.Regexp
+	node    *node
+}
+
+func newNode(doc any) *node {
+	open := bounds{0, math.MaxInt}
+	n := &node{doc: doc, length: open, itemCount: open, found: bounds{1, math.MaxInt}, size: open}
+	n.self = []*node{n}
+	return n
+}
+
+// inPlace lists the subschemas that apply to the same value as n.
+func (n *node) inPlace() []*node {
+	var out []*node
+	for _, list := range [][]*node{{n.ref}, n.allOf, n.anyOf, n.oneOf, {n.not, n.ifNode, n.then, n.orElse}} {
+		for _, sub := range list {
+			if sub != nil {
+				out = append(out, sub)
+			}
+		}
+	}
+	return out
+}
+
+// hasInPlace reports whether inPlace lists anything.
+func (n *node) hasInPlace() bool {
+	return n.ref != nil || n.allOf != nil || n.anyOf != nil || n.oneOf != nil || n.not != nil || n.ifNode != nil
+}
+
+// isElementwise reports whether elements of a list can be checked one by one.
+func (n *node) isElementwise() bool {
+	return !n.never && n.enum == nil && n.constant == nil && !n.hasInPlace() && !n.unique && n.contains == nil
+}
+
+// item returns the schema of the element at an index, or nil.
+func (n *node) item(i int) *node {
+	if i < len(n.prefix) {
+		return n.prefix[i]
+	}
+	return n.items
 }

@@ -1,0 +1,178 @@
+// Values, schemas and positions in messages.
+
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxShown = 6  // values that a message lists
+	maxText  = 60 // bytes of a string that a message shows
+	maxFlow  = 32 // levels of a schema that String writes
+)
+
+// show writes scalars as they are, and lists and objects by size.
+func show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case int:
+		return strconv.Itoa(v)
+	case float64: // 3.0, not 3
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', 1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		if len(v) > maxText {
+			v = strings.ToValidUTF8(v[:maxText], "") + "…"
+		}
+		return strconv.Quote(v)
+	case []any:
+		return "a list of " + plural(len(v), "item")
+	case map[string]any:
+		return "an object of " + plural(len(v), "property")
+	}
+	return fmt.Sprintf("a Go value of type %T", v)
+}
+
+func showAll(values []any) string {
+	var parts []string
+	for i, v := range values {
+		if i == 2*maxShown {
+			parts = append(parts, fmt.Sprintf("… (%d in all)", len(values)))
+			break
+		}
+		parts = append(parts, show(v))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	switch {
+	case n == 1:
+	case noun == "property":
+		noun = "properties"
+	default:
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+type typeName struct {
+	name   string
+	set    typeSet
+	phrase string // after "is not"
+}
+
+// typeNames lists the types in the order of messages.
+var typeNames = []typeName{
+	{"string", typeString, "a string"},
+	{"boolean", typeBoolean, "true or false"},
+	{"integer", typeInteger, "an integer"},
+	{"number", typeNumber, "a number"},
+	{"array", typeArray, "a list"},
+	{"object", typeObject, "an object"},
+	{"null", typeNull, "null"},
+}
+
+// phrase writes the types after "is not": an integer or null.
+func (t typeSet) phrase() string {
+	var names []string
+	for _, one := range typeNames {
+		if t&one.set != 0 {
+			names = append(names, one.phrase)
+		}
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// joinPath joins two parts of a position: items, [2] and name.
+func joinPath(a, b string) string {
+	if a == "" || b == "" || b[0] == '[' {
+		return a + b
+	}
+	return a + "." + b
+}
+
+func nameStep(name string) string {
+	if isPlainName(name) {
+		return name
+	}
+	return "[" + strconv.Quote(name) + "]"
+}
+
+// pathText writes a position inside a schema document: properties.count.type.
+func pathText(path []string) string {
+	out := ""
+	for _, name := range path {
+		step := nameStep(name)
+		if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+			step = "[" + strconv.Itoa(n) + "]"
+		}
+		out = joinPath(out, step)
+	}
+	return out
+}
+
+func isPlainName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r == '$' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// flow writes plain data as YAML in one line.
+func flow(doc any) string { return flowTo(doc, 0) }
+
+func flowTo(v any, depth int) string {
+	if depth > maxFlow {
+		return "…"
+	}
+	var parts []string
+	switch v := v.(type) {
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		if i := slices.Index(names, "type"); i > 0 {
+			names = slices.Insert(slices.Delete(names, i, i+1), 0, "type")
+		}
+		for _, name := range names {
+			parts = append(parts, flowText(name)+": "+flowTo(v[name], depth+1))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		for _, item := range v {
+			parts = append(parts, flowTo(item, depth+1))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case string:
+		return flowText(v)
+	}
+	return show(v)
+}
+
+// flowText quotes a string unless YAML reads it as the same string without.
+func flowText(s string) string {
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		return strconv.Quote(s)
+	}
+	if isPlainName(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
