@@ -1,4 +1,4 @@
-// The answer command: what a run asks, answered from outside of it.
+// The answer command: answers to the open questions of a run.
 
 package cli
 
@@ -90,7 +90,7 @@ func onlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	return "", usagef("%q: want NODE=VALUE, since run %q asks %d questions: %s", text, id, len(names), strings.Join(names, ", "))
 }
 
-// answer gives the answers to the run and, if it is to, goes on with it.
+// answer sends answers to the run, and resumes it with --resume.
 func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []string) error {
 	var answers []store.GivenAnswer
 	for _, pair := range pairs {
@@ -129,24 +129,24 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 		return refused("run "+record.ID+" took no answer and stays as it was", err)
 	}
 	if a.onCluster() && len(before) == 1 && before[0].Owner == "" {
-		driven = false // it goes on by itself: who resumes it follows
+		driven = false // a cluster's run continues by itself
 	}
 	if f.resume && !driven {
 		err := a.resume(ctx, &f.drive, record.ID, "")
 		if driven := (*store.DrivenError)(nil); !errors.As(err, &driven) {
 			return err
 		}
-		driven = true // by somebody who came in between
+		driven = true // another process resumed it meanwhile
 	}
 	return a.sayAnswered(r, record.ID, answers, by, driven, f.drive.output.value)
 }
 
-// answered is what -o json says of answers that were taken.
+// answered is the JSON of answers that were accepted.
 type answered struct {
 	RunID   string              `json:"run_id"`
 	Answers []store.GivenAnswer `json:"answers"`
 	By      string              `json:"by"`
-	// Driven says that a process goes on with them; else a resume does.
+	// Driven says that a process drives the run and continues it.
 	Driven bool `json:"driven"`
 }
 
@@ -173,7 +173,7 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 	return nil
 }
 
-// whoAnswers names the person at this terminal.
+// whoAnswers returns the name of the person at this terminal.
 func whoAnswers() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -1,5 +1,4 @@
-// The bound command: how many steps and model calls a run takes at least and
-// at most.
+// The bound command: the fewest and the most steps and model calls of a run.
 
 package cli
 

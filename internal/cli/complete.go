@@ -1,4 +1,4 @@
-// Completion of what flows and runs have: nodes, state keys, steps, ids.
+// Completion of nodes, state keys, steps and ids.
 
 package cli
 
@@ -18,7 +18,7 @@ import (
 
 const (
 	noFiles = cobra.ShellCompDirectiveNoFileComp
-	noSpace = noFiles | cobra.ShellCompDirectiveNoSpace // for words that a value follows
+	noSpace = noFiles | cobra.ShellCompDirectiveNoSpace // for words that end in "="
 )
 
 // completeFlag sets how the values of a flag are completed.
@@ -57,7 +57,7 @@ var completeFiles = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 // graphOf returns the graph that a command line names, or nil.
 type graphOf func(cmd *cobra.Command, args []string) *spec.Graph
 
-// flowNamed is the graph in the file that the first argument names.
+// flowNamed reads the graph file that the first argument names.
 func flowNamed(_ *cobra.Command, args []string) *spec.Graph {
 	if len(args) == 0 || args[0] == "-" {
 		return nil
@@ -70,7 +70,7 @@ func flowNamed(_ *cobra.Command, args []string) *spec.Graph {
 	return g
 }
 
-// runNamed is the graph of the run that the first argument names.
+// runNamed returns the graph of the run that the first argument names.
 func (a *app) runNamed(cmd *cobra.Command, args []string) *spec.Graph {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
@@ -81,7 +81,7 @@ func (a *app) runNamed(cmd *cobra.Command, args []string) *spec.Graph {
 	return nil
 }
 
-// nodeNames are the nodes of a kind, of every kind when it is "", each with an end.
+// nodeNames returns the nodes of a kind ("" for all), each with a suffix.
 func nodeNames(g *spec.Graph, kind, end string) []string {
 	var out []string
 	for _, n := range g.Nodes {
@@ -138,7 +138,7 @@ func (a *app) completeRunNodes(cmd *cobra.Command, args []string, word string) (
 	return a.completeRun(cmd, args, word)
 }
 
-// storeToComplete is the store to complete from; nil when it can't be read.
+// storeToComplete opens the store for completion. It returns nil if it can't be read.
 func (a *app) storeToComplete(cmd *cobra.Command) store.Store {
 	if a.loadSettings(cmd, nil) != nil {
 		return nil
@@ -147,7 +147,7 @@ func (a *app) storeToComplete(cmd *cobra.Command) store.Store {
 	return s
 }
 
-// listRuns are the runs to complete from.
+// listRuns returns the latest runs.
 func (a *app) listRuns(cmd *cobra.Command) (runs []store.RunSummary) {
 	if s := a.storeToComplete(cmd); s != nil {
 		runs, _ = s.List(store.RunFilter{Limit: 200}) // none on an error
@@ -167,7 +167,7 @@ func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	return out, noFiles
 }
 
-// completeFromRuns completes a flag with what the stored runs have of something, each once.
+// completeFromRuns completes a flag with values of the stored runs, each once.
 func (a *app) completeFromRuns(cmd *cobra.Command, flag string, of func(*store.RunSummary) string) {
 	completeFlag(cmd, flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var out []string
@@ -201,7 +201,7 @@ func (a *app) completeSteps(cmd *cobra.Command, args []string, _ string) ([]stri
 	return out, noFiles | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeAnswer completes a run, then what it asks.
+// completeAnswer completes a run, then its open questions.
 func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeRun(cmd, args, word)

@@ -1,4 +1,4 @@
-// The dot and render commands: flows as drawings, with what a run or tests made of them.
+// The dot and render commands: drawings of flows, runs and test coverage.
 
 package cli
 
@@ -34,7 +34,7 @@ type drawFlags struct {
 	coverage string
 }
 
-// layoutFlags are those that only pictures know.
+// layoutFlags are the flags of formats with a layout.
 var layoutFlags = []string{"rankdir", "no-start-end", "no-destinations", "label"}
 
 func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
@@ -52,7 +52,7 @@ func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 	setting(flags, "rankdir", "no-start-end", "no-destinations")
 }
 
-// drawn is a flow that has been drawn.
+// drawn is a flow with its drawing.
 type drawn struct {
 	graph   *spec.Graph
 	drawing *render.Drawing
@@ -61,8 +61,8 @@ type drawn struct {
 	run *inspect.Painted
 }
 
-// draw reads a flow and draws it with what the flags want painted. With whole it
-// keeps all that is told of the run.
+// draw reads a flow and draws it, painted with the run or coverage of the flags. If whole
+// is set, it keeps all events of the run.
 func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	if f.run != "" && f.coverage != "" {
 		return nil, usagef("--run and --coverage exclude each other")
@@ -118,7 +118,7 @@ func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted
 	return painted, r.unreadable(err)
 }
 
-// readCoverage reads what tests cover of a graph from what test printed.
+// readCoverage reads the coverage of a graph from the JSON that test printed.
 func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 	src, err := bounded.ReadArgument(path, bounded.Text)
 	if err != nil {
@@ -145,7 +145,7 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 	return nil, usagef("--coverage %s: says nothing of %s, it covers %s", path, g.File.Name, strings.Join(names, ", "))
 }
 
-// coverageTrail is what tests came to. Of targets of goto they say nothing.
+// coverageTrail converts coverage to a trail. Coverage does not know targets of goto.
 func coverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
 	t := &render.Trail{Coverage: true, Visits: map[string]int{}, Fired: map[int]int{}}
 	for _, n := range g.Nodes {
@@ -203,7 +203,7 @@ what no test reaches.`,
 	return cmd
 }
 
-// dotText is a drawing in DOT as JSON.
+// dotText is the JSON of a drawing in DOT.
 type dotText struct {
 	Graph string `json:"graph"`
 	DOT   string `json:"dot"`
@@ -215,15 +215,15 @@ type renderFlags struct {
 	file   string
 }
 
-// drawingFormat is a form of drawings.
+// drawingFormat is an output format of render.
 type drawingFormat struct {
-	picture bool // it has a layout
-	binary  bool // it is no text
-	whole   bool // it wants all that is told of a run
+	picture bool // has a layout
+	binary  bool // is not text
+	whole   bool // needs all events of a run
 	write   func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error
 }
 
-// drawingFormats are what render writes, by the name that is also the extension of files.
+// drawingFormats returns the formats of render. A format's name is its file extension.
 func (a *app) drawingFormats() map[string]drawingFormat {
 	return map[string]drawingFormat{
 		"dot": {picture: true, write: writeDOT},
@@ -319,7 +319,7 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	return err
 }
 
-// formatName is the format that is wanted.
+// formatName returns the format that the flags or the file name choose.
 func (f *renderFlags) formatName() (string, error) {
 	if f.format.value != "" {
 		return f.format.value, nil
@@ -335,18 +335,18 @@ func (f *renderFlags) formatName() (string, error) {
 	return "", usagef("-O %s: no format ends in %q; say which with --format (allowed: %s)", f.file, filepath.Ext(f.file), strings.Join(f.format.allowed, ", "))
 }
 
-// document is the drawing as JSON, with the run that is painted on it.
+// document returns the drawing as JSON, with the painted run.
 func (d *drawn) document() *render.Document {
 	doc := d.drawing.Document()
 	if d.run != nil {
 		result := *d.run.Result
-		result.History = nil // as runs show prints it
+		result.History = nil // like runs show
 		doc.Run = &result
 	}
 	return doc
 }
 
-// byGraphviz has Graphviz make a picture.
+// byGraphviz makes a picture with Graphviz.
 func byGraphviz(form string) func(context.Context, io.Writer, *drawn, string) error {
 	return func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error {
 		program, err := exec.LookPath("dot")

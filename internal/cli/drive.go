@@ -1,5 +1,4 @@
-// What run, resume and fork share: flags, a runner with a store, a person to
-// ask, interrupts, the report at the end.
+// What run, resume and fork share: flags, runner, store, questions, interrupts, result.
 
 package cli
 
@@ -25,7 +24,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// driveFlags are the flags of everything that drives a run.
+// driveFlags are the flags of commands that drive a run.
 type driveFlags struct {
 	maxSteps       int
 	timeout        time.Duration
@@ -43,7 +42,7 @@ type driveFlags struct {
 	output         enum
 	trace          string
 	stream         enumList
-	// tape records or plays answers, and is saved as record; nil: neither.
+	// tape records or plays answers, or is nil; it is saved as record.
 	tape   *cassette.Cassette
 	record string
 }
@@ -78,7 +77,7 @@ func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	setting(cmd.Flags(), "park")
 }
 
-// check refuses values that no run can have.
+// check refuses values that are out of range.
 func (f *driveFlags) check(cmd *cobra.Command, more ...error) error {
 	problems := slices.DeleteFunc(more, func(err error) bool { return err == nil })
 	atLeast := func(name string, ok bool, want string) {
@@ -95,7 +94,7 @@ func (f *driveFlags) check(cmd *cobra.Command, more ...error) error {
 	return usageErrors(problems)
 }
 
-// options are the settings of a run that the flags name.
+// options returns the settings of a run that the flags choose.
 func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	opts := runner.Options{
 		MaxSteps: f.maxSteps, Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxStateBytes: f.maxStateBytes, History: f.history,
@@ -133,15 +132,15 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	return opts, usageErrors(problems)
 }
 
-// firstNode is the id of the first node on a path to one in a subgraph or an each.
+// firstNode returns the id of the first node on a path, and whether more nodes follow.
 func firstNode(path string) (id string, nested bool) {
 	id, _, nested = strings.Cut(path, "/")
 	id, _, _ = strings.Cut(id, "[")
 	return id, nested
 }
 
-// checkNode says what is wrong with the name of a node of a kind, or of the first on the
-// path to one in a subgraph: the runner, which knows the subgraphs, checks the rest.
+// checkNode returns an error unless the first node on the path exists and has the kind.
+// The runner, which knows the subgraphs, checks the rest.
 func checkNode(g *spec.Graph, path, kind string) error {
 	id, nested := firstNode(path)
 	what := "no node"
@@ -157,8 +156,8 @@ func checkNode(g *spec.Graph, path, kind string) error {
 	return checkName(what+" %q", id, "nodes", names)
 }
 
-// begins reports whether nodes begin as the first on the path: an answer may name them so,
-// and the runner says where it may not.
+// begins reports whether the path starts with a prefix of a node's name. The runner then
+// reports the error, with a suggestion.
 func begins(g *spec.Graph, path string) bool {
 	id, _ := firstNode(path)
 	return id != "" && slices.ContainsFunc(nodeNames(g, "", ""), func(name string) bool { return strings.HasPrefix(name, id) && name != id })
@@ -173,7 +172,7 @@ type session struct {
 	out    *runOutput
 }
 
-// newSession makes what drives a run of a graph.
+// newSession makes a session for a run of a graph.
 func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
 	if s.runner, err = a.runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}); err != nil {
@@ -183,8 +182,7 @@ func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *ses
 	return s, err
 }
 
-// newRunner makes a runner with graphrun's own node kinds, whose programs end
-// at once when kill is closed.
+// newRunner makes a runner with graphrun's node kinds. Closing kill ends their programs.
 func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner, error) {
 	return a.runnerOf(kept, node.Options{Kill: kill})
 }
@@ -204,7 +202,7 @@ func (a *app) runnerOf(kept store.Store, opts node.Options) (*runner.Runner, err
 	})
 }
 
-// telemetry returns what tells OpenTelemetry of runs, or nil; Main closes it.
+// telemetry returns the exporter to OpenTelemetry, or nil. Main closes it.
 func (a *app) telemetry() (*telemetry.Telemetry, error) {
 	if a.told == nil {
 		told, err := telemetry.FromEnv(readBuildVersion().Version, a.note)
@@ -219,8 +217,7 @@ func (a *app) telemetry() (*telemetry.Telemetry, error) {
 // note prints a remark on stderr.
 func (a *app) note(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) }
 
-// killTime is how long the programs of a run get to be gone after they were
-// killed.
+// killTime bounds how long killed programs may take to end.
 const killTime = time.Second
 
 // interrupted is why a run was cancelled.
@@ -233,12 +230,11 @@ func (a *app) signals() (c <-chan os.Signal, stop func()) {
 	if a.Notify == nil {
 		return nil, func() {}
 	}
-	both := make(chan os.Signal, 2) // two are all that matter; none may be lost
+	both := make(chan os.Signal, 2) // the first two must not be lost
 	return both, a.Notify(both)
 }
 
-// interruptible is a context that ends with the first interrupt; stop gives the
-// signals back.
+// interruptible returns a context that the first interrupt cancels.
 func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals, stopSignals := a.signals()
@@ -255,7 +251,7 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 	}
 }
 
-// interruptedAs turns the end of a context by an interrupt into its exit code.
+// interruptedAs maps a cancelled context to the exit code of an interrupt.
 func interruptedAs(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return silent(exitCancelled)
@@ -263,8 +259,8 @@ func interruptedAs(err error) error {
 	return err
 }
 
-// untilInterrupted runs what do does. The first interrupt cancels its context, the second
-// closes kill and soon gives up waiting.
+// untilInterrupted calls do. The first interrupt cancels its context; the second closes
+// kill, and the call returns within killTime.
 func untilInterrupted[T any](ctx context.Context, a *app, note func(string), kill chan struct{}, do func(context.Context) T) (result T, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -294,7 +290,7 @@ func untilInterrupted[T any](ctx context.Context, a *app, note func(string), kil
 	}
 }
 
-// drive runs what do does with a run, until it ends or is interrupted.
+// drive calls do, which drives a run, and handles interrupts.
 func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
@@ -318,15 +314,14 @@ func (s *session) drive(
 	return o.result, errors.Join(o.err, err)
 }
 
-// finish says what a run came to and returns the error that stands for its
-// exit code.
+// finish prints the result and returns the error for its exit code.
 func (s *session) finish(result *runner.Result, err error) error {
 	closeErr := s.out.close()
 	if s.flags.record != "" {
 		closeErr = errors.Join(closeErr, s.flags.tape.Save(s.flags.record))
 	}
 	if err != nil {
-		if result != nil && s.out.format == "json" { // whoever reads stdout waits for an object
+		if result != nil && s.out.format == "json" { // readers of stdout expect an object
 			err = errors.Join(err, writeJSON(s.app.Stdout, result, s.app.StdoutTerminal))
 		}
 		return err
@@ -340,8 +335,7 @@ func (s *session) finish(result *runner.Result, err error) error {
 	return silent(result.ExitCode(s.flags.strict))
 }
 
-// next is the line at the end of a run that says what one would do next; "" when
-// there is nothing.
+// next returns the last line of a run: the commands that may follow, or "".
 func (a *app) next(r *runner.Result) string {
 	if a.storePath() != "" || a.onCluster() {
 		return runview.Next(r, a.storeHint())
@@ -352,7 +346,7 @@ func (a *app) next(r *runner.Result) string {
 	return ""
 }
 
-// storeHint is the flag with which a command finds the run again, if it needs one.
+// storeHint returns the flag that other commands need to find the run, or "".
 func (a *app) storeHint() string {
 	if a.onCluster() {
 		return " --engine " + engineTemporal

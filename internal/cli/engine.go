@@ -1,4 +1,4 @@
-// Engines: who drives runs, this process or a cluster.
+// Engines: this process or a cluster drives runs.
 
 package cli
 
@@ -22,27 +22,27 @@ import (
 
 // Engine drives runs on a cluster. Its store reads them.
 type Engine interface {
-	// Store reads the runs of the cluster, for as long as ctx.
+	// Store reads the runs of the cluster until ctx ends.
 	Store(ctx context.Context) ClusterStore
 	// Work runs a worker until ctx ends.
 	Work(ctx context.Context, o WorkSettings) error
 }
 
-// ClusterStore is the store of a cluster's runs. r reads it.
+// ClusterStore is the store of a cluster's runs.
 type ClusterStore interface {
 	store.Store
-	// Begin begins a run and attends it until it has ended or pauses. What models and tools
-	// answer is recorded on tape, or played from it; nil: neither.
+	// Begin starts a run and follows it until it ends or pauses. If tape is not nil, answers of
+	// models and tools are recorded on it or played from it.
 	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error)
-	// ForkOf forks a run and attends the new one.
+	// ForkOf forks a run and follows the new one.
 	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error)
-	// Resume takes up a run and attends it.
+	// Resume continues a run and follows it.
 	Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error)
-	// ResumeWith takes up a run with another version of its graph; see runner.ResumeWith.
+	// ResumeWith continues a run with another version of its graph; see runner.ResumeWith.
 	ResumeWith(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error)
 }
 
-// EngineSettings say where the cluster is; see docs/temporal.md.
+// EngineSettings hold the address of the cluster; see docs/temporal.md.
 type EngineSettings struct {
 	Address, Namespace, TaskQueue     string
 	TLS                               bool
@@ -50,13 +50,13 @@ type EngineSettings struct {
 	Payloads                          string
 }
 
-// WorkSettings are those of a worker.
+// WorkSettings are the settings of a worker.
 type WorkSettings struct {
-	// Queues are those of nodes; none: the worker drives runs, too.
+	// Queues name the task queues of nodes. Without any, the worker also drives runs.
 	Queues   []string
 	MaxTasks int
 	MaxRuns  int
-	// Heartbeat is how long the worker may be silent.
+	// Heartbeat is the longest silence of a live worker.
 	Heartbeat time.Duration
 	// Ready is called when the worker takes tasks.
 	Ready func(queue string)
@@ -65,14 +65,14 @@ type WorkSettings struct {
 // engineTemporal is the value of --engine for a Temporal cluster.
 const engineTemporal = "temporal"
 
-// engineProgram is the program that has the engine.
+// engineProgram is the name of the program that contains the engine.
 const engineProgram = "graphrun-temporal"
 
-// engineFlags are the engine, and where its cluster is.
+// engineFlags choose the engine and its cluster.
 type engineFlags struct {
 	name     enum
 	settings EngineSettings
-	store    ClusterStore // opened; nil: not yet
+	store    ClusterStore // nil until opened
 }
 
 func (a *app) addEngineFlags(root *cobra.Command) {
@@ -103,17 +103,17 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 	}
 	flags.BoolVar(&s.TLS, "temporal-tls", false, "use TLS")
 	flags.VisitAll(func(f *pflag.Flag) {
-		if strings.HasPrefix(f.Name, "temporal-") { // for few: docs/temporal.md has them
+		if strings.HasPrefix(f.Name, "temporal-") { // hidden: docs/temporal.md lists them
 			setting(flags, f.Name)
 			f.Hidden = true
 		}
 	})
 }
 
-// onCluster reports whether runs are those of a cluster.
+// onCluster reports whether a cluster drives the runs.
 func (a *app) onCluster() bool { return a.engine.name.value == engineTemporal }
 
-// cluster is the store of the cluster's runs.
+// cluster opens the store of the cluster's runs.
 func (a *app) cluster(ctx context.Context) (ClusterStore, error) {
 	if a.engine.store != nil {
 		return a.engine.store, nil
@@ -127,8 +127,8 @@ func (a *app) cluster(ctx context.Context) (ClusterStore, error) {
 	return a.engine.store, nil
 }
 
-// handOver lets the program that has the engine, beside this one or in PATH, do what this
-// one was called for; it returns only when that has ended or can't be.
+// handOver replaces this process by the program that contains the engine, which it finds
+// beside this one or in PATH.
 func (a *app) handOver() error {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram)); err == nil {

@@ -2,5 +2,5 @@
 
 package cli
 
-// becomeProgram runs another program in the place of this one.
+// becomeProgram runs another program and exits with its code.
 func (a *app) becomeProgram(path string) error { return a.asChild(path) }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// becomeProgram lets another program take the place of this one.
+// becomeProgram replaces this process by another program.
 func (a *app) becomeProgram(path string) error {
 	if a.Stdout != os.Stdout || a.Stderr != os.Stderr || a.Stdin != os.Stdin {
 		return a.asChild(path)

@@ -1,4 +1,4 @@
-// The explain command: what rules, keys, kinds of nodes and errors, and exit codes mean.
+// The explain command: the meaning of rules, keys, kinds, errors and exit codes.
 
 package cli
 
@@ -19,7 +19,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// ruleText is a rule as explain prints it in JSON.
+// ruleText is the JSON of a rule.
 type ruleText struct {
 	Rule     string            `json:"rule"`
 	Severity string            `json:"severity"`
@@ -76,7 +76,7 @@ Without an argument it lists the rules.`,
 	return cmd
 }
 
-// printWhole prints a result as JSON, which is always indented, or as text.
+// printWhole prints a result as indented JSON or as text.
 func (a *app) printWhole(cmd *cobra.Command, v any, text string) error {
 	if formatOf(cmd) == "json" {
 		return writeJSON(a.Stdout, v, true)
@@ -103,7 +103,7 @@ func (a *app) listRules(cmd *cobra.Command) error {
 	return a.printWhole(cmd, out, b.String())
 }
 
-// explain returns what a name means, for JSON and as text; nil: it is not known.
+// explain returns the meaning of a name, as JSON and as text, or nil if it is unknown.
 func explain(name string) (v any, text string) {
 	if r, ok := lint.FindRule(name); ok {
 		return textOfRule(&r), explainRule(&r)
@@ -129,22 +129,22 @@ func explainRule(r *lint.Rule) string {
 	return b.String()
 }
 
-// explained are the names that explain takes, each once.
+// explained returns the names that explain accepts, each once.
 func explained() []string {
 	names := slices.Concat(lint.RuleNames(), topicNames(), endTopicNames())
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// indent moves a text to the right.
+// indent indents a text.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
 const explainColumns = 88
 
-// topicsNamed are the kinds and keys of a name: of exec the kind, of timeout every
-// key that is called so, of limits.timeout, join.wait or exec.command that one.
+// topicsNamed returns the kinds and keys of a name. "timeout" stands for every key of that
+// name, "limits.timeout" or "exec.command" for one.
 func topicsNamed(name string) []spec.Topic {
 	var out []spec.Topic
 	for _, t := range spec.Topics(spec.Options{}) {
@@ -155,8 +155,8 @@ func topicsNamed(name string) []spec.Topic {
 	return out
 }
 
-// plainPath is a key's path without the places that names and lists take, and of
-// a kind's key with the kind in the place of the node.
+// plainPath returns the path of a key without the parts for names and list elements. In the
+// path of a kind's key, the kind replaces the node.
 func plainPath(t *spec.Topic) string {
 	path := strings.NewReplacer(".*", "", "[]", "").Replace(t.Path)
 	if t.Kind != "" {
@@ -165,7 +165,7 @@ func plainPath(t *spec.Topic) string {
 	return path
 }
 
-// topicNames are the names that explain takes besides rules, each once.
+// topicNames returns the names of kinds and keys, each once.
 func topicNames() []string {
 	var out []string
 	for _, t := range spec.Topics(spec.Options{}) {
@@ -175,7 +175,7 @@ func topicNames() []string {
 	return slices.Compact(out)
 }
 
-// explainTopics explains keys and kinds, and the kind of error that has their name.
+// explainTopics explains keys and kinds, and the error kind of the same name.
 func explainTopics(topics []spec.Topic, failures []spec.FailureKind) string {
 	var b strings.Builder
 	if len(failures) > 0 {
@@ -225,7 +225,7 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 	}
 }
 
-// absence says what a key's absence means.
+// absence describes what happens without the key.
 func absence(t *spec.Topic) string {
 	switch {
 	case t.Required:
@@ -236,14 +236,14 @@ func absence(t *spec.Topic) string {
 	return ""
 }
 
-// writeWrapped writes a text from a column on, its further lines from another.
+// writeWrapped wraps a text: the first line starts at one column, the others at another.
 func writeWrapped(b *strings.Builder, first, others int, text string) {
 	for _, line := range terminal.Wrap(strings.Repeat(" ", first)+text, explainColumns, others) {
 		b.WriteString(line + "\n")
 	}
 }
 
-// Names of what explain lists.
+// Names of the lists that explain prints.
 const (
 	topicExitCodes = "exit-codes"
 	topicFailures  = "error-kinds"
@@ -266,7 +266,7 @@ var exitCodes = []exitCode{
 	{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
 }
 
-// endTopicNames are the names of failure kinds and exit codes that explain takes.
+// endTopicNames returns the names of failure kinds and exit codes.
 func endTopicNames() []string {
 	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
 	for _, s := range inspect.Standings {

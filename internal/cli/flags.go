@@ -1,5 +1,4 @@
-// What flags take: one of a few words, several of them, an age. And -o, which every
-// command has that prints a result.
+// Types of flags, and -o, which every command that prints a result has.
 
 package cli
 
@@ -19,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// enum is a flag's value that must be one of a list of words.
+// enum is a flag value from a list of words.
 type enum struct {
 	value   string
 	allowed []string
@@ -27,10 +26,10 @@ type enum struct {
 
 func newEnum(value string, allowed ...string) enum { return enum{value: value, allowed: allowed} }
 
-// String is the value.
+// String returns the value.
 func (e *enum) String() string { return e.value }
 
-// Set takes one of the allowed words.
+// Set accepts one of the allowed words.
 func (e *enum) Set(s string) error {
 	e.value = s
 	return checkAllowed(s, e.allowed)
@@ -52,13 +51,13 @@ func enumFlag(cmd *cobra.Command, flags *pflag.FlagSet, e *enum, name, short, he
 	completeWords(cmd, name, e.allowed)
 }
 
-// enumList is a flag's value that is a comma-separated list of words.
+// enumList is a flag value of comma-separated words from a list.
 type enumList struct {
 	values  []string
 	allowed []string
 }
 
-// String is the list as it is given.
+// String returns the list, separated by commas.
 func (e *enumList) String() string { return strings.Join(e.values, ",") }
 
 // Set adds the words of a list.
@@ -76,17 +75,17 @@ func (e *enumList) Set(s string) error {
 // Type returns the name that help shows.
 func (e *enumList) Type() string { return "list" }
 
-// enumListFlag adds a flag that takes some words, and their completion.
+// enumListFlag adds an enumList flag and the completion of its words.
 func enumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, help string) {
 	e.allowed = allowed
 	cmd.Flags().Var(e, name, help)
 	completeWords(cmd, name, allowed)
 }
 
-// age is a duration that may be in days.
+// age is a duration that may be given in days.
 type age time.Duration
 
-// String is the duration.
+// String returns the duration.
 func (d *age) String() string { return time.Duration(*d).String() }
 
 // Set reads a duration such as 90m, 36h or 30d.
@@ -110,7 +109,7 @@ func (d *age) Set(s string) error {
 // Type returns the name that help shows.
 func (d *age) Type() string { return "duration" }
 
-// outputFlag adds -o; the first format is the default, and without any it is text or json.
+// outputFlag adds -o. The first format is the default; without formats it offers text and json.
 func outputFlag(cmd *cobra.Command, formats ...string) {
 	help := "output format"
 	switch len(formats) {
@@ -123,10 +122,10 @@ func outputFlag(cmd *cobra.Command, formats ...string) {
 	enumFlag(cmd, cmd.Flags(), &e, "output", "o", help)
 }
 
-// formatOf is the value of -o.
+// formatOf returns the value of -o.
 func formatOf(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
 
-// print prints a result in the format of -o: as JSON, or as text does.
+// print prints a result as JSON with -o json, and calls text otherwise.
 func (a *app) print(cmd *cobra.Command, v any, text func() error) error {
 	if formatOf(cmd) == "json" {
 		return writeJSON(a.Stdout, v, a.StdoutTerminal)
@@ -134,7 +133,7 @@ func (a *app) print(cmd *cobra.Command, v any, text func() error) error {
 	return text()
 }
 
-// printLine prints a result of one line in the format of -o.
+// printLine prints a one-line result in the format of -o.
 func (a *app) printLine(cmd *cobra.Command, v any, form string, args ...any) error {
 	return a.print(cmd, v, func() error {
 		_, err := fmt.Fprintf(a.Stdout, form+"\n", args...)
@@ -151,7 +150,7 @@ func (a *app) printLines(lines []string) error {
 	return err
 }
 
-// printTable prints rows in columns. Without rows it says on stderr that there are none.
+// printTable prints rows in columns, or a message on stderr if there are none.
 func (a *app) printTable(none string, head []string, rows [][]string) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(a.Stderr, none)
@@ -167,8 +166,8 @@ func (a *app) printTable(none string, head []string, rows [][]string) error {
 	return w.Flush()
 }
 
-// writeJSON prints a value as JSON and a line break: indented for a person,
-// else in one line. Characters such as < stay as they are.
+// writeJSON prints a value as JSON, indented for a terminal and in one line otherwise. It
+// does not escape characters such as <.
 func writeJSON(w io.Writer, v any, indent bool) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

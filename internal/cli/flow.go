@@ -1,4 +1,4 @@
-// The flows of a command: found in folders, read, checked.
+// Finding, reading and checking the flows of a command.
 
 package cli
 
@@ -28,7 +28,7 @@ type source struct {
 	src  []byte
 }
 
-// read reads the source, if that has not been done.
+// read reads the source once.
 func (s source) read() ([]byte, error) {
 	if s.src != nil {
 		return s.src, nil
@@ -40,8 +40,8 @@ func (s source) read() ([]byte, error) {
 	return src, nil
 }
 
-// findFiles lists the files of some paths, and those with a wanted name in folders, sorted,
-// each once. left are those that settings or git leave out.
+// findFiles returns the files that paths name, and the wanted files in folders, sorted, each
+// once. left holds the files that settings or .gitignore exclude.
 func (a *app) findFiles(args []string, wanted func(name string) bool) (names, left []string, err error) {
 	if len(args) == 0 {
 		args = []string{"."}
@@ -66,7 +66,7 @@ func (a *app) findFiles(args []string, wanted func(name string) bool) (names, le
 	return names, left, nil
 }
 
-// isGraphName reports whether a file may be a graph by its name.
+// isGraphName reports whether the name of a file may be that of a graph.
 func isGraphName(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
@@ -80,8 +80,8 @@ func namesOf(sources []source) []string {
 	return names
 }
 
-// findSources lists the graphs to check, sorted by name, each once: files that are named,
-// stdin as "-", and the graphs in folders.
+// findSources returns the graphs to check, sorted by name, each once: named files, "-" for
+// stdin, and the graphs in folders.
 func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	var sources []source
 	files := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
@@ -112,20 +112,18 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	return sources, nil
 }
 
-// isGraph reports whether a file found in a folder is a graph. A link counts as the file
-// that it leads to.
+// isGraph reports whether a file in a folder is a graph. It follows links to files.
 func isGraph(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
 	src, err := bounded.ReadFile(name, bounded.Text)
-	return err != nil || spec.IsGraph(src) // what can't be read is told when it is checked
+	return err != nil || spec.IsGraph(src) // the check reports files that can't be read
 }
 
-// loadFlow reads and checks the graph file of a command; "-" is stdin. When it
-// is not valid it prints the findings on stderr and returns the error that ends
-// the program. Roles are those for which the caller names models.
+// loadFlow reads and checks a graph file, or stdin for "-". If the graph is not valid, it
+// prints the findings and returns an error. The caller names models for roles.
 func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	src, err := a.readPath(path)
 	if err != nil {
@@ -139,10 +137,10 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	if slices.Contains(roles, "default") && c.Graph != nil && !hasDefault(c.Graph) {
 		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
 	}
-	if len(roles) > 0 { // the caller's models cost something else; the budget asks for each call
+	if len(roles) > 0 { // other models have other prices; the budget checks each call
 		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "unknown-price" })
 	}
-	c.Found = a.rules.Shown(c.Found) // what is valid for validate is valid to run
+	c.Found = a.rules.Shown(c.Found) // run accepts what validate accepts
 	switch {
 	case c.Found.HasErrors():
 		return nil, a.invalid(c.Found)
@@ -156,7 +154,7 @@ func hasDefault(g *spec.Graph) bool {
 	return slices.ContainsFunc(g.Models, func(f spec.Field) bool { return f.Key.Value == "default" })
 }
 
-// invalid prints findings on stderr and returns the error that ends the program.
+// invalid prints findings on stderr and returns the error for the exit code.
 func (a *app) invalid(found spec.Diagnostics) error {
 	findings := report.Findings{Files: 1, Diagnostics: found}
 	if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
@@ -165,7 +163,7 @@ func (a *app) invalid(found spec.Diagnostics) error {
 	return silent(exitInvalid)
 }
 
-// firstNames are the first of some names, and how many more there are.
+// firstNames returns the first few names and the number of the others.
 func firstNames(names []string) string {
 	const most = 3
 	shown := names[:min(most, len(names))]

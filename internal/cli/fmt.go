@@ -1,4 +1,4 @@
-// The fmt command: files in their canonical form.
+// The fmt command: rewrite files in canonical form.
 
 package cli
 
@@ -48,12 +48,12 @@ and is unchanged, 3 a file is not valid.`,
 	return cmd
 }
 
-// formattedFile is a file that fmt has looked at.
+// formattedFile is the JSON of a file that fmt has processed.
 type formattedFile struct {
 	File    string `json:"file"`
 	Valid   bool   `json:"valid"`
 	Changed bool   `json:"changed"`
-	// Unformatted: formatting would lose something, so the file is unchanged.
+	// Unformatted says that formatting would lose something, so the file is unchanged.
 	Unformatted bool `json:"unformatted,omitempty"`
 }
 
@@ -74,7 +74,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 	}
 	names = append(names, namesOf(sources)...)
 	slices.Sort(names)
-	var ends error // the gravest: a file that is not valid, then one that can't be formatted
+	var ends error // the gravest: an invalid file, then one that can't be formatted
 	changes, listed := false, []formattedFile{}
 	for _, name := range slices.Compact(names) {
 		changed, err := a.formatFile(name, check, diff, asJSON)
@@ -145,7 +145,7 @@ func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, er
 	return true, err
 }
 
-// formatText is the form of a text that is valid.
+// formatText returns the canonical form of a valid text.
 func (a *app) formatText(name string, src []byte) ([]byte, error) {
 	var keys []spec.Key
 	if isTestText(src) {
@@ -164,7 +164,7 @@ func (a *app) formatText(name string, src []byte) ([]byte, error) {
 	return out, err
 }
 
-// isTestText reports whether a text is a test file's.
+// isTestText reports whether the text is a test file.
 func isTestText(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("graphrun-test:")) || bytes.Contains(src, []byte("\ngraphrun-test:"))
 }

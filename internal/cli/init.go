@@ -45,13 +45,13 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 	return cmd
 }
 
-// template is a template and what it is for.
+// template is a template with its description.
 type template struct {
 	Template    string `json:"template"`
 	Description string `json:"description"`
 }
 
-// allTemplates describes each by its flow.
+// allTemplates returns the templates, described by their flows.
 func allTemplates() ([]template, error) {
 	var out []template
 	for _, name := range templates.Names() {
@@ -79,7 +79,7 @@ func (a *app) listTemplates(cmd *cobra.Command) error {
 	})
 }
 
-// written is what init wrote; Files begins with the flow.
+// written is the JSON of the files that init wrote, the flow first.
 type written struct {
 	Template string   `json:"template"`
 	Files    []string `json:"files"`
@@ -115,7 +115,7 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 	})
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that must not exist.
 func writeNew(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {

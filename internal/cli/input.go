@@ -1,4 +1,4 @@
-// What a run is given: files, and the input of -i and --input-file.
+// Reading flows, files and the input of -i and --input-file.
 
 package cli
 
@@ -16,8 +16,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// readInput builds the input from --input-file and -i, which wins. A required
-// key that is missing is a problem unless partial.
+// readInput builds the input from --input-file and -i, which wins. Missing required keys are
+// errors unless partial is set.
 func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool) (map[string]any, error) {
 	in := given.Input{Graph: g}
 	if file != "" {
@@ -85,7 +85,7 @@ func suggestFile(path string) string {
 
 func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
-// textOrFile is a flag's text, or for @path the text of a file.
+// textOrFile returns the text of a flag, or of a file for @path.
 func textOrFile(s string) (string, error) {
 	path, isFile := strings.CutPrefix(s, "@")
 	if !isFile {

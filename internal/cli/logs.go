@@ -1,4 +1,4 @@
-// The logs command: what programs and models said.
+// The logs command: the output of programs and models.
 
 package cli
 
@@ -61,7 +61,7 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 	return cmd
 }
 
-// readLogs tells a printer what was said, until an interrupt.
+// readLogs passes log chunks to a printer until an interrupt.
 func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *runview.LogPrinter) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
@@ -74,10 +74,10 @@ func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *lo
 	return r.unreadable(interruptedAs(err))
 }
 
-// logFilter says what of a log is wanted. The zero value lets all through.
+// logFilter selects chunks of a log. The zero value selects all.
 type logFilter struct {
-	node    string // its path, or its place in an each; "": all
-	visit   int    // 0: all
+	node    string // path of the node or element; "" for all
+	visit   int    // 0 for all
 	streams []string
 }
 
@@ -99,7 +99,7 @@ func (f *logFilter) name(g *spec.Graph, text string) error {
 	return nil
 }
 
-// lets reports whether a chunk is wanted: what runs inside a node is its, too.
+// lets reports whether the filter selects a chunk. Chunks from inside a node belong to it.
 func (f *logFilter) lets(c *store.LogChunk) bool {
 	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.is(c) {
 		return false
@@ -107,5 +107,5 @@ func (f *logFilter) lets(c *store.LogChunk) bool {
 	return f.node == "" || f.is(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
 }
 
-// is reports whether a node itself said something.
+// is reports whether a chunk comes from the node itself.
 func (f *logFilter) is(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }

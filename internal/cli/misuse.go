@@ -1,5 +1,4 @@
-// What is said of a command line that can't be understood: unknown commands and
-// flags, and values that flags don't take.
+// Errors about the command line: unknown commands and flags, bad values.
 
 package cli
 
@@ -18,8 +17,8 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// takes returns a check that the arguments are as many as least to most; below 0: any
-// number. what names them in the message.
+// takes returns a check of the number of arguments. A negative most means any number; what
+// names the arguments in the message.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
@@ -29,7 +28,7 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// argument is the first argument, or what stands for it.
+// argument returns the first argument, or absent without one.
 func argument(args []string, absent string) string {
 	if len(args) == 0 {
 		return absent
@@ -37,7 +36,7 @@ func argument(args []string, absent string) string {
 	return args[0]
 }
 
-// oneFlow wants exactly one argument, the path of a graph file.
+// oneFlow requires exactly one argument, the path of a graph file.
 func oneFlow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
@@ -45,12 +44,12 @@ func oneFlow(cmd *cobra.Command, args []string) error {
 	return takes(1, 1, "one graph file")(cmd, args)
 }
 
-// oneRun wants exactly one argument, the id of a run.
+// oneRun requires exactly one argument, the id of a run.
 func oneRun(cmd *cobra.Command, args []string) error {
 	return takes(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
 }
 
-// noArgs refuses arguments, with the commands that were perhaps meant.
+// noArgs refuses arguments and suggests commands.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -128,8 +127,8 @@ var commandSynonyms = []struct {
 	{"schema", []string{"jsonschema"}},
 }
 
-// helpOf shows a command's help, unless its name is that of no command: cobra
-// would show the help of the one above it and say nothing.
+// helpOf shows the help of a command. For an unknown subcommand it reports an error; cobra
+// would silently show the parent's help.
 func (a *app) helpOf(cmd *cobra.Command, show func(*cobra.Command, []string)) {
 	if args := cmd.Flags().Args(); len(args) > 0 && len(subcommands(cmd)) > 0 {
 		a.misused = noArgs(cmd, args)
@@ -138,7 +137,7 @@ func (a *app) helpOf(cmd *cobra.Command, show func(*cobra.Command, []string)) {
 	show(cmd, nil)
 }
 
-// flagError says what is wrong with the flags of a command line.
+// flagError rewrites an error of pflag as a message with a suggestion.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var lonely *pflag.ValueRequiredError
@@ -159,7 +158,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// unknownFlag says which flag was perhaps meant.
+// unknownFlag reports an unknown flag and suggests a similar one.
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -185,7 +184,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return usagef("unknown flag %q; see %s --help", shown, cmd.CommandPath())
 }
 
-// badValue says which values a flag takes.
+// badValue describes the values that a flag accepts.
 func badValue(f *pflag.Flag, value string, err error) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("%q is too large", value)
@@ -205,10 +204,10 @@ func badValue(f *pflag.Flag, value string, err error) error {
 		}
 		return fmt.Errorf("%q %s; want one such as %s", value, what, want)
 	}
-	return err // the types of this package say it themselves
+	return err // the types of this package have their own messages
 }
 
-// exampleOf is a value, or some, that a flag takes; "" when its type says nothing.
+// exampleOf returns example values of a flag, or "".
 func exampleOf(f *pflag.Flag) string {
 	switch v := f.Value.(type) {
 	case *enum:
@@ -225,8 +224,8 @@ func exampleOf(f *pflag.Flag) string {
 	return ""
 }
 
-// checkName returns an error unless a name is known. The format says what there is none of,
-// with %q for the name; plural, what the known ones are.
+// checkName returns an error unless the name is known. format is the message with %q for the
+// name; plural describes the known names.
 func checkName(format, name, plural string, known []string) error {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	if slices.Contains(known, name) {

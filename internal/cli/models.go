@@ -1,4 +1,4 @@
-// The models command: which models are known, and what they cost.
+// The models command: known models and their prices.
 
 package cli
 

@@ -1,4 +1,4 @@
-// Where a run's events and its result go.
+// Output of a run: events, trace, result.
 
 package cli
 
@@ -19,13 +19,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// runOutput is the sink of a run: the view on stderr, JSON lines on stdout and
-// in the trace file.
+// runOutput is the sink of a run: a view on stderr, JSON lines on stdout and in the trace file.
 type runOutput struct {
 	app     *app
 	format  string
-	stream  []string     // what jsonl shows; none: all
-	view    runview.View // nil: nobody watches
+	stream  []string     // event groups that jsonl prints; empty for all
+	view    runview.View // nil with --quiet or JSON
 	colors  runview.Colors
 	writers []runner.Sink
 	lines   []*lineWriter // that writers write to
@@ -64,20 +63,20 @@ func (o *runOutput) buffered(w io.Writer) io.Writer {
 	return lines
 }
 
-// warn is who wants the warnings; nil where they are among the events that are shown.
+// warn returns a function that prints warnings, or nil if the shown events include them.
 func (o *runOutput) warn() func(node, message string) {
 	if o.view != nil || o.shown(runner.NodeEvent) {
 		return nil
 	}
 	return func(node, message string) {
-		if node != "" { // else it is a warning of the run
+		if node != "" { // empty for a warning of the run
 			node += ": "
 		}
 		o.note("warning: " + node + terminal.Line(message))
 	}
 }
 
-// Event passes an event on.
+// Event passes an event to the view and the writers.
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {
 		o.view.Event(e)
@@ -96,7 +95,7 @@ func (o *runOutput) shown(t runner.EventType) bool {
 	return o.format == "jsonl" && (keep == nil || keep(t))
 }
 
-// hold leaves the terminal to somebody else until release is called.
+// hold stops drawing until release is called, so that a question can use the terminal.
 func (o *runOutput) hold() (release func()) {
 	if o.view != nil {
 		return o.view.Hold()
@@ -127,11 +126,11 @@ func (o *runOutput) close() error {
 	return failed
 }
 
-// result prints the result: to stdout what the run gave, to stderr how it went.
+// result prints the output on stdout and a summary on stderr.
 func (o *runOutput) result(r *runner.Result) error {
 	a := o.app
 	if o.view != nil {
-		columns := 0 // of a log: as wide as it gets
+		columns := 0 // unlimited in a log
 		if a.StderrTerminal && a.Columns != nil {
 			columns = a.Columns()
 		}
@@ -175,7 +174,7 @@ func stateWithoutOutput(r *runner.Result) map[string]any {
 	return out
 }
 
-// summary is a run's end for a person, with how to go on.
+// summary describes the end of a run and the commands that may follow.
 func (a *app) summary(r *runner.Result, c runview.Colors) []string {
 	lines := runview.Summary(r, c)
 	if next := a.next(r); next != "" {
@@ -184,8 +183,7 @@ func (a *app) summary(r *runner.Result, c runview.Colors) []string {
 	return lines
 }
 
-// value prints a run's output: text as it is, other values as JSON, null not
-// at all.
+// value prints the output of a run: text unchanged, other values as JSON, null not at all.
 func (o *runOutput) value(v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -206,7 +204,7 @@ type sinkFunc func(e *runner.Event) error
 // Event calls the function.
 func (f sinkFunc) Event(e *runner.Event) error { return f(e) }
 
-// filtered passes on the events of some types; keep nil: all.
+// filtered passes on events that keep selects, or all if it is nil.
 func filtered(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
 	return sinkFunc(func(e *runner.Event) error {
 		if keep != nil && !keep(e.Type) {
@@ -216,12 +214,12 @@ func filtered(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
 	})
 }
 
-// streamNames are the groups of events --stream chooses from, sorted.
+// streamNames returns the event groups of --stream, sorted.
 func streamNames() []string {
 	return []string{"checkpoints", "custom", "debug", "messages", "tasks", "thinking", "updates"}
 }
 
-// streamFilter says which events the groups let through; with no group all.
+// streamFilter returns a filter for events of some groups; without groups it selects all.
 func streamFilter(groups []string) func(runner.EventType) bool {
 	if len(groups) == 0 {
 		return nil

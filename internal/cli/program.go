@@ -1,14 +1,14 @@
-// Package cli is the command line of graphrun: a file named for each command, or for some
-// that share a topic, which reads as flags, call, print, and what commands share:
+// Package cli is the command line of graphrun. Each command has a file of its own, or shares
+// one with related commands. The other files are:
 //
 //	program, root            one call of graphrun, its commands, settings and exit codes
-//	flags, complete, misuse  what flags take and print, completion, mistakes
-//	drive, output, input     what run, resume and fork share: a session, events, input
-//	store, engine            where runs are kept; who drives them
-//	flow                     files found, read, checked
+//	flags, complete, misuse  types of flags, completion, usage errors
+//	drive, output, input     run, resume and fork: session, events, input
+//	store, engine            the store of runs; the local and the Temporal engine
+//	flow                     finding, reading and checking files
 //
-// The views of a run are package runview's, graphrun.yaml is package settings's, and what
-// flows and runs are as data is package inspect's.
+// Package runview has the views of a run, settings reads graphrun.yaml, and inspect turns
+// flows and runs into data.
 package cli
 
 import (
@@ -32,37 +32,33 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Program is one call of graphrun with all that it may touch besides files:
-// arguments, streams, signals and the clock. Environment variables are those of
-// the process.
+// Program is one call of graphrun: arguments, streams, signals and the clock. It uses the
+// files and environment variables of the process.
 type Program struct {
 	// Args are the arguments after the program's name.
 	Args []string
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// StdoutTerminal and StderrTerminal say that a person reads the stream;
-	// StdinTerminal, that one types on it.
+	// StdinTerminal, StdoutTerminal and StderrTerminal say which streams are terminals.
 	StdinTerminal, StdoutTerminal, StderrTerminal bool
-	// Columns is the width of the terminal behind Stderr; nil or a result of 0
-	// mean that it is not known.
+	// Columns returns the width of the terminal behind Stderr, or 0 if it is unknown. It may be nil.
 	Columns func() int
 
-	// Notify starts to deliver interrupts to a channel until stop is called;
-	// nil: there are none.
+	// Notify delivers interrupts to a channel until stop is called. If it is nil, there are none.
 	Notify func(c chan<- os.Signal) (stop func())
-	// Now tells the time; nil is the machine's clock.
+	// Now returns the time; nil uses the system clock.
 	Now func() time.Time
-	// ConfigDir is the folder of the user's settings; "" for none.
+	// ConfigDir is the folder of the user's settings, or "".
 	ConfigDir string
-	// Engine makes the engine of --engine temporal; nil: another program has it.
+	// Engine makes the engine of --engine temporal. If it is nil, another program has it.
 	Engine func(EngineSettings) (Engine, error)
-	// StateDir is the folder that runs are kept below; "": they are kept in
-	// memory unless --store names a file.
+	// StateDir is the folder of the default store. If it is "", runs are kept in memory unless
+	// --store names a file.
 	StateDir string
 }
 
-// System is the program as the operating system started it.
+// System returns a Program with the arguments and streams of the process.
 func System() Program {
 	configDir, err := os.UserConfigDir()
 	if err != nil {
@@ -84,7 +80,7 @@ func System() Program {
 		},
 		Notify: func(c chan<- os.Signal) func() {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-			if !signal.Ignored(syscall.SIGHUP) { // as below nohup
+			if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 				signal.Notify(c, syscall.SIGHUP)
 			}
 			return func() { signal.Stop(c) }
@@ -94,10 +90,10 @@ func System() Program {
 	}
 }
 
-// givenClock is the clock of a Program that was given one.
+// givenClock is a clock made from Program.Now.
 type givenClock struct{ now func() time.Time }
 
-// Now tells the time.
+// Now returns the time.
 func (c givenClock) Now() time.Time { return c.now() }
 
 // AfterFunc calls f after d.
@@ -150,7 +146,7 @@ const (
 	exitCancelled = 130
 )
 
-// usageError is a mistake in how the program was called.
+// usageError is an error in the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -159,10 +155,10 @@ func (e *usageError) Unwrap() error { return e.err }
 // usage marks an error as a usage error.
 func usage(err error) error { return &usageError{err} }
 
-// usagef is a new usage error.
+// usagef formats a usage error.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// usageErrors joins usage errors; nil without any.
+// usageErrors joins errors into one usage error, or returns nil.
 func usageErrors(problems []error) error {
 	if len(problems) == 0 {
 		return nil
@@ -170,12 +166,12 @@ func usageErrors(problems []error) error {
 	return usage(errors.Join(problems...))
 }
 
-// silentError ends the program with a code when all has been said already.
+// silentError is an exit code without a message.
 type silentError struct{ code int }
 
 func (e *silentError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
-// silent is the error for an exit code; nil for exitOK.
+// silent returns the error for an exit code, or nil for exitOK.
 func silent(code int) error {
 	if code == exitOK {
 		return nil

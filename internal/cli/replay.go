@@ -1,4 +1,4 @@
-// The replay command: a recorded run through the machine once more.
+// The replay command: apply the events of a run again.
 
 package cli
 
@@ -61,7 +61,7 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 	return cmd
 }
 
-// replayed is what a replay came to. Divergence is null when there is none.
+// replayed is the JSON of a replay. Divergence is null if there is none.
 type replayed struct {
 	RunID      string           `json:"run_id"`
 	Steps      int              `json:"steps"`
@@ -140,7 +140,7 @@ func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
 	return out
 }
 
-// replayLines tell a person what a replay came to.
+// replayLines describes the result of a replay as text.
 func replayLines(r *replayed) []string {
 	switch {
 	case r.Error != "":

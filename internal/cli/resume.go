@@ -1,4 +1,4 @@
-// The resume and fork commands: go on with a run, or with a copy of its past.
+// The resume and fork commands: continue a run, or a copy of it.
 
 package cli
 
@@ -74,7 +74,7 @@ are those of run; 2 also means that another process drives the run.`,
 	return cmd
 }
 
-// dueAlone refuses flags that are for one run beside --due.
+// dueAlone refuses flags for a single run together with --due.
 func dueAlone(cmd *cobra.Command) error {
 	for _, name := range []string{"answer", "with-file", "pause-before", "pause-after", "trace", "stream", "history"} {
 		if f := cmd.Flag(name); f != nil && f.Changed && f.Annotations[settingAnnotation] == nil {
@@ -133,8 +133,8 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	return s.finish(result, refused("run "+id+" was not resumed and stays as it was", err))
 }
 
-// unusedAnswers is the error of a resume with answers while another process drives
-// the run: who has given them instead, or how they reach that process.
+// unusedAnswers returns the error of a resume with answers while another process drives the
+// run. It says who answered, or which command reaches that process.
 func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
 	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
@@ -151,14 +151,14 @@ func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, d
 	return usagef("%s", strings.Join(lines, "\n"))
 }
 
-// recordedGraph is the graph that a run was started with. It was valid then;
-// what is not any more is found when it is prepared.
+// recordedGraph returns the graph that a run was started with. Prepare reports findings if
+// the graph is no longer valid.
 func recordedGraph(record *store.RunRecord) *spec.Graph {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load})
 	return g
 }
 
-// changedFiles says which files of a run are not what they were.
+// changedFiles returns a message for each file of a run that has changed.
 func changedFiles(record *store.RunRecord) []string {
 	var out []string
 	say := func(name string, kept []byte) {
@@ -180,8 +180,7 @@ func changedFiles(record *store.RunRecord) []string {
 	return out
 }
 
-// refused turns what is wrong with answers, values or secrets into a usage
-// error under a headline.
+// refused turns an InputError into a usage error with a headline.
 func refused(headline string, err error) error {
 	var input *runner.InputError
 	if errors.As(err, &input) {
@@ -198,10 +197,10 @@ func refused(headline string, err error) error {
 	return err
 }
 
-// mostDue is how many runs that are due go on at once.
+// mostDue is how many due runs are resumed at once.
 const mostDue = 4
 
-// resumedRun is a run that was due, and what became of it.
+// resumedRun is the JSON of a due run that was resumed.
 type resumedRun struct {
 	RunID   string          `json:"run_id"`
 	Graph   string          `json:"graph"`
@@ -210,13 +209,12 @@ type resumedRun struct {
 	Reason  string          `json:"reason"`
 	Steps   int             `json:"steps"`
 	Due     *time.Time      `json:"due"`
-	// ExitCode is what resume RUN would have exited with; Error, why it could not
-	// go on.
+	// ExitCode is the exit code of resume RUN; Error says why the run could not be resumed.
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error,omitempty"`
 
 	result  *runner.Result
-	skipped bool // somebody else resumed it
+	skipped bool // another process resumed it
 }
 
 // resumeDue resumes every run whose timeout, wait or retry delay has passed.
@@ -241,7 +239,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	return a.printResumed(list, f.output.value)
 }
 
-// resumeAll goes on with runs, some at once.
+// resumeAll resumes runs, several at once.
 func (a *app) resumeAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []store.RunSummary) []resumedRun {
 	out := make([]resumedRun, len(due))
 	room := make(chan struct{}, mostDue)
@@ -281,7 +279,7 @@ func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, li
 	return out
 }
 
-// printResumed prints a line a run, and returns the error that stands for all of them.
+// printResumed prints a line per run and returns the error for the exit code of all.
 func (a *app) printResumed(list []resumedRun, form string) error {
 	code := exitOfAll(list)
 	if form == "json" {
@@ -303,8 +301,7 @@ func (a *app) printResumed(list []resumedRun, form string) error {
 	return silent(code)
 }
 
-// exitOfAll is the gravest exit code of several runs. One that completed, or pauses
-// again, is as it should be.
+// exitOfAll returns the gravest exit code of several runs. A pause counts as 0.
 func exitOfAll(list []resumedRun) int {
 	for _, code := range [...]int{exitCancelled, exitFailed, exitUsage, exitInvalid, exitStuck, exitLimit} {
 		for i := range list {
@@ -334,8 +331,8 @@ at once. --set changes state keys, read by their schema like the inputs of run. 
 run stays unchanged; the new one has its path up to the step and names it as its parent.
 --at 0 begins before the first node.
 
-The nodes of a parallel step belong together: if STEP is one of them, fork takes the last
-of them and says so. Exit codes are those of run.`,
+STEP is the number that the trace shows; parallel branches continue from what they had
+done by then. Exit codes are those of run.`,
 		Example: `  graphrun fork nightly --at 3
   graphrun fork nightly --at 3 --set confidence=0.9 -o json`,
 		Args:              oneRun,

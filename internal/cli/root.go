@@ -1,4 +1,4 @@
-// The root command: what graphrun is, and the flags of every command.
+// The root command, and the flags of every command.
 
 package cli
 
@@ -22,23 +22,22 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// app is what the commands share during one call.
+// app holds what commands share during one call.
 type app struct {
 	Program
-	clock  runner.Clock // nil: the machine's
+	clock  runner.Clock // nil for the system clock
 	color  enum
 	store  storeFlags
 	engine engineFlags
 	rules  settings.Rules // of the settings file
-	// triggers are those of the settings file.
+	// triggers are the triggers of the settings file.
 	triggers trigger.List
-	always   *spec.Graph // whose notify holds for the runs of all graphs; nil: none does
-	// misused is what is wrong with a command line that asks for help.
+	always   *spec.Graph // a graph with the notify of graphrun.yaml, or nil
+	// misused is the error of a help command, which cobra can't return.
 	misused error
-	// started is set once cobra has accepted the command line: errors before
-	// that are usage errors.
+	// started is set when cobra has accepted the command line. Earlier errors are usage errors.
 	started bool
-	told    *telemetry.Telemetry // nil: off
+	told    *telemetry.Telemetry // nil if off
 }
 
 // Command returns the command with all its subcommands, for man pages and completions.
@@ -112,8 +111,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	return root
 }
 
-// commandGroups are the titles of help, and the commands under each. Version, help and
-// completion come last.
+// commandGroups returns the groups of commands in help. Other commands come last.
 var commandGroups = []struct {
 	title    string
 	commands []func(*app) *cobra.Command
@@ -131,8 +129,8 @@ var commandGroups = []struct {
 
 type commandList = []func(*app) *cobra.Command
 
-// addDefaults gives a command what most have: it takes no arguments unless it says which,
-// and reads the settings unless it does something else first.
+// addDefaults sets Args and PreRunE of commands without them: no arguments, and reading the
+// settings.
 func (a *app) addDefaults(c *cobra.Command) {
 	if c.Args == nil && c.ValidArgsFunction == nil {
 		c.Args, c.ValidArgsFunction = noArgs, cobra.NoFileCompletions
@@ -151,7 +149,7 @@ func (a *app) addDefaults(c *cobra.Command) {
 // noSettings is the PreRunE of commands that do without settings.
 func noSettings(*cobra.Command, []string) error { return nil }
 
-// describeBuiltin gives cobra's own commands the examples that all others have.
+// describeBuiltin adds examples to cobra's own commands.
 func describeBuiltin(c *cobra.Command) {
 	switch c.Name() {
 	case "help":
@@ -168,11 +166,11 @@ func describeBuiltin(c *cobra.Command) {
 	}
 }
 
-// stdoutColors are the colours of what is printed on stdout.
+// stdoutColors returns the colours for stdout.
 func (a *app) stdoutColors() runview.Colors { return runview.NewColors(a.colorOn(a.StdoutTerminal)) }
 
-// colorOn decides whether a stream is painted: --color, else NO_COLOR and
-// TERM=dumb, else whether a person reads it.
+// colorOn reports whether to use colour: by --color, else NO_COLOR and TERM=dumb, else
+// whether the stream is a terminal.
 func (a *app) colorOn(terminal bool) bool {
 	switch a.color.value {
 	case "always":
@@ -189,14 +187,14 @@ const settingAnnotation = "graphrun_setting"
 func setting(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := flags.SetAnnotation(name, settingAnnotation, []string{"true"}); err != nil {
-			panic(err) // a flag that does not exist: a mistake in this package, seen by every test
+			panic(err) // an unknown flag: a mistake in this package, which every test would show
 		}
 	}
 }
 
 func isSetting(f *pflag.Flag) bool { return f.Annotations[settingAnnotation] != nil }
 
-// settingNames are the settings of all commands, sorted.
+// settingNames returns the settings of all commands, sorted.
 func settingNames(root *cobra.Command) []string {
 	var names []string
 	add := func(f *pflag.Flag) {
@@ -212,13 +210,13 @@ func settingNames(root *cobra.Command) []string {
 	return slices.Compact(names)
 }
 
-// envName is the variable of a setting: GRAPHRUN_MAX_STEPS for max-steps.
+// envName returns the variable of a setting: GRAPHRUN_MAX_STEPS for max-steps.
 func envName(name string) string {
 	return "GRAPHRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// loadSettings fills the flags that were not given from the environment, then
-// from the settings file. It is the PreRunE of the commands that have settings.
+// loadSettings sets flags that were not given from the environment, then from the settings
+// file. It is the PreRunE of commands with settings.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
 
 // loadFolderSettings is loadSettings for commands that take a folder of flows. It reads

@@ -95,7 +95,7 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	addDriveFlags(cmd, &f.driveFlags, flowNamed)
 }
 
-// run is the whole of a run: check, read the input, run, report.
+// run checks the graph, reads the input, runs and reports.
 func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path string) error {
 	if err := f.check(cmd, store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	return s.finish(result, err)
 }
 
-// unopened says that the store could not be opened, with -o json as an object, too.
+// unopened reports that the store could not be opened, with -o json also as an object.
 func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
 	if f.output.value != "json" || exitOf(err) != exitFailed {
 		return err
@@ -175,7 +175,7 @@ func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
 	}, a.StdoutTerminal))
 }
 
-// modelFlags are the flags that say which models a run uses, and how.
+// modelFlags choose the models of a run and their parameters.
 type modelFlags struct {
 	models []string
 	params []string
@@ -191,7 +191,7 @@ func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
 }
 
-// roles are the roles for which models are named.
+// roles returns the roles that --model names.
 func (f *modelFlags) roles() []string {
 	out := make([]string, len(f.models))
 	for i, text := range f.models {
@@ -200,7 +200,7 @@ func (f *modelFlags) roles() []string {
 	return out
 }
 
-// apply puts what the flags say into the options of a run.
+// apply sets the options of a run from the flags.
 func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 	var problems []error
 	for _, text := range f.models {
@@ -236,8 +236,7 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 	return usageErrors(problems)
 }
 
-// checkRole returns an error if nothing in a graph has a role of models, nor may have in a
-// subgraph.
+// checkRole returns an error if neither the graph nor any subgraph can use the role.
 func checkRole(g *spec.Graph, role string) error {
 	known := []string{"compact", "default", "judge", "router"}
 	for i := range g.Models {
@@ -256,7 +255,7 @@ func checkRole(g *spec.Graph, role string) error {
 	return checkName("nothing has the role %q", role, "roles", known)
 }
 
-// checkProvider returns an error if neither a graph nor a subgraph has a provider of a name.
+// checkProvider returns an error if neither the graph nor any subgraph has the provider.
 func checkProvider(g *spec.Graph, name string) error {
 	known := []string{"anthropic", "openai", "scripted"}
 	for i := range g.Providers {
@@ -268,13 +267,13 @@ func checkProvider(g *spec.Graph, name string) error {
 	return checkName("there is no provider %q", name, "providers", known)
 }
 
-// runsGraphs reports whether a graph runs others, as nodes or as tools.
+// runsGraphs reports whether a graph runs other graphs, as nodes or as tools.
 func runsGraphs(g *spec.Graph) bool {
 	return slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) ||
 		slices.ContainsFunc(g.Tools, func(f spec.Field) bool { return f.Value.Get("graph") != nil })
 }
 
-// tape opens the recording that the flags ask for: to write one, or to play one.
+// tape opens the recording of --record or --replay.
 func (f *modelFlags) tape(drive *driveFlags) error {
 	switch {
 	case f.record != "" && f.replay != "":
@@ -294,7 +293,7 @@ func (f *modelFlags) tape(drive *driveFlags) error {
 	return nil
 }
 
-// readModelParam reads [PATH/NODE:]KEY=JSON; a value that is no JSON is a text.
+// readModelParam parses [PATH/NODE:]KEY=JSON. A value that is not JSON is a text.
 func readModelParam(text string) (handler.ModelParam, error) {
 	name, value, ok := strings.Cut(text, "=")
 	p := handler.ModelParam{Key: name}
@@ -315,7 +314,7 @@ func readModelParam(text string) (handler.ModelParam, error) {
 	return p, nil
 }
 
-// dryRunReport is the JSON of a dry run: a run's object and its plan.
+// dryRunReport is the JSON of a dry run: the result and the plan.
 type dryRunReport struct {
 	*runner.Result
 	DryRun bool                `json:"dry_run"`
@@ -357,8 +356,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	return nil
 }
 
-// readStubs reads a file of stubs: a map of them by node, or one with the key stubs,
-// as a case has it.
+// readStubs reads a file of stubs: a map by node, or a map with the key stubs as in a case.
 func readStubs(path string) (*spec.Value, error) {
 	if path == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-// The runs command: what has run, what it asks, and deleting it.
+// The runs command: list runs and their questions, delete runs.
 
 package cli
 
@@ -37,12 +37,12 @@ and deletes them.`,
 	return cmd
 }
 
-// runFilterFlags choose runs.
+// runFilterFlags select runs.
 type runFilterFlags struct {
 	graph  string
 	status enumList
 	labels []string
-	// session and parent are those of the runs wanted.
+	// session and parent select runs.
 	session string
 	parent  string
 }
@@ -59,7 +59,7 @@ func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	a.completeFromRuns(cmd, "parent", func(r *store.RunSummary) string { return r.Parent })
 }
 
-// find lists the runs that the flags and a filter let through, the last first.
+// find returns the runs that the flags and the filter select, latest first.
 func (f *runFilterFlags) find(s store.Store, filter store.RunFilter) ([]store.RunSummary, error) {
 	labels, err := readLabels(f.labels)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *app) printRuns(runs []store.RunSummary) error {
 	return a.printTable("no runs", []string{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}, rows)
 }
 
-// notesOf is what else there is to say of a run: its labels and its parent.
+// notesOf returns the labels and the parent of a run as text.
 func notesOf(r *store.RunSummary) string {
 	var parts []string
 	if r.Parent != "" {
@@ -190,7 +190,7 @@ func (a *app) printPending(found []inspect.Question) error {
 			until = runview.LocalTime(*q.Due)
 		}
 		asks := terminal.Truncate(terminal.Line(q.Prompt), runview.MaxValue)
-		if q.Kind != "tool" { // the question about a call says itself what may be answered
+		if q.Kind != "tool" { // the prompt of a tool call lists the legal answers
 			asks += runview.LegalAnswers(q.Schema, q.Fields)
 		}
 		rows = append(rows, []string{q.Run, q.Target, asks, until})
@@ -227,7 +227,7 @@ deleted: exit 2.`,
 	return cmd
 }
 
-// deleteAll deletes what has some ids, and says how many that were.
+// deleteAll deletes items by their ids and prints how many.
 func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove func(id string) error) error {
 	for _, id := range ids {
 		if err := remove(id); err != nil {
@@ -237,10 +237,10 @@ func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove fu
 	return a.printLine(cmd, deleted{Forgotten: ids}, "%s deleted", terminal.Count(len(ids), noun))
 }
 
-// deleted is the JSON that delete and prune print.
+// deleted is the JSON of delete and prune.
 type deleted struct {
 	Forgotten []string `json:"forgotten"`
-	// DryRun says that they are still there.
+	// DryRun says that nothing was deleted.
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
@@ -312,7 +312,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]
 	return ids, err
 }
 
-// nearPath is a path as a person here would write it.
+// nearPath shortens a path relative to the working or home folder.
 func nearPath(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {

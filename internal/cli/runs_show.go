@@ -1,4 +1,4 @@
-// The show, state, events, cancel and pause commands of runs: one run.
+// The show, state, events, cancel and pause commands of runs.
 
 package cli
 
@@ -21,16 +21,16 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// shownSteps is how many of the last trace lines show prints.
+// shownSteps is the number of trace lines that show prints.
 const shownSteps = 40
 
-// recorded is a run to look at.
+// recorded is a stored run.
 type recorded struct {
 	record store.RunRecord
 	runner *runner.Runner
 }
 
-// lookAt opens the store for reading and finds a run in it.
+// lookAt opens the store read-only and finds a run.
 func (a *app) lookAt(id string) (*recorded, error) {
 	kept, err := a.readStore()
 	if err != nil {
@@ -44,8 +44,8 @@ func (a *app) lookAt(id string) (*recorded, error) {
 	return &recorded{record, r}, err
 }
 
-// show returns the run as it was after a step; 0: as it stands, and then the
-// sink is told of its latest part only.
+// show returns the run after a step, or its present state for 0; then the sink receives only
+// its latest events.
 func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result, error) {
 	opts := runner.Options{Sink: sink, History: history}
 	if at < 0 {
@@ -145,14 +145,14 @@ it. -o json prints the object that run prints at its end.`,
 	return cmd
 }
 
-// traceLines keeps the lines of a trace.
+// traceLines collects the lines of a trace.
 type traceLines struct {
 	tracer *runview.Tracer
 	lines  []string
-	whole  bool // they begin with the run's beginning
+	whole  bool // starts at the start of the run
 }
 
-// Event keeps what an event adds.
+// Event adds the lines of an event.
 func (t *traceLines) Event(e *runner.Event) error {
 	if e.Type == runner.RunStarted {
 		t.whole = true
@@ -162,7 +162,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 	return nil
 }
 
-// showRun prints a run for a person.
+// showRun prints a run as text.
 func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) error {
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
@@ -228,7 +228,7 @@ or crashed, since somebody may resume it.`,
 			}
 			buffer := bufio.NewWriter(a.Stdout)
 			var out io.Writer = buffer
-			if follow { // events are read as they happen
+			if follow { // someone reads events as they happen
 				out = a.Stdout
 			}
 			sink := withoutHistory(runner.NewJSONSink(out))
@@ -256,8 +256,7 @@ or crashed, since somebody may resume it.`,
 	return cmd
 }
 
-// withoutHistory passes events on, without the history at the end that those who look at
-// a record always get: a run prints it only with --history.
+// withoutHistory removes the history from the last event, as run does without --history.
 func withoutHistory(next runner.Sink) sinkFunc {
 	return func(e *runner.Event) error {
 		if e.Type != runner.RunFinished || e.Result == nil {
@@ -269,7 +268,7 @@ func withoutHistory(next runner.Sink) sinkFunc {
 	}
 }
 
-// stopPoll is the time between looks at how a run stands that was asked to stop.
+// stopPoll is the interval of polling a run that was asked to stop.
 const stopPoll = 100 * time.Millisecond
 
 func newRunsCancelCommand(a *app) *cobra.Command {
@@ -299,7 +298,7 @@ Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not r
 	})
 }
 
-// stopping is a run that was told to stop.
+// stopping is a run that was asked to stop.
 type stopping struct {
 	app     *app
 	store   store.Store
@@ -307,7 +306,7 @@ type stopping struct {
 	request store.Request
 	noWait  bool
 	cmd     *cobra.Command
-	asked   string // the driver that was asked last
+	asked   string // the last driver that was asked
 }
 
 func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
@@ -327,7 +326,7 @@ func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Co
 	return cmd
 }
 
-// wait looks at the run until it stands as wanted.
+// wait polls the run until it has stopped.
 func (w *stopping) wait(ctx context.Context) error {
 	signals, stop := w.app.signals()
 	defer stop()
@@ -354,7 +353,7 @@ func (w *stopping) wait(ctx context.Context) error {
 	}
 }
 
-// look does what the run as it stands calls for; settled says that this is all.
+// look acts on the present status of the run; settled says that nothing is left to do.
 func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
@@ -380,7 +379,7 @@ func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 		if !errors.As(err, &driven) {
 			return false, refused("run "+w.id+" was not cancelled", err)
 		}
-		owner = driven.Owner // somebody resumed it just now, or it is a cluster's
+		owner = driven.Owner // another process just resumed it, or a cluster drives it
 	}
 	if w.asked == owner {
 		return false, nil
@@ -396,7 +395,7 @@ func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 	return false, nil
 }
 
-// say tells how the run stands.
+// say prints the status of the run.
 func (w *stopping) say(r *store.RunSummary) error {
 	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
 	if r.Status == machine.Running {

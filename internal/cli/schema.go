@@ -1,4 +1,4 @@
-// The schema command: the JSON Schemas of the language and of what is printed.
+// The schema command: JSON Schemas of the language and of outputs.
 
 package cli
 
@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// schemas are what the command prints, by the word that asks for it.
+// schemas returns the schemas by the argument that selects them.
 var schemas = []struct {
 	name, of string
 	make     func() any

@@ -1,4 +1,4 @@
-// The commands that serve: the page and the API, flows as tools of MCP, a language server.
+// The commands serve, mcp and lsp.
 
 package cli
 
@@ -79,14 +79,13 @@ them. A second signal ends programs that still run at once.`,
 	return cmd
 }
 
-// Times of a server that stops: for nodes to end by themselves, and for answers to be
-// sent.
+// Grace periods when a server stops: for nodes to end, and for responses to be sent.
 const (
 	stopGrace = 5 * time.Second
 	lastWords = 2 * time.Second
 )
 
-// serve serves a folder until a signal stops it.
+// serve serves a folder until a signal.
 func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if f.maxRuns < 1 {
 		return usagef("--max-runs %d: must be at least 1", f.maxRuns)
@@ -116,7 +115,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 		return usagef("--listen %s: %w", f.listen, err)
 	}
 	link := "http://" + reachable(listener.Addr()) + "/?token=" + token
-	if f.tokenFile != "" { // it is no secret of this start
+	if f.tokenFile != "" { // the printed link must not contain it
 		link = "http://" + reachable(listener.Addr()) + "/"
 	}
 	if formatOf(cmd) == "json" {
@@ -134,7 +133,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	return s.run(cmd.Context(), listener)
 }
 
-// token is that of the file, or a new one.
+// token returns the token of the file, or a new one.
 func (f *serveFlags) token() (string, error) {
 	if f.tokenFile == "" {
 		var random [24]byte
@@ -152,21 +151,21 @@ func (f *serveFlags) token() (string, error) {
 	return token, nil
 }
 
-// serving is a server with what it needs.
+// serving is a server with its parts.
 type serving struct {
 	app    *app
 	flows  *catalog.Catalog
 	fleet  *fleet.Fleet
 	server *serve.Server
 	tools  mcpserver.Config
-	// triggers start runs by the clock, and by what others deliver.
+	// triggers start runs by cron and webhook.
 	triggers *trigger.Triggers
 	kill     chan struct{}
-	// readOnly: nothing is started.
+	// readOnly forbids starting runs.
 	readOnly bool
 }
 
-// newServing makes a server of a folder; with says how it is reached.
+// newServing makes a server of a folder.
 func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*serving, error) {
 	s := &serving{app: a, kill: make(chan struct{}), readOnly: f.readOnly}
 	var err error
@@ -199,7 +198,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	}
 	with(&cfg)
 	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
-	if !f.readOnly { // a tool starts runs
+	if !f.readOnly { // tools start runs
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
 	}
 	clock := a.clock
@@ -218,7 +217,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	return s, nil
 }
 
-// servedStore opens the store of a server: one in memory is there to look at, too.
+// servedStore opens the store of a server, which may be in memory.
 func (a *app) servedStore(readOnly bool) (store.Store, error) {
 	if a.onCluster() && !readOnly {
 		return nil, usagef("serve --engine temporal shows the runs of the cluster; it takes --read-only, since its workers drive them")
@@ -240,7 +239,7 @@ func (a *app) servedStore(readOnly bool) (store.Store, error) {
 	return s, nil
 }
 
-// run answers requests until a signal comes, and then stops in good order.
+// run serves requests until a signal, then shuts down gracefully.
 func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	a := s.app
 	signals, stop := a.signals()
@@ -294,7 +293,7 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	return httpServer.Close()
 }
 
-// isLoopback reports whether a host is this machine for itself.
+// isLoopback reports whether a host is a loopback address.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -303,7 +302,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// reachable is an address that a browser on this machine can ask.
+// reachable returns an address that a browser on this machine can open.
 func reachable(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -315,7 +314,7 @@ func reachable(addr net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// openBrowser shows a page; who has no browser has the link.
+// openBrowser opens a page. Failures are ignored: the link is printed.
 func openBrowser(link string) {
 	name, args := "xdg-open", []string{link}
 	switch runtime.GOOS {
@@ -326,7 +325,7 @@ func openBrowser(link string) {
 	}
 	cmd := exec.Command(name, args...)
 	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // whatever becomes of it
+		go func() { _ = cmd.Wait() }() // reaps the process
 	}
 }
 

@@ -1,4 +1,4 @@
-// The sessions and cache commands: what runs keep for each other.
+// The sessions and cache commands: data that outlives a run.
 
 package cli
 
@@ -33,7 +33,7 @@ ends. If two runs overlap, the one that ends last wins.`,
 	return cmd
 }
 
-// listedSession is a session in JSON.
+// listedSession is the JSON of a session in a list.
 type listedSession struct {
 	Session   string    `json:"session"`
 	Keys      []string  `json:"keys"`
@@ -84,8 +84,7 @@ func newSessionsListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// shownSession is what show prints as JSON. Conversation is null when no run had
-// one.
+// shownSession is the JSON of show. Conversation is null if no run had one.
 type shownSession struct {
 	Session      string            `json:"session"`
 	Keys         map[string]any    `json:"keys"`
@@ -160,8 +159,7 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// findSession reads a session. The error for one that is not there says which
-// was perhaps meant.
+// findSession reads a session. The error for an unknown id suggests a similar one.
 func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 	s, err := kept.Session(id)
 	if !errors.Is(err, store.ErrNoSession) {
@@ -211,10 +209,10 @@ graph, or of some of its nodes. It prints how many there were.`,
 	return cmd
 }
 
-// clearCache returns how many results it forgot.
+// clearCache deletes cached results and returns their number.
 func (a *app) clearCache(args []string) (int, error) {
 	name := ""
-	var nodes []string // none: all
+	var nodes []string // empty for all
 	if len(args) > 0 {
 		g, err := a.loadFlow(args[0])
 		if err != nil {

@@ -1,4 +1,4 @@
-// The store of runs: where it is, opened when a command first needs it.
+// The store of runs, opened when a command first needs it.
 
 package cli
 
@@ -23,13 +23,13 @@ import (
 // inMemory is the value of --store for runs that end with the process.
 const inMemory = "memory"
 
-// storeFlags are where runs are kept and how safely.
+// storeFlags choose the store and its durability.
 type storeFlags struct {
 	path       string
 	durability enum
-	// open is the store that was opened; nil: none.
+	// open is the open store, or nil.
 	open store.Store
-	// abandoned says that a driver that did not end may still write to it.
+	// abandoned says that a driver may still write to the store at exit.
 	abandoned bool
 }
 
@@ -38,11 +38,11 @@ func (a *app) addStoreFlags(root *cobra.Command) {
 	flags.StringVar(&a.store.path, "store", "", "PATH of the file that keeps runs, or memory to keep none (default: graphrun/runs.db\n"+
 		"in $XDG_STATE_HOME, $STATE_DIRECTORY or ~/.local/state)")
 	a.store.durability = newEnum(string(sqlite.Full), string(sqlite.Full), string(sqlite.Normal), string(sqlite.Off))
-	enumFlag(root, flags, &a.store.durability, "durability", "", "what a step waits for: full, the disk; normal, a power failure may cost the\nlatest steps; off, it may cost the file")
+	enumFlag(root, flags, &a.store.durability, "durability", "", "when a step is saved: full (synced to disk), normal (a power failure may lose the\nlatest steps), off (it may damage the file)")
 	setting(flags, "store", "durability")
 }
 
-// storePath is the file of the store; "" means memory.
+// storePath returns the file of the store, or "" for memory.
 func (a *app) storePath() string {
 	switch {
 	case a.store.path == inMemory:
@@ -55,7 +55,7 @@ func (a *app) storePath() string {
 	return filepath.Join(a.StateDir, "graphrun", "runs.db")
 }
 
-// openStore opens the store to write to it. The program closes it at its end.
+// openStore opens the store for writing. Main closes it.
 func (a *app) openStore() (store.Store, error) {
 	if a.onCluster() {
 		return a.cluster(context.Background())
@@ -82,7 +82,7 @@ func (a *app) openFile(opts sqlite.Options) (store.Store, error) {
 	return s, nil
 }
 
-// openRun opens the store to write to it, and finds a run there.
+// openRun opens the store for writing and finds a run.
 func (a *app) openRun(id string) (kept store.Store, record store.RunRecord, err error) {
 	if kept, err = a.openStore(); err == nil {
 		record, err = a.findRun(kept, id)
@@ -90,7 +90,7 @@ func (a *app) openRun(id string) (kept store.Store, record store.RunRecord, err 
 	return kept, record, err
 }
 
-// findRuns are the ids of the runs that are named, each once.
+// findRuns returns the ids of the named runs, each once.
 func (a *app) findRuns(s store.Store, names []string) ([]string, error) {
 	var ids []string
 	for _, name := range names {
@@ -105,7 +105,7 @@ func (a *app) findRuns(s store.Store, names []string) ([]string, error) {
 	return ids, nil
 }
 
-// readStore opens the store to look at it; there need not be one.
+// readStore opens the store for reading. A missing file is an empty store.
 func (a *app) readStore() (store.Store, error) {
 	if a.onCluster() {
 		return a.cluster(context.Background())
@@ -123,7 +123,7 @@ func (a *app) readStore() (store.Store, error) {
 	return s, err
 }
 
-// closeStore closes what was opened.
+// closeStore closes the store if it is open.
 func (a *app) closeStore() error {
 	if a.store.open == nil || a.store.abandoned {
 		return nil
@@ -131,12 +131,12 @@ func (a *app) closeStore() error {
 	return a.store.open.Close()
 }
 
-// findRun reads the record of a run that is named as inspect.FindRun has it.
+// findRun reads the record of a run; see inspect.FindRun for names.
 func (a *app) findRun(s store.Store, name string) (store.RunRecord, error) {
 	return inspect.FindRun(s, name, a.storeName())
 }
 
-// storeName is the store for a person.
+// storeName returns the name of the store for messages.
 func (a *app) storeName() string {
 	if a.onCluster() {
 		return "the Temporal cluster"
@@ -163,7 +163,7 @@ func stateDir() string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// noPlace says why there is no store, if nobody chose to have none.
+// noPlace returns the reason for a missing store unless the user chose memory.
 const noPlace = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
 
 // requireStore fails if there is no place for a store and the run needs one. It warns that any
@@ -202,9 +202,8 @@ func needsStore(g *spec.Graph, f *runFlags) []string {
 	return out
 }
 
-// unkept is the store of --store memory. Nobody can come back to such a run, so what
-// programs say is not kept. Cached results live as long as the process.
+// unkept is the store of --store memory. It drops logs, since nobody can read them later.
 type unkept struct{ store.Memory }
 
-// AppendLog forgets what was said.
+// AppendLog drops a log chunk.
 func (*unkept) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }

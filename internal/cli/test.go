@@ -1,4 +1,4 @@
-// The test command: run the cases of test files.
+// The test command: run, generate and check test cases.
 
 package cli
 
@@ -101,7 +101,7 @@ test found, 3 a test file or a flow is not valid.`,
 	return cmd
 }
 
-// test runs what is asked for, once or again and again.
+// test runs the tests once, or on every change with --watch.
 func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
 	cfg, err := f.config(cmd)
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) 
 	return cfg, nil
 }
 
-// checkFlow is the check that run makes.
+// checkFlow checks a flow like run does.
 func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
 	c := inspect.Check(path, src, a.rules.Optional(nil))
 	found := a.rules.Shown(c.Found)
@@ -168,7 +168,7 @@ func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics)
 	return c.Graph, found
 }
 
-// testOnce runs the tests of some paths and reports what they came to.
+// testOnce runs the tests of some paths and prints the report.
 func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
 	names, left, err := a.findFiles(args, flowtest.IsTestFile)
 	switch {
@@ -217,7 +217,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 }
 
 func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, found spec.Diagnostics, err error) {
-	seen := map[string]bool{} // several files about one flow find the same in it
+	seen := map[string]bool{} // several test files may report the same finding of a flow
 	for _, name := range names {
 		file, own, err := flowtest.Load(cfg, name)
 		if err != nil {
@@ -236,7 +236,7 @@ func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, fou
 	return files, found, nil
 }
 
-// updateTests writes what happened and runs what was changed again.
+// updateTests rewrites cases with actual results and runs the changed files again.
 func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest.File, result *flowtest.Report) (*flowtest.Report, error) {
 	changed := 0
 	for _, file := range files {
@@ -261,7 +261,7 @@ func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest
 	return flowtest.Run(cfg, files), nil
 }
 
-// shortOf says which flows have reached too few of their edges.
+// shortOf returns a message for each flow below the minimum coverage.
 func (a *app) shortOf(f *testFlags, r *flowtest.Report) bool {
 	short := false
 	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
@@ -273,10 +273,10 @@ func (a *app) shortOf(f *testFlags, r *flowtest.Report) bool {
 	return short
 }
 
-// watchEvery is how often files are looked at.
+// watchEvery is the interval of polling files.
 const watchEvery = 300 * time.Millisecond
 
-// watchTests runs the tests, and again when something has changed.
+// watchTests runs the tests whenever files have changed.
 func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
@@ -300,7 +300,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	}
 }
 
-// stampOf changes when a file beside tests or below some folders does.
+// stampOf returns a fingerprint of the files beside tests and below folders.
 func (a *app) stampOf(paths []string) string {
 	folders := slices.Clone(paths)
 	for i, path := range folders {
@@ -308,7 +308,7 @@ func (a *app) stampOf(paths []string) string {
 			folders[i] = filepath.Dir(path)
 		}
 	}
-	names, _, _ := a.findFiles(folders, isGraphName) // the run tells of errors
+	names, _, _ := a.findFiles(folders, isGraphName) // the run reports errors
 	var b strings.Builder
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil {
@@ -363,8 +363,7 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 	return err
 }
 
-// mutateTests runs the tests on changes of their flows and reports those that no
-// case notices.
+// mutateTests runs the tests on mutants of their flows and reports the surviving ones.
 func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.File) error {
 	if base := flowtest.Run(cfg, files); base.Failed > 0 {
 		if err := a.printTests(f, base); err != nil {
@@ -397,7 +396,7 @@ func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.F
 	return nil
 }
 
-// printTests prints a report in the form asked for.
+// printTests prints a report in the chosen format.
 func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	switch f.format.value {
 	case "json":
@@ -412,8 +411,7 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	return nil
 }
 
-// coverPage writes a page of the flow that was tested, painted with what its cases
-// have reached.
+// coverPage writes a page of the tested flow, painted with its coverage.
 func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
 	if path == "" {
 		return nil
@@ -427,7 +425,7 @@ func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File
 	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d, "") })
 }
 
-// writeFileWith makes a file of what write writes.
+// writeFileWith creates a file and fills it by calling write.
 func writeFileWith(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -439,7 +437,7 @@ func writeFileWith(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeTestsJUnit prints a suite for each file.
+// writeTestsJUnit prints JUnit XML with a suite per file.
 func writeTestsJUnit(w io.Writer, r *flowtest.Report) error {
 	var out report.JUnit
 	for i := range r.Results {

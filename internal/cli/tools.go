@@ -1,4 +1,4 @@
-// The tools command: what the tools of a flow are, servers asked for theirs.
+// The tools command: list the tools of a flow and of its MCP servers.
 
 package cli
 
@@ -93,7 +93,7 @@ func toolLine(t *inspect.ListedTool) string {
 	return line + "\n"
 }
 
-// bystander hears of servers, and calls nothing.
+// bystander prints messages of servers and makes no calls.
 type bystander struct{ app *app }
 
 func (b bystander) Warn(message string) { b.app.note(terminal.Line(message)) }

@@ -31,13 +31,13 @@ type validateFlags struct {
 	quiet    bool
 	rules    []string
 	fix      bool
-	diff     bool // show what fix would do
+	diff     bool // show what --fix would change
 	baseline string
-	// explain lists the policies that are proven, too.
+	// explain also lists proven policies.
 	explain bool
-	// record is the baseline to write.
+	// record is the path of the baseline to write.
 	record string
-	// name is what the graph from stdin is called.
+	// name is the file name for the graph from stdin.
 	name string
 }
 
@@ -168,7 +168,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	return nil
 }
 
-// dropRepeated drops findings about the file of a subgraph where that file is checked, too.
+// dropRepeated drops findings in the file of a subgraph if that file is checked itself.
 func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	names := map[string]bool{}
 	for i := range sources {
@@ -221,8 +221,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	return nil
 }
 
-// checkAll checks the sources, several at once, and returns what was found in
-// their order.
+// checkAll checks the sources concurrently and returns the findings in their order.
 func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
@@ -271,8 +270,8 @@ func disabledRules(flags []string) (map[string]bool, error) {
 	return off, nil
 }
 
-// fixAll mends the sources, in place or only to show what would change, and says on
-// stderr what was done. Sources that were mended are read again by the check that follows.
+// fixAll repairs the sources in place, or prints the changes with --diff, and reports on
+// stderr. The check that follows reads repaired sources again.
 func (a *app) fixAll(sources []source, show bool) error {
 	problems, files, did := 0, 0, "fixed"
 	if show {
@@ -305,12 +304,12 @@ func (a *app) fixAll(sources []source, show bool) error {
 	return nil
 }
 
-// diffText is the difference between two texts of a file.
+// diffText returns the unified diff of two versions of a file.
 func diffText(name string, before, after []byte) string {
 	return fmt.Sprintf("--- %s\n+++ %s\n%s\n", name, name, strings.Join(flowtest.Lines(string(before), string(after)), "\n"))
 }
 
-// replaceFile writes a file that exists, keeping its permissions.
+// replaceFile overwrites a file and keeps its permissions.
 func replaceFile(name string, src []byte) error {
 	info, err := os.Stat(name)
 	if err != nil {

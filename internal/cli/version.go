@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildVersion is what the binary knows about itself; an unknown part is "".
+// buildVersion describes the build. Unknown parts are "".
 type buildVersion struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`
@@ -20,8 +20,7 @@ type buildVersion struct {
 	Platform string `json:"platform"`
 }
 
-// release is the version, the commit and its time that packages are built with, separated
-// by commas. The linker sets it.
+// release is "version,commit,time" of a release. The linker sets it.
 var release string
 
 func readBuildVersion() buildVersion {
@@ -49,7 +48,7 @@ func readBuildVersion() buildVersion {
 	return v
 }
 
-// String is the version in one line.
+// String returns the version in one line.
 func (v buildVersion) String() string {
 	s := "graphrun " + v.Version
 	if v.Commit != "" {

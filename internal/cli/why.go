@@ -1,4 +1,4 @@
-// The why command: the edges that a step could have taken.
+// The why command: explain the edges that each step took.
 
 package cli
 
