@@ -99,7 +99,7 @@ func stepsOf(f *facts) map[string]int {
 // No analysis takes more than its budget, which is counted in steps and not in
 // seconds: a file of up to 100 nodes is checked at once, whatever stands in it.
 func TestBudget(t *testing.T) {
-	graphs := 150
+	graphs := 60
 	if os.Getenv("GRAPHRUN_SOUND_ROUNDS") != "" {
 		graphs = 3000
 	}

@@ -171,11 +171,7 @@ func TestDeterminism(t *testing.T) {
 		return b.String()
 	}
 	first := all()
-	runs := 100
-	if testing.Short() {
-		runs = 10
-	}
-	for range runs {
+	for range 15 {
 		if got := all(); got != first {
 			t.Fatalf("another run says\n%s\nthe first said\n%s", got, first)
 		}

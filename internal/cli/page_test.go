@@ -105,24 +105,22 @@ func writePages(t *testing.T) string {
 	return dir
 }
 
-// TestPageSize: a run of some thousand steps fits into two megabytes.
-func TestPageSize(t *testing.T) {
-	info, err := os.Stat(filepath.Join(writePages(t), "big.html"))
+// TestPages bounds the size of the page of a large run, and has a browser look at the
+// pages; see web/test/page.mjs.
+func TestPages(t *testing.T) {
+	pages := writePages(t)
+	info, err := os.Stat(filepath.Join(pages, "big.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Size() > 2_000_000 {
 		t.Errorf("the page of a large run has %d bytes", info.Size())
 	}
-}
-
-// TestPageInBrowser has a browser look at the pages; see web/test/page.mjs.
-func TestPageInBrowser(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
 	if web == "" {
 		t.Skip("GRAPHRUN_TEST_WEB does not name the folder web with its packages (.ci/browser makes them): no browser looks at the page")
 	}
-	look := exec.Command("node", filepath.Join(web, "test", "page.mjs"), writePages(t))
+	look := exec.Command("node", filepath.Join(web, "test", "page.mjs"), pages)
 	if out, err := look.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -37,7 +37,9 @@ func TestRenamedExamplesPassTheirTests(t *testing.T) {
 				return out
 			}
 			before := contents(t, dir)
-			for i, name := range names() {
+			all := names()
+			for _, i := range slices.Compact([]int{0, len(all) / 2, len(all) - 1}) {
+				name := all[i]
 				renameNode(t, path, i, "renamed_x")
 				if got := names()[i]; got != "renamed_x" {
 					t.Fatalf("%s is %s", name, got)

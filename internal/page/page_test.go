@@ -80,7 +80,7 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	// The script asks the server that serves it; in a file the policy keeps it from asking,
-	// and TestPageInBrowser sees that it does not try.
+	// and TestPages sees that it does not try.
 	if asks := regexp.MustCompile(`(src|href)=["']?(https?:)?//|url\([^#]|@import|XMLHttpRequest|WebSocket|import\(`).FindAllString(html, -1); asks != nil {
 		t.Errorf("the page may ask for more: %q", asks)
 	}

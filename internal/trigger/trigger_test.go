@@ -121,7 +121,11 @@ func TestNextGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			for n := 0; at.Year() == 2026; n++ {
+			for at.Year() == 2026 {
+				if m := at.Month(); m != time.March && m != time.April && m != time.October && m != time.November {
+					at = time.Date(2026, m+1, 1, 0, 0, 0, 0, time.UTC) // clocks change in other months
+					continue
+				}
 				next := s.Next(at)
 				if !next.After(at) || next.Sub(at) > 26*time.Hour {
 					t.Fatalf("%s in %s: after %s comes %s", expr, name, at, next)

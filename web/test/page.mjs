@@ -1,5 +1,5 @@
 // Looks at pages with a browser, as a reader would: node page.mjs FOLDER, where the
-// pages are that TestPageInBrowser writes. It prints what is wrong, a line each.
+// pages are that TestPages writes. It prints what is wrong, a line each.
 // With GRAPHRUN_SHOTS it leaves pictures of all views there.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
