@@ -10,13 +10,13 @@ import (
 	"unicode"
 )
 
-// DOTOptions lay a DOT drawing out. The zero value is top to bottom.
+// DOTOptions choose the layout. The zero value is top to bottom.
 type DOTOptions struct {
 	// RankDir is "TB" (top to bottom, the default) or "LR" (left to right).
 	RankDir string
 }
 
-// look is the shape and the colours of a box.
+// look is the shape and colours of a box.
 type look struct{ shape, style, fill, line string }
 
 const (
@@ -30,8 +30,8 @@ const (
 	runningColor = "#2563EB"
 )
 
-// looks gives each kind of node its own colour. Red and orange are not among
-// them: they say that something failed, or waits.
+// looks returns the colours of a node kind. Red and orange are reserved for failed and
+// waiting nodes.
 func looks(kind string) look {
 	const rounded = "rounded,filled"
 	switch kind {
@@ -59,7 +59,7 @@ func looks(kind string) look {
 	return look{"box", rounded, "#FFFFFF", "#374151"}
 }
 
-// marked is the look of a box on which a run is painted.
+// marked returns the look of a painted box.
 func (l look) marked(m Mark) look {
 	switch m {
 	case Untouched:
@@ -79,8 +79,7 @@ func (l look) marked(m Mark) look {
 	return l
 }
 
-// widths are the attributes that make lines thick where a run came through,
-// and names pale where it did not.
+// widths returns attributes for thick lines where a run passed and pale text elsewhere.
 func widths(m Mark) string {
 	switch m {
 	case Untouched:
@@ -95,7 +94,7 @@ func widths(m Mark) string {
 	return ""
 }
 
-// WriteDOT writes a drawing; its error is that of the writer.
+// WriteDOT writes a drawing. It returns errors of w.
 func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 	out := bufio.NewWriter(w)
 	rankdir := opts.RankDir
@@ -119,8 +118,7 @@ func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 	return out.Flush()
 }
 
-// dotWriter writes the boxes and arrows of one graph; its prefix tells boxes of
-// the graphs of a file apart.
+// dotWriter writes the boxes and arrows of one graph. The prefix makes ids unique.
 type dotWriter struct {
 	out            *bufio.Writer
 	indent, prefix string
@@ -152,7 +150,7 @@ func (w *dotWriter) drawing(d *Drawing) {
 	}
 }
 
-// id is the name of a box in the whole picture.
+// id returns the quoted, unique name of a box.
 func (w *dotWriter) id(box string) string { return quote(w.prefix + box) }
 
 func (w *dotWriter) box(b *Box) {
@@ -184,7 +182,7 @@ func (w *dotWriter) box(b *Box) {
 	}
 }
 
-// boxLabel is the id in bold, the kind under it, and the notes under that.
+// boxLabel returns the label of a box: id, kind, notes.
 func boxLabel(b *Box, l look) string {
 	lines := []string{"<b>" + escapeHTML(b.ID) + "</b>"}
 	small := func(text, color string) {
@@ -243,8 +241,7 @@ func (w *dotWriter) arrow(a *Arrow) {
 	fmt.Fprint(out, "]\n")
 }
 
-// apart keeps the lines of a label from the arrow: Graphviz puts them right
-// against it, to its right, or above it when the drawing goes from left to right.
+// apart pads a label, which Graphviz would put right beside the arrow.
 func apart(label, rankdir string) string {
 	if rankdir == "LR" {
 		return label + "\n "
@@ -258,8 +255,7 @@ func writeTip(out *bufio.Writer, tip string) {
 	}
 }
 
-// quote makes a DOT string. DOT knows one escape in a string, \", and leaves
-// other backslashes to those who read it, so labels are escaped before.
+// quote makes a DOT string. \" is its only escape; escapeText handles backslashes.
 func quote(s string) string {
 	return `"` + strings.ReplaceAll(printable(s), `"`, `\"`) + `"`
 }
@@ -278,7 +274,7 @@ func escapeText(s string) string {
 	return b.String()
 }
 
-// isEntity says whether Graphviz would read "&" and s as a character entity.
+// isEntity reports whether Graphviz would read "&" and s as a character entity.
 func isEntity(s string) bool {
 	name, _, ok := strings.Cut(s, ";")
 	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
@@ -291,8 +287,7 @@ func escapeHTML(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(printable(s))
 }
 
-// printable replaces what Graphviz refuses or drops: control characters and
-// bytes that are no UTF-8.
+// printable replaces control characters and invalid UTF-8, which Graphviz refuses.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {

@@ -1,5 +1,5 @@
-// Package render draws graphs. A graph becomes a Drawing, which says what is
-// there and what it means; the writers (DOT, Mermaid, JSON) say what it looks like.
+// Package render draws graphs. Draw turns a graph into a Drawing of boxes and arrows with
+// meanings; the writers (DOT, Mermaid, JSON) choose shapes and colours.
 package render
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Options choose what is drawn. The zero value draws everything.
+// Options choose the parts of a drawing. The zero value draws everything.
 type Options struct {
-	// NoStartEnd leaves out the start and END marks and the edges to them.
+	// NoStartEnd omits the start and END marks and the edges to them.
 	NoStartEnd bool
-	// NoDestinations leaves out the targets that goto chooses.
+	// NoDestinations omits the targets of goto.
 	NoDestinations bool
-	// Label is the title; empty: the graph's name.
+	// Label is the title, by default the graph's name.
 	Label string
-	// Trail is painted on the drawing; nil: nothing is.
+	// Trail is painted on the drawing. It may be nil.
 	Trail *Trail
-	// Open returns the graph that a node of kind graph runs, nil when it can't be
-	// had. Where it is set, drawings hold those of their subgraphs.
+	// Open returns the graph that a graph node runs, or nil. If Open is set, drawings contain
+	// their subgraphs.
 	Open func(g *spec.Graph, node *spec.Node) *spec.Graph
 
 	within []*spec.Graph // the graphs around the one that is drawn
@@ -37,19 +37,19 @@ type Drawing struct {
 	Graph, Start string
 	Boxes        []Box
 	Arrows       []Arrow
-	// Inner are the graphs of the file's `graphs`; their titles are "#name".
+	// Inner are the drawings of the file's graphs, with titles "#name".
 	Inner []*Drawing
-	// Subgraphs are what nodes run, in the order of the nodes; see Options.Open.
+	// Subgraphs are the graphs that nodes run, in the order of the nodes; see Options.Open.
 	Subgraphs []Subgraph
 }
 
-// Subgraph is the drawing of what a node runs.
+// Subgraph is the drawing of the graph that a node runs.
 type Subgraph struct {
 	Node    string
 	Drawing *Drawing
 }
 
-// BoxRole tells boxes apart. The zero value is unset.
+// BoxRole is the role of a box. The zero value is unset.
 type BoxRole int
 
 // The roles of boxes.
@@ -61,36 +61,35 @@ const (
 
 // Box is a node, or the start or END mark.
 type Box struct {
-	// ID is the node's id; "__start__" and "__end__" for the marks, which no
-	// node can be called.
+	// ID is the node's id, or "__start__" or "__end__" for the marks.
 	ID   string
 	Role BoxRole
-	// Kind is the node's kind; empty for marks.
+	// Kind is the node's kind, or "" for marks.
 	Kind string
 	// Notes are short remarks such as "join all" and "≤ 3 visits".
 	Notes []string
 	// Tip is the node's description.
 	Tip  string
 	Mark Mark
-	// Finally says that the node runs when the end of the run is decided.
+	// Finally marks a node of finally.
 	Finally bool
-	// Line is where the file declares the node, from 1; 0 for marks.
+	// Line is the line of the node in the file, from 1, or 0 for marks.
 	Line int
-	// Outcome is what a trail says of the node; nil without one.
+	// Outcome is the node's part of the trail, or nil.
 	Outcome *Outcome
 }
 
-// Outcome is what a run made of a node.
+// Outcome is the result of a node in a run.
 type Outcome struct {
 	Status string
 	Visits int
-	// Spent is the time of all visits together.
+	// Spent is the total time of all visits.
 	Spent time.Duration
-	// Error is why the latest visit failed; nil when it did not.
+	// Error is the failure of the latest visit, or nil.
 	Error *machine.Failure
 }
 
-// ArrowRole says when an arrow is taken. The zero value is unset.
+// ArrowRole says when an arrow fires. The zero value is unset.
 type ArrowRole int
 
 // The roles of arrows.
@@ -110,20 +109,19 @@ type Arrow struct {
 	Role     ArrowRole
 	// Conditional says that the arrow has an expression of its own.
 	Conditional bool
-	// Fallback says that the arrow is taken when no condition beside it matched.
+	// Fallback says that the arrow fires if no condition beside it matched.
 	Fallback bool
-	// Label is what stands beside the arrow, lines wrapped; Tip is the whole
-	// expression or description.
+	// Label is the wrapped text beside the arrow; Tip is the whole expression or description.
 	Label string
 	Tip   string
 	Mark  Mark
-	// Edge is the edge that the arrow stands for; nil when it stands for none.
+	// Edge is the edge that the arrow shows, or nil.
 	Edge *spec.Edge
-	// Names are the labels by which a goto chooses the arrow.
+	// Names are the goto labels that choose the arrow.
 	Names []string
-	// Line is where the file declares the arrow, from 1; 0 when it does not.
+	// Line is the line of the arrow in the file, from 1, or 0.
 	Line int
-	// Taken is how often a run took the arrow; meaningless without a trail.
+	// Taken is how often the arrow fired in the trail.
 	Taken int
 }
 
@@ -193,7 +191,7 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	return d
 }
 
-// open draws what the nodes of a graph run.
+// open draws the graphs that nodes run.
 func (d *Drawing) open(g *spec.Graph, opts Options) {
 	if opts.Open == nil {
 		return
@@ -215,7 +213,7 @@ func (d *Drawing) open(g *spec.Graph, opts Options) {
 	}
 }
 
-// line is where a span of a graph's file begins, from 1; 0: nowhere.
+// line returns the line at which a span starts, from 1, or 0 for no span.
 func line(g *spec.Graph, span spec.Span) int {
 	if span == (spec.Span{}) {
 		return 0
@@ -224,8 +222,7 @@ func line(g *spec.Graph, span spec.Span) int {
 	return file.Position(span.From).Line
 }
 
-// choice says that a node chooses by conditions, or by a model, where it goes on
-// after a success or after a failure.
+// choice marks a node with conditional edges after a success, or after a failure.
 type choice struct {
 	node    string
 	failure bool
@@ -241,13 +238,13 @@ func choicesOf(g *spec.Graph) map[choice]bool {
 	return out
 }
 
-// fallback says whether an edge is what is left when its node chose none.
+// fallback reports whether an edge fires if no conditional edge of its node does.
 func fallback(e *spec.Edge, choices map[choice]bool) bool {
 	free := e.Condition != "llm_decide" && !e.When.IsSet()
 	return free && choices[choice{e.From.Value, e.Condition == "on_failure"}]
 }
 
-// notes are the settings of a node that change how the graph is walked.
+// notes returns the settings of a node that affect routing and repetition.
 func notes(n *spec.Node) []string {
 	var out []string
 	if n.Join != nil {
@@ -319,8 +316,8 @@ func edgeArrow(e *spec.Edge) Arrow {
 	return a
 }
 
-// gotoArrows are the targets that a node's goto may choose; several labels for
-// one target share an arrow.
+// gotoArrows returns an arrow for each target of a node's goto. Several labels of one target
+// share an arrow.
 func gotoArrows(n *spec.Node) []Arrow {
 	var out []Arrow
 	place := map[string]int{}

@@ -10,19 +10,19 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Document is a drawing as JSON: what Schema describes. Lists are never null.
+// Document is the JSON of a drawing, as Schema describes it. Lists are never null.
 type Document struct {
 	Graph string `json:"graph"`
 	Start string `json:"start"`
 	Nodes []Node `json:"nodes"`
 	Edges []Edge `json:"edges"`
-	// Run is the run object that was painted; nil, and so null, without one.
+	// Run is the painted run, or nil.
 	Run any `json:"run"`
-	// Subgraphs are by the node that runs them.
+	// Subgraphs are the documents of subgraphs by node.
 	Subgraphs Subgraphs `json:"subgraphs"`
 }
 
-// Node is a node of a Document. What a run says is null without one.
+// Node is a node of a Document. Fields about a run are null without one.
 type Node struct {
 	ID          string           `json:"id"`
 	Kind        string           `json:"kind"`
@@ -35,8 +35,8 @@ type Node struct {
 	Line        int              `json:"line"`
 }
 
-// Edge is an edge of a Document. Index is the edge's place in the graph; -1 for
-// the ways that are no edges, a target of a goto and the order of finally.
+// Edge is an edge of a Document. Index is its index in the graph, or -1 for targets of goto
+// and the order of finally.
 type Edge struct {
 	Index     int     `json:"index"`
 	ID        *string `json:"id"`
@@ -53,13 +53,13 @@ type Edge struct {
 // Subgraphs are documents by node, in the order of the nodes.
 type Subgraphs []NamedDocument
 
-// NamedDocument is what a node runs.
+// NamedDocument is the document of the graph that a node runs.
 type NamedDocument struct {
 	Node     string
 	Document *Document
 }
 
-// MarshalJSON prints an object, its keys in the order of the nodes.
+// MarshalJSON returns an object with keys in the order of the nodes.
 func (s Subgraphs) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for i, inner := range s {
@@ -81,7 +81,7 @@ func (s Subgraphs) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Document is the drawing as JSON prints it, without a run's object.
+// Document returns the JSON of the drawing, without Run.
 func (d *Drawing) Document() *Document {
 	doc := &Document{Graph: d.Graph, Start: d.Start, Nodes: []Node{}, Edges: []Edge{}, Subgraphs: Subgraphs{}}
 	painted := false
@@ -113,7 +113,7 @@ func nodeOf(b *Box) Node {
 
 func edgeOf(a *Arrow, painted bool) Edge {
 	e := Edge{Index: -1, From: a.From, To: target(a), Line: a.Line}
-	if painted && a.Mark != 0 { // tests don't tell of every way
+	if painted && a.Mark != 0 { // coverage does not know every arrow
 		e.Fired = &a.Taken
 	}
 	switch {

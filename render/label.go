@@ -1,4 +1,4 @@
-// Labels that fit beside an arrow: long expressions are wrapped, then elided.
+// Labels beside arrows: wrapped and shortened.
 
 package render
 
@@ -8,13 +8,12 @@ import (
 )
 
 const (
-	labelWidth = 28 // characters in a line of a label
+	labelWidth = 28 // characters per line
 	labelLines = 4
 )
 
-// wrap breaks a text into at most labelLines lines of about labelWidth
-// characters, between words; what is left over becomes "…". Line breaks of the
-// text itself are as good as spaces.
+// wrap breaks a text into at most labelLines lines of about labelWidth characters and
+// replaces the rest by "…".
 func wrap(s string) string {
 	var lines []string
 	line := ""
@@ -40,7 +39,7 @@ func wrap(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// elide cuts a text to at most n characters, the last being "…" when cut.
+// elide shortens a text to n characters, with "…" at the end.
 func elide(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// MermaidOptions lay a Mermaid drawing out. The zero value is top to bottom.
+// MermaidOptions choose the layout. The zero value is top to bottom.
 type MermaidOptions struct {
 	// RankDir is "TB" (top to bottom, the default) or "LR" (left to right).
 	RankDir string
 }
 
-// WriteMermaid writes a drawing; its error is that of the writer.
+// WriteMermaid writes a drawing. It returns errors of w.
 func WriteMermaid(w io.Writer, d *Drawing, opts MermaidOptions) error {
 	out := bufio.NewWriter(w)
 	rankdir := opts.RankDir
@@ -41,13 +41,11 @@ func WriteMermaid(w io.Writer, d *Drawing, opts MermaidOptions) error {
 // mermaidWriter writes the boxes and arrows of one graph after the other.
 type mermaidWriter struct {
 	out *bufio.Writer
-	// prefix tells the boxes of the graphs of a file apart, and keeps their names
-	// from being words of the language, such as end.
+	// prefix makes ids unique and different from keywords such as end.
 	prefix, indent string
 	names          map[string]string // of boxes, by prefix and id
 	taken          map[string]bool   // names
-	// looks are those of boxes, in the order of their first use; arrows are the
-	// looks of arrows, by place.
+	// looks are the styles of boxes in the order of first use; arrows are the styles of arrows.
 	looks  []string
 	boxes  map[string][]string // names by look
 	arrows []string
@@ -79,8 +77,7 @@ func (m *mermaidWriter) drawing(d *Drawing) {
 	}
 }
 
-// id is the name of a box in the whole picture: the node's id, with what Mermaid
-// does not take in names left out, and a number where that makes two the same.
+// id returns a unique Mermaid name for a box: characters that Mermaid refuses become "_".
 func (m *mermaidWriter) id(box string) string {
 	whole := m.prefix + "/" + box
 	if name, ok := m.names[whole]; ok {
@@ -129,7 +126,7 @@ func (m *mermaidWriter) box(b *Box) {
 	}
 }
 
-// mermaidShape is what stands around the label of a box.
+// mermaidShape returns the brackets around the label of a box.
 func mermaidShape(kind string) (open, shut string) {
 	switch kind {
 	case "graph":
@@ -142,7 +139,7 @@ func mermaidShape(kind string) (open, shut string) {
 	return "(", ")"
 }
 
-// boxLook are the properties of a box in the colours that DOT gives it.
+// boxLook returns the style of a box, in the colours of DOT.
 func boxLook(b *Box) string {
 	l := looks(b.Kind).marked(b.Mark)
 	ink, width := inkColor, "1px"
@@ -171,7 +168,7 @@ func markLook(m Mark, ink string) string {
 	return fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", ink, ink)
 }
 
-// look remembers how a box looks; boxes that look alike share a class.
+// look records the style of a box. Boxes of one style share a class.
 func (m *mermaidWriter) look(id, look string) {
 	if m.boxes[look] == nil {
 		m.looks = append(m.looks, look)
@@ -212,7 +209,7 @@ func (m *mermaidWriter) arrow(a *Arrow) {
 	m.arrows = append(m.arrows, fmt.Sprintf("stroke:%s%s", color, width))
 }
 
-// styles says how boxes and arrows look; Mermaid names arrows by their place.
+// styles writes the styles of boxes and arrows. Mermaid numbers arrows.
 func (m *mermaidWriter) styles() {
 	for i, look := range m.looks {
 		fmt.Fprintf(m.out, "  classDef look%d %s\n  class %s look%d\n", i, look, strings.Join(m.boxes[look], ","), i)
@@ -230,8 +227,8 @@ func (m *mermaidWriter) styles() {
 	}
 }
 
-// mermaidText makes text literal inside a quoted label. Mermaid reads Markdown and
-// HTML there; what it would take for either is written as a #NUMBER; entity.
+// mermaidText makes text literal inside a quoted label: characters with a meaning in Markdown
+// or HTML become #NUMBER; entities.
 func mermaidText(s string) string {
 	var b strings.Builder
 	begins := true // nothing but digits before: a list may begin here
@@ -244,8 +241,7 @@ func mermaidText(s string) string {
 			begins = true
 			continue
 		case strings.HasPrefix(rest, `\n`), strings.HasPrefix(rest, "$$"), strings.HasPrefix(rest, ":fa-"):
-			// A line break, a formula, an icon, entities or not: a mark without width
-			// keeps them apart.
+			// Mermaid would read a line break, formula or icon; a zero-width mark prevents that.
 			fmt.Fprintf(&b, "#%d;\u2060", r)
 		case r < 0x80 && (strings.ContainsRune("\"#&<>;`*_\\$~@:[]|", r) || begins && strings.ContainsRune("-+.)=", r)),
 			strings.HasPrefix(rest, "www."):
@@ -258,7 +254,7 @@ func mermaidText(s string) string {
 	return b.String()
 }
 
-// yamlText is a text of YAML in one line.
+// yamlText returns a YAML string in one line.
 func yamlText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(printable(s)) + `"`
 }

@@ -1,4 +1,4 @@
-// What a run, or tests, did to a graph, painted on its drawing.
+// Runs and test coverage, painted on drawings.
 
 package render
 
@@ -13,32 +13,31 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Trail is what a run, or tests, came through. The zero value is that of a run
-// that has not begun.
+// Trail records which nodes and edges a run, or tests, reached. The zero value is a run that
+// has not started.
 type Trail struct {
-	// Visits says how often nodes ran, by id; Spent how long in all.
+	// Visits counts the runs of nodes by id; Spent sums their times.
 	Visits map[string]int
 	Spent  map[string]time.Duration
-	// Fired says how often edges fired, by index.
+	// Fired counts how often edges fired, by index.
 	Fired map[int]int
-	// Gone says how often a node's goto led to a target.
+	// Gone counts how often a node's goto chose a target.
 	Gone map[[2]string]int
-	// Failures says how many of a node's visits failed, and Errors why the latest
-	// did, if it did, by id.
+	// Failures counts the failed visits of nodes by id; Errors holds the failure of the latest
+	// visit if it failed.
 	Failures map[string]int
 	Errors   map[string]*machine.Failure
-	// Failed is the node that ended the run, Waiting are those that the run
-	// waits for, Running those that it is at; all may be empty.
+	// Failed is the node whose failure ended the run, or "". Waiting and Running list waiting and
+	// running nodes.
 	Failed           string
 	Waiting, Running []string
-	// Inner are the trails of the subgraphs that nodes ran, by id.
+	// Inner are the trails of subgraphs by node id.
 	Inner map[string]*Trail
-	// Coverage says that the trail is that of tests: Visits and Fired are 1 for
-	// what they came to, else 0.
+	// Coverage says that the trail shows test coverage: Visits and Fired are 1 or 0.
 	Coverage bool
 }
 
-// within is the trail of what a node runs; nil of tests, which tell of one graph.
+// within returns the trail of the graph that a node runs, or nil for coverage.
 func (t *Trail) within(node string) *Trail {
 	if t.Coverage {
 		return nil
@@ -49,18 +48,18 @@ func (t *Trail) within(node string) *Trail {
 	return &Trail{}
 }
 
-// Mark says how a box or an arrow is painted. The zero value is: as it is.
+// Mark says how to paint a box or an arrow. The zero value leaves it unpainted.
 type Mark int
 
 // The marks.
 const (
-	Untouched Mark = iota + 1 // the run has not come here
+	Untouched Mark = iota + 1 // not reached
 	Touched
-	Unwell      // a visit failed, and the run went on
+	Unwell      // a visit failed and the run continued
 	FailedHere  // the run failed here
 	WaitingHere // the run waits here
 	RunningHere // the run is here
-	Missed      // no test came here
+	Missed      // not covered by tests
 )
 
 // paint marks the boxes and arrows of a drawing.
@@ -68,7 +67,7 @@ func (t *Trail) paint(d *Drawing) {
 	for i := range d.Arrows {
 		a := &d.Arrows[i]
 		if t.Coverage && (a.Role == GotoArrow || a.Role == FinallyArrow) {
-			continue // tests say nothing of it
+			continue // coverage does not know it
 		}
 		a.Taken = t.taken(a)
 		a.Mark = t.touched(a.Taken)
@@ -113,7 +112,7 @@ func (t *Trail) paintBox(d *Drawing, b *Box) {
 	b.Outcome = &Outcome{Status: t.status(b), Visits: n, Spent: t.Spent[b.ID], Error: t.Errors[b.ID]}
 }
 
-// status is one word for how a node stands.
+// status returns the status of a node in one word.
 func (t *Trail) status(b *Box) string {
 	switch b.Mark {
 	case WaitingHere:
@@ -137,7 +136,7 @@ func (t *Trail) status(b *Box) string {
 	return "completed"
 }
 
-// taken is how often an arrow was taken.
+// taken returns how often an arrow fired.
 func (t *Trail) taken(a *Arrow) int {
 	switch {
 	case a.Role == StartArrow:
@@ -150,7 +149,7 @@ func (t *Trail) taken(a *Arrow) int {
 	return t.Gone[[2]string{a.From, target(a)}]
 }
 
-// target is where an arrow leads, in the words of the file.
+// target returns the target of an arrow as the file names it.
 func target(a *Arrow) string {
 	if a.To == endID {
 		return spec.END
@@ -158,7 +157,7 @@ func target(a *Arrow) string {
 	return a.To
 }
 
-// ends is how often the run, or a branch of it, came to END.
+// ends returns how often a branch reached END.
 func ends(d *Drawing) int {
 	n := 0
 	for i := range d.Arrows {
@@ -169,7 +168,7 @@ func ends(d *Drawing) int {
 	return n
 }
 
-// outcomes tells of visits in notes: "×3, 2 failed".
+// outcomes returns notes about visits: "×3, 2 failed".
 func outcomes(visits, failed int) []string {
 	switch {
 	case failed == 0 && visits < 2:

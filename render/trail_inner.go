@@ -1,4 +1,4 @@
-// What a run made of the graphs of a file, each of which any number of nodes may run.
+// Trails of the graphs of a file, which several nodes may run.
 
 package render
 
@@ -10,12 +10,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// inner are the trails of the graphs of a file, by graph: what all the nodes that ran
-// one made of it, wherever in the file they stand. One that is called as a tool beside
-// others has none, since a trail does not say which of the tools ran.
+// inner returns the trails of the graphs of a file, summed over all nodes that ran them. A
+// graph that is one of several tools has none, since a trail does not say which tool ran.
 func (t *Trail) inner(g *spec.Graph) map[*spec.Graph]*Trail {
 	out := map[*spec.Graph]*Trail{}
-	if t.Coverage { // tests tell of one graph
+	if t.Coverage { // coverage knows one graph only
 		return out
 	}
 	all := append([]*spec.Graph{g.Whole()}, g.Whole().Graphs...)
@@ -36,7 +35,7 @@ func (t *Trail) inner(g *spec.Graph) map[*spec.Graph]*Trail {
 	return out
 }
 
-// gather adds what the nodes of a graph ran to the trails of the graphs.
+// gather adds the trails of subgraphs to those of the file's graphs.
 func (t *Trail) gather(g *spec.Graph, out map[*spec.Graph]*Trail) {
 	for _, n := range g.Nodes {
 		own := t.Inner[n.ID.Value]
@@ -49,7 +48,7 @@ func (t *Trail) gather(g *spec.Graph, out map[*spec.Graph]*Trail) {
 	}
 }
 
-// graphOf names the graph that a node runs; "" when it runs none, or one of several tools.
+// graphOf returns the name of the graph that a node runs, or "" if unknown.
 func graphOf(g *spec.Graph, n *spec.Node) string {
 	switch n.Kind.Value {
 	case "graph":
@@ -64,7 +63,7 @@ func graphOf(g *spec.Graph, n *spec.Node) string {
 	return ""
 }
 
-// toolGraphs names the graphs that are tools of a graph.
+// toolGraphs returns the names of graphs that are tools.
 func toolGraphs(g *spec.Graph) []string {
 	var out []string
 	for i := range g.Tools {

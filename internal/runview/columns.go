@@ -1,5 +1,4 @@
-// The columns of a trace: the numbers of steps and the names of nodes, as wide
-// as the longest that a graph can have, so that lines stay under each other.
+// The columns of a trace, as wide as the longest step number and node name of the graph.
 
 package runview
 
@@ -17,21 +16,17 @@ import (
 
 const (
 	maxNodeColumn = 32
-	maxDigits     = 4 // of steps and visits that columns have room for from the start
+	maxDigits     = 4 // digits of steps and visits that columns have room for
 )
 
-// columns are the widths of the first two columns. They grow when something
-// does not fit after all: the tenth element, a step past the limit that the file
-// names.
+// columns are the widths of the first two columns. They grow if something does not fit.
 type columns struct {
 	number, node int
-	// unlimited is the longest name of a node that may be visited as often as the
-	// run has steps; 0: there is none.
+	// unlimited is the longest name of a node on a cycle without max_visits, or 0.
 	unlimited int
 }
 
-// columnsOf makes room for the nodes of a graph and of those that it runs, and for as
-// many steps as they may take.
+// columnsOf returns the widths for the nodes of a graph and its subgraphs.
 func columnsOf(g *spec.Graph) columns {
 	var c columns
 	again := revisited(g)
@@ -52,8 +47,7 @@ func columnsOf(g *spec.Graph) columns {
 	return c
 }
 
-// inside makes room for the nodes of the graphs that the nodes of a graph run: their
-// visits are counted anew with each run of theirs.
+// inside makes room for the nodes of subgraphs.
 func (c *columns) inside(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
 	within = append(slices.Clip(within), g)
 	for _, n := range g.Nodes {
@@ -86,7 +80,7 @@ func (c *columns) inside(g *spec.Graph, place string, open func(*spec.Graph, *sp
 
 func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
-// revisited says which nodes stand on a cycle.
+// revisited reports which nodes are on a cycle.
 func revisited(g *spec.Graph) []bool {
 	place := map[string]int{}
 	for i, n := range g.Nodes {
@@ -121,7 +115,7 @@ func revisited(g *spec.Graph) []bool {
 	return out
 }
 
-// steps makes room for so many steps.
+// steps makes room for step numbers up to most.
 func (c *columns) steps(most int) {
 	c.number = max(c.number, digits(most)+len("[] "))
 	if c.unlimited > 0 {
@@ -130,8 +124,7 @@ func (c *columns) steps(most int) {
 	c.node = min(c.node, maxNodeColumn)
 }
 
-// start is the beginning of a line: the number of a step, 0 for none, and a node
-// at one of its visits.
+// start returns the start of a line: the step number (0 for none) and the node.
 func (c *columns) start(colors Colors, step int, node string, visit int) string {
 	node = visited(node, visit)
 	number := ""
@@ -143,8 +136,8 @@ func (c *columns) start(colors Colors, step int, node string, visit int) string 
 	return colors.Quiet(terminal.Pad(number, c.number)) + colors.Strong(terminal.Pad(node, c.node)) + "  "
 }
 
-// indent is where the text of a line begins.
+// indent returns the column at which the text of a line starts.
 func (c *columns) indent() int { return c.number + c.node + len("  ") }
 
-// blank is the place of the outcome and the duration in a line that has none.
+// blank fills the columns of outcome and duration.
 func (c *columns) blank() string { return strings.Repeat(" ", 17) }

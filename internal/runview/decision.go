@@ -1,4 +1,4 @@
-// Why a run went where it went, for a person.
+// The decisions of a run as text.
 
 package runview
 
@@ -12,9 +12,9 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-const maxFailure = 144 // columns of a failure
+const maxFailure = 144 // most columns of a failure
 
-// DecisionLines show the edges that a step could have taken.
+// DecisionLines formats a step and the edges that it could have taken.
 func DecisionLines(d *inspect.Decision, c Colors) []string {
 	name := d.At()
 	if d.Visit > 1 {
@@ -58,8 +58,7 @@ func DecisionLines(d *inspect.Decision, c Colors) []string {
 	return out
 }
 
-// reasonLines tell a condition for a person: the whole, and a line for each of
-// its parts, indented by how deep they are.
+// reasonLines formats a condition and, indented by depth, its parts.
 func reasonLines(r *eval.Reason) (whole string, parts []string) {
 	if len(r.Parts) == 0 || !r.Evaluated {
 		return r.String(), nil
@@ -73,8 +72,7 @@ func reasonLines(r *eval.Reason) (whole string, parts []string) {
 	return r.Source + " → " + eval.ResultText(r.Result), parts
 }
 
-// DivergenceLines tell where a run goes another way than recorded; the first line is for
-// what went so.
+// DivergenceLines describes where a run differs from its record; head starts the first line.
 func DivergenceLines(head string, d *view.Divergence) []string {
 	if d.Step > 0 {
 		head += fmt.Sprintf(" at step %d, %s", d.Step, d.Node)

@@ -1,4 +1,4 @@
-// How a run stands or ended, for a person.
+// The status or the end of a run as text.
 
 package runview
 
@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// MaxValue is how many columns a value of the state takes at most.
+	// MaxValue bounds the columns of a value.
 	MaxValue     = 100
 	maxKeyColumn = 32
 )
 
-// Headline is a run's end in one line.
+// Headline describes the end of a run in one line.
 func Headline(r *runner.Result) string {
 	s := string(r.Status)
 	if r.Quality != "" && string(r.Quality) != s {
@@ -41,7 +41,7 @@ func Headline(r *runner.Result) string {
 	return s
 }
 
-// Summary tells a run's status, what went wrong and its state.
+// Summary returns lines about the status, the failure, the questions and the state of a run.
 func Summary(r *runner.Result, c Colors) []string {
 	paint := c.Bad
 	switch {
@@ -77,10 +77,10 @@ func Summary(r *runner.Result, c Colors) []string {
 	return append(out, StateLines(r.State, c)...)
 }
 
-// LocalTime is a time of this machine's zone, to the second.
+// LocalTime formats a time in the local zone, to the second.
 func LocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// runningText says what a run is at, or was when it crashed.
+// runningText describes a running node, or one that ran when the run crashed.
 func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
 	name := n.Node
 	if n.Visit > 1 {
@@ -99,10 +99,10 @@ func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
 	return c.Strong(name) + text
 }
 
-// QuestionLine is an open question.
+// QuestionLine formats an open question.
 func QuestionLine(p *view.Pending, c Colors) string {
 	line := "  " + c.Strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
-	if p.Kind != "tool" { // whose prompt says it
+	if p.Kind != "tool" { // its prompt lists the answers
 		line += c.Quiet(LegalAnswers(p.Schema, p.Fields))
 	}
 	if p.Due != nil {
@@ -111,7 +111,7 @@ func QuestionLine(p *view.Pending, c Colors) string {
 	return line
 }
 
-// LegalAnswers says which answers a question takes; "" for any text.
+// LegalAnswers describes the legal answers of a question, "" for any text.
 func LegalAnswers(schema any, order []string) string {
 	document, _ := schema.(map[string]any)
 	text := ""
@@ -133,8 +133,7 @@ func LegalAnswers(schema any, order []string) string {
 	return "  (" + terminal.Truncate(terminal.Line(text), MaxValue) + ")"
 }
 
-// failureLines tell the details of a failure, by the names that expressions
-// read them by.
+// failureLines returns the details of a failure, named as in expressions.
 func failureLines(f *machine.Failure, c Colors) []string {
 	var out []string
 	if f.Attempt > 1 {
@@ -164,7 +163,7 @@ func failureLines(f *machine.Failure, c Colors) []string {
 	return out
 }
 
-// lastLines are the last lines of what a program wrote, each behind a prefix.
+// lastLines returns the last lines of a text, each with a prefix.
 func lastLines(text, prefix string) []string {
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-maxOutputLines):]
@@ -174,7 +173,7 @@ func lastLines(text, prefix string) []string {
 	return lines
 }
 
-// StateLines show the state, a key per line.
+// StateLines formats the state, one key per line.
 func StateLines(state map[string]any, c Colors) []string {
 	var out []string
 	width := 0
@@ -187,7 +186,7 @@ func StateLines(state map[string]any, c Colors) []string {
 	return out
 }
 
-// FinallyLines tell of the nodes of finally: nothing led to them but the end.
+// FinallyLines formats the results of the finally nodes.
 func FinallyLines(r *runner.Result, c Colors) []string {
 	var out []string
 	for i := range r.Finally {
@@ -199,7 +198,7 @@ func FinallyLines(r *runner.Result, c Colors) []string {
 	return out
 }
 
-// FinallyLine is a line of such a node.
+// FinallyLine formats the result of a finally node.
 func FinallyLine(f *view.FinallyResult, c Colors) string {
 	line := "finally " + c.Strong(f.Node) + "  "
 	switch f.Outcome {

@@ -1,5 +1,5 @@
-// The view of a run on a terminal: finished steps scroll up, and the lines at
-// the bottom show what runs.
+// The view of a run on a terminal: finished steps scroll up, and the bottom lines show
+// running nodes.
 
 package runview
 
@@ -19,7 +19,7 @@ import (
 
 const (
 	frameTime  = 80 * time.Millisecond
-	maxRunning = 8 // lines of running nodes shown at once
+	maxRunning = 8 // most lines of running nodes
 )
 
 // Live redraws the bottom lines on events and, for the spinner and the
@@ -31,37 +31,37 @@ type Live struct {
 	stop    chan struct{}
 	stopped chan struct{}
 
-	mu      sync.Mutex // guards what follows: events, notes and the ticker are different goroutines
+	mu      sync.Mutex // guards the fields below
 	tracer  *Tracer
 	running []*runningNode // by lane, then in order of their start
 	lanes   []string       // branches in the order in which they started
 	thought thoughts
-	pending []string // finished lines that are not on the screen yet
-	drawn   []string // the bottom lines on the screen, unpainted
+	pending []string // finished lines that are not drawn yet
+	drawn   []string // the bottom lines on the screen, without colour
 	frame   int
-	start   time.Time // of the first event
-	step    int       // the last that ended
-	most    int       // steps that the run may take; 0: not known
+	start   time.Time // time of the first event
+	step    int       // the last step that ended
+	most    int       // step limit, or 0
 	last    time.Time
 	closed  bool
-	held    bool // somebody else has the terminal
+	held    bool // a question uses the terminal
 }
 
-// runningNode is a line at the bottom.
+// runningNode is a bottom line.
 type runningNode struct {
 	lane     int
-	branch   string // the first node of its branch; empty outside of branches
+	branch   string // the first node of its branch, or ""
 	visit    int
 	node     string
 	start    time.Time
 	attempt  string
 	progress string
 	text     string
-	streams  bool // what is new of the text is its end
+	streams  bool // the text is streamed: show its end
 }
 
-// NewLive is a view on out, a terminal that is columns wide (nil: 80), which draws until
-// Close.
+// NewLive returns a view on a terminal, which draws until Close. columns returns the width
+// and may be nil (80).
 func NewLive(out io.Writer, now func() time.Time, columns func() int, t *Tracer) *Live {
 	v := &Live{
 		out: out, now: now, columns: columns, tracer: t,
@@ -88,7 +88,7 @@ func (v *Live) tick() {
 	}
 }
 
-// Event takes what happens.
+// Event updates the view.
 func (v *Live) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +105,7 @@ func (v *Live) Event(e *runner.Event) {
 			v.insert(&runningNode{lane: v.lane(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: v.now()})
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
-		if !strings.Contains(e.Node, "/") { // subgraphs count their own
+		if !strings.Contains(e.Node, "/") { // subgraphs have their own count
 			v.step = max(v.step, e.Step)
 		}
 		v.running = slices.DeleteFunc(v.running, func(n *runningNode) bool { return n.node == e.Node })
@@ -117,7 +117,7 @@ func (v *Live) Event(e *runner.Event) {
 	case runner.NodeOutput:
 		if n := v.find(e); n != nil && e.Said != nil {
 			if n.text = lastLine(n.text + e.Said.Text); e.Said.Broken {
-				n.text = "" // it begins again
+				n.text = "" // the text starts again
 			}
 			n.streams = true
 		}
@@ -165,7 +165,7 @@ func (v *Live) insert(n *runningNode) {
 	v.running = slices.Insert(v.running, i, n)
 }
 
-// lastLine keeps the end of a streamed text: its last line that is not empty.
+// lastLine returns the last non-empty line of a streamed text.
 func lastLine(s string) string {
 	trimmed := strings.TrimRight(s, "\n")
 	if at := strings.LastIndexByte(trimmed, '\n'); at >= 0 {
@@ -199,13 +199,12 @@ func (v *Live) draw() {
 	}
 	v.last = v.now()
 	if b.Len() > 0 {
-		// Nothing can be done about a terminal that is gone.
+		// A closed terminal is ignored.
 		_, _ = io.WriteString(v.out, b.String())
 	}
 }
 
-// bottom is what runs, what has ended beside it and waits to be led on, and how
-// far the run is.
+// bottom returns the bottom lines: ended steps without routing, running nodes, and the run.
 func (v *Live) bottom(columns int) []string {
 	if len(v.running) == 0 {
 		return nil
@@ -231,7 +230,7 @@ func (v *Live) bottom(columns int) []string {
 	return append(out, run)
 }
 
-// visited is a node at one of its visits: "write", "write #2".
+// visited formats a node and its visit: "write", "write #2".
 func visited(node string, visit int) string {
 	if visit > 1 {
 		return fmt.Sprintf("%s #%d", node, visit)
@@ -239,8 +238,8 @@ func visited(node string, visit int) string {
 	return node
 }
 
-// erase removes the bottom lines. A terminal that became narrower has wrapped
-// them, so rows are counted with its width of now.
+// erase removes the bottom lines. It counts rows with the present width, since a narrower
+// terminal has wrapped them.
 func (v *Live) erase(b *strings.Builder, columns int) {
 	if len(v.drawn) == 0 {
 		return
@@ -265,8 +264,8 @@ func (v *Live) width() int {
 	return 80
 }
 
-// status is the line of a running node. Of a text that is still coming it shows the
-// end, where the news is, and of a program's line the beginning.
+// status returns the line of a running node, with the end of a streamed text or the
+// beginning of a program's line.
 func (v *Live) status(n *runningNode, columns int) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
@@ -290,7 +289,7 @@ func (v *Live) status(n *runningNode, columns int) string {
 	return s
 }
 
-// Note shows a remark above what runs.
+// Note shows a remark above the bottom lines.
 func (v *Live) Note(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -298,7 +297,7 @@ func (v *Live) Note(text string) {
 	v.draw()
 }
 
-// Hold clears the bottom and keeps what comes until it is released.
+// Hold clears the bottom lines and stops drawing until release is called.
 func (v *Live) Hold() func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -314,7 +313,7 @@ func (v *Live) Hold() func() {
 	}
 }
 
-// Close takes the bottom lines away.
+// Close removes the bottom lines and stops.
 func (v *Live) Close() {
 	v.mu.Lock()
 	if v.closed {
@@ -331,14 +330,13 @@ func (v *Live) Close() {
 	<-v.stopped
 }
 
-// Listener is a view that shows the latest line of what programs say.
+// Listener is a view that shows the latest output line of programs.
 type Listener interface {
-	// Heard shows a line, also from another goroutine.
+	// Heard shows a line. It may be called from any goroutine.
 	Heard(line store.LogChunk)
 }
 
-// Heard shows the latest line of a program beside its node. What models say comes
-// as events.
+// Heard shows the latest line of a program beside its node. Text of models comes as events.
 func (v *Live) Heard(line store.LogChunk) {
 	if line.Stream == "text" {
 		return
@@ -352,8 +350,7 @@ func (v *Live) Heard(line store.LogChunk) {
 	}
 }
 
-// withoutElement is the line that shows the element at a place: its node has one for
-// all of them.
+// withoutElement returns the path of an element's node, whose line stands for all elements.
 func withoutElement(place string) string {
 	if at := strings.LastIndexByte(place, '['); at >= 0 && strings.HasSuffix(place, "]") {
 		return place[:at]

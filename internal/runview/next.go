@@ -1,4 +1,4 @@
-// What one would do next with a run, as commands.
+// The commands that may follow a run.
 
 package runview
 
@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Next is a line with the commands that one would call after a run has ended or paused, the
-// likeliest first, each with some flags; "" while it runs.
+// Next returns a line with commands that may follow a run, the likeliest first, each with
+// flags. It returns "" while the run is running.
 func Next(r *runner.Result, flags string) string {
 	logs, why, resume := "logs "+r.RunID, "why "+r.RunID, "resume "+r.RunID
 	commands := []string{logs, why}
@@ -50,7 +50,7 @@ func Next(r *runner.Result, flags string) string {
 	return "next: " + strings.Join(commands, " · ")
 }
 
-// ResumeCommand is the command that goes on with a run: by an answer, where it asks.
+// ResumeCommand returns the command that continues a run, with its open questions to answer.
 func ResumeCommand(r *runner.Result, flags string) string {
 	if r.Status != machine.Paused || len(r.Pending) == 0 {
 		return "graphrun resume " + r.RunID + flags
@@ -66,13 +66,13 @@ func ResumeCommand(r *runner.Result, flags string) string {
 	return s + " --resume" + flags
 }
 
-// ShellWord quotes a word for a shell where that is needed.
+// ShellWord quotes a word for a shell if needed.
 func ShellWord(s string) string {
 	special := func(r rune) bool { return store.CheckID("", string(r)) != nil && !strings.ContainsRune("=/,@%+…", r) }
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
-	if strings.ContainsFunc(s, unicode.IsControl) { // as bash, zsh and ksh read it
+	if strings.ContainsFunc(s, unicode.IsControl) { // bash, zsh and ksh read this form
 		quoted := strconv.Quote(strings.ReplaceAll(s, "'", `\x27`))
 		return "$'" + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\\x27`, `\x27`), `\"`, `"`) + "'"
 	}

@@ -1,4 +1,4 @@
-// The view of a run where nobody sits at a terminal: a line per event.
+// The view of a run without a terminal: a line per event.
 
 package runview
 
@@ -16,33 +16,31 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// startedAfter is how long a node runs before the log says so: a reader wants to
-// know what it waits for, and not that every step began.
+// startedAfter is how long a node runs before a line says that it has started.
 const startedAfter = 10 * time.Second
 
 // Plain prints lines as things happen.
 type Plain struct {
-	mu      sync.Mutex // guards what follows: notes and timers come from other goroutines
+	mu      sync.Mutex // guards the fields below
 	out     io.Writer
 	tracer  *Tracer
-	text    map[string]string // per node, streamed text without its line break yet
+	text    map[string]string // streamed text without a line break, by node
 	thought thoughts
-	held    bool     // somebody else has the terminal
-	kept    []string // lines that wait for it
-	// after calls f after d unless stop is called before; nil: nothing is said of
-	// nodes that run for long, as when the past is told.
+	held    bool     // a question uses the terminal
+	kept    []string // lines to print after release
+	// after starts a timer. If it is nil, long-running nodes are not announced.
 	after func(d time.Duration, f func()) (stop func() bool)
 	// alarms are stopped when their node ends.
 	alarms map[string]func() bool
 }
 
-// NewPlain is a view that writes to out. after calls f after d unless stop is called
-// before; nil: nothing is said of nodes that run for long, as when the past is told.
+// NewPlain returns a view that writes to out. after starts a timer for nodes that run long;
+// it is nil when a recorded run is shown.
 func NewPlain(out io.Writer, t *Tracer, after func(d time.Duration, f func()) (stop func() bool)) *Plain {
 	return &Plain{out: out, tracer: t, after: after}
 }
 
-// Event prints what happens.
+// Event prints the lines of an event.
 func (v *Plain) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -75,7 +73,7 @@ func (v *Plain) Event(e *runner.Event) {
 	v.print(v.tracer.Lines(e))
 }
 
-// watch says that a node has started when it has run for some time.
+// watch prints a line when a node has run for startedAfter.
 func (v *Plain) watch(e *runner.Event) {
 	if v.after == nil {
 		return
@@ -89,7 +87,7 @@ func (v *Plain) watch(e *runner.Event) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if v.alarms[node] == nil {
-			return // it has ended in this moment
+			return // it has just ended
 		}
 		text := "started " + Clock(startedAfter) + " ago"
 		if e := v.tracer.elements[node]; e != nil {
@@ -106,8 +104,7 @@ func (v *Plain) unwatch(node string) {
 	}
 }
 
-// worthStarting says whether nodes of a kind may run for a while, so that a
-// reader of the log wants to know what it waits for.
+// worthStarting reports whether nodes of a kind may run for a while.
 func worthStarting(kind string) bool {
 	switch kind {
 	case "set", "pass", "fail", "":
@@ -116,7 +113,7 @@ func worthStarting(kind string) bool {
 	return true
 }
 
-// streamed prints the whole lines of a node's text.
+// streamed prints the complete lines of a node's text.
 func (v *Plain) streamed(e *runner.Event) {
 	if e.Said == nil {
 		return
@@ -164,7 +161,7 @@ func (v *Plain) Note(text string) {
 	v.print([]string{text})
 }
 
-// Hold keeps lines until it is released.
+// Hold keeps lines until release is called.
 func (v *Plain) Hold() func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -182,7 +179,7 @@ func (v *Plain) letGo() {
 	v.print(kept)
 }
 
-// Close prints what is left.
+// Close prints pending lines.
 func (v *Plain) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,5 +1,4 @@
-// The trace of a run: a line per step with its outcome, its time,
-// the edge taken and why.
+// The trace of a run: a line per step with outcome, duration and the edge that fired.
 
 package runview
 
@@ -19,12 +18,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Colors paint the parts of a trace; without colour they change nothing.
+// Colors paint the parts of a trace.
 type Colors struct {
 	Strong, Quiet, Good, Bad, Warn, Info func(a ...any) string
 }
 
-// NewColors are colours, or the same without any.
+// NewColors returns colours, or functions that change nothing if on is false.
 func NewColors(on bool) Colors {
 	paint := func(attrs ...color.Attribute) func(a ...any) string {
 		c := color.New(attrs...)
@@ -44,7 +43,7 @@ func NewColors(on bool) Colors {
 const (
 	maxReason = 72
 	maxNext   = 12
-	// maxOutputLines is how many of the last lines of a program are shown.
+	// maxOutputLines bounds the lines of output shown of a failed program.
 	maxOutputLines = 12
 )
 
@@ -52,14 +51,13 @@ const (
 type Tracer struct {
 	colors  Colors
 	columns columns
-	// held are finished steps whose line waits for their routing.
+	// held are finished steps whose routing is still unknown.
 	held []finished
-	// unsaid are those that failed and led nowhere: what their programs said last
-	// comes at the end of the run.
+	// unsaid are failed steps without a next node. The end of the run prints their output.
 	unsaid []finished
-	// elements is how far the elements are of the nodes with each that run.
+	// elements counts the finished elements of running nodes with each.
 	elements map[string]*elements
-	// spent is what model calls came to, by node, until a line shows it.
+	// spent sums the usage of model calls by node until a line shows it.
 	spent map[string]*spending
 }
 
@@ -70,15 +68,15 @@ type finished struct {
 	duration    time.Duration
 	failure     *machine.Failure
 	finally     bool
-	elements    *elements // of a node with each
+	elements    *elements // nil without each
 }
 
-// NewTracer is a trace of runs of a graph.
+// NewTracer returns a Tracer for runs of a graph.
 func NewTracer(g *spec.Graph, colors Colors) *Tracer {
 	return &Tracer{colors: colors, columns: columnsOf(g), elements: map[string]*elements{}}
 }
 
-// Lines returns what an event adds to the trace; most events add nothing.
+// Lines returns the lines that an event adds to the trace, often none.
 func (t *Tracer) Lines(e *runner.Event) []string {
 	switch e.Type {
 	case runner.RunStarted:
@@ -115,8 +113,8 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 	return nil
 }
 
-// ended takes a node's end. Its line waits for the routing, so that it can say
-// where the node leads: that follows at once, or when a model has decided.
+// ended records the end of a node. Its line waits for the routing, which follows at once or
+// when a model has decided.
 func (t *Tracer) ended(e *runner.Event) []string {
 	f := finished{
 		step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok",
@@ -134,13 +132,13 @@ func (t *Tracer) ended(e *runner.Event) []string {
 		f.word = "cached"
 	}
 	if f.finally || f.word == "stopped" {
-		return t.ending(f, "") // it leads nowhere
+		return t.ending(f, "") // has no routing
 	}
 	t.held = append(t.held, f)
 	return nil
 }
 
-// routed says where a step leads, in the line of its node.
+// routed returns the line of a step whose next nodes are known.
 func (t *Tracer) routed(e *runner.Event) []string {
 	route := t.route(e)
 	for i, f := range t.held {
@@ -155,7 +153,7 @@ func (t *Tracer) routed(e *runner.Event) []string {
 	return []string{t.start(e) + t.columns.blank() + route + t.takeSpent(e.Node)}
 }
 
-// Flush returns the lines of steps that were not routed.
+// Flush returns the lines of steps without routing.
 func (t *Tracer) Flush() []string {
 	var out []string
 	for _, f := range t.held {
@@ -165,7 +163,7 @@ func (t *Tracer) Flush() []string {
 	return out
 }
 
-// said is a line for what a running node reported and a person should keep.
+// said returns the line of an event that a running node reported.
 func (t *Tracer) said(e *runner.Event) []string {
 	if e.Said == nil {
 		return nil
@@ -177,7 +175,7 @@ func (t *Tracer) said(e *runner.Event) []string {
 		switch e.Said.Name {
 		case "judged":
 			return []string{t.start(e) + t.judged(e.Said)}
-		case "agent_ended": // the line of the node says so
+		case "agent_ended": // the line of the node shows it
 			return nil
 		}
 		return []string{t.start(e) + t.colors.Info("event   ") + terminal.Line(e.Said.Name) + " " + ValueText(e.Said.Data, maxReason)}
@@ -202,7 +200,7 @@ func (t *Tracer) judged(s *runner.Said) string {
 	return t.colors.Info("judge   ") + word
 }
 
-// called says which tool was called with what, and what came of it.
+// called formats a tool call with its arguments and its result.
 func (t *Tracer) called(s *runner.Said) string {
 	data, _ := s.Data.(map[string]any)
 	text := t.colors.Info("tool    ") + terminal.Line(s.Name) + " " + ValueText(data["args"], maxReason/2)
@@ -237,12 +235,12 @@ func (t *Tracer) line(f finished, route string) string {
 	return s + t.takeSpent(f.node)
 }
 
-// start is the start of an event's line. A node that runs has no number yet.
+// start returns the start of an event's line. Running nodes have no number yet.
 func (t *Tracer) start(e *runner.Event) string {
 	return t.columns.start(t.colors, e.Step, e.Node, e.Visit)
 }
 
-// route says where a step leads and why.
+// route formats the next nodes of a step and the reasons.
 func (t *Tracer) route(e *runner.Event) string {
 	if len(e.Next) == 0 {
 		return ""
@@ -258,7 +256,7 @@ func (t *Tracer) route(e *runner.Event) string {
 	return s
 }
 
-// reasons says why the edges that fired did: the label and the condition.
+// reasons lists labels and conditions of the edges that fired.
 func reasons(candidates []machine.Candidate) string {
 	var out []string
 	conditions := slices.ContainsFunc(candidates, func(c machine.Candidate) bool {
@@ -297,8 +295,7 @@ func reasons(candidates []machine.Candidate) string {
 	return strings.Join(out, "; ")
 }
 
-// FailureText is a failure in one line. The kind "failed" says nothing that
-// the message doesn't.
+// FailureText formats a failure in one line. It omits the kind "failed".
 func FailureText(f *machine.Failure) string {
 	if f.Kind == "failed" && f.Message != "" {
 		return terminal.Line(f.Message)
@@ -306,7 +303,7 @@ func FailureText(f *machine.Failure) string {
 	return terminal.Line(f.Kind + ": " + f.Message)
 }
 
-// ValueText is a value as JSON in one line of at most n columns.
+// ValueText formats a value as JSON in one line of at most n columns.
 func ValueText(v any, n int) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -317,7 +314,7 @@ func ValueText(v any, n int) string {
 	return terminal.Truncate(terminal.Line(strings.TrimSpace(b.String())), n)
 }
 
-// Clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 10m, 1h05m.
+// Clock formats a duration: 12ms, 3.2s, 2m03s, 10m, 1h05m.
 func Clock(d time.Duration) string {
 	d = max(0, d) // the machine's clock may have been set back
 	switch {
@@ -331,9 +328,8 @@ func Clock(d time.Duration) string {
 	return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60), "00m")
 }
 
-// ending is the line of a node's end, and below it what a program that failed said
-// last. Of one that leads nowhere that comes with the end of the run, which tells
-// most of them itself.
+// ending returns the line of a node's end and the last output of a failed program. If no
+// node follows, the end of the run prints that output.
 func (t *Tracer) ending(f finished, route string) []string {
 	out := []string{t.line(f, route)}
 	switch said := SaidLast(f.failure, t.colors); {
@@ -346,8 +342,8 @@ func (t *Tracer) ending(f finished, route string) []string {
 	return out
 }
 
-// unsaidLines are what programs said that failed and led nowhere, but for the one
-// whose failure is the run's.
+// unsaidLines returns the output of failed programs without a next node, except the one
+// whose failure ended the run.
 func (t *Tracer) unsaidLines(r *runner.Result) []string {
 	var out []string
 	for _, f := range t.unsaid {
@@ -361,8 +357,8 @@ func (t *Tracer) unsaidLines(r *runner.Result) []string {
 	return out
 }
 
-// SaidLast are the last lines of what a program that failed wrote to its streams,
-// unless its failure's message says them already.
+// SaidLast returns the last lines that a failed program wrote, unless the message of the
+// failure contains them.
 func SaidLast(f *machine.Failure, c Colors) []string {
 	if f == nil {
 		return nil
@@ -379,13 +375,13 @@ func SaidLast(f *machine.Failure, c Colors) []string {
 	return out
 }
 
-// spending is what the model calls of a node came to since it was last shown.
+// spending sums the model calls of a node since they were last shown.
 type spending struct {
 	usage  view.Usage
 	models []string
 }
 
-// spend takes a call into the trace: it is shown with the node's next line.
+// spend adds a model call. The node's next line shows the sum.
 func (t *Tracer) spend(e *runner.Event) {
 	if e.Usage == nil {
 		return
@@ -424,7 +420,7 @@ func (t *Tracer) takeSpent(node string) string {
 	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+UsageText(&s.usage))
 }
 
-// UsageText is usage as a person reads it: "2 calls, 812+390 tokens (600 cached), $0.0011".
+// UsageText formats usage: "2 calls, 812+390 tokens (600 cached), $0.0011".
 func UsageText(u *view.Usage) string {
 	about := ""
 	if u.Estimated {
@@ -446,10 +442,10 @@ func UsageText(u *view.Usage) string {
 // elements counts the elements of a node that have ended.
 type elements struct {
 	done, failed, total int
-	last                string // the element that ended last
+	last                string // the last element that ended
 }
 
-const maxItem = 40 // columns of an element
+const maxItem = 40 // most columns of an element
 
 // parseElements reads the counts that a node emits when one of its elements has ended.
 func parseElements(s *runner.Said) *elements {
@@ -478,7 +474,7 @@ func (e *elements) String() string {
 	return s
 }
 
-// progress is the count while the node runs: `3 of 4, 1 failed; last "c" failed`.
+// progress formats the counts of a running node: `3 of 4, 1 failed; last "c" failed`.
 func (e *elements) progress() string {
 	s := fmt.Sprintf("%d of %d", e.done, e.total)
 	if e.failed > 0 {

@@ -1,6 +1,5 @@
-// Package runview shows people what a run does, in lines of text: a trace with a line per
-// step, live on a terminal or plain, what programs said, what the run asks and how it
-// ended, why it went where it went, and the bounds and tests of its flow.
+// Package runview shows runs as text: the trace, live or plain, logs, questions, the end of a
+// run, decisions, and the bounds and tests of a flow.
 package runview
 
 import (
@@ -10,24 +9,23 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// View shows a run to a person while it goes on. Its methods may be called from several
-// goroutines.
+// View shows a run while it runs. Its methods may be called from several goroutines.
 type View interface {
-	// Event takes what happens in the run.
+	// Event shows an event.
 	Event(e *runner.Event)
-	// Note shows a remark of the program itself.
+	// Note shows a remark of graphrun itself.
 	Note(text string)
 	// Hold keeps the view from writing until release is called.
 	Hold() (release func())
-	// Close shows what is left and leaves the terminal as it was.
+	// Close shows pending lines and restores the terminal.
 	Close()
 }
 
-// thoughts are, by node, what its model thinks, without its line break yet.
+// thoughts holds unfinished lines of thinking text by node.
 type thoughts map[string]string
 
-// lines are the lines that an event completes: those of a thought, and the rest of one
-// that is over when the node says something or ends.
+// lines returns the thinking lines that an event completes. The end of the node, or other
+// output of it, completes the last line.
 func (t *thoughts) lines(tracer *Tracer, e *runner.Event) []string {
 	var whole []string
 	switch e.Type {
