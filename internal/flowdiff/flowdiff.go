@@ -1,6 +1,5 @@
-// Package flowdiff compares two versions of a graph: what was added, removed
-// and changed, and whether those who run it, embed it or answer its questions
-// have to change too.
+// Package flowdiff compares two versions of a graph and finds changes that break callers: those
+// who run it, embed it or answer its questions.
 package flowdiff
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// flow is one version: the graph, and its settings as plain data.
+// flow is one version of the graph, with its settings as plain data.
 type flow struct {
 	*spec.Graph
 	settings map[string]any
@@ -25,21 +24,18 @@ type flow struct {
 
 // Change is one difference.
 type Change struct {
-	// Kind is what differs: input, output, secret, question, start, node, edge,
-	// guard, limit, setting, graph.
+	// Kind is input, output, secret, question, start, node, edge, guard, limit, setting or graph.
 	Kind string `json:"kind"`
 	// Change is added, removed or changed.
 	Change string `json:"change"`
-	// Name is the key, the node, or the edge as "a → b"; in a graph of the file's
-	// `graphs`, with its "#name/" before it.
+	// Name is the key, the node, or the edge as "a → b", with a prefix "#name/" in a graph of
+	// the file's graphs.
 	Name string `json:"name"`
-	// Detail says what is different, "" when Change says it all.
+	// Detail describes the difference, or is "".
 	Detail string `json:"detail"`
-	// Breaking says that callers that worked with the old version may not with
-	// the new one.
+	// Breaking says that callers of the old version may fail with the new one.
 	Breaking bool `json:"breaking"`
-	// Line is where it stands in the new file, or in the old one when it was
-	// removed; 0 when there is no one place.
+	// Line is the line in the new file, or in the old one if it was removed, or 0.
 	Line int `json:"line"`
 }
 
@@ -79,10 +75,10 @@ func (c *comparison) add(kind, change, name, detail string, breaking bool, line 
 	c.found = append(c.found, Change{kind, change, name, detail, breaking, line})
 }
 
-// lineOf is the line of a span in a flow's file.
+// lineOf returns the line of a span.
 func (f *flow) lineOf(s spec.Span) int { return f.File.Position(s.From).Line }
 
-// inputs compares the state keys: callers may give any of them.
+// inputs compares the state keys, which callers may set.
 func (c *comparison) inputs() {
 	for _, old := range c.before.Graph.State {
 		name := old.Name.Value
@@ -140,7 +136,7 @@ func reducerOf(k *spec.StateKey) string {
 	return k.Reducer.Value
 }
 
-// output compares what a run gives back.
+// output compares the output expressions.
 func (c *comparison) output() {
 	before, after := c.before.Graph.Output, c.after.Graph.Output
 	switch {
@@ -174,7 +170,7 @@ func (c *comparison) output() {
 	}
 }
 
-// secrets compares what the environment of a run must hold.
+// secrets compares the secrets that a run needs.
 func (c *comparison) secrets() {
 	source := func(s *spec.Secret) string {
 		if s.Env.IsSet() {
@@ -263,7 +259,7 @@ func keysOf(a, b map[string]any) []string {
 	return all
 }
 
-// text is plain data in one line, shortened.
+// text formats plain data in one line and shortens it.
 func text(v any) string {
 	const most = 60
 	var out strings.Builder
@@ -306,8 +302,8 @@ type outputType struct {
 	typ    eval.Type
 }
 
-// outputTypes compares what the parts of the output may hold. A part may hold other
-// values although its expression is the same: those of a state key whose schema differs.
+// outputTypes compares the types of the output's parts, which may differ although their
+// expressions are the same.
 func (c *comparison) outputTypes() {
 	before, after := c.before.results(), c.after.results()
 	for _, name := range keysOf(before, after) {
@@ -330,7 +326,7 @@ func (c *comparison) outputTypes() {
 	}
 }
 
-// outputLine is the line of a part of the new output.
+// outputLine returns the line of a part of the new output.
 func (c *comparison) outputLine(name string) int {
 	out := c.after.Graph.Output
 	if out == nil {
@@ -380,8 +376,7 @@ func (f *flow) typeOf(v *bind.Value) outputType {
 	}
 }
 
-// schemaAt is the schema of a state key, or of a property in it; nil when a path leads
-// elsewhere.
+// schemaAt returns the schema of a state key or of a member of it, or nil.
 func (f *flow) schemaAt(path []any) map[string]any {
 	if len(path) > 1 && path[0] == any("state") {
 		path = path[1:]
@@ -402,7 +397,7 @@ func (f *flow) schemaAt(path []any) map[string]any {
 	return schema
 }
 
-// outputOf is the schema that a node's output is declared with.
+// outputOf returns the declared output schema of a node.
 func (f *flow) outputOf(node string) (schema map[string]any, declared bool) {
 	if n := f.Graph.Node(node); n != nil {
 		schema, declared = dataOf(n.Written("output")).(map[string]any)

@@ -1,4 +1,4 @@
-// Nodes and edges: what the graph does.
+// Changes of nodes and edges.
 
 package flowdiff
 
@@ -11,8 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// nodes compares the nodes by id, and the questions among them: callers answer
-// those by the node's name.
+// nodes compares the nodes by id. Callers answer questions by the node's id.
 func (c *comparison) nodes() {
 	for _, old := range c.before.Graph.Nodes {
 		id := old.ID.Value
@@ -38,7 +37,7 @@ func (c *comparison) nodes() {
 	}
 }
 
-// asks reports whether a run waits for a person at a node for as long as it takes.
+// asks reports whether a node waits for a person without a default.
 func asks(n *spec.Node) bool { return n.Kind.Value == "human" && n.Field("default") == nil }
 
 func (c *comparison) node(old, now *spec.Node) {
@@ -69,7 +68,7 @@ func (c *comparison) node(old, now *spec.Node) {
 	}
 }
 
-// answers compares what a person may answer.
+// answers compares the legal answers.
 func (c *comparison) answers(before, after *spec.Node, line int) {
 	id := after.ID.Value
 	was, _ := dataOf(before.Field("choices")).([]any)
@@ -91,15 +90,14 @@ func (c *comparison) answers(before, after *spec.Node, line int) {
 	}
 }
 
-// keysOfBoth are the keys of two nodes, sorted.
+// keysOfBoth returns the keys of two nodes, sorted.
 func keysOfBoth(a, b *spec.Node) []string {
 	all := append(a.Keys(), b.Keys()...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// edges compares the edges: by id, else those between the same nodes under the
-// same condition in their order.
+// edges compares edges by id, or else by nodes, condition and order.
 func (c *comparison) edges() {
 	type key struct{ id, from, to, condition string }
 	group := func(g *spec.Graph) (map[key][]*spec.Edge, []key) {
@@ -142,7 +140,7 @@ func (c *comparison) edges() {
 	c.orders(both)
 }
 
-// pairUp puts edges with equal guards at equal places, the rest behind them.
+// pairUp aligns edges with equal guards and appends the others.
 func pairUp(was, is []*spec.Edge) (a, b []*spec.Edge) {
 	var restA, restB []*spec.Edge
 	byGuard := map[string][]int{}
@@ -207,12 +205,11 @@ func dataOf(v *spec.Value) any {
 	return v.Data()
 }
 
-// paired is an edge of both versions.
+// paired is an edge in both versions.
 type paired struct{ was, is *spec.Edge }
 
-// orders compares the order of the edges that are in both versions, node by node: of
-// those with a condition the first that holds fires; of the others, which are branches,
-// the writes to some keys are kept in their order.
+// orders compares the order of each node's edges. Of conditional edges the first true one
+// fires; of branches, some reducers keep the order of writes.
 func (c *comparison) orders(pairs []paired) {
 	leaving := map[string][]paired{}
 	for _, p := range pairs {
@@ -222,7 +219,7 @@ func (c *comparison) orders(pairs []paired) {
 	}
 	for _, n := range c.after.Graph.Nodes {
 		var conditions, branches []paired
-		sorted := true // by priorities that are the same
+		sorted := true // priorities are unchanged
 		for _, p := range leaving[n.ID.Value] {
 			switch {
 			case p.was.Condition != p.is.Condition:
@@ -243,7 +240,7 @@ func (c *comparison) orders(pairs []paired) {
 	}
 }
 
-// reordered is the first edge that comes before one behind which it stood.
+// reordered returns the first edge that has moved ahead of another.
 func reordered(pairs []paired) (moved paired, ok bool) {
 	place := func(e *spec.Edge) [2]int { return [2]int{-e.Priority, e.Index} }
 	before := slices.SortedFunc(slices.Values(pairs), func(a, b paired) int {
@@ -262,7 +259,7 @@ func reordered(pairs []paired) (moved paired, ok bool) {
 	return paired{}, false
 }
 
-// ordered are the state keys that keep the order of what is written to them.
+// ordered returns the state keys whose reducers keep the order of writes.
 func ordered(g *spec.Graph) []string {
 	var out []string
 	for _, k := range g.State {
@@ -273,7 +270,7 @@ func ordered(g *spec.Graph) []string {
 	return out
 }
 
-// assignments compares the order of what a set node writes: later ones see earlier ones.
+// assignments compares the order of a set node's values: later ones see earlier ones.
 func (c *comparison) assignments(old, now *spec.Node) {
 	names := func(n *spec.Node, other *spec.Node) []string {
 		set, in := n.Field("set"), other.Field("set")

@@ -1,4 +1,4 @@
-// Whether a schema accepts less than it did.
+// Changes of schemas: whether they accept fewer values.
 
 package flowdiff
 
@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// schemaChange is one difference between schemas. Narrower says that a value
-// which was accepted may not be any more, wider that one may come which did not, or
-// that something may be missing.
+// schemaChange is one difference between schemas. Narrower says that the new schema may
+// refuse accepted values, wider that it may accept refused ones.
 type schemaChange struct {
 	text            string
 	narrower, wider bool
 }
 
-// schemaChanges compares two schemas keyword by keyword. What it does not
-// understand it takes for narrower.
+// schemaChanges compares two schemas keyword by keyword. Changes of unknown keywords count
+// as narrower.
 func schemaChanges(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, key := range keysOf(before, after) {
@@ -81,13 +80,13 @@ func keywordText(where, key string, old, now any, had, has bool) string {
 	return key + " " + text(old) + " is now " + text(now)
 }
 
-// narrows decides for one keyword.
+// narrows reports whether a change of a keyword makes the schema narrower.
 func narrows(key string, old, now any, had, has bool) bool {
 	switch key {
 	case "title", "description", "examples", "$comment", "deprecated", "format", "default":
 		return false
 	}
-	if !has { // a constraint less
+	if !has { // a removed constraint
 		return false
 	}
 	switch key {

@@ -1,4 +1,4 @@
-// How many steps, model calls and tokens a run takes, and what it costs.
+// Bounds of steps, model calls, tokens and cost as JSON.
 
 package inspect
 
@@ -10,25 +10,24 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Bound is what is known of every run of a graph. A null is a value that nothing bounds (why
-// says what would), or a path that is not known or would say nothing.
+// Bound holds bounds of all runs of a graph. Null stands for an unbounded value, explained by
+// why, or for an unknown path.
 type Bound struct {
 	Graph string `json:"graph"`
-	// Exact says that runs were found that take as much as the bounds of steps and
-	// model calls say.
+	// Exact says that runs attain the bounds of steps and model calls.
 	Exact    bool  `json:"exact"`
 	Steps    Range `json:"steps"`
 	LLMCalls Range `json:"llm_calls"`
 	Tokens   Range `json:"tokens"`
 	CostUSD  Range `json:"cost_usd"`
-	// Loops are those of the graph, with what bounds them.
+	// Loops are the loops of the graph with their bounds.
 	Loops []Loop `json:"loops"`
-	// Exceeded lists the flags whose value the upper bound is above.
+	// Exceeded lists the flags whose limits the upper bounds exceed.
 	Exceeded []string `json:"exceeded"`
 }
 
-// Loop is a loop: bounded_by is sure to bound it, undecided bounds the rest if it
-// comes about; endless is a cycle that nothing is sure to end but max_steps, or null.
+// Loop is a loop: bounded_by surely bounds it, undecided may bound it, and endless is a cycle
+// that only max_steps ends, or null.
 type Loop struct {
 	Nodes     []string `json:"nodes"`
 	BoundedBy []string `json:"bounded_by"`
@@ -36,19 +35,19 @@ type Loop struct {
 	Endless   []string `json:"endless"`
 }
 
-// Range is a lower and an upper bound, and what sets the upper one.
+// Range is a lower and an upper bound, with the reason of the upper one.
 type Range struct {
 	Min   float64  `json:"min"`
 	Max   *float64 `json:"max"`
 	Limit *string  `json:"limit"`
 	Why   string   `json:"why,omitempty"`
-	// MinPath and MaxPath are runs that were found and attain the bounds, or null.
+	// MinPath and MaxPath are paths of runs that attain the bounds, or null.
 	MinPath []string `json:"min_path"`
 	MaxPath []string `json:"max_path"`
 }
 
-// NewBound is a bound as JSON. Its paths are those that the caller has found runs for,
-// and exact says that there is one for every bound of steps and model calls.
+// NewBound converts bounds to JSON. The paths belong to runs that the caller has found; exact
+// says that runs attain every bound of steps and model calls.
 func NewBound(g *spec.Graph, b lint.Bounds, exact bool) Bound {
 	r := Bound{
 		Graph: g.Name.Value, Exact: exact, Exceeded: []string{},
@@ -61,8 +60,8 @@ func NewBound(g *spec.Graph, b lint.Bounds, exact bool) Bound {
 	return r
 }
 
-// Dearest is the most that so many tokens of a model can cost, however they are
-// shared between prompts and answers.
+// Dearest returns the highest cost of a number of tokens, however prompts and answers share
+// them.
 func Dearest(model string, tokens int) (usd float64, known bool) {
 	prices := price.Of(model)
 	return prices.Most(tokens)

@@ -1,4 +1,4 @@
-// Checking one file: the only place that says which checks there are.
+// All checks of one file.
 
 package inspect
 
@@ -11,20 +11,19 @@ import (
 type Checked struct {
 	// Graph is never nil, but lacks parts when the file has errors.
 	Graph *spec.Graph
-	// Found are the findings, sorted, but for those that comments silence.
+	// Found are the sorted findings without those that comments silence.
 	Found spec.Diagnostics
-	// Broken are the errors of reading the file and of names that nothing has,
-	// silenced or not: with any the graph is incomplete and must not be run.
+	// Broken are syntax errors and unknown names, silenced or not. A graph with such errors is
+	// incomplete and must not be run.
 	Broken spec.Diagnostics
 }
 
-// Check reads a graph and checks it, by the rules too that are off by default if
-// optional is set.
+// Check parses and checks a graph. With optional, it uses rules that are off by default.
 func Check(name string, src []byte, optional bool) Checked {
 	return CheckWith(name, src, optional, spec.Beside(name))
 }
 
-// CheckWith is Check of a graph whose other files load reads.
+// CheckWith is Check with a function that reads other files.
 func CheckWith(name string, src []byte, optional bool, load func(path string) ([]byte, error)) Checked {
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
@@ -35,7 +34,7 @@ func CheckWith(name string, src []byte, optional bool, load func(path string) ([
 	return c
 }
 
-// dangling are the findings that leave a name of the graph without meaning.
+// dangling returns the findings about unknown names.
 func dangling(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
@@ -46,7 +45,7 @@ func dangling(found spec.Diagnostics) spec.Diagnostics {
 	return out
 }
 
-// ErrorsOnly are those of some findings that are errors.
+// ErrorsOnly returns the errors among findings.
 func ErrorsOnly(ds spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range ds {

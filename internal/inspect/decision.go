@@ -1,4 +1,4 @@
-// Why a run went where it went: the edges that its steps could have taken.
+// Decisions of a run: the edges that its steps could have taken.
 
 package inspect
 
@@ -12,24 +12,23 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Decision is a step and the edges it could have taken. Edge is the index in
-// the graph; -1: a label of ends.
+// Decision is a step with the edges that it could have taken.
 type Decision struct {
 	Step int    `json:"step"`
 	Node string `json:"node"`
-	// Place is Node with the elements that it is inside, as in s[1]/write; absent
-	// where it is inside none. Shown are the names of Next with them.
+	// Place is Node with the indexes of enclosing elements, as in s[1]/write, if any. Shown
+	// holds the names of Next in that form.
 	Place string   `json:"place,omitempty"`
 	Shown []string `json:"-"`
 	Visit int      `json:"visit"`
-	// Branch is the first node of the branch that the step is on; absent outside of branches.
+	// Branch is the first node of the step's branch, if it is on one.
 	Branch  string `json:"branch,omitempty"`
 	Outcome string `json:"outcome"`
-	// Error is why the step failed.
+	// Error is the failure of the step.
 	Error      *machine.Failure `json:"error,omitempty"`
 	Next       []string         `json:"next"`
 	Candidates []CandidateEdge  `json:"candidates"`
-	// Dropped are the joins that its failure kept from going on.
+	// Dropped are the joins that the failure bypassed.
 	Dropped []DroppedJoin `json:"dropped,omitempty"`
 }
 
@@ -48,15 +47,14 @@ type CandidateEdge struct {
 	When      string `json:"when,omitempty"`
 	Fired     bool   `json:"fired"`
 	Why       string `json:"why"`
-	// Test is the condition part by part; absent when it was not evaluated.
+	// Test is the condition with its parts, if it was evaluated.
 	Test *ConditionPart `json:"test,omitempty"`
-	// Reason is what Test says.
+	// Reason is Test as data.
 	Reason *eval.Reason `json:"-"`
 }
 
-// ConditionPart is a condition, or a part of it that and, or and not join.
-// Result is null when it was not evaluated, because an earlier part decided, or
-// when it failed.
+// ConditionPart is a condition or an operand of its and, or and not. Result is null if it was
+// not evaluated or failed.
 type ConditionPart struct {
 	Source    string          `json:"source"`
 	Values    string          `json:"values,omitempty"`
@@ -76,17 +74,17 @@ func newConditionPart(r *eval.Reason) ConditionPart {
 
 // decisions collects the decisions of a replay.
 type decisions struct {
-	only   int  // the step wanted; 0: all
+	only   int  // the wanted step, or 0 for all
 	brief  bool // without the parts of conditions
 	list   []Decision
-	failed map[string]*machine.Failure // of nodes whose last execution failed
+	failed map[string]*machine.Failure // nodes whose last execution failed
 }
 
 func newDecisions(step int) *decisions {
 	return &decisions{only: step, list: []Decision{}, failed: map[string]*machine.Failure{}}
 }
 
-// Event keeps decisions.
+// Event records decisions.
 func (d *decisions) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeFailed:
@@ -102,7 +100,7 @@ func (d *decisions) Event(e *runner.Event) error {
 		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
 			made := d.decision(e)
 			d.list = append(d.list, made)
-			if d.only != 0 && made.Outcome != "failure" { // else joins may drop it later
+			if d.only != 0 && made.Outcome != "failure" { // joins may drop it later
 				return runner.ErrEnough
 			}
 		}
@@ -110,13 +108,12 @@ func (d *decisions) Event(e *runner.Event) error {
 	return nil
 }
 
-// dropped notes at the last failure of each node that bypassed a join what the join
-// did.
+// dropped adds a dropped join to the decisions of the failures that bypassed it.
 func (d *decisions) dropped(e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
 	failed, _ := data["failed"].([]any)
 	join := Placed(e).Node
-	inside := join[:strings.LastIndex(join, "/")+1] // of a subgraph
+	inside := join[:strings.LastIndex(join, "/")+1] // in a subgraph
 	for _, name := range failed {
 		for i, made := range slices.Backward(d.list) {
 			if made.At() == inside+name.(string) && made.Outcome == "failure" {
@@ -142,7 +139,7 @@ func (d *decisions) decision(e *runner.Event) Decision {
 	return out
 }
 
-// At is where the step was taken.
+// At returns the place of the step.
 func (d *Decision) At() string {
 	if d.Place != "" {
 		return d.Place
@@ -162,8 +159,8 @@ func (d *decisions) candidateEdges(candidates []machine.Candidate) []CandidateEd
 	return out
 }
 
-// Why returns the decisions of a step of a run; 0: of all, those of subgraphs too. A step
-// that was not taken has none. The result is that of the part that was replayed.
+// Why returns the decisions of a step, or of all steps and subgraphs for 0, and the result of
+// the replayed part.
 func Why(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
 	found := newDecisions(step)
 	result, err := r.ReplayFrom(id, step, runner.Options{Sink: found})

@@ -1,5 +1,4 @@
-// The models whose prices are known, and the tools of flows, as lists for people and
-// programs.
+// Lists of models with known prices, and of the tools of flows.
 
 package inspect
 
@@ -10,24 +9,24 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// KnownModel is a model of the table of prices. Prices are in US dollars for a million tokens.
+// KnownModel is a row of the price table. Prices are in US dollars per million tokens.
 type KnownModel struct {
 	Model       string  `json:"model"`
-	Window      *int    `json:"window"`     // tokens; null: not known
-	MaxOutput   *int    `json:"max_output"` // tokens that an answer can have; null: not known
+	Window      *int    `json:"window"`     // tokens, or null if unknown
+	MaxOutput   *int    `json:"max_output"` // tokens of an answer, or null if unknown
 	Input       float64 `json:"input"`
 	CachedInput float64 `json:"cached_input"`
 	CacheWrite  float64 `json:"cache_write"`
 	Output      float64 `json:"output"`
-	// FromTokens and UpToTokens are the lengths of prompts that the prices hold for;
-	// null: any length.
+	// FromTokens and UpToTokens bound the prompt lengths that the prices hold for, or are null.
 	FromTokens *int   `json:"from_tokens"`
 	UpToTokens *int   `json:"up_to_tokens"`
 	Date       string `json:"date"`
 	Source     string `json:"source"`
 }
 
-// KnownModels lists the models of the table of prices, sorted; one with prices for long prompts twice.
+// KnownModels returns the price table, sorted. A model with other prices for long prompts has
+// two rows.
 func KnownModels() []KnownModel {
 	var out []KnownModel
 	for _, r := range price.Table() {
@@ -35,7 +34,7 @@ func KnownModels() []KnownModel {
 			Model: r.Model, Window: orNull(r.Window), MaxOutput: orNull(r.MaxOutput), Input: r.Input, CachedInput: r.CachedInput,
 			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: orNull(r.UpTo), Date: r.Date, Source: r.Source,
 		}
-		if r.Long { // it stands behind the model's other row
+		if r.Long { // it follows the model's other row
 			before := &out[len(out)-1]
 			from := *before.UpToTokens + 1
 			m.FromTokens, m.Window = &from, before.Window
@@ -52,21 +51,21 @@ func orNull(n int) *int {
 	return &n
 }
 
-// ListedTool is a tool as a list of all shows it. A server that can't be asked stands in the
-// place of its tools, with an error.
+// ListedTool is a tool in a list. A server that failed appears instead of its tools, with an
+// error.
 type ListedTool struct {
 	Name        string         `json:"name"`
-	Kind        string         `json:"kind"` // exec, graph or mcp; resource or prompt of a server
+	Kind        string         `json:"kind"` // exec, graph, mcp, resource or prompt
 	Description string         `json:"description,omitempty"`
 	Approve     string         `json:"approve,omitempty"`
 	Parameters  map[string]any `json:"parameters,omitempty"`
 	Error       string         `json:"error,omitempty"`
 }
 
-// ListTools lists the declared tools of a registry, and the resources and prompts of servers
-// by the names that parts of a prompt use. It reports whether a server could not be asked.
+// ListTools lists the tools of a registry, and the resources and prompts of its servers. failed
+// says that a server could not be asked.
 func ListTools(ctx context.Context, registry *tool.Registry, declared map[string]any, actor tool.Actor) (list []ListedTool, failed bool) {
-	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; what fails is told for each
+	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; errors are reported below
 	list = []ListedTool{}
 	for _, name := range registry.All() {
 		kind := "mcp"

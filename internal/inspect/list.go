@@ -1,4 +1,4 @@
-// Lists of runs, what they ask, and what their statuses and reasons mean.
+// Lists of runs and questions, and the meaning of statuses and reasons.
 
 package inspect
 
@@ -13,10 +13,10 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// Crashed is what a run is that is running, but without a driver.
+// Crashed is the status of a running run without a driver.
 const Crashed = string(store.Crashed)
 
-// RunStatuses are what runs can be filtered by, sorted.
+// RunStatuses returns all statuses, sorted.
 func RunStatuses() []string {
 	return []string{
 		string(machine.Cancelled), string(machine.Completed), Crashed, string(machine.Failed),
@@ -24,12 +24,11 @@ func RunStatuses() []string {
 	}
 }
 
-// StatusOf is how a run stands.
+// StatusOf returns the status of a run.
 func StatusOf(r *store.RunSummary) string { return string(r.StandsAs()) }
 
-// Refresh updates the step counts of runs that have not ended from their journals, because
-// drivers save them only now and then. It sets Unreadable of a run whose journal can't be
-// read.
+// Refresh reads the step counts of unfinished runs from their journals, because drivers save
+// them rarely. It sets Unreadable of runs whose journals can't be read.
 func Refresh(r *runner.Runner, runs []store.RunSummary) {
 	for i := range runs {
 		if one := &runs[i]; one.Status == machine.Running || one.Status == machine.Paused || one.Owner != "" {
@@ -37,16 +36,15 @@ func Refresh(r *runner.Runner, runs []store.RunSummary) {
 			switch {
 			case err == nil:
 				one.Steps = result.Steps
-			case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
+			case !errors.Is(err, store.ErrNoRun): // else it was deleted meanwhile
 				one.Unreadable = err.Error()
 			}
 		}
 	}
 }
 
-// Find lists the runs that a filter lets through and that stand in one of some ways
-// (RunStatuses; none: in any), the last started first. Status of the filter is not
-// looked at.
+// Find returns the runs that match a filter and have one of the statuses (all if empty), latest
+// first. It ignores filter.Status.
 func Find(s store.Store, filter store.RunFilter, statuses []string) ([]store.RunSummary, error) {
 	limit := filter.Limit
 	filter.Status = nil
@@ -72,7 +70,7 @@ func Find(s store.Store, filter store.RunFilter, statuses []string) ([]store.Run
 	return runs, nil
 }
 
-// ListedRun is a run in JSON; empty and zero values are absent.
+// ListedRun is the JSON of a run in a list.
 type ListedRun struct {
 	RunID      string            `json:"run_id"`
 	Graph      string            `json:"graph"`
@@ -91,7 +89,7 @@ type ListedRun struct {
 	Driver     string            `json:"driver,omitempty"`
 }
 
-// ListRuns are runs of a store as JSON.
+// ListRuns converts runs to JSON.
 func ListRuns(runs []store.RunSummary) []ListedRun {
 	out := make([]ListedRun, len(runs))
 	for i := range runs {
@@ -108,8 +106,8 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 	return out
 }
 
-// DueRuns lists the runs whose timeout, wait or retry delay has passed: those that pause,
-// and those that only waited when their process ended.
+// DueRuns returns the runs whose timeout, wait or retry delay has passed: paused runs, and runs
+// that only waited when their process ended.
 func DueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSummary, error) {
 	due, err := s.List(store.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
 	if err != nil {
@@ -131,13 +129,13 @@ func DueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSummary
 	return due, err
 }
 
-// Standing is a status, a quality or a reason of a run, and what it means.
+// Standing is a status, a quality or a reason of a run with its meaning.
 type Standing struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-// Standings are all of them.
+// Standings lists all statuses, qualities and reasons.
 var Standings = []Standing{
 	{"completed", "Status: a branch reached END and none is left. Exit code 0."},
 	{"failed", "Status: a node failed and no edge took the failure, or a policy was violated. Exit code 1. graphrun why RUN tells more, graphrun resume RUN tries again."},
@@ -160,11 +158,11 @@ var Standings = []Standing{
 	{"size", "Reason of limit: the state takes more than limits.max_state_bytes."},
 }
 
-// Question is an open question in JSON.
+// Question is the JSON of an open question.
 type Question struct {
 	Run   string `json:"run"`
 	Graph string `json:"graph"`
-	// Target is the question as an answer names it.
+	// Target is the name of the question in answers.
 	Target string  `json:"target"`
 	Node   string  `json:"node"`
 	Index  *int    `json:"index,omitempty"`
@@ -172,16 +170,16 @@ type Question struct {
 	Kind   string  `json:"kind"`
 	Prompt string  `json:"prompt"`
 	Schema any     `json:"schema"`
-	// Fields are the properties of an object that is asked for, in the order of the file.
+	// Fields are the properties of a requested object, in the order of the file.
 	Fields []string `json:"fields,omitempty"`
-	// Name and Args are those of a tool's call that waits for approval.
+	// Name and Args belong to a tool call that waits for approval.
 	Name    string         `json:"name,omitempty"`
 	Args    map[string]any `json:"args,omitempty"`
 	Choices []any          `json:"choices"`
 	Due     *time.Time     `json:"due"`
 }
 
-// Questions are the open questions of a run.
+// Questions returns the open questions of a run.
 func Questions(result *runner.Result) []Question {
 	out := []Question{}
 	for _, p := range result.Pending {
@@ -195,9 +193,8 @@ func Questions(result *runner.Result) []Question {
 	return out
 }
 
-// AllQuestions are the open questions of the runs that a filter lets through and that may
-// go on, those of the run that started first first. unreadable is told of runs whose
-// journals can't be read.
+// AllQuestions returns the open questions of unfinished runs that match a filter, oldest run
+// first. It calls unreadable for runs whose journals can't be read.
 func AllQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unreadable func(id string, err error)) ([]Question, error) {
 	filter.Status = []machine.Status{machine.Paused, machine.Running}
 	runs, err := s.List(filter)

@@ -1,4 +1,4 @@
-// The names of runs: ids, beginnings of ids, and the last run.
+// The names of runs: ids, prefixes of ids, and "last".
 
 package inspect
 
@@ -12,14 +12,13 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// NameError says that a name is that of no run, or could be that of several. It is a
-// store.ErrNoRun.
+// NameError says that a name matches no run or several. It wraps store.ErrNoRun.
 type NameError struct{ text string }
 
-// Error says which run was perhaps meant.
+// Error returns the message, with a suggestion.
 func (e *NameError) Error() string { return e.text }
 
-// Unwrap is store.ErrNoRun.
+// Unwrap returns store.ErrNoRun.
 func (e *NameError) Unwrap() error { return store.ErrNoRun }
 
 func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
@@ -27,9 +26,8 @@ func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(
 // maxListed bounds the runs that suggestions consider.
 const maxListed = 200
 
-// FindRun reads the record of a run that is named by its id, by a prefix that no
-// other id has, or as the last one. The error for one that is not there, a *NameError,
-// says which was perhaps meant; where names the store in it.
+// FindRun reads the record of a run by its id, a unique prefix of it, or "last". It returns a
+// *NameError with a suggestion for an unknown run; where names the store in messages.
 func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	id, err := runID(s, name)
 	if err != nil {
@@ -57,14 +55,13 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	return record, misnamed("no run %q in %s%s", id, where, hint)
 }
 
-// lastRun names the run that was started last, unless a run has that id.
+// lastRun stands for the latest run, unless a run has that id.
 const lastRun = "last"
 
-// maxCandidates bounds the runs that are listed where several are meant.
+// maxCandidates bounds the runs that an error about an ambiguous name lists.
 const maxCandidates = 8
 
-// runID is the id of the run that a name means: its id, a prefix that no other
-// run has, or last. A name that means none is returned as it is.
+// runID returns the id that a name stands for, or the name itself if it matches no run.
 func runID(s store.Store, name string) (string, error) {
 	same, err := s.List(store.RunFilter{ID: name, Limit: 1})
 	if err != nil || name == "" || len(same) == 1 {
@@ -84,7 +81,7 @@ func runID(s store.Store, name string) (string, error) {
 	return meant[0].ID, nil
 }
 
-// someIDs are the ids of some runs, and whether there are more.
+// someIDs lists the ids of the first runs and says whether there are more.
 func someIDs(runs []store.RunSummary) string {
 	more := ""
 	if len(runs) > maxCandidates {
@@ -98,7 +95,7 @@ func someIDs(runs []store.RunSummary) string {
 	return strings.Join(ids, ", ") + more
 }
 
-// ParentID is the id that --parent names; a run that is gone has children still.
+// ParentID returns the id for --parent. The run may have been deleted.
 func ParentID(s store.Store, name string) (string, error) {
 	if name == "" {
 		return "", nil

@@ -13,15 +13,15 @@ import (
 type Opener struct {
 	// Load reads the file of a path.
 	Load   func(path string) ([]byte, error)
-	graphs map[string]*spec.Graph // by the paths of their files
+	graphs map[string]*spec.Graph // graphs by file path
 }
 
-// NewOpener opens the graphs beside main, whose files load reads.
+// NewOpener returns an Opener for the subgraphs of main.
 func NewOpener(main *spec.Graph, load func(path string) ([]byte, error)) *Opener {
 	return &Opener{load, map[string]*spec.Graph{AbsolutePath(main.File.Name): main}}
 }
 
-// Open returns what a node runs; nil when it can't be had.
+// Open returns the graph that a node runs, or nil.
 func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 	name := n.Field("graph")
 	if name == nil {
@@ -50,7 +50,7 @@ func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 	return o.graphs[path]
 }
 
-// AbsolutePath is a path from the root.
+// AbsolutePath returns the absolute form of a path.
 func AbsolutePath(path string) string {
 	if whole, err := filepath.Abs(path); err == nil {
 		return whole

@@ -1,4 +1,4 @@
-// What the page shows of a flow, its inputs and a run.
+// The data of the page: a flow, its inputs and a run.
 
 package inspect
 
@@ -16,25 +16,25 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Page is what the page is given; web/src/data.ts reads it.
+// Page is the data of the page; web/src/data.ts reads it.
 type Page struct {
 	Drawing *render.Document `json:"drawing"`
 	Flow    Flow             `json:"flow"`
 	Run     *Run             `json:"run"`
 }
 
-// Flow is what is known of a flow without running it.
+// Flow describes a flow without a run.
 type Flow struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	File        string `json:"file"`
 	Source      string `json:"source"`
-	// Findings are those of validate, as its JSON prints them.
+	// Findings are the findings of validate in their JSON form.
 	Findings json.RawMessage `json:"findings"`
-	// Bound is null when no run can complete.
+	// Bound is null if no run can complete.
 	Bound  *Bound  `json:"bound"`
 	Inputs []Input `json:"inputs"`
-	// Nodes are by path: outer/inner in a subgraph.
+	// Nodes holds nodes by path: outer/inner in a subgraph.
 	Nodes map[string]Node `json:"nodes"`
 }
 
@@ -47,32 +47,32 @@ type Input struct {
 	Default  any            `json:"default"`
 }
 
-// Node is what the drawing does not say of a node.
+// Node holds details of a node that the drawing lacks.
 type Node struct {
 	Notes   []string `json:"notes,omitempty"`
 	Finally bool     `json:"finally,omitempty"`
-	// Text is how the file defines it.
+	// Text is the definition of the node in the file.
 	Text string `json:"text"`
 }
 
-// Run is a run with all that is recorded of it.
+// Run is a run with everything that is recorded about it.
 type Run struct {
 	Result *runner.Result `json:"result"`
-	// State is what the run began with.
+	// State is the initial state.
 	State     map[string]any    `json:"state"`
 	Events    []json.RawMessage `json:"events"`
 	Decisions []Decision        `json:"decisions"`
 	Said      []Said            `json:"said"`
-	// Conversation is what nodes and models said to each other.
+	// Conversation holds the messages of nodes and models.
 	Conversation []view.Spoken `json:"conversation"`
-	// SaidCut is how many bytes of what was said at first are left out.
+	// SaidCut is how many bytes are missing at the start of Said.
 	SaidCut int `json:"said_cut"`
 }
 
-// Said is what a program or a model said.
+// Said is output of a program or a model.
 type Said struct {
 	Node string `json:"node"`
-	// Place is Node with the elements that it is inside, and its own: s[1]/write[0].
+	// Place is Node with the indexes of all elements: s[1]/write[0].
 	Place   string `json:"place"`
 	Visit   int    `json:"visit"`
 	Attempt int    `json:"attempt"`
@@ -81,28 +81,27 @@ type Said struct {
 	Text    string `json:"text"`
 }
 
-// NewSaid is a piece of a log.
+// NewSaid converts a log chunk.
 func NewSaid(c *store.LogChunk) Said {
 	return Said{c.Node, c.Place, c.Visit, c.Attempt, c.Source, c.Stream, c.Text}
 }
 
-// mostSaid is how many bytes of what was said a page holds.
+// mostSaid bounds the bytes of output in a page.
 const mostSaid = 512 << 10
 
-// NewFlow tells what is known of a flow: file is its path for people, and found are the
-// findings of Check as the settings want them.
+// NewFlow describes a flow. file is its path for display; found are the findings to show.
 func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) Flow {
 	f := Flow{
 		Name: g.Name.Value, Description: g.Description.Value, File: file, Source: string(g.File.Src),
 		Inputs: []Input{}, Nodes: map[string]Node{},
 	}
 	var findings bytes.Buffer
-	if report.Write(&findings, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) == nil { // memory takes all
+	if report.Write(&findings, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) == nil { // writing to memory can't fail
 		f.Findings = bytes.TrimSpace(findings.Bytes())
 	}
 	if b, ok := lint.Bound(g, lint.Options{Load: open.Load, Price: Dearest}); ok {
 		for _, r := range []*lint.Range{&b.Steps, &b.LLMCalls} {
-			r.MinPath, r.MaxPath = nil, nil // no runs are looked for
+			r.MinPath, r.MaxPath = nil, nil // without searching for runs
 		}
 		r := NewBound(g, b, false)
 		f.Bound = &r
@@ -118,7 +117,7 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 	return f
 }
 
-// add adds the nodes of a graph, and of those that they run.
+// add adds the nodes of a graph and its subgraphs.
 func (f *Flow) add(prefix string, g *spec.Graph, d *render.Drawing, open *Opener) {
 	notes := map[string][]string{}
 	for i := range d.Boxes {
@@ -137,13 +136,13 @@ func (f *Flow) add(prefix string, g *spec.Graph, d *render.Drawing, open *Opener
 	}
 }
 
-// textOf is how the file defines a node.
+// textOf returns the definition of a node in the file.
 func textOf(g *spec.Graph, n *spec.Node) string {
 	file, span := g.File.Locate(n.Span)
 	return string(file.Src[span.From:span.To])
 }
 
-// Page tells all of a run that has been painted.
+// Page returns the data of a painted run.
 func (r *Painted) Page(ctx context.Context) (*Run, error) {
 	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.list, Conversation: r.spoken.list}
 	if out.Conversation == nil {
@@ -158,8 +157,7 @@ func (r *Painted) Page(ctx context.Context) (*Run, error) {
 	return out, err
 }
 
-// saidIn is what programs and models said in a run, the latest of it, and how many bytes
-// before it are left out.
+// saidIn returns the latest output of a run and how many bytes before it are left out.
 func saidIn(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
 	said, size := []Said{}, 0
 	err = r.Logs(ctx, id, false, func(c *store.LogChunk) error {
@@ -176,30 +174,30 @@ func saidIn(ctx context.Context, r *runner.Runner, id string) (said []Said, cut 
 	return said[from:], cut, err
 }
 
-// pageSink keeps events as JSON.
+// pageSink collects events as JSON.
 type pageSink struct {
 	list []json.RawMessage
-	last int64 // the number of the last
+	last int64 // number of the last event
 }
 
-// Event keeps an event.
+// Event adds an event.
 func (s *pageSink) Event(e *runner.Event) error {
 	s.last = e.Seq
 	if e.Type == runner.RunFinished || e.Type == runner.RunPaused {
 		brief := *e
-		brief.Result = nil // the page has it
+		brief.Result = nil // the page has it already
 		e = &brief
 	}
 	if e.Type == runner.EdgesResolved {
 		brief := *e
-		brief.Candidates, brief.Output = nil, nil // a decision has them, and node_completed
+		brief.Candidates, brief.Output = nil, nil // decisions and node_completed have them
 		e = &brief
 	}
 	s.list = append(s.list, e.AppendJSON(nil))
 	return nil
 }
 
-// InputSchema is the JSON Schema of the object of a flow's inputs.
+// InputSchema returns the JSON Schema of a flow's input object.
 func InputSchema(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, k := range g.State {

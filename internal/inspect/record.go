@@ -1,5 +1,4 @@
-// What is recorded of a run, in pieces, and its conversation: a long one is shown before all
-// of it has come.
+// The record of a run in pieces, so that a page can show a long run at once.
 
 package inspect
 
@@ -13,22 +12,22 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// Piece is some of what is recorded of a run: a page begins with a Run that has none of
-// it, and is told the rest by and by.
+// Piece is a part of the record of a run. A page starts with a Run without records and then
+// receives the pieces.
 type Piece struct {
 	Events       []json.RawMessage `json:"events,omitempty"`
 	Decisions    []Decision        `json:"decisions,omitempty"`
 	Said         []Said            `json:"said,omitempty"`
 	Conversation []view.Spoken     `json:"conversation,omitempty"`
 	SaidCut      int               `json:"said_cut,omitempty"`
-	// Last is the number of the last event, in the last piece.
+	// Last is the number of the last event. Only the last piece has it.
 	Last int64 `json:"last_event,omitempty"`
 }
 
 // AppendJSON appends the piece as one JSON object without a line break.
 func (p *Piece) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"events":[`...)
-	for i, event := range p.Events { // they are JSON, which encoding them would look at again
+	for i, event := range p.Events { // they are JSON already
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -49,10 +48,10 @@ func (p *Piece) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, more...), nil
 }
 
-// pieceEvents is how many events a piece has.
+// pieceEvents is the number of events in a piece.
 const pieceEvents = 500
 
-// Head is a run as it stands, without what Record tells.
+// Head returns the present state of a run, without the data that Record sends.
 func Head(r *runner.Runner, id string) (*Run, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {
@@ -68,10 +67,9 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 	}, nil
 }
 
-// Record tells in pieces what is recorded of a run: the events in order, the rest in the
-// last piece.
-// Conditions of decisions are not told part by part: Why does that for a step. The
-// error is that of tell, or of the store.
+// Record sends the record of a run in pieces: the events in order, the rest in the last piece.
+// Decisions lack the parts of conditions, which Why returns. It returns errors of tell and of
+// the store.
 func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell func(*Piece) error) error {
 	told := &recordSink{tell: tell, decided: newDecisions(0)}
 	told.decided.brief = true
@@ -85,7 +83,7 @@ func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell
 	return tell(&Piece{told.events.list, told.decided.list, said, told.spoken.list, cut, told.events.last})
 }
 
-// recordSink tells of events in pieces.
+// recordSink sends events in pieces.
 type recordSink struct {
 	tell    func(*Piece) error
 	events  pageSink
@@ -93,7 +91,7 @@ type recordSink struct {
 	decided *decisions
 }
 
-// Event keeps an event, and tells of those before.
+// Event adds an event and sends a full piece.
 func (s *recordSink) Event(e *runner.Event) error {
 	if len(s.events.list) == pieceEvents {
 		if err := s.tell(&Piece{Events: s.events.list}); err != nil {
@@ -107,24 +105,24 @@ func (s *recordSink) Event(e *runner.Event) error {
 	return s.decided.Event(e)
 }
 
-// Spoken keeps what was said in the conversation.
+// Spoken adds messages of the conversation.
 func (s *recordSink) Spoken(told *view.Spoken) error { return s.spoken.Spoken(told) }
 
-// Conversation is what the nodes of a run added to it, in order, those of subgraphs
-// too; node, a path, is the only one wanted unless it is empty.
+// Conversation returns the messages that nodes added, in order, including subgraphs. node, a
+// path, selects one node unless it is empty.
 func Conversation(r *runner.Runner, record *store.RunRecord, node string) ([]view.Spoken, error) {
 	sink := &spokenSink{only: node, list: []view.Spoken{}}
 	_, err := r.Show(record.ID, runner.Options{Sink: sink, History: true})
 	return sink.list, err
 }
 
-// spokenSink keeps what was said.
+// spokenSink collects messages.
 type spokenSink struct {
 	only string
 	list []view.Spoken
 }
 
-// Event leaves an event to others.
+// Event ignores events.
 func (s *spokenSink) Event(*runner.Event) error { return nil }
 
 // Spoken keeps what was said.

@@ -1,4 +1,4 @@
-// What a run came through, for drawings of it, and where its events took place.
+// Trails of runs for drawings, and the places of events.
 
 package inspect
 
@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// Painted is a run that was walked, with what it came through.
+// Painted is a replayed run with its trail.
 type Painted struct {
 	Record store.RunRecord
 	Result *runner.Result
@@ -27,7 +27,7 @@ type Painted struct {
 	decided *decisions
 }
 
-// Paint walks a run as it stands; with whole it keeps all that is told of it, for Page.
+// Paint replays a run. With whole it keeps all events for Page.
 func Paint(r *runner.Runner, record *store.RunRecord, whole bool) (*Painted, error) {
 	p := &Painted{Record: *record, runner: r, decided: newDecisions(0)}
 	t := newTrailSink()
@@ -44,13 +44,13 @@ func Paint(r *runner.Runner, record *store.RunRecord, whole bool) (*Painted, err
 	return p, nil
 }
 
-// Last is the number of the last event that was told; 0: none was, or not with whole.
+// Last returns the number of the last event, or 0 without whole.
 func (p *Painted) Last() int64 { return p.events.last }
 
-// sinks tells several sinks of each event.
+// sinks passes events to several sinks.
 type sinks []runner.Sink
 
-// Event tells all of an event, until one fails.
+// Event passes an event to all sinks until one fails.
 func (s sinks) Event(e *runner.Event) error {
 	for _, sink := range s {
 		if err := sink.Event(e); err != nil {
@@ -60,7 +60,7 @@ func (s sinks) Event(e *runner.Event) error {
 	return nil
 }
 
-// Spoken tells those of it that want to know what was said in the conversation.
+// Spoken passes messages to the sinks that accept them.
 func (s sinks) Spoken(told *view.Spoken) error {
 	for _, sink := range s {
 		if wants, ok := sink.(view.ConversationSink); ok {
@@ -72,18 +72,18 @@ func (s sinks) Spoken(told *view.Spoken) error {
 	return nil
 }
 
-// trailSink gathers a trail from events, those of subgraphs too.
+// trailSink builds a trail from events, including those of subgraphs.
 type trailSink struct {
 	trail *render.Trail
-	// ended are the visits that have, by node and number. One that a run is taken up
-	// in ends once more: only the last end counts.
+	// ended holds the ends of visits by node and number. After a resume a visit may end again;
+	// the last end counts.
 	ended map[string]visitEnd
-	// visits are the latest of nodes, by place: a subgraph's begin again with each
-	// visit of the node that runs it.
+	// visits are the latest visits of nodes by place. Those of a subgraph restart with each visit
+	// of its node.
 	visits map[string]int
 }
 
-// visitEnd is how a visit ended.
+// visitEnd is the end of a visit.
 type visitEnd struct {
 	failed bool
 	spent  time.Duration
@@ -100,7 +100,7 @@ func newTrail() *render.Trail {
 	}
 }
 
-// Event adds what an event tells.
+// Event adds an event to the trail.
 func (s *trailSink) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeStarted:
@@ -141,7 +141,7 @@ func (s *trailSink) Event(e *runner.Event) error {
 	return nil
 }
 
-// visit names a visit by its place, its number and the numbers of those around it.
+// visit returns a key for a visit: its place, its number and those of enclosing visits.
 func (s *trailSink) visit(place string, number int) string {
 	var out strings.Builder
 	for at := range len(place) {
@@ -153,8 +153,7 @@ func (s *trailSink) visit(place string, number int) string {
 	return out.String()
 }
 
-// calledBy is the place of a node without the number of the call that runs a graph
-// as a tool, which stands behind it in places further in.
+// calledBy returns the place of a node without the number of the tool call that runs a graph.
 func calledBy(place string) string {
 	if at := strings.LastIndexByte(place, '#'); at > strings.LastIndexByte(place, '/') {
 		return place[:at]
@@ -162,7 +161,7 @@ func calledBy(place string) string {
 	return place
 }
 
-// end adds how the run stands.
+// end adds the status of the run.
 func (s *trailSink) end(r *runner.Result) {
 	s.failed(r.Error)
 	for i := range r.Pending {
@@ -176,8 +175,7 @@ func (s *trailSink) end(r *runner.Result) {
 	}
 }
 
-// failed marks the node that ended the run, and those that ended the subgraphs it is
-// inside.
+// failed marks the node whose failure ended the run, also in the subgraphs around it.
 func (s *trailSink) failed(f *machine.Failure) {
 	if f == nil {
 		return
@@ -192,14 +190,14 @@ func (s *trailSink) failed(f *machine.Failure) {
 	}
 }
 
-// at is the trail that holds a node, and its id there, by the path of the node:
-// outer/inner, or outer[2]/inner in an element of an each.
+// at returns the trail that holds a node, and the node's id there, for a path such as
+// outer/inner or outer[2]/inner.
 func at(t *render.Trail, path string) (trail *render.Trail, node string) {
 	alongPath(t, path, func(t *render.Trail, id string) { trail, node = t, id })
 	return trail, node
 }
 
-// alongPath visits each node of a path, from the outermost in.
+// alongPath calls a function for each node of a path, outermost first.
 func alongPath(t *render.Trail, path string, visit func(t *render.Trail, node string)) {
 	for part := range strings.SplitSeq(path, "/") {
 		node, _, _ := strings.Cut(part, "[")
@@ -211,9 +209,8 @@ func alongPath(t *render.Trail, path string, visit func(t *render.Trail, node st
 	}
 }
 
-// Placed is an event whose nodes are named with the elements that they are inside,
-// s[1]/write: the same subgraph runs for several elements at once. The event itself
-// stays as it is.
+// Placed returns a copy of an event with the indexes of enclosing elements in node names, as
+// in s[1]/write.
 func Placed(e *runner.Event) *runner.Event {
 	if e.Place == "" {
 		return e

@@ -1,5 +1,4 @@
-// Findings as JUnit XML, which test dashboards read: a suite for each file, a
-// failed case for each finding that counts.
+// Findings as JUnit XML: a suite per file, a failed case per finding that counts.
 
 package report
 
@@ -48,7 +47,7 @@ type JUnitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// Add adds a case to the suite of its file, which is the last one or a new one.
+// Add adds a case to the suite of its file.
 func (r *JUnit) Add(file string, c JUnitCase) {
 	file = visible(file)
 	if n := len(r.Suites); n == 0 || r.Suites[n-1].Name != file {
@@ -101,8 +100,7 @@ func writeJUnit(w io.Writer, f Findings, opts Options) error {
 	return out.Write(w)
 }
 
-// caseOf is the case of a finding. Warnings fail only when they count as errors, and what
-// only informs never does.
+// caseOf returns the case of a finding. Warnings fail only with Strict, infos never.
 func caseOf(d *spec.Diagnostic, strict bool) JUnitCase {
 	at := d.File.Position(d.Span.From)
 	text := fmt.Sprintf("%s:%d:%d: %s: %s [%s]", d.File.Name, at.Line, at.Column, d.Severity, withHint(d), d.Rule)
@@ -115,7 +113,7 @@ func caseOf(d *spec.Diagnostic, strict bool) JUnitCase {
 	return c
 }
 
-// visible replaces what XML can't hold or a terminal would obey.
+// visible replaces characters that XML can't hold or a terminal would interpret.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !terminal.Printable(r) {

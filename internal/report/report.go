@@ -1,6 +1,5 @@
-// Package report prints findings about graph files: for people with the source
-// line and a caret, and for machines as JSON, SARIF, JUnit XML and GitHub
-// workflow commands.
+// Package report prints findings: as text with the source line and a caret, as JSON, SARIF,
+// JUnit XML and GitHub workflow commands.
 package report
 
 import (
@@ -13,43 +12,42 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Findings is what a check of some files found.
+// Findings is the result of checking some files.
 type Findings struct {
-	// Files is how many files were checked, and Names what they are called, in
-	// order; reports by file have others only when there are findings about them.
+	// Files is the number of checked files, Names their names in order.
 	Files int
 	Names []string
-	// Diagnostics are the findings in the order to print them.
+	// Diagnostics are the findings in print order.
 	Diagnostics spec.Diagnostics
 }
 
-// Options say how findings are printed. The zero value prints plain text.
+// Options choose how to print findings. The zero value prints plain text.
 type Options struct {
 	// Color paints the text format with ANSI sequences.
 	Color bool
 	// Strict says that warnings count as errors.
 	Strict bool
-	// Rules describes the rules, for forms that carry their documentation.
+	// Rules describes the rules, for formats that contain their documentation.
 	Rules []Rule
-	// Version is that of the program.
+	// Version is the version of graphrun.
 	Version string
 }
 
-// Rule describes a rule of which findings may come.
+// Rule describes a rule.
 type Rule struct {
 	Name     string
 	Severity spec.Severity
-	// Off says that the rule is checked only when asked for.
+	// Off says that the rule is off by default.
 	Off bool
 	// Summary is one line, Doc sentences; either may be empty.
 	Summary, Doc string
 }
 
-// Format is a way to print findings.
+// Format is an output format of findings.
 type Format struct {
-	// Name is what --format calls it.
+	// Name is the value of --format.
 	Name string
-	// Write prints the findings; its error is that of the writer.
+	// Write prints the findings. It returns errors of the writer.
 	Write func(w io.Writer, f Findings, opts Options) error
 }
 
@@ -64,8 +62,7 @@ func Formats() []Format {
 	}
 }
 
-// count returns how many findings are errors and how many warnings. What only
-// informs is no problem.
+// count returns the numbers of errors and warnings.
 func count(ds spec.Diagnostics) (errors, warnings int) {
 	for i := range ds {
 		switch ds[i].Severity {
@@ -104,8 +101,8 @@ type jsonReport struct {
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
 }
 
-// jsonDiagnostic has 1-based lines and columns (in code points); the end is
-// the place after the last character.
+// jsonDiagnostic is the JSON of a finding. Lines and columns (in code points) start at 1; the
+// end is exclusive.
 type jsonDiagnostic struct {
 	File       string  `json:"file"`
 	Line       int     `json:"line"`

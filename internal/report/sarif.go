@@ -82,8 +82,7 @@ type sarifArtifact struct {
 	URI string `json:"uri"`
 }
 
-// sarifRegion has 1-based lines and columns; the end column is the one after
-// the last character.
+// sarifRegion is a region with 1-based lines and columns and an exclusive end.
 type sarifRegion struct {
 	StartLine   int `json:"startLine"`
 	StartColumn int `json:"startColumn"`
@@ -130,7 +129,7 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 	})
 }
 
-// home is where the project is.
+// home is the address of the project.
 const home = "https://github.com/graphrun/graphrun"
 
 func describeRule(r Rule) sarifRule {
@@ -191,7 +190,7 @@ func physical(f *spec.File, s spec.Span) sarifPhysical {
 	}
 }
 
-// fileURI is a path as a URI: a relative one stays relative.
+// fileURI converts a path to a URI. Relative paths stay relative.
 func fileURI(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
 	if name == "<stdin>" {

@@ -1,5 +1,4 @@
-// Findings for people: place, message, source line and a caret under the
-// exact span.
+// Findings as text: position, message, source line and a caret under the span.
 
 package report
 
@@ -61,10 +60,9 @@ func writeText(w io.Writer, f Findings, opts Options) error {
 }
 
 const (
-	// maxShown is how many findings of a rule are shown with their source; of the
-	// others there is one line each.
+	// maxShown bounds the findings of a rule that are shown with their source line.
 	maxShown = 20
-	// maxRelated is how many of the places that a finding is also about are named.
+	// maxRelated bounds the related places that are shown.
 	maxRelated = 5
 )
 
@@ -80,8 +78,7 @@ func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, paint 
 		severity(d.Severity.String()+":"), terminal.Line(message), paint.rule("["+d.Rule+"]"))
 }
 
-// writeSource shows the line of a finding, what was perhaps meant, and the other
-// places that it is about.
+// writeSource prints the source line of a finding, its suggestion and related places.
 func writeSource(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
 	blank := strings.Repeat(" ", len(number))
@@ -102,14 +99,13 @@ func writeSource(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 	}
 }
 
-// place is where a span begins, as editors and terminals understand it.
+// place returns the start of a span as file:line:column.
 func place(f *spec.File, s spec.Span) string {
 	p := f.Position(s.From)
 	return fmt.Sprintf("%s:%d:%d", terminal.Line(f.Name), p.Line, p.Column)
 }
 
-// hint is the sentence about a finding's suggestion; "" when there is none or
-// the message already has it.
+// hint returns the suggestion of a finding as a sentence, or "" if the message contains it.
 func hint(d *spec.Diagnostic) string {
 	if strings.TrimSpace(d.Suggestion) == "" || strings.Contains(d.Message, "did you mean") {
 		return ""
@@ -122,7 +118,7 @@ func hint(d *spec.Diagnostic) string {
 	return fmt.Sprintf("did you mean %q?", d.Suggestion)
 }
 
-// withHint is the message and its hint in one line.
+// withHint returns the message with its hint in one line.
 func withHint(d *spec.Diagnostic) string {
 	if h := hint(d); h != "" {
 		return d.Message + "; " + h
@@ -130,8 +126,8 @@ func withHint(d *spec.Diagnostic) string {
 	return d.Message
 }
 
-// Summary is one line about all findings: "3 files: 1 error, 2 warnings". When
-// they are many, it says how many are of which rule.
+// Summary counts all findings in one line: "3 files: 1 error, 2 warnings". If there are many,
+// it also counts them by rule.
 func Summary(f Findings) string {
 	errors, warnings := count(f.Diagnostics)
 	files := terminal.Count(f.Files, "file")
@@ -145,7 +141,7 @@ func Summary(f Findings) string {
 	return summary
 }
 
-// byRule says how many findings are of which rule, the most first.
+// byRule counts findings by rule, the most frequent first.
 func byRule(found spec.Diagnostics) string {
 	of := map[string]int{}
 	var rules []string
@@ -167,26 +163,26 @@ func byRule(found spec.Diagnostics) string {
 
 const (
 	tabStop    = 4
-	maxColumns = 100  // of source text in one line
-	context    = 30   // columns kept before a span when a line is cut
-	reach      = 4096 // bytes of the line that are looked at, to either side of a span
+	maxColumns = 100  // most columns of source text
+	context    = 30   // columns kept before the span of a shortened line
+	reach      = 4096 // bytes of a line considered on either side of a span
 )
 
-// snippet is a printable piece of a line: the span begins after indent columns
-// and takes width columns, at least 1.
+// snippet is a printable part of a line. The span starts after indent columns and takes width
+// columns, at least 1.
 type snippet struct {
 	text          string
 	indent, width int
 }
 
-// cell is one character as printed.
+// cell is one printed character.
 type cell struct {
 	text    string
 	columns int
 }
 
-// cut returns the line where the span begins, shortened around the span when
-// it is long. It reports false when the line is empty.
+// cut returns the first line of a span, shortened if it is long. It returns false for an empty
+// line.
 func cut(f *spec.File, s spec.Span) (snippet, bool) {
 	line, from, before, after := f.Around(s.From, reach)
 	if strings.TrimSpace(line) == "" {
@@ -249,7 +245,7 @@ func layout(line string, from, to int) (cells []cell, first, last int) {
 	return cells, first, last
 }
 
-// window chooses the cells to show: all when they fit, else some around the span.
+// window chooses the cells to show: all if they fit, or some around the span.
 func window(cells []cell, first, last int) (lo, hi int) {
 	total := 0
 	for _, c := range cells {

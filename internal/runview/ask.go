@@ -1,4 +1,4 @@
-// Asking a person on the terminal.
+// Questions on the terminal.
 
 package runview
 
@@ -22,31 +22,30 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// openEditor is the input that opens an editor for the answer.
+// openEditor is the input that opens an editor.
 const openEditor = `\e`
 
-const maxDefault = 40 // columns of a default
+const maxDefault = 40 // most columns of a default
 
-// Asker asks one question after the other.
+// Asker asks one question after another.
 type Asker struct {
 	in     *bufio.Reader
 	out    io.Writer
 	colors Colors
 	// columns returns the width of the terminal. It is nil if the width is unknown.
 	columns func() int
-	// hold keeps the view from the terminal until the function it returns is called.
+	// hold stops the view from drawing until the returned function is called.
 	hold func() (release func())
 	// edit opens an editor for a text. It is nil without an editor.
 	edit  func(ctx context.Context) (string, error)
-	turn  chan struct{}  // holds a token while somebody is being asked
-	lines chan typedLine // what the person types
-	// reading says that a line has been asked for and has not come yet. Whoever has
-	// the turn may look at it.
+	turn  chan struct{}  // holds a token during a question
+	lines chan typedLine // lines that the person types
+	// reading says that a read is in progress. The holder of turn may use it.
 	reading bool
 }
 
-// NewAsker asks on out, a terminal that is columns wide (nil: not known), and reads in.
-// hold keeps others from the terminal until release is called.
+// NewAsker returns an Asker that prints on out and reads in. columns returns the width of the
+// terminal and may be nil; hold stops other output until release is called.
 func NewAsker(in io.Reader, out io.Writer, colors Colors, columns func() int, hold func() (release func())) *Asker {
 	return &Asker{
 		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: editor(in, out),
@@ -89,8 +88,7 @@ func (k *Asker) readLine(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Ask asks until the person answers or ctx ends. The end of the input means
-// that nobody answers: the run will pause.
+// Ask asks until the person answers or ctx ends. At the end of the input the run will pause.
 func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string, error) {
 	select {
 	case k.turn <- struct{}{}:
@@ -109,17 +107,17 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	k.hint(k.howTo(document))
 	for {
 		text, err := k.text(ctx, "")
-		if err != nil || choices == 0 { // the run says whether it is legal
+		if err != nil || choices == 0 { // the run checks it
 			return text, err
 		}
 		if _, err = readAnswer(text, document); err == nil {
 			return text, nil
 		}
-		k.complain(err.Error()) // without asking for all of it again
+		k.complain(err.Error()) // keeps the fields entered so far
 	}
 }
 
-// text reads a text that the person types or writes in an editor.
+// text reads a text from the terminal or an editor.
 func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
 	for {
 		text, err := k.readLine(ctx, prompt)
@@ -144,7 +142,7 @@ func (k *Asker) complain(problem string) {
 	}
 }
 
-// list shows the legal answers of a schema that lists them, and returns how many there are.
+// list prints the choices of a schema and returns their number.
 func (k *Asker) list(document map[string]any) int {
 	choices := given.ChoiceNames(document)
 	for i, choice := range choices {
@@ -153,7 +151,7 @@ func (k *Asker) list(document map[string]any) int {
 	return len(choices)
 }
 
-// say prints a line, broken between words where the terminal is too narrow for it.
+// say prints a line, wrapped at the width of the terminal.
 func (k *Asker) say(line string, indent int) {
 	columns := 0
 	if k.columns != nil {
@@ -162,7 +160,7 @@ func (k *Asker) say(line string, indent int) {
 	fmt.Fprintln(k.out, strings.Join(terminal.Wrap(line, columns, indent), "\n"))
 }
 
-// hint says how to answer, and how not to.
+// hint describes how to answer or to leave the question open.
 func (k *Asker) hint(how string) {
 	if how != "" {
 		how += "; "
@@ -201,7 +199,7 @@ func (k *Asker) fill(ctx context.Context, fields []given.Field) (string, error) 
 	return string(text), err
 }
 
-// howTo says how a value of a schema is answered.
+// howTo describes how to enter a value of a schema.
 func (k *Asker) howTo(document map[string]any) string {
 	types := given.Types(document)
 	isText := len(types) == 0 || slices.Contains(types, "string")
@@ -220,7 +218,7 @@ func (k *Asker) howTo(document map[string]any) string {
 	return text
 }
 
-// about is a field's description, and what it takes.
+// about returns the description of a field and its legal values.
 func (k *Asker) about(f *given.Field) string {
 	var how []string
 	if hint := k.howTo(f.Schema); hint != "" {
@@ -238,20 +236,19 @@ func (k *Asker) about(f *given.Field) string {
 	return strings.TrimLeft(text, " ")
 }
 
-// readAnswer parses what was typed as a value of a schema.
+// readAnswer parses a typed line as a value of a schema.
 func readAnswer(text string, document map[string]any) (any, error) {
 	if text == "" {
 		return nil, errors.New("an answer is needed")
 	}
 	compiled, err := schema.Compile(document)
 	if err != nil {
-		return text, nil // the run has said what is wrong with the schema
+		return text, nil // the run has reported the schema error
 	}
 	return given.Answer(text, compiled, document)
 }
 
-// editor lets a person write a text with $VISUAL, else $EDITOR; nil when neither
-// is set.
+// editor returns a function that edits a text with $VISUAL or $EDITOR, or nil if neither is set.
 func editor(in io.Reader, out io.Writer) func(ctx context.Context) (string, error) {
 	command := os.Getenv("VISUAL")
 	if command == "" {

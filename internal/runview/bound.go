@@ -1,4 +1,4 @@
-// Bounds of runs, for a person.
+// Bounds of runs as text.
 
 package runview
 
@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 )
 
-// NumberText is a number of steps, calls, tokens or dollars.
+// NumberText formats a number of steps, calls, tokens or dollars.
 func NumberText(n float64) string {
 	if math.IsInf(n, 1) {
 		return "any number"
@@ -22,7 +22,7 @@ func NumberText(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-// BoundText shows the bounds as a table, then the runs that reach them.
+// BoundText formats the bounds as a table, then the paths that attain them.
 func BoundText(r *inspect.Bound) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -40,7 +40,7 @@ func BoundText(r *inspect.Bound) string {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, NumberText(row.r.Min), most, limit)
 	}
-	_ = w.Flush() // a builder takes all
+	_ = w.Flush() // writing to a builder can't fail
 	for _, run := range []struct {
 		what string
 		path []string
@@ -66,7 +66,7 @@ func BoundText(r *inspect.Bound) string {
 	return b.String()
 }
 
-// wideText names the bounds that no run was found for; "" when there is nothing to say.
+// wideText names the bounds that no known run attains, or returns "".
 func wideText(r *inspect.Bound) string {
 	var names []string
 	unbounded := false
@@ -94,7 +94,7 @@ func wideText(r *inspect.Bound) string {
 	return ""
 }
 
-// loopText says what bounds a loop.
+// loopText describes the bounds of a loop.
 func loopText(l inspect.Loop) string {
 	ends := l.BoundedBy
 	if l.Endless != nil {
@@ -109,7 +109,7 @@ func loopText(l inspect.Loop) string {
 	return "loop of " + strings.Join(l.Nodes, ", ") + ": bounded by " + strings.Join(ends, "; ")
 }
 
-// pathText is a path in one line; the middle of a long one is left out.
+// pathText formats a path in one line and omits the middle of a long one.
 func pathText(path []string) string {
 	const ends = 10
 	if n := len(path); n > 2*ends+2 {

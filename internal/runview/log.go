@@ -1,4 +1,4 @@
-// What was said, for people, for programs, and as it was.
+// Logs as text, as JSON and raw.
 
 package runview
 
@@ -17,20 +17,19 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// LogPrinter prints the lines of a log. Text and JSON wait for the end of a line:
-// two streams never share one.
+// LogPrinter prints a log. Text and JSON contain complete lines, so streams do not mix.
 type LogPrinter struct {
 	out    *bufio.Writer
 	form   string
 	times  bool
 	colors Colors
 	column int
-	// begun are the lines that have not ended, by stream; order has their streams.
+	// begun holds unfinished lines by stream; order lists the streams.
 	begun map[int64]*logLine
 	order []int64
 }
 
-// logLine is a line as JSON; Cut stands instead of a line that is not kept.
+// logLine is the JSON of a line. Cut replaces lines that were not kept.
 type logLine struct {
 	Time    time.Time `json:"time"`
 	Node    string    `json:"node"`
@@ -43,8 +42,8 @@ type logLine struct {
 	Cut     int64     `json:"cut,omitempty"`
 }
 
-// NewLogPrinter prints the log of a run of a graph. form is text, jsonl or raw; times says
-// that a line of text begins with its time.
+// NewLogPrinter returns a printer for the log of a run. form is text, jsonl or raw; times puts
+// the time before lines of text.
 func NewLogPrinter(out io.Writer, colors Colors, g *spec.Graph, form string, times bool) *LogPrinter {
 	p := &LogPrinter{
 		out: bufio.NewWriter(out), form: form, times: times, colors: colors, begun: map[int64]*logLine{},
@@ -56,7 +55,7 @@ func NewLogPrinter(out io.Writer, colors Colors, g *spec.Graph, form string, tim
 	return p
 }
 
-// Chunk prints the lines that a chunk ends.
+// Chunk prints the lines that a chunk completes.
 func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 	if p.form == "raw" {
 		_, err := io.WriteString(p.out, c.Text)
@@ -87,7 +86,7 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 	return p.out.Flush()
 }
 
-// maxLogLine is where a line that does not end is broken.
+// maxLogLine bounds the length of a line.
 const maxLogLine = 64 << 10
 
 func newLogLine(c *store.LogChunk) *logLine {
@@ -98,7 +97,7 @@ func newLogLine(c *store.LogChunk) *logLine {
 	return line
 }
 
-// end prints the line that a stream has begun.
+// end prints the unfinished line of a stream.
 func (p *LogPrinter) end(call int64) {
 	if line := p.begun[call]; line != nil {
 		delete(p.begun, call)
@@ -107,7 +106,7 @@ func (p *LogPrinter) end(call int64) {
 	}
 }
 
-// Close prints what has no end.
+// Close prints unfinished lines.
 func (p *LogPrinter) Close() error {
 	for len(p.order) > 0 {
 		p.end(p.order[0])
@@ -119,7 +118,7 @@ func (p *LogPrinter) print(line *logLine) {
 	if p.form == "json" {
 		enc := json.NewEncoder(p.out)
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(line) // the flush that follows has the error
+		_ = enc.Encode(line) // the flush below returns the error
 		return
 	}
 	if p.times {
@@ -139,7 +138,7 @@ func (p *LogPrinter) print(line *logLine) {
 	}
 }
 
-// name says who speaks: the node, its visit and attempt from the second on, and
+// name returns the source of a line: the node, its visit and attempt from the second on, and
 // the tool.
 func (l *logLine) name() string {
 	name := l.Node
@@ -158,7 +157,7 @@ func (l *logLine) name() string {
 	return terminal.Line(name)
 }
 
-// bytesText is a number of bytes as a person reads it: 12 bytes, 3.4 KB, 99.8 MB.
+// bytesText formats a number of bytes: 12 bytes, 3.4 KB, 99.8 MB.
 func bytesText(n int64) string {
 	switch {
 	case n < 1000:

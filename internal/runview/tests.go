@@ -1,4 +1,4 @@
-// What tests came to, for a person.
+// Results of tests as text.
 
 package runview
 
@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 )
 
-// TestText tells what tests came to: a line for each file, failing cases in full, then the
-// coverage of each flow. verbose shows every case and all that was not reached.
+// TestText formats test results: a line per file, failing cases in full, then the coverage of
+// each flow. verbose shows every case and everything that was not reached.
 func TestText(r *flowtest.Report, verbose bool, c Colors) string {
 	var b strings.Builder
 	for i := 0; i < len(r.Results); {
@@ -43,7 +43,7 @@ func TestText(r *flowtest.Report, verbose bool, c Colors) string {
 	return b.String()
 }
 
-// writeCoverage prints what was reached of a flow, and what was not.
+// writeCoverage prints the coverage of a flow.
 func writeCoverage(b *strings.Builder, flow string, c *flowtest.Coverage, all bool) {
 	fmt.Fprintf(b, "%s: nodes %d/%d, edges %d/%d, conditions %d/%d, failures %d/%d, loops %d/%d\n", flow,
 		c.Nodes.Covered, c.Nodes.Total, c.Edges.Covered, c.Edges.Total, c.Guards.Covered, c.Guards.Total,
