@@ -38,6 +38,7 @@ type Case struct {
 	resumes []resumption
 	expect  *expectation
 	flow    *prepared
+	fill    *filler // of a generated case
 }
 
 // decision is what llm_decide edges of a node decide.

@@ -1,50 +1,58 @@
-// A small set of runs.
+// Choosing a small set of generated cases, and simplifying them.
 
 package flowtest
 
 import (
 	"context"
 	"maps"
-	"math/bits"
-	"path/filepath"
 	"slices"
-
-	"github.com/graphrun/graphrun/spec"
 )
 
-// cost says which of two runs that show the same a person would rather read.
+// cost says which of two runs that fire the same edges is easier to read.
 func (t *tried) cost() int {
 	cost := 2*len(t.path) + len(t.choices) + 2*len(t.input)
+	if len(t.input) > 0 {
+		cost += 2
+	}
 	for _, c := range t.choices {
 		if !c.usual {
 			cost++
 		}
-		if c.taken.failure != nil {
-			cost += 4 // rather a run that goes on
+		if c.failure != nil || c.absent > 0 {
+			cost += 4
 		}
 	}
 	return cost
 }
 
-// smallest returns a small set of the runs that fires what they fire together.
-func (s *search) smallest() []*tried {
-	runs, open := slices.Clone(s.runs), newBits(len(s.graph.Edges))
-	for _, t := range runs {
-		for _, e := range t.edges {
-			open.add(e)
+// missing counts the edges of a set that a run does not fire.
+func (t *tried) missing(edges map[int]bool) int {
+	n := 0
+	for e := range edges {
+		if !t.fired[e] {
+			n++
 		}
 	}
-	out := greedy(runs, slices.Clone(open))
-	for i, t := range out { // a plainer run may fire what the others don't
-		need := slices.Clone(open)
-		for j, o := range out {
+	return n
+}
+
+// smallest returns a small set of the runs that fires every edge that they fire together.
+func (s *search) smallest() []*tried {
+	all := map[int]bool{}
+	for _, t := range s.runs {
+		addAll(all, t.fired)
+	}
+	out := s.greedy(maps.Clone(all))
+	for i, t := range out { // a simpler run may fire what the others don't
+		need := maps.Clone(all)
+		for j, other := range out {
 			if i != j {
-				need = need.without(o.set)
+				maps.DeleteFunc(need, func(e int, _ bool) bool { return other.fired[e] })
 			}
 		}
-		for _, o := range runs {
-			if need.within(o.set) && o.cost() < t.cost() {
-				t = o
+		for _, other := range s.runs {
+			if other.missing(need) == 0 && other.cost() < t.cost() {
+				t = other
 			}
 		}
 		out[i] = t
@@ -53,158 +61,67 @@ func (s *search) smallest() []*tried {
 	return out
 }
 
-// chosen is a small set of runs, made simpler and told as their cases will come out.
-func (s *search) chosen(ctx context.Context, cfg Config) []*tried {
-	left := maxShrinks
-	for {
-		out, again := s.smallest(), false
-		for i, t := range out {
-			simpler := s.shrink(ctx, t, &left)
-			if told := s.told(cfg, simpler); told != nil && t.set.within(told.set) {
-				out[i] = told
-				continue
-			}
-			if t.told {
-				continue
-			}
-			s.replace(t, s.told(cfg, t))
-			again = true
-		}
-		if !again {
-			clear(s.fired)
-			for _, t := range out {
-				for _, e := range t.edges {
-					s.fired[e] = true
-				}
-			}
-			return out
-		}
-	}
-}
-
-// told is a run as its case comes out, which is how things are where people answer at
-// once or branches are cancelled: the search lets each take a step. It is nil when the
-// case can't be told.
-func (s *search) told(cfg Config, t *tried) *tried {
-	cfg.Run, cfg.Limit = nil, 0
-	f, found, err := parseFor(cfg, s.graph.File.Name, []byte(s.write([]*tried{t}, filepath.Base(s.graph.File.Name), nil)), s.graph)
-	if err != nil || found.HasErrors() {
-		return nil
-	}
-	r := Run(cfg, []*File{f}).Results[0]
-	if r.got == nil || hasOther(r.Failures) {
-		return nil
-	}
-	own := *t
-	own.told, own.resumed = true, r.resumed
-	own.came(s.graph, r.got)
-	return &own
-}
-
-// replace puts a run in the place of another, or nothing.
-func (s *search) replace(t, told *tried) {
-	s.runs = slices.DeleteFunc(s.runs, func(o *tried) bool { return o == t })
-	if told != nil {
-		s.runs = append(s.runs, told)
-	}
-}
-
-// greedy takes the run that fires most of what is left, again and again.
-func greedy(runs []*tried, open edgeSet) []*tried {
+// greedy repeatedly takes the run that fires most of the edges that are left.
+func (s *search) greedy(left map[int]bool) []*tried {
 	var out []*tried
-	for left := open.count(); left > 0; left = open.count() {
-		var best *tried
-		fewest := left
-		for _, t := range runs {
-			if n := open.without(t.set).count(); n < fewest || n == fewest && best != nil && t.cost() < best.cost() {
-				best, fewest = t, n
+	for len(left) > 0 {
+		best := slices.MinFunc(s.runs, func(a, b *tried) int {
+			if n := a.missing(left) - b.missing(left); n != 0 {
+				return n
 			}
-		}
-		if best == nil {
-			break
-		}
-		out, open = append(out, best), open.without(best.set)
+			return a.cost() - b.cost()
+		})
+		out = append(out, best)
+		maps.DeleteFunc(left, func(e int, _ bool) bool { return best.fired[e] })
 	}
 	return out
 }
 
-// maxShrinks is how many runs are tried to make those that were chosen simpler.
-const maxShrinks = 600
-
-// shrink is a run that fires the same with fewer inputs and plainer values: what need
-// not be said is left out.
-func (s *search) shrink(ctx context.Context, t *tried, left *int) *tried {
-	for again := true; again; {
-		again = false
-		for _, p := range t.plainer(s.graph) {
-			if *left--; *left < 0 || ctx.Err() != nil {
-				return t
-			}
-			simpler := s.try(ctx, p)
-			if len(simpler.edges) == 0 {
-				continue
-			}
-			if t.set.within(simpler.set) && simpler.cost() < t.cost() {
-				t, again = simpler, true
-				break
-			}
+// simplify drops inputs and unusual outcomes that the runs can do without.
+func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
+	left := maxShrinks
+	out := make([]*tried, len(runs))
+	for i, t := range runs {
+		for simpler := t; simpler != nil; {
+			t, simpler = simpler, s.simpler(ctx, simpler, &left)
 		}
+		out[i] = t
 	}
-	return t
+	return out
 }
 
-// plainer are plans of a run with one input less, or one usual value more.
-func (t *tried) plainer(g *spec.Graph) []*plan {
-	var out []*plan
+// simpler returns a run that fires the same edges with one input less or one usual
+// outcome more, or nil.
+func (s *search) simpler(ctx context.Context, t *tried, left *int) *tried {
+	better := func(input map[string]any, plan []choice) *tried {
+		if *left--; *left < 0 || ctx.Err() != nil {
+			return nil
+		}
+		other := s.try(input, plan)
+		if other == nil || len(other.fired) == 0 || other.missing(t.fired) > 0 || other.cost() >= t.cost() {
+			return nil
+		}
+		return other
+	}
 	for _, name := range sortedNames(t.input) {
-		if key := g.Key(name); key != nil && key.Required {
+		if key := s.graph.Key(name); key != nil && key.Required {
 			continue
 		}
 		input := maps.Clone(t.input)
 		delete(input, name)
-		out = append(out, &plan{picks: t.plan.picks, input: input})
+		if other := better(input, t.choices); other != nil {
+			return other
+		}
 	}
-	for _, c := range t.choices {
-		if c.input || c.usual {
+	for i, c := range t.choices {
+		if c.usual {
 			continue
 		}
-		own := maps.Clone(t.plan.picks)
-		delete(own, c.key)
-		out = append(out, &plan{picks: own, input: t.input})
-	}
-	return out
-}
-
-// edgeSet is a set of edges by index.
-type edgeSet []uint64
-
-func newBits(n int) edgeSet { return make(edgeSet, (n+63)/64) }
-
-func (b edgeSet) add(i int) { b[i/64] |= 1 << (i % 64) }
-
-// within reports whether all of a set are in another.
-func (b edgeSet) within(o edgeSet) bool {
-	for i := range b {
-		if b[i]&^o[i] != 0 {
-			return false
+		plan := slices.Clone(t.choices)
+		plan[i].option = c.instead
+		if other := better(t.input, plan); other != nil {
+			return other
 		}
 	}
-	return true
-}
-
-// without are those of a set that are not in another.
-func (b edgeSet) without(o edgeSet) edgeSet {
-	out := slices.Clone(b)
-	for i := range out {
-		out[i] &^= o[i]
-	}
-	return out
-}
-
-func (b edgeSet) count() int {
-	n := 0
-	for _, word := range b {
-		n += bits.OnesCount64(word)
-	}
-	return n
+	return nil
 }

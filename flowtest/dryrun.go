@@ -21,6 +21,7 @@ import (
 type dryRun struct {
 	graph *spec.Graph
 	stubs map[string]*stub
+	made  outputs
 
 	mu      sync.Mutex
 	steps   []*Planned
@@ -35,7 +36,7 @@ type dryRunKey struct{}
 // time passes without anybody waiting. stubs is a map of a case's stubs, nil for none. Nothing
 // is executed, sent or stored.
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
-	re := &dryRun{graph: g, tainted: map[string]bool{}}
+	re := &dryRun{graph: g, made: outputs{cfg: cfg}, tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
 	if stubs != nil {
 		re.stubs = f.stubs(stubs, func(spec.Text) {})
@@ -155,7 +156,7 @@ func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(s
 	if re != nil {
 		re.prompted(m.task, req)
 		if n := m.task.Graph.Node(m.task.Node[strings.LastIndexByte(m.task.Node, '/')+1:]); n != nil && req.Schema == nil {
-			if text, ok := baseOutput(m.task.Graph, n).(string); ok {
+			if text, ok := re.made.of(m.task.Graph, n).(string); ok {
 				content = text
 			}
 		}
@@ -264,7 +265,7 @@ func planStep(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	case "graph", "llm", "agent", "tools":
 		return nil, nil
 	}
-	out := baseOutput(task.Graph, n)
+	out := re.made.of(task.Graph, n)
 	if task.Kind == stubKind {
 		out = humanAnswer(n)
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {

@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/analysis/explore"
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
-	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -23,143 +20,145 @@ import (
 type Generated struct {
 	// Text is the test file.
 	Text string
-	// Cases is how many there are, and Edges how many edges they fire of Total.
+	// Cases counts the cases, and Edges the edges they fire, of Total.
 	Cases, Edges, Total int
-	// Missing are the edges that no run was found for, with the reason.
+	// Missing names the edges without a case, with the reason.
 	Missing []string
 	// NoValue lists the required inputs without a known valid value, if there are no cases.
 	NoValue []string
-	// Runs is how many runs were replayed.
+	// Runs counts the runs that were tried.
 	Runs int
 }
 
-// Generate finds runs of a flow that fire its edges: the explorer chooses inputs, results,
-// answers and failures on the real machine, and each run that it finds is replayed with
-// stubs. flow is how the test file names the flow.
+const (
+	maxChoices = 60              // node executions in a generated case
+	maxShrinks = 600             // runs that are tried to simplify the cases
+	searchTime = 5 * time.Minute // a limit for slow machines only: everything else is counted
+)
+
+// Generate finds a small set of cases that fire the edges of a flow. The explorer chooses
+// inputs, results, answers and failures on the real machine, and each run that it finds
+// is tried as a case. flow is the test file's name of the flow.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
-	s, err := newSearch(&cfg, g)
+	s, err := newSearch(cfg, g)
 	if err != nil {
 		return nil, err
 	}
 	limited, stop := context.WithTimeout(ctx, searchTime)
 	defer stop()
-	missing := s.explore(limited, cfg)
-	chosen := s.chosen(limited, cfg)
-	out := &Generated{Cases: len(chosen), Edges: len(s.fired), Total: len(g.Edges), Runs: s.tries}
-	names := EdgeNames(g)
-	for i := range g.Edges {
-		if missing[i] == "" {
-			missing[i] = "a run fires it that no case can show"
-		}
-		if !s.fired[i] {
-			out.Missing = append(out.Missing, names[i]+": "+missing[i])
+	missing := s.explore(limited)
+	chosen := s.simplify(limited, s.smallest())
+	out := &Generated{Cases: len(chosen), Total: len(g.Edges), Runs: s.tries}
+	fired := map[int]bool{}
+	for _, t := range chosen {
+		addAll(fired, t.fired)
+	}
+	out.Edges = len(fired)
+	for i, name := range EdgeNames(g) {
+		if !fired[i] {
+			out.Missing = append(out.Missing, name+": "+missing[i])
 		}
 	}
 	if len(chosen) == 0 {
 		out.NoValue = inputsWithoutValue(g)
 	}
-	out.Text = s.write(chosen, flow, out.Missing)
+	out.Text = testFile(chosen, flow, out.Missing)
 	return out, nil
 }
 
-// option is what an execution may come to.
+// option is the outcome of an execution.
 type option struct {
 	output  any
-	failure *runner.Failure // nil: a success
+	failure *runner.Failure // nil for a success
 	target  string          // of a decision
-	absent  time.Duration   // a person who does not answer in this time
+	absent  time.Duration   // of a person who does not answer in this time
 }
 
-// text tells options apart.
-func (o *option) text() string { return fmt.Sprint(o.target) + o.entry() }
-
-// choice is one that a run made.
-type choice struct {
-	key    string // of the execution
+// execution names one execution of a node, or its decision.
+type execution struct {
 	node   string
 	visit  int
-	kind   string
-	usual  bool // what is chosen without a plan
-	taken  option
-	input  bool
 	decide bool
-	// at is the place of the execution in the run.
-	at int
 }
 
-// plan is what executions come to, by node and visit, and the input. Executions without
-// an entry come to what is usual.
-type plan struct {
-	picks map[string]option
-	input map[string]any
+// choice is the outcome of one execution in a run.
+type choice struct {
+	execution
+	option
+	human   bool
+	usual   bool   // it is the same as instead
+	instead option // of a run without a plan
 }
 
-// tried is a run that was tried.
+// tried is a run that was tried as a case.
 type tried struct {
-	choices []choice
-	plan    *plan
 	input   map[string]any
-	history []view.HistoryRecord
-	edges   []int
-	set     edgeSet
+	choices []choice // in the order of the run
 	path    []string
+	failed  map[int]bool // by position in the path
+	fired   map[int]bool // edges
 	status  string
 	failure *runner.Failure
-	told    bool // it is as its case comes out
-	resumed int  // of a run that is told: how often it went on
-	// failed are the executions that failed, by their place in the path.
-	failed map[int]bool
+	resumed int // how often the run was resumed; -1 before it is tried
 }
 
+// search looks for the cases of one flow.
 type search struct {
 	graph *spec.Graph
-	flow  *runner.Flow
+	file  *File
 	world *explore.World
-	// absent is how long people have who are not missed without a failure, by node.
-	absent map[string]time.Duration
-	fired  map[int]bool
-	runs   []*tried
-	tries  int
+	runs  []*tried
+	tries int
 }
 
-// maxChoices is the largest number of node executions in a generated case.
-const maxChoices = 60
-
-// searchTime is the longest that a search takes, however slow the machine; what ends
-// it before is counted, so that it comes to the same everywhere.
-const searchTime = 5 * time.Minute
-
-func newSearch(cfg *Config, g *spec.Graph) (*search, error) {
-	s := &search{graph: g, absent: map[string]time.Duration{}, fired: map[int]bool{}}
-	r, err := s.newRunner(cfg)
-	if err != nil {
+func newSearch(cfg Config, g *spec.Graph) (*search, error) {
+	cfg.Run, cfg.Limit = nil, 0
+	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
+	f := &File{Name: g.File.Name, Flow: g.File.Name, cfg: cfg, flows: map[string]*prepared{}}
+	if err := f.prepare(nil); err != nil {
 		return nil, err
 	}
-	if s.flow, err = r.Prepare(g); err != nil {
-		return nil, err
+	if f.found.HasErrors() {
+		return nil, &spec.InvalidError{Findings: f.found}
 	}
-	var kinds []spec.Kind
+	world, err := newWorld(cfg, g)
+	return &search{graph: g, file: f, world: world}, err
+}
+
+func newWorld(cfg Config, g *spec.Graph) (*explore.World, error) {
+	kinds := make([]spec.Kind, len(cfg.Kinds))
 	for i := range cfg.Kinds {
-		kinds = append(kinds, cfg.Kinds[i].Spec)
+		kinds[i] = cfg.Kinds[i].Spec
 	}
-	s.world, err = explore.NewWorld(g, kinds)
-	return s, err
+	return explore.NewWorld(g, kinds)
 }
 
-// explore looks for a run for each edge that none has fired. It returns why there is none,
-// by edge.
-func (s *search) explore(ctx context.Context, cfg Config) map[int]string {
-	s.keep(s.told(cfg, s.try(ctx, &plan{input: s.leastInput()})))
-	missing := map[int]string{}
-	for i := range s.graph.Edges {
-		if s.fired[i] || ctx.Err() != nil {
+// explore looks for a run for each edge that none has fired, and returns why there is
+// none, by edge.
+func (s *search) explore(ctx context.Context) map[int]string {
+	fired, missing := map[int]bool{}, map[int]string{}
+	keep := func(t *tried) {
+		if t != nil && len(t.fired) > 0 {
+			s.runs = append(s.runs, t)
+			addAll(fired, t.fired)
+		}
+	}
+	input := map[string]any{}
+	for _, key := range s.graph.State {
+		if key.Required {
+			input[key.Name.Value] = least(key.Schema)
+		}
+	}
+	keep(s.try(input, nil))
+	for i, e := range s.graph.Edges {
+		if fired[i] || ctx.Err() != nil {
 			continue
 		}
 		a := s.world.Fire(i)
 		if a.Found {
-			s.keep(s.told(cfg, s.try(ctx, s.planOf(&a))))
+			keep(s.try(a.Input, s.plan(a.Chosen)))
 		}
-		switch e := s.graph.Edges[i]; {
+		switch {
 		case never(s.graph, e):
 			missing[i] = quoted(e.When.Value) + " never holds"
 		case a.Found:
@@ -173,30 +172,35 @@ func (s *search) explore(ctx context.Context, cfg Config) map[int]string {
 	return missing
 }
 
-// planOf returns the plan of a run that was found.
-func (s *search) planOf(a *explore.Answer) *plan {
-	p := &plan{picks: map[string]option{}, input: a.Input}
-	for i := range a.Chosen {
-		c := &a.Chosen[i]
+// plan converts the choices of the explorer. The last one counts for each execution.
+func (s *search) plan(chosen []explore.Chosen) []choice {
+	var out []choice
+	for i := range chosen {
+		c := &chosen[i]
 		n := s.graph.Nodes[c.Node]
-		key := pickKey(n.ID.Value, c.Visit, c.Decision)
+		own := choice{execution: execution{n.ID.Value, c.Visit, c.Decision}, human: n.Kind.Value == "human"}
 		switch {
 		case c.Decision:
-			p.picks[key] = option{target: c.Target}
-		case c.Absent && s.absent[n.ID.Value] > 0:
-			p.picks[key] = option{failure: &runner.Failure{Kind: "timeout", Message: madeUpText}, absent: s.absent[n.ID.Value]}
+			own.target = c.Target
+		case c.Absent && n.Field("default") != nil:
+			own.output = n.Field("default").Data()
 		case c.Absent:
-			p.picks[key] = option{output: n.Field("default").Data()}
+			own.absent = n.Timeout
 		case c.Failure != nil:
-			p.picks[key] = option{failure: s.plainFailure(c.Failure)}
+			own.failure = s.plainFailure(c.Failure)
 		default:
-			p.picks[key] = option{output: c.Output}
+			own.output = c.Output
+		}
+		if same := slices.IndexFunc(out, func(o choice) bool { return o.execution == own.execution }); same >= 0 {
+			out[same] = own
+		} else {
+			out = append(out, own)
 		}
 	}
-	return p
+	return out
 }
 
-// plainFailure returns a failure with the message and the details that the graph speaks of.
+// plainFailure drops the message and the details that the graph does not read.
 func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
 	src := string(s.graph.File.Src)
 	out := &runner.Failure{Kind: of.Kind, Message: madeUpText}
@@ -214,187 +218,186 @@ func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
 	return out
 }
 
-func pickKey(node string, visit int, decide bool) string {
-	return fmt.Sprint(decide, " ", node, " ", visit)
+// filler gives a case what its stubs leave open, and notes what was asked for.
+type filler struct {
+	usual  func(node string) any
+	asked  []execution
+	target map[execution]string // of decisions
 }
 
-// leastInput returns the keys that a run needs, with the least values.
-func (s *search) leastInput() map[string]any {
-	out := map[string]any{}
-	for _, key := range s.graph.State {
-		if key.Required {
-			out[key.Name.Value] = least(key.Schema)
+// try runs a case with planned choices; everything else is usual. It returns nil if
+// there is no such case.
+func (s *search) try(input map[string]any, plan []choice) *tried {
+	for range maxChoices {
+		s.tries++
+		c := s.file.generated(&tried{input: input, choices: plan, resumed: -1})
+		if c == nil {
+			return nil
 		}
+		c.fill = &filler{usual: s.usual, target: map[execution]string{}}
+		r := s.file.runCase(&s.file.cfg, c)
+		if r.got == nil || hasOther(r.Failures) || len(c.fill.asked) > maxChoices {
+			return nil
+		}
+		more := s.answers(r.got, plan)
+		if more == nil {
+			t := &tried{input: input, choices: s.choices(plan, c.fill, r.got.History), resumed: r.resumed}
+			t.take(r.got)
+			return t
+		}
+		plan = append(slices.Clip(plan), more...)
+	}
+	return nil
+}
+
+func (s *search) usual(node string) any { return s.world.Usual(s.graph.Node(node).Index) }
+
+// answers returns the usual answers to the questions that a run waits for.
+func (s *search) answers(r *runner.Result, plan []choice) []choice {
+	if r.Status != machine.Paused {
+		return nil
+	}
+	var out []choice
+	for i := range r.Pending {
+		p := &r.Pending[i]
+		if s.graph.Node(p.Node) == nil || p.Kind != "human" {
+			continue
+		}
+		visit := 1
+		for _, c := range slices.Concat(plan, out) {
+			if c.node == p.Node && !c.decide {
+				visit = max(visit, c.visit+1)
+			}
+		}
+		out = append(out, choice{execution: execution{p.Node, visit, false}, human: true, option: option{output: s.usual(p.Node)}})
 	}
 	return out
 }
 
-// keep notes a run, and the edges that it fires.
-func (s *search) keep(t *tried) {
-	if t == nil || len(t.edges) == 0 {
-		return
-	}
-	for _, e := range t.edges {
-		s.fired[e] = true
-	}
-	s.runs = append(s.runs, t)
-}
-
-type searchKey struct{}
-
-// walk is one run while it goes on.
-type walk struct {
-	s    *search
-	plan *plan
-	mu   sync.Mutex
-	out  *tried
-	made map[string]int // by execution: its choice
-	stop context.CancelFunc
-}
-
-func (s *search) newRunner(cfg *Config) (*runner.Runner, error) {
-	kinds := slices.Concat(node.Kinds(node.Options{}), cfg.Kinds, []runner.Kind{{
-		Spec: spec.Kind{Name: stubKind}, Handler: runner.HandlerFunc(runStub),
-	}})
-	rewrite := func(path string, g *spec.Graph) *spec.Graph {
-		with := map[string]*spec.Node{}
-		for _, n := range g.Nodes {
-			if n.Kind.Value != "human" {
-				continue
-			}
-			own := *n
-			own.Fields, own.Kind.Value = nil, stubKind
-			takeOver(&own, n)
-			if n.Timeout > 0 && n.Field("default") == nil && !n.Each.IsSet() {
-				s.absent[strings.TrimPrefix(path+"/"+n.ID.Value, "/")] = n.Timeout
-			}
-			with[n.ID.Value] = &own
+// choices lists what a run chose, in the order of the run.
+func (s *search) choices(plan []choice, f *filler, history []view.HistoryRecord) []choice {
+	at := func(e execution) int {
+		i := slices.IndexFunc(history, func(h view.HistoryRecord) bool { return h.Node == e.node && h.Visit == e.visit })
+		if i < 0 {
+			return len(history)
 		}
-		return g.WithNodes(with)
+		return i
 	}
-	return runner.New(runner.Config{Kinds: kinds, Decider: searcher{}, Rewrite: rewrite, Hooks: runner.Hooks{
-		BeforeNode: func(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
-			w, _ := ctx.Value(searchKey{}).(*walk)
-			if w == nil {
-				return nil, nil
-			}
-			return w.node(task)
-		},
-	}})
+	asked := slices.Clone(f.asked)
+	for _, c := range plan {
+		if c.human && !c.decide && at(c.execution) < len(history) {
+			asked = append(asked, c.execution)
+		}
+	}
+	out := make([]choice, 0, len(asked))
+	for _, e := range asked {
+		c := choice{execution: e, human: s.graph.Node(e.node).Kind.Value == "human", instead: option{target: f.target[e]}}
+		if !e.decide {
+			c.instead.output = s.usual(e.node)
+		}
+		c.option = c.instead
+		if i := slices.IndexFunc(plan, func(p choice) bool { return p.execution == e }); i >= 0 {
+			c.option = plan[i].option
+		}
+		c.usual = c.target == c.instead.target && c.absent == 0 && c.entry() == c.instead.entry()
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(a, b choice) int { return at(a.execution) - at(b.execution) })
+	return out
 }
 
-// searcher decides as the walk chooses.
-type searcher struct{}
-
-func (searcher) Decide(ctx context.Context, task *runner.Task, c handler.Choice) (string, string, error) {
-	w, _ := ctx.Value(searchKey{}).(*walk)
-	o := w.choose(task, fmt.Sprint("decide ", task.Node, " ", task.Visit), option{target: c.Candidates[0].Target}, true)
-	return o.target, "", nil
-}
-
-// node chooses what an execution comes to.
-func (w *walk) node(task *runner.Task) (*runner.Reply, error) {
-	key := fmt.Sprint(task.Node, " ", task.Key)
-	if task.Index >= 0 {
-		key = fmt.Sprint(task.Node, " each ", task.Visit) // all elements come to the same
-	}
-	o := w.choose(task, key, option{output: w.s.world.Usual(task.Graph.Node(task.Node).Index)}, false)
-	if o.failure != nil {
-		failure := *o.failure
-		return nil, &failure
-	}
-	return &runner.Reply{Output: o.output}, nil
-}
-
-// choose takes what is planned for an execution, or what is usual. All attempts of an
-// execution come to the same.
-func (w *walk) choose(task *runner.Task, key string, usual option, decide bool) option {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if at, ok := w.made[key]; ok {
-		return w.out.choices[at].taken
-	}
-	taken, planned := w.plan.picks[pickKey(task.Node, task.Visit, decide)]
-	if !planned {
-		taken = usual
-	}
-	at := len(w.out.choices)
-	if at >= maxChoices {
-		w.stop()
-	}
-	w.made[key] = at
-	w.out.choices = append(w.out.choices, choice{
-		key: pickKey(task.Node, task.Visit, decide), node: task.Node, visit: task.Visit, kind: task.Kind,
-		usual: taken.text() == usual.text(), taken: taken, decide: decide,
-	})
-	return taken
-}
-
-// try makes one run.
-func (s *search) try(ctx context.Context, p *plan) *tried {
-	s.tries++
-	ctx, stop := context.WithTimeout(ctx, limit)
-	defer stop()
-	w := &walk{s: s, plan: p, out: &tried{plan: p, failed: map[int]bool{}, input: p.input}, made: map[string]int{}, stop: stop}
-	ctx = context.WithValue(ctx, searchKey{}, w)
-	opts := runner.Options{
-		RunID: "test", Input: p.input, Clock: virtual.NewClock(started()), Secrets: madeUpSecrets, History: true,
-	}
-	result, err := s.flow.Run(ctx, opts)
-	t := w.out
-	if err != nil || result == nil {
-		t.status = "error"
-		return t
-	}
-	t.history = result.History
-	t.place()
-	t.came(s.graph, result)
-	if len(p.input) > 0 {
-		t.choices = append(t.choices, choice{input: true, taken: option{output: p.input}})
-	}
-	return t
-}
-
-// came notes how a run came out, and which edges it fired if somebody would keep it as
-// a case.
-func (t *tried) came(g *spec.Graph, result *runner.Result) {
-	t.path, t.status, t.failure = result.Path, string(result.Status), result.Error
-	t.edges, t.set, t.failed = nil, newBits(len(g.Edges)), map[int]bool{}
-	if t.status == "cancelled" || result.Error != nil && result.Error.Kind == "expression" {
+// take notes how a run ended, and which edges it fired if somebody would keep it as a
+// case.
+func (t *tried) take(r *runner.Result) {
+	t.path, t.status, t.failure = r.Path, string(r.Status), r.Error
+	t.fired, t.failed = map[int]bool{}, map[int]bool{}
+	if r.Status == machine.Cancelled || r.Error != nil && r.Error.Kind == "expression" {
 		return
 	}
 	failed := map[string][]int{}
-	for i := range result.History {
-		h := &result.History[i]
-		if h.Error == nil {
-			continue
+	for i := range r.History {
+		if h := &r.History[i]; h.Error != nil {
+			if h.Error.Kind == "invalid_output" || h.Error.Kind == "expression" {
+				return
+			}
+			failed[h.Node] = append(failed[h.Node], h.Visit)
 		}
-		if h.Error.Kind == "invalid_output" || h.Error.Kind == "expression" {
-			return
-		}
-		failed[h.Node] = append(failed[h.Node], h.Visit)
 	}
 	visits := map[string]int{}
 	for i, node := range t.path {
 		visits[node]++
 		t.failed[i] = slices.Contains(failed[node], visits[node])
 	}
-	for _, e := range result.Edges.All() {
+	for _, e := range r.Edges.All() {
 		if e.Fired > 0 {
-			t.edges = append(t.edges, e.Index)
-			t.set.add(e.Index)
+			t.fired[e.Index] = true
 		}
 	}
 }
 
-// place finds where the choices stand in the run: branches choose in any order.
-func (t *tried) place() {
-	for i := range t.choices {
-		c := &t.choices[i]
-		c.at = slices.IndexFunc(t.history, func(h view.HistoryRecord) bool { return h.Node == c.node && h.Visit == c.visit })
-		if c.at < 0 {
-			c.at = len(t.history)
+// generated compiles one generated case; nil if it is not valid.
+func (f *File) generated(t *tried) *Case {
+	var b strings.Builder
+	b.WriteString("name: case\nexpect: update\n")
+	t.write(&b, "")
+	f.src, f.found = spec.NewFile(f.Name, []byte(b.String())), nil
+	root, found := spec.Read(f.Name, f.src.Src, "a case is a map", namedCase())
+	if root == nil || found.HasErrors() {
+		return nil
+	}
+	c := &Case{Name: "case", value: root, own: root, at: root.Span, row: -1}
+	if f.compile(c); f.found.HasErrors() {
+		return nil
+	}
+	return c
+}
+
+// fillNode answers for a node without a stub for its visit.
+func (a *acting) fillNode(node string, visit int) (*runner.Reply, bool) {
+	f := a.c.fill
+	if f == nil || strings.Contains(node, "/") {
+		return nil, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := (execution{node, visit, false}); !slices.Contains(f.asked, e) {
+		f.asked = append(f.asked, e)
+	}
+	if s := a.c.stubs[node]; s != nil && visit <= len(s.visits) {
+		return nil, false
+	}
+	return &runner.Reply{Output: f.usual(node)}, true
+}
+
+// fillDecision decides for the first candidate where a case does not decide.
+func (a *acting) fillDecision(node string, visit int, first string) (target string, ok bool) {
+	f := a.c.fill
+	if f == nil {
+		return "", false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e := execution{node, visit, true}
+	if f.target[e] == "" {
+		f.asked, f.target[e] = append(f.asked, e), first
+	}
+	said := a.c.decide[node]
+	return first, said == nil || visit > len(said.targets)
+}
+
+func addAll(to, from map[int]bool) {
+	for i := range from {
+		to[i] = true
+	}
+}
+
+// inputsWithoutValue describes each required input without a known valid value.
+func inputsWithoutValue(g *spec.Graph) []string {
+	var out []string
+	for _, key := range g.State {
+		if text, missing := noValue(key); key.Required && missing {
+			out = append(out, fmt.Sprintf("cannot make up a value for input %q; its schema is %s", key.Name.Value, text))
 		}
 	}
-	slices.SortStableFunc(t.choices, func(a, b choice) int { return a.at - b.at })
+	return out
 }

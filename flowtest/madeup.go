@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
@@ -97,20 +99,13 @@ func matches(pattern, text string) bool {
 	return err == nil && re.MatchString(text)
 }
 
-// inputsWithoutValue returns a line for each required input for which no valid value is
-// known.
-func inputsWithoutValue(g *spec.Graph) []string {
-	var out []string
-	for _, key := range g.State {
-		if !key.Required {
-			continue
-		}
-		compiled, err := schema.Compile(plainSchema(key.Schema))
-		if err == nil && compiled.Check(least(key.Schema)) != nil {
-			out = append(out, "cannot make up a value for input \""+key.Name.Value+"\"; its schema is "+compiled.String())
-		}
+// noValue returns the schema of a state key without a known valid value.
+func noValue(key *spec.StateKey) (text string, missing bool) {
+	compiled, err := schema.Compile(plainSchema(key.Schema))
+	if err != nil || compiled.Check(least(key.Schema)) == nil {
+		return "", false
 	}
-	return out
+	return compiled.String(), true
 }
 
 func leastNumber(doc map[string]any) any {
@@ -146,7 +141,7 @@ func leastObject(doc map[string]any, depth int) any {
 	return out
 }
 
-// schemaOf is the schema of a state key; nil: it is not declared.
+// schemaOf returns the schema of a state key, or nil if it is not declared.
 func schemaOf(g *spec.Graph, name string) map[string]any {
 	if key := g.Key(name); key != nil {
 		return key.Schema
@@ -154,44 +149,72 @@ func schemaOf(g *spec.Graph, name string) map[string]any {
 	return nil
 }
 
-// outputPath matches an expression that is a part of the output and no more.
-var outputPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*output((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\s*$`)
-})
-
-// outputReads matches the parts of the output that an expression reads, and what
-// they are compared with.
-var outputReads = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\boutput((?:\.[A-Za-z_][A-Za-z0-9_]*)+)\s*(?:(==|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|-?[0-9.]+|true|false))?`)
-})
-
-// calculated matches an expression, with a NUL in the place of a part, that calculates
-// with this part: it is a number.
-var calculated = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:float|int|abs|ceil|floor|round|max|min)\(\s*\x00|[-*/%]\s*\x00|\x00\s*(?:[-*/%]|\+\s*[0-9])`)
-})
-
 // NeedsStub reports whether a case must say what a node results in.
 func NeedsStub(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "wait", "fail", "graph", "human", "tool", "tools"}, n.Kind.Value)
 }
 
 // MadeUp returns an output of a node that fits its schema, as a value of JSON.
-func MadeUp(g *spec.Graph, n *spec.Node) any { return baseOutput(g, n) }
+func MadeUp(g *spec.Graph, n *spec.Node) any { return new(outputs).of(g, n) }
 
-// baseOutput is an output of a node that fits its schema and what is done with it.
-func baseOutput(g *spec.Graph, n *spec.Node) any {
-	if tools := n.Field("tools"); n.Kind.Value == "llm" && tools != nil {
+// outputs makes up what nodes yield. It keeps what it knows of a graph.
+type outputs struct {
+	cfg    Config
+	worlds sync.Map // *explore.World by *spec.Graph
+}
+
+// expected returns the schema that a flow expects of a node's output, or nil.
+func (o *outputs) expected(g *spec.Graph, n *spec.Node) map[string]any {
+	known, ok := o.worlds.Load(g)
+	if !ok {
+		world, err := newWorld(o.cfg, g)
+		if err != nil {
+			return nil
+		}
+		known, _ = o.worlds.LoadOrStore(g, world)
+	}
+	return assumed(known.(*explore.World).Expected(n.Index))
+}
+
+// assumed returns an expected schema with all properties required, and without the values
+// that the output is compared with.
+func assumed(doc map[string]any) map[string]any {
+	out := maps.Clone(doc)
+	if values, ok := doc["enum"].([]any); ok && len(values) > 0 && doc["type"] == nil {
+		delete(out, "enum")
+		switch values[0].(type) {
+		case bool:
+			out["type"] = "boolean"
+		case int, float64:
+			out["type"] = "number"
+		}
+	}
+	properties, _ := doc["properties"].(map[string]any)
+	if len(properties) == 0 {
+		return out
+	}
+	names, inner := []any{}, map[string]any{}
+	for name, own := range properties {
+		names = append(names, name)
+		inner[name] = assumed(own.(map[string]any))
+	}
+	out["type"], out["required"], out["properties"] = "object", names, inner
+	return out
+}
+
+// of returns an output that fits a node's schema, the keys that it writes, and the
+// expressions that read it.
+func (o *outputs) of(g *spec.Graph, n *spec.Node) any {
+	keys := n.Writes.Keys
+	switch kind := n.Kind.Value; {
+	case kind == "llm" && n.Field("tools") != nil:
 		return map[string]any{"content": madeUpText, "tool_calls": []any{}}
-	}
-	if n.Output != nil {
+	case n.Output != nil:
 		return least(n.Output)
-	}
-	switch keys := n.Writes.Keys; {
-	case n.Kind.Value == "human":
+	case kind == "human":
 		return humanAnswer(n)
 	case len(keys) == 1:
-		return elementOf(n, least(schemaOf(g, keys[0].Value)), schemaOf(g, keys[0].Value), folds(g, keys[0].Value))
+		return leastFor(g, n, keys[0].Value)
 	case len(keys) > 1:
 		out := map[string]any{}
 		for _, key := range keys {
@@ -199,64 +222,64 @@ func baseOutput(g *spec.Graph, n *spec.Node) any {
 		}
 		return out
 	}
-	var out any
-	object := map[string]any{}
+	doc := o.expected(g, n)
+	object, isObject := least(doc).(map[string]any)
 	if n.Kind.Value == "http" {
-		object = map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
+		body, _ := domain.Part(doc, []string{"body"})["type"].(string)
+		if made := object["body"]; body != "" {
+			object = map[string]any{"body": made}
+		} else {
+			object = map[string]any{"body": map[string]any{}}
+		}
+		object["status"], object["headers"], isObject = 200, map[string]any{}, true
 	}
-	whole := false
 	for _, w := range n.Writes.Exprs {
-		found := outputPath().FindStringSubmatch(w.Expr.Value)
-		if found == nil {
-			continue
+		path, isPath := outputPath(w.Expr.Value)
+		if isPath && len(path) == 0 {
+			return leastFor(g, n, w.Name.Value)
 		}
-		key := schemaOf(g, w.Name.Value)
-		if found[1] == "" {
-			out, whole = elementOf(n, least(key), key, folds(g, w.Name.Value)), true
-			continue
-		}
-		setPath(object, strings.Split(found[1][1:], "."), least(key))
-	}
-	if whole {
-		return out
-	}
-	for _, text := range textsAbout(g, n) {
-		for _, at := range outputReads().FindAllStringSubmatchIndex(text, -1) {
-			path := strings.Split(text[at[2]+1:at[3]], ".")
-			if hasPath(object, path) {
-				continue
-			}
-			literal := ""
-			if at[6] >= 0 {
-				literal = text[at[6]:at[7]]
-			}
-			if calculated().MatchString(text[:at[0]] + "\x00" + text[at[3]:]) {
-				literal = "0"
-			}
-			setPath(object, path, likeLiteral(literal))
+		if isPath {
+			object, isObject = placed(object, path, least(schemaOf(g, w.Name.Value))), true
 		}
 	}
-	if len(object) == 0 {
-		return madeUpText
+	if !isObject {
+		return least(doc)
 	}
 	return object
 }
 
-// textsAbout are the expressions that read the output of a node.
-func textsAbout(g *spec.Graph, n *spec.Node) []string {
-	var out []string
-	for _, w := range n.Writes.Exprs {
-		out = append(out, w.Expr.Value)
+// outputPath returns the members of an expression such as output.a.b.
+func outputPath(text string) (path []string, ok bool) {
+	if !regexp.MustCompile(`^\s*output(\.[A-Za-z_][A-Za-z0-9_]*)*\s*$`).MatchString(text) {
+		return nil, false
 	}
-	for _, e := range g.Edges {
-		if e.From.Value == n.ID.Value {
-			out = append(out, e.When.Value)
-			if e.Transform != nil {
-				out = append(out, e.Transform.Text.Value)
-			}
-		}
+	return strings.Split(strings.TrimSpace(text), ".")[1:], true
+}
+
+// placed returns an object with a value at a path.
+func placed(object map[string]any, path []string, value any) map[string]any {
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
 	}
-	return append(out, n.Goto.Value)
+	if len(path) > 1 {
+		inner, _ := out[path[0]].(map[string]any)
+		value = placed(inner, path[1:], value)
+	}
+	out[path[0]] = value
+	return out
+}
+
+// leastFor returns the least output of a node that a state key takes: an element of the
+// list, if the node runs for each or the key collects.
+func leastFor(g *spec.Graph, n *spec.Node, name string) any {
+	key, doc := g.Key(name), schemaOf(g, name)
+	collects := key != nil && slices.Contains([]string{"append", "prepend", "union"}, key.Reducer.Value)
+	if !n.Each.IsSet() && !collects {
+		return least(doc)
+	}
+	items, _ := doc["items"].(map[string]any)
+	return least(items)
 }
 
 // humanAnswer is the first legal answer.
@@ -270,63 +293,4 @@ func humanAnswer(n *spec.Node) any {
 		}
 	}
 	return madeUpText
-}
-
-// elementOf is what an element of a node with each comes to, whose list is written,
-// or what becomes an element of one.
-func elementOf(n *spec.Node, value any, doc map[string]any, folds bool) any {
-	if !n.Each.IsSet() && !folds {
-		return value
-	}
-	if items, ok := doc["items"].(map[string]any); ok {
-		return least(items)
-	}
-	return madeUpText
-}
-
-// folds reports whether what is written to a state key becomes an element of it.
-func folds(g *spec.Graph, name string) bool {
-	key := g.Key(name)
-	return key != nil && slices.Contains([]string{"append", "prepend", "union"}, key.Reducer.Value)
-}
-
-// likeLiteral is the least value of the type of a literal.
-func likeLiteral(text string) any {
-	switch {
-	case text == "":
-		return madeUpText
-	case text == "true", text == "false":
-		return false
-	case text[0] == '\'', text[0] == '"':
-		return madeUpText
-	}
-	return 0
-}
-
-func setPath(object map[string]any, path []string, value any) {
-	for _, name := range path[:len(path)-1] {
-		inner, ok := object[name].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			object[name] = inner
-		}
-		object = inner
-	}
-	object[path[len(path)-1]] = value
-}
-
-func hasPath(object map[string]any, path []string) bool {
-	for i, name := range path {
-		value, ok := object[name]
-		if !ok {
-			return false
-		}
-		if i == len(path)-1 {
-			return true
-		}
-		if object, ok = value.(map[string]any); !ok {
-			return true // something else stands there
-		}
-	}
-	return true
 }

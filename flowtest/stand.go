@@ -63,6 +63,9 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	if a == nil {
 		return nil, nil
 	}
+	if reply, filled := a.fillNode(task.Node, a.visit(task)); filled {
+		return reply, nil
+	}
 	s := a.c.stubs[task.Node]
 	if s == nil {
 		if a.runsItself(task) {
@@ -253,6 +256,9 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 	a := actingIn(ctx)
 	if a == nil {
 		return d.models.Decide(ctx, task, choice)
+	}
+	if target, filled := a.fillDecision(task.Node, a.visit(task), choice.Candidates[0].Target); filled {
+		return target, "usual", nil
 	}
 	said := a.c.decide[task.Node]
 	switch {

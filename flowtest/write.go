@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
-// write is the test file of some runs.
-func (s *search) write(runs []*tried, flow string, missing []string) string {
+// testFile writes the test file of some runs.
+func testFile(runs []*tried, flow string, missing []string) string {
 	var b strings.Builder
 	b.WriteString("graphrun-test: v1\n")
 	if flow != "" {
@@ -30,7 +33,7 @@ func (s *search) write(runs []*tried, flow string, missing []string) string {
 			name += fmt.Sprintf(" (%d)", names[name])
 		}
 		fmt.Fprintf(&b, "  - name: %s\n", yamlText(name))
-		t.given(&b)
+		t.write(&b, "    ")
 		b.WriteString("    expect:\n")
 		fmt.Fprintf(&b, "      status: %s\n", t.status)
 		if t.failure != nil && t.failure.Node != "" {
@@ -41,12 +44,12 @@ func (s *search) write(runs []*tried, flow string, missing []string) string {
 	return b.String()
 }
 
-// name says what a case shows: the nodes on its path, each once, and which failed.
+// name lists the nodes on the path, each once, and which of them failed.
 func (t *tried) name() string {
 	var parts []string
 	for i, node := range t.path {
 		switch {
-		case t.failed[i] && t.asks(node):
+		case t.failed[i] && slices.ContainsFunc(t.choices, func(c choice) bool { return c.node == node && c.human && !c.decide }):
 			node += " unanswered"
 		case t.failed[i]:
 			node += " fails"
@@ -65,55 +68,69 @@ func (t *tried) name() string {
 	return strings.Join(parts, ", ")
 }
 
-// given writes input, stubs, answers and decisions of a case.
-func (t *tried) given(b *strings.Builder) {
+// write writes input, stubs, answers and decisions of a case.
+func (t *tried) write(b *strings.Builder, indent string) {
+	if len(t.input) > 0 {
+		fmt.Fprintf(b, "%sinput: %s\n", indent, yamlFlow(t.input))
+	}
 	var order []string
 	stubs, decide := map[string][]string{}, map[string][]string{}
 	for _, c := range t.choices {
 		switch {
-		case c.input:
-			fmt.Fprintf(b, "    input: %s\n", yamlFlow(c.taken.output))
 		case c.decide:
-			decide[c.node] = append(decide[c.node], yamlText(c.taken.target))
-		case c.kind == stubKind: // a person's
-		default:
+			decide[c.node] = append(decide[c.node], yamlText(c.target))
+		case !c.human:
 			if stubs[c.node] == nil {
 				order = append(order, c.node)
 			}
-			stubs[c.node] = append(stubs[c.node], c.taken.entry())
+			stubs[c.node] = append(stubs[c.node], c.entry())
 		}
 	}
 	if len(order) > 0 {
-		b.WriteString("    stubs:\n")
+		b.WriteString(indent + "stubs:\n")
 	}
 	for _, node := range order {
-		list := stubs[node]
-		if same(list) {
-			fmt.Fprintf(b, "      %s: %s\n", yamlText(node), list[0])
+		if t.sameEachTime(stubs[node]) {
+			fmt.Fprintf(b, "%s  %s: %s\n", indent, yamlText(node), stubs[node][0])
 			continue
 		}
-		fmt.Fprintf(b, "      %s:\n", yamlText(node))
-		for _, entry := range list {
-			fmt.Fprintf(b, "        - %s\n", strings.TrimSuffix(strings.TrimPrefix(entry, "{"), "}"))
+		fmt.Fprintf(b, "%s  %s:\n", indent, yamlText(node))
+		for _, entry := range stubs[node] {
+			fmt.Fprintf(b, "%s    - %s\n", indent, strings.TrimSuffix(strings.TrimPrefix(entry, "{"), "}"))
 		}
 	}
 	people := t.sittings()
-	if text := people[0].text(); text != "" {
-		fmt.Fprintf(b, "    %s\n", text)
+	if text := people[0].text(t); text != "" {
+		fmt.Fprintf(b, "%s%s\n", indent, text)
 	}
 	if len(decide) > 0 {
-		fmt.Fprintf(b, "    decide: {%s}\n", strings.Join(byNode(decide, nil), ", "))
+		fmt.Fprintf(b, "%sdecide: {%s}\n", indent, t.byNode(decide, nil))
 	}
-	if text := t.goesOn(people); text != "" {
-		fmt.Fprintf(b, "    resume: [%s]\n", text)
+	if text := t.resumes(people); text != "" {
+		fmt.Fprintf(b, "%sresume: [%s]\n", indent, text)
 	}
 }
 
-func same(list []string) bool {
-	return !slices.ContainsFunc(list, func(text string) bool { return text != list[0] })
+// sameEachTime reports whether one entry can stand for all visits. A plan may not cover
+// all of them.
+func (t *tried) sameEachTime(list []string) bool {
+	return t.resumed >= 0 && !slices.ContainsFunc(list, func(text string) bool { return text != list[0] })
 }
 
-// entry is an option as a stub.
+// byNode writes a map from nodes to one value, or to a list of values by visit.
+func (t *tried) byNode(by map[string][]string, lists map[string]bool) string {
+	parts := make([]string, 0, len(by))
+	for _, node := range sortedNames(by) {
+		text := by[node][0]
+		if lists[node] || !t.sameEachTime(by[node]) {
+			text = "[" + strings.Join(by[node], ", ") + "]"
+		}
+		parts = append(parts, yamlText(node)+": "+text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// entry writes an option as a stub.
 func (o option) entry() string {
 	if e := o.failure; e != nil {
 		text := "{error: {kind: " + e.Kind
@@ -126,4 +143,59 @@ func (o option) entry() string {
 		return text + "}}"
 	}
 	return "{output: " + yamlFlow(o.output) + "}"
+}
+
+// sitting holds the answers of people until one of them lets the time pass.
+type sitting struct {
+	answers map[string][]string
+	lists   map[string]bool // nodes whose answers must stand in a list
+	after   time.Duration   // 0 if the run goes on to its end
+}
+
+func newSitting() sitting { return sitting{answers: map[string][]string{}, lists: map[string]bool{}} }
+
+// sittings splits the answers of a run at the waits between them.
+func (t *tried) sittings() []sitting {
+	out := []sitting{newSitting()}
+	for _, c := range t.choices {
+		if !c.human || c.decide {
+			continue
+		}
+		last := &out[len(out)-1]
+		if c.absent > 0 {
+			last.after, last.lists[c.node] = c.absent, true
+			out = append(out, newSitting())
+			continue
+		}
+		if _, isList := c.output.([]any); isList {
+			last.lists[c.node] = true
+		}
+		last.answers[c.node] = append(last.answers[c.node], yamlFlow(c.output))
+	}
+	return out
+}
+
+// text writes the answers, or "" if nobody answers.
+func (s *sitting) text(t *tried) string {
+	if len(s.answers) == 0 {
+		return ""
+	}
+	return "answers: {" + t.byNode(s.answers, s.lists) + "}"
+}
+
+// resumes writes how a run is resumed after people let the time pass; "" if nobody does.
+func (t *tried) resumes(all []sitting) string {
+	var parts []string
+	for i, s := range all {
+		if text := s.text(t); i > 0 && text != "" {
+			parts = append(parts, "{"+text+"}")
+		}
+		if s.after > 0 {
+			parts = append(parts, "{after: "+eval.DurationText(s.after)+"}")
+		}
+	}
+	if t.resumed >= 0 { // the time of two people may have passed at once
+		parts = parts[:min(len(parts), t.resumed)]
+	}
+	return strings.Join(parts, ", ")
 }

@@ -117,3 +117,7 @@ func (w *World) way(from, to int) []int {
 	slices.Reverse(path)
 	return path
 }
+
+// Expected returns the schema that the flow expects of a node's result, or of an element
+// where the node runs for each. It is empty where the expressions don't tell.
+func (w *World) Expected(node int) map[string]any { return w.model.expected(node) }
