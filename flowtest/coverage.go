@@ -181,48 +181,32 @@ func EdgeNames(g *spec.Graph) []string {
 	return out
 }
 
-// backEdges are the edges that close a loop, walked depth first from the start in
-// the order of the file.
+// backEdges lists the edges that close a loop, walked depth first from the start in the
+// order of the file.
 func backEdges(g *spec.Graph) []int {
-	const open, done = 1, 2
-	out, state := []int{}, make([]int, len(g.Nodes))
-	edges := make([][]int, len(g.Nodes))
+	out, closed := []int{}, map[string]bool{} // false while a node is on the way
+	edges := map[string][]int{}
 	for i, e := range g.Edges {
-		if from := g.Node(e.From.Value); from != nil {
-			edges[from.Index] = append(edges[from.Index], i)
-		}
+		edges[e.From.Value] = append(edges[e.From.Value], i)
 	}
-	type frame struct{ node, next int }
-	visit := func(root int) {
-		stack := []frame{{root, 0}}
-		state[root] = open
-		for len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			if top.next == len(edges[top.node]) {
-				state[top.node] = done
-				stack = stack[:len(stack)-1]
-				continue
-			}
-			i := edges[top.node][top.next]
-			top.next++
-			to := g.Node(g.Edges[i].To.Value)
-			switch {
-			case to == nil:
-			case state[to.Index] == open:
+	var visit func(id string)
+	visit = func(id string) {
+		if _, seen := closed[id]; seen || g.Node(id) == nil {
+			return
+		}
+		closed[id] = false
+		for _, i := range edges[id] {
+			to := g.Edges[i].To.Value
+			if done, seen := closed[to]; seen && !done {
 				out = append(out, i)
-			case state[to.Index] == 0:
-				state[to.Index] = open
-				stack = append(stack, frame{to.Index, 0})
 			}
+			visit(to)
 		}
+		closed[id] = true
 	}
-	if start := g.Node(g.Start.Value); start != nil {
-		visit(start.Index)
-	}
-	for i := range g.Nodes {
-		if state[i] == 0 {
-			visit(i)
-		}
+	visit(g.Start.Value)
+	for _, n := range g.Nodes {
+		visit(n.ID.Value)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ package flowtest
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,43 +185,26 @@ func sameGuard(g *spec.Graph, e *spec.Edge, text string) bool {
 	return impossible(g, e, "("+e.When.Value+") and not ("+text+")") && impossible(g, e, "not ("+e.When.Value+") and ("+text+")")
 }
 
-// moved are a condition with each of its whole numbers one more, and one less.
+// token matches texts, names and numbers of a condition.
+var token = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*|\.?\d[\w.]*`)
+
+// moved returns a condition with each of its whole numbers one more, and one less.
 func moved(text string) []string {
 	var out []string
-	quote := byte(0)
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quote != 0:
-			if c == '\\' {
-				i++
-			} else if c == quote {
-				quote = 0
+	for _, at := range token.FindAllStringIndex(text, -1) {
+		n, err := strconv.Atoi(text[at[0]:at[1]])
+		if err != nil {
+			continue
+		}
+		for _, other := range []int{n + 1, n - 1} {
+			number := strconv.Itoa(other)
+			if other < 0 && strings.HasSuffix(strings.TrimSpace(text[:at[0]]), "-") {
+				number = "(" + number + ")"
 			}
-		case c == '\'' || c == '"':
-			quote = c
-		case c >= '0' && c <= '9' && (i == 0 || !isNamePart(text[i-1])):
-			end := i
-			for end < len(text) && (isNamePart(text[end]) || text[end] == '.') {
-				end++
-			}
-			if n, err := strconv.Atoi(text[i:end]); err == nil {
-				for _, other := range []int{n + 1, n - 1} {
-					number := strconv.Itoa(other)
-					if other < 0 && strings.HasSuffix(strings.TrimSpace(text[:i]), "-") {
-						number = "(" + number + ")"
-					}
-					out = append(out, text[:i]+number+text[end:])
-				}
-			}
-			i = end
+			out = append(out, text[:at[0]]+number+text[at[1]:])
 		}
 	}
 	return out
-}
-
-func isNamePart(c byte) bool {
-	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // nextOf is the next edge of the same node; -1: there is none.

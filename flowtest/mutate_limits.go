@@ -11,153 +11,93 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// limitMutants change the limits of a graph and its nodes.
+// limitMutants changes the limits of a graph and its nodes.
 func limitMutants(g *spec.Graph) []mutant {
-	out := append(stepMutants(g), timeMutants(g)...)
-	for _, most := range around(g.Limits.MaxVisits) {
+	var out []mutant
+	add := func(at spec.Span, equal bool, what string, change func(own *spec.Graph)) {
 		own := *g
-		own.Limits.MaxVisits = most
-		out = append(out, mutant{at: limitAt(g, "max_visits"), what: fmt.Sprintf("limits.max_visits is %d", most), graph: &own})
+		change(&own)
+		out = append(out, mutant{at: at, what: what, graph: &own, equal: equal})
 	}
-	for i := range g.Retry {
-		for _, block := range moreOrFewer(&g.Retry[i]) {
-			own := *g
-			own.Retry = slices.Clone(g.Retry)
-			own.Retry[i] = block
-			out = append(out, mutant{at: block.Span, what: fmt.Sprintf("max_attempts of the graph is %d", block.MaxAttempts), graph: &own})
+	if at := limitAt(g, "max_steps"); at != g.Limits.Span { // else it is the default
+		limit, longest := g.Limits.MaxSteps, longestRun(g, g.Limits.MaxSteps+2)
+		for _, n := range around(limit) {
+			add(at, longest <= min(limit, n), fmt.Sprintf("limits.max_steps is %d", n), func(own *spec.Graph) { own.Limits.MaxSteps = n })
 		}
 	}
+	own := func(n *spec.Node) bool { return n.Timeout == 0 && takesTime(n) }
+	for _, t := range []struct {
+		key     string
+		at      spec.Span
+		field   func(g *spec.Graph) *time.Duration
+		applies func(n *spec.Node) bool
+	}{
+		{"limits.timeout", limitAt(g, "timeout"), func(g *spec.Graph) *time.Duration { return &g.Limits.Timeout }, takesTime},
+		{"limits.step_timeout", limitAt(g, "step_timeout"), func(g *spec.Graph) *time.Duration { return &g.Limits.StepTimeout }, takesTime},
+		{"limits.node_timeout", limitAt(g, "node_timeout"), func(g *spec.Graph) *time.Duration { return &g.Limits.NodeTimeout }, own},
+		{"parallel.branch_timeout", g.Parallel.Span, func(g *spec.Graph) *time.Duration { return &g.Parallel.BranchTimeout }, takesTime},
+	} {
+		if *t.field(g) > 0 {
+			add(t.at, !slices.ContainsFunc(g.Nodes, t.applies), t.key+" is dropped", func(own *spec.Graph) { *t.field(own) = 0 })
+		}
+	}
+	for _, n := range around(g.Limits.MaxVisits) {
+		add(limitAt(g, "max_visits"), false, fmt.Sprintf("limits.max_visits is %d", n), func(own *spec.Graph) { own.Limits.MaxVisits = n })
+	}
+	eachRetry(g.Retry, func(at spec.Span, attempts int, blocks []spec.Retry) {
+		add(at, false, fmt.Sprintf("max_attempts of the graph is %d", attempts), func(own *spec.Graph) { own.Retry = blocks })
+	})
 	for _, n := range g.Nodes {
 		out = append(out, nodeMutants(g, n)...)
 	}
 	return out
 }
 
-// nodeMutants change the limits of a node.
+// nodeMutants changes the limits of a node.
 func nodeMutants(g *spec.Graph, n *spec.Node) []mutant {
 	var out []mutant
 	id := n.ID.Value
-	add := func(at spec.Span, what string, own spec.Node) {
+	add := func(at spec.Span, what string, change func(own *spec.Node)) {
+		own := *n
+		change(&own)
 		out = append(out, mutant{at: at, what: what, graph: g.WithNodes(map[string]*spec.Node{id: &own})})
 	}
 	for _, most := range around(n.MaxVisits) {
-		own := *n
-		own.MaxVisits = most
-		add(nodeAt(n, "max_visits"), fmt.Sprintf("max_visits of %s is %d", id, most), own)
+		add(nodeAt(n, "max_visits"), fmt.Sprintf("max_visits of %s is %d", id, most), func(own *spec.Node) { own.MaxVisits = most })
 	}
-	for i := range n.Retry {
-		for _, block := range moreOrFewer(&n.Retry[i]) {
-			own := *n
-			own.Retry = slices.Clone(n.Retry)
-			own.Retry[i] = block
-			add(block.Span, fmt.Sprintf("max_attempts of %s is %d", id, block.MaxAttempts), own)
-		}
-	}
+	eachRetry(n.Retry, func(at spec.Span, attempts int, blocks []spec.Retry) {
+		add(at, fmt.Sprintf("max_attempts of %s is %d", id, attempts), func(own *spec.Node) { own.Retry = blocks })
+	})
 	if n.Timeout > 0 {
-		own := *n
-		own.Timeout = 0
-		add(nodeAt(n, "timeout"), "the timeout of "+id+" is dropped", own)
+		add(nodeAt(n, "timeout"), "the timeout of "+id+" is dropped", func(own *spec.Node) { own.Timeout = 0 })
 	}
 	if n.Parallel != nil && n.Parallel.BranchTimeout > 0 {
-		own, parallel := *n, *n.Parallel
+		parallel := *n.Parallel
 		parallel.BranchTimeout = 0
-		own.Parallel = &parallel
-		add(n.Parallel.Span, "the branch_timeout of "+id+" is dropped", own)
+		add(n.Parallel.Span, "the branch_timeout of "+id+" is dropped", func(own *spec.Node) { own.Parallel = &parallel })
 	}
 	return out
 }
 
-// stepMutants move the limit of steps that the file sets. Where no run takes so many,
-// nobody can tell.
-func stepMutants(g *spec.Graph) []mutant {
-	at := limitAt(g, "max_steps")
-	if at == g.Limits.Span {
-		return nil
+// eachRetry calls add for each change of a number of attempts.
+func eachRetry(blocks []spec.Retry, add func(at spec.Span, attempts int, blocks []spec.Retry)) {
+	for i := range blocks {
+		for _, n := range around(blocks[i].MaxAttempts) {
+			own := slices.Clone(blocks)
+			own[i].MaxAttempts = n
+			add(blocks[i].Span, n, own)
+		}
 	}
-	limit := g.Limits.MaxSteps
-	longest := longestRun(g, limit+2)
-	var out []mutant
-	for _, most := range around(limit) {
-		own := *g
-		own.Limits.MaxSteps = most
-		out = append(out, mutant{
-			at: at, what: fmt.Sprintf("limits.max_steps is %d", most), graph: &own, equal: longest <= min(limit, most),
-		})
-	}
-	return out
 }
 
-// longestRun is a bound of the steps of any run of a graph, at most most.
-func longestRun(g *spec.Graph, most int) int {
-	if n, ok := stepsWithoutLoop(g); ok {
-		most = min(most, n)
-	}
+// longestRun bounds the steps of any run of a graph; it is at most limit.
+func longestRun(g *spec.Graph, limit int) int {
 	free := *g
-	free.Limits.MaxSteps = most
-	if b, ok := lint.Bound(&free, lint.Options{Load: spec.Beside(g.File.Name)}); ok && b.Steps.Max < float64(most) {
-		most = int(b.Steps.Max)
+	free.Limits.MaxSteps = limit
+	if b, ok := lint.Bound(&free, lint.Options{Load: spec.Beside(g.File.Name)}); ok && b.Steps.Max < float64(limit) {
+		return int(b.Steps.Max)
 	}
-	return most
-}
-
-// stepsWithoutLoop counts the ways to each node of a graph that has no loop, names no
-// target by an expression and runs no other graph: no node runs more often.
-func stepsWithoutLoop(g *spec.Graph) (steps int, ok bool) {
-	if len(backEdges(g)) > 0 || len(g.Tools) > 0 || slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool {
-		return n.Kind.Value == "graph" || n.Goto.IsSet()
-	}) {
-		return 0, false
-	}
-	ways := make([]int, len(g.Nodes))
-	var count func(n *spec.Node) int
-	count = func(n *spec.Node) int {
-		if ways[n.Index] > 0 {
-			return ways[n.Index]
-		}
-		sum := 0
-		if n.ID.Value == g.Start.Value {
-			sum = 1
-		}
-		for _, e := range g.Edges {
-			if from := g.Node(e.From.Value); from != nil && e.To.Value == n.ID.Value {
-				sum += count(from)
-			}
-		}
-		ways[n.Index] = min(sum, maxWays)
-		return ways[n.Index]
-	}
-	for _, n := range g.Nodes {
-		steps += count(n)
-	}
-	return steps, true
-}
-
-// maxWays is as many ways to a node as are told apart.
-const maxWays = 1 << 20
-
-// timeMutants leave out the times of a graph. What takes none can't tell.
-func timeMutants(g *spec.Graph) []mutant {
-	var out []mutant
-	add := func(key string, set time.Duration, at spec.Span, own spec.Graph, applies func(*spec.Node) bool) {
-		if set > 0 {
-			out = append(out, mutant{at: at, what: key + " is dropped", graph: &own, equal: !slices.ContainsFunc(g.Nodes, applies)})
-		}
-	}
-	own := *g
-	own.Limits.Timeout = 0
-	add("limits.timeout", g.Limits.Timeout, limitAt(g, "timeout"), own, takesTime)
-	own = *g
-	own.Limits.StepTimeout = 0
-	add("limits.step_timeout", g.Limits.StepTimeout, limitAt(g, "step_timeout"), own, takesTime)
-	own = *g
-	own.Limits.NodeTimeout = 0
-	add("limits.node_timeout", g.Limits.NodeTimeout, limitAt(g, "node_timeout"), own, func(n *spec.Node) bool {
-		return n.Timeout == 0 && takesTime(n)
-	})
-	own = *g
-	own.Parallel.BranchTimeout = 0
-	add("parallel.branch_timeout", g.Parallel.BranchTimeout, g.Parallel.Span, own, takesTime)
-	return out
+	return limit
 }
 
 // takesTime reports whether a node may take any time.
@@ -165,7 +105,7 @@ func takesTime(n *spec.Node) bool {
 	return !slices.Contains([]string{"fail", "pass", "set"}, n.Kind.Value)
 }
 
-// limitAt is where the file sets a limit.
+// limitAt returns the span of a limit in the file.
 func limitAt(g *spec.Graph, key string) spec.Span {
 	if v := g.Limits.Written(key); v != nil {
 		return v.Span
@@ -173,7 +113,7 @@ func limitAt(g *spec.Graph, key string) spec.Span {
 	return g.Limits.Span
 }
 
-// nodeAt is where the file gives a node a key.
+// nodeAt returns the span of a node's key in the file.
 func nodeAt(n *spec.Node, key string) spec.Span {
 	if v := n.Written(key); v != nil {
 		return v.Span
@@ -181,7 +121,7 @@ func nodeAt(n *spec.Node, key string) spec.Span {
 	return n.Span
 }
 
-// around are the limits next to one; none of a limit that is not set.
+// around returns the limits next to one; none for a limit that is not set.
 func around(limit int) []int {
 	switch {
 	case limit > 1:
@@ -190,14 +130,4 @@ func around(limit int) []int {
 		return []int{2}
 	}
 	return nil
-}
-
-func moreOrFewer(block *spec.Retry) []spec.Retry {
-	var out []spec.Retry
-	for _, most := range around(block.MaxAttempts) {
-		own := *block
-		own.MaxAttempts = most
-		out = append(out, own)
-	}
-	return out
 }
