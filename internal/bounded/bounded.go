@@ -1,6 +1,5 @@
-// Package bounded reads the files that flows, flags and settings name: never
-// more than a limit, never for longer than a while, and never from a device or
-// a named pipe where a file is meant.
+// Package bounded reads files with a limit on size and time. It refuses devices and named pipes
+// where a file is expected.
 package bounded
 
 import (
@@ -16,29 +15,27 @@ import (
 	"time"
 )
 
-// Sizes in bytes: that of a text which is read whole, and that of a recording,
-// which graphrun writes itself and has to be able to read.
+// Limits in bytes, for texts and for recordings.
 const (
 	Text      = 16 << 20
 	Recording = 256 << 20
 )
 
-// fileTime is for how long a regular file may keep its reader waiting, as one on
-// a network that is gone does; streamTime is that of a stream, whose writer may
-// be a program that works.
+// fileTime bounds the time to read a file, which may be on a lost network; streamTime bounds
+// the time for a stream, whose writer may be a busy program.
 const (
 	fileTime   = 30 * time.Second
 	streamTime = 10 * time.Minute
 )
 
-// ReadFile reads a regular file of at most limit bytes. The error names the path
-// and is fs.ErrNotExist when there is none.
+// ReadFile reads a regular file of at most limit bytes. Errors name the path and wrap
+// fs.ErrNotExist if it does not exist.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	return within(fileTime, path, func() ([]byte, error) { return read(path, limit, false) })
 }
 
-// ReadArgument reads a file that the command line names: a regular one, or a
-// stream that the caller has opened for this process, as a shell does for <(…).
+// ReadArgument reads a file named on the command line. It may be a stream that the shell opened
+// for this process, as for <(…).
 func ReadArgument(path string, limit int64) ([]byte, error) {
 	if !inherited(path) {
 		return ReadFile(path, limit)
@@ -46,17 +43,17 @@ func ReadArgument(path string, limit int64) ([]byte, error) {
 	return ReadStream(path, limit)
 }
 
-// ReadStream reads a file or what a pipe or a device has to say, up to its end.
+// ReadStream reads a file, a pipe or a device to its end.
 func ReadStream(path string, limit int64) ([]byte, error) {
 	return within(streamTime, path, func() ([]byte, error) { return read(path, limit, true) })
 }
 
-// ReadAll reads a stream that is open; name is what the error calls it.
+// ReadAll reads an open stream. name is its name in errors.
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	return readAll(r, 0, name, limit)
 }
 
-// readAll does so for a stream that is expected to have some bytes.
+// readAll reads a stream with an expected size.
 func readAll(r io.Reader, size int64, name string, limit int64) ([]byte, error) {
 	var text bytes.Buffer
 	text.Grow(int(size) + bytes.MinRead)
@@ -67,17 +64,17 @@ func readAll(r io.Reader, size int64, name string, limit int64) ([]byte, error) 
 	return text.Bytes(), err
 }
 
-// inherited reports whether a path means a file that is open in this process.
+// inherited reports whether a path names an open file of this process.
 func inherited(path string) bool {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/") {
-		return false // as mostly, without the time that the pattern takes
+		return false // the usual case, without the cost of the pattern
 	}
 	return regexp.MustCompile(`^(/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+)$`).MatchString(path)
 }
 
-// within gives up when reading takes too long. The reader is left behind: nothing
-// can take back a call of the system that does not return.
+// within returns an error if reading takes too long. The reading goroutine stays: a blocked
+// system call can't be cancelled.
 func within(patience time.Duration, path string, read func() ([]byte, error)) ([]byte, error) {
 	type outcome struct {
 		text []byte
@@ -98,8 +95,7 @@ func within(patience time.Duration, path string, read func() ([]byte, error)) ([
 	}
 }
 
-// read looks at what the path is before it is opened: opening a named pipe waits
-// for somebody who writes.
+// read checks the kind of the file before it opens it: opening a named pipe waits for a writer.
 func read(path string, limit int64, stream bool) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -125,7 +121,7 @@ func read(path string, limit int64, stream bool) ([]byte, error) {
 	return readAll(file, info.Size(), fmt.Sprintf("%q", path), limit)
 }
 
-// asOpen gives an error the words of opening a file.
+// asOpen converts an error to one of opening a file.
 func asOpen(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -134,7 +130,7 @@ func asOpen(err error) error {
 	return err
 }
 
-// refusal says what a path is that can't be read; nil: it can.
+// refusal returns an error if the path is not a readable kind of file.
 func refusal(path string, mode fs.FileMode, stream bool) error {
 	what := Kind(mode)
 	if what == "" || stream && !mode.IsDir() {
@@ -143,7 +139,8 @@ func refusal(path string, mode fs.FileMode, stream bool) error {
 	return fmt.Errorf("%q is %s; a regular file is needed", path, what)
 }
 
-// Kind names what is no regular file: "a folder", "a named pipe"; "": it is one.
+// Kind describes a file that is not regular: "a folder", "a named pipe". It returns "" for a
+// regular file.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():
@@ -158,7 +155,7 @@ func Kind(mode fs.FileMode) string {
 	return "a device"
 }
 
-// Size writes a number of bytes for people: 16 MiB.
+// Size formats a number of bytes: 16 MiB.
 func Size(n int64) string {
 	for _, unit := range []struct {
 		size int64

@@ -24,8 +24,7 @@ type Edit struct {
 	Spelling bool
 }
 
-// Edits are the changes that mend findings of a graph, sorted, none of them
-// touching another.
+// Edits returns edits that repair findings, sorted and without overlap.
 func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	if g == nil {
 		return nil
@@ -45,7 +44,7 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 		case "unknown-node", "unknown-state-key", "expr-unknown-name":
 			e, ok = meant(g, &found[i])
 		case "unused-ignore":
-			// One that is misspelt was meant to silence something.
+			// A misspelt rule name was meant to silence something.
 			if found[i].Suggestion == "" {
 				e, ok = withoutName(g.File.Src, found[i].Span)
 			}
@@ -65,7 +64,7 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	})
 }
 
-// Apply returns the text with the edits made.
+// Apply returns the text with the edits applied.
 func Apply(src []byte, edits []Edit) []byte {
 	var out bytes.Buffer
 	at := 0
@@ -78,8 +77,8 @@ func Apply(src []byte, edits []Edit) []byte {
 	return out.Bytes()
 }
 
-// spelled writes a word of the language right. What is no slip of the pen, such
-// as a number without its unit, is not guessed.
+// spelled corrects a misspelt word of the language. It does not guess other mistakes, such as
+// a number without a unit.
 func spelled(src []byte, d *spec.Diagnostic) (Edit, bool) {
 	word := string(src[d.Span.From:d.Span.To])
 	if !isLetters(word) || !isLetters(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
@@ -88,8 +87,8 @@ func spelled(src []byte, d *spec.Diagnostic) (Edit, bool) {
 	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
 }
 
-// meant writes the name of a node or state key right where only one can be meant: the
-// name is not so short that any would do, and no other is as near.
+// meant corrects the name of a node or state key if exactly one name is near and the word is
+// not too short.
 func meant(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	word := string(g.File.Src[d.Span.From:d.Span.To])
 	const least, far = 4, 100
@@ -147,7 +146,7 @@ func withoutRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	return Edit{}, false
 }
 
-// edgeAt is the edge whose target stands at a span.
+// edgeAt returns the edge whose target is at a span.
 func edgeAt(g *spec.Graph, s spec.Span) *spec.Edge {
 	for _, e := range g.Edges {
 		if e.To.Span == s {
@@ -157,7 +156,7 @@ func edgeAt(g *spec.Graph, s spec.Span) *spec.Edge {
 	return nil
 }
 
-// isAlone reports whether a declaration yields this one edge only.
+// isAlone reports whether a declaration gives only this edge.
 func isAlone(g *spec.Graph, e *spec.Edge) bool {
 	if e.Decl < 0 {
 		return false
@@ -170,8 +169,8 @@ func isAlone(g *spec.Graph, e *spec.Edge) bool {
 	return true
 }
 
-// deletion takes an entry out of a list, of either style. A comment behind it
-// is kept on a line of its own.
+// deletion removes an entry of a list in block or flow style. A comment behind it moves to a
+// line of its own.
 func deletion(src []byte, s spec.Span) (Edit, bool) {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
 		return Edit{}, false // perhaps a comment inside
@@ -199,7 +198,7 @@ func deletion(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{}, false
 }
 
-// fromFlowList takes an entry and the comma before it out of [a, b].
+// fromFlowList removes an entry and the comma before it from [a, b].
 func fromFlowList(src []byte, s spec.Span) (Edit, bool) {
 	before := bytes.TrimRight(src[:s.From], " \t\r\n")
 	if len(before) == 0 || before[len(before)-1] != ',' {
@@ -208,8 +207,8 @@ func fromFlowList(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{Span: spec.Span{From: len(before) - 1, To: s.To}}, true
 }
 
-// withoutName takes a rule's name out of a comment that silences it, and the
-// comment with it when it names no other.
+// withoutName removes a rule's name from a comment that silences it, or the whole comment if
+// it names no other rule.
 func withoutName(src []byte, s spec.Span) (Edit, bool) {
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
 	end := len(src)
@@ -242,7 +241,7 @@ func withoutName(src []byte, s spec.Span) (Edit, bool) {
 		}
 		return Edit{Span: spec.Span{From: start + cut, To: end}}, true
 	case len(before) > 0:
-		return Edit{}, false // the words behind it may be about another rule
+		return Edit{}, false // the following words may be about another rule
 	}
 	content := bytes.TrimRight(src[start:start+hash], " \t")
 	if len(content) == 0 {
@@ -251,11 +250,11 @@ func withoutName(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true
 }
 
-// Mend makes edits again and again while there is something to mend. It returns the new
-// text and how many edits were made. check reads a text and finds what is wrong with it.
+// Mend repairs a text until nothing is left to repair. It returns the new text and the number
+// of edits. check parses a text and returns its findings.
 func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
 	before := src
-	const rounds = 200 // each mends at least one finding
+	const rounds = 200 // each round repairs at least one finding
 	for range rounds {
 		g, found := check(src)
 		next, n := mendOnce(src, found, Edits(g, found), check)
@@ -270,8 +269,8 @@ func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (a
 	return src, made
 }
 
-// mendOnce makes the edits that need no second look together, or else one that mends a
-// word. It leaves out edits that bring findings of their own.
+// mendOnce applies all safe edits, or else one edit of a word. It omits edits that cause new
+// findings.
 func mendOnce(src []byte, before spec.Diagnostics, edits []Edit, check func([]byte) (*spec.Graph, spec.Diagnostics)) (next []byte, made int) {
 	plain := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Spelling })
 	if len(plain) > 0 {
@@ -284,7 +283,7 @@ func mendOnce(src []byte, before spec.Diagnostics, edits []Edit, check func([]by
 		if !e.Spelling {
 			continue
 		}
-		// A word that is right now may show what was hidden by the error, elsewhere.
+		// A corrected word may reveal findings that the error had hidden elsewhere.
 		next := Apply(src, []Edit{e})
 		line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
 		if _, found := check(next); errorsOn(line, found) < errorsOn(line, before) {

@@ -1,4 +1,4 @@
-// Package given reads what people type: answers, and YAML.
+// Package given parses inputs and answers that people type, and YAML.
 package given
 
 import (
@@ -13,10 +13,9 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// Answer is the value that an answer means which has to fit a schema, as plain data:
-// the text itself where that fits; else what it means as YAML or JSON; else one of the
-// schema's Choices, by its first letters in any case or by its number from 1. The
-// document is what the schema was compiled from. The error says why it is none of them.
+// Answer parses an answer as a value of a schema. It tries the text itself, then YAML or JSON,
+// then the schema's Choices by their first letters in any case or their number from 1.
+// document is the source of the schema.
 func Answer(text string, s *schema.Schema, document any) (any, error) {
 	problem := s.Check(text)
 	if problem == nil {
@@ -43,7 +42,7 @@ func Answer(text string, s *schema.Schema, document any) (any, error) {
 	return s.Normalise(choices[i].Value), nil
 }
 
-// decode is what a text means as YAML, or as JSON that is none, such as one with tabs.
+// decode parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
 func decode(text string) (any, error) {
 	value, err := YAML([]byte(text))
 	if err != nil && json.Unmarshal([]byte(text), &value) != nil {
@@ -52,14 +51,13 @@ func decode(text string) (any, error) {
 	return eval.Canonical(value)
 }
 
-// Choice is a legal answer, and what it is called.
+// Choice is a legal answer and its name.
 type Choice struct {
 	Name  string
 	Value any
 }
 
-// Choices are the legal answers of a schema that lists them, in its order: those of an
-// enum, or yes and no where a boolean is wanted.
+// Choices returns the legal answers of an enum in its order, or yes and no for a boolean.
 func Choices(document any) []Choice {
 	doc, _ := document.(map[string]any)
 	list, _ := doc["enum"].([]any)
@@ -81,8 +79,8 @@ func Choices(document any) []Choice {
 	return out
 }
 
-// choose is the place of the choice that a text means: that of the choice itself, in
-// any case, its number unless a choice is that number, or the only one that begins so.
+// choose returns the index of the choice that a text stands for: its name in any case, its
+// number unless a choice has that name, or a unique prefix.
 func choose(text string, choices []Choice) (int, error) {
 	text = strings.TrimSpace(text)
 	var same, begins []int
@@ -121,7 +119,7 @@ func choose(text string, choices []Choice) (int, error) {
 	return 0, fmt.Errorf("%q is not one of %s", text, strings.Join(all, ", "))
 }
 
-// ChoiceNames names the legal answers of a schema that lists them.
+// ChoiceNames returns the names of Choices.
 func ChoiceNames(document any) []string {
 	var out []string
 	for _, c := range Choices(document) {
@@ -130,7 +128,7 @@ func ChoiceNames(document any) []string {
 	return out
 }
 
-// Field is a property of an object that is asked for.
+// Field is a property of a requested object.
 type Field struct {
 	Name     string
 	Schema   map[string]any

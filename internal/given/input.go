@@ -1,4 +1,4 @@
-// A run's input: key=value, typed by the state schema, and files of values.
+// The input of a run: key=value, typed by the state schema, and files of values.
 
 package given
 
@@ -16,20 +16,19 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Input gathers the input of a run of a graph. It collects problems, so that one call
-// names all of them.
+// Input collects the input of a run and all problems with it.
 type Input struct {
 	Graph *spec.Graph
-	// ReadFile reads the file of key=@file; nil: the file system's, or a pipe.
+	// ReadFile reads the file of key=@file. By default it reads a file or a pipe.
 	ReadFile func(path string) ([]byte, error)
 
 	values   map[string]any
-	given    map[string]bool // keys that were given, well or badly
+	given    map[string]bool // keys that were given, also with a bad value
 	problems []string
 }
 
-// Values returns what was given, or what is wrong with it, sorted, a sentence each. A
-// required key that is missing is a problem unless partial.
+// Values returns the input and its problems, sorted, a sentence each. A missing required key is
+// a problem unless partial is set.
 func (r *Input) Values(partial bool) (values map[string]any, problems []string) {
 	for _, k := range r.Graph.State {
 		if name := k.Name.Value; k.Required && !r.given[name] && !partial {
@@ -78,7 +77,7 @@ func (r *Input) Pair(s string) {
 	}
 }
 
-// hiddenError quotes the value, which may be secret.
+// hiddenError is an error that quotes the value, which may be secret.
 type hiddenError struct{ error }
 
 func (r *Input) read(text string, isJSON bool, schema map[string]any) (value any, err error) {
@@ -92,7 +91,7 @@ func (r *Input) read(text string, isJSON bool, schema map[string]any) (value any
 			return nil, err
 		}
 		text = string(src)
-		// A file's last line break belongs to the file; only text keeps it.
+		// Only text keeps the last line break of a file.
 		if types := Types(schema); len(types) > 0 && !slices.Contains(types, "string") {
 			text = strings.TrimSpace(text)
 		}
@@ -146,8 +145,8 @@ func readObject(path string, src []byte) (any, error) {
 	return value, err
 }
 
-// take notes that a key is given and returns its schema; false when it is unknown, which
-// is a problem.
+// take records that a key is given and returns its schema. For an unknown key it adds a problem
+// and returns false.
 func (r *Input) take(key string) (map[string]any, bool) {
 	if r.given == nil {
 		r.given = map[string]bool{}

@@ -1,4 +1,4 @@
-// Text from the command line as a value of a schema's type.
+// Parsing text from the command line by the type of a schema.
 
 package given
 
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Types lists the types a schema allows; empty means any.
+// Types returns the types that a schema allows, or nothing for any.
 func Types(schema map[string]any) []string {
 	switch t := schema["type"].(type) {
 	case string:
@@ -31,10 +31,9 @@ func Types(schema map[string]any) []string {
 	return nil
 }
 
-// Typed reads text as a value of the schema's type. With several types the
-// first of null, boolean, integer, number, array, object and string that fits
-// wins. Without a type, text that is JSON is that value, other text a string,
-// and an enum decides first.
+// Typed parses text as a value of the schema's type. With several types the first of null,
+// boolean, integer, number, array, object and string that fits wins. Without a type, an enum
+// decides, then JSON, else the text is a string.
 func Typed(text string, schema map[string]any) (any, error) {
 	types := Types(schema)
 	enum, _ := schema["enum"].([]any)
@@ -55,7 +54,7 @@ func Typed(text string, schema map[string]any) (any, error) {
 	return nil, fmt.Errorf("%s is not %s (schema %s)", quoteShort(text), describeTypes(types), SchemaText(schema))
 }
 
-// convert reads text as one type.
+// convert parses text as one type.
 func convert(text, t string) (any, bool) {
 	switch t {
 	case "string":
@@ -81,8 +80,8 @@ func convert(text, t string) (any, bool) {
 	return f, t == "number" && err == nil && f-f == 0 && !strings.ContainsAny(text, "xX_")
 }
 
-// checkEnum refuses scalars that are not in the schema's enum. The run checks
-// the rest of the schema; this says it in the words of the command line.
+// checkEnum refuses scalars outside the schema's enum, with a message for the command line.
+// The run checks the rest of the schema.
 func checkEnum(v any, text string, enum []any) error {
 	switch v.(type) {
 	case []any, map[string]any:
@@ -127,7 +126,7 @@ func shorten(s string, most int) string {
 
 func quoteShort(s string) string { return strconv.Quote(shorten(s, 60)) }
 
-// SchemaText is a schema as one short line.
+// SchemaText formats a schema in one short line.
 func SchemaText(schema map[string]any) string {
 	if len(schema) == 0 {
 		return "{}, any value"
@@ -141,11 +140,10 @@ func SchemaText(schema map[string]any) string {
 	return shorten(strings.NewReplacer(`"`, "", ":", ": ", ",", ", ").Replace(strings.TrimSpace(b.String())), 160)
 }
 
-// errDuplicateKey is the error of an object with the same key twice.
+// errDuplicateKey says that an object has the same key twice.
 var errDuplicateKey = errors.New("is given twice in one object")
 
-// JSON reads exactly one JSON value; whole numbers that fit are ints, and an object
-// with the same key twice is an error.
+// JSON parses exactly one JSON value. Whole numbers that fit are ints; duplicate keys are errors.
 func JSON(src []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(src))
 	var text json.RawMessage
@@ -162,7 +160,7 @@ func JSON(src []byte) (any, error) {
 	return nextValue(dec)
 }
 
-// nextValue reads the next value of valid JSON.
+// nextValue parses the next value of valid JSON.
 func nextValue(dec *json.Decoder) (any, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -176,7 +174,7 @@ func nextValue(dec *json.Decoder) (any, error) {
 		for dec.More() {
 			key := ""
 			if t == '{' {
-				name, _ := dec.Token() // a string, for the JSON is valid
+				name, _ := dec.Token() // a string, since the JSON is valid
 				key = name.(string)
 				if _, twice := object[key]; twice {
 					return nil, fmt.Errorf("%q %w", key, errDuplicateKey)

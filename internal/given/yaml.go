@@ -1,4 +1,4 @@
-// YAML as plain data.
+// Parsing YAML as plain data.
 
 package given
 
@@ -10,12 +10,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxYAMLValues bounds what aliases may expand a document to.
+// maxYAMLValues bounds the values of a document with its aliases expanded.
 const maxYAMLValues = 1_000_000
 
-// YAML reads one YAML document: maps with string keys, lists, strings, numbers,
-// booleans and null; nothing is null. Dates stay text. The error says in the words of
-// a sentence what the document is not.
+// YAML parses one YAML document into plain data. An empty document is null, dates stay text.
+// The error completes a sentence: "is not YAML …".
 func YAML(src []byte) (value any, err error) {
 	defer func() {
 		if r := recover(); r != nil { // yaml.v3 panics on some broken documents

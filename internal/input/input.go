@@ -1,5 +1,5 @@
-// Package input checks what a run is given: its input against the declared state,
-// and its secrets. A problem is one sentence that names the key at fault.
+// Package input checks the input of a run against the declared state, and reads its secrets. A
+// problem is one sentence that names the key.
 package input
 
 import (
@@ -16,9 +16,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Check returns values for state keys as canonical data, and what is wrong with them,
-// sorted by key. Keys that are required and not in has have to be there; nil: none has
-// to be.
+// Check returns values of state keys as canonical data, and problems sorted by key. Required
+// keys that are not in has must be given, unless has is nil.
 func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wrong []string) {
 	out := make(map[string]any, len(input))
 	problems := map[string]string{}
@@ -88,8 +87,7 @@ func unknownKey(g *spec.Graph, name string) string {
 	return text
 }
 
-// CheckSecret refuses texts for secret keys, and keys of providers that the file holds,
-// that are too short to be masked.
+// CheckSecret refuses values of secret keys and provider keys that are too short to mask.
 func CheckSecret(g *spec.Graph, input map[string]any) (wrong []string) {
 	for _, key := range g.State {
 		if text, ok := input[key.Name.Value].(string); ok && key.Secret {

@@ -1,4 +1,4 @@
-// The secrets of a graph: from the environment, from files, from programs.
+// The secrets of a graph, from the environment, files and programs.
 
 package input
 
@@ -19,8 +19,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Secrets reads the graph's secrets, by name, from the environment, files and programs.
-// With a problem there are none.
+// Secrets reads the secrets of the graph by name. If there are problems, it returns only them.
 func Secrets(g *spec.Graph) (values map[string]any, wrong []string) {
 	out := make(map[string]any, len(g.Secrets))
 	for i := range g.Secrets {
@@ -70,7 +69,7 @@ func readSecret(s *spec.Secret) (value, problem string) {
 const secretTime = 30 * time.Second
 
 // outputs caches the output of each command.
-var outputs sync.Map // of func() (string, error), by command
+var outputs sync.Map // functions func() (string, error) by command
 
 // secretFrom runs a command once per process and returns its output without the last
 // line break.

@@ -1,6 +1,5 @@
-// Package page holds the page that shows flows and runs, and writes it as one HTML
-// file with what it shows in it. Its source is the folder web; `make page` builds
-// what is embedded here.
+// Package page holds the page that shows flows and runs, and writes it with its data as one
+// HTML file. Its source is in web; `make page` builds the embedded files.
 package page
 
 import (
@@ -21,12 +20,11 @@ var script string
 //go:embed dist/page.css
 var style string
 
-// plainBytes is how much data stands in the file as it is; more is compressed.
+// plainBytes bounds the data that a file holds uncompressed.
 const plainBytes = 256 << 10
 
-// Write writes a page as one file that asks for no other: the script and the style
-// are in it, and the browser is told to run and to load nothing else. The data is
-// JSON; web/src/data.ts says of what form. The error is that of the writer.
+// Write writes a page as one self-contained file, whose content policy forbids loading anything
+// else. data is JSON as described in web/src/data.ts. It returns errors of the writer.
 func Write(w io.Writer, title string, data []byte) error {
 	kind, body := "application/json", bytes.ReplaceAll(data, []byte("<"), []byte(`\u003c`))
 	if len(data) > plainBytes {
@@ -55,8 +53,8 @@ func Write(w io.Writer, title string, data []byte) error {
 	return err
 }
 
-// WriteLive writes the page that asks a server for what it shows. Its script and its
-// style are Assets of that server.
+// WriteLive writes the page that gets its data from a server. Its script and style are Assets
+// of the server.
 func WriteLive(w io.Writer, title string) error {
 	_, err := fmt.Fprintf(w, `<!doctype html>
 <html lang="en">
@@ -79,8 +77,8 @@ func WriteLive(w io.Writer, title string) error {
 	return err
 }
 
-// Asset is the text of a file that WriteLive names, and its media type; "": there is
-// none. The name changes with the text.
+// Asset returns the text and media type of a file that WriteLive refers to, or "". The name
+// changes with the text.
 func Asset(name string) (text, kind string) {
 	switch name {
 	case assetName(script, ".js"):
@@ -96,7 +94,7 @@ func assetName(text, ext string) string {
 	return "page-" + hex.EncodeToString(sum[:8]) + ext
 }
 
-// digest is how a content security policy names an inline script or style.
+// digest returns the source expression of an inline script or style in a content policy.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
@@ -106,7 +104,7 @@ func compressed(data []byte) []byte {
 	var out bytes.Buffer
 	to64 := base64.NewEncoder(base64.StdEncoding, &out)
 	zip, _ := gzip.NewWriterLevel(to64, gzip.BestCompression) // the level is one that there is
-	// Neither can fail: what is below them is memory.
+	// Neither can fail: both write to memory.
 	_, _ = zip.Write(data)
 	_ = zip.Close()
 	_ = to64.Close()

@@ -1,4 +1,4 @@
-// What a program that a flow runs sees of the environment of graphrun.
+// The environment of programs that flows run.
 
 package process
 
@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Environment says what a child gets of the caller's environment.
+// Environment selects the variables of the caller that a program gets.
 type Environment struct {
-	// Pass names variables besides those that every child gets; All passes all.
+	// Pass names additional variables; All passes all.
 	Pass []string
 	All  bool
-	// Withheld are names that only Pass gives: those of secrets.
+	// Withheld are names, such as those of secrets, that only Pass includes.
 	Withheld []string
 }
 
-// Read takes what the key env_pass says: "all" or a list of names; anything else
-// is none.
+// Read reads the value of env_pass: "all" or a list of names.
 func (e *Environment) Read(pass any) {
 	e.All = pass == "all"
 	names, _ := pass.([]any)
@@ -32,19 +31,17 @@ func (e *Environment) Read(pass any) {
 // RunDirVariable names the folder of the run.
 const RunDirVariable = "GRAPHRUN_RUN_DIR"
 
-// taskPrefix begins the names of the variables that tell a program about its
-// task: those of a task around this one are none of its business.
+// taskPrefix is the prefix of variables about the task. A program must not see those of an
+// enclosing task.
 const taskPrefix = "GRAPHRUN_TASK_"
 
-// usual reports whether every child gets a variable: what a shell and the
-// programs that it starts need to find their files, to speak the right language
-// and to draw on the terminal. No name among them is one of a key.
+// usual reports whether every program gets a variable: paths, locale and terminal, but no keys.
 func usual(name string) bool {
 	switch strings.ToUpper(name) {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "TMP", "TEMP", "TZ", "TZDIR",
 		"LANG", "LANGUAGE", "TERM", "TERMINFO", "COLORTERM", "NO_COLOR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
 		"NIX_SSL_CERT_FILE", "LOCALE_ARCHIVE",
-		// Windows starts no program without these.
+		// Windows can't start programs without these.
 		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
 		"PROGRAMFILES", "USERNAME", "HOMEDRIVE", "HOMEPATH", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "OS":
 		return true
@@ -52,7 +49,7 @@ func usual(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
-// Entries are the variables as NAME=value, in the caller's order.
+// Entries returns the variables as NAME=value, in the caller's order.
 func (e *Environment) Entries() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Process groups, where the system has them.
+// Process groups of Unix.
 
 package process
 
@@ -18,30 +18,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnGroup makes the program the leader of a new process group, so that
-// everything it starts can be ended with it, and so that an interrupt typed at
-// the terminal reaches graphrun alone.
+// OwnGroup makes the program the leader of a new process group, so that its children end with
+// it and Ctrl-C reaches graphrun only.
 func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// The group keeps the number of its leader for as long as it has members, so
-// the number can't come to mean another group while one of ours is left.
+// A group keeps its number as long as it has members, so the number can't be reused meanwhile.
 
 // group is the process group of a program.
 type group struct{}
 
 func (*group) adopt(*exec.Cmd) {}
 
-// ask asks every process of the group to end.
+// ask sends SIGTERM to the group.
 func (*group) ask(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// kill ends every process of the group.
+// kill sends SIGKILL to the group.
 func (*group) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 func (*group) forget() {}
 
-// alive reports whether the group has members that run. Dead ones stay
-// members until their parent takes note, which for orphans in a container may
-// be never, so they don't count where the system tells.
+// alive reports whether the group has running members. Zombies don't count on Linux: nobody
+// may reap orphans in a container.
 func (*group) alive(cmd *exec.Cmd) bool {
 	err := syscall.Kill(-cmd.Process.Pid, 0)
 	if err != nil && !errors.Is(err, syscall.EPERM) {
@@ -50,8 +47,7 @@ func (*group) alive(cmd *exec.Cmd) bool {
 	return runtime.GOOS != "linux" || groupRuns(os.DirFS("/proc"), cmd.Process.Pid)
 }
 
-// groupRuns looks for a live member of the group among the processes that
-// proc lists; true if it can't tell.
+// groupRuns looks for a running member of the group in /proc. It returns true if it can't tell.
 func groupRuns(proc fs.FS, group int) bool {
 	entries, err := fs.ReadDir(proc, ".")
 	if err != nil {
@@ -79,8 +75,8 @@ func groupRuns(proc fs.FS, group int) bool {
 	return !listed
 }
 
-// ExitStatus is how a program ended: its exit code, as a shell would report it
-// (128 + n for signal n), and the signal's name.
+// ExitStatus returns the exit code of a program as a shell reports it (128 + n for signal n),
+// and the name of the signal.
 func ExitStatus(state *os.ProcessState) (code int, signal string) {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal()), unix.SignalName(status.Signal())

@@ -1,4 +1,4 @@
-// Jobs of Windows: what a program starts belongs to its job, and ends with it.
+// Jobs of Windows: children of a program belong to its job and end with it.
 
 package process
 
@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is the job of a program. The system ends what is in it when the last handle
-// is closed, and this process has the only one: so it ends with this process, too.
-// What the program starts before it is in the job escapes. It is safe for concurrent use.
+// group is the job of a program. This process has the only handle, so the system ends the job
+// when this process ends. Children that start before the program is in the job escape. It is
+// safe for concurrent use.
 type group struct {
 	mu  sync.Mutex
 	job windows.Handle // 0: it has none
 }
 
-// OwnGroup makes the program one that can be asked to end, and keeps interrupts of the
-// console from it.
+// OwnGroup lets the program receive a request to end, and shields it from Ctrl-C.
 func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
@@ -56,7 +55,7 @@ func limit(job windows.Handle, flags uint32) error {
 	return err
 }
 
-// ask asks the program to end; one that has no console to hear it by is ended.
+// ask asks the program to end, or ends it if it has no console.
 func (g *group) ask(cmd *exec.Cmd) {
 	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(cmd.Process.Pid)) != nil {
 		g.kill(cmd)
@@ -72,7 +71,7 @@ func (g *group) kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }
 
-// alive reports whether something is left in the job.
+// alive reports whether the job has processes.
 func (g *group) alive(*exec.Cmd) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,7 +83,7 @@ func (g *group) alive(*exec.Cmd) bool {
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil) == nil && info.Active > 0
 }
 
-// forget lets what is left in the job go on.
+// forget lets the remaining processes continue.
 func (g *group) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,10 +94,10 @@ func (g *group) forget() {
 	}
 }
 
-// ExitStatus is the exit code.
+// ExitStatus returns the exit code.
 func ExitStatus(state *os.ProcessState) (code int, signal string) { return state.ExitCode(), "" }
 
-// newWatchdog returns nil: jobs do without.
+// newWatchdog returns nil: jobs need none.
 func newWatchdog() *watchdog { return nil }
 
 func (w *watchdog) tell(string, int) {}

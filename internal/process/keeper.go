@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// markVariable names the folder of a running program. Everything that it starts
-// inherits it, also what leaves the group.
+// markVariable names the folder of a running program. All its children inherit it, even those
+// that leave the group.
 const markVariable = taskPrefix + "MARK"
 
-// Keeper starts the programs of a run. When its process dies, by whatever signal, a
-// watchdog ends the groups of those that still run. What is left EndLeft finds by its marks
-// and ends before the run is resumed. It is safe for concurrent use.
+// Keeper starts the programs of a run. If this process dies, a watchdog ends their groups.
+// Before a resume, EndLeft finds remaining processes by their marks and ends them. It is safe
+// for concurrent use.
 type Keeper struct {
 	place string
 
@@ -28,33 +28,31 @@ type Keeper struct {
 	watchdog *watchdog
 }
 
-// NewKeeper makes a keeper whose marks are folders in the folder place; empty: in
-// one of the system's for what is temporary. It is made with the first mark.
+// NewKeeper returns a keeper whose marks are folders in place, by default a temporary folder.
+// The first mark creates it.
 func NewKeeper(place string) *Keeper { return &Keeper{place: place} }
 
-// Close ends the watchdog. No program may run any more: what does is ended.
+// Close ends the watchdog and all programs that still run.
 func (k *Keeper) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.watchdog.close()
 	k.watchdog = nil
 	if k.dir != "" {
-		_ = os.Remove(k.dir) // fails where another driver has marks there
+		_ = os.Remove(k.dir) // fails if another driver has marks there
 	}
 	return nil
 }
 
-// Mark is a program that is going to run, or runs. Its methods are called by one
-// goroutine, but for Kill.
+// Mark is a program before or while it runs. All methods but Kill belong to one goroutine.
 type Mark struct {
 	keeper *Keeper
 	dir    string
-	leader int // its number; 0: it was not started
+	leader int // process id, or 0 before the start
 	group  group
 }
 
-// Mark makes the folder of a program. The mark can be used, too, when there is an
-// error, which says why it has no folder.
+// Mark creates the folder of a program. If it returns an error, the mark works without a folder.
 func (k *Keeper) Mark() (*Mark, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -65,7 +63,7 @@ func (k *Keeper) Mark() (*Mark, error) {
 			k.dir, k.err = filepath.Abs(k.place)
 		}
 	}
-	if k.watchdog == nil { // before the program, which may not wait for it
+	if k.watchdog == nil { // before the program starts
 		k.watchdog = newWatchdog()
 	}
 	m := &Mark{keeper: k}
@@ -77,7 +75,7 @@ func (k *Keeper) Mark() (*Mark, error) {
 	return m, err
 }
 
-// Dir is the program's folder, gone with it; "": it has none.
+// Dir returns the program's folder, which is removed with it, or "".
 func (m *Mark) Dir() string { return m.dir }
 
 // Start starts the program in a group of its own.
@@ -90,7 +88,7 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 		return err
 	}
 	m.leader = cmd.Process.Pid
-	m.keeper.tell("+", m.leader) // at once: this process may be killed now
+	m.keeper.tell("+", m.leader) // at once, since this process may be killed
 	m.group.adopt(cmd)
 	return nil
 }
@@ -98,8 +96,8 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 // Ask asks the program and its group to end.
 func (m *Mark) Ask(cmd *exec.Cmd) { m.group.ask(cmd) }
 
-// Await returns when the group is empty, patience is over or kill is closed. Nothing
-// reports the end of processes that are not our children, so it looks.
+// Await returns when the group is empty, patience is over or kill is closed. It polls, since
+// nothing reports the end of grandchildren.
 func (m *Mark) Await(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
@@ -114,7 +112,7 @@ func (m *Mark) Await(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struc
 	}
 }
 
-// Kill ends the program, its group and all that bears its mark.
+// Kill ends the program, its group and all processes with its mark.
 func (m *Mark) Kill(cmd *exec.Cmd) {
 	m.group.kill(cmd)
 	if m.dir != "" {
@@ -122,7 +120,7 @@ func (m *Mark) Kill(cmd *exec.Cmd) {
 	}
 }
 
-// Close forgets the program, which has ended. What it left running goes on.
+// Close forgets a program that has ended. Its remaining children continue.
 func (m *Mark) Close() {
 	m.group.forget()
 	if m.leader != 0 {
@@ -133,14 +131,14 @@ func (m *Mark) Close() {
 	}
 }
 
-// tell tells the watchdog that a group begins ("+") or has ended ("-").
+// tell reports the start ("+") or end ("-") of a group to the watchdog.
 func (k *Keeper) tell(op string, group int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.watchdog.tell(op, group)
 }
 
-// watchdog is a small process that ends groups when its stdin ends: when this
+// watchdog is a small process that ends groups when its stdin closes, which means that this
 // process is gone.
 type watchdog struct {
 	cmd   *exec.Cmd

@@ -1,4 +1,4 @@
-// What a driver that died left running, and the ending of it.
+// Ending the programs that a dead driver left running.
 
 package process
 
@@ -15,12 +15,11 @@ import (
 	"time"
 )
 
-// patience is how long processes may take to be gone after they were killed.
+// patience bounds how long killed processes may take to disappear.
 const patience = 5 * time.Second
 
-// EndLeft ends the programs whose marks are in the folder of a keeper that is no
-// more, waits until they are gone, and removes the folder. The caller knows that
-// no keeper uses it. An error says what can't be ended.
+// EndLeft ends the programs with marks in the folder of a dead keeper, waits until they are gone,
+// and removes the folder. No keeper may use it. The error names processes that can't be ended.
 func EndLeft(place string) error {
 	entries, err := os.ReadDir(place)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +47,8 @@ func EndLeft(place string) error {
 	return os.RemoveAll(place)
 }
 
-// killMarked kills the processes that bear one of the marks, with their groups, and returns
-// the numbers of those that were still there.
+// killMarked kills the processes with one of the marks and their groups, and returns the ids of
+// those that were still there.
 func killMarked(marks ...string) (killed []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -60,7 +59,7 @@ func killMarked(marks ...string) (killed []int) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		found, err := os.FindProcess(pid) // holds on to it: the number can't come to mean another
+		found, err := os.FindProcess(pid) // a pidfd: the number can't be reused meanwhile
 		if err != nil {
 			continue
 		}
@@ -69,8 +68,8 @@ func killMarked(marks ...string) (killed []int) {
 			if found.Kill() == nil {
 				killed = append(killed, pid)
 			}
-			// The others of its group belong to it, with or without an environment: a
-			// driver that dies as the program starts has told nobody of the group.
+			// The rest of its group belongs to it, even without the variable: a driver that died at the
+			// start of the program has not told the watchdog.
 			if err == nil && group > 1 && group != syscall.Getpgrp() {
 				_ = syscall.Kill(-group, syscall.SIGKILL)
 			}
@@ -80,7 +79,7 @@ func killMarked(marks ...string) (killed []int) {
 	return killed
 }
 
-// markOf returns the mark of a process, or "" if it has none or is another user's.
+// markOf returns the mark of a process, or "" without one or for another user's process.
 func markOf(pid int) string {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -1,7 +1,6 @@
 //go:build !linux
 
-// Systems where a process can't be told from another that has its number later:
-// what the watchdog has not ended goes on.
+// Systems without pidfds: processes that the watchdog has not ended continue.
 
 package process
 
@@ -13,5 +12,5 @@ func tempPrefix() string { return "graphrun-" }
 
 func sweep(string) {}
 
-// EndLeft removes the folder of a keeper that is no more.
+// EndLeft removes the folder of a dead keeper.
 func EndLeft(place string) error { return os.RemoveAll(place) }

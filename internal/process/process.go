@@ -1,7 +1,4 @@
-// Finding programs, and waiting for the processes that they leave.
-
-// Package process holds what the running of programs needs of the system:
-// groups of processes that end together, and the search for a program.
+// Package process runs programs in process groups that end together, and finds programs in PATH.
 package process
 
 import (
@@ -11,8 +8,7 @@ import (
 	"strings"
 )
 
-// Find looks a program without a slash up in the PATH that it is going
-// to see, which is what a shell does too.
+// Find looks up a program without a slash in the PATH that it will get, as a shell does.
 func Find(name, dir string, env []string) (string, error) {
 	if filepath.Base(name) != name {
 		return name, nil
@@ -25,7 +21,7 @@ func Find(name, dir string, env []string) (string, error) {
 	}
 	for _, folder := range filepath.SplitList(path) {
 		if folder == "" {
-			continue // the current directory to some shells, and a trap
+			continue // some shells use the current directory here: a trap
 		}
 		if !filepath.IsAbs(folder) {
 			folder = filepath.Join(dir, folder)

@@ -1,4 +1,4 @@
-// Folders for what lasts as long as this process.
+// Temporary folders of this process.
 
 package process
 
@@ -8,15 +8,13 @@ import (
 	"path/filepath"
 )
 
-// TempDir makes a folder that nobody else can enter, and on Linux removes those of
-// processes that are gone.
+// TempDir makes a private folder, and on Linux removes those of dead processes.
 func TempDir() (string, error) {
 	dir := TempName()
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// TempName is the path of a folder that nobody can guess and that is there when
-// somebody makes it.
+// TempName returns the unguessable path of a folder that does not exist yet.
 func TempName() string {
 	sweep(os.TempDir())
 	return filepath.Join(os.TempDir(), tempPrefix()+rand.Text())

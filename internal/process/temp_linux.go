@@ -1,4 +1,4 @@
-// The sweeping of temporary folders whose process was killed.
+// Removing the temporary folders of killed processes.
 
 package process
 
@@ -12,28 +12,27 @@ import (
 	"syscall"
 )
 
-// tempPrefix begins the name of a temporary folder of this process: the space of process
-// numbers, the number and the start of the process.
+// tempPrefix returns the name prefix of this process's temporary folders: PID namespace, process
+// id and start time.
 func tempPrefix() string {
 	_, began := processState(os.Getpid())
 	return fmt.Sprintf("%s%d-%s-", spacePrefix(), os.Getpid(), began)
 }
 
-// spacePrefix tells apart the spaces of process numbers: when the machine was started, and
-// which of its spaces this process sees.
+// spacePrefix identifies the PID namespace: boot time and namespace.
 func spacePrefix() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return fmt.Sprintf("graphrun-%.8s.%s-", boot, strings.Trim(space, "pid:[]"))
 }
 
-// processState reads how a process is and when it began; "" if that can't be seen.
+// processState returns the state and the start time of a process, or "".
 func processState(pid int) (state, began string) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", ""
 	}
-	// The second field is a name in brackets, which may hold anything.
+	// The second field is a name in parentheses, which may contain anything.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	if len(fields) < 20 {
 		return "", ""
@@ -41,8 +40,7 @@ func processState(pid int) (state, began string) {
 	return fields[0], fields[19]
 }
 
-// sweep removes the folders of processes of this space that are gone. Those of
-// other users can't be removed, and stay.
+// sweep removes the folders of dead processes of this namespace. Those of other users stay.
 func sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -60,7 +58,7 @@ func sweep(dir string) {
 	}
 }
 
-// hasEnded reports whether the process that had a number since it began is gone.
+// hasEnded reports whether the process with an id and a start time is gone.
 func hasEnded(pid int, began string) bool {
 	state, now := processState(pid)
 	if now == "" {

@@ -1,6 +1,6 @@
 //go:build unix
 
-// The process that ends what a dead driver leaves.
+// The watchdog process, which ends the programs of a dead driver.
 
 package process
 
@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// watch keeps a list of groups, a line of "+ n" or "- n" each, and kills those
-// on it when there are no more lines. It is a shell script since a program that
-// uses this module as a library can't be started anew as something else.
+// watch reads "+ n" and "- n" lines and kills the listed groups at the end of its input. It is a
+// shell script, since a program that uses this module can't restart itself as a watchdog.
 const watch = `trap '' HUP INT QUIT TERM
 live=' '
 while read -r op group; do
@@ -24,8 +23,8 @@ done
 for group in $live; do kill -9 "-$group" 2>/dev/null; done
 exit 0`
 
-// newWatchdog starts the watchdog in a session of its own, where no signal of the
-// terminal finds it; nil when it can't be: there is no shell.
+// newWatchdog starts the watchdog in a session of its own, away from terminal signals. It
+// returns nil without a shell.
 func newWatchdog() *watchdog {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

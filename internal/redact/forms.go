@@ -1,4 +1,4 @@
-// Package redact knows how a secret may show, and which texts can't be hidden.
+// Package redact lists the encodings in which a secret may appear.
 package redact
 
 import (
@@ -14,17 +14,16 @@ import (
 	"unicode/utf8"
 )
 
-// Mask stands where a secret was.
+// Mask replaces a secret.
 const Mask = "***"
 
-// Least is the length in characters from which on a text can be hidden: shorter
-// ones stand in too much else.
+// Least is the minimum length of a secret in characters. Shorter texts appear in other text.
 const Least = 4
 
-// leastEncoded is the length from which on a form in base64 is hidden.
+// leastEncoded is the minimum length of a base64 form.
 const leastEncoded = 8
 
-// Refusal says why a text can't be a secret; "" says that it can.
+// Refusal says why a text can't be a secret, or returns "".
 func Refusal(secret string) string {
 	switch n := utf8.RuneCountInString(secret); {
 	case n == 0:
@@ -37,21 +36,18 @@ func Refusal(secret string) string {
 	return ""
 }
 
-// Word reports whether a text reads as the names in a document do. Where it is a
-// part of a key it is left there, or the document would be another one.
+// Word reports whether a text looks like a name. Such secrets are not masked inside object keys.
 func Word(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
 	}) < 0
 }
 
-// leastLine is the length from which on a line of a secret with several, such as a
-// key in PEM, is hidden by itself.
+// leastLine is the minimum length of a line of a multi-line secret that is masked by itself.
 const leastLine = 16
 
-// Forms is how a text reads, each once: as it is, inside a message that quotes it
-// once or twice, in HTML, in an address and in an address inside of one, in base64
-// and in hexadecimal digits; and its long lines without spaces by themselves.
+// Forms returns the forms of a text, each once: plain, quoted once or twice, in HTML, in a URL
+// and in a URL inside a URL, in base64 and in hexadecimal; and its long lines.
 func Forms(text string) []string {
 	out := append(quoted(text), text, markup.Replace(text), strings.ReplaceAll(markup.Replace(text), "&quot;", "&#34;"))
 	out = append(out, html.EscapeString(text))
@@ -74,10 +70,10 @@ func Forms(text string) []string {
 	return slices.Compact(out)
 }
 
-// markup escapes as most that write HTML do; package html writes quotes otherwise.
+// markup escapes like most HTML writers; package html escapes quotes differently.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;")
 
-// hexForms is how a text reads in hexadecimal digits, and as a dump groups them.
+// hexForms returns a text in hexadecimal, plain and grouped as in dumps.
 func hexForms(text string) (out []string) {
 	digits := hex.EncodeToString([]byte(text))
 	for _, between := range []string{"", " ", ":"} {
@@ -93,21 +89,21 @@ func hexForms(text string) (out []string) {
 	return out
 }
 
-// quoted is how a text reads inside a message that quotes it.
+// quoted returns the forms of a text inside quotes.
 func quoted(text string) []string {
 	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
 	out := []string{inner(strconv.Quote(text)), inner(strconv.QuoteToASCII(text))}
 	if asJSON, err := json.Marshal(text); err == nil {
 		out = append(out, inner(string(asJSON)))
 	}
-	// Between single quotes: in Python and JavaScript, in YAML, in a shell.
+	// Single quotes of Python and JavaScript, YAML, and shells.
 	single := strings.ReplaceAll(out[0], `\"`, `"`)
 	return append(out, single, strings.ReplaceAll(single, "'", `\'`),
 		strings.ReplaceAll(text, "'", "''"), strings.ReplaceAll(text, "'", `'\''`), strings.ReplaceAll(text, "'", `'"'"'`))
 }
 
-// percent is how a text reads in an address. Who writes one differs in which
-// characters need no escape, and in the case of the digits.
+// percent returns the forms of a text in a URL. Writers differ in the characters that they
+// escape and in the case of digits.
 func percent(text string) []string {
 	whole := url.URL{Path: "/" + text}
 	out := []string{url.QueryEscape(text), url.PathEscape(text), whole.EscapedPath()[1:]}
@@ -137,7 +133,7 @@ func escaped(text string, safe func(byte) bool) string {
 	return b.String()
 }
 
-// lowerEscapes writes the digits of escapes in lower case.
+// lowerEscapes converts the digits of escapes to lower case.
 func lowerEscapes(text string) string {
 	b := []byte(text)
 	for i := 0; i+2 < len(b); i++ {
@@ -149,10 +145,8 @@ func lowerEscapes(text string) string {
 	return string(b)
 }
 
-// base64Forms is how a text reads in base64, alone or as a part of more, such as
-// the name and password of an HTTP header: three bytes are four characters, so
-// that it depends on where the text begins. Characters that hold bits of what
-// stands around it are not among them.
+// base64Forms returns a text in base64, alone or inside other text. Three bytes are four
+// characters, so there are three alignments. Characters with bits of neighbours are omitted.
 func base64Forms(text string) []string {
 	var out []string
 	for before := range 3 {
@@ -165,7 +159,7 @@ func base64Forms(text string) []string {
 			out = append(out, encoding.EncodeToString(bytes)[from:to])
 		}
 	}
-	// By itself, in lines as `base64` and PEM break them.
+	// Alone, with the line breaks of `base64` and PEM.
 	whole := base64.StdEncoding.EncodeToString([]byte(text))
 	for _, width := range [...]int{64, 76} {
 		if len(whole) > width {
@@ -175,7 +169,7 @@ func base64Forms(text string) []string {
 	return out
 }
 
-// broken is a text in lines of that width.
+// broken breaks a text into lines of a width.
 func broken(text string, width int, end string) string {
 	var b strings.Builder
 	for ; len(text) > width; text = text[width:] {

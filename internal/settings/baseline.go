@@ -1,5 +1,5 @@
-// Baselines: findings that are known and not reported again, so that a project
-// can begin to check without mending everything at once.
+// Baselines: known findings that are not reported again, so that a project can start to check
+// without fixing everything first.
 
 package settings
 
@@ -17,21 +17,20 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// baselineFile is the file's form: findings sorted by file, rule, fingerprint.
+// baselineFile is the JSON of a baseline, sorted by file, rule and fingerprint.
 type baselineFile struct {
 	Version  int             `json:"version"`
 	Findings []baselineEntry `json:"findings"`
 }
 
-// knownFinding is a finding without its place. File is relative to the folder of the
-// baseline, with slashes.
+// knownFinding is a finding without its position. File is relative to the baseline's folder.
 type knownFinding struct {
 	File        string `json:"file"`
 	Rule        string `json:"rule"`
 	Fingerprint string `json:"fingerprint"`
 }
 
-// baselineEntry is Count findings that differ in nothing but their place.
+// baselineEntry stands for Count findings that differ only in position.
 type baselineEntry struct {
 	knownFinding
 	Count   int    `json:"count"`
@@ -40,7 +39,7 @@ type baselineEntry struct {
 
 const baselineVersion = 1
 
-// Baseline counts the findings that are known.
+// Baseline counts known findings.
 type Baseline struct {
 	folder string
 	left   map[knownFinding]int
@@ -68,8 +67,7 @@ func ReadBaseline(path string) (*Baseline, error) {
 	return b, nil
 }
 
-// Drop returns the findings that are not known. Each entry is used up by as
-// many findings as it counts, so one more of the same is reported.
+// Drop returns the unknown findings. Each entry covers only as many findings as it counts.
 func (b *Baseline) Drop(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
@@ -81,7 +79,7 @@ func (b *Baseline) Drop(found spec.Diagnostics) spec.Diagnostics {
 	return out
 }
 
-// Unused is how many known findings Drop has not met in the files of these names.
+// Unused counts the known findings of some files that Drop has not seen.
 func (b *Baseline) Unused(names []string) int {
 	n := 0
 	for _, name := range names {
@@ -99,7 +97,7 @@ func keyOf(folder string, d *spec.Diagnostic) knownFinding {
 	return knownFinding{RelativeTo(folder, d.File.Name), d.Rule, report.Fingerprint(d)}
 }
 
-// WriteBaseline writes the findings as known ones.
+// WriteBaseline writes findings as a baseline.
 func WriteBaseline(path string, found spec.Diagnostics) error {
 	file := baselineFile{Version: baselineVersion, Findings: []baselineEntry{}}
 	at := map[knownFinding]int{}

@@ -1,5 +1,4 @@
-// What a search of folders leaves out: `exclude:` of graphrun.yaml, and what
-// .gitignore files say.
+// Files that a search of folders skips: by `exclude` of graphrun.yaml and by .gitignore.
 
 package settings
 
@@ -18,14 +17,13 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// Excludes are the patterns of a settings file for what no search of a folder
-// takes; a file that is named is taken all the same.
+// Excludes are the patterns of files that searches skip. Files named directly are not skipped.
 type Excludes struct {
 	folder   string // of the settings file
 	patterns []string
 }
 
-// leaves reports whether a file or folder is left out.
+// leaves reports whether a pattern matches a file or folder.
 func (e *Excludes) leaves(name string) bool {
 	if len(e.patterns) == 0 {
 		return false
@@ -56,15 +54,14 @@ func (s *File) readExclude(value *yaml.Node) error {
 	return errors.Join(problems...)
 }
 
-// ignored is what git does not track below a folder: its .gitignore files, and, in a
-// repository, those of the folders around it and its own list.
+// ignored holds the .gitignore rules below a folder and, in a repository, those of enclosing
+// folders and .git/info/exclude.
 type ignored struct {
-	root    string // what paths are relative to
+	root    string // paths are relative to it
 	matcher *gitignore.Matcher
 }
 
-// ignoredBelow reads what is said around a folder; enter reads the rest, folder by
-// folder.
+// ignoredBelow reads the rules of enclosing folders. enter reads those of each folder below.
 func ignoredBelow(folder string) *ignored {
 	full, err := filepath.Abs(folder)
 	if err != nil {
@@ -91,7 +88,7 @@ func ignoredBelow(folder string) *ignored {
 		g.read(filepath.Join(g.root, filepath.FromSlash(around), ".gitignore"), around)
 	}
 	if g.matcher.MatchPath(within, true) {
-		return nil // who names a folder that git ignores means it
+		return nil // an ignored folder that is named directly is searched
 	}
 	return g
 }
@@ -127,9 +124,8 @@ func (g *ignored) leaves(name string, isFolder bool) bool {
 	return g != nil && err == nil && g.matcher.MatchPath(g.relative(full), isFolder)
 }
 
-// Find returns a path that is a file, and the files below one that is a folder: those with
-// a name that wanted takes, but not those that settings or git leave out. left names the
-// latter, and their folders.
+// Find returns path if it is a file, or else the wanted files below it without those that
+// settings or git exclude. left names excluded files and folders.
 func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -137,7 +133,7 @@ func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left
 	}
 	root := path
 	if !os.IsPathSeparator(root[len(root)-1]) {
-		root += string(filepath.Separator) // a link that is named is followed
+		root += string(filepath.Separator) // follows a link that is named directly
 	}
 	ignored := ignoredBelow(root)
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

@@ -1,5 +1,5 @@
-// Package settings reads graphrun.yaml strictly, where every key is known and every mistake
-// has its line, and knows what git ignores.
+// Package settings reads graphrun.yaml: unknown keys are errors with their line. It also finds
+// files and reads .gitignore.
 package settings
 
 import (
@@ -17,38 +17,36 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Name is the name of a settings file; temporal the section whose settings have that
-// prefix as flags.
+// Name is the name of a settings file. The others are names of sections.
 const (
 	Name     = "graphrun.yaml"
 	temporal = "temporal"
 	notify   = "notify"
 )
 
-// File is a settings file: flat values by name, and where each stands.
+// File is a settings file with its values and their lines.
 type File struct {
 	Path   string
 	Values map[string]any
 	lines  map[string]int
 	Rules  Rules
-	// Triggers are what serve starts runs by.
+	// Triggers start runs in serve.
 	Triggers trigger.List
-	// Notify is a graph whose notify holds for the runs of all graphs; nil: there is none.
+	// Notify is a graph whose notify applies to the runs of all graphs, or nil.
 	Notify *spec.Graph
 }
 
-// Place is where a setting stands in the file.
+// Place returns the position of a setting.
 func (s *File) Place(name string) string { return fmt.Sprintf("%s:%d", s.Path, s.lines[name]) }
 
-// sections are the keys that hold more than one value.
+// sections returns the keys with more than one value.
 func sections() []string {
 	return []string{"exclude", "notify", "paths", "rules", temporal, "triggers"}
 }
 
-// Read finds and reads the settings file: the nearest one from a folder upwards ("": the
-// working directory), else the one below configDir, if that is not empty. known are the
-// settings that have a single value. Without a file it is empty. The error joins all that is wrong, each with its
-// place.
+// Read reads the nearest settings file from a folder upwards ("" for the working directory), or
+// else the one below configDir. known are the settings with a single value. Without a file the
+// result is empty. The error joins all problems with their positions.
 func Read(from, configDir string, known []string) (*File, error) {
 	path, src, err := find(from, configDir)
 	if err != nil {
@@ -61,9 +59,7 @@ func Read(from, configDir string, known []string) (*File, error) {
 	return out, errors.Join(out.parse(src, known)...)
 }
 
-// find returns the path and the text of the settings file: the nearest
-// graphrun.yaml from a folder upwards, else the user's. A graph
-// that happens to have that name is not one. The path is "" when there is none.
+// find returns the path and text of the settings file, or "". It skips graphs of that name.
 func find(from, configDir string) (string, []byte, error) {
 	var folders []string
 	if dir, err := filepath.Abs(from); err == nil {
@@ -165,13 +161,12 @@ func (s *File) add(key, value *yaml.Node, known []string) error {
 	return nil
 }
 
-// readNotify reads the key notify, which stands in some lines of the file, as that of a
-// graph.
+// readNotify parses the lines of the key notify as part of a graph.
 func (s *File) readNotify(src []byte, first, last int) []error {
 	lines := strings.Split(string(src), "\n")
 	for i := range lines {
 		if i+1 < first || i+1 > last {
-			lines[i] = "" // the others keep their numbers
+			lines[i] = "" // other lines keep their numbers
 		}
 	}
 	lines = append(lines, "graphrun: v1", "name: settings", "start: a", "nodes: {a: {kind: pass}}", "edges: [{from: a, to: END}]", "")
@@ -186,7 +181,7 @@ func (s *File) readNotify(src []byte, first, last int) []error {
 	return problems
 }
 
-// readTemporal reads the settings below `temporal`, which are those of that prefix.
+// readTemporal reads the section `temporal`: settings whose flags have that prefix.
 func (s *File) readTemporal(value *yaml.Node, known []string) error {
 	if value.Kind != yaml.MappingNode {
 		return s.at(value, fmt.Errorf("%q must be a map of settings", temporal))

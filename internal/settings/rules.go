@@ -22,12 +22,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// severities say how bad the findings of rules are: spec.Error, spec.Warning,
-// spec.Info, or 0 for a rule that is off.
+// severities maps rules to spec.Error, spec.Warning, spec.Info, or 0 for off.
 type severities map[string]spec.Severity
 
-// Rules are the severities of a settings file. Later entries of
-// byPath win over earlier ones and over everywhere.
+// Rules are the severities of a settings file. Entries of byPath override earlier ones and
+// everywhere.
 type Rules struct {
 	Folder     string // of the settings file
 	everywhere severities
@@ -40,7 +39,7 @@ type pathSeverities struct {
 	severities severities
 }
 
-// of is the severity of a rule's findings in a file, given what it is by itself.
+// of returns the severity of a rule in a file; own is its default.
 func (r *Rules) of(file, rule string, own spec.Severity) spec.Severity {
 	if s, ok := r.everywhere[rule]; ok {
 		own = s
@@ -57,7 +56,7 @@ func (r *Rules) of(file, rule string, own spec.Severity) spec.Severity {
 	return own
 }
 
-// Optional reports whether flags or settings turn a rule on that is off by default.
+// Optional reports whether flags or settings turn on a rule that is off by default.
 func (r *Rules) Optional(flags map[string]bool) bool {
 	for _, name := range lint.OptionalRules() {
 		off, said := flags[name]
@@ -72,8 +71,8 @@ func (r *Rules) Optional(flags map[string]bool) bool {
 	return false
 }
 
-// Apply gives findings the severities that the settings want and drops those
-// of rules that are off. What flags say about a rule wins.
+// Apply sets the severities of findings and drops those of rules that are off. Flags override
+// settings.
 func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagnostics {
 	var out spec.Diagnostics
 	optional := lint.OptionalRules()
@@ -90,7 +89,7 @@ func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagno
 			continue
 		case said && d.Severity == 0:
 			d.Severity = own
-		case said && d.Severity == spec.Info: // asked for, it counts
+		case said && d.Severity == spec.Info: // explicitly requested
 			d.Severity = spec.Warning
 		case d.Severity == 0:
 			continue
@@ -100,13 +99,13 @@ func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagno
 	return out
 }
 
-// Shown are the findings that the settings want to be shown.
+// Shown returns the findings to show.
 func (r *Rules) Shown(found spec.Diagnostics) spec.Diagnostics {
 	return lint.WithoutEchoes(r.Apply(found, nil))
 }
 
-// matchPath reports whether a pattern matches a path or one of its folders:
-// `*` and `?` stay inside a name, `**` stands for any number of folders.
+// matchPath reports whether a pattern matches a path or one of its folders. `*` and `?` match
+// within a name, `**` any number of folders.
 func matchPath(pattern, name string) bool {
 	return matchParts(strings.Split(strings.TrimSuffix(pattern, "/"), "/"), strings.Split(name, "/"))
 }
@@ -133,10 +132,10 @@ func matchParts(pattern, name []string) bool {
 		}
 		pattern, name = pattern[1:], name[1:]
 	}
-	return true // what is left of the name lies in a folder that matches
+	return true // the rest of the name is inside a matching folder
 }
 
-// readRules reads the two sections of a settings file; the problems have places.
+// readRules reads the sections rules and paths.
 func (s *File) readRules(name string, value *yaml.Node) error {
 	switch name {
 	case "rules":
@@ -192,8 +191,7 @@ func (s *File) readSeverities(value *yaml.Node) (severities, error) {
 	return out, errors.Join(problems...)
 }
 
-// NeverOff is the rule that can't be turned off: who does not read a file has not found
-// it to be without problems.
+// NeverOff is the rule that can't be turned off: an unreadable file was not checked.
 const NeverOff = "syntax"
 
 func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
@@ -213,15 +211,14 @@ func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
 	return 0, false
 }
 
-// at puts the place of a node before a problem.
+// at adds the position of a YAML node to an error.
 func (s *File) at(n *yaml.Node, err error) error {
 	return fmt.Errorf("%s:%d:%d: %w", s.Path, n.Line, n.Column, err)
 }
 
 const stdin = "<stdin>" // the name of the standard input
 
-// RelativeTo is a file's path from a folder, with slashes; the name as it is
-// when there is no way, and for the standard input.
+// RelativeTo returns a file's path relative to a folder, with slashes. The name of stdin stays.
 func RelativeTo(folder, name string) string {
 	if name == stdin {
 		return name

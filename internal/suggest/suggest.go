@@ -1,4 +1,4 @@
-// Package suggest finds the known name that a wrong one was meant to be.
+// Package suggest finds the known name that is nearest to a misspelt one.
 package suggest
 
 import (
@@ -18,14 +18,13 @@ type Finder struct {
 // names among 10,000.
 const defaultBudget = 2_000_000
 
-// New is a Finder over names. Of equally close names the first wins.
+// New returns a Finder over names. Of equally close names the first wins.
 func New(names []string) *Finder { return &Finder{names: names, budget: defaultBudget} }
 
-// Closest is the name nearest to word, or "" when none is near: at most one
-// edit for every three letters (at least one) apart, where an edit is a letter
-// added, dropped, changed, or swapped with its neighbour. Case counts only between
-// names that are equal otherwise. If no name is near, Closest returns the only name that
-// begins with word.
+// Closest returns the name nearest to word, or "". A name is near if it differs by at most one
+// edit per three letters; an edit adds, drops, changes or swaps a letter. Case matters only
+// between otherwise equal names. If no name is near, Closest returns the only name that starts
+// with word.
 func (f *Finder) Closest(word string) string {
 	lower := strings.ToLower(word)
 	limit := max(1, min(len(word)/3, 4))
@@ -51,8 +50,7 @@ func (f *Finder) Closest(word string) string {
 	return found
 }
 
-// uniqueCompletion returns the only name that begins with word, or "". A word of one letter
-// is too short.
+// uniqueCompletion returns the only name that starts with word, or "". One letter is too short.
 func uniqueCompletion(word string, names []string) (found string) {
 	for _, name := range names {
 		if len(word) < 2 || !strings.HasPrefix(name, word) || name == word {
@@ -66,10 +64,10 @@ func uniqueCompletion(word string, names []string) (found string) {
 	return found
 }
 
-// Closest is New(names).Closest(word).
+// Closest returns New(names).Closest(word).
 func Closest(word string, names []string) string { return New(names).Closest(word) }
 
-// DidYouMean is the end of a message about an unknown word; "" when no name is near.
+// DidYouMean returns the end of a message about an unknown word, or "" if no name is near.
 func DidYouMean(word string, names []string) string {
 	if near := Closest(word, names); near != "" {
 		return "; did you mean " + strconv.Quote(near) + "?"
@@ -77,8 +75,7 @@ func DidYouMean(word string, names []string) string {
 	return ""
 }
 
-// Distance is the optimal string alignment distance of a and b in bytes, or
-// limit when it is at least that.
+// Distance returns the optimal string alignment distance of a and b in bytes, at most limit.
 func Distance(a, b string, limit int) int {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -1,5 +1,4 @@
-// OTLP over HTTP, in JSON. The exporters of the SDK bring protocol buffers and gRPC, 11 MB;
-// this is what is used of them here.
+// OTLP over HTTP in JSON. The SDK's exporters would add protocol buffers and gRPC, 11 MB.
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 
 package telemetry
@@ -76,7 +75,7 @@ func (c *client) post(ctx context.Context, body any) error {
 
 type spanExporter struct{ *client }
 
-// ExportSpans sends spans that have ended.
+// ExportSpans sends ended spans.
 func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -109,17 +108,17 @@ func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 	}}})
 }
 
-// Shutdown has nothing to do.
+// Shutdown does nothing.
 func (e *spanExporter) Shutdown(context.Context) error { return nil }
 
 type metricExporter struct{ *client }
 
-// Temporality is cumulative, as receivers expect by default.
+// Temporality returns cumulative, which receivers expect by default.
 func (e *metricExporter) Temporality(sdkmetric.InstrumentKind) metricdata.Temporality {
 	return metricdata.CumulativeTemporality
 }
 
-// Aggregation is the SDK's default.
+// Aggregation returns the SDK's default.
 func (e *metricExporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	return sdkmetric.DefaultAggregationSelector(kind)
 }
@@ -149,10 +148,10 @@ func (e *metricExporter) Export(ctx context.Context, data *metricdata.ResourceMe
 	return e.post(ctx, object{"resourceMetrics": []object{{"resource": resourceOf(data.Resource), "scopeMetrics": scopes}}})
 }
 
-// ForceFlush has nothing to do.
+// ForceFlush does nothing.
 func (e *metricExporter) ForceFlush(context.Context) error { return nil }
 
-// Shutdown has nothing to do.
+// Shutdown does nothing.
 func (e *metricExporter) Shutdown(context.Context) error { return nil }
 
 type logExporter struct{ *client }
@@ -183,10 +182,10 @@ func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error
 	}}})
 }
 
-// ForceFlush has nothing to do.
+// ForceFlush does nothing.
 func (e *logExporter) ForceFlush(context.Context) error { return nil }
 
-// Shutdown has nothing to do.
+// Shutdown does nothing.
 func (e *logExporter) Shutdown(context.Context) error { return nil }
 
 func sum[N int64 | float64](d metricdata.Sum[N], value func(N) object) object {

@@ -1,4 +1,4 @@
-// Logs: what happens to a run, each record with the trace and span that it belongs to.
+// Logs of runs, each record with its trace and span.
 
 package telemetry
 
@@ -13,8 +13,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// log sends a record of an event: starts and ends of runs, questions, retries, failures and
-// warnings.
+// log sends a record for the start or end of a run, a question, a retry, a failure or a warning.
 func (t *Telemetry) log(r *run, e *runner.Event) {
 	severity, body := log.SeverityInfo, ""
 	span := r.span.SpanContext()

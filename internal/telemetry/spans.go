@@ -1,4 +1,4 @@
-// Spans: run, step, attempt, and the calls of models and tools in it.
+// Spans of runs, steps, attempts, and calls of models and tools.
 
 package telemetry
 
@@ -17,24 +17,24 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// run is a run that goes on in this process.
+// run is a run that this process drives.
 type run struct {
 	id, graph string
 	span      trace.Span
 	steps     map[string]*step // by place, visit and branch
 	last      map[string]trace.SpanContext
-	joined    map[string][]string // by node: those that its branches come from
+	joined    map[string][]string // by node: the nodes before it
 	calls     int
 }
 
-// step is a step that has not ended.
+// step is an open step.
 type step struct {
 	span, attempt trace.Span
 	what, place   string // what is "resumed " for one that began in another process
-	visit, number int    // number is that of the attempt
+	visit, number int    // number of the attempt
 }
 
-// Event takes in an event of any run.
+// Event updates the spans of a run.
 func (t *Telemetry) Event(e *runner.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,14 +42,14 @@ func (t *Telemetry) Event(e *runner.Event) error {
 	if r == nil {
 		switch e.Type {
 		case runner.RunStarted, runner.RunResumed, runner.NodeStarted, runner.NodeCompleted, runner.NodeFailed:
-		default: // what is said once a run has paused is of no span
+		default: // events after a pause belong to no span
 			return nil
 		}
 		r = &run{id: e.RunID, graph: e.Graph, steps: map[string]*step{}, last: map[string]trace.SpanContext{}, joined: map[string][]string{}}
 		t.open[e.RunID] = r
 		t.beginRun(r, e)
 	}
-	t.log(r, e) // before what ends the span that it belongs to
+	t.log(r, e) // before the span ends
 	switch e.Type {
 	case runner.NodeStarted:
 		t.beginStep(r, e)
@@ -82,8 +82,7 @@ func place(e *runner.Event) string {
 	return e.Node
 }
 
-// start starts the span that has the given id, under a parent span. It belongs to the
-// trace of the run; at is its start time.
+// start starts a span with an id, a parent and a start time in the trace of the run.
 func (t *Telemetry) start(r *run, id trace.SpanID, parent trace.SpanContext, name string, at time.Time, kind trace.SpanKind, links []trace.Link, about ...attribute.KeyValue) trace.Span {
 	ctx := context.WithValue(context.Background(), idKey{}, ids{t.traceID(r.id), id})
 	if parent.IsValid() {
@@ -93,8 +92,8 @@ func (t *Telemetry) start(r *run, id trace.SpanID, parent trace.SpanContext, nam
 	return span
 }
 
-// beginRun starts the span of a run. The span of a resume stands below the one with which
-// the run began, perhaps in another process.
+// beginRun starts the span of a run. The span of a resume is a child of the first one, which
+// another process may have sent.
 func (t *Telemetry) beginRun(r *run, e *runner.Event) {
 	first := spanID(r.id, "run", "")
 	about := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
@@ -157,7 +156,7 @@ func (t *Telemetry) beginStep(r *run, e *runner.Event) {
 	t.beginStepAs(r, e, "step ")
 }
 
-// beginStepAs begins a span whose id is made of a word, too.
+// beginStepAs starts a step whose span id also derives from a word.
 func (t *Telemetry) beginStepAs(r *run, e *runner.Event, what string) {
 	var links []trace.Link
 	for _, from := range r.joined[e.Node] {
@@ -185,7 +184,7 @@ func (t *Telemetry) beginAttempt(r *run, s *step, number int, at time.Time) {
 
 func (t *Telemetry) endStep(r *run, e *runner.Event) {
 	s := r.steps[key(e)]
-	if s == nil { // it began in another process
+	if s == nil { // it started in another process
 		began := *e
 		began.Time = e.Time.Add(-e.Duration)
 		t.beginStepAs(r, &began, "resumed step ")
@@ -218,7 +217,7 @@ func (r *run) within(e *runner.Event) trace.SpanContext {
 	return r.outer(place(e))
 }
 
-// modelCall follows the GenAI conventions: what was asked and answered is not told.
+// modelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
 func (t *Telemetry) modelCall(r *run, e *runner.Event) {
 	u := e.Usage
 	if u == nil {
@@ -270,7 +269,7 @@ func (t *Telemetry) toolCall(r *run, e *runner.Event) {
 	span.End(trace.WithTimestamp(e.Time))
 }
 
-// fail marks a span as failed. The message of a failure is masked as everywhere.
+// fail marks a span as failed, with the masked message.
 func fail(span trace.Span, f *machine.Failure) {
 	if f == nil || span == nil {
 		return

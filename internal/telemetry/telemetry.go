@@ -1,9 +1,8 @@
-// Package telemetry tells OpenTelemetry of runs: a trace for each run, metrics, and logs. It is on
-// when the standard variables name a receiver (OTEL_EXPORTER_OTLP_ENDPOINT), and off
-// otherwise.
+// Package telemetry exports runs to OpenTelemetry: a trace per run, metrics and logs. It is on if
+// the standard variables name a receiver (OTEL_EXPORTER_OTLP_ENDPOINT).
 //
-// The identifiers of a run's trace and of its spans are made of the run's id, so that a
-// resume in another process goes on with the same trace.
+// Trace and span ids derive from the run's id, so that a resume in another process continues the
+// same trace.
 package telemetry
 
 import (
@@ -38,7 +37,7 @@ type Telemetry struct {
 	metrics *sdkmetric.MeterProvider
 	logs    *sdklog.LoggerProvider
 	logger  log.Logger
-	// parent is the span in whose trace the runs stand, from TRACEPARENT.
+	// parent is the parent span of all runs, from TRACEPARENT.
 	parent trace.SpanContext
 
 	runs, steps  metric.Int64Counter
@@ -48,8 +47,8 @@ type Telemetry struct {
 	open         map[string]*run
 }
 
-// FromEnv returns what the environment asks for, or nil. warn is told of settings that are
-// not followed.
+// FromEnv returns the Telemetry that the environment configures, or nil. It calls warn for
+// unsupported settings.
 func FromEnv(version string, warn func(string)) (*Telemetry, error) {
 	endpoint := func(kind string) string {
 		if own := os.Getenv("OTEL_EXPORTER_OTLP_" + strings.ToUpper(kind) + "_ENDPOINT"); own != "" {
@@ -110,7 +109,7 @@ func (t *Telemetry) instruments(m metric.Meter) error {
 	return errors.Join(err[:]...)
 }
 
-// Close sends what is left. It waits for at most five seconds.
+// Close sends pending data. It waits for at most five seconds.
 func (t *Telemetry) Close() error {
 	if t == nil {
 		return nil
@@ -120,7 +119,7 @@ func (t *Telemetry) Close() error {
 	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx), t.logs.Shutdown(ctx))
 }
 
-// Kinds gives the tasks of node kinds the trace that their programs and requests pass on.
+// Kinds wraps node kinds so that programs and requests get the trace context.
 func (t *Telemetry) Kinds(kinds []runner.Kind) []runner.Kind {
 	if t == nil {
 		return kinds
@@ -136,7 +135,7 @@ func (t *Telemetry) Kinds(kinds []runner.Kind) []runner.Kind {
 	return kinds
 }
 
-// traceID returns the trace of a run: that of TRACEPARENT, or one made of the run's id.
+// traceID returns the trace id of TRACEPARENT, or one derived from the run's id.
 func (t *Telemetry) traceID(runID string) trace.TraceID {
 	if t.parent.IsValid() {
 		return t.parent.TraceID()
@@ -145,7 +144,7 @@ func (t *Telemetry) traceID(runID string) trace.TraceID {
 	return trace.TraceID(sum[:16])
 }
 
-// spanID makes the id of a span from what it is about.
+// spanID derives the id of a span from its parts.
 func spanID(runID, what, place string, numbers ...int) trace.SpanID {
 	text := runID + "\x00" + what + "\x00" + place
 	for _, n := range numbers {
@@ -155,7 +154,7 @@ func spanID(runID, what, place string, numbers ...int) trace.SpanID {
 	return trace.SpanID(sum[:8])
 }
 
-// parseParent reads a W3C traceparent; one that is not valid counts as none.
+// parseParent parses a W3C traceparent. An invalid one is ignored.
 func parseParent(text string) trace.SpanContext {
 	parts := strings.Split(text, "-")
 	if len(parts) < 4 || parts[0] == "ff" {
@@ -170,7 +169,7 @@ func parseParent(text string) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags[0]), Remote: true})
 }
 
-// identifiers gives a span the ids that its context holds.
+// identifiers takes the ids of spans from their context.
 type identifiers struct{}
 
 type idKey struct{}
@@ -180,13 +179,13 @@ type ids struct {
 	span  trace.SpanID
 }
 
-// NewIDs is for spans without a parent.
+// NewIDs returns the ids of a span without a parent.
 func (identifiers) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	own, _ := ctx.Value(idKey{}).(ids)
 	return own.trace, own.span
 }
 
-// NewSpanID is for spans with a parent.
+// NewSpanID returns the id of a span with a parent.
 func (identifiers) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	own, _ := ctx.Value(idKey{}).(ids)
 	return own.span

@@ -1,6 +1,5 @@
-// Package templates holds the flows that graphrun init starts from: a folder
-// each, whose flow.yaml says by its description what it is. The examples about
-// models are templates, too.
+// Package templates holds the templates of graphrun init, one folder each. Examples about models
+// are templates, too.
 package templates
 
 import (
@@ -15,7 +14,7 @@ import (
 //go:embed */*
 var files embed.FS
 
-// Flow is the file in every folder that is run.
+// Flow is the name of the flow in each folder.
 const Flow = "flow.yaml"
 
 // File is a file of a template.
@@ -25,14 +24,14 @@ type File struct {
 	Text []byte
 }
 
-// sources are where templates are: a folder each.
+// sources returns the file systems with templates.
 func sources() []embed.FS { return []embed.FS{files, examples.Models()} }
 
 // Names lists the templates, sorted.
 func Names() []string {
 	var names []string
 	for _, source := range sources() {
-		folders, _ := source.ReadDir(".") // it is part of the program
+		folders, _ := source.ReadDir(".") // embedded
 		for _, folder := range folders {
 			names = append(names, folder.Name())
 		}
@@ -41,8 +40,7 @@ func Names() []string {
 	return names
 }
 
-// Files returns a template's files, sorted by name; none: there is no such
-// template.
+// Files returns the files of a template, the flow first, or none for an unknown template.
 func Files(template string) ([]File, error) {
 	i := slices.IndexFunc(sources(), func(source embed.FS) bool {
 		_, err := source.ReadDir(template)

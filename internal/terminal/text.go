@@ -1,5 +1,4 @@
-// Package terminal knows how text lies on a terminal: how wide it is, how it
-// is shortened, and what must not be printed as it is.
+// Package terminal measures, shortens, wraps and sanitises text for a terminal.
 package terminal
 
 import (
@@ -11,10 +10,10 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Replacement stands for what can't be printed.
+// Replacement stands for unprintable characters.
 const Replacement = "�"
 
-// RuneWidth is how many columns a character takes: 0, 1 or 2.
+// RuneWidth returns the columns of a character: 0, 1 or 2.
 func RuneWidth(r rune) int {
 	if r < 0x300 {
 		return 1
@@ -29,7 +28,7 @@ func RuneWidth(r rune) int {
 	return 1
 }
 
-// Width is how many columns a line of printable text takes.
+// Width returns the columns of a line of printable text.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -38,8 +37,7 @@ func Width(s string) int {
 	return n
 }
 
-// Truncate shortens a line of printable text to at most columns columns; the
-// last is "…" when something was cut.
+// Truncate shortens a line of printable text to some columns, with "…" at the end.
 func Truncate(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -56,8 +54,7 @@ func Truncate(s string, columns int) string {
 	return s
 }
 
-// TruncateStart keeps the end of a line of printable text, at most columns columns; the
-// first is "…" when something was cut.
+// TruncateStart keeps the end of a line of printable text, with "…" at the start.
 func TruncateStart(s string, columns int) string {
 	width := Width(s)
 	if width <= columns {
@@ -75,13 +72,13 @@ func TruncateStart(s string, columns int) string {
 	return "…"
 }
 
-// Pad adds spaces up to columns columns.
+// Pad adds spaces up to a number of columns.
 func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
-// Printable says whether a character may be sent to a terminal: it neither
-// moves the cursor nor starts a sequence nor changes the direction of text.
+// Printable reports whether a character is safe to print: no control character and no change of
+// text direction.
 func Printable(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == utf8.RuneError, r == '\u2028', r == '\u2029':
@@ -92,8 +89,8 @@ func Printable(r rune) bool {
 	return true
 }
 
-// Line makes any text safe for a terminal and keeps it on one line: white
-// space becomes a space, what can't be printed Replacement.
+// Line makes a text safe for one line of a terminal: white space becomes a space, unprintable
+// characters become Replacement.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -106,7 +103,7 @@ func Line(s string) string {
 	}, s)
 }
 
-// Text makes any text safe for a terminal but keeps its lines and tabs.
+// Text makes a text safe for a terminal and keeps its lines and tabs.
 func Text(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || Printable(r) {
@@ -116,9 +113,8 @@ func Text(s string) string {
 	}, s)
 }
 
-// Wrap breaks a line of printable text, in which colours may be set, into lines
-// of at most columns columns, between words where it can. All but the first
-// begin with indent spaces, with fewer where those would take half of the room.
+// Wrap breaks a line of printable, perhaps coloured text into lines, between words if possible.
+// All but the first line are indented, by at most half of the columns.
 func Wrap(s string, columns, indent int) []string {
 	if columns < 1 {
 		return []string{s}
@@ -138,9 +134,8 @@ func Wrap(s string, columns, indent int) []string {
 	}
 }
 
-// breakAt says where a line of at most columns columns ends, and where the next
-// begins: between two words, else inside one. Spaces before the first word are
-// no place to break.
+// breakAt returns the end of the first line and the start of the next: between two words, or
+// else inside one. It does not break before the first word.
 func breakAt(s string, columns int) (at, next int) {
 	used, words := 0, false
 	for i := 0; i < len(s); {
@@ -157,7 +152,7 @@ func breakAt(s string, columns int) (at, next int) {
 		words = true
 		if used += RuneWidth(r); used > columns {
 			if at == 0 {
-				at = max(i, size) // a character at least, or there would be no end
+				at = max(i, size) // at least one character, to make progress
 				next = at
 			}
 			return at, next
@@ -167,8 +162,7 @@ func breakAt(s string, columns int) (at, next int) {
 	return len(s), len(s)
 }
 
-// colorLength is the length of the sequence that sets a colour with which s
-// begins; 0 when it begins with none.
+// colorLength returns the length of a colour sequence at the start of s, or 0.
 func colorLength(s string) int {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return 0
@@ -176,7 +170,7 @@ func colorLength(s string) int {
 	return strings.IndexByte(s, 'm') + 1
 }
 
-// Count is a number of things: "1 step", "2 steps".
+// Count formats a number of things: "1 step", "2 steps".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
