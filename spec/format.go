@@ -6,9 +6,9 @@ package spec
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -17,15 +17,14 @@ import (
 // ErrUnformattable is the error of Format if the canonical form would lose a comment or a value.
 var ErrUnformattable = errors.New("it can't be written in canonical form without losing a comment or a value")
 
-// Format is the canonical form of a graph file, or of another file whose keys are
-// given: keys in the order of the language's page, two spaces, a blank line between
-// top-level blocks, short maps and lists in one line as they were, quotes only where
-// they are needed, comments at what they stand at: above, beside or below it. The
+// Format returns the canonical form of a graph file, or of another file with the
+// given keys: keys in the order of the language's page, two spaces, a blank line
+// between top-level blocks, short maps and lists on one line as they were, quotes only
+// where they are needed, each comment above, beside or below what it was about. The
 // data stays the same, and formatting twice changes nothing. JSON is returned unchanged.
 // The error is an *InvalidError, or wraps ErrUnformattable.
 func Format(name string, src []byte, keys []Key) ([]byte, error) {
-	file := NewFile(name, src)
-	root, found := load(file, "a file to format is a map")
+	root, found := load(NewFile(name, src), "a file to format is a map")
 	if root == nil || found.HasErrors() {
 		return nil, &InvalidError{Findings: found.Sort()}
 	}
@@ -36,166 +35,104 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 		return src, nil
 	}
 	out, err := formatted(src, keys)
-	if err == nil {
-		err = keepsAll(src, out)
-	}
 	if err != nil {
 		return nil, err
 	}
-	again, err := formatted(out, keys)
-	if err != nil || !bytes.Equal(again, out) {
+	after, found := load(NewFile(name, out), "")
+	if after == nil || found.HasErrors() || !reflect.DeepEqual(root.Data(), after.Data()) || !slices.Equal(comments(src), comments(out)) {
+		return nil, ErrUnformattable
+	}
+	if again, err := formatted(out, keys); err != nil || !bytes.Equal(again, out) {
 		return nil, ErrUnformattable
 	}
 	return out, nil
 }
 
 func formatted(src []byte, keys []Key) ([]byte, error) {
-	doc, _, err := decodeYAML(bytes.NewReader(src))
-	if err != nil || doc == nil || len(doc.Content) == 0 {
-		return nil, fmt.Errorf("the text can't be read: %w", errors.Join(err, ErrUnformattable))
-	}
-	lay := layOut(doc)
-	if len(lay.places) == 0 {
-		return nil, ErrUnformattable
-	}
-	found := commentsOf(src, lay)
-	about := attach(found, lay)
-	bare(doc, found)
-	(&formatter{}).value(doc.Content[0], &Key{Type: TypeObject, Keys: keys})
-	var buf bytes.Buffer
-	enc := yaml.NewEncoder(&buf)
-	enc.SetIndent(2)
-	if err := enc.Encode(doc); err != nil {
-		return nil, err
-	}
-	text, err := about.annotated(buf.Bytes(), layOut(doc))
+	l, err := layOut(src)
 	if err != nil {
 		return nil, err
 	}
-	return spaced(text), nil
+	l.attach()
+	root := l.nodes[0].node
+	sortKeys(root, &Key{Type: TypeObject, Keys: keys})
+	p := &printer{layout: l}
+	p.file(root)
+	return []byte(strings.Join(p.lines, "\n") + "\n"), nil
 }
 
-// formatter orders keys and takes away quotes that nothing needs.
-type formatter struct{}
-
-func (f *formatter) value(n *yaml.Node, k *Key) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		f.mapping(n, k)
-	case yaml.SequenceNode:
-		var elem *Key
-		if k != nil {
-			elem = k.Elem
-			for i := range k.Forms {
-				if k.Forms[i].Type == TypeList {
-					elem = k.Forms[i].Elem
-				}
-			}
-		}
-		for _, item := range n.Content {
-			f.value(item, elem)
-		}
-	case yaml.ScalarNode:
-		f.scalar(n)
+// comments returns the texts of the comments in a file, sorted.
+func comments(src []byte) []string {
+	l, err := layOut(src)
+	if err != nil {
+		return nil
 	}
+	out := make([]string, len(l.comments))
+	for i, c := range l.comments {
+		out[i] = c.text
+	}
+	slices.Sort(out)
+	return out
 }
 
-// scalar drops quotes without which the text is read as the same.
-func (f *formatter) scalar(n *yaml.Node) {
-	if n.Style&(yaml.FoldedStyle|yaml.LiteralStyle) != 0 && strings.HasPrefix(n.Value, "\n") {
-		n.Style = yaml.DoubleQuotedStyle // in a block the library loses the empty line that it begins with
-		return
-	}
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 || n.Tag != "!!str" || n.Anchor != "" {
-		return
-	}
-	if !isPlainText(n.Value) {
-		return
-	}
-	n.Style = 0
-}
-
-// isPlainText reports whether a text needs no quotes wherever it stands, and looks
-// like no other thing to anybody.
-func isPlainText(text string) bool {
-	if text == "" || strings.TrimSpace(text) != text {
-		return false
-	}
-	if slices.Contains([]string{"false", "no", "null", "off", "on", "true", "yes", "y", "n", "~"}, strings.ToLower(text)) {
-		return false
-	}
-	for i, r := range text {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
-		if i == 0 && !letter {
-			return false
-		}
-		if !letter && (r < '0' || r > '9') && !strings.ContainsRune(" ./-+*<>=()", r) {
-			return false
-		}
-	}
-	return true
-}
-
-func (f *formatter) mapping(n *yaml.Node, k *Key) {
-	keys, elem := f.keysOf(n, k)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		f.value(n.Content[i], nil)
-		own := elem
-		if at := slices.IndexFunc(keys, func(k Key) bool { return k.Name == n.Content[i].Value }); at >= 0 {
-			own = &keys[at]
-		}
-		f.value(n.Content[i+1], own)
-	}
-	if len(keys) == 0 || len(n.Content) == 0 {
-		return
-	}
-	type pair struct {
-		key, value *yaml.Node
-		rank       int
-	}
-	pairs := make([]pair, 0, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		rank := slices.IndexFunc(keys, func(k Key) bool { return k.Name == n.Content[i].Value })
-		if rank < 0 {
-			rank = len(keys)
-		}
-		pairs = append(pairs, pair{n.Content[i], n.Content[i+1], rank})
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return a.rank - b.rank })
-	for i, p := range pairs {
-		n.Content[2*i], n.Content[2*i+1] = p.key, p.value
-	}
-}
-
-// keysOf are the keys that a map may have, in order, or what each entry is.
-func (f *formatter) keysOf(n *yaml.Node, k *Key) (keys []Key, elem *Key) {
+// sortKeys orders the keys of all maps in the value of a key.
+func sortKeys(n *yaml.Node, k *Key) {
 	if k == nil {
-		return nil, nil
+		return
 	}
-	switch k.Type {
-	case TypeObject:
-		return k.Keys, nil
-	case TypeMap:
-		return nil, k.Elem
-	case TypeGraph:
-		return language().inner, nil
-	case TypeNode:
-		return nodeOrder(n), nil
-	case TypeOneOf:
-		for i := range k.Forms {
-			if t := k.Forms[i].Type; t == TypeObject || t == TypeMap {
-				return f.keysOf(n, &k.Forms[i])
+	if k.Type == TypeOneOf {
+		sortKeys(n, formFor(n, k))
+		return
+	}
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			sortKeys(item, k.Elem)
+		}
+	}
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	keys := map[Type][]Key{TypeObject: k.Keys, TypeGraph: language().inner}[k.Type]
+	if k.Type == TypeNode {
+		keys = nodeOrder(n)
+	}
+	rank := func(key *yaml.Node) int {
+		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == key.Value }); i >= 0 {
+			return i
+		}
+		return len(keys)
+	}
+	pairs := slices.Collect(slices.Chunk(slices.Clone(n.Content), 2))
+	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return rank(a[0]) - rank(b[0]) })
+	n.Content = slices.Concat(pairs...)
+	for _, pair := range pairs {
+		if i := rank(pair[0]); i < len(keys) {
+			sortKeys(pair[1], &keys[i])
+		} else if k.Type == TypeMap {
+			sortKeys(pair[1], k.Elem)
+		}
+	}
+}
+
+// formFor returns the form of a key that has the outline of a node, or nil.
+func formFor(n *yaml.Node, k *Key) *Key {
+	for i := range k.Forms {
+		switch k.Forms[i].Type {
+		case TypeList:
+			if n.Kind == yaml.SequenceNode {
+				return &k.Forms[i]
 			}
-			if t := k.Forms[i].Type; t == TypeList && k.Forms[i].Elem != nil && n == nil {
-				return f.keysOf(n, k.Forms[i].Elem)
+		case TypeObject, TypeMap:
+			if n.Kind == yaml.MappingNode {
+				return &k.Forms[i]
 			}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// nodeOrder are the keys of a node: its kind, what it is for, those of the kind, the
-// others.
+// nodeOrder returns the keys of a node in order: its kind, what it is for, the keys of
+// the kind, all others.
 func nodeOrder(n *yaml.Node) []Key {
 	kind := ""
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -203,137 +140,308 @@ func nodeOrder(n *yaml.Node) []Key {
 			kind = n.Content[i+1].Value
 		}
 	}
-	out := []Key{{Name: "kind", Type: TypeEnum}, {Name: "description", Type: TypeString}, {Name: "each", Type: TypeString}, {Name: "max_concurrency", Type: TypeInt}, {Name: "reads", Type: TypeList}}
+	out := []Key{{Name: "kind"}, {Name: "description"}, {Name: "each"}, {Name: "max_concurrency"}, {Name: "reads"}}
 	if k := findKind(BuiltinKinds(), kind); k != nil {
 		out = append(out, k.Keys...)
 	}
-	for _, k := range nodeKeys() {
-		if !slices.ContainsFunc(out, func(o Key) bool { return o.Name == k.Name }) {
-			out = append(out, k)
-		}
-	}
-	return out
+	return append(out, NodeKeys()...) // the first of a name counts
 }
 
-// spaced puts one blank line around top-level blocks of several lines, and none
-// between others.
-func spaced(text []byte) []byte {
-	var out [][]byte
-	var blocks [][][]byte // each a top-level key with the comments above it
-	var lead [][]byte
-	inBlock := false
-	for _, line := range bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n")) {
-		top := len(line) > 0 && line[0] != ' ' && line[0] != '-'
-		comment := top && line[0] == '#'
-		switch {
-		case comment:
-			lead = append(lead, line)
-			inBlock = false
-		case len(line) == 0 && (!inBlock || len(lead) > 0):
-			lead = append(lead, line)
-		case top:
-			blocks = append(blocks, append(lead, line))
-			lead, inBlock = nil, true
-		case len(blocks) == 0:
-			return text
-		default:
-			last := len(blocks) - 1
-			blocks[last] = append(append(blocks[last], lead...), line)
-			lead = nil
-		}
-	}
-	for i, block := range blocks {
-		for len(block) > 0 && len(block[0]) == 0 {
-			block = block[1:]
-		}
-		for len(block) > 0 && len(block[len(block)-1]) == 0 {
-			block = block[:len(block)-1]
-		}
-		blocks[i] = block
-	}
-	for i, block := range blocks {
-		if i > 0 && (block[0][0] == '#' || lines(block) > 1 || lines(blocks[i-1]) > 1) {
-			out = append(out, nil)
-		}
-		out = append(out, block...)
-	}
-	for len(lead) > 0 && len(lead[0]) == 0 {
-		lead = lead[1:]
-	}
-	if len(lead) > 0 {
-		out = append(append(out, nil), lead...)
-	}
-	return append(bytes.Join(out, []byte("\n")), '\n')
+// printer writes the canonical form line by line.
+type printer struct {
+	*layout
+	lines []string
+	// The line that is being written, the nodes on it, and the lines of the block text
+	// that it begins.
+	line  string
+	nodes []*yaml.Node
+	block []string
 }
 
-// lines counts those of a block below the comments above it.
-func lines(block [][]byte) int {
-	n := len(block)
-	for _, line := range block {
-		if len(line) > 0 && line[0] != '#' {
-			break
+// file writes a whole file, with blank lines around its blocks of several lines.
+func (p *printer) file(root *yaml.Node) {
+	p.group(p.top)
+	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 {
+		p.value(root, -2, true)
+		p.line = strings.TrimPrefix(p.line, " ")
+		p.flush()
+	} else {
+		long := false
+		for i := 0; i < len(root.Content); i += 2 {
+			start := len(p.lines)
+			if i == 0 {
+				p.nodes = append(p.nodes, root)
+			}
+			p.entry(root, i, 0)
+			p.flush()
+			if i+2 == len(root.Content) {
+				p.closing(root, 0)
+			}
+			head := start
+			for head < len(p.lines) && (p.lines[head] == "" || p.lines[head][0] == '#') {
+				head++
+			}
+			before := long
+			long = len(p.lines)-head > 1
+			if i > 0 && (before || long || head > start) && p.lines[start] != "" && p.lines[start-1] != "" {
+				p.lines = slices.Insert(p.lines, start, "")
+			}
 		}
-		n--
+	}
+	if len(p.end) > 0 {
+		p.blank()
+		p.group(p.end)
+	}
+	p.lines = p.lines[:len(p.lines)-trailing(p.lines)]
+}
+
+// trailing counts the blank lines at the end.
+func trailing(lines []string) (n int) {
+	for n < len(lines) && lines[len(lines)-1-n] == "" {
+		n++
 	}
 	return n
 }
 
-// keepsAll reports what a new form of a text has lost: a value, or a comment.
-func keepsAll(before, after []byte) error {
-	a, bad := load(NewFile("", before), "")
-	if a == nil || bad.HasErrors() {
-		return ErrUnformattable
+// group writes comments that stand alone.
+func (p *printer) group(list []*comment) {
+	for _, c := range list {
+		if c.above {
+			p.blank()
+		}
+		p.lines = append(p.lines, c.text)
 	}
-	b, bad := load(NewFile("", after), "")
-	if b == nil || bad.HasErrors() || !reflect.DeepEqual(a.Data(), b.Data()) || !sameOrder(a, b, true) {
-		return ErrUnformattable
+	if len(list) > 0 && list[len(list)-1].below {
+		p.blank()
 	}
-	if !slices.Equal(comments(before), comments(after)) {
-		return ErrUnformattable
-	}
-	return nil
 }
 
-// sameOrder reports whether maps of names keep the order that the language gives a
-// meaning: nodes, state, and whatever is data.
-func sameOrder(a, b *Value, top bool) bool {
-	if a.Kind == List {
-		for i := range a.Items {
-			if !sameOrder(&a.Items[i], &b.Items[i], false) {
-				return false
-			}
-		}
+// blank writes a blank line, but neither a first nor a second one.
+func (p *printer) blank() {
+	if len(p.lines) > 0 && p.lines[len(p.lines)-1] != "" {
+		p.lines = append(p.lines, "")
 	}
-	if a.Kind != Map {
-		return true
-	}
-	for i := range a.Fields {
-		name := a.Fields[i].Key.Value
-		other := b.Get(name)
-		if other == nil || !sameOrder(&a.Fields[i].Value, other, false) {
-			return false
-		}
-		if top && (name == "nodes" || name == "state") {
-			for j := range a.Fields[i].Value.Fields {
-				if other.Fields[j].Key.Value != a.Fields[i].Value.Fields[j].Key.Value {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }
 
-// comments are the texts of those of a text, sorted.
-func comments(src []byte) []string {
-	doc, _, err := decodeYAML(bytes.NewReader(src))
-	if err != nil || doc == nil {
-		return nil
+// flush ends a line: the comments above its nodes, itself with those beside them.
+func (p *printer) flush() {
+	if p.line == "" {
+		return
 	}
-	var out []string
-	for _, c := range commentsOf(src, layOut(doc)) {
-		out = append(out, c.text)
+	indent := p.line[:len(p.line)-len(strings.TrimLeft(p.line, " "))]
+	var beside []string
+	for _, n := range p.nodes {
+		for i, c := range p.above[n] {
+			if c.above && (i > 0 || indent == "") {
+				p.blank()
+			}
+			p.lines = append(p.lines, indent+c.text)
+			if c.below && indent == "" {
+				p.blank()
+			}
+		}
+		for _, c := range p.beside[n] {
+			beside = append(beside, c.text)
+		}
 	}
-	slices.Sort(out)
+	if last := len(beside) - 1; last >= 0 {
+		for _, text := range beside[:last] {
+			p.lines = append(p.lines, indent+text)
+		}
+		p.line += " " + beside[last]
+	}
+	p.lines = append(append(p.lines, p.line), p.block...)
+	p.line, p.nodes, p.block = "", nil, nil
+}
+
+// collection writes the entries of a map or list in block style; its first one
+// continues the line if inline is set.
+func (p *printer) collection(n *yaml.Node, indent int, inline bool) {
+	step := 2
+	if n.Kind == yaml.SequenceNode {
+		step = 1
+	}
+	if !inline {
+		p.flush()
+	}
+	p.nodes = append(p.nodes, n)
+	for i := 0; i < len(n.Content); i += step {
+		if i > 0 {
+			p.flush()
+		}
+		p.entry(n, i, indent)
+	}
+	p.flush()
+	p.closing(n, indent)
+}
+
+// closing writes the comments behind the last entry of a collection.
+func (p *printer) closing(n *yaml.Node, indent int) {
+	for _, c := range p.below[n] {
+		p.lines = append(p.lines, strings.Repeat(" ", indent)+c.text)
+	}
+}
+
+// entry writes the entry at an index of a collection's content.
+func (p *printer) entry(n *yaml.Node, i, indent int) {
+	if p.line == "" {
+		p.line = strings.Repeat(" ", indent)
+	}
+	if n.Kind == yaml.SequenceNode {
+		p.line += "-"
+		p.value(n.Content[i], indent, true)
+		return
+	}
+	p.nodes = append(p.nodes, n.Content[i])
+	p.line += p.key(n.Content[i])
+	p.value(n.Content[i+1], indent, false)
+}
+
+// value writes a value behind a key or the mark of an item.
+func (p *printer) value(n *yaml.Node, indent int, item bool) {
+	switch {
+	case n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && n.Style&yaml.FlowStyle == 0:
+		properties := strings.TrimRight(" "+properties(n), " ")
+		if properties != "" {
+			p.line += properties
+		} else if item {
+			p.line += " "
+		}
+		p.collection(n, indent+2, item && properties == "")
+		return
+	case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		p.nodes = append(p.nodes, n)
+		var head string
+		head, p.block = p.blockText(n, strings.Repeat(" ", max(indent, 0)+2))
+		p.line += " " + properties(n) + head
+		return
+	}
+	p.standing(n)
+	if text := p.inline(n); text != "" {
+		p.line += " " + text
+	}
+}
+
+// standing notes that a node and all of its parts are on the line.
+func (p *printer) standing(n *yaml.Node) {
+	p.nodes = append(p.nodes, n)
+	if n.Kind != yaml.AliasNode {
+		for _, part := range n.Content {
+			p.standing(part)
+		}
+	}
+}
+
+// properties returns the anchor and the tag of a node, each with a space behind it.
+func properties(n *yaml.Node) (out string) {
+	if n.Anchor != "" {
+		out = "&" + n.Anchor + " "
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		out += n.ShortTag() + " "
+	}
 	return out
+}
+
+// key returns a key with its colon.
+func (p *printer) key(n *yaml.Node) string {
+	if n.Kind == yaml.AliasNode {
+		return "*" + n.Value + " :"
+	}
+	return p.inline(n) + ":"
+}
+
+// inline returns a value on one line.
+func (p *printer) inline(n *yaml.Node) string {
+	var parts []string
+	switch n.Kind {
+	case yaml.AliasNode:
+		return "*" + n.Value
+	case yaml.ScalarNode:
+		return strings.TrimSpace(properties(n) + p.scalarText(n))
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			parts = append(parts, p.inline(item))
+		}
+		return properties(n) + "[" + strings.Join(parts, ", ") + "]"
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		parts = append(parts, p.key(n.Content[i])+" "+p.inline(n.Content[i+1]))
+	}
+	return properties(n) + "{" + strings.Join(parts, ", ") + "}"
+}
+
+// scalarText returns a scalar on one line: without quotes that nothing needs, else as
+// it was written.
+func (p *printer) scalarText(n *yaml.Node) string {
+	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+	if quoted && n.Tag == "!!str" && n.Anchor == "" && isPlainText(n.Value) {
+		return n.Value
+	}
+	at := p.span[n]
+	written := string(p.converter.file.Src[at.From:at.To])
+	switch {
+	case !strings.ContainsAny(written, "\r\n\u0085\u2028\u2029"):
+		return written
+	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.Contains(n.Value, "\n"):
+		return "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"
+	case !quoted && !strings.Contains(n.Value, "\n"):
+		return n.Value
+	}
+	return strconv.Quote(n.Value)
+}
+
+// isPlainText reports whether a text needs no quotes wherever it stands, and nobody
+// takes it for anything else.
+func isPlainText(text string) bool {
+	if text == "" || strings.TrimSpace(text) != text || !isLetter(text[0]) && text[0] != '_' {
+		return false
+	}
+	if slices.Contains([]string{"false", "no", "null", "off", "on", "true", "yes", "y", "n"}, strings.ToLower(text)) {
+		return false
+	}
+	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 ./-+*<>=()") == ""
+}
+
+// blockText returns the head of a literal or folded text and its lines as they were
+// written, at an indentation.
+func (p *printer) blockText(n *yaml.Node, indent string) (head string, lines []string) {
+	src, at := p.converter.file.Src, p.span[n]
+	head = string(src[at.From])
+	text := strings.TrimRight(n.Value, "\n")
+	breaks := len(n.Value) - len(text)
+	first := strings.TrimLeft(text, "\n")
+	more := len(first) - len(strings.TrimLeft(first, " ")) // of the first line, beyond that of the text
+	if more > 0 {
+		head += "2"
+	}
+	if breaks == 0 {
+		head += "-"
+	} else if breaks > 1 || text == "" {
+		head += "+"
+	}
+	if text != "" {
+		body := string(src[lineEnd(src, at.From):at.To])
+		old := -1
+		for i, line := range strings.Split(body, "\n") {
+			line = strings.TrimSuffix(line, "\r")
+			bare := strings.TrimLeft(line, " ")
+			if old < 0 && bare != "" && i > 0 {
+				old = len(line) - len(bare) - more
+			}
+			switch {
+			case i == 0:
+			case bare == "" && len(line) <= max(old, 0) || old < 0:
+				lines = append(lines, "")
+			default:
+				lines = append(lines, indent+line[min(old, len(line)):])
+			}
+		}
+	} else {
+		breaks++
+	}
+	for range breaks - 1 {
+		lines = append(lines, "")
+	}
+	return head, lines
 }
