@@ -235,14 +235,14 @@ func (w *dotWriter) arrow(a *Arrow) {
 	}
 	fmt.Fprint(out, width)
 	if a.Label != "" {
-		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(apart(a.Label, w.rankdir))), color)
+		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(padLabel(a.Label, w.rankdir))), color)
 	}
 	writeTip(out, a.Tip)
 	fmt.Fprint(out, "]\n")
 }
 
-// apart pads a label, which Graphviz would put right beside the arrow.
-func apart(label, rankdir string) string {
+// padLabel pads a label, which Graphviz would put right beside the arrow.
+func padLabel(label, rankdir string) string {
 	if rankdir == "LR" {
 		return label + "\n "
 	}

@@ -207,7 +207,7 @@ func (d *Drawing) open(g *spec.Graph, opts Options) {
 			continue // one that runs itself would have no end
 		}
 		if opts.Trail = nil; trail != nil {
-			opts.Trail = trail.within(n.ID.Value)
+			opts.Trail = trail.innerTrail(n.ID.Value)
 		}
 		d.Subgraphs = append(d.Subgraphs, Subgraph{n.ID.Value, Draw(inner, opts)})
 	}

@@ -37,8 +37,8 @@ type Trail struct {
 	Coverage bool
 }
 
-// within returns the trail of the graph that a node runs, or nil for coverage.
-func (t *Trail) within(node string) *Trail {
+// innerTrail returns the trail of the graph that a node runs, or nil for coverage.
+func (t *Trail) innerTrail(node string) *Trail {
 	if t.Coverage {
 		return nil
 	}
@@ -69,8 +69,8 @@ func (t *Trail) paint(d *Drawing) {
 		if t.Coverage && (a.Role == GotoArrow || a.Role == FinallyArrow) {
 			continue // coverage does not know it
 		}
-		a.Taken = t.taken(a)
-		a.Mark = t.touched(a.Taken)
+		a.Taken = t.timesTaken(a)
+		a.Mark = t.markOf(a.Taken)
 		if a.Taken > 1 && a.Role != StartArrow {
 			a.Label = strings.TrimSpace(a.Label + " " + times(a.Taken))
 		}
@@ -82,13 +82,13 @@ func (t *Trail) paint(d *Drawing) {
 
 func (t *Trail) paintBox(d *Drawing, b *Box) {
 	n, failed := t.Visits[b.ID], t.Failures[b.ID]
-	b.Mark = t.touched(n)
+	b.Mark = t.markOf(n)
 	switch b.Role {
 	case StartBox:
-		b.Mark = t.touched(len(t.Visits))
+		b.Mark = t.markOf(len(t.Visits))
 		return
 	case EndBox:
-		b.Mark = t.touched(ends(d))
+		b.Mark = t.markOf(timesEnded(d))
 		return
 	case NodeBox:
 	}
@@ -136,8 +136,8 @@ func (t *Trail) status(b *Box) string {
 	return "completed"
 }
 
-// taken returns how often an arrow fired.
-func (t *Trail) taken(a *Arrow) int {
+// timesTaken returns how often an arrow fired.
+func (t *Trail) timesTaken(a *Arrow) int {
 	switch {
 	case a.Role == StartArrow:
 		return len(t.Visits)
@@ -157,8 +157,8 @@ func target(a *Arrow) string {
 	return a.To
 }
 
-// ends returns how often a branch reached END.
-func ends(d *Drawing) int {
+// timesEnded returns how often a branch reached END.
+func timesEnded(d *Drawing) int {
 	n := 0
 	for i := range d.Arrows {
 		if a := &d.Arrows[i]; a.To == endID {
@@ -183,7 +183,7 @@ func outcomes(visits, failed int) []string {
 	return []string{fmt.Sprintf("%s, %d failed", times(visits), failed)}
 }
 
-func (t *Trail) touched(n int) Mark {
+func (t *Trail) markOf(n int) Mark {
 	switch {
 	case n > 0:
 		return Touched

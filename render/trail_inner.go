@@ -24,7 +24,7 @@ func (t *Trail) inner(g *spec.Graph) map[*spec.Graph]*Trail {
 			Failures: map[string]int{}, Errors: map[string]*machine.Failure{},
 		}
 	}
-	t.gather(g, out)
+	t.addInner(g, out)
 	for _, around := range all {
 		if tools := toolGraphs(around); len(tools) > 1 {
 			for _, ref := range tools {
@@ -35,8 +35,8 @@ func (t *Trail) inner(g *spec.Graph) map[*spec.Graph]*Trail {
 	return out
 }
 
-// gather adds the trails of subgraphs to those of the file's graphs.
-func (t *Trail) gather(g *spec.Graph, out map[*spec.Graph]*Trail) {
+// addInner adds the trails of subgraphs to those of the file's graphs.
+func (t *Trail) addInner(g *spec.Graph, out map[*spec.Graph]*Trail) {
 	for _, n := range g.Nodes {
 		own := t.Inner[n.ID.Value]
 		inner := g.Inner(graphOf(g, n))
@@ -44,7 +44,7 @@ func (t *Trail) gather(g *spec.Graph, out map[*spec.Graph]*Trail) {
 			continue
 		}
 		out[inner].add(own)
-		own.gather(inner, out)
+		own.addInner(inner, out)
 	}
 }
 

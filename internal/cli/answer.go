@@ -118,7 +118,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	}
 	by := f.by
 	if by == "" {
-		by = whoAnswers()
+		by = currentUser()
 	}
 	before, err := kept.List(store.RunFilter{ID: record.ID})
 	if err != nil {
@@ -126,7 +126,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	}
 	driven, err := r.Answer(ctx, record.ID, answers, by)
 	if err != nil {
-		return refused("run "+record.ID+" took no answer and stays as it was", err)
+		return wrapInputError("run "+record.ID+" took no answer and stays as it was", err)
 	}
 	if a.onCluster() && len(before) == 1 && before[0].Owner == "" {
 		driven = false // a cluster's run continues by itself
@@ -173,8 +173,8 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 	return nil
 }
 
-// whoAnswers returns the name of the person at this terminal.
-func whoAnswers() string {
+// currentUser returns the name of the person at this terminal.
+func currentUser() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username

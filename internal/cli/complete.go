@@ -75,7 +75,7 @@ func (a *app) runNamed(cmd *cobra.Command, args []string) *spec.Graph {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
-	if r, err := a.lookAt(args[0]); err == nil {
+	if r, err := a.openRecorded(args[0]); err == nil {
 		return recordedGraph(&r.record)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 
 // paintedRun finds a run and replays it. With a graph, the run must be one of that graph.
 func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
-	r, err := a.lookAt(id)
+	r, err := a.openRecorded(id)
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +234,8 @@ func (a *app) drawingFormats() map[string]drawingFormat {
 			return writeJSON(w, d.document(), true)
 		}},
 		"html": {whole: true, write: a.writePage},
-		"svg":  {picture: true, write: byGraphviz("svg")},
-		"png":  {picture: true, binary: true, write: byGraphviz("png")},
+		"svg":  {picture: true, write: runGraphviz("svg")},
+		"png":  {picture: true, binary: true, write: runGraphviz("png")},
 	}
 }
 
@@ -346,8 +346,8 @@ func (d *drawn) document() *render.Document {
 	return doc
 }
 
-// byGraphviz makes a picture with Graphviz.
-func byGraphviz(form string) func(context.Context, io.Writer, *drawn, string) error {
+// runGraphviz makes a picture with Graphviz.
+func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) error {
 	return func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error {
 		program, err := exec.LookPath("dot")
 		if err != nil {
@@ -375,7 +375,7 @@ func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn, _ string) er
 	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.Optional(nil))
 	data := inspect.Page{
 		Drawing: d.drawing.Document(),
-		Flow:    inspect.NewFlow(d.graph, nearPath(d.graph.File.Name), a.rules.Shown(checked.Found), d.open),
+		Flow:    inspect.NewFlow(d.graph, shortPath(d.graph.File.Name), a.rules.Shown(checked.Found), d.open),
 	}
 	title := d.graph.Name.Value
 	if d.run != nil {

@@ -105,7 +105,7 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	}
 	var problems []error
 	check := func(flag, path, kind string) {
-		if err := checkNode(g, path, kind); err != nil && (flag != "answer" || !begins(g, path)) {
+		if err := checkNode(g, path, kind); err != nil && (flag != "answer" || !isNodePrefix(g, path)) {
 			problems = append(problems, usagef("--%s: %w", flag, err))
 		}
 	}
@@ -156,9 +156,9 @@ func checkNode(g *spec.Graph, path, kind string) error {
 	return checkName(what+" %q", id, "nodes", names)
 }
 
-// begins reports whether the path starts with a prefix of a node's name. The runner then
+// isNodePrefix reports whether the path starts with a prefix of a node's name. The runner then
 // reports the error, with a suggestion.
-func begins(g *spec.Graph, path string) bool {
+func isNodePrefix(g *spec.Graph, path string) bool {
 	id, _ := firstNode(path)
 	return id != "" && slices.ContainsFunc(nodeNames(g, "", ""), func(name string) bool { return strings.HasPrefix(name, id) && name != id })
 }
@@ -295,7 +295,7 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink, opts.By = s.out, whoAnswers()
+	opts.Sink, opts.By = s.out, currentUser()
 	opts.Warn = s.out.warn()
 	if l, ok := s.out.view.(runview.Listener); ok {
 		opts.Heard = l.Heard

@@ -127,9 +127,9 @@ func (a *app) cluster(ctx context.Context) (ClusterStore, error) {
 	return a.engine.store, nil
 }
 
-// handOver replaces this process by the program that contains the engine, which it finds
+// execEngineProgram replaces this process by the program that contains the engine, which it finds
 // beside this one or in PATH.
-func (a *app) handOver() error {
+func (a *app) execEngineProgram() error {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram)); err == nil {
 			return a.becomeProgram(path)
@@ -143,8 +143,8 @@ func (a *app) handOver() error {
 	return a.becomeProgram(path)
 }
 
-// asChild runs a program with the streams of this one.
-func (a *app) asChild(path string) error {
+// runChild runs a program with the streams of this one.
+func (a *app) runChild(path string) error {
 	child := exec.Command(path, a.Args...)
 	child.Stdin, child.Stdout, child.Stderr = a.Stdin, a.Stdout, a.Stderr
 	if err := child.Start(); err != nil {
@@ -190,7 +190,7 @@ itself or in PATH.`,
 		Example: "  graphrun worker --temporal-address temporal.example.org:7233\n  graphrun worker --queue gpu --max-tasks 1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.Engine == nil {
-				return a.handOver()
+				return a.execEngineProgram()
 			}
 			if o.MaxTasks < 0 || o.MaxRuns < 0 {
 				return usagef("--max-tasks and --max-runs must be at least 0")

@@ -59,7 +59,7 @@ Without an argument it lists the rules.`,
 			if len(args) > 0 {
 				return nil, noFiles
 			}
-			return explained(), noFiles
+			return explainableNames(), noFiles
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -67,7 +67,7 @@ Without an argument it lists the rules.`,
 			}
 			v, text := explain(args[0])
 			if v == nil {
-				return usagef("no such rule, key, kind, error or exit code: %q%s", args[0], suggest.DidYouMean(args[0], explained()))
+				return usagef("no such rule, key, kind, error or exit code: %q%s", args[0], suggest.DidYouMean(args[0], explainableNames()))
 			}
 			return a.printWhole(cmd, v, text)
 		},
@@ -108,7 +108,7 @@ func explain(name string) (v any, text string) {
 	if r, ok := lint.FindRule(name); ok {
 		return textOfRule(&r), explainRule(&r)
 	}
-	if topics := topicsNamed(name); len(topics) > 0 {
+	if topics := findTopics(name); len(topics) > 0 {
 		return topics, explainTopics(topics, failuresNamed(name))
 	}
 	return explainEnd(name)
@@ -129,8 +129,8 @@ func explainRule(r *lint.Rule) string {
 	return b.String()
 }
 
-// explained returns the names that explain accepts, each once.
-func explained() []string {
+// explainableNames returns the names that explain accepts, each once.
+func explainableNames() []string {
 	names := slices.Concat(lint.RuleNames(), topicNames(), endTopicNames())
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -143,9 +143,9 @@ func indent(text string) string {
 
 const explainColumns = 88
 
-// topicsNamed returns the kinds and keys of a name. "timeout" stands for every key of that
+// findTopics returns the kinds and keys of a name. "timeout" stands for every key of that
 // name, "limits.timeout" or "exec.command" for one.
-func topicsNamed(name string) []spec.Topic {
+func findTopics(name string) []spec.Topic {
 	var out []spec.Topic
 	for _, t := range spec.Topics(spec.Options{}) {
 		if name == t.Name || name == t.Path || strings.HasSuffix("."+plainPath(&t), "."+name) {
@@ -200,7 +200,7 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 	default:
 		fmt.Fprintf(b, "%s: %s\n", t.Path, t.Value)
 	}
-	writeWrapped(b, 2, 2, t.Doc+absence(t))
+	writeWrapped(b, 2, 2, t.Doc+describeAbsence(t))
 	if len(t.Keys) == 0 {
 		return
 	}
@@ -215,7 +215,7 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 		if k.Doc != "" {
 			text += ". " + k.Doc
 		}
-		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+absence(k))
+		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+describeAbsence(k))
 	}
 	for _, choice := range t.Choices {
 		writeWrapped(b, 2, 4, choice)
@@ -225,8 +225,8 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 	}
 }
 
-// absence describes what happens without the key.
-func absence(t *spec.Topic) string {
+// describeAbsence describes what happens without the key.
+func describeAbsence(t *spec.Topic) string {
 	switch {
 	case t.Required:
 		return " (required)"

@@ -37,7 +37,7 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
 		ValidArgsFunction: a.completeRunNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.lookAt(args[0])
+			r, err := a.openRecorded(args[0])
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *lo
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
-		if !filter.lets(c) {
+		if !filter.matches(c) {
 			return nil
 		}
 		return out.Chunk(c)
@@ -99,8 +99,8 @@ func (f *logFilter) name(g *spec.Graph, text string) error {
 	return nil
 }
 
-// lets reports whether the filter selects a chunk. Chunks from inside a node belong to it.
-func (f *logFilter) lets(c *store.LogChunk) bool {
+// matches reports whether the filter selects a chunk. Chunks from inside a node belong to it.
+func (f *logFilter) matches(c *store.LogChunk) bool {
 	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.is(c) {
 		return false
 	}

@@ -60,7 +60,7 @@ are those of run; 2 also means that another process drives the run.`,
 				return err
 			}
 			if due {
-				if err := dueAlone(cmd); err != nil {
+				if err := checkDueFlags(cmd); err != nil {
 					return err
 				}
 				return a.resumeDue(cmd.Context(), &f)
@@ -74,8 +74,8 @@ are those of run; 2 also means that another process drives the run.`,
 	return cmd
 }
 
-// dueAlone refuses flags for a single run together with --due.
-func dueAlone(cmd *cobra.Command) error {
+// checkDueFlags refuses flags for a single run together with --due.
+func checkDueFlags(cmd *cobra.Command) error {
 	for _, name := range []string{"answer", "with-file", "pause-before", "pause-after", "trace", "stream", "history"} {
 		if f := cmd.Flag(name); f != nil && f.Changed && f.Annotations[settingAnnotation] == nil {
 			return usagef("--%s is for one run, --due for all whose time has come", name)
@@ -123,19 +123,19 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		return s.runner.Resume(ctx, id, opts)
 	})
 	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) && len(f.answers) > 0 {
-		err = a.unusedAnswers(s.runner, id, &opts, driven)
+		err = a.unusedAnswersError(s.runner, id, &opts, driven)
 	}
 	if result != nil {
 		for _, target := range result.Unused {
 			s.out.note("the answer for " + target + " was not used: nothing has asked for it")
 		}
 	}
-	return s.finish(result, refused("run "+id+" was not resumed and stays as it was", err))
+	return s.finish(result, wrapInputError("run "+id+" was not resumed and stays as it was", err))
 }
 
-// unusedAnswers returns the error of a resume with answers while another process drives the
+// unusedAnswersError returns the error of a resume with answers while another process drives the
 // run. It says who answered, or which command reaches that process.
-func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
+func (a *app) unusedAnswersError(r *runner.Runner, id string, opts *runner.Options, driven error) error {
 	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
 		line, err := r.WhoAnswered(id, target)
@@ -168,9 +168,9 @@ func changedFiles(record *store.RunRecord) []string {
 		src, err := bounded.ReadFile(name, bounded.Text)
 		switch {
 		case err != nil:
-			out = append(out, nearPath(name)+" can't be read any more; going on with the graph as it was")
+			out = append(out, shortPath(name)+" can't be read any more; going on with the graph as it was")
 		case !bytes.Equal(src, kept):
-			out = append(out, nearPath(name)+" has changed since the run began; going on with the graph as it was")
+			out = append(out, shortPath(name)+" has changed since the run began; going on with the graph as it was")
 		}
 	}
 	say(record.File, record.Source)
@@ -180,8 +180,8 @@ func changedFiles(record *store.RunRecord) []string {
 	return out
 }
 
-// refused turns an InputError into a usage error with a headline.
-func refused(headline string, err error) error {
+// wrapInputError turns an InputError into a usage error with a headline.
+func wrapInputError(headline string, err error) error {
 	var input *runner.InputError
 	if errors.As(err, &input) {
 		return usagef("%s\n%s", headline, strings.Join(input.Problems, "\n"))
@@ -372,7 +372,7 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	}
 	set, err := a.readInput(g, "", f.set, true)
 	if err != nil {
-		return refused("the values to set do not fit the graph", err)
+		return wrapInputError("the values to set do not fit the graph", err)
 	}
 	opts.RunID = f.runID
 	if opts.Labels, err = readLabels(f.labels); err != nil {
@@ -392,5 +392,5 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 		}
 		return s.runner.Fork(ctx, id, fork)
 	})
-	return s.finish(result, refused("run "+id+" was not forked", err))
+	return s.finish(result, wrapInputError("run "+id+" was not forked", err))
 }

@@ -267,7 +267,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		return usage(errors.Join(problems...))
 	}
 	if a.onCluster() && a.Engine == nil {
-		return a.handOver()
+		return a.execEngineProgram()
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.models.apply(g, &opts); err != nil {
 		return err
 	}
-	if err := f.models.tape(&f.driveFlags); err != nil {
+	if err := f.models.openTape(&f.driveFlags); err != nil {
 		return err
 	}
 	opts.Rush = f.models.replay != ""
@@ -141,7 +141,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	}
 	kept, err := a.openStore()
 	if err != nil {
-		return a.unopened(g, f, err)
+		return a.reportStoreError(g, f, err)
 	}
 	s, err := a.newSession(kept, g, &f.driveFlags)
 	if err != nil {
@@ -164,8 +164,8 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	return s.finish(result, err)
 }
 
-// unopened reports that the store could not be opened, with -o json also as an object.
-func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
+// reportStoreError reports that the store could not be opened, with -o json also as an object.
+func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
 	if f.output.value != "json" || exitOf(err) != exitFailed {
 		return err
 	}
@@ -273,8 +273,8 @@ func runsGraphs(g *spec.Graph) bool {
 		slices.ContainsFunc(g.Tools, func(f spec.Field) bool { return f.Value.Get("graph") != nil })
 }
 
-// tape opens the recording of --record or --replay.
-func (f *modelFlags) tape(drive *driveFlags) error {
+// openTape opens the recording of --record or --replay.
+func (f *modelFlags) openTape(drive *driveFlags) error {
 	switch {
 	case f.record != "" && f.replay != "":
 		return usagef("--record and --replay exclude each other: what is played is not asked anew")

@@ -312,8 +312,8 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]
 	return ids, err
 }
 
-// nearPath shortens a path relative to the working or home folder.
-func nearPath(path string) string {
+// shortPath shortens a path relative to the working or home folder.
+func shortPath(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return path

@@ -30,8 +30,8 @@ type recorded struct {
 	runner *runner.Runner
 }
 
-// lookAt opens the store read-only and finds a run.
-func (a *app) lookAt(id string) (*recorded, error) {
+// openRecorded opens the store read-only and finds a run.
+func (a *app) openRecorded(id string) (*recorded, error) {
 	kept, err := a.readStore()
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result,
 }
 
 func (r *recorded) unreadable(err error) error {
-	return refused("run "+r.record.ID+" can't be read", err)
+	return wrapInputError("run "+r.record.ID+" can't be read", err)
 }
 
 // shownRun returns the run that the first argument names, for completion, or nil.
@@ -71,7 +71,7 @@ func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
-	r, err := a.lookAt(args[0])
+	r, err := a.openRecorded(args[0])
 	if err != nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ it. -o json prints the object that run prints at its end.`,
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.lookAt(args[0])
+			r, err := a.openRecorded(args[0])
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) error {
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
-		terminal.Line(nearPath(record.File)), runview.LocalTime(record.Started))}
+		terminal.Line(shortPath(record.File)), runview.LocalTime(record.Started))}
 	if notes := notesOf(&store.RunSummary{RunRecord: *record}); notes != "" {
 		out = append(out, c.Quiet(terminal.Line(notes)))
 	}
@@ -189,7 +189,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.lookAt(args[0])
+			r, err := a.openRecorded(args[0])
 			if err != nil {
 				return err
 			}
@@ -222,7 +222,7 @@ or crashed, since somebody may resume it.`,
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.lookAt(args[0])
+			r, err := a.openRecorded(args[0])
 			if err != nil {
 				return err
 			}
@@ -338,7 +338,7 @@ func (w *stopping) wait(ctx context.Context) error {
 		case len(lines) == 0:
 			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
 		}
-		settled, err := w.look(&lines[0])
+		settled, err := w.step(&lines[0])
 		if err != nil || settled {
 			return err
 		}
@@ -353,8 +353,8 @@ func (w *stopping) wait(ctx context.Context) error {
 	}
 }
 
-// look acts on the present status of the run; settled says that nothing is left to do.
-func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
+// step acts on the present status of the run; settled says that nothing is left to do.
+func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
 		wanted, could = machine.Paused, "pause"
@@ -377,7 +377,7 @@ func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 		_, err = canceller.Cancel(w.id)
 		var driven *store.DrivenError
 		if !errors.As(err, &driven) {
-			return false, refused("run "+w.id+" was not cancelled", err)
+			return false, wrapInputError("run "+w.id+" was not cancelled", err)
 		}
 		owner = driven.Owner // another process just resumed it, or a cluster drives it
 	}

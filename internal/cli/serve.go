@@ -114,9 +114,9 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return usagef("--listen %s: %w", f.listen, err)
 	}
-	link := "http://" + reachable(listener.Addr()) + "/?token=" + token
+	link := "http://" + browserAddress(listener.Addr()) + "/?token=" + token
 	if f.tokenFile != "" { // the printed link must not contain it
-		link = "http://" + reachable(listener.Addr()) + "/"
+		link = "http://" + browserAddress(listener.Addr()) + "/"
 	}
 	if formatOf(cmd) == "json" {
 		err = writeJSON(a.Stdout, map[string]string{"url": link}, false)
@@ -126,7 +126,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.note(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", nearPath(s.flows.Dir()), a.storeName()))
+	a.note(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", shortPath(s.flows.Dir()), a.storeName()))
 	if f.open {
 		openBrowser(link)
 	}
@@ -302,8 +302,8 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// reachable returns an address that a browser on this machine can open.
-func reachable(addr net.Addr) string {
+// browserAddress returns an address that a browser on this machine can open.
+func browserAddress(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return addr.String()

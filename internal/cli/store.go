@@ -163,8 +163,8 @@ func stateDir() string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// noPlace returns the reason for a missing store unless the user chose memory.
-const noPlace = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
+// missingStoreReason returns the reason for a missing store unless the user chose memory.
+const missingStoreReason = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
 
 // requireStore fails if there is no place for a store and the run needs one. It warns that any
 // other run is not kept.
@@ -176,9 +176,9 @@ func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 		return nil
 	}
 	if needs := needsStore(g, f); len(needs) > 0 {
-		return usagef("the run can't be kept, and %s needs that: %s", strings.Join(needs, ", "), noPlace)
+		return usagef("the run can't be kept, and %s needs that: %s", strings.Join(needs, ", "), missingStoreReason)
 	}
-	fmt.Fprintln(a.Stderr, "graphrun: the run is not kept: "+noPlace)
+	fmt.Fprintln(a.Stderr, "graphrun: the run is not kept: "+missingStoreReason)
 	return nil
 }
 

@@ -209,7 +209,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 	if err := a.printTests(f, result); err != nil {
 		return err
 	}
-	short := a.shortOf(f, result)
+	short := a.belowMinimum(f, result)
 	if result.Failed > 0 || short {
 		return silent(exitFailed)
 	}
@@ -261,8 +261,8 @@ func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest
 	return flowtest.Run(cfg, files), nil
 }
 
-// shortOf returns a message for each flow below the minimum coverage.
-func (a *app) shortOf(f *testFlags, r *flowtest.Report) bool {
+// belowMinimum returns a message for each flow below the minimum coverage.
+func (a *app) belowMinimum(f *testFlags, r *flowtest.Report) bool {
 	short := false
 	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
 		if got := r.Coverage[flow].Edges.Percent(); got < f.min {

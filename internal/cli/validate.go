@@ -155,7 +155,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		fmt.Fprintf(a.Stderr, "%s written to %s\n", terminal.Count(len(found), "finding"), f.record)
 		return nil
 	}
-	if found, err = a.withoutKnown(f, sources, found); err != nil {
+	if found, err = a.dropKnown(f, sources, found); err != nil {
 		return err
 	}
 	found = lint.WithoutEchoes(found)
@@ -179,8 +179,8 @@ func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	})
 }
 
-// withoutKnown drops the findings of the baseline.
-func (a *app) withoutKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
+// dropKnown drops the findings of the baseline.
+func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
 	if f.baseline == "" {
 		return found, nil
 	}

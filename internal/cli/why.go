@@ -45,7 +45,7 @@ element of an each.`,
 }
 
 func (a *app) why(cmd *cobra.Command, id string, step int) error {
-	r, err := a.lookAt(id)
+	r, err := a.openRecorded(id)
 	if err != nil {
 		return err
 	}

@@ -38,15 +38,15 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 		ok := false
 		switch found[i].Rule {
 		case "duplicate-edge":
-			e, ok = withoutRepeat(g, &found[i])
+			e, ok = removeRepeat(g, &found[i])
 		case "invalid-value", "unknown-key":
-			e, ok = spelled(g.File.Src, &found[i])
+			e, ok = correctWord(g.File.Src, &found[i])
 		case "unknown-node", "unknown-state-key", "expr-unknown-name":
-			e, ok = meant(g, &found[i])
+			e, ok = correctName(g, &found[i])
 		case "unused-ignore":
 			// A misspelt rule name was meant to silence something.
 			if found[i].Suggestion == "" {
-				e, ok = withoutName(g.File.Src, found[i].Span)
+				e, ok = removeIgnoredRule(g.File.Src, found[i].Span)
 			}
 		}
 		if ok {
@@ -77,9 +77,9 @@ func Apply(src []byte, edits []Edit) []byte {
 	return out.Bytes()
 }
 
-// spelled corrects a misspelt word of the language. It does not guess other mistakes, such as
+// correctWord corrects a misspelt word of the language. It does not guess other mistakes, such as
 // a number without a unit.
-func spelled(src []byte, d *spec.Diagnostic) (Edit, bool) {
+func correctWord(src []byte, d *spec.Diagnostic) (Edit, bool) {
 	word := string(src[d.Span.From:d.Span.To])
 	if !isLetters(word) || !isLetters(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
 		return Edit{}, false
@@ -87,9 +87,9 @@ func spelled(src []byte, d *spec.Diagnostic) (Edit, bool) {
 	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
 }
 
-// meant corrects the name of a node or state key if exactly one name is near and the word is
+// correctName corrects the name of a node or state key if exactly one name is near and the word is
 // not too short.
-func meant(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
+func correctName(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	word := string(g.File.Src[d.Span.From:d.Span.To])
 	const least, far = 4, 100
 	if len(word) < least || !isName(word) || !isName(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
@@ -127,8 +127,8 @@ func isLetters(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
 }
 
-// withoutRepeat removes the later of two equal declarations.
-func withoutRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
+// removeRepeat removes the later of two equal declarations.
+func removeRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	later := edgeAt(g, d.Span)
 	if later == nil || !isAlone(g, later) {
 		return Edit{}, false
@@ -140,7 +140,7 @@ func withoutRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	for _, e := range g.Edges[:later.Index] {
 		if e.From.Value == later.From.Value && e.To.Value == later.To.Value && isAlone(g, e) &&
 			bytes.Equal(src[e.Span.From:e.Span.To], src[later.Span.From:later.Span.To]) {
-			return deletion(src, later.Span)
+			return deleteEntry(src, later.Span)
 		}
 	}
 	return Edit{}, false
@@ -169,9 +169,9 @@ func isAlone(g *spec.Graph, e *spec.Edge) bool {
 	return true
 }
 
-// deletion removes an entry of a list in block or flow style. A comment behind it moves to a
+// deleteEntry removes an entry of a list in block or flow style. A comment behind it moves to a
 // line of its own.
-func deletion(src []byte, s spec.Span) (Edit, bool) {
+func deleteEntry(src []byte, s spec.Span) (Edit, bool) {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
 		return Edit{}, false // perhaps a comment inside
 	}
@@ -179,7 +179,7 @@ func deletion(src []byte, s spec.Span) (Edit, bool) {
 	indent := src[start:s.From]
 	dash := bytes.TrimLeft(indent, " ")
 	if len(bytes.TrimSpace(dash)) != 1 || dash[0] != '-' {
-		return fromFlowList(src, s)
+		return deleteFlowEntry(src, s)
 	}
 	end := s.To
 	if n := bytes.IndexByte(src[end:], '\n'); n >= 0 {
@@ -198,8 +198,8 @@ func deletion(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{}, false
 }
 
-// fromFlowList removes an entry and the comma before it from [a, b].
-func fromFlowList(src []byte, s spec.Span) (Edit, bool) {
+// deleteFlowEntry removes an entry and the comma before it from [a, b].
+func deleteFlowEntry(src []byte, s spec.Span) (Edit, bool) {
 	before := bytes.TrimRight(src[:s.From], " \t\r\n")
 	if len(before) == 0 || before[len(before)-1] != ',' {
 		return Edit{}, false
@@ -207,9 +207,9 @@ func fromFlowList(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{Span: spec.Span{From: len(before) - 1, To: s.To}}, true
 }
 
-// withoutName removes a rule's name from a comment that silences it, or the whole comment if
+// removeIgnoredRule removes a rule's name from a comment that silences it, or the whole comment if
 // it names no other rule.
-func withoutName(src []byte, s spec.Span) (Edit, bool) {
+func removeIgnoredRule(src []byte, s spec.Span) (Edit, bool) {
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
 	end := len(src)
 	if n := bytes.IndexByte(src[s.To:], '\n'); n >= 0 {
@@ -257,7 +257,7 @@ func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (a
 	const rounds = 200 // each round repairs at least one finding
 	for range rounds {
 		g, found := check(src)
-		next, n := mendOnce(src, found, Edits(g, found), check)
+		next, n := applyRound(src, found, Edits(g, found), check)
 		if n == 0 {
 			break
 		}
@@ -269,9 +269,9 @@ func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (a
 	return src, made
 }
 
-// mendOnce applies all safe edits, or else one edit of a word. It omits edits that cause new
+// applyRound applies all safe edits, or else one edit of a word. It omits edits that cause new
 // findings.
-func mendOnce(src []byte, before spec.Diagnostics, edits []Edit, check func([]byte) (*spec.Graph, spec.Diagnostics)) (next []byte, made int) {
+func applyRound(src []byte, before spec.Diagnostics, edits []Edit, check func([]byte) (*spec.Graph, spec.Diagnostics)) (next []byte, made int) {
 	plain := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Spelling })
 	if len(plain) > 0 {
 		next := Apply(src, plain)

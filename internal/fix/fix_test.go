@@ -118,7 +118,7 @@ func TestComments(t *testing.T) {
 		if strings.Contains(c.in, c.name+" because") {
 			at = strings.Index(c.in, c.name+" because")
 		}
-		e, ok := withoutName([]byte(c.in), spec.Span{From: at, To: at + len(c.name)})
+		e, ok := removeIgnoredRule([]byte(c.in), spec.Span{From: at, To: at + len(c.name)})
 		got := ""
 		if ok {
 			got = string(Apply([]byte(c.in), []Edit{e}))

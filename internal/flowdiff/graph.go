@@ -57,7 +57,7 @@ func (c *comparison) node(old, now *spec.Node) {
 		}
 		c.add("node", "changed", id, detail, false, line)
 	}
-	c.assignments(old, now)
+	c.compareAssignments(old, now)
 	switch {
 	case asks(now) && !asks(old):
 		c.add("question", "added", id, "a run may pause for it", true, line)
@@ -137,7 +137,7 @@ func (c *comparison) edges() {
 			}
 		}
 	}
-	c.orders(both)
+	c.compareOrders(both)
 }
 
 // pairUp aligns edges with equal guards and appends the others.
@@ -208,9 +208,9 @@ func dataOf(v *spec.Value) any {
 // paired is an edge in both versions.
 type paired struct{ was, is *spec.Edge }
 
-// orders compares the order of each node's edges. Of conditional edges the first true one
+// compareOrders compares the order of each node's edges. Of conditional edges the first true one
 // fires; of branches, some reducers keep the order of writes.
-func (c *comparison) orders(pairs []paired) {
+func (c *comparison) compareOrders(pairs []paired) {
 	leaving := map[string][]paired{}
 	for _, p := range pairs {
 		if from := p.is.From.Value; from == p.was.From.Value {
@@ -230,18 +230,18 @@ func (c *comparison) orders(pairs []paired) {
 				branches = append(branches, p)
 			}
 		}
-		if moved, ok := reordered(conditions); ok && sorted {
+		if moved, ok := firstMoved(conditions); ok && sorted {
 			c.add("edge", "changed", edgeName(moved.is), "its condition is tried earlier: the first that holds fires", false, c.after.lineOf(moved.is.Span))
 		}
-		keys := ordered(c.after.Graph)
-		if moved, ok := reordered(branches); ok && len(keys) > 0 {
+		keys := orderedKeys(c.after.Graph)
+		if moved, ok := firstMoved(branches); ok && len(keys) > 0 {
 			c.add("edge", "changed", edgeName(moved.is), "its branch comes earlier: "+strings.Join(keys, ", ")+" keeps the order of what branches write", false, c.after.lineOf(moved.is.Span))
 		}
 	}
 }
 
-// reordered returns the first edge that has moved ahead of another.
-func reordered(pairs []paired) (moved paired, ok bool) {
+// firstMoved returns the first edge that has moved ahead of another.
+func firstMoved(pairs []paired) (moved paired, ok bool) {
 	place := func(e *spec.Edge) [2]int { return [2]int{-e.Priority, e.Index} }
 	before := slices.SortedFunc(slices.Values(pairs), func(a, b paired) int {
 		x, y := place(a.was), place(b.was)
@@ -259,8 +259,8 @@ func reordered(pairs []paired) (moved paired, ok bool) {
 	return paired{}, false
 }
 
-// ordered returns the state keys whose reducers keep the order of writes.
-func ordered(g *spec.Graph) []string {
+// orderedKeys returns the state keys whose reducers keep the order of writes.
+func orderedKeys(g *spec.Graph) []string {
 	var out []string
 	for _, k := range g.State {
 		if !slices.Contains([]string{"", "replace", "sum", "min", "max"}, k.Reducer.Value) {
@@ -270,8 +270,8 @@ func ordered(g *spec.Graph) []string {
 	return out
 }
 
-// assignments compares the order of a set node's values: later ones see earlier ones.
-func (c *comparison) assignments(old, now *spec.Node) {
+// compareAssignments compares the order of a set node's values: later ones see earlier ones.
+func (c *comparison) compareAssignments(old, now *spec.Node) {
 	names := func(n *spec.Node, other *spec.Node) []string {
 		set, in := n.Field("set"), other.Field("set")
 		if set == nil || in == nil {

@@ -34,8 +34,8 @@ func schemaChanges(before, after map[string]any, where string) []schemaChange {
 		default:
 			out = append(out, schemaChange{
 				text:     keywordText(where, key, old, now, had, has),
-				narrower: narrows(key, old, now, had, has),
-				wider:    key != "additionalProperties" && narrows(key, now, old, has, had),
+				narrower: isNarrower(key, old, now, had, has),
+				wider:    key != "additionalProperties" && isNarrower(key, now, old, has, had),
 			})
 		}
 	}
@@ -80,8 +80,8 @@ func keywordText(where, key string, old, now any, had, has bool) string {
 	return key + " " + text(old) + " is now " + text(now)
 }
 
-// narrows reports whether a change of a keyword makes the schema narrower.
-func narrows(key string, old, now any, had, has bool) bool {
+// isNarrower reports whether a change of a keyword makes the schema narrower.
+func isNarrower(key string, old, now any, had, has bool) bool {
 	switch key {
 	case "title", "description", "examples", "$comment", "deprecated", "format", "default":
 		return false

@@ -62,7 +62,7 @@ func (r *Input) Pair(s string) {
 		return
 	}
 	key, isJSON := strings.CutSuffix(key, ":")
-	schema, ok := r.take(key)
+	schema, ok := r.schemaFor(key)
 	if !ok {
 		return
 	}
@@ -123,7 +123,7 @@ func (r *Input) File(path string, src []byte) {
 		return
 	}
 	for key, v := range object {
-		if _, ok := r.take(key); ok {
+		if _, ok := r.schemaFor(key); ok {
 			r.set(key, v)
 		}
 	}
@@ -145,9 +145,9 @@ func readObject(path string, src []byte) (any, error) {
 	return value, err
 }
 
-// take records that a key is given and returns its schema. For an unknown key it adds a problem
+// schemaFor records that a key is given and returns its schema. For an unknown key it adds a problem
 // and returns false.
-func (r *Input) take(key string) (map[string]any, bool) {
+func (r *Input) schemaFor(key string) (map[string]any, bool) {
 	if r.given == nil {
 		r.given = map[string]bool{}
 	}

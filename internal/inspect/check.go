@@ -27,15 +27,15 @@ func Check(name string, src []byte, optional bool) Checked {
 func CheckWith(name string, src []byte, optional bool, load func(path string) ([]byte, error)) Checked {
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
-	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), dangling(structure)...).Sort()}
+	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), unknownNames(structure)...).Sort()}
 	found = append(found, structure...)
 	found = append(found, lint.Check(g, lint.Options{Load: load, Price: Dearest, Broken: lint.FirstError(found), Optional: optional})...)
 	c.Found = lint.Filter(g.File, found)
 	return c
 }
 
-// dangling returns the findings about unknown names.
-func dangling(found spec.Diagnostics) spec.Diagnostics {
+// unknownNames returns the findings about unknown names.
+func unknownNames(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
 		if found[i].Rule == "unknown-node" || found[i].Rule == "missing-start" {

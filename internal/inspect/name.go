@@ -21,7 +21,7 @@ func (e *NameError) Error() string { return e.text }
 // Unwrap returns store.ErrNoRun.
 func (e *NameError) Unwrap() error { return store.ErrNoRun }
 
-func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
+func nameErrorf(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
 
 // maxListed bounds the runs that suggestions consider.
 const maxListed = 200
@@ -42,7 +42,7 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	case listErr != nil:
 		return record, listErr
 	case len(runs) == 0:
-		return record, misnamed("no run %q: %s keeps none yet", id, where)
+		return record, nameErrorf("no run %q: %s keeps none yet", id, where)
 	}
 	ids := make([]string, len(runs))
 	for i := range runs {
@@ -52,7 +52,7 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	if near := suggest.New(ids).Closest(id); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
-	return record, misnamed("no run %q in %s%s", id, where, hint)
+	return record, nameErrorf("no run %q in %s%s", id, where, hint)
 }
 
 // lastRun stands for the latest run, unless a run has that id.
@@ -76,7 +76,7 @@ func runID(s store.Store, name string) (string, error) {
 	case err != nil || len(meant) == 0:
 		return name, err
 	case len(meant) > 1:
-		return "", misnamed("%q begins the ids of several runs: %s; a longer prefix, or the whole id, is needed", name, someIDs(meant))
+		return "", nameErrorf("%q begins the ids of several runs: %s; a longer prefix, or the whole id, is needed", name, someIDs(meant))
 	}
 	return meant[0].ID, nil
 }

@@ -153,12 +153,12 @@ func (r *Painted) Page(ctx context.Context) (*Run, error) {
 		return nil, err
 	}
 	out.State = first.State
-	out.Said, out.SaidCut, err = saidIn(ctx, r.runner, r.Record.ID)
+	out.Said, out.SaidCut, err = readSaid(ctx, r.runner, r.Record.ID)
 	return out, err
 }
 
-// saidIn returns the latest output of a run and how many bytes before it are left out.
-func saidIn(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
+// readSaid returns the latest output of a run and how many bytes before it are left out.
+func readSaid(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
 	said, size := []Said{}, 0
 	err = r.Logs(ctx, id, false, func(c *store.LogChunk) error {
 		if c.Text != "" {

@@ -76,7 +76,7 @@ func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell
 	if _, err := r.Show(record.ID, runner.Options{Sink: told, History: true}); err != nil {
 		return err
 	}
-	said, cut, err := saidIn(ctx, r, record.ID)
+	said, cut, err := readSaid(ctx, r, record.ID)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func newTrail() *render.Trail {
 func (s *trailSink) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeStarted:
-		s.visits[calledBy(Placed(e).Node)] = e.Visit
+		s.visits[withoutCall(Placed(e).Node)] = e.Visit
 	case runner.NodeCompleted, runner.NodeFailed:
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
 			return nil
@@ -146,15 +146,15 @@ func (s *trailSink) visit(place string, number int) string {
 	var out strings.Builder
 	for at := range len(place) {
 		if place[at] == '/' {
-			fmt.Fprintf(&out, "%s %d ", place[:at], s.visits[calledBy(place[:at])])
+			fmt.Fprintf(&out, "%s %d ", place[:at], s.visits[withoutCall(place[:at])])
 		}
 	}
 	fmt.Fprintf(&out, "%s %d", place, number)
 	return out.String()
 }
 
-// calledBy returns the place of a node without the number of the tool call that runs a graph.
-func calledBy(place string) string {
+// withoutCall returns the place of a node without the number of the tool call that runs a graph.
+func withoutCall(place string) string {
 	if at := strings.LastIndexByte(place, '#'); at > strings.LastIndexByte(place, '/') {
 		return place[:at]
 	}
@@ -165,13 +165,13 @@ func calledBy(place string) string {
 func (s *trailSink) end(r *runner.Result) {
 	s.failed(r.Error)
 	for i := range r.Pending {
-		alongPath(s.trail, r.Pending[i].Node, func(t *render.Trail, node string) { t.Waiting = append(t.Waiting, node) })
+		eachNodeOnPath(s.trail, r.Pending[i].Node, func(t *render.Trail, node string) { t.Waiting = append(t.Waiting, node) })
 	}
 	if r.PausedAt != nil && r.PausedAt.Phase == "before" {
 		s.trail.Waiting = append(s.trail.Waiting, r.PausedAt.Nodes...)
 	}
 	for i := range r.Running {
-		alongPath(s.trail, r.Running[i].Node, func(t *render.Trail, node string) { t.Running = append(t.Running, node) })
+		eachNodeOnPath(s.trail, r.Running[i].Node, func(t *render.Trail, node string) { t.Running = append(t.Running, node) })
 	}
 }
 
@@ -193,12 +193,12 @@ func (s *trailSink) failed(f *machine.Failure) {
 // at returns the trail that holds a node, and the node's id there, for a path such as
 // outer/inner or outer[2]/inner.
 func at(t *render.Trail, path string) (trail *render.Trail, node string) {
-	alongPath(t, path, func(t *render.Trail, id string) { trail, node = t, id })
+	eachNodeOnPath(t, path, func(t *render.Trail, id string) { trail, node = t, id })
 	return trail, node
 }
 
-// alongPath calls a function for each node of a path, outermost first.
-func alongPath(t *render.Trail, path string, visit func(t *render.Trail, node string)) {
+// eachNodeOnPath calls a function for each node of a path, outermost first.
+func eachNodeOnPath(t *render.Trail, path string, visit func(t *render.Trail, node string)) {
 	for part := range strings.SplitSeq(path, "/") {
 		node, _, _ := strings.Cut(part, "[")
 		visit(t, node)

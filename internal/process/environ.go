@@ -35,8 +35,8 @@ const RunDirVariable = "GRAPHRUN_RUN_DIR"
 // enclosing task.
 const taskPrefix = "GRAPHRUN_TASK_"
 
-// usual reports whether every program gets a variable: paths, locale and terminal, but no keys.
-func usual(name string) bool {
+// isUsual reports whether every program gets a variable: paths, locale and terminal, but no keys.
+func isUsual(name string) bool {
 	switch strings.ToUpper(name) {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "TMP", "TEMP", "TZ", "TZDIR",
 		"LANG", "LANGUAGE", "TERM", "TERMINFO", "COLORTERM", "NO_COLOR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -59,6 +59,6 @@ func (e *Environment) Entries() []string {
 		case e.All, slices.Contains(e.Pass, name):
 			return false
 		}
-		return !usual(name) || slices.Contains(e.Withheld, name)
+		return !isUsual(name) || slices.Contains(e.Withheld, name)
 	})
 }

@@ -49,15 +49,15 @@ type JUnitFailure struct {
 
 // Add adds a case to the suite of its file.
 func (r *JUnit) Add(file string, c JUnitCase) {
-	file = visible(file)
+	file = replaceControls(file)
 	if n := len(r.Suites); n == 0 || r.Suites[n-1].Name != file {
 		r.Suites = append(r.Suites, JUnitSuite{Name: file})
 	}
 	suite := &r.Suites[len(r.Suites)-1]
-	c.Name, c.Class, c.File, c.Output = visible(c.Name), file, file, visible(c.Output)
+	c.Name, c.Class, c.File, c.Output = replaceControls(c.Name), file, file, replaceControls(c.Output)
 	r.Tests, suite.Tests = r.Tests+1, suite.Tests+1
 	if f := c.Failure; f != nil {
-		f.Message, f.Text = visible(f.Message), visible(f.Text)
+		f.Message, f.Text = replaceControls(f.Message), replaceControls(f.Text)
 		r.Failures, suite.Failures = r.Failures+1, suite.Failures+1
 	}
 	suite.Cases = append(suite.Cases, c)
@@ -113,8 +113,8 @@ func caseOf(d *spec.Diagnostic, strict bool) JUnitCase {
 	return c
 }
 
-// visible replaces characters that XML can't hold or a terminal would interpret.
-func visible(s string) string {
+// replaceControls replaces characters that XML can't hold or a terminal would interpret.
+func replaceControls(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !terminal.Printable(r) {
 			return '\uFFFD'

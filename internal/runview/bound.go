@@ -60,14 +60,14 @@ func BoundText(r *inspect.Bound) string {
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
 		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", terminal.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, NumberText(*r.Steps.Max))
 	}
-	if wide := wideText(r); wide != "" {
+	if wide := looseBoundsText(r); wide != "" {
 		b.WriteString(wide + "\n")
 	}
 	return b.String()
 }
 
-// wideText names the bounds that no known run attains, or returns "".
-func wideText(r *inspect.Bound) string {
+// looseBoundsText names the bounds that no known run attains, or returns "".
+func looseBoundsText(r *inspect.Bound) string {
 	var names []string
 	unbounded := false
 	for _, row := range []struct {

@@ -29,7 +29,7 @@ type columns struct {
 // columnsOf returns the widths for the nodes of a graph and its subgraphs.
 func columnsOf(g *spec.Graph) columns {
 	var c columns
-	again := revisited(g)
+	again := onCycle(g)
 	for i, n := range g.Nodes {
 		width := terminal.Width(n.ID.Value)
 		switch {
@@ -41,14 +41,14 @@ func columnsOf(g *spec.Graph) columns {
 		c.node = max(c.node, width)
 	}
 	if slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
-		c.inside(g, "", inspect.NewOpener(g, spec.Beside(g.File.Name)).Open, nil)
+		c.addSubgraphs(g, "", inspect.NewOpener(g, spec.Beside(g.File.Name)).Open, nil)
 	}
 	c.steps(g.Limits.MaxSteps)
 	return c
 }
 
-// inside makes room for the nodes of subgraphs.
-func (c *columns) inside(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
+// addSubgraphs makes room for the nodes of subgraphs.
+func (c *columns) addSubgraphs(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
 	within = append(slices.Clip(within), g)
 	for _, n := range g.Nodes {
 		if n.Kind.Value != "graph" || len(place) > maxNodeColumn {
@@ -62,7 +62,7 @@ func (c *columns) inside(g *spec.Graph, place string, open func(*spec.Graph, *sp
 		if n.Each.IsSet() {
 			at += "[0]"
 		}
-		again := revisited(inner)
+		again := onCycle(inner)
 		for i, own := range inner.Nodes {
 			width := terminal.Width(at + "/" + own.ID.Value)
 			if most := own.MaxVisits; again[i] {
@@ -74,14 +74,14 @@ func (c *columns) inside(g *spec.Graph, place string, open func(*spec.Graph, *sp
 			c.node = max(c.node, width)
 		}
 		c.number = max(c.number, digits(inner.Limits.MaxSteps)+len("[] "))
-		c.inside(inner, at+"/", open, within)
+		c.addSubgraphs(inner, at+"/", open, within)
 	}
 }
 
 func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
-// revisited reports which nodes are on a cycle.
-func revisited(g *spec.Graph) []bool {
+// onCycle reports which nodes are on a cycle.
+func onCycle(g *spec.Graph) []bool {
 	place := map[string]int{}
 	for i, n := range g.Nodes {
 		place[n.ID.Value] = i
@@ -126,7 +126,7 @@ func (c *columns) steps(most int) {
 
 // start returns the start of a line: the step number (0 for none) and the node.
 func (c *columns) start(colors Colors, step int, node string, visit int) string {
-	node = visited(node, visit)
+	node = visitName(node, visit)
 	number := ""
 	if step > 0 {
 		number = fmt.Sprintf("[%d] ", step)

@@ -211,7 +211,7 @@ func (v *Live) bottom(columns int) []string {
 	}
 	var out []string
 	for _, f := range v.tracer.held[max(0, len(v.tracer.held)-maxRunning):] {
-		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.step, visited(f.node, f.visit), f.word, Clock(f.duration)))
+		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.step, visitName(f.node, f.visit), f.word, Clock(f.duration)))
 	}
 	for i, n := range v.running {
 		if i == maxRunning {
@@ -230,8 +230,8 @@ func (v *Live) bottom(columns int) []string {
 	return append(out, run)
 }
 
-// visited formats a node and its visit: "write", "write #2".
-func visited(node string, visit int) string {
+// visitName formats a node and its visit: "write", "write #2".
+func visitName(node string, visit int) string {
 	if visit > 1 {
 		return fmt.Sprintf("%s #%d", node, visit)
 	}
@@ -269,7 +269,7 @@ func (v *Live) width() int {
 func (v *Live) status(n *runningNode, columns int) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
-	name := visited(n.node, n.visit)
+	name := visitName(n.node, n.visit)
 	if n.branch != "" && n.branch != n.node {
 		name = n.branch + " › " + name
 	}

@@ -49,7 +49,7 @@ func (v *Plain) Event(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:
 		v.print(v.tracer.Lines(e))
-		if worthStarting(e.Kind) && e.Attempt <= 1 {
+		if mayRunLong(e.Kind) && e.Attempt <= 1 {
 			v.watch(e)
 		}
 		return
@@ -104,8 +104,8 @@ func (v *Plain) unwatch(node string) {
 	}
 }
 
-// worthStarting reports whether nodes of a kind may run for a while.
-func worthStarting(kind string) bool {
+// mayRunLong reports whether nodes of a kind may run for a while.
+func mayRunLong(kind string) bool {
 	switch kind {
 	case "set", "pass", "fail", "":
 		return false
@@ -169,11 +169,11 @@ func (v *Plain) Hold() func() {
 	return func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.letGo()
+		v.release()
 	}
 }
 
-func (v *Plain) letGo() {
+func (v *Plain) release() {
 	kept := v.kept
 	v.held, v.kept = false, nil
 	v.print(kept)
@@ -186,6 +186,6 @@ func (v *Plain) Close() {
 	for _, node := range slices.Sorted(maps.Keys(v.alarms)) {
 		v.unwatch(node)
 	}
-	v.letGo()
+	v.release()
 	v.print(v.tracer.Flush())
 }

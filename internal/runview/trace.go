@@ -100,22 +100,22 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 		}
 		return []string{t.start(e) + t.colors.Warn("retry   ") + terminal.Line(text)}
 	case runner.NodeCompleted, runner.NodeFailed:
-		return t.ended(e)
+		return t.recordEnd(e)
 	case runner.EdgesResolved:
-		return t.routed(e)
+		return t.resolveRoute(e)
 	case runner.LLMUsage:
-		t.spend(e)
+		t.addUsage(e)
 	case runner.NodeEvent, runner.ToolCalled:
-		return t.said(e)
+		return t.reportLine(e)
 	case runner.RunFinished, runner.RunPaused:
-		return append(t.Flush(), t.unsaidLines(e.Result)...)
+		return append(t.Flush(), t.pendingOutput(e.Result)...)
 	}
 	return nil
 }
 
-// ended records the end of a node. Its line waits for the routing, which follows at once or
+// recordEnd records the end of a node. Its line waits for the routing, which follows at once or
 // when a model has decided.
-func (t *Tracer) ended(e *runner.Event) []string {
+func (t *Tracer) recordEnd(e *runner.Event) []string {
 	f := finished{
 		step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok",
 		elements: t.elements[e.Node], finally: e.Finally,
@@ -132,39 +132,39 @@ func (t *Tracer) ended(e *runner.Event) []string {
 		f.word = "cached"
 	}
 	if f.finally || f.word == "stopped" {
-		return t.ending(f, "") // has no routing
+		return t.endLines(f, "") // has no routing
 	}
 	t.held = append(t.held, f)
 	return nil
 }
 
-// routed returns the line of a step whose next nodes are known.
-func (t *Tracer) routed(e *runner.Event) []string {
+// resolveRoute returns the line of a step whose next nodes are known.
+func (t *Tracer) resolveRoute(e *runner.Event) []string {
 	route := t.route(e)
 	for i, f := range t.held {
 		if f.step == e.Step && f.node == e.Node {
 			t.held = slices.Delete(t.held, i, i+1)
-			return t.ending(f, route)
+			return t.endLines(f, route)
 		}
 	}
 	if route == "" {
 		return nil
 	}
-	return []string{t.start(e) + t.columns.blank() + route + t.takeSpent(e.Node)}
+	return []string{t.start(e) + t.columns.blank() + route + t.popUsage(e.Node)}
 }
 
 // Flush returns the lines of steps without routing.
 func (t *Tracer) Flush() []string {
 	var out []string
 	for _, f := range t.held {
-		out = append(out, t.ending(f, "")...)
+		out = append(out, t.endLines(f, "")...)
 	}
 	t.held = nil
 	return out
 }
 
-// said returns the line of an event that a running node reported.
-func (t *Tracer) said(e *runner.Event) []string {
+// reportLine returns the line of an event that a running node reported.
+func (t *Tracer) reportLine(e *runner.Event) []string {
 	if e.Said == nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (t *Tracer) line(f finished, route string) string {
 	if f.failure != nil {
 		s += "  " + t.colors.Bad(terminal.Truncate(FailureText(f.failure), 2*maxReason))
 	}
-	return s + t.takeSpent(f.node)
+	return s + t.popUsage(f.node)
 }
 
 // start returns the start of an event's line. Running nodes have no number yet.
@@ -328,9 +328,9 @@ func Clock(d time.Duration) string {
 	return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60), "00m")
 }
 
-// ending returns the line of a node's end and the last output of a failed program. If no
+// endLines returns the line of a node's end and the last output of a failed program. If no
 // node follows, the end of the run prints that output.
-func (t *Tracer) ending(f finished, route string) []string {
+func (t *Tracer) endLines(f finished, route string) []string {
 	out := []string{t.line(f, route)}
 	switch said := SaidLast(f.failure, t.colors); {
 	case len(said) == 0:
@@ -342,9 +342,9 @@ func (t *Tracer) ending(f finished, route string) []string {
 	return out
 }
 
-// unsaidLines returns the output of failed programs without a next node, except the one
+// pendingOutput returns the output of failed programs without a next node, except the one
 // whose failure ended the run.
-func (t *Tracer) unsaidLines(r *runner.Result) []string {
+func (t *Tracer) pendingOutput(r *runner.Result) []string {
 	var out []string
 	for _, f := range t.unsaid {
 		if r != nil && r.Error != nil && r.Error.Node == f.node {
@@ -381,8 +381,8 @@ type spending struct {
 	models []string
 }
 
-// spend adds a model call. The node's next line shows the sum.
-func (t *Tracer) spend(e *runner.Event) {
+// addUsage adds a model call. The node's next line shows the sum.
+func (t *Tracer) addUsage(e *runner.Event) {
 	if e.Usage == nil {
 		return
 	}
@@ -410,8 +410,8 @@ func (t *Tracer) spend(e *runner.Event) {
 	}
 }
 
-// takeSpent returns the summary of a node's model calls for its line, or "".
-func (t *Tracer) takeSpent(node string) string {
+// popUsage returns the summary of a node's model calls for its line, or "".
+func (t *Tracer) popUsage(node string) string {
 	s := t.spent[node]
 	if s == nil {
 		return ""

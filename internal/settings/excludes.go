@@ -23,8 +23,8 @@ type Excludes struct {
 	patterns []string
 }
 
-// leaves reports whether a pattern matches a file or folder.
-func (e *Excludes) leaves(name string) bool {
+// excludes reports whether a pattern matches a file or folder.
+func (e *Excludes) excludes(name string) bool {
 	if len(e.patterns) == 0 {
 		return false
 	}
@@ -107,8 +107,8 @@ func (g *ignored) read(file, folder string) {
 	}
 }
 
-// enter reads the .gitignore of a folder, if there is one.
-func (g *ignored) enter(folder string) {
+// readFolder reads the .gitignore of a folder, if there is one.
+func (g *ignored) readFolder(folder string) {
 	if full, err := filepath.Abs(folder); g != nil && err == nil {
 		within := g.relative(full)
 		if within == "." {
@@ -143,13 +143,13 @@ func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left
 		case name != root && entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
 			return fs.SkipDir
 		case !entry.IsDir() && !wanted(name):
-		case name != root && (e.leaves(name) || ignored.leaves(name, entry.IsDir())):
+		case name != root && (e.excludes(name) || ignored.leaves(name, entry.IsDir())):
 			left = append(left, name)
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 		case entry.IsDir():
-			ignored.enter(name)
+			ignored.readFolder(name)
 		default:
 			names = append(names, name)
 		}

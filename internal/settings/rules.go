@@ -39,8 +39,8 @@ type pathSeverities struct {
 	severities severities
 }
 
-// of returns the severity of a rule in a file; own is its default.
-func (r *Rules) of(file, rule string, own spec.Severity) spec.Severity {
+// severityIn returns the severity severityIn a rule in a file; own is its default.
+func (r *Rules) severityIn(file, rule string, own spec.Severity) spec.Severity {
 	if s, ok := r.everywhere[rule]; ok {
 		own = s
 	}
@@ -83,7 +83,7 @@ func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagno
 		if slices.Contains(optional, d.Rule) {
 			usual = 0
 		}
-		d.Severity = r.of(d.File.Name, d.Rule, usual)
+		d.Severity = r.severityIn(d.File.Name, d.Rule, usual)
 		switch {
 		case said && off:
 			continue

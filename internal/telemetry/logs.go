@@ -25,7 +25,7 @@ func (t *Telemetry) log(r *run, e *runner.Event) {
 	case runner.RunPaused, runner.RunFinished:
 		severity, body = runEnd(e)
 	case runner.NodeRetrying, runner.NodeFailed:
-		severity, span = log.SeverityError, r.within(e)
+		severity, span = log.SeverityError, r.attemptOf(e)
 		body = "node failed"
 		if e.Type == runner.NodeRetrying {
 			severity, body = log.SeverityWarn, "attempt failed"
@@ -37,7 +37,7 @@ func (t *Telemetry) log(r *run, e *runner.Event) {
 		if e.Said == nil || e.Said.Type != "warning" {
 			return
 		}
-		severity, body, span = log.SeverityWarn, e.Said.Message, r.within(e)
+		severity, body, span = log.SeverityWarn, e.Said.Message, r.attemptOf(e)
 	default:
 		return
 	}

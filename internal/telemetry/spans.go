@@ -124,9 +124,9 @@ func (t *Telemetry) endRun(r *run, e *runner.Event) {
 	delete(t.open, r.id)
 }
 
-// outer returns the attempt of the graph node that a step in a subgraph belongs to, or the
+// parentSpan returns the attempt of the graph node that a step in a subgraph belongs to, or the
 // run.
-func (r *run) outer(place string) trace.SpanContext {
+func (r *run) parentSpan(place string) trace.SpanContext {
 	for {
 		i := strings.LastIndexByte(place, '/')
 		if i < 0 {
@@ -172,7 +172,7 @@ func (t *Telemetry) beginStepAs(r *run, e *runner.Event, what string) {
 		about = append(about, attribute.String("graphrun.branch", e.Branch))
 	}
 	s := &step{what: strings.TrimSuffix(what, "step "), place: place(e), visit: e.Visit}
-	s.span = t.start(r, spanID(r.id, what+e.Branch, s.place, e.Visit), r.outer(s.place), "step "+e.Node, e.Time, trace.SpanKindInternal, links, about...)
+	s.span = t.start(r, spanID(r.id, what+e.Branch, s.place, e.Visit), r.parentSpan(s.place), "step "+e.Node, e.Time, trace.SpanKindInternal, links, about...)
 	r.steps[key(e)] = s
 	t.beginAttempt(r, s, max(e.Attempt, 1), e.Time)
 }
@@ -209,12 +209,12 @@ func (t *Telemetry) endStep(r *run, e *runner.Event) {
 	t.took.Record(context.Background(), e.Duration.Seconds(), about)
 }
 
-// within returns the attempt that an event belongs to.
-func (r *run) within(e *runner.Event) trace.SpanContext {
+// attemptOf returns the attempt that an event belongs to.
+func (r *run) attemptOf(e *runner.Event) trace.SpanContext {
 	if s := r.steps[key(e)]; s != nil {
 		return s.current()
 	}
-	return r.outer(place(e))
+	return r.parentSpan(place(e))
 }
 
 // modelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
@@ -235,7 +235,7 @@ func (t *Telemetry) modelCall(r *run, e *runner.Event) {
 	if u.CostUSD != nil {
 		about = append(about, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
 	}
-	span := t.start(r, spanID(r.id, "model", place(e), e.Visit, e.Attempt, u.Turn, int(e.Seq)), r.within(e), "chat "+model, e.Time.Add(-e.Duration), trace.SpanKindClient, nil, about...)
+	span := t.start(r, spanID(r.id, "model", place(e), e.Visit, e.Attempt, u.Turn, int(e.Seq)), r.attemptOf(e), "chat "+model, e.Time.Add(-e.Duration), trace.SpanKindClient, nil, about...)
 	span.End(trace.WithTimestamp(e.Time))
 	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter each counts by itself
 		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(about[:3:3], attribute.String("gen_ai.token.type", kind))...))
@@ -261,7 +261,7 @@ func (t *Telemetry) toolCall(r *run, e *runner.Event) {
 	case int64:
 		took = time.Duration(ms) * time.Millisecond
 	}
-	span := t.start(r, spanID(r.id, "tool", place(e), e.Visit, e.Attempt, int(e.Seq)), r.within(e), "execute_tool "+e.Said.Name, e.Time.Add(-took), trace.SpanKindInternal, nil, about...)
+	span := t.start(r, spanID(r.id, "tool", place(e), e.Visit, e.Attempt, int(e.Seq)), r.attemptOf(e), "execute_tool "+e.Said.Name, e.Time.Add(-took), trace.SpanKindInternal, nil, about...)
 	if bad, _ := data["is_error"].(bool); bad {
 		span.SetStatus(codes.Error, "the tool failed")
 		span.SetAttributes(attribute.String("error.type", "tool"))
