@@ -60,9 +60,9 @@ func (c *checker) unknownFunction(name string, from, to int) *Tree {
 	if reason := missingFunction(name); reason != "" {
 		return c.fail(RuleName, from, to, "function %q is not available: %s", name, reason)
 	}
-	function, say := functionElsewhere(name)
-	if say != "" {
-		return c.fail(RuleName, from, to, "unknown function %q; %s", name, say)
+	function, hint := foreignFunction(name)
+	if hint != "" {
+		return c.fail(RuleName, from, to, "unknown function %q; %s", name, hint)
 	}
 	t := c.fail(RuleName, from, to, "unknown function %q", name)
 	if c.err != nil && c.err.From == from && function != "" {
@@ -119,9 +119,9 @@ var predicates = map[string]predicate{
 	"count":         {true, loopGives(Int())},
 	"findIndex":     {true, loopGives(Int())},
 	"findLastIndex": {true, loopGives(Int())},
-	"find":          {true, func(list, _ Type) Type { return list.item() }},
-	"findLast":      {true, func(list, _ Type) Type { return list.item() }},
-	"filter":        {true, func(list, _ Type) Type { return List(list.item()) }},
+	"find":          {true, func(list, _ Type) Type { return list.Elem() }},
+	"findLast":      {true, func(list, _ Type) Type { return list.Elem() }},
+	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }},
 	"map":           {false, func(_, body Type) Type { return List(body) }},
 	"sum":           {false, func(_, body Type) Type { return body }},
 	"reduce":        {false, loopGives(Any())},
@@ -151,7 +151,7 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
 	}
 	c.temps++
-	price, element, temp := 1, list.Type.item(), fmt.Sprintf("list %d", c.temps)
+	price, element, temp := 1, list.Type.Elem(), fmt.Sprintf("list %d", c.temps)
 	var nodes []ast.Node // after the list
 	if len(args) > 1 {
 		before := c.cost
@@ -179,7 +179,7 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 
 // body checks the expression that is evaluated for each element.
 func (c *checker) body(list *Tree, n ast.Node, name, temp string) *Tree {
-	in := surroundings{element: list.Type.item(), acc: name == "reduce"}
+	in := surroundings{element: list.Type.Elem(), acc: name == "reduce"}
 	if strings.HasPrefix(name, "findLast") {
 		in.list = temp
 	}

@@ -299,7 +299,7 @@ func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
 	cond := c.value(n.Cond)
 	c.mustBeBool(cond)
 	yes, no := c.value(n.Exp1), c.value(n.Exp2)
-	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: join(yes.Type, no.Type)}
+	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
 	t.from, t.to = c.span(t.Args...)
 	t.node = at(&ast.ConditionalNode{Ternary: true, Cond: c.boolean(cond, cond), Exp1: yes.node, Exp2: no.node}, t.from, t.to)
 	return t

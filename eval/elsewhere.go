@@ -1,4 +1,4 @@
-// What other languages write, and how it is written here.
+// Functions and methods of other languages, and how they are written here.
 
 package eval
 
@@ -10,50 +10,34 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// functionElsewhere is the function or the notation for what other languages
-// have by a name; "" when there is none.
-func functionElsewhere(name string) (function, say string) {
-	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
-	case "size", "length", "lenght", "strlen", "cardinality":
-		return "len", ""
-	case "lowercase", "tolower", "tolowercase", "downcase":
-		return "lower", ""
-	case "uppercase", "toupper", "touppercase", "upcase":
-		return "upper", ""
-	case "strip":
-		return "trim", ""
-	case "str", "tostring", "format":
-		return "string", ""
-	case "parseint", "tonumber":
-		return "int", ""
-	case "json", "parsejson", "loads":
-		return "fromJSON", ""
-	case "tojsonstring", "dumps", "stringify":
-		return "toJSON", ""
-	case "encodeuri", "encodeuricomponent", "urlescape", "quote", "escape", "uriencode":
-		return "urlencode", ""
-	case "some", "exists":
-		return "any", ""
-	case "every", "forall":
-		return "all", ""
-	case "startswith":
-		return "", "write text startsWith 'x'"
-	case "endswith":
-		return "", "write text endsWith 'x'"
-	case "contains", "includes", "has":
-		return "", "write x in list, or text contains 'x'"
-	case "isempty", "empty":
-		return "", "write len(x) == 0"
-	case "isnull", "isnone", "defined", "isdefined":
-		return "", "write x == null"
-	case "success", "failure", "cancelled":
-		return "", "the condition of an edge says so: on_success, on_failure, always"
-	case "match", "test", "regex", "regexmatch":
-		return "", "write text matches 'x'"
-	case "coalesce", "default", "ifnull", "nvl":
-		return "", "write x ?? other"
+// foreignFunctions maps what other languages call a function, in lower case and without
+// underscores, to the function here, or to the operator in a sentence.
+var foreignFunctions = map[string]string{
+	"size": "len", "length": "len", "lenght": "len", "strlen": "len", "cardinality": "len",
+	"lowercase": "lower", "tolower": "lower", "tolowercase": "lower", "downcase": "lower",
+	"uppercase": "upper", "toupper": "upper", "touppercase": "upper", "upcase": "upper",
+	"strip": "trim", "str": "string", "tostring": "string", "format": "string", "parseint": "int", "tonumber": "int",
+	"json": "fromJSON", "parsejson": "fromJSON", "loads": "fromJSON", "tojsonstring": "toJSON", "dumps": "toJSON", "stringify": "toJSON",
+	"encodeuri": "urlencode", "encodeuricomponent": "urlencode", "urlescape": "urlencode", "quote": "urlencode", "escape": "urlencode", "uriencode": "urlencode",
+	"some": "any", "exists": "any", "every": "all", "forall": "all",
+	"startswith": "write text startsWith 'x'", "endswith": "write text endsWith 'x'",
+	"contains": "write x in list, or text contains 'x'", "includes": "write x in list, or text contains 'x'", "has": "write x in list, or text contains 'x'",
+	"isempty": "write len(x) == 0", "empty": "write len(x) == 0",
+	"isnull": "write x == null", "isnone": "write x == null", "defined": "write x == null", "isdefined": "write x == null",
+	"success": isCondition, "failure": isCondition, "cancelled": isCondition,
+	"match": "write text matches 'x'", "test": "write text matches 'x'", "regex": "write text matches 'x'", "regexmatch": "write text matches 'x'",
+	"coalesce": "write x ?? other", "default": "write x ?? other", "ifnull": "write x ?? other", "nvl": "write x ?? other",
+}
+
+const isCondition = "the condition of an edge says so: on_success, on_failure, always"
+
+// foreignFunction returns the function, or the sentence, for a name of another language.
+func foreignFunction(name string) (function, hint string) {
+	known := foreignFunctions[strings.ToLower(strings.ReplaceAll(name, "_", ""))]
+	if strings.Contains(known, " ") {
+		return "", known
 	}
-	return "", ""
+	return known, ""
 }
 
 // noMethods reports a call of a method and says how to write it.
@@ -71,9 +55,9 @@ func (c *checker) noMethods(call *ast.CallNode, from, to int) *Tree {
 	if c.err != nil {
 		return unknown(from, to)
 	}
-	function, say := functionElsewhere(name.Value)
+	function, hint := foreignFunction(name.Value)
 	if slices.Contains(callable(), name.Value) {
-		function, say = name.Value, ""
+		function, hint = name.Value, ""
 	}
 	switch {
 	case function != "":
@@ -85,8 +69,8 @@ func (c *checker) noMethods(call *ast.CallNode, from, to int) *Tree {
 		out := c.fail(RuleName, base.from, max(end, to), "%s; write %s)", message, call)
 		c.err.Suggestion = call + ")"
 		return out
-	case say != "":
-		return c.fail(RuleName, from, to, "%s; %s", message, say)
+	case hint != "":
+		return c.fail(RuleName, from, to, "%s; %s", message, hint)
 	}
 	return c.fail(RuleName, from, to, "%s, and %q is no function", message, name.Value)
 }

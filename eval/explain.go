@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/expr-lang/expr/vm"
 )
 
 // Reason is a condition, or a part of one that and, or and not join.
@@ -35,7 +33,7 @@ func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []an
 	op, parts := t.joint()
 	out := Reason{Source: p.text(t), Op: op, Values: p.substituted(t, env, show), Evaluated: true}
 	if op == "" {
-		if result, err := v.runCode(p, p.codeOf(t), env); err == nil {
+		if result, err := v.runCode(p, t.compile(), env); err == nil {
 			out.Result, _ = p.canonicalResult(t, result)
 		}
 		return out
@@ -76,15 +74,6 @@ func (t *Tree) joint() (op string, parts []*Tree) {
 }
 
 func (p *Program) text(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
-
-// codeOf is the code of a part.
-func (p *Program) codeOf(t *Tree) *vm.Program {
-	code, ok := p.parts.Load(t)
-	if !ok {
-		code, _ = p.parts.LoadOrStore(t, t.compile())
-	}
-	return code.(*vm.Program)
-}
 
 // place is a part of an expression: where it stands, and the path that it reads
 // when it is one of constant names and indexes.

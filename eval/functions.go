@@ -78,7 +78,7 @@ var functions = map[string]function{
 
 func gives(t Type) func([]*Tree) Type { return func([]*Tree) Type { return t } }
 
-func elementOf(args []*Tree) Type { return args[0].Type.item() }
+func elementOf(args []*Tree) Type { return args[0].Type.Elem() }
 
 func sameType(args []*Tree) Type { return args[0].Type }
 

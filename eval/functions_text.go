@@ -230,13 +230,9 @@ func fromJSON(args ...any) (any, uint) {
 	if len(s) > budget/2 {
 		panic(errBudget)
 	}
-	v, err := decodeJSON([]byte(s))
+	out, err := ParseJSON([]byte(s))
 	if err != nil {
 		panic(failf("fromJSON cannot read %s", shortQuote(s)))
-	}
-	out, err := Canonical(v)
-	if err != nil {
-		panic(err)
 	}
 	return out, uint(len(s)*2 + 1)
 }

@@ -17,7 +17,7 @@ func idiom(text *source) *Error {
 		return err
 	}
 	var first *Error
-	for _, i := range idioms() {
+	for _, i := range idioms {
 		at := regexp.MustCompile(i.pattern).FindStringSubmatchIndex(bare)
 		if at == nil || i.write == "==" && strings.Contains(bare, "let ") { // which has a = of its own
 			continue
@@ -34,26 +34,22 @@ func idiom(text *source) *Error {
 	return first
 }
 
-// idiomOf is a pattern, whose first group is the place, and what to write there.
-type idiomOf struct{ pattern, write string }
-
-func idioms() []idiomOf {
-	return []idiomOf{
-		{`(?i)\b(is\s+not\s+(?:null|nil|none))\b`, "!= null"},
-		{`(?i)\b(is\s+(?:null|nil|none))\b`, "== null"},
-		{`(?i)\b(is\s+not)\b`, "!="},
-		{`(?i)[\w)\]'"]\s+(is)\s+[\w(\['"]`, "=="},
-		{`(=~)`, "matches"},
-		{`[^!<>=](=)[^=~]`, "=="},
-		{`(===)`, "=="},
-		{`(!==)`, "!="},
-		{`(<>)`, "!="},
-		{`[^&](&)[^&]`, "and"},
-		{`\b(AND)\b`, "and"},
-		{`\b(OR)\b`, "or"},
-		{`\b(NOT)\b`, "not"},
-		{`\b(IN)\b`, "in"},
-	}
+// idioms are patterns, whose first group is the mark, and what to write there.
+var idioms = []struct{ pattern, write string }{
+	{`(?i)\b(is\s+not\s+(?:null|nil|none))\b`, "!= null"},
+	{`(?i)\b(is\s+(?:null|nil|none))\b`, "== null"},
+	{`(?i)\b(is\s+not)\b`, "!="},
+	{`(?i)[\w)\]'"]\s+(is)\s+[\w(\['"]`, "=="},
+	{`(=~)`, "matches"},
+	{`[^!<>=](=)[^=~]`, "=="},
+	{`(===)`, "=="},
+	{`(!==)`, "!="},
+	{`(<>)`, "!="},
+	{`[^&](&)[^&]`, "and"},
+	{`\b(AND)\b`, "and"},
+	{`\b(OR)\b`, "or"},
+	{`\b(NOT)\b`, "not"},
+	{`\b(IN)\b`, "in"},
 }
 
 // withoutTexts is an expression of the same length without what stands in quotes.
@@ -89,7 +85,7 @@ func filtered(src, bare string) *Error {
 		if !regexp.MustCompile(`^[A-Za-z_]\w*$`).MatchString(name) {
 			return nil
 		}
-		function, _ := functionElsewhere(name)
+		function, _ := foreignFunction(name)
 		if _, ok := functions[name]; ok {
 			function = name
 		}

@@ -251,7 +251,7 @@ func (c *checker) memberType(base, key *Tree, name *ast.StringNode) (Type, bool)
 		return Any(), true
 	case kindList:
 		if name == nil && key.may(kindFloat) {
-			return base.Type.item(), true
+			return base.Type.Elem(), true
 		}
 		c.fail(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.Type))
 		return Any(), false

@@ -142,7 +142,7 @@ func (c *checker) logic(t, l, r *Tree) {
 }
 
 func (c *checker) fallback(t, l, r *Tree) {
-	t.Type = join(l.Type, r.Type)
+	t.Type = Either(l.Type, r.Type)
 	t.node = at(&ast.BinaryNode{Operator: "??", Left: l.node, Right: r.node}, t.from, t.to)
 }
 
@@ -207,7 +207,7 @@ func (c *checker) membership(t, l, r *Tree) {
 	switch {
 	case !r.may(kindList, kindObject, kindString, kindNull):
 		c.fail(RuleType, r.from, r.to, "in looks into a list, an object or a string, this is %s", article(r.Type))
-	case r.Type.kind == kindList && !comparable(l.Type, r.Type.item()):
+	case r.Type.kind == kindList && !comparable(l.Type, r.Type.Elem()):
 		c.fail(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), article(l.Type), r.Type)
 	case (r.Type.kind == kindObject || r.Type.kind == kindString) && !l.may(kindString):
 		c.fail(RuleType, l.from, l.to, "only a string can be in %s, this is %s", article(r.Type), article(l.Type))

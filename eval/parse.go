@@ -114,17 +114,15 @@ func numberBefore(src string, at int) (from, to int) {
 	return from, to
 }
 
-// tokenHint helps with what other languages write.
+// tokenHint explains tokens of other languages.
 func tokenHint(token string) string {
 	switch token {
-	case "=":
-		return `; write == to compare`
-	case "if":
-		return `; write condition ? value : other`
-	case "is":
+	case "=", "is":
 		return `; write == to compare`
 	case "&":
 		return `; write and`
+	case "if":
+		return `; write condition ? value : other`
 	case ":":
 		return `; write ({...}) for an object inside a predicate`
 	}

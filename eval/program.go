@@ -3,7 +3,6 @@
 package eval
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/expr-lang/expr/conf"
@@ -80,7 +79,6 @@ type Program struct {
 	reads  []Read
 	places []place // where paths are read, outermost first
 	code   atomic.Pointer[vm.Program]
-	parts  sync.Map // code of the parts that were explained, by *Tree
 }
 
 // Tree returns the tree of the program's expression, which must not be changed.

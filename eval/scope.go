@@ -34,7 +34,6 @@ import (
 type Scope struct {
 	parent *Scope // for names that are not among its own
 	names  map[string]Type
-	late   map[string]func() Type
 	roots  []string
 	alias  map[string][]string
 	refuse map[string]string
@@ -54,9 +53,6 @@ type ScopeOptions struct {
 	Open bool
 	// Refuse maps a name to the reason why it may not be read here.
 	Refuse map[string]string
-	// Late are further names whose types are big: each is asked for only when an
-	// expression reads the name, perhaps more than once and by several goroutines.
-	Late map[string]func() Type
 }
 
 // NewScope builds a scope from names and their types. It keeps the maps, which
@@ -67,7 +63,6 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 		roots:  opts.Roots,
 		alias:  opts.Alias,
 		refuse: opts.Refuse,
-		late:   opts.Late,
 		open:   opts.Open,
 	}
 }
@@ -76,7 +71,7 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 // keeps the map of names, which must not change afterwards.
 func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	out := *s
-	out.parent, out.names, out.late = s, names, nil
+	out.parent, out.names = s, names
 	if len(alias) > 0 {
 		out.alias = maps.Clone(alias)
 		maps.Copy(out.alias, s.alias)
@@ -105,9 +100,6 @@ func (s *Scope) lookup(name string) (Type, bool) {
 		if t, ok := s.names[name]; ok {
 			return t, true
 		}
-		if late, ok := s.late[name]; ok {
-			return late(), true
-		}
 	}
 	return Type{}, false
 }
@@ -116,7 +108,7 @@ func (s *Scope) lookup(name string) (Type, bool) {
 func (s *Scope) declared() []string {
 	var out []string
 	for ; s != nil; s = s.parent {
-		out = slices.AppendSeq(slices.AppendSeq(out, maps.Keys(s.names)), maps.Keys(s.late))
+		out = slices.AppendSeq(out, maps.Keys(s.names))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -143,16 +143,6 @@ func (t *Template) Source() string { return t.src }
 // Parts are the pieces in order. The slice is the template's own.
 func (t *Template) Parts() []Part { return t.parts }
 
-// IsText reports whether the template is plain text without any expression.
-func (t *Template) IsText() bool {
-	for _, p := range t.parts {
-		if p.Program != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // Type is what is known of the rendered value: a string, unless the template is
 // exactly one expression.
 func (t *Template) Type() Type {

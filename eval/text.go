@@ -1,4 +1,4 @@
-// How values print inside text, and JSON in both directions.
+// Values as text and as JSON.
 
 package eval
 
@@ -9,11 +9,11 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 )
 
-// Text is how a value prints inside a template: strings as they are, null as
-// nothing, numbers in their shortest form (whole ones without a fraction),
-// lists and objects as compact JSON with sorted keys.
+// Text writes a value as a template does: strings as they are, null as "", numbers in
+// their shortest form, lists and objects as compact JSON with sorted keys.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -48,27 +48,50 @@ func formatFloat(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// encodeJSON is compact, has sorted keys and leaves <, > and & as they are.
-func encodeJSON(plain any) string {
-	out, err := AppendJSON(nil, plain)
-	if err != nil {
-		return ""
+// AppendJSON appends plain data as one JSON value: compact, with sorted keys, and without
+// escapes for HTML.
+func AppendJSON(dst []byte, v any) ([]byte, error) {
+	if s, ok := v.(string); ok {
+		return AppendString(dst, s), nil
 	}
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return dst, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// AppendString appends a text as a JSON string; bytes that are no UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	special := func(r rune) bool { return r < ' ' || r >= 0x7f || r == '"' || r == '\\' }
+	if !strings.ContainsFunc(s, special) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // every text can be written
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// encodeJSON returns plain data as JSON, or "" if it has no JSON form.
+func encodeJSON(plain any) string {
+	out, _ := AppendJSON(nil, plain)
 	return string(out)
 }
 
-var errTrailing = errors.New("more than one JSON value")
-
-// decodeJSON reads one JSON value, keeping integers exact.
-func decodeJSON(data []byte) (any, error) {
+// ParseJSON reads one JSON value as canonical data.
+func ParseJSON(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
+	dec.UseNumber() // an integer beyond 2^53 would become another one as a float64
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errTrailing
+		return nil, errors.New("more than one JSON value")
 	}
-	return v, nil
+	return Canonical(v)
 }

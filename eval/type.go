@@ -150,9 +150,6 @@ func typeOf(v any) Type {
 	return Any()
 }
 
-// Either is the narrowest type that is known to hold the values of both.
-func Either(a, b Type) Type { return join(a, b) }
-
 // joined is the narrowest of our types that holds the values of all; any for none.
 func joined[T any](list []T, typeOf func(T) Type) Type {
 	var out Type
@@ -160,14 +157,14 @@ func joined[T any](list []T, typeOf func(T) Type) Type {
 		if t := typeOf(e); i == 0 {
 			out = t
 		} else {
-			out = join(out, t)
+			out = Either(out, t)
 		}
 	}
 	return out
 }
 
-// join is the narrowest of our types that holds the values of both.
-func join(a, b Type) Type {
+// Either returns the narrowest type that holds the values of both.
+func Either(a, b Type) Type {
 	switch {
 	case a.kind == kindNull:
 		return b
@@ -181,7 +178,7 @@ func join(a, b Type) Type {
 	case a.kind != b.kind:
 		return Any()
 	case a.kind == kindList:
-		return List(join(a.item(), b.item()))
+		return List(Either(a.Elem(), b.Elem()))
 	case a.kind == kindObject:
 		return joinObjects(a, b)
 	}
@@ -192,7 +189,7 @@ func joinObjects(a, b Type) Type {
 	fields := make(map[string]Type, len(a.fields))
 	for name, t := range a.fields {
 		if u, ok := b.fields[name]; ok {
-			fields[name] = join(t, u)
+			fields[name] = Either(t, u)
 		}
 	}
 	same := len(fields) == len(a.fields) && len(fields) == len(b.fields)
@@ -214,7 +211,7 @@ func (t Type) Accepts(v Type) bool {
 	case t.kind != v.kind:
 		return false
 	case t.kind == kindList:
-		return t.item().Accepts(v.item())
+		return t.Elem().Accepts(v.Elem())
 	case t.kind == kindObject:
 		for name, want := range t.fields {
 			if have, ok := v.fields[name]; ok && !want.Accepts(have) {
@@ -250,10 +247,8 @@ func (t Type) Field(name string) (f Type, known, allowed bool) {
 // Fields are the names of the declared members, sorted.
 func (t Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
-// Elem is the type of a list's elements; any when t is no list.
-func (t Type) Elem() Type { return t.item() }
-
-func (t Type) item() Type {
+// Elem returns the type of a list's elements, or any.
+func (t Type) Elem() Type {
 	if t.elem == nil {
 		return Any()
 	}

@@ -4,7 +4,6 @@ package bind
 
 import (
 	"maps"
-	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -25,7 +24,6 @@ type scopes struct {
 	graph    *spec.Graph
 	yields   yields
 	common   map[string]eval.Type // names seen everywhere
-	late     map[string]func() eval.Type
 	after    map[string]eval.Type // the additions of afterRun
 	secrets  eval.Type
 	byPlace  [wholeRun + 1]*eval.Scope
@@ -41,13 +39,13 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	}
 	maps.Copy(s.common, s.yields.keys)
 	addContext(s.common)
+	s.addByNode(s.common)
 	s.common["state"] = eval.Object(s.yields.keys, !g.StrictState)
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
 		"outcome": eval.String(),
 		"error":   errorType(),
 	}
-	s.late = s.byNode()
 	secrets := make(map[string]eval.Type, len(g.Secrets))
 	for _, secret := range g.Secrets {
 		secrets[secret.Name.Value] = eval.String()
@@ -56,39 +54,20 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	return s
 }
 
-// byNode are the names that hold something of every node. They cost most of the
-// time and memory of small expressions, and most graphs speak of few.
-func (s *scopes) byNode() map[string]func() eval.Type {
-	outputs := sync.OnceValue(func() []eval.Type {
-		out := make([]eval.Type, len(s.graph.Nodes))
-		for i, node := range s.graph.Nodes {
-			out[i] = s.yields.of(node)
-		}
-		return out
-	})
-	members := func(of func(output eval.Type) eval.Type) func() eval.Type {
-		return sync.OnceValue(func() eval.Type {
-			fields := make(map[string]eval.Type, len(s.graph.Nodes))
-			for i, output := range outputs() {
-				fields[s.graph.Nodes[i].ID.Value] = of(output)
-			}
-			return eval.Object(fields, false)
-		})
+// addByNode adds the names that hold something of every node.
+func (s *scopes) addByNode(names map[string]eval.Type) {
+	visits, history, nodes, branches := map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}
+	for _, node := range s.graph.Nodes {
+		id, output := node.ID.Value, s.yields.of(node)
+		visits[id], history[id] = eval.Int(), eval.List(output)
+		nodes[id] = eval.Object(map[string]eval.Type{
+			"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": errorType(),
+			"partial": eval.Any(), "reason": eval.Any(),
+		}, false)
+		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": errorType()}, false)
 	}
-	failure := s.after["error"]
-	return map[string]func() eval.Type{
-		"visits":  members(func(eval.Type) eval.Type { return eval.Int() }),
-		"history": members(eval.List),
-		"nodes": members(func(output eval.Type) eval.Type {
-			return eval.Object(map[string]eval.Type{
-				"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": failure,
-				"partial": eval.Any(), "reason": eval.Any(),
-			}, false)
-		}),
-		"branches": members(func(output eval.Type) eval.Type {
-			return eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
-		}),
-	}
+	names["visits"], names["history"] = eval.Object(visits, false), eval.Object(history, false)
+	names["nodes"], names["branches"] = eval.Object(nodes, false), eval.Object(branches, false)
 }
 
 // addContext adds the other names that do not depend on the state.
@@ -182,12 +161,11 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 // taken reports whether a name is seen everywhere.
 func (s *scopes) taken(name string) bool {
 	_, common := s.common[name]
-	return common || s.late[name] != nil
+	return common
 }
 
 func (s *scopes) options() eval.ScopeOptions {
 	return eval.ScopeOptions{
-		Late:  s.late,
 		Roots: []string{"state"},
 		Open:  !s.graph.StrictState,
 		Refuse: map[string]string{

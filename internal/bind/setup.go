@@ -118,9 +118,6 @@ func (s *scopes) ofRun() *eval.Scope {
 			changes(name)
 		}
 	}
-	for name := range s.late {
-		changes(name)
-	}
 	scope := eval.NewScope(names, eval.ScopeOptions{Refuse: refuse})
 	s.byPlace[wholeRun] = scope
 	return scope
