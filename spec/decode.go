@@ -167,10 +167,10 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
-	if k.Type == TypeNode {
-		note = graphAdvice(at.key.Value, v)
+	if k.Type == TypeNode && v.Get("kind") == nil && findKey(d.tables.top, at.key.Value) != nil {
+		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
-	suggestion := written(k, v)
+	suggestion := d.inShape(k, v)
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
@@ -229,12 +229,12 @@ func (d *decoder) scalar(k *Key, v *Value, at place) {
 		ok = err == nil && length >= 0 && (!k.Positive || length > 0)
 		if k.Role == RoleExpr && err != nil { // a number of seconds, or an expression
 			_, notWhole := strconv.Atoi(v.Text.Value)
-			ok = v.Kind != String && number(v) >= 0 || v.Kind == String && (notWhole == nil || duration(v.Text.Value) == "")
+			ok = v.Kind != String && number(v) >= 0 || v.Kind == String && (notWhole == nil || durationOfUnit(v.Text.Value) == "")
 		}
 	}
 	if !ok {
 		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
-		d.suggest(written(k, v))
+		d.suggest(d.inShape(k, v))
 	}
 }
 

@@ -111,9 +111,11 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 		d.mismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:
 		d.enum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
-		if advice := kindAdvice(strings.ToLower(named.Text.Value), v); advice != "" {
-			last := &d.diags[len(d.diags)-1]
-			last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, advice), ""
+		for _, row := range kindAdvice {
+			if hasWord(row.words, strings.ToLower(named.Text.Value)) {
+				last := &d.diags[len(d.diags)-1]
+				last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, row.say), ""
+			}
 		}
 	}
 	return nil
@@ -138,7 +140,7 @@ func (d *decoder) misnamedKind(v *Value) *Value {
 // nobody sees.
 func (d *decoder) oddKey(v *Value) bool {
 	for i := range v.Fields {
-		if key := v.Fields[i].Key; firstOdd(key.Value) >= 0 {
+		if key := v.Fields[i].Key; strings.ContainsFunc(key.Value, isOdd) {
 			d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q", key.Value)
 			return true
 		}
@@ -150,7 +152,7 @@ func (d *decoder) oddKey(v *Value) bool {
 // another kind is called that.
 func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	key := f.Key
-	if advice := nodeAdvice(strings.ToLower(key.Value), n.ID.Value, &f.Value); advice != "" {
+	if advice := adviseKey(f, n.ID.Value); advice != "" {
 		d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node; %s", key.Value, advice)
 		return
 	}

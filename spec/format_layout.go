@@ -40,12 +40,12 @@ type placed struct {
 
 func layOut(src []byte) (*layout, error) {
 	file := NewFile("", src)
-	text, doc, _, err := decodeGraph(src)
+	doc, _, _, err := readYAML(src)
 	if err != nil || doc == nil || len(doc.Content) == 0 {
 		return nil, ErrUnformattable
 	}
 	l := &layout{
-		converter: newConverter(file, text, nil), span: map[*yaml.Node]Span{}, parent: map[*yaml.Node]*yaml.Node{},
+		converter: newConverter(file), span: map[*yaml.Node]Span{}, parent: map[*yaml.Node]*yaml.Node{},
 		above: map[*yaml.Node][]*comment{}, beside: map[*yaml.Node][]*comment{}, below: map[*yaml.Node][]*comment{},
 	}
 	starts := map[int]*yaml.Node{} // scalars and brackets

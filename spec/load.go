@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -21,11 +24,11 @@ const (
 	maxExpanded = 100_000  // values that aliases add to those that are written
 )
 
-// graphFile says what a graph file is, in findings.
+// graphFile says in findings what a graph file is.
 const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
 
-// load reads the file's only document, a map; what says which. A nil value comes
-// with at least one finding.
+// load reads the only document of a file, a map; what describes such a file. A nil value
+// comes with at least one finding.
 func load(file *File, what string) (*Value, Diagnostics) {
 	root, diags := loadAny(file, what)
 	if root != nil && root.Kind != Map {
@@ -34,20 +37,19 @@ func load(file *File, what string) (*Value, Diagnostics) {
 	return root, diags
 }
 
-// loadAny reads the file's only document, of any shape.
+// loadAny reads the only document of a file, of any shape.
 func loadAny(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
-	text, moved := plainJSON(file.Src)
-	text, doc, next, err := decodeGraph(text)
+	doc, next, read, err := readYAML(file.Src)
 	if err != nil {
-		return nil, Diagnostics{locate(file, text, err)}
+		return nil, Diagnostics{locate(file, read, err)}
 	}
 	if doc == nil || len(doc.Content) == 0 {
 		return nil, Diagnostics{syntaxError(file, Span{}, "the file is empty; "+what)}
 	}
-	c := newConverter(file, text, moved)
+	c := newConverter(file)
 	if next != nil {
 		at := c.offset(next.Line, next.Column)
 		return nil, Diagnostics{syntaxError(file, trimmedLine(file, at), "a second document starts here; a file holds one")}
@@ -64,81 +66,7 @@ func syntaxError(file *File, span Span, message string) Diagnostic {
 	return Diagnostic{File: file, Rule: "syntax", Severity: Error, Span: span, Message: message}
 }
 
-// decodeYAML reads the first document and says where a second one starts. The
-// YAML library panics on some input of which it says itself that it can't happen.
-func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: the text can't be read: %v", r)
-		}
-	}()
-	decoder := yaml.NewDecoder(r)
-	doc = new(yaml.Node)
-	if err := decoder.Decode(doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, nil, nil
-		}
-		return nil, nil, err
-	}
-	next = new(yaml.Node)
-	switch err := decoder.Decode(next); {
-	case errors.Is(err, io.EOF):
-		return doc, nil, nil
-	case err != nil:
-		return nil, nil, err
-	}
-	return doc, next, nil
-}
-
-// decodeGraph reads a text like decodeYAML, and texts in brackets with question marks,
-// as {prompt: Really?}: YAML 1.2 allows these, the library takes each for the sign of a
-// key. If it fails, another character stands for them in the text that it reads.
-func decodeGraph(text []byte) (read []byte, doc, next *yaml.Node, err error) {
-	doc, next, err = decodeYAML(bytes.NewReader(text))
-	instead := unusedByte(text)
-	if err == nil || instead == 0 || bytes.IndexByte(text, '?') < 0 {
-		return text, doc, next, err
-	}
-	read = bytes.Clone(text)
-	for i, c := range text {
-		if c != '?' {
-			continue
-		}
-		before := bytes.TrimRight(text[:i], " \t")
-		signs := ",[{\r\n" // behind which a key's sign stands
-		if len(before) < i {
-			signs += ":-"
-		}
-		if len(before) > 0 && strings.IndexByte(signs, before[len(before)-1]) < 0 {
-			read[i] = instead
-		}
-	}
-	if doc, next, err = decodeYAML(bytes.NewReader(read)); err == nil {
-		restore(doc, string(instead))
-	}
-	return read, doc, next, err
-}
-
-// unusedByte is a character that the text holds neither itself nor by an escape, and
-// with which no word becomes a number or another constant; 0 when there is none.
-func unusedByte(text []byte) byte {
-	escapes := bytes.IndexByte(text, '\\') >= 0
-	for _, c := range []byte("^~$;QZJKVWG") {
-		if bytes.IndexByte(text, c) < 0 && !(escapes && bytes.Contains(bytes.ToLower(text), fmt.Appendf(nil, "%02x", c))) {
-			return c
-		}
-	}
-	return 0
-}
-
-func restore(n *yaml.Node, instead string) {
-	n.Value = strings.ReplaceAll(n.Value, instead, "?")
-	for _, part := range n.Content {
-		restore(part, instead)
-	}
-}
-
-// checkText refuses what is no text, with the exact place, which the YAML library does not give.
+// checkText refuses bytes that are no text, at their exact place.
 func checkText(file *File) (Diagnostic, bool) {
 	src := file.Src
 	if len(src) > maxFileSize {
@@ -157,7 +85,7 @@ func checkText(file *File) (Diagnostic, bool) {
 		if r == utf8.RuneError && size == 1 {
 			return syntaxError(file, Span{i, i + 1}, fmt.Sprintf("the byte 0x%02X is no UTF-8; save the file as UTF-8", c)), true
 		}
-		if !legalRune(r) {
+		if r != 0x85 && (r < 0xA0 || r == 0xFFFE || r == 0xFFFF) {
 			message := fmt.Sprintf("the control character U+%04X is not allowed", r)
 			if file.host == nil {
 				message += "; in double quotes it can be written as an escape"
@@ -169,92 +97,139 @@ func checkText(file *File) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-// legalRune reports whether YAML lets a character beyond printable ASCII stand in a file.
-func legalRune(r rune) bool {
-	return r == 0x85 || r >= 0xA0 && r != 0xFFFE && r != 0xFFFF
-}
-
-// shift says that offsets of rewritten text from at on lie by further down in the file.
-type shift struct{ at, by int }
-
-// isPair reports whether a text begins with a pair of escapes of JSON for one character.
-func isPair(src []byte) bool {
-	return len(src) >= 12 && isHalf(src, "89abAB") && isHalf(src[6:], "cdefCDEF")
-}
-
-func isHalf(src []byte, digits string) bool {
-	return string(src[:2]) == `\u` && src[2]|0x20 == 'd' && strings.IndexByte(digits, src[3]) >= 0
-}
-
-// plainJSON rewrites the two escapes of JSON that the YAML library refuses:
-// \/ and pairs of surrogates. Other text, and JSON without them, is returned
-// as it is.
-func plainJSON(src []byte) ([]byte, []shift) {
-	if !bytes.Contains(src, []byte(`\/`)) && !bytes.Contains(bytes.ToLower(src), []byte(`\ud`)) || !json.Valid(src) {
-		return src, nil
-	}
-	out := make([]byte, 0, len(src))
-	var moved []shift
-	for i := 0; i < len(src); {
-		size := 1
-		if src[i] == '\\' {
-			size = 2
+// decodeYAML reads the first document and says where a second one starts. The YAML
+// library panics on some input.
+func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: the text can't be read: %v", r)
 		}
-		text := src[i : i+size]
-		if isPair(src[i:]) {
-			var char string
-			_ = json.Unmarshal([]byte(`"`+string(src[i:i+12])+`"`), &char) // it is valid
-			size, text = 12, fmt.Appendf(nil, `\U%08X`, []rune(char)[0])
-		} else if string(text) == `\/` {
-			text = text[1:]
-		}
-		out = append(out, text...)
-		i += size
-		if size != len(text) {
-			moved = append(moved, shift{len(out), i - len(out)})
-		}
+	}()
+	decoder := yaml.NewDecoder(r)
+	doc, next = new(yaml.Node), new(yaml.Node)
+	if err := decoder.Decode(doc); errors.Is(err, io.EOF) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, err
 	}
-	return out, moved
-}
-
-// oneByteReader hands out a text byte by byte, so that the number of bytes
-// taken tells how far a parser came before it failed.
-type oneByteReader struct {
-	text []byte
-	pos  int
-}
-
-func (r *oneByteReader) Read(p []byte) (int, error) {
-	if r.pos >= len(r.text) || len(p) == 0 {
-		return 0, io.EOF
+	if err := decoder.Decode(next); errors.Is(err, io.EOF) {
+		return doc, nil, nil
+	} else if err != nil {
+		return nil, nil, err
 	}
-	p[0] = r.text[r.pos]
-	r.pos++
-	return 1, nil
+	return doc, next, nil
 }
 
-// locate turns an error of the YAML library into a finding. The library names
-// the line where the surrounding construct starts, or none at all; how far it
-// read says where the problem is.
-func locate(file *File, text []byte, err error) Diagnostic {
+// readYAML reads a text like decodeYAML, and what YAML 1.2 and JSON allow but the
+// library refuses. While it reads, private characters stand for these, one for one, so
+// that lines and columns stay the same.
+func readYAML(text []byte) (doc, next *yaml.Node, read []byte, err error) {
+	if bytes.ContainsFunc(text, isPrivate) {
+		doc, next, err = decodeYAML(bytes.NewReader(text))
+		return doc, next, text, err
+	}
+	read = hideEscapes(text)
+	doc, next, err = decodeYAML(bytes.NewReader(read))
+	if err != nil && questionMark.Match(read) {
+		read = questionMark.ReplaceAllFunc(read, func(s []byte) []byte {
+			return bytes.ReplaceAll(s, []byte("?"), []byte(string(privateQuestion)))
+		})
+		doc, next, err = decodeYAML(bytes.NewReader(read))
+	}
+	if doc != nil && !bytes.Equal(read, text) {
+		reveal(doc)
+	}
+	return doc, next, read, err
+}
+
+// The characters that stand for others. The halves of surrogate pairs are those of
+// Unicode plus 0x800.
+const (
+	privateSlash    = '\uE800' // with privatePad behind it
+	privatePad      = '\uE801'
+	privateQuestion = '\uE802'
+)
+
+func isPrivate(r rune) bool { return r >= 0xE000 && r <= privateQuestion }
+
+var (
+	// questionMark finds question marks that are no signs of a key, as in {prompt: Really?}.
+	questionMark = regexp.MustCompile(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
+	jsonEscape   = regexp.MustCompile(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
+	jsonPair     = regexp.MustCompile(`^\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
+)
+
+// hideEscapes rewrites the two escapes of JSON that the library refuses: \/ and pairs of
+// surrogates.
+func hideEscapes(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\/`)) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
+		return text
+	}
+	return jsonEscape.ReplaceAllFunc(text, func(s []byte) []byte {
+		switch {
+		case len(s) == 12:
+			high, _ := strconv.ParseUint(string(s[2:6]), 16, 32)
+			low, _ := strconv.ParseUint(string(s[8:]), 16, 32)
+			return fmt.Appendf(nil, `\u%04X\u%04X`, high+0x800, low+0x800)
+		case s[1] == '/':
+			return []byte(string([]rune{privateSlash, privatePad}))
+		}
+		return s
+	})
+}
+
+// reveal puts back what private characters stand for.
+func reveal(n *yaml.Node) {
+	if strings.ContainsFunc(n.Value, isPrivate) {
+		var out []rune
+		for _, r := range n.Value {
+			switch {
+			case r == privateQuestion:
+				r = '?'
+			case r == privateSlash:
+				r = '/'
+			case r == privatePad:
+				continue
+			case r >= 0xE400 && r < privateSlash && len(out) > 0:
+				r = utf16.DecodeRune(out[len(out)-1]-0x800, r-0x800)
+				out = out[:len(out)-1]
+			}
+			out = append(out, r)
+		}
+		n.Value = string(out)
+	}
+	for _, part := range n.Content {
+		reveal(part)
+	}
+}
+
+// oneByteReader hands out a text byte by byte, so that what is left of it tells how far
+// a parser came before it failed.
+type oneByteReader struct{ *bytes.Reader }
+
+func (r oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }
+
+// locate turns an error of the YAML library into a finding. The library names the line
+// where the surrounding construct starts, or none at all; the problem is where it
+// stopped reading.
+func locate(file *File, read []byte, err error) Diagnostic {
 	line, message := splitError(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
 		return tooDeep(file, 0)
 	}
-	reader := &oneByteReader{text: text}
+	reader := oneByteReader{bytes.NewReader(read)}
 	if _, _, again := decodeYAML(reader); again == nil {
 		return syntaxError(file, Span{}, message)
 	}
-	pos := min(max(reader.pos-1, 0), len(file.Src))
-	if start := bytes.LastIndexByte(file.Src[:pos], '\n') + 1; start <= len(text) {
-		// The library may have looked into the line behind the problem.
-		if _, _, before := decodeYAML(bytes.NewReader(text[:start])); before != nil {
-			if _, same := splitError(before); same == message {
-				pos = start - 1
-			}
+	before := read[:max(len(read)-reader.Len()-1, 0)]
+	// The library may have looked into the line behind the problem.
+	above := before[:bytes.LastIndexByte(before, '\n')+1]
+	if _, _, again := decodeYAML(bytes.NewReader(above)); again != nil {
+		if _, same := splitError(again); same == message {
+			before = above[:len(above)-1]
 		}
 	}
-	return explain(file, message, line, pos)
+	return explain(file, message, line, 1+bytes.Count(before, []byte("\n")))
 }
 
 // splitError takes the line (0: none) off a message of the library.
@@ -274,9 +249,93 @@ func tooDeep(file *File, at int) Diagnostic {
 // trimmedLine is the span of the text on the line of an offset.
 func trimmedLine(file *File, at int) Span {
 	line := file.Position(at).Line
-	start := file.lines[line-1]
 	text := file.Line(line)
 	trimmed := strings.TrimLeft(text, " \t\ufeff")
-	from := start + len(text) - len(trimmed)
+	from := file.lines[line-1] + len(text) - len(trimmed)
 	return Span{from, from + len(strings.TrimRight(trimmed, " \t"))}
+}
+
+// explanation words a message of the library. Where it has a pattern, the line must
+// match, and the finding is about its group.
+type explanation struct {
+	message, pattern, say string
+	// opens: it is about the line that the library names, where a list, map or text
+	// begins, and not about the one where it stopped.
+	opens bool
+}
+
+// explanations are tried in order.
+var explanations = []explanation{
+	{`cannot start any token|found a tab character`, `^ *(\t)`, "a tab in the indentation; use spaces", false},
+	{`cannot start any token`, "(?:^|[ \t\\[{,])([@`%])", "'%s' can't begin a text; put the text in quotes", false},
+	{`cannot start any token|found a tab character`, `(\t)`, "a tab where a value starts; use spaces", false},
+	{`cannot start any token|found a tab character`, ``, "a character that can't begin a value; put the text in quotes", false},
+	{`unknown escape character`, `(\\[^0abtnvfre "/\\N_LPxuU\t])`, "an unknown escape in double quotes; use single quotes for a text with backslashes", false},
+	{`alphabetic or numeric character`, `([*&][^\s,\]}]*)`, "* begins an alias and & an anchor in YAML; put the text in quotes", false},
+	{`did not find expected`, `[:,] .* (#).*[\]}]\s*$`, "# behind a space begins a comment in YAML; put the text in quotes", false},
+	{`did not find expected|mapping values are not allowed`, `[:,\[] *({{.*?}}(?:[^,}\]#]*[^,}\]#\s])?)`, "{{ begins a map in YAML; put the text in quotes", false},
+	{`did not find expected (',' or|key)`, `: +((?:'[^']*'|"[^"]*") *[^\s#:,}\]][^,}\]]*?)\s*(?:[,}\]].*|#.*)?$`, "text behind the closing quote; put the whole value in quotes of the other kind", false},
+	{`did not find expected ',' or`, `: +([^\s,{}\[\]"'][^,{}\[\]"']*\[[^\]]*\])`, "a value that holds brackets needs quotes inside { } and [ ]", false},
+	{`did not find expected ',' or`, `: +([^\s,{}\[\]"'][^,{}\[\]"']*: [^,}]*)`, "a comma is missing, or quotes: a value that holds a colon and a space needs them inside { } and [ ]", false},
+	{`did not find expected key`, `^[^#]*: *[\[{].*[\]}] *([\]}])\s*(?: #.*)?$`, "a closing bracket too many", false},
+	{`did not find expected key`, `: +(\[[^\]]*\]\s*[^\s#:,}\]].*?)\s*(?: #.*)?$`, "text behind the closing bracket; put the whole value in quotes", false},
+	{`mapping values are not allowed`, `^ *(?:- )*[\w-]+:(?: [^:]*)?$`, "the line is indented deeper than the key above it; keys of one map begin in one column", false},
+	{`mapping values are not allowed`, ``, "a second \": \" on the line or a wrong indentation; quote a text that holds a colon and a space", false},
+	{`did not find expected key`, ``, "the indentation fits no map above; expected another \"key: value\" of the same indentation", false},
+	{`did not find expected '-' indicator`, ``, "the indentation fits no list above; expected another \"- item\"", false},
+	{`did not find expected ',' or ']'`, `(\[)[^\[\]]*$|$`, "a list in [ ] is not closed; expected \",\" or \"]\"; a text that holds brackets or a colon and a space needs quotes", true},
+	{`did not find expected ',' or '}'`, `(\{)[^{}]*$|$`, "a map in { } is not closed; expected \",\" or \"}\"; a text that holds brackets or a colon and a space needs quotes", true},
+	{`did not find expected node content`, `([\[{])[^\[\]{}]*$|$`, "a value is missing here; close every bracket, and quote a text that starts with one of , [ ] { }", false},
+	{`unexpected end of stream`, `(["'][^"']*)$|$`, "a quoted text is not closed before the end of the file", true},
+	{`could not find expected ':'`, ``, "a key without a value; expected \"key: value\"", true},
+	{`invalid Unicode character escape`, ``, "an escape of half a surrogate pair; write the character itself or \\UHHHHHHHH", false},
+	{`block sequence entries are not allowed`, ``, "a list item \"- \" is not allowed here; put the list on the lines below its key", false},
+	{`incompatible YAML document`, ``, "a YAML version that is not supported; expected 1.1 or 1.2, or no %YAML line", false},
+}
+
+// gluedKey is a line with a key whose colon touches its value.
+var gluedKey = regexp.MustCompile(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
+
+// explain words a syntax error. line is what the library said (0: nothing), number is the
+// line on which it stopped reading, a few bytes behind the problem.
+func explain(file *File, message string, line, number int) Diagnostic {
+	var fault *json.SyntaxError
+	if start := bytes.TrimLeft(file.Src, " \t\r\n"); bytes.HasPrefix(start, []byte("{")) && errors.As(json.Unmarshal(start, new(any)), &fault) && bytes.HasPrefix(bytes.TrimLeft(start[1:], " \t\r\n"), []byte(`"`)) {
+		at := min(len(file.Src)-len(start)+int(fault.Offset), len(file.Src))
+		return syntaxError(file, Span{max(0, at-1), at}, fault.Error())
+	}
+	for number > 1 && strings.TrimSpace(file.Line(number)) == "" {
+		number-- // an empty line: the problem is above
+	}
+	if strings.Contains(message, "did not find expected ',' or") {
+		line++ // it counts lines from 0
+	}
+	if name, isAnchor := strings.CutPrefix(message, "unknown anchor "); isAnchor {
+		name = "*" + strings.Trim(strings.Fields(name)[0], "'")
+		at := max(0, bytes.LastIndex(file.Src[:lineEnd(file.Src, file.lines[number-1])], []byte(name)))
+		return syntaxError(file, Span{at, at + len(name)}, fmt.Sprintf("the alias %q has no anchor above it; anchors are written &name", name))
+	}
+	if at := gluedKey.FindStringSubmatchIndex(file.Line(number - 1)); at != nil && strings.Contains(message, "mapping values are not allowed") {
+		start := file.lines[number-2]
+		return syntaxError(file, Span{start + at[2], start + at[3]}, "a colon needs a space behind it")
+	}
+	for _, e := range explanations {
+		if !regexp.MustCompile(e.message).MatchString(message) {
+			continue
+		}
+		if e.opens && line > 0 && line <= len(file.lines) {
+			number = line
+		}
+		start := file.lines[number-1]
+		at := regexp.MustCompile(e.pattern).FindStringSubmatchIndex(file.Line(number))
+		switch {
+		case at == nil:
+		case len(at) < 4 || at[2] < 0:
+			return syntaxError(file, trimmedLine(file, start), e.say)
+		default:
+			span := Span{start + at[2], start + at[3]}
+			return syntaxError(file, span, strings.ReplaceAll(e.say, "%s", string(file.Src[span.From:span.To])))
+		}
+	}
+	return syntaxError(file, trimmedLine(file, file.lines[number-1]), message)
 }

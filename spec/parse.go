@@ -8,7 +8,7 @@
 //	load       YAML or JSON into values, and what may go wrong there
 //	table      the table of keys: the language, its reference page, its JSON Schema
 //	decode     values into a Graph, checked against the table
-//	elsewhere  what people who know other tools write
+//	hints      what people who know other tools write; odd characters
 //	graph      the Graph, and graphs within it
 //	check      the rules over a whole graph
 //	format     the canonical form of a file

@@ -3,7 +3,6 @@
 package spec
 
 import (
-	"bytes"
 	"sort"
 	"unicode/utf8"
 )
@@ -22,7 +21,6 @@ type File struct {
 	// Src is the text, unchanged.
 	Src   []byte
 	lines []int
-	marks []mark
 
 	texts []*File
 	// Of a text: the graph's file, the place in it that names the text, and the
@@ -31,14 +29,6 @@ type File struct {
 	at   Span
 	base int
 }
-
-// mark is a place within a long line: so many code points of the line stand before
-// the offset.
-type mark struct{ offset, column int }
-
-// markEvery is the least distance of two marks, in bytes: no position costs more than
-// counting so many, however long its line is.
-const markEvery = 4096
 
 // Texts are the files of which a graph file's `{file: path}` take their text and its
 // `{extends: path}` their policies, in the order in which they were read; one that is
@@ -96,47 +86,20 @@ func (f *File) home(s Span) Span {
 
 // NewFile indexes the lines of src. The file keeps src: it must not change afterwards.
 func NewFile(name string, src []byte) *File {
-	lines := make([]int, 1, 1+bytes.Count(src, []byte{'\n'}))
-	for at := 0; ; {
-		n := bytes.IndexByte(src[at:], '\n')
-		if n < 0 {
-			break
-		}
-		at += n + 1
-		lines = append(lines, at)
-	}
-	return &File{Name: name, Src: src, lines: lines, marks: marksOf(src, lines)}
-}
-
-// marksOf marks the lines that are longer than the distance of two marks.
-func marksOf(src []byte, lines []int) (marks []mark) {
-	for i, start := range lines {
-		end := len(src)
-		if i+1 < len(lines) {
-			end = lines[i+1]
-		}
-		last := mark{offset: start}
-		for at := start + markEvery; at < end; at = last.offset + markEvery {
-			for n := 0; n < utf8.UTFMax-1 && at < end && !utf8.RuneStart(src[at]); n++ {
-				at++
-			}
-			last = mark{at, last.column + utf8.RuneCount(src[last.offset:at])}
-			marks = append(marks, last)
+	lines := []int{0}
+	for i, c := range src {
+		if c == '\n' {
+			lines = append(lines, i+1)
 		}
 	}
-	return marks
+	return &File{Name: name, Src: src, lines: lines}
 }
 
 // Position converts a byte offset; one outside the text is moved to its nearest end.
 func (f *File) Position(offset int) Position {
 	offset = max(0, min(offset, len(f.Src)))
 	line := sort.SearchInts(f.lines, offset+1) - 1
-	from := mark{offset: f.lines[line]}
-	if i := sort.Search(len(f.marks), func(i int) bool { return f.marks[i].offset > offset }) - 1; i >= 0 && f.marks[i].offset > from.offset {
-		from = f.marks[i]
-	}
-	column := from.column + utf8.RuneCount(f.Src[from.offset:offset]) + 1
-	return Position{Line: line + 1, Column: column}
+	return Position{Line: line + 1, Column: utf8.RuneCount(f.Src[f.lines[line]:offset]) + 1}
 }
 
 // Around is the part of an offset's line that is at most so many bytes from it, cut

@@ -211,8 +211,8 @@ func checkMap(t *testing.T, file *File, s Text) {
 	if s.Span.From < 0 || s.Span.To < s.Span.From || s.Span.To > len(file.Src) {
 		t.Fatalf("span %v of %q in %d bytes", s.Span, s.Value, len(file.Src))
 	}
-	d := decode(file.Src, s.Span, s.Value)
-	if d == nil {
+	d := spell(file.Src, s.Span.From, s.Value)
+	if d.wrong {
 		t.Fatalf("no exact map of %q in %q", s.Value, file.Src)
 	}
 	last := s.Span.From
@@ -247,7 +247,7 @@ func TestMapIsExact(t *testing.T) {
 				t.Fatalf("%q: %v", src, diags)
 			}
 			v := root.Fields[0].Value
-			if decode(src, v.Text.Span, v.Text.Value) == nil {
+			if spell(src, v.Text.Span.From, v.Text.Value).wrong {
 				t.Errorf("no exact map for %q in %q", v.Text.Value, src)
 			}
 		}

@@ -1,0 +1,226 @@
+// Hints for people who know other tools, and what they are likely to have meant.
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// nearest returns the allowed name that a wrong one most likely stands for, or "": the
+// name for what other tools call so, a misspelling, or the only name that has it as a part.
+func nearest(word string, allowed []string) string {
+	if name := synonym(strings.ToLower(word), allowed); name != "" {
+		return name
+	}
+	if name := suggest.Closest(word, allowed); name != "" {
+		return name
+	}
+	var found []string
+	for _, name := range allowed {
+		if strings.HasSuffix(name, "_"+word) || strings.HasPrefix(name, word+"_") {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return ""
+}
+
+// synonym returns the allowed name for what other tools call word, or "".
+func synonym(word string, allowed []string) string {
+	for _, row := range synonyms {
+		if hasWord(row.words, word) && slices.Contains(allowed, row.name) && !slices.Contains(allowed, word) {
+			return row.name
+		}
+	}
+	return ""
+}
+
+func hasWord(words, word string) bool { return strings.Contains(" "+words+" ", " "+word+" ") }
+
+// synonyms are names of the language and the words of other tools for them.
+var synonyms = []struct{ name, words string }{
+	// keys of a graph, a node, an edge, a join
+	{"graphrun", "version apiversion api_version workflow_version schema_version"},
+	{"nodes", "steps tasks states jobs stages"},
+	{"edges", "transitions links connections"},
+	{"start", "entry entrypoint entry_point start_at startat initial begin"},
+	{"finish", "end exit finish_point end_at"},
+	{"state", "vars variables inputs params"},
+	{"kind", "type uses"},
+	{"command", "cmd argv run entrypoint exec"},
+	{"script", "run shell_script code bash"},
+	{"url", "uri endpoint address"},
+	{"prompt", "template question text"},
+	{"instructions", "system system_prompt"},
+	{"message", "error reason cause"},
+	{"each", "foreach for_each map loop matrix with_items"},
+	{"timeout", "timeout_seconds time_limit timeout_minutes"},
+	{"for", "seconds duration delay"},
+	{"wait", "mode type strategy"},
+	{"from", "source src"},
+	{"to", "target dest destination next"},
+	{"when", "if cond expr expression guard"},
+	{"max_attempts", "max_retries retries limit count tries"},
+	{"initial_interval", "delay interval wait"},
+	{"backoff", "backoff_rate multiplier factor"},
+	{"max_visits", "max_iterations max_loops"},
+	{END, "done exit stop finish finished terminate terminal complete"},
+	// kinds of nodes
+	{"exec", "shell script command bash run process python"},
+	{"llm", "model prompt chat ai completion"},
+	{"http", "request api rest webhook https"},
+	{"human", "approval manual user input person interrupt"},
+	{"wait", "sleep delay timer"},
+	{"graph", "subgraph workflow subflow flow"},
+	{"pass", "noop router route choice switch condition branch parallel join"},
+	{"set", "assign variables transform"},
+	{"fail", "throw abort raise"},
+	// conditions of edges
+	{"on_failure", "error on_error catch failed"},
+	{"always", "finally any"},
+	{"on_success", "default else succeeded ok"},
+	{"conditional", "when if"},
+	// types of JSON Schema
+	{"string", "str text"},
+	{"integer", "int long"},
+	{"number", "float double decimal"},
+	{"boolean", "bool"},
+	{"array", "list tuple"},
+	{"object", "dict map struct"},
+	{"null", "none nil"},
+}
+
+// nodeAdvice says how a graph says what other tools say by a key of a node. OTHER
+// stands for the key's value, NODE for the node.
+var nodeAdvice = []struct{ words, say string }{
+	{"needs depends_on dependson dependencies requires after upstream runs_after", "edges say what runs before a node: {from: OTHER, to: NODE}; join: {wait: all} on the node waits for several"},
+	{"next then transitions goto_node to successor downstream on_success edges branches", "edges say what runs next: {from: NODE, to: OTHER}"},
+	{"on_failure on_error catch rescue onerror", "edges say what follows a failure: {from: NODE, to: OTHER, condition: on_failure}"},
+	{"when if condition only_if run_if", "a condition stands on the edge to the node: {from: other, to: NODE, when: …}"},
+	{"parallel_with fan_out fanout", "several edges from a node start branches: {from: NODE, to: [one, two]}"},
+	{"retries max_retries max_attempts", "attempts stand under retry: {max_attempts: 3}"},
+}
+
+// kindAdvice says what a kind of node that other tools have is here.
+var kindAdvice = []struct{ words, say string }{
+	{"join merge barrier gather sync", "a join is a node of any kind that has the key join: {kind: pass, join: {wait: all}}"},
+	{"parallel fork fan_out fanout split", "several edges from one node start branches: {from: a, to: [b, c]}"},
+	{"choice switch router condition branch if decision", "conditions stand on edges: {from: a, to: b, when: …}"},
+	{"loop while foreach for_each map", "an edge back makes a loop, and each: list on a node runs it for every element"},
+}
+
+// adviseKey says what to write instead of a key that nodes do not have, or "".
+func adviseKey(f *Field, node string) string {
+	if f.Value.Get("kind") != nil {
+		return fmt.Sprintf("it looks like a node, and is indented too deep: nodes begin in the column of %q", node)
+	}
+	other := "other"
+	for _, v := range append([]Value{f.Value}, f.Value.Items...) {
+		if v.IsScalar() && isID(v.Text.Value) {
+			other = v.Text.Value
+			break
+		}
+	}
+	for _, row := range nodeAdvice {
+		if hasWord(row.words, strings.ToLower(f.Key.Value)) {
+			return strings.NewReplacer("NODE", node, "OTHER", other).Replace(row.say)
+		}
+	}
+	return ""
+}
+
+// inShape writes a value of a wrong shape in the shape that a key takes, where that is
+// plain: `n: string` as {type: string}, 10 as 10s, yes as true. Otherwise it returns "".
+func (d *decoder) inShape(k *Key, v *Value) string {
+	if !v.IsScalar() || v.Kind == Null {
+		return ""
+	}
+	word := v.Text.Value
+	switch k.Type {
+	case TypeSchema:
+		if name := synonym(word, schemaTypes()); name != "" {
+			word = name
+		}
+		if slices.Contains(schemaTypes(), word) {
+			return "{type: " + word + "}"
+		}
+	case TypeNode:
+		if findKind(d.kinds, word) != nil {
+			return "{kind: " + word + "}"
+		}
+	case TypeObject:
+		for i := range k.Keys {
+			key := &k.Keys[i]
+			scratch := &decoder{reporter: reporter{file: d.file}, tables: d.tables, kinds: d.kinds}
+			free := key.Type != TypeEnum && key.Type != TypeDuration && !slices.ContainsFunc(key.Forms, func(f Key) bool { return f.Type == TypeEnum })
+			if !fits(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
+				continue
+			}
+			if scratch.check(key, v, place{}, nil); len(scratch.diags) == 0 {
+				return "{" + key.Name + ": " + word + "}"
+			}
+		}
+	case TypeList:
+		if k.Elem.Type != TypeObject && v.Kind == String && isPlainWords(word) {
+			return "[" + strings.Join(strings.Fields(word), ", ") + "]"
+		}
+	case TypeBool:
+		switch lower := strings.ToLower(word); {
+		case hasWord("yes on y 1 true", lower):
+			return "true"
+		case hasWord("no off n 0 false", lower):
+			return "false"
+		}
+	case TypeInt:
+		if _, err := strconv.ParseUint(word, 10, 31); err == nil && v.Kind == String {
+			return word
+		}
+	case TypeDuration:
+		return durationOfUnit(word)
+	case TypeOneOf:
+		for i := range k.Forms {
+			if out := d.inShape(&k.Forms[i], v); out != "" {
+				return out
+			}
+		}
+	}
+	return ""
+}
+
+// isPlainWords reports whether each word of a text can stand in a list without quotes.
+func isPlainWords(text string) bool {
+	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -./_") == ""
+}
+
+// units are the units of other tools, without a final s; a number alone means seconds.
+var units = map[string]string{
+	"": "s", "sec": "s", "second": "s", "m": "m", "min": "m", "minute": "m", "h": "h", "hr": "h", "hour": "h",
+	"msec": "ms", "milli": "ms", "millisecond": "ms",
+}
+
+// durationOfUnit returns the duration for a number with a unit of another tool, or "".
+func durationOfUnit(text string) string {
+	digits := strings.TrimRight(text, " abcdefghijklmnopqrstuvwxyz")
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 {
+		return ""
+	}
+	unit := strings.TrimSpace(text[len(digits):])
+	if unit == "ms" {
+		return digits + unit
+	}
+	if unit = strings.TrimSuffix(unit, "s"); unit == "d" || unit == "day" {
+		return strconv.FormatUint(24*n, 10) + "h"
+	}
+	if unit, known := units[unit]; known {
+		return digits + unit
+	}
+	return ""
+}

@@ -1,0 +1,115 @@
+// Characters that look like others or like nothing, and spoil a file.
+
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var oddNames = map[rune]string{
+	'\u00a0': "a no-break space", '\u200b': "a zero-width space", '\ufeff': "a byte order mark",
+	'\u2212': "a minus sign that is no hyphen", '\uff1a': "a wide colon",
+}
+
+// findOdd returns the name of a character that people don't see, or take for another,
+// and what to write for it; "" for others.
+func findOdd(r rune) (name, write string) {
+	switch {
+	case r < utf8.RuneSelf:
+		return "", ""
+	case unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
+		name, write = "an odd space", " "
+	case unicode.Is(unicode.Cf, r):
+		name, write = "an invisible character", ""
+	case strings.ContainsRune("‘’‚", r):
+		name, write = "a typographic quote", "'"
+	case strings.ContainsRune("“”„«»", r):
+		name, write = "a typographic quote", `"`
+	case strings.ContainsRune("–—−", r):
+		name, write = "a dash", "-"
+	case r == '\uff1a':
+		write = ":"
+	}
+	if own := oddNames[r]; own != "" {
+		name = own
+	}
+	return name, write
+}
+
+func isOdd(r rune) bool {
+	name, _ := findOdd(r)
+	return name != ""
+}
+
+// isUnseen reports whether people do not see a character.
+func isUnseen(r rune) bool {
+	_, write := findOdd(r)
+	return isOdd(r) && (write == "" || write == " ")
+}
+
+// blamesText are the rules whose findings are about the letters of their text.
+const blamesText = "syntax invalid-value unknown-key unknown-node unknown-state-key reserved-name " +
+	"expr-syntax expr-unknown-name unknown-tool unknown-model-provider type-mismatch"
+
+// NameOdd gives findings about what can't be read the name and the place of the
+// odd character that is to blame, where their text has one: nobody sees a
+// no-break space in the source line.
+func (ds Diagnostics) NameOdd() Diagnostics {
+	ds.Locate()
+	for i := range ds {
+		d := &ds[i]
+		if hasWord(blamesText, d.Rule) {
+			d.nameOdd()
+		}
+		d.Message = visible(d.Message)
+	}
+	return ds
+}
+
+func (d *Diagnostic) nameOdd() {
+	line, _, _ := strings.Cut(string(d.File.Src[d.Span.From:d.Span.To]), "\n")
+	at := strings.IndexFunc(line, isOdd)
+	if at < 0 {
+		return
+	}
+	r, size := utf8.DecodeRuneInString(line[at:])
+	name, write := findOdd(r)
+	before := strings.TrimRight(line[:at], " ")
+	if d.Rule == "syntax" && !isUnseen(r) && (write == "-" || before != "" && strings.IndexByte(":-,[{", before[len(before)-1]) < 0) {
+		return // it may stand in a text
+	}
+	say := "write " + write
+	switch {
+	case write == "":
+		say = "leave it out"
+	case write == " ":
+		say = "write a plain space"
+	case write == `"` && strings.HasPrefix(d.Rule, "expr-"):
+		write, say = "'", "write '" // expressions often stand in double quotes themselves
+	}
+	from := d.Span.From + at
+	d.Span, d.Suggestion = Span{from, from + size}, write
+	d.Message += fmt.Sprintf("; there is %s (U+%04X) here: %s", name, r, say)
+}
+
+var escapedRune = regexp.MustCompile(`\\u([0-9a-f]{4})|[^\x00-\x7f]`)
+
+// visible writes characters that nobody sees as <U+00A0>.
+func visible(text string) string {
+	return escapedRune.ReplaceAllStringFunc(text, func(s string) string {
+		r, _ := utf8.DecodeRuneInString(s)
+		if s[0] == '\\' {
+			n, _ := strconv.ParseUint(s[2:], 16, 32)
+			r = rune(n)
+		}
+		if isUnseen(r) {
+			return fmt.Sprintf("<U+%04X>", r)
+		}
+		return s
+	})
+}
