@@ -45,6 +45,10 @@ func treeSize(v any, limit int) (int, error) {
 	return c.size, err
 }
 
+// Open stands for a value that an analysis has not chosen yet. It passes every check of
+// data; VM.Before replaces it where an expression reads it.
+type Open struct{ Number int }
+
 // Size returns roughly the memory that canonical data takes: 16 bytes for each value, and
 // the bytes of texts and names. Shared parts count each time. A value larger than most
 // does not fit, and its size is most + 1.
@@ -74,7 +78,7 @@ func (c *canonizer) value(v any, depth int) (out any, changed bool, err error) {
 		return nil, false, errResultSize
 	}
 	switch x := v.(type) {
-	case nil, bool, string:
+	case nil, bool, string, Open:
 		return v, false, nil
 	case int:
 		switch {

@@ -16,7 +16,7 @@ import (
 // their shortest form, lists and objects as compact JSON with sorted keys.
 func Text(v any) string {
 	switch v := v.(type) {
-	case nil:
+	case nil, Open:
 		return ""
 	case string:
 		return v

@@ -17,6 +17,9 @@ var errBudget = errors.New("the expression needs too much time or memory on thes
 // VM evaluates programs. The zero value is ready; one VM is reused for many
 // evaluations, but not by several goroutines at once.
 type VM struct {
+	// Before, if set, returns the environment to use instead of the one that is given.
+	Before func(p *Program, env map[string]any) map[string]any
+
 	vm    vm.VM
 	frame frame
 }
@@ -67,6 +70,9 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 }
 
 func (v *VM) run(p *Program, env map[string]any) (any, error) {
+	if v.Before != nil {
+		env = v.Before(p, env)
+	}
 	code := p.code.Load()
 	if code == nil {
 		code = p.tree.compile()

@@ -45,6 +45,9 @@ func (c *checker) check(n *node, v any) *Mismatch {
 	}
 	c.depth++
 	defer func() { c.depth-- }()
+	if _, open := v.(eval.Open); open {
+		return nil
+	}
 	switch {
 	case n.never:
 		return fault(show(v), " is not allowed here: nothing is")

@@ -151,6 +151,11 @@ func (q Quality) MarshalJSON() ([]byte, error) {
 // NewState returns a state ready for the RunBegan event.
 func (p *Plan) NewState() *State { return &State{plan: p} }
 
+// Intercept lets a function change what expressions read, for analyses.
+func (s *State) Intercept(before func(p *eval.Program, env map[string]any) map[string]any) {
+	s.vm.Before = before
+}
+
 // Ended reports whether the run has ended for good.
 func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -25,10 +26,11 @@ type digest struct {
 // visited says how many visits of a node are told apart.
 type visited struct{ node, most int }
 
-// digester writes a digest. Numbers of tasks, fan-outs, views and writes depend on what
-// happened before, so it counts them anew, in the order in which it meets them.
+// digester writes a digest. Numbers of tasks, fan-outs, views and writes depend on the
+// past, so it counts them anew, in the order in which it meets them.
 type digester struct {
 	*digest
+	slots   []slot
 	state   *machine.State
 	scope   *machine.Scope
 	out     []byte
@@ -41,18 +43,20 @@ type numbered struct {
 	id   int
 }
 
-// appendTo appends the digest of a state. Graph nodes are tasks of the driver in explored
+// all writes the digest of the state. Graph nodes are tasks of the driver in explored
 // plans, so there is one scope.
-func (d *digest) appendTo(out []byte, s *machine.State) []byte {
+func (w *digester) all() {
+	s := w.state
+	w.word(string(s.Status))
 	if len(s.Scopes) == 0 {
-		return append(out, s.Status...)
+		return
 	}
 	sc := s.Scopes[0]
-	w := &digester{digest: d, state: s, scope: sc, out: out, numbers: map[numbered]int{}, rank: sc.MaxRank + 1}
+	w.scope, w.rank = sc, sc.MaxRank+1
 	for _, t := range sc.Tasks {
 		w.rank = min(w.rank, t.Rank)
 	}
-	w.word(string(s.Status), sc.Full, len(s.Stopping), sc.FinalNext)
+	w.word(sc.Full, len(s.Stopping), sc.FinalNext)
 	if end := sc.End; end != nil {
 		w.word("end", string(end.Status), end.Reason)
 		w.failure(end.Failure)
@@ -79,7 +83,6 @@ func (d *digest) appendTo(out []byte, s *machine.State) []byte {
 	for _, one := range sc.Decided {
 		w.word("decided", w.number("fan", one.Fan), one.Node)
 	}
-	return w.out
 }
 
 func (w *digester) number(kind string, id int) int {
@@ -127,6 +130,12 @@ func (w *digester) value(v any) {
 		w.out = strconv.AppendQuote(w.out, v)
 	case int, bool:
 		w.word(v)
+	case eval.Open:
+		if s := &w.slots[v.Number]; s.bound {
+			w.value(s.value)
+		} else {
+			w.word("?", s.source)
+		}
 	default:
 		w.out = fmt.Appendf(w.out, "%T %v,", v, v) // also that a key has no value
 	}

@@ -1,55 +1,53 @@
-// Package explore tries out the runs of a graph: the real machine with chosen
-// values in the place of inputs, results, answers and decisions, and with every order
-// in which tasks and people may come to an end. It finds a run that does something, the
-// witness of a claim, or tells that no run does, or what stood in the way of knowing.
+// Package explore tries the runs of a graph: the real machine with chosen inputs,
+// results, answers and decisions, in every order in which tasks and people can end.
+// It finds a run that does something, or says that no run does, or names what kept it
+// from trying every run.
 //
-// The search is explicit-state and bounded. A run is the list of choices that led to
-// it; to go on with it, the machine executes it again from the start. Values are chosen
-// late: an input or a result stays open until the run comes to an expression that reads
-// it.
+// The search is explicit-state and bounded. A run is the list of choices that led to it;
+// the machine executes it again from the start to go on from there. An input or a result
+// is an eval.Open at first. The first expression that decides something and reads it
+// makes the search choose a value; every other value becomes a run to try later.
 package explore
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Question asks for a run of a model's graph.
 type Question struct {
 	Model *Model
-	// Plan is of the model's graph, with the policy that is asked about.
+	// Plan is the plan of the model's graph, with the policy in question.
 	Plan *machine.Plan
-	// Visits says how many visits of which nodes tell states apart, besides what the
-	// graph's conditions read.
+	// Visits says how many visits of which nodes tell states apart, besides those that
+	// conditions read.
 	Visits map[int]int
-	// Watch, unless it is -1, is a node whose failures count although nothing catches them.
+	// Watch, unless it is -1, is a node that may fail although nothing catches it.
 	Watch int
-	// Found reports whether the run does what is asked for; it is called after every
-	// event. Nil: a policy has ended the run.
+	// Found reports whether a run is the answer. It is called after every event and may be
+	// called for a run that is tried once more. Nil asks for a run that a policy ends.
 	Found func(r *Run) bool
 	// Allow, if set, says which ways out of a node runs may take.
 	Allow func(r *Run, node int, taken []Taken) bool
-	// Fixed are state keys that no input and no result gives a value: what is not known
-	// of them is not guessed.
+	// Fixed are state keys whose unknown values are not guessed.
 	Fixed map[string]bool
-	// Omit is a state key that the caller of a run gives no value, and that tells states
-	// apart; "" for none.
+	// Omit is a state key that inputs lack and that tells states apart; "" for none.
 	Omit string
-	// Late lets each task take longer than what runs beside it, and time pass in any
-	// order: for proofs.
+	// Late lets tasks take longer than those beside them and time pass in any order.
 	Late bool
-	// Proof gives up as soon as it is known that not every run can be tried.
+	// Proof ends the search at the first gap.
 	Proof bool
-	// Guide are nodes: runs that have visited more of them, one after the other, are
-	// tried first; later those that go round in loops beside them, and last those that
-	// have gone on from the last of them. More, unless it is -1, is a node: so are runs
-	// that have visited it more often, guided by Round, a way from it back to it, the node
-	// itself left out.
+	// Guide is a path: runs that follow it further are tried first, those that go round
+	// loops beside it later, and those that have left its end last. More, unless it is -1,
+	// is a node: runs that visit it more often are tried first. Round is the path from it
+	// back to it, without both ends.
 	Guide, Round []int
 	More         int
-	// Budget is how many steps may still be taken; it is counted down. Most is how many
-	// this search may take.
+	// Budget is how many steps are left for several searches; it is counted down. Most
+	// limits the steps of this search.
 	Budget *int
 	Most   int
 }
@@ -60,37 +58,39 @@ type Taken struct {
 	To   int // index of the node; -1 for END
 }
 
-// Answer is what came out.
+// Answer is the result of a search.
 type Answer struct {
-	// Found says that a run does what was asked for. Witness are the nodes that it
-	// visits, Failure is how it ends, if it does.
+	// Found says that a run was found. Witness are the nodes that it visits, Failure is
+	// its failure.
 	Found   bool
 	Witness []int
 	Failure *machine.Failure
-	// Input is what it was given, and Chosen what its executions came to, in order.
+	// Input is its input, Chosen the results of its executions, in order.
 	Input  map[string]any
 	Chosen []Chosen
-	// Gap is the first thing that kept the search from trying every run; "" when all
-	// were tried.
+	// Gap is the first thing that kept the search from trying every run, or "".
 	Gap string
 }
 
-// Chosen is what an execution of a node came to, or a decision about its edges.
+// Chosen is the result of an execution, or a decision about the edges of a node.
 type Chosen struct {
 	Node, Visit int
 	Output      any
 	Failure     *machine.Failure
-	// Decision: a model decided which edge to follow, to Target.
+	// Decision says that a model chose the edge to Target.
 	Decision bool
 	Target   string
-	// Absent: a person let the time for the answer pass.
+	// Absent says that nobody answered in time.
 	Absent bool
 }
 
-// TooMany is the gap of a search that has spent its budget.
-const TooMany = "there are too many runs to try"
+// Gaps of a search.
+const (
+	TooMany  = "there are too many runs to try"
+	otherWay = "a run goes on in another way with other values"
+)
 
-// maxChain is how many choices a run is followed by before others have their turn.
+// maxChain is how many choices of a run are made before other runs have their turn.
 const maxChain = 6
 
 // search is a question being answered.
@@ -98,15 +98,12 @@ type search struct {
 	*Question
 	answer Answer
 	todo   [][]untried    // by progress
-	seen   map[string]int // with how few steps, by what tells states apart
+	seen   map[string]int // fewest steps by state
 	digest digest
-	key    []byte // the last one
-	left   int    // steps that may still be taken
-	ranks  bool   // the order in which tasks end matters
+	left   int // steps that may still be taken
 }
 
-// branch is a run that has come to a choice, and what was chosen: an event, or the
-// value of a slot.
+// branch is a choice of a run: an event, or the value of a slot.
 type branch struct {
 	from  *branch
 	event *choice
@@ -114,8 +111,7 @@ type branch struct {
 	value any
 }
 
-// untried is a run that has come to a choice, and what has not been tried there: they
-// are many, and few get their turn. Without any, it is the run that begins.
+// untried are the choices of a run at one point that have not been tried.
 type untried struct {
 	from   *branch
 	events []choice
@@ -123,8 +119,8 @@ type untried struct {
 	values []any
 }
 
-// take is the first of what was not tried; last says that no other is left.
-func (u *untried) take() (b *branch, last bool) {
+// next removes the first choice; last says that no other is left.
+func (u *untried) next() (b *branch, last bool) {
 	switch {
 	case len(u.events) > 0:
 		b, u.events = &branch{from: u.from, event: &u.events[0]}, u.events[1:]
@@ -136,7 +132,7 @@ func (u *untried) take() (b *branch, last bool) {
 
 // Explore answers a question.
 func Explore(q Question) Answer {
-	s := &search{Question: &q, seen: map[string]int{}, left: q.Most, ranks: q.Model.ranks}
+	s := &search{Question: &q, seen: map[string]int{}, left: q.Most}
 	s.digest = digest{steps: q.Model.steps, past: q.Model.past}
 	for i, k := range q.Model.graph.State {
 		if q.Model.counts[k.Name.Value] || k.Name.Value == q.Omit {
@@ -149,18 +145,18 @@ func Explore(q Question) Answer {
 		}
 	}
 	if s.Found == nil {
-		s.Found = violated
+		s.Found = violatesPolicy
 	}
 	for _, gap := range q.Model.gaps {
 		s.gap(gap)
 	}
-	s.todo = [][]untried{{{}}}
+	s.follow(nil)
 	for !s.answer.Found && !(s.Proof && s.answer.Gap != "") {
-		b, ok := s.next()
-		if !ok {
+		b := s.nextBranch()
+		if b == nil {
 			break
 		}
-		if s.spent() {
+		if s.isSpent() {
 			s.gap(TooMany)
 			break
 		}
@@ -169,19 +165,20 @@ func Explore(q Question) Answer {
 	return s.answer
 }
 
-func violated(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
+func violatesPolicy(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
 
-func (s *search) next() (b *branch, ok bool) {
+// nextBranch removes the untried run with the most progress; nil if there is none.
+func (s *search) nextBranch() *branch {
 	for i := len(s.todo) - 1; i >= 0; i-- {
 		if len(s.todo[i]) > 0 {
-			b, last := s.todo[i][0].take()
+			b, last := s.todo[i][0].next()
 			if last {
 				s.todo[i] = s.todo[i][1:]
 			}
-			return b, true
+			return b
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // gap notes what keeps the search from trying every run.
@@ -191,80 +188,238 @@ func (s *search) gap(what string) {
 	}
 }
 
-// follow executes a run up to its next choice, and adds what may be chosen there.
-func (s *search) follow(b *branch) {
-	var events []*choice
-	bound := map[int]any{}
-	for at := b; at != nil; at = at.from {
-		if at.event == nil {
-			bound[at.slot] = at.value
+// choicesOf returns the events of a run and the values of its slots.
+func choicesOf(b *branch) (events []*choice, values map[int]any) {
+	values = map[int]any{}
+	for ; b != nil; b = b.from {
+		if b.event == nil {
+			values[b.slot] = b.value
 		} else {
-			events = append(events, at.event)
+			events = append(events, b.event)
 		}
 	}
 	slices.Reverse(events)
-	r := s.newRun(bound)
+	return events, values
+}
+
+// follow executes a run up to a choice and adds the other choices to those to try.
+func (s *search) follow(b *branch) {
+	events, values := choicesOf(b)
+	r := s.newRun(b, values)
 	r.begin()
-	for far := 0; far < maxChain; {
+	for made := 0; made < maxChain; {
 		switch {
 		case r.stopped:
 			return
-		case r.open != noSlot:
-			rest := untried{from: b, slot: r.open, values: r.bindings(r.open)}
-			b, _ = rest.take()
-			s.later(rest, r)
-			r.bind(b.slot, b.value)
 		case s.Found(r):
-			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
-			s.answer.Input, s.answer.Chosen = r.input, r.chosen
+			s.confirm(r)
 			return
 		case r.State.Ended():
 			if r.State.Status == machine.Limit && r.State.Reason == "size" {
 				s.gap("the size of the state may end a run")
 			}
 			return
-		case s.spent():
+		case s.isSpent():
 			s.gap(TooMany)
 			return
 		case r.settle():
 		case len(events) > 0:
 			if !r.take(events[0]) {
-				s.gap("a run goes on in another way with other values")
+				s.gap(otherWay)
 				return
 			}
 			events = events[1:]
 		default:
 			key := r.key()
 			s.spend(1 + len(key)/bytesAStep)
-			// Who has taken more steps to the same may do less before max_steps.
+			// A run with more steps to the same state may do less before max_steps.
 			if steps, seen := s.seen[string(key)]; seen && steps <= r.State.Steps() {
 				return
 			}
 			s.seen[string(key)] = r.State.Steps()
-			rest := untried{from: b, events: r.moves()}
+			rest := untried{from: r.last, events: r.moves()}
 			s.spend(costOfChoice * len(rest.events))
-			if far++; far == maxChain || len(rest.events) == 0 {
+			if made++; made == maxChain || len(rest.events) == 0 {
 				s.later(rest, r)
 				return
 			}
-			b, _ = rest.take()
+			r.last, _ = rest.next()
 			s.later(rest, r)
-			r.take(b.event)
+			r.take(r.last.event)
 		}
 	}
 }
 
-// later adds what may follow a run.
-func (s *search) later(rest untried, r *Run) {
-	progress := max(r.followed-r.again, 0)
-	if r.past {
-		progress = 0
+// confirm executes a run once more with a value for every slot. If it still is an answer,
+// the search is over.
+func (s *search) confirm(found *Run) {
+	events, values := choicesOf(found.last)
+	r := s.newRun(nil, values)
+	r.concrete = true
+	for r.begin(); !r.stopped; {
+		if s.Found(r) {
+			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
+			s.answer.Input, s.answer.Chosen = r.input, r.chosen
+			return
+		}
+		if r.State.Ended() {
+			break
+		}
+		if r.settle() {
+			continue
+		}
+		if len(events) == 0 || !r.take(events[0]) {
+			break
+		}
+		events = events[1:]
 	}
-	progress += r.rounds * (1 + len(s.Guide) + len(s.Round))
+	s.gap(otherWay)
+}
+
+// later adds choices to those to try.
+func (s *search) later(rest untried, r *Run) {
+	if len(rest.events)+len(rest.values) == 0 {
+		return
+	}
+	progress := r.rounds * (1 + len(s.Guide) + len(s.Round))
+	if !r.past {
+		progress += max(r.followed-r.again, 0)
+	}
 	for len(s.todo) <= progress {
 		s.todo = append(s.todo, nil)
 	}
-	if len(rest.events)+len(rest.values) > 0 {
-		s.todo[progress] = append(s.todo[progress], rest)
+	s.todo[progress] = append(s.todo[progress], rest)
+}
+
+// Costs in steps, of which the machine does about a million in a second.
+const (
+	costOfRun    = 16 // and one more for so many nodes and state keys:
+	nodesAStep   = 3
+	costOfEvent  = 2 // and one more for so many notes:
+	notesAStep   = 4
+	costOfChoice = 1
+	bytesAStep   = 50 // of digests
+)
+
+// spend counts steps.
+func (s *search) spend(steps int) {
+	*s.Budget -= steps
+	s.left -= steps
+}
+
+// isSpent reports whether no steps are left.
+func (s *search) isSpent() bool { return *s.Budget <= 0 || s.left <= 0 }
+
+// slot is a value that may still be open.
+type slot struct {
+	name    string // for gaps
+	source  string // equal for slots with the same options
+	options []any
+	partial bool // there are other options
+	usual   any  // the value where nothing depends on it
+	bound   bool
+	value   any
+}
+
+// open returns a new value that is chosen when an expression reads it, or the value that
+// the run chose for it.
+func (r *Run) open(s slot) any {
+	number := len(r.slots)
+	s.value, s.bound = r.values[number]
+	if r.concrete && !s.bound {
+		s.value, s.bound = s.usual, true
 	}
+	r.slots = append(r.slots, s)
+	if s.bound {
+		return s.value
+	}
+	return eval.Open{Number: number}
+}
+
+// choose binds a slot to its first option and leaves the others for later.
+func (r *Run) choose(number int) any {
+	s := &r.slots[number]
+	switch {
+	case s.bound:
+		return s.value
+	case len(s.options) == 0:
+		r.s.gap(known(s.name))
+		r.stopped = true
+		return s.usual
+	case s.partial:
+		r.s.gap(quote(s.name) + " may have many values")
+	}
+	r.s.later(untried{from: r.last, slot: number, values: s.options[1:]}, r)
+	s.value, s.bound = s.options[0], true
+	r.last = &branch{from: r.last, slot: number, value: s.value}
+	return s.value
+}
+
+// closed returns a value without open parts. They get their values, or their usual ones
+// if choose is not set.
+func (r *Run) closed(v any, choose bool) any {
+	switch t := v.(type) {
+	case eval.Open:
+		if s := &r.slots[t.Number]; !choose && !s.bound {
+			return s.usual
+		}
+		return r.choose(t.Number)
+	case map[string]any:
+		if hasOpen(t) {
+			object := maps.Clone(t)
+			for _, name := range sortedNames(t) {
+				object[name] = r.closed(t[name], choose)
+			}
+			return object
+		}
+	case []any:
+		if hasOpen(t) {
+			list := slices.Clone(t)
+			for i := range list {
+				list[i] = r.closed(list[i], choose)
+			}
+			return list
+		}
+	}
+	return v
+}
+
+// hasOpen reports whether a value has an open part.
+func hasOpen(v any) bool {
+	switch t := v.(type) {
+	case eval.Open:
+		return true
+	case map[string]any:
+		for _, part := range t { //lint:ignore mapiter any will do
+			if hasOpen(part) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(t, hasOpen)
+	}
+	return false
+}
+
+// before closes the values that a program is about to read. Those that it only copies
+// stay open; where the program decides nothing, usual values do.
+func (r *Run) before(p *eval.Program, env map[string]any) map[string]any {
+	if r.s.Model.copies[p] {
+		return env
+	}
+	for _, read := range p.Reads() {
+		value, path := any(env), read.Path
+		for i, name := range path {
+			object, isObject := value.(map[string]any)
+			if !isObject {
+				path = path[:i]
+				break
+			}
+			value = object[name]
+		}
+		if hasOpen(value) {
+			env = placed(env, path, r.closed(value, r.s.Model.decisive[p])).(map[string]any)
+		}
+	}
+	return env
 }

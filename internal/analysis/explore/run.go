@@ -1,4 +1,4 @@
-// A run of the machine, with the world around it made up.
+// A run of the machine with chosen values.
 
 package explore
 
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -15,41 +16,38 @@ type Run struct {
 	State *machine.State
 	// Path are the nodes that were entered, in order.
 	Path []int
-	// Written are the state keys whose values the graph itself has written last.
+	// Written are the state keys whose values the graph itself has computed last.
 	Written map[string]bool
 
-	s      *search
-	input  map[string]any
-	chosen []Chosen
-	bound  map[int]any // values of slots
-	// now is the virtual time, in nanoseconds; it stands still where time passes in
-	// any order.
-	now      int64
-	tasks    []machine.TaskID // that run
-	cancels  []machine.TaskID
-	decides  []machine.Command
-	timers   []timer
-	advance  bool
-	results  map[string]*result      // by execution
-	places   map[int]machine.Place   // of the executions, by task
-	eager    []int                   // slots that branches have written: they have to be bound
-	asked    map[machine.TaskID]bool // tasks that have asked somebody
+	s        *search
+	last     *branch // the choices so far
+	values   map[int]any
 	slots    []slot
-	unknown  map[string]int // the slots that state keys take their values from
-	seen     int            // length of the path before the last event
-	live     int            // branches before the last event
-	noted    int            // notes of the last event that were checked
-	open     int            // the slot that has to be bound first
-	stopped  bool           // the run goes on in a way that is not followed
-	rounds   int            // visits of Question.More
-	followed int            // nodes of the guide, or of the round
-	again    int            // nodes that it has come to again beside it
-	asking   int            // questions that nobody answered
-	broken   bool           // a node has failed because of the values that it computes with
-	past     bool           // it has gone on from the last node of the guide
+	concrete bool // no value stays open
+	input    map[string]any
+	chosen   []Chosen
+	// now is the virtual time in nanoseconds; it stands still in a Late search.
+	now     int64
+	tasks   []machine.TaskID // that run
+	cancels []machine.TaskID
+	decides []machine.Command
+	timers  []timer
+	advance bool
+	results map[string]*result      // by execution
+	places  map[int]machine.Place   // of the executions, by task
+	asked   map[machine.TaskID]bool // tasks that have asked somebody
+	seen    int                     // length of the path before the last event
+	stopped bool                    // the run is not followed any further
+	asking  int                     // questions without an answer
+	broken  bool                    // a node has failed because of the values that it reads
+
+	rounds   int  // visits of Question.More
+	followed int  // nodes of the guide, or of the round
+	again    int  // nodes visited again beside it
+	past     bool // it has left the end of the guide
 }
 
-// timer is one that the machine has asked for.
+// timer is a timer that the machine has started.
 type timer struct {
 	task      machine.TaskID
 	kind      machine.TimerKind
@@ -57,107 +55,81 @@ type timer struct {
 	due       int64
 }
 
-// result is what an execution comes to: the same for all of its attempts and elements.
+// result is the result of an execution, for all of its attempts and elements.
 type result struct {
 	output  any
 	failure *machine.Failure
-	slots   []int
 }
 
-// Chosen returns what executions have come to, in order.
-func (r *Run) Chosen() []Chosen { return r.chosen }
-
-// noSlot stands for none; slots count from 1.
-const noSlot = 0
-
-// epoch is when runs begin: any time will do.
+// epoch is when runs begin.
 const epoch = int64(1e18)
 
-func (s *search) newRun(bound map[int]any) *Run {
+func (s *search) newRun(last *branch, values map[int]any) *Run {
 	s.spend(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
-	state := s.Plan.NewState()
-	state.Watched = true
+	r := &Run{
+		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, now: epoch,
+		results: map[string]*result{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
+	}
+	r.State.Watched = true
+	r.State.Intercept(r.before)
 	if list := s.Model.graph.Secrets; len(list) > 0 {
 		secrets := map[string]any{}
 		for _, secret := range list {
 			secrets[secret.Name.Value] = "secret"
 		}
-		state.SetSecrets(map[*machine.Plan]map[string]any{s.Plan: secrets})
+		r.State.SetSecrets(map[*machine.Plan]map[string]any{s.Plan: secrets})
 	}
-	return &Run{
-		State: state, Written: map[string]bool{}, s: s, bound: bound, now: epoch, results: map[string]*result{}, places: map[int]machine.Place{},
-		slots: make([]slot, 0, len(s.Model.inputs)), unknown: make(map[string]int, len(s.Model.inputs)), open: noSlot,
-	}
+	return r
 }
 
-// begin starts the run with an input in which every key is open.
+// begin starts the run with an input in which every key that counts is open.
 func (r *Run) begin() {
-	input := map[string]any{}
+	r.input = map[string]any{}
 	for i := range r.s.Model.inputs {
 		in := &r.s.Model.inputs[i]
-		if in.name == r.s.Omit {
-			continue
-		}
-		if fixed := r.s.Fixed[in.name]; fixed || !in.counts {
-			if in.has && !(fixed && in.optional) {
-				input[in.name] = in.value
-				if fixed {
-					r.unknown[in.name] = r.newSlot(slot{key: in.name, source: "fixed"})
-				}
+		fixed, value := r.s.Fixed[in.name], any(unset{})
+		switch {
+		case in.name == r.s.Omit:
+		case fixed && in.has && !in.optional:
+			value = r.open(slot{name: in.name, source: "fixed", usual: in.value})
+		case fixed:
+		case in.counts:
+			s := slot{name: in.name, source: "input " + in.name, options: in.options, partial: in.partial, usual: unset{}}
+			if in.has {
+				s.usual = in.value
 			}
-			continue
-		}
-		at := r.newSlot(slot{key: in.name, options: in.options, partial: in.partial, source: in.source})
-		if value, known := r.bound[at]; known {
-			if value != any(unset{}) {
-				input[in.name] = value
+			if value = r.open(s); in.now && value != any(unset{}) {
+				value = r.closed(value, true)
 			}
-			continue
+		case in.has:
+			value = in.value
 		}
-		r.unknown[in.name] = at
-		if in.has {
-			input[in.name] = in.value
+		if value != any(unset{}) {
+			r.input[in.name] = value
 		}
 	}
-	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
-	r.input = input
+	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: r.input})
 }
 
-// What trying runs costs, in steps of which the machine does about a million in a second.
-const (
-	costOfRun    = 16 // and one more for so many nodes and state keys:
-	nodesAStep   = 3
-	costOfEvent  = 2 // and one more for so many notes:
-	notesAStep   = 4
-	costOfChoice = 1
-	bytesAStep   = 50 // of digests
-)
-
-// spend counts steps.
-func (s *search) spend(steps int) {
-	*s.Budget -= steps
-	s.left -= steps
-}
-
-// spent reports whether no steps are left.
-func (s *search) spent() bool { return *s.Budget <= 0 || s.left <= 0 }
-
-// apply brings an event into the machine, and notes what it wants then.
+// apply brings an event into the machine and notes the commands that follow.
 func (r *Run) apply(e machine.Event) {
 	e.At = r.now
-	r.live = r.State.Live()
-	r.State.StopAt = r.State.Count() + 1 // one step at a time: what it reads may have to be bound
+	r.State.StopAt = r.State.Count() + 1 // one step at a time
 	cmds, err := r.s.Plan.Apply(r.State, e)
 	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep)
-	if r.stopped = err != nil; r.stopped {
+	if err != nil {
 		r.s.gap("a value that is tried is refused: " + err.Error())
+		r.stopped = true
 		return
 	}
 	r.advance = !r.State.Ended() && r.State.Count() == r.State.StopAt
 	for i := range cmds {
 		r.command(&cmds[i])
 	}
-	r.observe()
+	r.seen = len(r.Path)
+	for i := range r.State.Notes() {
+		r.observe(&r.State.Notes()[i])
+	}
 }
 
 func (r *Run) command(c *machine.Command) {
@@ -185,28 +157,86 @@ func (r *Run) stopTimer(c *machine.Command) {
 	})
 }
 
-// settle applies what follows without a choice; false when there is one.
-func (r *Run) settle() bool {
-	switch {
-	case len(r.cancels) > 0:
-		id := r.cancels[0]
-		r.cancels = r.cancels[1:]
-		r.ends(id)
-		r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
-		return true
-	case r.advance:
-		r.apply(machine.Event{Kind: machine.Advanced})
-		return true
-	case len(r.tasks) > 0:
-		if i := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.resultOf(id) != nil }); i >= 0 {
-			r.finish(r.tasks[i])
-			return true
+// observe takes in a note of the last event.
+func (r *Run) observe(n *machine.Note) {
+	index := func() int { return r.s.Model.graph.Node(n.Node).Index }
+	switch n.Kind {
+	case machine.NoteAsked:
+		r.places[n.Task.Task] = n.Place
+		if !n.Again {
+			r.asking++
 		}
+	case machine.NoteNodeStarted:
+		r.places[n.Task.Task] = n.Place
+		if !n.Again {
+			r.enter(index())
+		}
+	case machine.NoteNodeCompleted:
+		if !n.Skipped {
+			maps.Copy(r.Written, r.s.Model.computes[index()])
+		}
+	case machine.NoteNodeFailed:
+		if !n.Stopped && r.failsByValues(n) {
+			r.broken = true
+			r.s.gap("what " + quote(n.Node) + " computes fails with the values that are tried")
+		}
+	case machine.NoteEdgesResolved:
+		if r.s.Allow != nil && !r.stopped && !r.s.Allow(r, index(), r.Ways(n)) {
+			r.stopped = true
+		}
+	}
+}
+
+// failsByValues reports whether a node has failed although it was chosen to succeed.
+func (r *Run) failsByValues(n *machine.Note) bool {
+	switch n.Failure.Kind {
+	case "expression", "invalid_output", "invalid_input":
+		end := r.results[placeName(&n.Place)]
+		return end == nil || end.failure == nil
 	}
 	return false
 }
 
-// resultOf is what is known to come of an attempt: what the execution came to before.
+// enter notes that a node begins, and how far the run follows the guide.
+func (r *Run) enter(v int) {
+	g := r.s.Guide
+	if r.rounds > 0 {
+		g = r.s.Round
+	}
+	switch {
+	case v == r.s.More:
+		r.rounds++
+		r.followed, r.again, r.past = 0, 0, false
+	case r.followed == len(g):
+		r.past = true
+	case g[r.followed] == v:
+		r.followed++
+	case slices.Contains(r.Path, v):
+		r.again++
+	}
+	r.Path = append(r.Path, v)
+}
+
+// settle applies an event that is no choice; it returns false if there is none.
+func (r *Run) settle() bool {
+	known := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.resultOf(id) != nil })
+	switch {
+	case len(r.cancels) > 0:
+		id := r.cancels[0]
+		r.cancels = r.cancels[1:]
+		r.remove(id)
+		r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
+	case r.advance:
+		r.apply(machine.Event{Kind: machine.Advanced})
+	case known >= 0:
+		r.finish(r.tasks[known])
+	default:
+		return false
+	}
+	return true
+}
+
+// resultOf returns the result that the execution of an attempt already has, or nil.
 func (r *Run) resultOf(id machine.TaskID) *result {
 	if id.Element == 0 && r.s.Late {
 		return nil
@@ -214,7 +244,7 @@ func (r *Run) resultOf(id machine.TaskID) *result {
 	return r.results[r.execution(id)]
 }
 
-// execution names what an attempt is one of, whatever the number of its task is.
+// execution names the execution of an attempt by its place.
 func (r *Run) execution(id machine.TaskID) string {
 	p := r.places[id.Task]
 	return placeName(&p)
@@ -222,93 +252,120 @@ func (r *Run) execution(id machine.TaskID) string {
 
 func placeName(p *machine.Place) string { return fmt.Sprint(p.Node, "#", p.Visit, p.Order) }
 
-// node is the index of the node of an attempt.
+// node returns the index of the node of an attempt.
 func (r *Run) node(id machine.TaskID) int {
 	return r.s.Model.graph.Node(r.places[id.Task].Node).Index
 }
 
-func (r *Run) ends(id machine.TaskID) {
+func (r *Run) remove(id machine.TaskID) {
 	r.tasks = slices.DeleteFunc(r.tasks, func(other machine.TaskID) bool { return other == id })
 }
 
-// finish ends an attempt as is known.
+// finish ends an attempt with the result of its execution.
 func (r *Run) finish(id machine.TaskID) {
-	r.ends(id)
+	r.remove(id)
 	end := r.results[r.execution(id)]
 	if id.Attempt == 1 {
-		r.choose(id, Chosen{Output: end.output, Failure: end.failure})
+		r.note(id, Chosen{Output: end.output, Failure: end.failure})
 	}
 	r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
 }
 
-// due are the timers that may be the next to fire.
-func (r *Run) due() []timer {
-	var out []timer
-	for _, t := range r.timers {
-		switch t.kind {
-		case machine.RunTimer, machine.StepTimer, machine.TaskTimer, machine.GraceTimer:
-			if !r.s.Late {
-				out = append(out, t) // what waits longer is never first
-			}
+// note keeps the result of an execution.
+func (r *Run) note(id machine.TaskID, what Chosen) {
+	place := r.places[id.Task]
+	what.Node, what.Visit = r.s.Model.graph.Node(place.Node).Index, place.Visit
+	r.chosen = append(r.chosen, what)
+}
+
+// Chosen returns the results of executions, in order.
+func (r *Run) Chosen() []Chosen { return r.chosen }
+
+// Ways returns the ways out that a node took.
+func (r *Run) Ways(n *machine.Note) []Taken {
+	var out []Taken
+	for _, c := range n.Candidates {
+		if !c.Fired {
 			continue
 		}
-		out = append(out, t)
-	}
-	if r.s.Late || len(out) == 0 {
-		return out
-	}
-	first := slices.MinFunc(out, func(a, b timer) int { return int(min(max(a.due-b.due, -1), 1)) })
-	others := slices.ContainsFunc(out, func(t timer) bool {
-		switch t.kind {
-		case machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer:
-			return true
+		to := -1
+		if node := r.s.Model.graph.Node(c.To); node != nil {
+			to = node.Index
 		}
-		return false
-	})
-	if !others {
-		return nil
+		out = append(out, Taken{c.Edge, to})
 	}
-	return []timer{first}
+	return out
 }
 
-// fire lets a timer run out.
-func (r *Run) fire(t timer) bool {
-	i := slices.Index(r.timers, t)
-	if i < 0 {
-		return false
+// Visits returns how often a node was entered before the last event.
+func (r *Run) Visits(v int) int {
+	n := 0
+	for _, node := range r.Path[:r.seen] {
+		if node == v {
+			n++
+		}
 	}
-	r.timers = slices.Delete(slices.Clone(r.timers), i, i+1)
-	if !r.s.Late {
-		r.now = max(r.now, t.due)
-	}
-	r.apply(machine.Event{Kind: machine.TimerFired, Task: t.task, Timer: t.kind, Fan: t.fan, Lane: t.lane})
-	return true
+	return n
 }
 
-// key tells runs apart that may go on differently. The next one overwrites it.
+// Read returns the value of a path for the conditions of a node that has just run. It
+// returns false for no value, and for a path that only expressions can read.
+func (r *Run) Read(path []string, v int) (any, bool) {
+	var value any
+	switch root := path[0]; {
+	case r.s.Model.graph.Key(root) != nil:
+		var known bool
+		if value, known = r.State.Value(root); !known && r.State.Branching() {
+			return nil, false
+		}
+		path = path[1:]
+	case root == "step" && len(path) == 1:
+		return r.State.Count(), true
+	case root == "visits" && len(path) == 2 && r.s.Model.graph.Node(path[1]) != nil:
+		return r.State.Visits(r.s.Model.graph.Node(path[1]).Index)
+	case root == "output":
+		visits, known := r.State.Visits(v)
+		if !known {
+			return nil, false
+		}
+		end := r.results[placeName(&machine.Place{Node: r.s.Model.graph.Nodes[v].ID.Value, Visit: visits})]
+		if end == nil || end.failure != nil {
+			return nil, false
+		}
+		value, path = end.output, path[1:]
+	default:
+		return nil, false
+	}
+	for _, name := range path {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		value = object[name]
+	}
+	return r.closed(value, false), true
+}
+
+// key describes the state: runs with the same key go on alike.
 func (r *Run) key() []byte {
-	out := r.s.digest.appendTo(r.s.key[:0], r.State)
-	for _, name := range slices.Sorted(maps.Keys(r.unknown)) {
-		out = append(append(append(append(out, name...), '?'), r.slots[r.unknown[name]-1].source...), ';')
-	}
+	w := &digester{digest: &r.s.digest, state: r.State, slots: r.slots, numbers: map[numbered]int{}}
+	w.all()
 	if r.s.Allow != nil {
 		for _, name := range slices.Sorted(maps.Keys(r.Written)) {
-			out = append(append(out, name...), '!')
+			if r.Written[name] {
+				w.word(name, "!")
+			}
 		}
 	}
 	for _, id := range r.tasks {
 		if r.asked[id] {
-			out = append(append(out, r.execution(id)...), '&')
+			w.word(r.execution(id), "&")
 		}
 	}
-	r.s.key = r.appendKnown(out)
-	return r.s.key
-}
-
-// appendKnown appends what the next attempts of tasks end with, where that is known.
-func (r *Run) appendKnown(out []byte) []byte {
-	w := digester{out: out}
-	for i, t := range r.State.Scopes[0].Tasks {
+	if len(r.State.Scopes) == 0 {
+		return w.out
+	}
+	for i, t := range r.State.Scopes[0].Tasks { // whose next attempt has a known result
 		id := machine.TaskID{Task: t.ID}
 		if t.Each != nil {
 			id.Element = 1
@@ -321,3 +378,11 @@ func (r *Run) appendKnown(out []byte) []byte {
 	}
 	return w.out
 }
+
+// quote quotes a name in a gap.
+func quote(name string) string { return strconv.Quote(name) }
+
+// known is the gap of something that has no value before a run.
+func known(what string) string { return quote(what) + " is known at run time only" }
+
+func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,4 +1,4 @@
-// What nodes yield, and who reads which part of it.
+// The results of nodes, and which parts of them are read.
 
 package explore
 
@@ -11,122 +11,129 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 )
 
-// source finds which parts of a node's result are read, and what they may be.
+// source is the result of a node.
+type source struct {
+	base  any
+	parts []part
+}
+
+// part is a part of a result that something reads.
+type part struct {
+	path         []string
+	name, source string   // of its slots
+	keys         []string // that take it as it is
+	into         []string // that take a value computed from it
+	options      []any
+	partial      bool
+	// counts says that something depends on it; now says that the machine itself reads it.
+	counts, now bool
+}
+
+// source finds which parts of a node's result are read, and their values.
 func (m *Model) source(v int) source {
-	n := m.graph.Nodes[v]
+	n, b := m.graph.Nodes[v], &m.bound.Nodes[v]
 	var src source
+	m.computes[v] = map[string]bool{}
 	if n.Kind.Value == "set" || n.Kind.Value == "pass" {
-		for _, f := range m.bound.Nodes[v].Set {
-			m.writes[v] = append(m.writes[v], written{f.Name, byGraph})
+		for _, f := range b.Set {
+			m.computes[v][f.Name] = true
 		}
 	}
 	doc := domain.OutputSchema(n)
 	for _, key := range n.Writes.Keys {
 		path := []string{}
-		if len(n.Writes.Keys) > 1 || domain.Subschema(doc, key.Value) != nil || doc == nil && m.readsParts(v) {
+		if len(n.Writes.Keys) > 1 || domain.Subschema(doc, key.Value) != nil || doc == nil && m.readsMembers(v) {
 			path = []string{key.Value}
 		}
-		i := src.part(path)
-		src.parts[i].keys = append(src.parts[i].keys, key.Value)
-		m.writes[v] = append(m.writes[v], written{key.Value, i})
+		p := src.part(path)
+		p.keys = append(p.keys, key.Value)
+		m.computes[v][key.Value] = false
 	}
 	for j, e := range n.Writes.Exprs {
-		m.writes[v] = append(m.writes[v], m.writing(v, j, e.Name.Value, &src))
+		m.computes[v][e.Name.Value] = j >= len(b.Writes) || !m.copiesPart(e.Name.Value, b.Writes[j].Value.Program(), &src)
 	}
-	after := map[string]bool{}
 	for _, e := range m.own[v] {
-		if e.Field != "when" && e.Field != "goto" && e.Field != "never" {
-			continue
+		if e.Field != "writes" {
+			delete(m.copies, e.Program)
 		}
-		for _, read := range e.Program.Reads() {
-			after[read.Path[0]] = true
-			if read.Path[0] == "output" {
-				p := &src.parts[src.part(plainPath(read.Path[1:]))]
-				p.counts, p.now = true, true
+		if e.Field == "when" || e.Field == "goto" || e.Field == "never" {
+			for _, read := range e.Program.Reads() {
+				if read.Path[0] == "output" {
+					src.part(read.Path[1:]).counts = true
+				}
 			}
 		}
 	}
 	if n.HasEnds && !n.Goto.IsSet() {
-		p := &src.parts[src.part([]string{"goto"})]
+		p := src.part([]string{"goto"})
 		p.counts, p.now = true, true
 	}
 	for i := range src.parts {
 		p := &src.parts[i]
-		p.source = n.ID.Value + "." + strings.Join(p.path, ".")
+		p.source, p.name = n.ID.Value+"."+strings.Join(p.path, "."), n.ID.Value
+		p.now = p.now || n.Each.IsSet() || n.Kind.Value == "human"
 		for _, key := range p.keys {
+			p.name = p.keys[0]
 			p.counts = p.counts || m.counts[key]
-			p.now = p.now || after[key] || !dataflow.Replaces(m.graph.Key(key)) || n.Each.IsSet()
+			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || slices.Contains(m.asked, key)
 		}
 	}
-	src.whole()
+	src.absorb()
 	m.fill(v, doc, &src)
 	return src
 }
 
-// readsParts reports whether something reads a part of what a node yields: it is an
-// object then.
-func (m *Model) readsParts(v int) bool {
+// readsMembers reports whether something reads a member of a node's result.
+func (m *Model) readsMembers(v int) bool {
 	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool {
 		return slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == "output" && len(r.Path) > 1 })
 	})
 }
 
-// writing is one entry of writes that has an expression.
-func (m *Model) writing(v, j int, key string, src *source) written {
-	if j >= len(m.bound.Nodes[v].Writes) {
-		return written{key, computed}
-	}
-	p := m.bound.Nodes[v].Writes[j].Value.Program()
+// copiesPart reports whether an entry of writes takes a part of the result as it is. It
+// adds the parts that the entry reads.
+func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
 	if p == nil {
-		return written{key, byGraph}
+		return false
 	}
-	if _, ok := p.Const(); ok {
-		return written{key, byGraph}
-	}
-	if tree := p.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" && len(plainPath(tree.Path[1:])) == len(tree.Path)-1 {
-		i := src.part(tree.Path[1:])
-		src.parts[i].keys = append(src.parts[i].keys, key)
-		return written{key, i}
+	if tree := p.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" && !slices.ContainsFunc(tree.Path, isElement) {
+		part := src.part(tree.Path[1:])
+		part.keys = append(part.keys, key)
+		m.copies[p] = true
+		return true
 	}
 	for _, read := range p.Reads() {
 		if read.Path[0] == "output" {
-			part := &src.parts[src.part(plainPath(read.Path[1:]))]
-			part.now, part.counts, part.into = true, part.counts || m.counts[key], append(part.into, key)
+			part := src.part(read.Path[1:])
+			part.counts, part.into = part.counts || m.counts[key], append(part.into, key)
 		}
 	}
-	return written{key, computed}
+	return false
 }
 
-// plainPath is a path up to its first index.
-func plainPath(path []string) []string {
-	if i := slices.IndexFunc(path, func(part string) bool { return strings.HasPrefix(part, "[") }); i >= 0 {
-		return path[:i]
+func isElement(name string) bool { return strings.HasPrefix(name, "[") }
+
+// part finds or adds the part at a path, up to its first index.
+func (s *source) part(path []string) *part {
+	if i := slices.IndexFunc(path, isElement); i >= 0 {
+		path = path[:i]
 	}
-	return path
-}
-
-// part finds or adds the part at a path.
-func (s *source) part(path []string) int {
-	for i := range s.parts {
-		if slices.Equal(s.parts[i].path, path) {
-			return i
-		}
+	i := slices.IndexFunc(s.parts, func(p part) bool { return slices.Equal(p.path, path) })
+	if i < 0 {
+		i = len(s.parts)
+		s.parts = append(s.parts, part{path: path})
 	}
-	s.parts = append(s.parts, part{path: path})
-	return len(s.parts) - 1
+	return &s.parts[i]
 }
 
-// whole makes parts that have others in them stand for those: they are tried together.
-func (s *source) whole() {
+// absorb makes parts stand for the parts in them.
+func (s *source) absorb() {
 	for i := range s.parts {
-		p := &s.parts[i]
 		for j := range s.parts {
-			q := &s.parts[j]
-			if i == j || len(q.path) <= len(p.path) || !slices.Equal(q.path[:len(p.path)], p.path) || !p.counts {
-				continue
+			p, q := &s.parts[i], &s.parts[j]
+			if i != j && p.counts && len(q.path) > len(p.path) && slices.Equal(q.path[:len(p.path)], p.path) {
+				p.now, q.counts = p.now || q.now, false
 			}
-			p.now, p.counts = true, p.counts || q.counts
-			q.counts = false
 		}
 	}
 }

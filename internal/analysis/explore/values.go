@@ -1,4 +1,4 @@
-// Values to try: as many of a schema as conditions may tell apart.
+// The values to try for inputs, results and failures.
 
 package explore
 
@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -16,25 +15,31 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// unset stands for a value that is not there.
+// unset stands for a value that is absent.
 type unset struct{}
 
-// Bounds of what is tried.
+// Limits of the values that are tried.
 const (
-	maxOptions = 24 // values of one key, or results of one node
+	maxOptions = 24 // values of one slot
 	maxItems   = 6  // elements of lists
 )
 
-// begin finds what the caller of a run may give.
-func (m *Model) begin() {
-	for i, k := range m.graph.State {
-		in := input{name: k.Name.Value, source: "input " + k.Name.Value, counts: m.counts[k.Name.Value], optional: !k.Required && k.Default == nil}
-		in.options, in.partial = m.keyOptions(i)
-		if k.Once {
-			in.options, in.partial = nil, true
-		}
-		if len(in.options) > 0 && k.Default == nil {
-			in.has, in.value = true, in.options[0]
+// anyText is a text without a meaning.
+const anyText = "made up"
+
+// findInputs finds the values that the caller of a run may give.
+func (m *Model) findInputs() {
+	for _, k := range m.graph.State {
+		name := k.Name.Value
+		in := input{name: name, counts: m.counts[name], optional: !k.Required && k.Default == nil, now: slices.Contains(m.asked, name) || !dataflow.Replaces(k)}
+		in.partial = true
+		if !k.Once {
+			p := part{keys: []string{name}}
+			m.findOptions(&p, k.Schema, nil, m.constants(name, map[string]bool{}), m.members[name], k.Default)
+			in.options, in.partial = p.options, p.partial
+			if len(in.options) > 0 && k.Default == nil {
+				in.has, in.value = true, in.options[0]
+			}
 		}
 		if in.optional {
 			in.options = append(slices.Clip(in.options), unset{})
@@ -43,80 +48,142 @@ func (m *Model) begin() {
 	}
 }
 
-// keyOptions are values that a state key may hold, the default first, and whether
-// there are others.
-func (m *Model) keyOptions(i int) (options []any, partial bool) {
-	k := m.graph.State[i]
-	options, partial = valuesOf(k.Schema, m.constants(k.Name.Value, -1, nil), m.members[k.Name.Value])
-	if regions, all := m.keyRegions(k.Name.Value); partial && all {
-		options, partial = regions, false
-	}
-	if k.Default != nil {
-		options = slices.Insert(slices.Clone(options), 0, k.Default.Data())
-	}
-	return m.fitting(options, k.Name.Value), partial
-}
-
-// fitting are the values that state keys can hold, each once and not too many.
-func (m *Model) fitting(options []any, keys ...string) []any {
-	var checked []int
-	for i, k := range m.graph.State {
-		if m.bound.Keys[i].Schema != nil && slices.Contains(keys, k.Name.Value) && dataflow.Replaces(k) {
-			checked = append(checked, i)
+// findOptions sets the options of a part that has a schema. They are complete if the
+// schema lists them, or if conditions only compare the part with constants.
+func (m *Model) findOptions(p *part, doc, own map[string]any, constants []any, read [][]string, first *spec.Value) {
+	p.options, p.partial = valuesOf(doc, constants, read)
+	if p.partial && len(p.keys) == 1 && len(p.into) == 0 {
+		if more, ok := m.comparedWith(p.keys[0], own); ok {
+			all, _ := valuesOf(doc, append(slices.Clip(constants), more...), read)
+			p.options, p.partial = all, false
 		}
 	}
+	if first != nil {
+		p.options = slices.Insert(slices.Clone(p.options), 0, first.Data())
+	}
+	before := len(p.options)
+	p.options = m.fitting(p.options, p.keys)
+	p.partial = p.partial || len(p.options) == maxOptions && before > maxOptions
+}
+
+// fitting returns values that state keys can hold, each once and not too many.
+func (m *Model) fitting(options []any, keys []string) []any {
 	var out []any
 	for _, v := range options {
-		refused := func(i int) bool { return m.bound.Keys[i].Schema.Check(v) != nil }
-		if len(out) < maxOptions && !slices.ContainsFunc(checked, refused) && !slices.ContainsFunc(out, func(w any) bool { return same(v, w) }) {
+		refused := func(name string) bool {
+			i := m.keyIndex(name)
+			return m.bound.Keys[i].Schema != nil && dataflow.Replaces(m.graph.State[i]) && m.bound.Keys[i].Schema.Check(v) != nil
+		}
+		if len(out) < maxOptions && !slices.ContainsFunc(keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return same(v, w) }) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// same reports whether two values are.
-func same(v, w any) bool {
-	switch v.(type) {
-	case nil, bool, int, float64, string:
-		return v == w
-	}
-	return reflect.DeepEqual(v, w)
-}
+func same(v, w any) bool { return reflect.DeepEqual(v, w) }
 
-// constants are the scalars in expressions that read a state key, or a part of what a
-// node yields. Those of a policy are none: what only the policy speaks of is left to the
-// run.
-func (m *Model) constants(key string, node int, path []string) []any {
-	if node < 0 {
-		return m.constantsOf(key, map[string]bool{})
-	}
-	return dataflow.Constants(m.own[node], func(r eval.Read) bool {
-		return r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
-	})
-}
-
-// constantsOf are those beside a key, and beside keys that are computed from it.
-func (m *Model) constantsOf(key string, seen map[string]bool) []any {
+// constants returns the constants in expressions that read a state key, or a key that is
+// computed from it.
+func (m *Model) constants(key string, seen map[string]bool) []any {
 	seen[key] = true
 	out := m.uses.Constants(key)
 	for i := range m.all {
 		e := &m.all[i]
-		if e.Node < 0 || e.Program == nil || !slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == key }) {
+		if e.Node < 0 || e.Program == nil || !e.Program.Uses(key) {
 			continue
 		}
-		if target := m.target(e); target != "" && m.counts[target] && !seen[target] {
-			for _, c := range m.constantsOf(target, seen) {
-				if !slices.Contains(out, c) {
-					out = append(out, c)
-				}
-			}
+		if target := m.target(e); m.counts[target] && !seen[target] {
+			out = union(out, m.constants(target, seen))
 		}
 	}
 	return out
 }
 
-// fill finds what the parts of a result may be, and what the rest of it is.
+// union appends the values that a list lacks.
+func union(list, more []any) []any {
+	out := slices.Clip(list)
+	for _, v := range more {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// comparedWith returns the constants that expressions compare a state key with. It returns
+// false if an expression does more than that, or if a schema has more than bounds.
+func (m *Model) comparedWith(name string, own map[string]any) (constants []any, ok bool) {
+	key := m.graph.Key(name)
+	if !dataflow.Replaces(key) {
+		return nil, false
+	}
+	for _, doc := range []map[string]any{key.Schema, own} {
+		kind, _ := doc["type"].(string)
+		if doc != nil && (!slices.Contains([]string{"string", "integer", "number"}, kind) || kind != key.Schema["type"]) {
+			return nil, false
+		}
+		for word := range doc { //lint:ignore mapiter any will do
+			if !slices.Contains([]string{"type", "minimum", "maximum", "title", "description", "default", "examples"}, word) {
+				return nil, false
+			}
+		}
+	}
+	for i := range m.all {
+		e := &m.all[i]
+		if e.Node < 0 || e.Program == nil || !m.decisive[e.Program] || !e.Program.Uses(name) {
+			continue
+		}
+		understood := true
+		e.Program.Tree().Each(func(t *eval.Tree) { understood = understood && t.Op != eval.TreeOther })
+		if !understood || !comparesOnly(e.Program.Tree(), name, &constants) {
+			return nil, false
+		}
+	}
+	fraction := func(v any) bool { _, is := v.(float64); return is && key.Schema["type"] == "integer" }
+	return constants, len(constants)*3 < maxOptions && !slices.Contains(constants, any("other")) && !slices.ContainsFunc(constants, fraction)
+}
+
+// comparesOnly reports whether an expression reads a key only to compare it with
+// constants, which it adds to a list.
+func comparesOnly(t *eval.Tree, name string, constants *[]any) bool {
+	if t.Op == eval.TreePath {
+		return t.Path[0] != name
+	}
+	if t.Op == eval.TreeBinary && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "in"}, t.Name) {
+		for i, side := range t.Args {
+			if !isKey(side, name) || t.Name == "in" && i == 1 {
+				continue
+			}
+			with := []*eval.Tree{t.Args[1-i]}
+			if with[0].Op == eval.TreeList {
+				with = with[0].Args
+			}
+			for _, c := range with {
+				list, isList := c.Value.([]any)
+				if !isList {
+					list = []any{c.Value}
+				}
+				if c.Op != eval.TreeConst {
+					return false
+				}
+				*constants = append(*constants, list...)
+			}
+			return true
+		}
+	}
+	return !slices.ContainsFunc(t.Args, func(a *eval.Tree) bool { return !comparesOnly(a, name, constants) })
+}
+
+// isKey reports whether an expression is a key, or a key with a constant for null.
+func isKey(t *eval.Tree, name string) bool {
+	if t.Op == eval.TreeBinary && t.Name == "??" && t.Args[1].Op == eval.TreeConst {
+		t = t.Args[0]
+	}
+	return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name
+}
+
+// fill finds the options of the parts of a result, and the value of the rest.
 func (m *Model) fill(v int, doc map[string]any, src *source) {
 	n := m.graph.Nodes[v]
 	src.base = m.base(n, doc)
@@ -127,71 +194,75 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 	}
 	for i := range src.parts {
 		p := &src.parts[i]
-		scalars := m.constants("", v, p.path)
-		for _, key := range slices.Concat(p.keys, p.into) {
-			for _, c := range m.constants(key, -1, nil) {
-				if !slices.Contains(scalars, c) {
-					scalars = append(scalars, c)
-				}
-			}
-		}
-		own, read := usual(n, p.path), m.readOf(v, p)
 		if labels, ok := m.labels(v, p.path); ok {
 			p.options = labels
-		} else if own == nil && len(domain.Part(expected, p.path)) > 0 {
-			p.options, p.partial = valuesOf(domain.Part(expected, p.path), scalars, read)
-		} else if own == nil && len(p.keys) > 0 {
-			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars, read)
-		} else {
-			p.options, p.partial = valuesOf(own, scalars, read)
+			continue
 		}
-		if regions, all := m.partRegions(v, p, own); p.partial && all {
-			p.options, p.partial = regions, false
+		constants, read := m.usesOf(v, p)
+		own := declared(n, p.path)
+		of := own
+		if of == nil {
+			of = domain.Part(expected, p.path)
 		}
-		if !n.Each.IsSet() {
-			p.options = m.fitting(p.options, p.keys...)
+		if len(of) == 0 && len(p.keys) > 0 {
+			of = element(m.graph.Key(p.keys[0]), n)
+		}
+		if !n.Each.IsSet() && !m.readsResult(v) {
+			m.findOptions(p, of, own, constants, read, nil)
+		} else if p.options, p.partial = valuesOf(of, constants, read); !n.Each.IsSet() {
+			p.options = m.fitting(p.options, p.keys)
 		}
 	}
 }
 
-// readOf are the paths in a part of a result that decide how runs go, by the node's own
-// expressions or by the state keys that take the part.
-func (m *Model) readOf(v int, p *part) [][]string {
-	var out [][]string
+// readsResult reports whether expressions of a node read a result besides copying it.
+func (m *Model) readsResult(v int) bool {
+	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool { return !m.copies[e.Program] && e.Program.Uses("output") })
+}
+
+// usesOf returns the constants beside a part of a result, and the paths in it that
+// expressions read.
+func (m *Model) usesOf(v int, p *part) (constants []any, read [][]string) {
+	isIn := func(r eval.Read) bool {
+		return r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path)
+	}
+	constants = dataflow.Constants(m.own[v], isIn)
+	for _, key := range slices.Concat(p.keys, p.into) {
+		constants = union(constants, m.constants(key, map[string]bool{}))
+	}
 	for _, e := range m.own[v] {
-		if e.Field == "writes" && e.Program.Tree().Op == eval.TreePath {
-			continue // what is read of the key
-		}
 		for _, r := range e.Program.Reads() {
-			if r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path) {
-				out = append(out, r.Path[1+len(p.path):])
+			if isIn(r) && !m.copies[e.Program] {
+				read = append(read, r.Path[1+len(p.path):])
 			}
 		}
 	}
 	if len(p.keys) > 0 && (m.graph.Nodes[v].Each.IsSet() || !dataflow.Replaces(m.graph.Key(p.keys[0]))) {
-		return append(out, nil)
+		return constants, append(read, nil)
 	}
 	for _, key := range p.keys {
-		out = append(out, m.members[key]...)
+		read = append(read, m.members[key]...)
 	}
-	return out
+	return constants, read
 }
 
-// element is the schema of what is written to a key, or of an element where the key
-// gathers them.
+// element returns the schema of a value that is written to a key: of an element where the
+// key collects them.
 func element(k *spec.StateKey, n *spec.Node) map[string]any {
 	if k == nil {
 		return nil
 	}
-	gathers := n.Each.IsSet() || slices.Contains([]string{"append", "prepend", "union"}, k.Reducer.Value)
-	if items, ok := k.Schema["items"].(map[string]any); ok && gathers {
+	if items, ok := k.Schema["items"].(map[string]any); ok && (n.Each.IsSet() || collects(k)) {
 		return items
 	}
 	return k.Schema
 }
 
-// labels are what names the next node: the goto of a result, or the part of it that the
-// node's own expression reads.
+func collects(k *spec.StateKey) bool {
+	return slices.Contains([]string{"append", "prepend", "union"}, k.Reducer.Value)
+}
+
+// labels returns the labels of a part that names the next node.
 func (m *Model) labels(v int, path []string) ([]any, bool) {
 	n := m.graph.Nodes[v]
 	if !n.HasEnds {
@@ -201,27 +272,23 @@ func (m *Model) labels(v int, path []string) ([]any, bool) {
 	for _, end := range n.Ends {
 		out = append(out, end.Label.Value)
 	}
-	if p := m.bound.Nodes[v].Goto; p != nil {
-		tree := p.Tree()
-		known := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
-		if doc := domain.Part(n.Output, path); known && doc["enum"] != nil {
-			return nil, false // it says itself what it may be
-		}
-		return out, known
+	p := m.bound.Nodes[v].Goto
+	if p == nil {
+		return append(out, unset{}), slices.Equal(path, []string{"goto"})
 	}
-	if len(path) == 1 && path[0] == "goto" {
-		return append(out, unset{}), true
-	}
-	return nil, false
+	tree := p.Tree()
+	names := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
+	return out, names && domain.Part(n.Output, path)["enum"] == nil
 }
 
-// base is a result with what nobody reads.
+// base returns a result in which nothing is read.
 func (m *Model) base(n *spec.Node, doc map[string]any) any {
+	if doc == nil && n.Kind.Value == "human" {
+		doc = domain.Yields(n, nil)
+	}
 	switch kind := n.Kind.Value; {
 	case doc != nil:
 		return sample(doc)
-	case kind == "human" && domain.Yields(n, nil) != nil:
-		return sample(domain.Yields(n, nil))
 	case kind == "http":
 		return map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
 	case kind == "graph":
@@ -232,20 +299,15 @@ func (m *Model) base(n *spec.Node, doc map[string]any) any {
 	return anyText
 }
 
-// anyText is a text of which nothing is asked.
-const anyText = "made up"
-
-// completed is a result with the members that the flow takes it to have.
+// completed returns a result with the members that expressions expect.
 func completed(base any, expected map[string]any) any {
 	properties, _ := expected["properties"].(map[string]any)
 	object, _ := base.(map[string]any)
 	if len(properties) == 0 || object == nil && base != anyText {
 		return base
 	}
-	out := maps.Clone(object)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := map[string]any{}
+	maps.Copy(out, object)
 	for name, schema := range properties {
 		member := schema.(map[string]any)
 		if own, has := out[name]; has {
@@ -257,9 +319,9 @@ func completed(base any, expected map[string]any) any {
 	return out
 }
 
-// usual is the schema of a part of what a node yields, as it is assumed where nobody
-// says.
-func usual(n *spec.Node, path []string) map[string]any {
+// declared returns the schema of a part of a node's result, as the node or its kind
+// declares it, or nil.
+func declared(n *spec.Node, path []string) map[string]any {
 	if doc := domain.Yields(n, path); doc != nil || domain.OutputSchema(n) != nil {
 		return doc
 	}
@@ -267,158 +329,54 @@ func usual(n *spec.Node, path []string) map[string]any {
 	case "human.", "llm.content":
 		return map[string]any{"type": "string"}
 	case "llm.tool_calls":
-		return map[string]any{"type": "array", "items": map[string]any{"enum": calls(n)}}
+		return map[string]any{"type": "array", "items": map[string]any{"enum": toolCalls(n)}}
 	}
 	return nil
 }
 
-// calls are one of each tool that a model is offered by its name.
-func calls(n *spec.Node) []any {
-	var out []any
+// toolCalls returns a call of each tool that a model is offered by its name.
+func toolCalls(n *spec.Node) (out []any) {
+	call := func(name string) {
+		out = append(out, map[string]any{"id": "call", "name": name, "args": map[string]any{}})
+	}
 	if tools := n.Field("tools"); tools != nil {
 		for i := range tools.Items {
 			if name := tools.Items[i].Text.Value; !strings.Contains(name, "*") {
-				out = append(out, map[string]any{"id": "call", "name": name, "args": map[string]any{}})
+				call(name)
 			}
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, map[string]any{"id": "call", "name": "tool", "args": map[string]any{}})
+		call("tool")
 	}
 	return out
 }
 
-// answers are the answers to a question that are tried.
-func (m *Model) answers(q *machine.Question) [][]any {
-	n := m.graph.Node(q.Node)
-	if n.Kind.Value == "human" {
-		return m.combinations(&m.sources[n.Index])
-	}
-	return [][]any{{"yes"}}
-}
-
-// outputs are the values of the parts of a node's result that are read at once.
-func (m *Model) outputs(v int, s *search) [][]any {
-	src := &m.sources[v]
-	for i := range src.parts {
-		if p := &src.parts[i]; p.counts && p.now && p.partial {
-			s.gap("what " + strconv.Quote(m.graph.Nodes[v].ID.Value) + " yields")
-		}
-	}
-	if src.outputs == nil {
-		src.outputs = append(m.combinations(src), m.outputPerEdge(v, s)...)
-	}
-	out := src.outputs
-	if len(out) >= maxOptions {
-		s.gap("what " + strconv.Quote(m.graph.Nodes[v].ID.Value) + " yields")
-	}
-	return out
-}
-
-// combinations are those of the parts that are read at once: all where they are few, or
-// each value of each part once.
-func (m *Model) combinations(src *source) [][]any {
-	out := [][]any{nil}
-	product := 1
-	for i := range src.parts {
-		if p := &src.parts[i]; p.counts && p.now && len(p.options) > 0 {
-			product *= len(p.options)
-		}
-	}
-	for i := range src.parts {
-		p := &src.parts[i]
-		if !p.counts || !p.now || len(p.options) == 0 {
-			continue
-		}
-		var next [][]any
-		for j, values := range out {
-			for k, v := range p.options {
-				if product <= maxOptions || j == 0 || k == 0 {
-					next = append(next, append(slices.Clip(values), v))
-				}
-			}
-		}
-		out = next
-	}
-	return out
-}
-
-// maxTrials is how many combinations outputPerEdge evaluates.
-const maxTrials = 4000
-
-// outputPerEdge returns a combination of parts for each edge of a node that one makes fire.
-// It evaluates the conditions of the edges, and only where combinations are too many to run
-// each of them.
-func (m *Model) outputPerEdge(v int, s *search) (out [][]any) {
-	src := &m.sources[v]
-	var parts []*part
-	product := 1
-	for i := range src.parts {
-		if p := &src.parts[i]; p.counts && p.now && len(p.options) > 0 {
-			parts, product = append(parts, p), min(product*len(p.options), maxTrials)
-		}
-	}
-	if product <= maxOptions || len(m.guards[v]) == 0 {
-		return nil
-	}
-	env := map[string]any{}
-	for _, k := range m.graph.State {
-		if env[k.Name.Value] = nil; k.Default != nil {
-			env[k.Name.Value] = k.Default.Data()
-		}
-	}
-	var vm eval.VM
-	found := map[int]bool{}
-	for trial := range product {
-		output, values := src.base, make([]any, len(parts))
-		rest := trial
-		for i, p := range slices.Backward(parts) {
-			values[i] = p.options[rest%len(p.options)]
-			rest /= len(p.options)
-			if _, absent := values[i].(unset); absent {
-				continue
-			}
-			output = placed(output, p.path, values[i])
-			for _, key := range p.keys {
-				env[key] = values[i]
-			}
-		}
-		env["output"] = output
-		edge := slices.IndexFunc(m.guards[v], func(c condition) bool {
-			holds, err := vm.Test(m.bound.Edges[c.edge].When, env)
-			return err == nil && holds
-		})
-		if !found[edge] {
-			found[edge] = true
-			out = append(out, values)
-		}
-		if len(found) > len(m.guards[v]) {
-			break
-		}
-	}
-	s.spend(product / 4)
-	return out
-}
-
-// failures are the failures of a node that are tried: one of each kind that something
-// asks for, and another.
+// failures returns the failures of a node to try: its usual one, one of each kind that
+// something names, and one for each constant that a condition compares the message or a
+// detail with.
 func (m *Model) failures(v int) []*machine.Failure {
 	if m.kinds[v] != nil {
 		return m.kinds[v]
 	}
 	n := m.graph.Nodes[v]
-	kinds := []string{map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]}
-	if kinds[0] == "" {
-		kinds[0] = "failed"
+	usual := map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]
+	if usual == "" {
+		usual = "failed"
 	}
-	known := spec.FailureKinds()
+	kinds := []string{usual}
+	var compared []*machine.Failure
 	for _, e := range m.own[v] {
 		if e.Field != "when" || !e.Program.Uses("error") {
 			continue
 		}
 		e.Program.Tree().Each(func(t *eval.Tree) {
-			if text, ok := t.Value.(string); ok && slices.Contains(known, text) {
+			if text, ok := t.Value.(string); ok && slices.Contains(spec.FailureKinds(), text) {
 				kinds = append(kinds, text)
+			}
+			if t.Op == eval.TreeBinary {
+				compared = append(compared, comparedFailures(t.Args[0], t.Args[1])...)
+				compared = append(compared, comparedFailures(t.Args[1], t.Args[0])...)
 			}
 		})
 	}
@@ -427,75 +385,52 @@ func (m *Model) failures(v int) []*machine.Failure {
 			kinds = append(kinds, on.Value)
 		}
 	}
+	details := map[string]map[string]any{
+		"exit_status": {"exit_code": 1, "stdout": "", "stderr": ""},
+		"http_status": {"status": 500, "body": ""},
+	}
 	for i, kind := range kinds {
 		if n.FailsAs(kind) && !slices.Contains(kinds[:i], kind) {
-			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed", Details: usualDetails(kind)})
+			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed", Details: details[kind]})
 		}
 	}
-	for _, f := range m.askedFailures(v) {
-		f.Kind = kinds[0]
-		if n.FailsAs(f.Kind) {
+	for _, f := range compared {
+		if f.Kind = usual; n.FailsAs(usual) {
 			m.kinds[v] = append(m.kinds[v], f)
 		}
 	}
 	return m.kinds[v]
 }
 
-// usualDetails returns what a failure of a kind knows besides.
-func usualDetails(kind string) map[string]any {
-	switch kind {
-	case "exit_status":
-		return map[string]any{"exit_code": 1, "stdout": "", "stderr": ""}
-	case "http_status":
-		return map[string]any{"status": 500, "body": ""}
+// comparedFailures returns failures in which a path of the error has a constant of an
+// expression, or a number beside it.
+func comparedFailures(path, with *eval.Tree) (out []*machine.Failure) {
+	if path.Op != eval.TreePath || path.Path[0] != "error" || len(path.Path) < 2 {
+		return nil
 	}
-	return nil
-}
-
-// askedFailures returns failures whose message or details have a value that a condition
-// compares them with, or one beside it.
-func (m *Model) askedFailures(v int) (out []*machine.Failure) {
-	for _, e := range m.own[v] {
-		if e.Field != "when" {
-			continue
+	add := func(value any) {
+		text, isText := value.(string)
+		switch {
+		case path.Path[1] == "message" && isText:
+			out = append(out, &machine.Failure{Message: text})
+		case path.Path[1] == "details" && len(path.Path) > 2:
+			details, _ := placed(nil, path.Path[2:], value).(map[string]any)
+			out = append(out, &machine.Failure{Message: "failed", Details: details})
 		}
-		e.Program.Tree().Each(func(t *eval.Tree) {
-			if t.Op != eval.TreeBinary || len(t.Args) != 2 {
-				return
-			}
-			for i, side := range t.Args {
-				if side.Op != eval.TreePath || side.Path[0] != "error" || len(side.Path) < 2 {
-					continue
-				}
-				for _, value := range beside(t.Args[1-i]) {
-					text, isText := value.(string)
-					switch {
-					case side.Path[1] == "message" && isText:
-						out = append(out, &machine.Failure{Message: text})
-					case side.Path[1] == "details" && len(side.Path) > 2:
-						details, _ := placed(nil, side.Path[2:], value).(map[string]any)
-						out = append(out, &machine.Failure{Message: "failed", Details: details})
-					}
-				}
-			}
-		})
 	}
-	return out
-}
-
-// beside returns the constants in an expression, and the whole numbers beside them.
-func beside(t *eval.Tree) (out []any) {
-	t.Each(func(part *eval.Tree) {
-		if part.Op != eval.TreeConst {
+	with.Each(func(t *eval.Tree) {
+		if t.Op != eval.TreeConst {
 			return
 		}
-		list, isList := part.Value.([]any)
+		list, isList := t.Value.([]any)
 		if !isList {
-			list = []any{part.Value}
+			list = []any{t.Value}
 		}
 		for _, value := range list {
-			if out = append(out, value); isInt(value) {
-				out = append(out, value.(int)+1, value.(int)-1)
+			add(value)
+			if n, isInt := value.(int); isInt {
+				add(n + 1)
+				add(n - 1)
 			}
 		}
 	})
