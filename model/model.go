@@ -1,9 +1,8 @@
-// The provider-neutral chat API: what every adapter takes and gives.
+// The provider-neutral chat API.
 
-// Package model talks to language models. A Client is one model of one
-// provider; adapters exist for servers that speak the OpenAI chat completions
-// wire format, for Anthropic, for answers from a file (scripted) and for
-// recordings (cassette).
+// Package model defines calls of language models. A Client is one model of one
+// provider. Adapters exist for the protocols of OpenAI and Anthropic, for answers from a
+// file (scripted) and for recordings (cassette).
 package model
 
 import (
@@ -15,7 +14,7 @@ import (
 // Role says who speaks. The zero value is unset.
 type Role string
 
-// The roles. A system prompt is no message: it is Request.System.
+// The roles. A system prompt is Request.System, not a message.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
@@ -27,49 +26,47 @@ const (
 type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content,omitempty"`
-	// Parts is the whole of what is said when it is more than a text, in order;
-	// Content is then PartsText of it. An assistant's message has none.
+	// Parts hold the whole message if it is more than text; Content is then their
+	// PartsText. An assistant's message has none.
 	Parts []Part `json:"parts,omitempty"`
-	// ToolCalls are what an assistant wants done.
+	// ToolCalls are the calls that an assistant wants.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// ToolCallID and Name say which call a tool's result answers, IsError that
-	// it is an error's text.
+	// ToolCallID and Name identify the call of a tool's result; IsError marks the text
+	// of an error.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
 	IsError    bool   `json:"is_error,omitempty"`
-	// Thinking is Response.Thinking of the answer that the message is. It stays
-	// with the message and goes back as it came, to the provider that gave it.
+	// Thinking is Response.Thinking of an assistant's answer.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
-// ToolCall is one call of a tool that a model asks for.
+// ToolCall is a call of a tool by a model.
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Args is the argument object; nil with Malformed.
+	// Args is nil with Malformed.
 	Args map[string]any `json:"args"`
-	// Malformed is the text of arguments that are no JSON object.
+	// Malformed is the text of arguments that are not a JSON object.
 	Malformed string `json:"malformed,omitempty"`
 }
 
-// Tool is a tool that a model is offered.
+// Tool is a tool that a model may call.
 type Tool struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description,omitempty"`
 	Parameters  map[string]any `json:"parameters,omitempty"` // JSON Schema of an object
 }
 
-// Caller says who asks: a scripted model answers by it, a recording names it.
+// Caller identifies a call for scripts and recordings.
 type Caller struct {
 	// Node is the node's path, outer/inner in a subgraph.
 	Node string `json:"node"`
-	// Place is Node with the elements of each `each` on its path, and the tool
-	// calls that graphs run for: a[2], outer[0]/inner, agent#1/step. Empty: there
-	// are none.
+	// Place is Node with the elements of each `each` on its path and the tool calls
+	// that graphs run for: a[2], outer[0]/inner, agent#1/step. "" if there are none.
 	Place string `json:"place,omitempty"`
-	// Role is what the call is for: chat, router, judge or compact.
+	// Role is chat, router, judge or compact.
 	Role string `json:"role"`
-	// Visit counts the node's visits, Turn the visit's calls of that role; both from 1.
+	// Visit counts the node's visits, Turn the visit's calls of a role, both from 1.
 	Visit int `json:"visit"`
 	Turn  int `json:"turn"`
 }
@@ -80,20 +77,18 @@ type Request struct {
 	System   string    `json:"system,omitempty"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
-	// Schema asks for a structured answer: the text is JSON that fits this JSON
-	// Schema. Providers that have it natively are told; the caller checks.
+	// Schema is the JSON Schema of a structured answer. Adapters pass it on where they
+	// can; the caller checks the answer.
 	Schema map[string]any `json:"schema,omitempty"`
-	// Temperature is nil for the provider's default, MaxTokens 0 likewise.
+	// Temperature nil and MaxTokens 0 mean the provider's defaults.
 	Temperature *float64 `json:"temperature,omitempty"`
 	MaxTokens   int      `json:"max_tokens,omitempty"`
 	Stop        []string `json:"stop,omitempty"`
-	// Reasoning is how much the model reasons: a word (low, medium, high) or a
-	// budget of tokens, as the provider has it.
+	// Reasoning is a word (low, medium, high) or a budget of tokens.
 	Reasoning any `json:"reasoning,omitempty"`
-	// OnThinking gets what the model thinks as it streams, where its provider tells it,
-	// under the rules of Chat's onText; nil: nobody wants it.
+	// OnThinking receives what the model thinks as it streams, like Chat's onText.
 	OnThinking func(chunk string) `json:"-"`
-	// Params are more keys of the provider's request body, as they are.
+	// Params are more keys of the provider's request body.
 	Params map[string]any `json:"params,omitempty"`
 }
 
@@ -106,39 +101,35 @@ const (
 	StopToolCalls StopReason = "tool_calls"
 	StopLength    StopReason = "length"
 	StopFilter    StopReason = "content_filter"
-	// StopRefusal is an answer in which the model says that it won't.
+	// StopRefusal means that the model declined to answer.
 	StopRefusal StopReason = "refusal"
 )
 
-// Usage counts tokens of one call, as the provider says.
+// Usage counts the tokens of a call, as the provider reports them.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens are those of InputTokens that the provider had cached.
-	CachedTokens int `json:"cached_tokens,omitempty"`
-	// CacheWriteTokens are those of InputTokens that the provider cached for
-	// later calls, at a price of its own.
+	// CachedTokens and CacheWriteTokens are the InputTokens that the provider read from
+	// its cache or wrote to it.
+	CachedTokens     int `json:"cached_tokens,omitempty"`
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
-	// ReasoningTokens are those of OutputTokens that the model thought with, where
-	// the provider says.
+	// ReasoningTokens are the OutputTokens of the model's thinking.
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Unreported says that the provider gave no numbers: the tokens are unknown,
-	// not zero.
+	// Unreported means that the tokens are unknown, not zero.
 	Unreported bool `json:"unreported,omitempty"`
 }
 
-// mostTokens is more than any call can come to: a server that says more is wrong.
-const mostTokens = 1 << 30
+// maxTokens is more than any call has: a server that reports more is wrong.
+const maxTokens = 1 << 30
 
-// Possible says whether a call can have come to that: no number is below zero or
-// beyond all measure, and no more tokens were cached or thought with than there were.
+// Possible reports whether a call can have this usage.
 func (u Usage) Possible() bool {
 	for _, n := range [...]int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens, u.ReasoningTokens} {
-		if n < 0 || n > mostTokens {
+		if n < 0 || n > maxTokens {
 			return false
 		}
 	}
-	return u.ReasoningTokens <= u.OutputTokens && u.CachedTokens <= u.InputTokens && u.CacheWriteTokens <= u.InputTokens-u.CachedTokens
+	return u.ReasoningTokens <= u.OutputTokens && u.CachedTokens+u.CacheWriteTokens <= u.InputTokens
 }
 
 // Response is a whole answer.
@@ -147,44 +138,43 @@ type Response struct {
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Stop      StopReason `json:"stop"`
 	Usage     Usage      `json:"usage"`
-	// Thinking is what the provider wants back with the next request, in its own
-	// form: blocks of thinking, signatures, items of reasoning. wire.Keep makes
-	// it; nil: none. No other provider sees it.
+	// Thinking is what the provider wants back unchanged with the next request, as
+	// wire.Keep wrote it; nil if nothing. No other provider sees it.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
-// Message is the answer as a turn of the conversation.
+// Message returns the answer as a turn of the conversation.
 func (r *Response) Message() Message {
 	return Message{Role: Assistant, Content: r.Content, ToolCalls: r.ToolCalls, Thinking: r.Thinking}
 }
 
 // Client is one model of one provider. It is safe for concurrent use.
 type Client interface {
-	// Chat makes one call and returns the whole answer. onText gets its text as
-	// it streams, in order, from one goroutine; nil: the call need not stream.
-	// It never retries: an error is an *Error, or ctx's.
+	// Chat makes one call without retries and returns the whole answer. onText receives
+	// its text as it streams, in order, from one goroutine; with nil the call need not
+	// stream. An error is an *Error or ctx's.
 	Chat(ctx context.Context, req *Request, onText func(chunk string)) (*Response, error)
 }
 
-// Error is why a call failed. Kind is one of the failure kinds of the language:
-// auth, rate_limited, overloaded, network, timeout, invalid_input (the request
-// is at fault: its form, too long a context) or llm (anything else: a filter,
-// an answer that can't be read).
+// Error is the failure of a call. Kind is one of the failure kinds of the language:
+// auth, rate_limited, overloaded, network, timeout, invalid_input (the request is at
+// fault) or llm (a filter, an unreadable answer, anything else).
 type Error struct {
-	Kind    string
-	Message string
-	// Class tells apart what Kind joins: context_length, content_filter,
-	// invalid_request, bad_answer; empty: nothing more to say.
-	Class string
-	// Status is the HTTP status; 0: none.
-	Status int
-	// RetryAfter is the least time to wait before another attempt; 0: not said.
-	RetryAfter time.Duration
-	// Final says that the provider asks not to be asked again, whatever Kind is.
-	Final bool
-	// Unsent says that nothing was sent: no call was made, and nothing is to pay.
-	Unsent bool
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	// Class divides kinds: context_length, content_filter, invalid_request, bad_answer
+	// or quota; "" says no more than Kind.
+	Class string `json:"class,omitempty"`
+	// Status is the HTTP status; 0 means none.
+	Status int `json:"status,omitempty"`
+	// RetryAfter is the least time to wait before another attempt, in nanoseconds in
+	// JSON; 0 means unknown.
+	RetryAfter time.Duration `json:"retry_after,omitempty"`
+	// Final says that the provider wants no other attempt, whatever Kind is.
+	Final bool `json:"final,omitempty"`
+	// Unsent says that nothing was sent, so there is nothing to pay.
+	Unsent bool `json:"unsent,omitempty"`
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }

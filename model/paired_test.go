@@ -94,3 +94,20 @@ func TestPairedAlways(t *testing.T) {
 		}
 	})
 }
+
+func isPaired(messages []Message) bool {
+	for i := 0; i < len(messages); {
+		m := messages[i]
+		if m.Role == ToolResult {
+			return false
+		}
+		i++
+		for _, call := range m.ToolCalls {
+			if i >= len(messages) || messages[i].Role != ToolResult || messages[i].ToolCallID != call.ID {
+				return false
+			}
+			i++
+		}
+	}
+	return true
+}

@@ -31,7 +31,7 @@ func TestKept(t *testing.T) {
 				{[]string{"answer", "kept", "ask=yes", "--resume", "-o", "json", "--store", kept}, `"status":"completed"`},
 				{[]string{"runs", "show", "kept", "-o", "json", "--store", kept}, `"path":["draft","draft","draft","left","right","meet","ask"]`},
 				{[]string{"replay", "kept", "--store", kept}, "kept"},
-				{[]string{"run", filepath.Join(dir, "talk.yaml"), "--replay", filepath.Join(dir, "cassette.yaml"), "--store", "memory", "-o", "json"}, `"output":"spring tide"`},
+				{[]string{"run", filepath.Join(dir, "talk.yaml"), "--replay", filepath.Join(dir, "recording.jsonl"), "--store", "memory", "-o", "json"}, `"output":"spring tide"`},
 			} {
 				if out, code := called(t, c.args...); code != exitOK || !strings.Contains(out, c.want) {
 					t.Errorf("%v ends with %d and says %s, want %s", c.args, code, out, c.want)

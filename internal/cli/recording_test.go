@@ -94,7 +94,7 @@ func TestRecordedOncePlayedOften(t *testing.T) {
 		}
 		return out
 	}
-	want := run("--record", "tape.yaml", "--trace", "trace.jsonl")
+	want := run("--record", "tape.jsonl", "--trace", "trace.jsonl")
 	if n := calls.Load(); n != 10 {
 		t.Errorf("%d calls", n)
 	}
@@ -102,7 +102,7 @@ func TestRecordedOncePlayedOften(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if diff := cmp.Diff(want, run("--replay", "tape.yaml")); diff != "" {
+		if diff := cmp.Diff(want, run("--replay", "tape.jsonl")); diff != "" {
 			t.Fatal(diff)
 		}
 	}

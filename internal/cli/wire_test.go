@@ -46,10 +46,10 @@ func TestToolLoopOverTheWire(t *testing.T) {
 	for provider, sent := range map[string][]string{
 		"openai": {`"tool_call_id":"call_A"`, `"content":"sunny"`, `"arguments":"{\"city\":`},
 		"responses": {
-			`{"type":"function_call_output","call_id":"call_A","output":"sunny"}`,
+			`{"call_id":"call_A","output":"sunny","type":"function_call_output"}`,
 			`{"id":"rs_0a3","type":"reasoning","summary":[{"type":"summary_text","text":"**Looking** at the weather"}],"encrypted_content":"gAAAABthought"}`,
 		},
-		"anthropic": {`{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`, `{"type":"tool_result","tool_use_id":"toolu_01A","content":"sunny"}`},
+		"anthropic": {`{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`, `{"content":"sunny","tool_use_id":"toolu_01A","type":"tool_result"}`},
 	} {
 		answers := filepath.Join(root, "model", provider, "testdata")
 		first := "tools-stream.http"

@@ -18,8 +18,8 @@ import (
 // as it came; a call without it switches thinking off.
 func TestThinking(t *testing.T) {
 	const want = `[{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"},{"data":"abc=","type":"redacted_thinking"},` +
-		`{"type":"text","text":"Let me look."},{"type":"tool_use","id":"toolu_01A","name":"weather_get","input":{"city":"Zürich \"Nord\"","days":3,"detail":{"wind":true}}},` +
-		`{"type":"tool_use","id":"toolu_01B","name":"add","input":{"x":1,"y":2.5}}]`
+		`{"text":"Let me look.","type":"text"},{"id":"toolu_01A","input":{"city":"Zürich \"Nord\"","days":3,"detail":{"wind":true}},"name":"weather_get","type":"tool_use"},` +
+		`{"id":"toolu_01B","input":{"x":1,"y":2.5},"name":"add","type":"tool_use"}]`
 	for _, file := range []string{"thinking", "thinking-stream"} {
 		client := dial(t, modeltest.Serve(t, "testdata/"+file+".http", 0, nil))
 		got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
@@ -75,7 +75,7 @@ func TestThinkingByDefault(t *testing.T) {
 	modeltest.GoesBack(t, "testdata/thinking.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
 	modeltest.GoesBack(t, "testdata/thinking-stream.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
 	modeltest.GoesBack(t, "testdata/interleaved.http", open,
-		`{"later":1,"signature":"S1","thinking":"a","type":"thinking"},{"type":"text","text":"One. "},{"signature":"S2","thinking":"b","type":"thinking"},{"type":"text","text":"Two."}`)
+		`{"later":1,"signature":"S1","thinking":"a","type":"thinking"},{"text":"One. ","type":"text"},{"signature":"S2","thinking":"b","type":"thinking"},{"text":"Two.","type":"text"}`)
 }
 
 // A message that was changed goes without the blocks that belonged to it.

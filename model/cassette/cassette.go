@@ -1,46 +1,43 @@
-// Package cassette records what models and tools answer, and plays it back
-// without asking them. A recording is a YAML file for people to read, the same
-// whatever order parallel branches ran in.
+// Recordings in memory: calls, their answers and the secrets to mask.
+
+// Package cassette records the answers of models and tools, and plays them back
+// without asking anyone.
 package cassette
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/model"
 )
 
-// Cassette records or plays. A nil *Cassette does neither: everything is asked
-// and nothing kept. It is safe for concurrent use.
+// Cassette records or plays. A nil *Cassette does neither. It is safe for concurrent
+// use.
 type Cassette struct {
 	mu      sync.Mutex
 	name    string // of the file that is played
 	playing bool
 	calls   []*call
-	taken   int // of them, by Take
+	taken   int // calls that Take returned
 	secrets []string
 }
 
-// call is one recorded call and its answer, both as JSON.
+// call is one call and its answer. Everything but the answer identifies it.
 type call struct {
-	id     identity
-	answer json.RawMessage
-	used   bool // it was played
-}
-
-// identity is what a call is known by: another model, caller or request makes
-// another call.
-type identity struct {
-	// What is the kind of call: model, tool or tools (a list of them).
-	What string `json:"-"`
-	// Name is the model or the tool.
+	// Kind is model, tool or tools (a list of them), Name that of the model or tool.
+	Kind    string          `json:"kind"`
 	Name    string          `json:"name,omitempty"`
 	Caller  model.Caller    `json:"caller"`
 	Request json.RawMessage `json:"request"`
+	Answer  json.RawMessage `json:"answer"`
+	used    bool            // it was played
 }
 
 // The kinds of calls.
@@ -56,34 +53,25 @@ func New() *Cassette { return &Cassette{} }
 // Playing reports whether answers come from a recording.
 func (c *Cassette) Playing() bool { return c != nil && c.playing }
 
-// Hide names a text that no recording may hold, such as the value of a secret:
-// *** stands in its place, in calls that are played as in the recording, so a
-// secret may be another one when it is played. What is too short to be told from
-// other text is not hidden.
+// Name returns the name of the file that is played.
+func (c *Cassette) Name() string { return c.name }
+
+// Hide masks a secret in the recording, and in calls before they are looked up in
+// one, so a replay may use another secret. It ignores secrets too short to tell from
+// other text.
 func (c *Cassette) Hide(secret string) {
-	if c == nil || redact.Refusal(secret) != "" {
-		return
+	if redact.Refusal(secret) == "" {
+		c.HideForms(redact.Forms(secret))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if slices.Contains(c.secrets, secret) {
-		return
-	}
-	c.hideForms(redact.Forms(secret))
 }
 
-// HideForms is Hide for texts that are all that secrets read as already, such as what
-// a run masks.
+// HideForms masks texts that are forms of secrets already.
 func (c *Cassette) HideForms(texts []string) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hideForms(texts)
-}
-
-func (c *Cassette) hideForms(texts []string) {
 	for _, text := range texts {
 		if redact.Refusal(text) == "" && !slices.Contains(c.secrets, text) {
 			c.secrets = append(c.secrets, text)
@@ -92,71 +80,138 @@ func (c *Cassette) hideForms(texts []string) {
 	slices.SortStableFunc(c.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
 }
 
-// keep adds an answer to the recording.
-func (c *Cassette) keep(id identity, answer any) error {
-	text, err := encode(answer)
-	if err != nil {
+// answer plays the answer to a call into a value or, while recording, makes the call
+// and records the value. An error of do is returned and not recorded.
+func (c *Cassette) answer(made call, request, into any, do func() error) (err error) {
+	if made.Request, err = encode(request); err != nil {
+		return fmt.Errorf("the request to %s can't be written as JSON: %w", describe(&made), err)
+	}
+	if c.playing {
+		return c.play(&made, into)
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if made.Answer, err = encode(into); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls = append(c.calls, &call{id: id, answer: text})
+	c.calls = append(c.calls, &made)
 	return nil
 }
 
-// play finds the answer to a call: of equal calls the first that was not
-// played yet.
-func (c *Cassette) play(id identity) (json.RawMessage, error) {
+// play reads the first equal call that was not played yet.
+func (c *Cassette) play(made *call, into any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id, err := scrubbed(id, c.secrets)
+	made, err := made.masked(c.secrets)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, recorded := range c.calls {
-		if !recorded.used && recorded.id.equals(id) {
-			recorded.used = true
-			return recorded.answer, nil
-		}
+	i := slices.IndexFunc(c.calls, func(recorded *call) bool { return !recorded.used && recorded.equals(made) })
+	if i < 0 {
+		return errors.New(c.mismatch(made))
 	}
-	return nil, errors.New(c.mismatch(id))
+	c.calls[i].used = true
+	decoder := json.NewDecoder(bytes.NewReader(c.calls[i].Answer))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("%s: an answer can't be read: %w", c.name, err)
+	}
+	return nil
 }
 
-func (id identity) equals(other identity) bool {
-	return id.What == other.What && id.Name == other.Name && id.Caller == other.Caller && bytes.Equal(id.Request, other.Request)
+func (c *call) equals(other *call) bool { return compareCalls(c, other) == 0 }
+
+func compareCalls(a, b *call) int {
+	return cmp.Or(
+		cmp.Compare(a.Caller.Node, b.Caller.Node), cmp.Compare(a.Caller.Place, b.Caller.Place), cmp.Compare(a.Caller.Visit, b.Caller.Visit),
+		cmp.Compare(a.Caller.Role, b.Caller.Role), cmp.Compare(a.Caller.Turn, b.Caller.Turn),
+		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), bytes.Compare(a.Request, b.Request),
+	)
 }
 
-// encode writes JSON with sorted keys and <, > and & as they are.
-func encode(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
+// masked returns a call without secrets: known texts and, in its request, values under
+// keys that name secrets. A flow may depend on such values in an answer.
+func (c *call) masked(secrets []string) (out *call, err error) {
+	own := *c
+	if own.Request, err = masked(c.Request, secrets, true); err == nil && c.Answer != nil {
+		own.Answer, err = masked(c.Answer, secrets, false)
 	}
-	return canonical(out.Bytes())
+	return &own, err
 }
 
-// canonical sorts the keys of JSON text.
-func canonical(text []byte) (json.RawMessage, error) {
+func masked(text json.RawMessage, secrets []string, byKey bool) (json.RawMessage, error) {
 	v, err := decode(text)
 	if err != nil {
 		return nil, err
 	}
+	return encode(mask(v, secrets, byKey))
+}
+
+func mask(v any, secrets []string, byKey bool) any {
+	switch v := v.(type) {
+	case string:
+		for _, secret := range secrets {
+			v = strings.ReplaceAll(v, secret, redact.Mask)
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = mask(v[i], secrets, byKey)
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			if text, ok := value.(string); ok && byKey && text != "" && namesSecret(key) {
+				value = redact.Mask
+			}
+			for _, secret := range secrets {
+				if !redact.Word(secret) { // a word may be the key itself
+					key = strings.ReplaceAll(key, secret, redact.Mask)
+				}
+			}
+			out[key] = mask(value, secrets, byKey)
+		}
+		return out
+	}
+	return v
+}
+
+// namesSecret reports whether a key holds a secret by its name.
+func namesSecret(key string) bool {
+	key = strings.ReplaceAll(strings.ToLower(key), "-", "_")
+	return slices.Contains([]string{
+		"access_token", "api_key", "apikey", "authorization", "client_secret", "cookie", "passwd", "password",
+		"proxy_authorization", "refresh_token", "secret", "set_cookie", "x_api_key",
+	}, key)
+}
+
+// encode writes JSON with sorted keys and without escapes for HTML.
+func encode(v any) (json.RawMessage, error) {
+	text, err := marshal(v)
+	if err == nil {
+		v, err = decode(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return marshal(v)
+}
+
+func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(out.Bytes()), nil
+	err := encoder.Encode(v)
+	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// decode reads JSON text, keeping numbers as they are written.
-func decode(text []byte) (any, error) {
+// decode reads JSON and keeps numbers as they are written.
+func decode(text []byte) (v any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	var v any
-	err := decoder.Decode(&v)
+	err = decoder.Decode(&v)
 	return v, err
 }

@@ -1,4 +1,4 @@
-// Why a call is not in a recording.
+// How a call differs from the recorded ones.
 
 package cassette
 
@@ -11,49 +11,48 @@ import (
 	"strings"
 )
 
-// mostDifferences bounds what a message lists.
-const mostDifferences = 4
+// maxDifferences bounds what a message lists.
+const maxDifferences = 4
 
-// mismatch says how a call differs from the one recorded that is nearest to
-// it: of the same node and visit before the same node, unused before used.
-func (c *Cassette) mismatch(id identity) string {
-	who := fmt.Sprintf("%s: the call of %s by node %q, role %q, visit %d, turn %d", c.name, describe(id), cmp.Or(id.Caller.Place, id.Caller.Node), id.Caller.Role, id.Caller.Visit, id.Caller.Turn)
-	if id.Caller.Role == "" {
-		who = fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describe(id), cmp.Or(id.Caller.Place, id.Caller.Node), id.Caller.Visit)
+// mismatch says how a call differs from the nearest recorded one.
+func (c *Cassette) mismatch(made *call) string {
+	who := fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describe(made), cmp.Or(made.Caller.Place, made.Caller.Node), made.Caller.Visit)
+	if made.Caller.Role != "" {
+		who += fmt.Sprintf(", role %q, turn %d", made.Caller.Role, made.Caller.Turn)
 	}
-	nearest, score := (*call)(nil), 0
+	nearest, best := (*call)(nil), 0
 	for _, recorded := range c.calls {
-		if s := nearness(recorded, id); s > score {
-			nearest, score = recorded, s
+		if n := nearness(recorded, made); n > best {
+			nearest, best = recorded, n
 		}
 	}
 	const remedy = "; record again"
 	switch {
 	case nearest == nil:
 		return who + " was not recorded, nor any other of this node" + remedy
-	case nearest.id.equals(id):
+	case nearest.equals(made):
 		return who + " was recorded, but less often than it is made" + remedy
 	}
-	return who + " is not the one recorded: " + strings.Join(differences(nearest.id, id), "; ") + remedy
+	return who + " is not the one recorded: " + strings.Join(differences(nearest, made), "; ") + remedy
 }
 
-func describe(id identity) string {
-	switch id.What {
+func describe(c *call) string {
+	switch c.Kind {
 	case modelCall:
-		return id.Name
+		return c.Name
 	case toolCall:
-		return fmt.Sprintf("the tool %q", id.Name)
+		return fmt.Sprintf("the tool %q", c.Name)
 	}
 	return "the list of tools"
 }
 
-func nearness(recorded *call, id identity) int {
-	r := recorded.id
-	if r.What != id.What || r.Caller.Node != id.Caller.Node || r.Caller.Role != id.Caller.Role {
+// nearness ranks recorded calls of the same node and role; 0 means another node's.
+func nearness(r, made *call) int {
+	if r.Kind != made.Kind || r.Caller.Node != made.Caller.Node || r.Caller.Role != made.Caller.Role {
 		return 0
 	}
 	score := 1
-	for bit, same := range []bool{!recorded.used, r.Name == id.Name, r.Caller.Place == id.Caller.Place, r.Caller.Turn == id.Caller.Turn, r.Caller.Visit == id.Caller.Visit, r.equals(id)} {
+	for bit, same := range []bool{!r.used, r.Name == made.Name, r.Caller.Place == made.Caller.Place, r.Caller.Turn == made.Caller.Turn, r.Caller.Visit == made.Caller.Visit, r.equals(made)} {
 		if same {
 			score += 2 << bit
 		}
@@ -61,110 +60,88 @@ func nearness(recorded *call, id identity) int {
 	return score
 }
 
-// differences lists what is not equal, by path.
-func differences(recorded, now identity) []string {
+// differences lists paths whose values differ, the caller's first.
+func differences(recorded, made *call) []string {
 	var out []string
-	if recorded.Name != now.Name {
-		out = append(out, fmt.Sprintf("%s was recorded", describe(recorded)))
+	compare := func(was, is map[string]any) {
+		paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+		slices.Sort(paths)
+		for _, path := range slices.Compact(paths) {
+			before, had := was[path]
+			after, has := is[path]
+			switch {
+			case !had:
+				out = append(out, fmt.Sprintf("%s is new: %s", path, short(after, nil)))
+			case !has:
+				out = append(out, path+" is gone")
+			case before != after:
+				out = append(out, fmt.Sprintf("%s was %s, is %s", path, short(before, after), short(after, before)))
+			}
+		}
 	}
-	if recorded.Caller.Place != now.Caller.Place {
-		out = append(out, fmt.Sprintf("place was %q", recorded.Caller.Place))
+	of := func(c *call) map[string]any {
+		return map[string]any{c.Kind: c.Name, "place": c.Caller.Place, "visit": c.Caller.Visit, "turn": c.Caller.Turn}
 	}
-	if recorded.Caller.Visit != now.Caller.Visit {
-		out = append(out, fmt.Sprintf("visit was %d", recorded.Caller.Visit))
-	}
-	if recorded.Caller.Turn != now.Caller.Turn {
-		out = append(out, fmt.Sprintf("turn was %d", recorded.Caller.Turn))
-	}
-	was, _ := decode(recorded.Request) // both were written by encode
-	is, _ := decode(now.Request)
-	out = append(out, compare("", was, is)...)
-	if more := len(out) - mostDifferences; more > 0 {
-		out = append(out[:mostDifferences], fmt.Sprintf("and %d more", more))
+	compare(of(recorded), of(made))
+	compare(leaves(recorded), leaves(made))
+	if more := len(out) - maxDifferences; more > 0 {
+		out = append(out[:maxDifferences], fmt.Sprintf("and %d more", more))
 	}
 	return out
 }
 
-// compare lists the places where two values differ, in the order of the keys.
-func compare(path string, was, is any) []string {
-	switch was := was.(type) {
-	case map[string]any:
-		if is, ok := is.(map[string]any); ok {
-			return compareMaps(path, was, is)
-		}
-	case []any:
-		if is, ok := is.([]any); ok {
-			return compareLists(path, was, is)
-		}
-	default:
-		if was == is {
-			return nil
-		}
-	}
-	return []string{fmt.Sprintf("%s was %s, is %s", cmp.Or(path, "the request"), short(was, is), short(is, was))}
-}
-
-func compareMaps(path string, was, is map[string]any) []string {
-	var out []string
-	names := slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(is)))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		at := strings.TrimPrefix(path+"."+name, ".")
-		before, had := was[name]
-		after, has := is[name]
-		switch {
-		case !had:
-			out = append(out, fmt.Sprintf("%s is new: %s", at, short(after, nil)))
-		case !has:
-			out = append(out, fmt.Sprintf("%s is gone", at))
+// leaves returns the scalars of a request by their paths.
+func leaves(c *call) map[string]any {
+	out := map[string]any{}
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if len(v) == 0 {
+				out[path] = "{}"
+			}
+			for key, value := range v {
+				walk(strings.TrimPrefix(path+"."+key, "."), value)
+			}
+		case []any:
+			if len(v) == 0 {
+				out[path] = "[]"
+			}
+			for i, value := range v {
+				walk(fmt.Sprintf("%s[%d]", path, i), value)
+			}
 		default:
-			out = append(out, compare(at, before, after)...)
+			out[path] = v
 		}
 	}
+	v, _ := decode(c.Request) // encode wrote it
+	walk("", v)
 	return out
 }
 
-func compareLists(path string, was, is []any) []string {
-	var out []string
-	for i := range min(len(was), len(is)) {
-		out = append(out, compare(fmt.Sprintf("%s[%d]", path, i), was[i], is[i])...)
-	}
-	if len(was) != len(is) {
-		out = append(out, fmt.Sprintf("%s had %d items, has %d", path, len(was), len(is)))
-	}
-	return out
-}
-
-// short is a value in a message; of a long text the part where it begins to
-// differ from another.
+// short returns a value for a message: of a long text, the part that begins to differ
+// from another.
 func short(v, other any) string {
 	const most, before = 60, 15
 	text, isText := v.(string)
 	if !isText {
 		encoded, _ := json.Marshal(v) // it came from JSON
-		text = string(encoded)
+		return string(encoded)
 	}
 	runes := []rune(text)
-	if start := commonPrefix(runes, other) - before; isText && len(runes) > most && start > 0 {
-		runes = append([]rune("…"), runes[start:]...)
+	otherText, _ := other.(string)
+	same := 0
+	for _, r := range otherText {
+		if same >= len(runes) || runes[same] != r {
+			break
+		}
+		same++
+	}
+	if len(runes) > most && same > before {
+		runes = append([]rune("…"), runes[same-before:]...)
 	}
 	if len(runes) > most {
 		runes = append(runes[:most:most], '…')
 	}
-	if isText {
-		return fmt.Sprintf("%q", string(runes))
-	}
-	return string(runes)
-}
-
-func commonPrefix(runes []rune, other any) int {
-	text, _ := other.(string)
-	n := 0
-	for _, r := range text {
-		if n >= len(runes) || runes[n] != r {
-			break
-		}
-		n++
-	}
-	return n
+	return fmt.Sprintf("%q", string(runes))
 }

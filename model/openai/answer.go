@@ -1,13 +1,12 @@
-// What comes back: a whole completion, or a stream of pieces of one.
+// Answers: a whole completion, or a stream of pieces of one.
 
 package openai
 
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,197 +14,311 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// completion is a whole answer, or a chunk of a streamed one: then the choices
-// have a delta in place of a message.
+// completion is a whole answer or a chunk of a stream, whose choices have a delta in
+// place of a message.
 type completion struct {
-	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-	// Object is "error" in errors of an older form, which are flat.
+	Choices []struct {
+		Index        wire.Count `json:"index"`
+		Message      piece      `json:"message"`
+		Delta        piece      `json:"delta"`
+		FinishReason string     `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		PromptTokens     wire.Count `json:"prompt_tokens"`
+		CompletionTokens wire.Count `json:"completion_tokens"`
+		PromptDetails    struct {
+			CachedTokens wire.Count `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		CompletionDetails struct {
+			Reasoning wire.Count `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+	// Object is "error" in flat errors of an older form.
 	Object string `json:"object"`
 }
 
-type choice struct {
-	Index        wire.Count `json:"index"`
-	Message      said       `json:"message"`
-	Delta        said       `json:"delta"`
-	FinishReason string     `json:"finish_reason"`
+// piece is a message or a part of one.
+type piece struct {
+	// Content is a string, or a list of parts as Mistral sends it.
+	Content          json.RawMessage   `json:"content"`
+	Refusal          string            `json:"refusal"`
+	ToolCalls        []callPiece       `json:"tool_calls"`
+	Reasoning        string            `json:"reasoning_content"`
+	Thought          string            `json:"reasoning"` // OpenRouter and vLLM, to read
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
+	Extra            json.RawMessage   `json:"extra_content"`
 }
 
-// gathering puts an answer together. It belongs to one call.
-type gathering struct {
-	thinks func(chunk string)
-	answer *wire.Answer
-	names  *wire.Names
-	turn   int // messages before the answer, for ids that the server leaves out
-
-	text    strings.Builder
-	refusal strings.Builder
-	chat    *Client
-	calls   []*gathered
-	kept    kept
-	finish  string
-	usage   *usage
-	chosen  bool
-	atOnce  bool // not in pieces
+// callPiece is a tool call or, in a stream, a part of one. Servers leave out the index
+// when they send a call at once.
+type callPiece struct {
+	Index    *wire.Count     `json:"index"`
+	ID       string          `json:"id"`
+	Extra    json.RawMessage `json:"extra_content"`
+	Function struct {
+		Name      string    `json:"name"`
+		Arguments wire.Text `json:"arguments"`
+	} `json:"function"`
 }
 
-// whole reads an answer that came at once.
-func (g *gathering) whole(c *completion, onText func(string)) (*model.Response, error) {
+// kept is what the server wants back with a message.
+type kept struct {
+	// Reasoning is DeepSeek's reasoning_content, Details OpenRouter's
+	// reasoning_details, Parts Mistral's content besides the text.
+	Reasoning string            `json:"reasoning_content,omitempty"`
+	Details   []json.RawMessage `json:"reasoning_details,omitempty"`
+	Parts     []part            `json:"parts,omitempty"`
+	// Extra and Calls are Gemini's signatures of thoughts, of the message and of its
+	// tool calls by id.
+	Extra json.RawMessage            `json:"extra_content,omitempty"`
+	Calls map[string]json.RawMessage `json:"calls,omitempty"`
+}
+
+// part is an element of a content that is a list.
+type part struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	Thinking []part `json:"thinking,omitempty"`
+}
+
+// toolCall is a call whose pieces are being joined.
+type toolCall struct {
+	index    int
+	id, name string
+	args     strings.Builder
+	extra    json.RawMessage
+}
+
+type reader struct {
+	*wire.Call
+	text, refusal strings.Builder
+	calls         []*toolCall
+	kept          kept
+	finish        string
+	usage         model.Usage
+	chosen        bool // there was a choice
+	whole         bool
+}
+
+// Whole reads an answer that came at once.
+func (r *reader) Whole(body []byte) error {
+	var c completion
+	if err := r.Decode(body, &c); err != nil {
+		return err
+	}
 	if isSet(c.Error) {
-		return nil, g.failed(c.Error)
+		return r.failed(c.Error)
 	}
-	g.usage = c.Usage
-	for i := range c.Choices {
-		if c.Choices[i].Index == 0 {
-			g.atOnce = true
-			if err := g.add(&c.Choices[i].Message, onText); err != nil {
-				return nil, err
-			}
-			g.chosen, g.finish = true, c.Choices[i].FinishReason
-			break
-		}
-	}
-	return g.response()
+	r.whole = true
+	return r.add(&c)
 }
 
-// stream reads events until the answer is complete.
-func (g *gathering) stream(onText func(string)) (*model.Response, error) {
-	events := wire.NewEvents(g.answer)
-	for {
-		name, data, err := events.Next()
-		if errors.Is(err, io.EOF) {
-			if g.finish == "" {
-				return nil, g.answer.Cut()
-			}
-			return g.response()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if string(data) == "[DONE]" {
-			return g.response()
-		}
-		var c completion
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, g.answer.Bad(fmt.Sprintf("streams an event that is not JSON: %v", err))
-		}
-		switch {
-		case isSet(c.Error):
-			return nil, g.failed(c.Error)
-		case c.Object == "error", string(name) == "error":
-			return nil, g.failed(data)
-		}
-		if err := g.chunk(&c, onText); err != nil {
-			return nil, err
-		}
+// Event reads a chunk.
+func (r *reader) Event(name string, data []byte) (wire.Progress, error) {
+	if string(data) == "[DONE]" {
+		return wire.Ended, nil
 	}
+	var c completion
+	err := r.DecodeEvent(data, &c)
+	switch {
+	case err != nil:
+	case isSet(c.Error):
+		err = r.failed(c.Error)
+	case c.Object == "error", name == "error":
+		err = r.failed(data)
+	default:
+		err = r.add(&c)
+	}
+	if err == nil && r.finish != "" {
+		return wire.MayEnd, nil
+	}
+	return 0, err
 }
 
-func (g *gathering) chunk(c *completion, onText func(string)) error {
-	if c.Usage != nil {
-		g.usage = c.Usage
+func (r *reader) add(c *completion) error {
+	if u := c.Usage; u != nil {
+		r.usage = model.Usage{
+			InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens),
+			CachedTokens: int(u.PromptDetails.CachedTokens), ReasoningTokens: int(u.CompletionDetails.Reasoning),
+		}
 	}
 	for i := range c.Choices {
-		if choice := &c.Choices[i]; choice.Index == 0 {
-			g.chosen = true
-			if err := g.add(&choice.Delta, onText); err != nil {
-				return err
-			}
-			if choice.FinishReason != "" {
-				g.finish = choice.FinishReason
-			}
+		choice := &c.Choices[i]
+		if choice.Index != 0 || r.whole && r.chosen {
+			continue
 		}
+		p := &choice.Delta
+		if r.whole {
+			p = &choice.Message
+		}
+		if err := r.addPiece(p); err != nil {
+			return err
+		}
+		r.chosen, r.finish = true, cmp.Or(choice.FinishReason, r.finish)
 	}
 	return nil
 }
 
-func (g *gathering) add(s *said, onText func(string)) error {
-	text, thought, err := g.kept.content(s.Content)
+func (r *reader) addPiece(p *piece) error {
+	text, thought, err := r.content(p.Content)
 	if err != nil {
-		return g.answer.Bad(err.Error())
+		return r.Bad("holds a content that is neither text nor a list of parts: %v", err)
 	}
-	wire.Tell(g.thinks, cmp.Or(s.Reasoning, s.Thought, thought))
-	if text != "" {
-		g.text.WriteString(text)
-		if onText != nil {
-			onText(text)
-		}
+	r.Thought(cmp.Or(p.Reasoning, p.Thought, thought))
+	r.text.WriteString(text)
+	r.Text(text)
+	r.refusal.WriteString(p.Refusal)
+	r.kept.Reasoning += p.Reasoning
+	r.kept.Details = append(r.kept.Details, p.ReasoningDetails...)
+	if isSet(p.Extra) {
+		r.kept.Extra = p.Extra
 	}
-	g.refusal.WriteString(s.Refusal)
-	g.kept.add(s)
-	for i := range s.ToolCalls {
-		g.piece(&s.ToolCalls[i])
+	for i := range p.ToolCalls {
+		r.addCall(&p.ToolCalls[i])
 	}
 	return nil
 }
 
-// response is the whole answer, once nothing more can come.
-func (g *gathering) response() (*model.Response, error) {
-	if !g.chosen {
-		return nil, g.answer.Bad("holds no choices")
+// content returns the text of a content and what the model thought, which it keeps.
+func (r *reader) content(raw json.RawMessage) (text, thought string, err error) {
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		return text, "", nil
 	}
-	out := &model.Response{Content: g.text.String(), Usage: model.Usage{Unreported: g.usage == nil}}
-	slices.SortStableFunc(g.calls, func(a, b *gathered) int { return a.index - b.index })
-	for i, c := range g.calls {
-		if c.id == "" {
-			c.id = fmt.Sprintf("call_%d_%d", g.turn, i+1)
+	var parts []part
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", "", err
+	}
+	for _, p := range parts {
+		switch p.Type {
+		case "text":
+			text += p.Text
+		case "thinking":
+			r.kept.think(p.Thinking)
+			for _, piece := range p.Thinking {
+				thought += piece.Text
+			}
 		}
-		out.ToolCalls = append(out.ToolCalls, wire.Call(c.id, g.names.Graph(c.name), c.args.String()))
-		g.kept.call(c)
 	}
-	if u := g.usage; u != nil {
-		out.Usage = model.Usage{InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens), CachedTokens: int(u.PromptDetails.CachedTokens), ReasoningTokens: int(u.CompletionDetails.Reasoning)}
-		out.Usage.Unreported = u.PromptTokens == 0 && u.CompletionTokens == 0 // an answer without a token is none
+	return text, thought, nil
+}
+
+// think joins the pieces of a thought, which come one by one in a stream.
+func (k *kept) think(pieces []part) {
+	if len(k.Parts) == 0 {
+		k.Parts = []part{{Type: "thinking"}}
 	}
-	if !g.kept.empty() {
-		out.Thinking = wire.Keep(g.chat.provider, &g.kept)
+	thought := &k.Parts[0]
+	for _, p := range pieces {
+		if n := len(thought.Thinking); n > 0 && p.Type == "text" && thought.Thinking[n-1].Type == "text" {
+			thought.Thinking[n-1].Text += p.Text
+		} else {
+			thought.Thinking = append(thought.Thinking, p)
+		}
 	}
-	out.Stop = g.stop()
+}
+
+// addCall adds a piece to its call.
+func (r *reader) addCall(p *callPiece) {
+	var call *toolCall
+	for _, c := range r.calls {
+		if p.Index == nil || c.index == int(*p.Index) {
+			call = c
+		}
+	}
+	if call == nil || r.whole || p.begins(call) {
+		call = &toolCall{index: len(r.calls)}
+		if p.Index != nil {
+			call.index = int(*p.Index)
+		}
+		r.calls = append(r.calls, call)
+	}
+	call.id, call.name = cmp.Or(p.ID, call.id), cmp.Or(call.name, p.Function.Name)
+	if isSet(p.Extra) {
+		call.extra = p.Extra
+	}
+	call.args.WriteString(string(p.Function.Arguments))
+}
+
+// begins reports whether a piece is the first of another call than the one at its
+// index. Ids tell, where there are some. Some servers repeat the name with each piece,
+// and some give all calls the index 0: a repeated name begins a call once the
+// arguments before it are complete.
+func (p *callPiece) begins(call *toolCall) bool {
+	switch {
+	case p.ID != "" && call.id != "":
+		return p.ID != call.id
+	case p.Function.Name == "":
+		return false
+	}
+	return call.name != "" && p.Function.Name != call.name || json.Valid([]byte(call.args.String()))
+}
+
+// Response returns the whole answer.
+func (r *reader) Response() (*model.Response, error) {
+	if !r.chosen {
+		return nil, r.Bad("holds no choices")
+	}
+	out := &model.Response{Content: r.text.String(), Usage: r.usage, Stop: r.stop()}
+	out.Usage.Unreported = r.usage.InputTokens == 0 && r.usage.OutputTokens == 0
+	slices.SortStableFunc(r.calls, func(a, b *toolCall) int { return a.index - b.index })
+	for i, c := range r.calls {
+		if c.id == "" {
+			c.id = fmt.Sprintf("call_%d_%d", len(r.Req.Messages), i+1)
+		}
+		out.ToolCalls = append(out.ToolCalls, wire.NewCall(c.id, r.Names.Graph(c.name), c.args.String()))
+		if c.extra != nil {
+			if r.kept.Calls == nil {
+				r.kept.Calls = map[string]json.RawMessage{}
+			}
+			r.kept.Calls[c.id] = c.extra
+		}
+	}
+	if !reflect.ValueOf(r.kept).IsZero() {
+		out.Thinking = wire.Keep(r.Provider, &r.kept)
+	}
 	if out.Stop == model.StopRefusal && out.Content == "" {
-		out.Content = g.refusal.String()
+		out.Content = r.refusal.String()
 	}
 	if out.Stop == model.StopFilter && out.Content == "" {
-		return nil, g.answer.Filtered()
+		return nil, r.Filtered()
 	}
 	return out, nil
 }
 
-// stop translates why the answer ended. Several servers say "stop" after tool
-// calls too.
-func (g *gathering) stop() model.StopReason {
+// stop returns why the answer ended. Several servers say "stop" after tool calls.
+func (r *reader) stop() model.StopReason {
 	switch {
-	case g.refusal.Len() > 0:
+	case r.refusal.Len() > 0:
 		return model.StopRefusal
-	case g.finish == "content_filter":
+	case r.finish == "content_filter":
 		return model.StopFilter
-	case slices.Contains([]string{"length", "max_tokens", "model_length"}, g.finish): // the last is Mistral's
+	case slices.Contains([]string{"length", "max_tokens", "model_length"}, r.finish): // the last is Mistral's
 		return model.StopLength
-	case len(g.calls) > 0:
+	case len(r.calls) > 0:
 		return model.StopToolCalls
 	}
 	return model.StopEnd
 }
 
-// failed is an error that stands where the answer should.
-func (g *gathering) failed(report json.RawMessage) error {
+// failed returns the failure that stands in place of the answer.
+func (r *reader) failed(report json.RawMessage) error {
 	var inner struct {
 		Code  any             `json:"code"`
 		Error json.RawMessage `json:"error"`
 	}
 	_ = json.Unmarshal(report, &inner)
 	if isSet(inner.Error) {
-		return g.failed(inner.Error)
+		return r.failed(inner.Error)
 	}
 	status := 0
 	if n, ok := inner.Code.(float64); ok && n >= 300 && n < 600 {
-		status = int(n) // as OpenRouter reports
+		status = int(n) // of OpenRouter
 	}
-	return g.answer.Failed(status, fmt.Appendf(nil, `{"error":%s}`, report))
+	return r.Failed(status, fmt.Appendf(nil, `{"error":%s}`, report))
 }
 
-// isSet reports whether an answer holds an error: several servers send the key
-// with nothing in it.
+// isSet reports whether a key has a value: several servers send empty errors.
 func isSet(raw json.RawMessage) bool {
 	return len(raw) > 0 && !slices.Contains([]string{"null", `""`, "{}", "[]", "false", "0"}, string(raw))
 }

@@ -1,6 +1,8 @@
-// Package price says what calls of models cost. Its table, prices.csv, holds
-// list prices in US dollars for a million tokens, with the day on which they
-// were looked up and where. What is not in it is unknown, never free.
+// Prices of models, from the table or from a graph.
+
+// Package price estimates and prices calls of models. Its table, prices.csv, holds
+// list prices in US dollars per million tokens, with their day and source. The price of
+// a model outside the table is unknown, never free.
 package price
 
 import (
@@ -8,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/graphrun/graphrun/model"
 )
@@ -15,51 +18,55 @@ import (
 //go:embed prices.csv
 var table string
 
-// Rates are prices in US dollars for a million tokens.
+// Rates are prices in US dollars per million tokens.
 type Rates struct {
 	Input, CachedInput, CacheWrite, Output float64
-	// UpTo is the longest input, in tokens, that has these prices; 0: any.
+	// UpTo is the longest input, in tokens, that has these prices; 0 means any.
 	UpTo int
-	// DefaultOutput is how many tokens an answer may have when the request does not
-	// say; 0: unknown.
+	// DefaultOutput bounds answers of requests that set no bound; 0 means unknown.
 	DefaultOutput int
-	// Window is how many tokens the model can hold, MaxOutput how many its answer can
-	// have; 0: not looked up.
+	// Window bounds the tokens of a conversation, MaxOutput those of an answer; 0
+	// means unknown.
 	Window, MaxOutput int
 	// Date and Source say when and where the prices were looked up.
 	Date, Source string
 }
 
-// Prices are what calls of one model cost. The zero value is unknown.
-type Prices struct {
-	rates, long Rates // long are for inputs longer than rates.UpTo
-	known       bool
-	hasLong     bool
-}
+// Prices are the rates of a model by the length of inputs. The zero value is unknown.
+type Prices struct{ tiers []Rates }
 
-// Of are the prices of a model of the table, provider/name, a dated one by its name
-// without the date; scripts are free.
+// dated matches the date at the end of a model's name.
+var dated = regexp.MustCompile(`-(20\d\d-?\d\d-?\d\d|latest)$`)
+
+// Of returns the prices of a model, provider/name. A dated model has those of the
+// undated one; scripts are free.
 func Of(model string) Prices {
-	if isScript(model) {
-		return Prices{known: true}
+	if strings.HasPrefix(model, "scripted/") {
+		return Prices{[]Rates{{}}}
 	}
-	out := Prices{}
-	out.rates, out.known = find(model)
-	if out.rates.UpTo > 0 {
-		out.long, out.hasLong = find(model + "+long")
+	var out Prices
+	for _, name := range []string{model, dated.ReplaceAllString(model, "")} {
+		for _, row := range Table() {
+			if row.Model == name && len(out.tiers) < 2 {
+				out.tiers = append(out.tiers, row.Rates)
+			}
+		}
+		if out.tiers != nil {
+			break
+		}
 	}
 	return out
 }
 
-// Declared are prices that a graph gives for a model, with the keys input,
-// cached_input (input if it is absent) and output.
+// Declared returns prices that a graph gives with the keys input, cached_input (by
+// default input) and output.
 func Declared(given map[string]any) Prices {
 	rates := Rates{Input: amount(given["input"]), Output: amount(given["output"])}
 	rates.CachedInput, rates.CacheWrite = rates.Input, rates.Input
 	if cached, ok := given["cached_input"]; ok {
 		rates.CachedInput = amount(cached)
 	}
-	return Prices{rates: rates, known: true}
+	return Prices{[]Rates{rates}}
 }
 
 func amount(v any) float64 {
@@ -72,16 +79,24 @@ func amount(v any) float64 {
 	return 0
 }
 
-// at are the rates for an input of a length.
+// at returns the rates for an input of a length.
 func (p *Prices) at(inputTokens int) (Rates, bool) {
-	if p.rates.UpTo > 0 && inputTokens > p.rates.UpTo {
-		return p.long, p.hasLong
+	for _, r := range p.tiers {
+		if r.UpTo == 0 || inputTokens <= r.UpTo {
+			return r, true
+		}
 	}
-	return p.rates, p.known
+	return Rates{}, false
 }
 
-// Cost is what a call came to, in US dollars. It is unknown for a prompt longer
-// than the prices hold for, and where the provider did not report tokens.
+// first returns the rates for short inputs.
+func (p *Prices) first() Rates {
+	r, _ := p.at(0)
+	return r
+}
+
+// Cost returns the price of a call in US dollars. It is unknown for inputs longer than
+// the rates hold for, and without reported tokens.
 func (p *Prices) Cost(usage model.Usage) (usd float64, known bool) {
 	r, ok := p.at(usage.InputTokens)
 	if !ok || usage.Unreported {
@@ -92,18 +107,17 @@ func (p *Prices) Cost(usage model.Usage) (usd float64, known bool) {
 		float64(usage.CacheWriteTokens)*r.CacheWrite + float64(usage.OutputTokens)*r.Output) / 1e6, true
 }
 
-// Window is how many tokens the model can hold; 0: unknown.
-func (p *Prices) Window() int { return p.rates.Window }
+// Window returns how many tokens the model can hold; 0 means unknown.
+func (p *Prices) Window() int { return p.first().Window }
 
-// MaxOutput is how many tokens an answer can have; 0: unknown.
-func (p *Prices) MaxOutput() int { return p.rates.MaxOutput }
+// MaxOutput returns the most tokens of an answer; 0 means unknown.
+func (p *Prices) MaxOutput() int { return p.first().MaxOutput }
 
-// DefaultOutput is how many tokens an answer may have when nobody says; 0: unknown.
-func (p *Prices) DefaultOutput() int { return p.rates.DefaultOutput }
+// DefaultOutput returns the bound of answers of requests without one; 0 means unknown.
+func (p *Prices) DefaultOutput() int { return p.first().DefaultOutput }
 
-// Worst is the most that a call of so many input tokens can cost, in US
-// dollars, when its answer may have maxTokens; 0: as many as the model gives
-// by itself. It does not count on a cache.
+// Worst returns the highest price of a call in US dollars, if its answer has at most
+// maxTokens; 0 means the model's default. It expects nothing from a cache.
 func (p *Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
 	r, ok := p.at(inputTokens)
 	if !ok {
@@ -115,79 +129,52 @@ func (p *Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
 	return (float64(inputTokens)*max(r.Input, r.CacheWrite) + float64(maxTokens)*r.Output) / 1e6, true
 }
 
-// Most is the most that calls with so many tokens in all can cost, in US dollars,
-// however they are shared between prompts and answers. An answer to a long prompt costs
-// more than one to a short prompt, so the dearest call has the shortest of long prompts.
+// Most returns the highest price, in US dollars, of calls with a sum of tokens, however
+// divided. An answer to a long prompt costs more than one to a short prompt, so the
+// dearest call has the shortest of the long prompts.
 func (p *Prices) Most(tokens int) (usd float64, known bool) {
-	usd = float64(tokens) * max(p.rates.Input, p.rates.CacheWrite, p.rates.Output)
-	if least := p.rates.UpTo + 1; least > 1 && tokens >= least {
-		if !p.hasLong {
-			return 0, false
+	least := 0 // the shortest input of a tier
+	for _, r := range p.tiers {
+		if tokens < least {
+			break
 		}
-		asked := max(p.long.Input, p.long.CacheWrite)
-		usd = max(usd, float64(least)*asked+float64(tokens-least)*max(asked, p.long.Output))
+		input := max(r.Input, r.CacheWrite)
+		usd = max(usd, float64(least)*input+float64(tokens-least)*max(input, r.Output))
+		known, least = r.UpTo == 0 || tokens <= r.UpTo, r.UpTo+1
 	}
-	return usd / 1e6, p.known
+	return usd / 1e6, known
 }
 
 // Row is a line of the table.
 type Row struct {
-	// Model is provider/name; Long says that the line is for inputs beyond the UpTo
-	// of the model's other one.
+	// Model is provider/name. Long marks the line for inputs longer than UpTo of the
+	// line before.
 	Model string
 	Long  bool
 	Rates
 }
 
-// Table are all lines, sorted by model.
-func Table() []Row {
+// Table returns all lines, sorted by model.
+func Table() []Row { return rows() }
+
+var rows = sync.OnceValue(func() []Row {
 	var out []Row
-	for text := range strings.Lines(table) {
-		name, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), ",")
-		if name == "model" {
-			continue
+	_, lines, _ := strings.Cut(table, "\n") // without the header
+	for line := range strings.Lines(lines) {
+		field := strings.Split(strings.TrimSpace(line), ",")
+		number := func(i int) float64 {
+			n, _ := strconv.ParseFloat(field[i], 64) // a test reads the whole table
+			return n
 		}
-		name, long := strings.CutSuffix(name, "+long")
-		out = append(out, Row{name, long, ratesOf(rest)})
+		row := Row{Rates: Rates{
+			Input: number(1), CachedInput: number(2), CacheWrite: number(3), Output: number(4), DefaultOutput: int(number(5)),
+			UpTo: int(number(6)), Window: int(number(7)), MaxOutput: int(number(8)), Date: field[9], Source: field[10],
+		}}
+		row.Model, row.Long = strings.CutSuffix(field[0], "+long")
+		if field[3] == "" {
+			row.CacheWrite = row.Input
+		}
+		out = append(out, row)
 	}
 	return out
-}
-
-func isScript(model string) bool { return strings.HasPrefix(model, "scripted/") }
-
-// find looks a model up, a dated one by its name without the date.
-func find(model string) (Rates, bool) {
-	if p, ok := line(model); ok {
-		return p, true
-	}
-	dated := regexp.MustCompile(`-(20\d\d-?\d\d-?\d\d|latest)(\+long)?$`)
-	return line(dated.ReplaceAllString(model, "$2"))
-}
-
-// line scans the table: that is quicker than a map made for one look.
-func line(model string) (Rates, bool) {
-	_, rest, found := strings.Cut(table, "\n"+model+",")
-	if !found || strings.ContainsAny(model, ",\n") {
-		return Rates{}, false
-	}
-	text, _, _ := strings.Cut(rest, "\n")
-	return ratesOf(text), true
-}
-
-// ratesOf reads a line behind the name of its model.
-func ratesOf(text string) Rates {
-	field := strings.Split(text, ",")
-	r := Rates{
-		Input: number(field[0]), CachedInput: number(field[1]), CacheWrite: number(field[2]), Output: number(field[3]),
-		DefaultOutput: int(number(field[4])), UpTo: int(number(field[5])), Window: int(number(field[6])), MaxOutput: int(number(field[7])), Date: field[8], Source: field[9],
-	}
-	if field[2] == "" {
-		r.CacheWrite = r.Input
-	}
-	return r
-}
-
-func number(text string) float64 {
-	n, _ := strconv.ParseFloat(text, 64) // a test reads the whole table
-	return n
-}
+})

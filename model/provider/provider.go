@@ -1,8 +1,10 @@
-// Package provider opens models by the names that graph files use:
-// provider/name.
+// Models by their names, with the settings of their providers.
+
+// Package provider opens models by the names that graph files use: provider/name.
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,180 +30,160 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// Options are what a graph and its run say about providers. The zero value
-// knows anthropic, openai and scripted.
+// Options are settings of providers. The zero value knows anthropic, openai and
+// scripted.
 type Options struct {
-	// Declared is the providers block of the graph, evaluated: by name, with the
-	// keys type, api, base_url, api_key, headers, timeout, params.
+	// Declared is the evaluated providers block of the graph: by name, with the keys
+	// type, api, base_url, api_key, headers, timeout, params.
 	Declared map[string]any
-	// Dir is the folder that scripts are named from, that of the graph file.
+	// Dir is the folder of the graph file, which scripts are relative to.
 	Dir string
-	// Getenv reads the environment for OPENAI_API_KEY and ANTHROPIC_API_KEY, the
-	// keys of the providers with these names when the graph declares none and no
-	// address of its own; nil: os.Getenv.
+	// Getenv reads OPENAI_API_KEY and ANTHROPIC_API_KEY, for providers of these types
+	// without a key and address of their own; nil means os.Getenv.
 	Getenv func(string) string
-	// Sleep waits out the delays of scripts; nil: on the machine's clock.
+	// Sleep waits for the delays of scripts; nil means the machine's clock.
 	Sleep func(context.Context, time.Duration) error
-	// HTTP makes requests; nil: the default transport.
+	// HTTP makes requests; nil means the default transport.
 	HTTP *http.Client
 }
 
-// Split takes provider/name apart; the name may hold more slashes. It is false
-// for a text without both.
+// Split cuts provider/name, where the name may hold more slashes. It is false for a
+// text without both.
 func Split(ref string) (provider, name string, ok bool) {
 	provider, name, _ = strings.Cut(ref, "/")
 	return provider, name, provider != "" && name != ""
 }
 
-// declared is one entry of the providers block.
+// types are the types of providers, with the variables that hold their keys.
+var types = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "scripted": ""}
+
+// declared is an entry of the providers block.
 type declared struct {
-	kind, api, baseURL, key string
-	headers                 map[string]string
-	params                  map[string]any
-	timeout                 time.Duration
+	name, kind, api string
+	wire.Config
 }
 
-// Open returns the client of a model. A script's is a *scripted.Client and
-// starts with nothing used up, so a run opens each script once. Errors are
-// *model.Error: of kind auth without a key, else of kind invalid_input; what
-// they name is what to change. Nothing is connected yet.
+// Open returns the client of a model without connecting it. A script's is a
+// *scripted.Client with all entries unused, so a run opens each script once. Errors are
+// *model.Error: of kind auth without a key, else of kind invalid_input.
 func Open(ref string, o Options) (model.Client, error) {
 	name, id, ok := Split(ref)
 	if !ok {
-		return nil, invalid("the model %q is none; it is named provider/name, such as openai/gpt-6-luna", ref)
+		return nil, wire.Invalid("invalid model %q; models are named provider/name, such as openai/gpt-6-luna", ref)
 	}
 	p, err := o.find(name)
+	if err == nil {
+		p.Key, err = o.keyOf(p)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if p.key, err = o.keyOf(name, p); err != nil {
-		return nil, err
-	}
-	config := wire.Config{
-		Model: id, Provider: name, BaseURL: p.baseURL, Key: p.key, Headers: p.headers, Params: p.params, Timeout: p.timeout, HTTP: o.HTTP,
-	}
-	if p.kind == "anthropic" {
-		known := price.Of("anthropic/" + id)
-		config.MaxTokens, config.MostTokens = known.DefaultOutput(), known.MaxOutput()
-	}
-	var client model.Client
+	p.Model, p.Provider, p.HTTP = id, name, o.HTTP
+	var client *wire.Client
 	switch p.protocol() {
 	case "chat":
-		client, err = opened(openai.New(config))
+		client, err = openai.New(p.Config)
 	case "responses":
-		client, err = opened(responses.New(config))
+		client, err = responses.New(p.Config)
 	case "anthropic":
-		client, err = opened(anthropic.New(config))
+		known := price.Of("anthropic/" + id)
+		p.MaxTokens, p.MostTokens = known.DefaultOutput(), known.MaxOutput()
+		client, err = anthropic.New(p.Config)
 	case "scripted":
-		return o.script(id)
+		return o.openScript(id)
 	default:
-		return nil, invalid("provider %q has the type %q; allowed are anthropic, openai and scripted", name, p.kind)
+		return nil, wire.Invalid("provider %q has the type %q; allowed are anthropic, openai and scripted", name, p.kind)
 	}
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, wire.Invalid("%v", err)
 	}
 	return client, nil
 }
 
-// protocol is what the server speaks. OpenAI's own speaks both of its protocols,
-// and its models want the newer one; other servers have the older one.
+// protocol returns the protocol of the server. OpenAI speaks both of its protocols, and
+// its models prefer the newer one; other servers speak the older one.
 func (p declared) protocol() string {
 	switch {
 	case p.kind != "openai":
 		return p.kind
 	case p.api != "":
 		return p.api
-	case p.baseURL == "":
-		return "responses"
 	}
-	address, err := url.Parse(p.baseURL)
+	address, err := url.Parse(cmp.Or(p.BaseURL, "https://api.openai.com"))
 	if err == nil && (address.Hostname() == "api.openai.com" || strings.HasSuffix(address.Hostname(), ".api.openai.com")) { // eu.api.openai.com
 		return "responses"
 	}
 	return "chat"
 }
 
-// opened keeps a nil of a type from becoming a client that is not nil.
-func opened[C model.Client](client C, err error) (model.Client, error) {
-	if err != nil {
-		return nil, err
-	}
-	return client, nil
-}
-
-// Key is the key that a model is asked with; "" for none.
+// Key returns the key for a model; "" for none.
 func Key(ref string, o Options) string {
 	name, _, _ := Split(ref)
 	p, err := o.find(name)
 	if err != nil {
 		return ""
 	}
-	key, err := o.keyOf(name, p)
-	if err != nil {
-		return ""
-	}
+	key, _ := o.keyOf(p)
 	return key
 }
 
-// find is the provider of a name: declared, or known.
+// find returns a provider that is declared or known.
 func (o Options) find(name string) (declared, error) {
-	known := []string{"anthropic", "openai", "scripted"}
+	p := declared{name: name, kind: name}
 	given, ok := o.Declared[name].(map[string]any)
 	if !ok {
-		if slices.Contains(known, name) {
-			return declared{kind: name}, nil
+		if _, known := types[name]; known {
+			return p, nil
 		}
-		known = slices.Sorted(maps.Keys(o.Declared))
-		known = slices.Compact(slices.Sorted(slices.Values(append(known, "anthropic", "openai", "scripted"))))
+		known := slices.AppendSeq(slices.Collect(maps.Keys(o.Declared)), maps.Keys(types))
+		slices.Sort(known)
+		known = slices.Compact(known)
 		if near := suggest.Closest(name, known); near != "" {
-			return declared{}, invalid("there is no provider %q; did you mean %q?", name, near)
+			return p, wire.Invalid("there is no provider %q; did you mean %q?", name, near)
 		}
-		return declared{}, invalid("there is no provider %q; there are %s", name, strings.Join(known, ", "))
+		return p, wire.Invalid("there is no provider %q; there are %s", name, strings.Join(known, ", "))
 	}
-	return read(name, given)
-}
-
-func read(name string, given map[string]any) (declared, error) {
-	p := declared{headers: map[string]string{}}
 	p.kind, _ = given["type"].(string)
 	p.api, _ = given["api"].(string)
-	p.baseURL, _ = given["base_url"].(string)
-	p.key, _ = given["api_key"].(string)
-	p.params, _ = given["params"].(map[string]any)
+	p.BaseURL, _ = given["base_url"].(string)
+	p.Key, _ = given["api_key"].(string)
+	p.Params, _ = given["params"].(map[string]any)
+	p.Headers = map[string]string{}
 	headers, _ := given["headers"].(map[string]any)
 	for header, value := range headers {
-		p.headers[header] = fmt.Sprint(value)
+		p.Headers[header] = fmt.Sprint(value)
 	}
 	if text, ok := given["timeout"].(string); ok {
 		var err error
-		if p.timeout, err = time.ParseDuration(text); err != nil {
-			return declared{}, invalid("provider %q has the timeout %q; it must be a duration such as 30s", name, text)
+		if p.Timeout, err = time.ParseDuration(text); err != nil {
+			return p, wire.Invalid("provider %q has the timeout %q; it must be a duration such as 30s", name, text)
 		}
 	}
 	return p, nil
 }
 
-// keyOf is the key of a provider. The environment's is sent nowhere but to
-// the provider that it is for, so an address of the graph's own gets none.
-func (o Options) keyOf(name string, p declared) (string, error) {
-	variable := map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}[p.kind]
-	if p.key != "" || p.baseURL != "" || variable == "" {
-		return p.key, nil
+// keyOf returns the key of a provider. A key of the environment goes to its own
+// provider only, so an address of the graph's gets none.
+func (o Options) keyOf(p declared) (string, error) {
+	variable := types[p.kind]
+	if p.Key != "" || p.BaseURL != "" || variable == "" {
+		return p.Key, nil
 	}
 	getenv := o.Getenv
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	if key := getenv(variable); key != "" {
-		if refusal := redact.Refusal(key); refusal != "" {
-			return "", invalid("the key of provider %q: environment variable %s %s", name, variable, refusal)
-		}
-		return key, nil
+	key := getenv(variable)
+	if key == "" {
+		return "", &model.Error{Kind: "auth", Message: fmt.Sprintf("provider %q has no key; set the environment variable %s, or declare providers.%s.api_key", p.name, variable, p.name)}
 	}
-	return "", &model.Error{Kind: "auth", Message: fmt.Sprintf("provider %q has no key; set the environment variable %s, or declare providers.%s.api_key", name, variable, name)}
+	if refusal := redact.Refusal(key); refusal != "" {
+		return "", wire.Invalid("the key of provider %q: environment variable %s %s", p.name, variable, refusal)
+	}
+	return key, nil
 }
 
-func (o Options) script(path string) (model.Client, error) {
+func (o Options) openScript(path string) (model.Client, error) {
 	full := path
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(o.Dir, filepath.FromSlash(path))
@@ -209,17 +191,13 @@ func (o Options) script(path string) (model.Client, error) {
 	src, err := bounded.ReadFile(full, bounded.Text)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, invalid("there is no script %q; scripted/PATH is relative to the graph file", path)
+		return nil, wire.Invalid("there is no script %q; scripted/PATH is relative to the graph file", path)
 	case err != nil:
-		return nil, invalid("the script %q can't be read: %v", path, err)
+		return nil, wire.Invalid("the script %q can't be read: %v", path, err)
 	}
 	script, err := scripted.Parse(path, src)
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, wire.Invalid("%v", err)
 	}
 	return script.NewClient(o.Sleep), nil
-}
-
-func invalid(format string, args ...any) *model.Error {
-	return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(format, args...)}
 }

@@ -85,11 +85,11 @@ func TestRefused(t *testing.T) {
 		"odd":   map[string]any{"type": "magic"},
 	}}
 	for ref, want := range map[string]string{
-		"gpt":                `the model "gpt" is none`,
-		"openai/":            `the model "openai/" is none`,
+		"gpt":                `invalid model "gpt"`,
+		"openai/":            `invalid model "openai/"`,
 		"opnai/m":            `did you mean "openai"?`,
 		"xyzzy/m":            "there are anthropic, local, odd, openai, scripted, slow",
-		"local/m":            `the base URL "localhost:1234" is none`,
+		"local/m":            `invalid base URL "localhost:1234"`,
 		"slow/m":             `the timeout "soon"`,
 		"odd/m":              `the type "magic"`,
 		"scripted/none.yaml": `there is no script "none.yaml"`,

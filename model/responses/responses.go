@@ -1,71 +1,85 @@
-// Package responses speaks the Responses protocol of OpenAI, which its own models
-// want: tools and reasoning go together in it, and reasoning goes back, encrypted.
+// The protocol and the fields of its requests.
+
+// Package responses speaks the Responses protocol of OpenAI, in which its models use
+// tools while they reason, and get their reasoning back encrypted.
 package responses
 
 import (
-	"context"
-	"net/http"
+	"maps"
+	"regexp"
 
-	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/openai"
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// BaseURL is where OpenAI's own models are.
-const BaseURL = "https://api.openai.com/v1"
-
-// Config says which model of which server; the base URL goes up to /responses, the
-// key is sent as bearer token.
+// Config names a model; the base URL goes up to /responses.
 type Config = wire.Config
 
-// Client is one model. It is safe for concurrent use and holds nothing that must
-// be closed.
-type Client struct {
-	endpoint wire.Endpoint
-	model    string
-	// provider is the name of the server, which what it wants back is kept under.
-	provider string
-	params   map[string]any
+// Client is one model.
+type Client = wire.Client
+
+// New checks a configuration. It makes no connection.
+func New(c Config) (*Client, error) { return wire.New(&protocol, c) }
+
+var protocol = wire.Protocol{
+	Path: "/responses", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: openai.Header,
+	Takes:  wire.Takes{Images: wire.Photos(), ImageURLs: true, Files: []string{"*"}, FileURLs: true, MostImage: 20e6, MostAll: 50e6},
+	Fields: fields, Conversation: input,
+	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
 }
 
-// New checks a configuration. No connection is made.
-func New(c Config) (*Client, error) {
-	if c.BaseURL == "" {
-		c.BaseURL = BaseURL
-	}
-	if c.Provider == "" {
-		c.Provider = "openai"
-	}
-	header := http.Header{}
-	if c.Key != "" {
-		header.Set("Authorization", "Bearer "+c.Key)
-	}
-	endpoint, err := c.Endpoint("/responses", header)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint}, nil
-}
+// thoughtless matches OpenAI's models that do not reason: they refuse requests for
+// encrypted reasoning.
+var thoughtless = regexp.MustCompile(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
 
-// Chat makes one call. With onText the answer is asked for as a stream; a server
-// that does not stream is understood all the same.
-func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
-	names := wire.NewNames(req.Tools)
-	body, err := c.body(req, names, onText != nil)
-	if err != nil {
-		return nil, wire.Unsent(err)
+// fields sets the fields of a request. The server stores nothing: the whole
+// conversation is sent each time.
+func fields(c *wire.Call, body map[string]any) error {
+	req := c.Req
+	if len(req.Stop) > 0 {
+		return wire.Invalid("the Responses protocol has no stop sequences; take stop away, or let the provider have api: chat")
 	}
-	answer, err := c.endpoint.Post(ctx, body)
-	if err != nil {
-		return nil, err
+	wire.SetDefault(body, "store", false)
+	if !thoughtless.MatchString(c.Model) {
+		wire.SetDefault(body, "include", []string{"reasoning.encrypted_content"})
 	}
-	defer answer.Close()
-	g := gathering{provider: c.provider, answer: answer, names: names, thinks: req.OnThinking}
-	if answer.Streams {
-		return g.stream(onText)
+	if req.System != "" {
+		body["instructions"] = req.System
 	}
-	var whole result
-	if err := answer.Decode(&whole); err != nil {
-		return nil, err
+	if req.Temperature != nil {
+		body["temperature"] = *req.Temperature
 	}
-	return g.whole(&whole, onText)
+	if req.MaxTokens > 0 {
+		body["max_output_tokens"] = req.MaxTokens
+	}
+	switch value := req.Reasoning.(type) {
+	case nil:
+	case string:
+		level, err := wire.Effort(c.Model, value)
+		if err != nil {
+			return err
+		}
+		body["reasoning"] = map[string]any{"effort": level}
+	case map[string]any:
+		body["reasoning"] = value
+	default:
+		return wire.Invalid("reasoning is %v; this provider takes a word such as low, medium or high", value)
+	}
+	if len(req.Tools) > 0 {
+		tools := c.Tools("parameters")
+		for _, t := range tools {
+			t["type"], t["strict"] = "function", false // strict tools have no optional arguments
+		}
+		body["tools"] = tools
+	}
+	if format := openai.Format(req.Schema); format != nil {
+		format["type"] = "json_schema"
+		text := map[string]any{}
+		if given, ok := body["text"].(map[string]any); ok {
+			maps.Copy(text, given)
+		}
+		text["format"] = format
+		body["text"] = text
+	}
+	return nil
 }

@@ -1,73 +1,77 @@
+// Scripts: files of answers.
+
 // Package scripted answers model calls from a file, for tests and examples.
 package scripted
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Script is the answers of one file, as they are written. It never changes:
-// what a run has used up is kept by the Client that answers the run.
+// Script holds the answers of a file. It never changes: a Client remembers which
+// entries its run has used.
 type Script struct {
 	name    string
 	entries []entry
 }
 
-// entry is one answer and the calls that it is for. The zero values of visit
-// and turn, and an empty node, match every call.
+// entry is an answer and the calls that it is for. An empty node and a visit or turn of
+// 0 match every call.
 type entry struct {
 	node, role  string
 	visit, turn int
 	delay       time.Duration
-	line        int
-	failure     *model.Error // nil: answer is
-	answer      model.Response
+	failure     *model.Error // nil if it answers
+	content     string
+	calls       *spec.Value
+	usage       model.Usage
 }
 
-// Open reads a script from a file. The error is one of the file system, or an
+// Parse reads a script, YAML or JSON. Messages call it by its name. The error is a
 // *spec.InvalidError.
-func Open(path string) (*Script, error) {
-	src, err := bounded.ReadFile(path, bounded.Text)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, src)
-}
-
-// Parse reads a script, YAML or JSON; name is what messages call it. The error
-// is an *spec.InvalidError.
 func Parse(name string, src []byte) (*Script, error) {
 	root, findings := spec.Read(name, src, "a script is a map with the key responses", Keys())
 	if root == nil {
 		return nil, &spec.InvalidError{Findings: findings}
 	}
-	r := reader{file: spec.NewFile(name, src)}
-	list := root.Get("responses")
-	if list != nil {
+	out := &Script{name: name}
+	file := spec.NewFile(name, src)
+	if list := root.Get("responses"); list != nil {
 		for i := range list.Items {
-			r.entry(&list.Items[i])
+			v := &list.Items[i]
+			for j := range v.Fields {
+				if f := &v.Fields[j]; f.Key.Value == "content" && f.Value.Kind == spec.Null {
+					findings = append(findings, spec.Diagnostic{
+						File: file, Rule: "invalid-value", Severity: spec.Error, Span: f.Key.Span,
+						Message: `"content" must be a text, a map or a list; found no value`,
+					})
+				}
+			}
+			if v.Kind == spec.Map {
+				out.entries = append(out.entries, newEntry(file, v))
+			}
 		}
 	}
-	if findings = append(findings, r.findings...).Sort(); len(findings) > 0 {
-		return nil, &spec.InvalidError{Findings: findings}
+	if len(findings) > 0 {
+		return nil, &spec.InvalidError{Findings: findings.Sort()}
 	}
-	return &Script{name: name, entries: r.entries}, nil
+	return out, nil
 }
 
-// Keys is the table of a script's keys.
+// Keys returns the keys of a script.
 func Keys() []spec.Key {
 	text := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeString} }
 	count := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Positive: true} }
 	zero := 0.0
 	tokens := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Min: &zero} }
-	// A time is a duration or, as in a Retry-After header, a number of seconds.
+	// A pause is a duration or, as in a Retry-After header, a number of seconds.
 	pause := func(name string) spec.Key {
 		return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeNumber, Min: &zero}, {Type: spec.TypeDuration}}}
 	}
@@ -95,94 +99,57 @@ func Keys() []spec.Key {
 	return []spec.Key{{Name: "responses", Type: spec.TypeList, Elem: &response, Required: true}}
 }
 
-// reader turns checked values into entries. Values of a wrong shape, which are
-// reported already, are passed over.
-type reader struct {
-	file     *spec.File
-	entries  []entry
-	findings spec.Diagnostics
-}
-
-func (r *reader) entry(v *spec.Value) {
-	if v.Kind != spec.Map {
-		return
-	}
+// newEntry reads an entry; findings cover values of a wrong shape.
+func newEntry(file *spec.File, v *spec.Value) entry {
+	usage := v.Get("usage")
 	e := entry{
-		node: text(v.Get("node")), role: text(v.Get("role")), visit: number(v.Get("visit")), turn: number(v.Get("turn")),
-		delay: duration(v.Get("delay")), line: r.file.Position(v.Span.From).Line,
+		node: text(v.Get("node")), role: cmp.Or(text(v.Get("role")), "chat"), visit: number(v.Get("visit")), turn: number(v.Get("turn")),
+		delay: duration(v.Get("delay")), content: contentOf(v.Get("content")), calls: v.Get("tool_calls"),
+		usage: model.Usage{
+			InputTokens: number(usage.Get("input_tokens")), OutputTokens: number(usage.Get("output_tokens")), CachedTokens: number(usage.Get("cached_tokens")),
+		},
 	}
-	if e.role == "" {
-		e.role = "chat"
-	}
-	content, calls, failure := v.Get("content"), v.Get("tool_calls"), v.Get("error")
-	if content != nil && content.Kind == spec.Null {
-		r.report(place(v, "content"), "invalid-value", `"content" must be a text, a map or a list; found no value`)
-	}
-	if failure != nil {
+	if failure := v.Get("error"); failure != nil {
 		kind := text(failure.Get("kind"))
 		e.failure = &model.Error{
 			Kind: kind, RetryAfter: duration(failure.Get("retry_after")),
-			Message: fmt.Sprintf("%s, line %d: the script answers with a failure of kind %s", r.file.Name, e.line, kind),
+			Message: fmt.Sprintf("%s, line %d: the script answers with a failure of kind %s", file.Name, file.Position(v.Span.From).Line, kind),
 		}
 	}
-	e.answer = model.Response{Content: contentOf(content), ToolCalls: callsOf(calls), Stop: model.StopEnd, Usage: usageOf(v.Get("usage"))}
-	if len(e.answer.ToolCalls) > 0 {
-		e.answer.Stop = model.StopToolCalls
+	return e
+}
+
+// response returns the answer of an entry. Ids of tool calls are the same in each run
+// and differ within a conversation.
+func (e *entry) response(c model.Caller) *model.Response {
+	out := &model.Response{Content: e.content, Stop: model.StopEnd, Usage: e.usage}
+	if e.calls == nil {
+		return out
 	}
-	r.entries = append(r.entries, e)
-}
-
-func (r *reader) report(at spec.Span, rule, message string) {
-	r.findings = append(r.findings, spec.Diagnostic{File: r.file, Rule: rule, Severity: spec.Error, Span: at, Message: message})
-}
-
-// place is the key of a map's entry.
-func place(v *spec.Value, name string) spec.Span {
-	for i := range v.Fields {
-		if v.Fields[i].Key.Value == name {
-			return v.Fields[i].Key.Span
+	out.Stop = model.StopToolCalls
+	caller := strings.NewReplacer("/", "-", "[", "-", "]", "", "#", "-").Replace(cmp.Or(c.Place, c.Node))
+	for i := range e.calls.Items {
+		call := model.ToolCall{
+			ID: fmt.Sprintf("call_%s_%d_%d_%d", caller, c.Visit, c.Turn, i+1), Name: text(e.calls.Items[i].Get("name")), Args: map[string]any{},
 		}
-	}
-	return v.Span
-}
-
-// contentOf is the text of an answer: a map or list as JSON, a scalar as it is
-// written.
-func contentOf(v *spec.Value) string {
-	if v == nil || v.Kind == spec.Null {
-		return ""
-	}
-	if v.IsScalar() {
-		return v.Text.Value
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v.Data()); err != nil {
-		return "" // data of a file is always JSON
-	}
-	return strings.TrimSuffix(out.String(), "\n")
-}
-
-func callsOf(v *spec.Value) []model.ToolCall {
-	if v == nil {
-		return nil
-	}
-	var out []model.ToolCall
-	for i := range v.Items {
-		args := map[string]any{}
-		if given := v.Items[i].Get("args"); given != nil && given.Kind == spec.Map {
-			args, _ = given.Data().(map[string]any)
+		if args := e.calls.Items[i].Get("args"); args != nil {
+			call.Args, _ = args.Data().(map[string]any)
 		}
-		out = append(out, model.ToolCall{Name: text(v.Items[i].Get("name")), Args: args})
+		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	return out
 }
 
-func usageOf(v *spec.Value) model.Usage {
-	return model.Usage{
-		InputTokens: number(v.Get("input_tokens")), OutputTokens: number(v.Get("output_tokens")), CachedTokens: number(v.Get("cached_tokens")),
+// contentOf returns the text of an answer: maps and lists as JSON, scalars as written.
+func contentOf(v *spec.Value) string {
+	if v == nil || v.IsScalar() {
+		return text(v)
 	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v.Data()) // data of a file is always JSON
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 func text(v *spec.Value) string {
@@ -202,9 +169,9 @@ func number(v *spec.Value) int {
 
 func duration(v *spec.Value) time.Duration {
 	written := text(v)
-	if d, err := time.ParseDuration(written); err == nil {
-		return d
+	d, err := time.ParseDuration(written)
+	if err != nil {
+		d, _ = time.ParseDuration(written + "s")
 	}
-	d, _ := time.ParseDuration(written + "s")
 	return d
 }

@@ -227,12 +227,6 @@ s.yaml:4:41: "kind" can't be "lm"; did you mean "llm"?`)
 	}
 }
 
-func TestOpen(t *testing.T) {
-	if _, err := Open(t.TempDir() + "/none.yaml"); err == nil || strings.Contains(err.Error(), "responses") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("responses:\n  - {node: a, content: {a: 1}}\n  - {tool_calls: [{name: x, args: {a: [1]}}], delay: 1s}\n"))
 	f.Add([]byte("responses: [{error: {kind: llm, retry_after: 1s}, visit: 2}]"))

@@ -1,10 +1,9 @@
-// Levels of reasoning that OpenAI's models have, which the pages of the models list
-// (developers.openai.com/api/docs/models): a level that is not listed is refused there.
+// Levels of reasoning of OpenAI's models, from their pages
+// (developers.openai.com/api/docs/models). Models refuse levels that are not listed.
 
 package wire
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,14 +11,14 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// levels are all there are, the least first; none is no reasoning at all.
-func levels() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
+// levels are all levels, the least first; none turns reasoning off.
+var levels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // dated is how the name of a model may end.
 const dated = `(-20\d\d-\d\d-\d\d)?$`
 
-// Models by their names, and the least and the highest of their levels. Gateways put
-// something before a name, and take all levels.
+// efforts are models by their names, with the least and the highest of their levels.
+// Gateways put a prefix before a name, and take all levels.
 var efforts = []struct {
 	name        *regexp.Regexp
 	least, most string
@@ -32,30 +31,27 @@ var efforts = []struct {
 	{regexp.MustCompile(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
 }
 
-// Effort is a level of reasoning as one of OpenAI's models takes it: the nearest that
-// it has. A model that always reasons can't be told not to: that is an *model.Error of
-// the kind invalid_input. Other models, and words that are no level, stay as they are.
+// Effort returns the nearest level that a model of OpenAI takes. Other models and
+// words stay as they are. It fails if a model that always reasons should not.
 func Effort(name, level string) (string, error) {
-	all := levels()
-	asked := slices.Index(all, level)
+	asked := slices.Index(levels, level)
 	for _, e := range efforts {
 		if asked < 0 || !e.name.MatchString(name) {
 			continue
 		}
-		least, most := slices.Index(all, e.least), slices.Index(all, e.most)
+		least, most := slices.Index(levels, e.least), slices.Index(levels, e.most)
 		switch {
 		case level == "none" && least > 0:
-			return "", AlwaysReasons(name, all[least:most+1])
+			return "", AlwaysReasons(name, levels[least:most+1])
 		case level == "minimal" && e.least != "minimal":
 			return "low", nil // the least reasoning that there is
 		}
-		return all[min(asked, most)], nil
+		return levels[min(asked, most)], nil
 	}
 	return level, nil
 }
 
-// AlwaysReasons is the failure of a request that a model which reasons should not.
+// AlwaysReasons returns the failure of reasoning: none for a model without it.
 func AlwaysReasons(name string, has []string) *model.Error {
-	return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
-		"reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))}
+	return Invalid("reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))
 }

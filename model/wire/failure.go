@@ -1,8 +1,11 @@
-// What an error answer of a server means to a graph.
+// Failures: what a status, a code and a text of a server mean.
 
 package wire
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,43 +18,74 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// refused is the error of an answer with another status than 2xx.
-func (e *Endpoint) refused(resp *http.Response) error {
+// refused returns the failure of a response whose status is not 2xx.
+func (c *Client) refused(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	code, text := explain(body)
 	if text == "" {
-		text = strings.Join(strings.Fields(strings.ToValidUTF8(head(body, 300), "")), " ")
+		text = head(body, 300)
 	}
 	if resp.StatusCode/100 == 3 {
 		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
 	}
-	out := e.failure(resp.StatusCode, code, text, resp.Header)
+	out := c.failure(resp.StatusCode, code, text, resp.Header)
 	if wait := retryDelay.FindSubmatch(body); wait != nil {
 		out.RetryAfter = max(out.RetryAfter, retryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
-		if resp.StatusCode == http.StatusTooManyRequests { // what it calls a quota is one for a minute
+		if resp.StatusCode == http.StatusTooManyRequests { // Google calls a limit per minute a quota
 			out.Kind, out.Class = "rate_limited", ""
 		}
 	}
 	return out
 }
 
-// retryDelay is where Google says how long to wait: in the details of the error, as
-// seconds, and in no header.
+// retryDelay finds the delay that Google gives in the details of an error, in no header.
 var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"`)
 
-// failure makes the error of a status (0: none) and a word of the provider.
-func (e *Endpoint) failure(status int, code, text string, header http.Header) *model.Error {
+// explain reads the code and message of {"error": {"message", "type", "code"}}. Other
+// servers put a list around it, a string in place of the object, or the fields at the
+// top.
+func explain(body []byte) (code, text string) {
+	type report struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    any    `json:"code"`
+	}
+	var outer struct {
+		report
+		Error  json.RawMessage `json:"error"`
+		Detail any             `json:"detail"`
+	}
+	var list []json.RawMessage
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) && json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	_ = json.Unmarshal(body, &outer)
+	var inner report
+	if json.Unmarshal(outer.Error, &inner) != nil {
+		inner = outer.report
+		_ = json.Unmarshal(outer.Error, &inner.Message)
+	}
+	code, _ = inner.Code.(string)
+	detail, _ := outer.Detail.(string)
+	return cmp.Or(code, inner.Type), cmp.Or(inner.Message, outer.Message, detail)
+}
+
+// failure makes the error of a status, 0 for none, and a code of the provider.
+func (c *Client) failure(status int, code, text string, header http.Header) *model.Error {
 	out := &model.Error{Status: status, RetryAfter: retryAfter(header, time.Now())}
 	out.Kind, out.Class = classify(status, code, text)
-	advised(out, header)
-	subject := e.Name
+	// The provider knows better than its status whether to retry; its own SDKs obey
+	// this header.
+	passes := slices.Contains([]string{"rate_limited", "overloaded", "timeout"}, out.Kind)
+	switch advice := header.Get("X-Should-Retry"); {
+	case advice == "true" && !passes:
+		out.Kind, out.Class = "overloaded", ""
+	case advice == "false":
+		out.Final = passes
+	}
+	subject := c.name + " broke off with an error"
 	if status != 0 {
-		subject += fmt.Sprintf(" answered %d", status)
-		if name := http.StatusText(status); name != "" {
-			subject += " " + name
-		}
-	} else {
-		subject += " broke off with an error"
+		subject = strings.TrimSpace(fmt.Sprintf("%s answered %d %s", c.name, status, http.StatusText(status)))
 	}
 	for _, part := range []string{code, strings.Join(strings.Fields(text), " ")} {
 		if part != "" {
@@ -61,128 +95,113 @@ func (e *Endpoint) failure(status int, code, text string, header http.Header) *m
 	if out.Kind == "auth" && out.Class == "" {
 		subject += "; check the key of the provider"
 	}
-	out.Message = e.clean(subject)
+	out.Message = c.clean(subject)
 	return out
 }
 
-// advised heeds what the provider says about another try: it knows better than
-// the status. OpenAI and Anthropic send the header, and their own libraries obey.
-func advised(e *model.Error, header http.Header) {
-	passes := slices.Contains([]string{"rate_limited", "overloaded", "timeout"}, e.Kind)
-	switch header.Get("X-Should-Retry") {
-	case "true":
-		if !passes {
-			e.Kind, e.Class = "overloaded", ""
-		}
-	case "false":
-		e.Final = passes
-	}
+type cause struct{ kind, class string }
+
+var (
+	tooLong    = cause{"invalid_input", "context_length"}
+	badRequest = cause{"invalid_input", "invalid_request"}
+	filtered   = cause{"llm", "content_filter"}
+	outOfMoney = cause{"auth", "quota"}
+	denied     = cause{"auth", ""}
+	limited    = cause{"rate_limited", ""}
+	overloaded = cause{"overloaded", ""}
+	slow       = cause{"timeout", ""}
+)
+
+// codes are the providers' own codes. They say more than the status: OpenAI answers
+// 429 to haste and to an account without money, and a stream has no status left.
+var codes = map[string]cause{
+	"context_length_exceeded": tooLong, "string_above_max_length": tooLong, "request_too_large": tooLong, "exceed_context_size_error": tooLong,
+	"content_filter": filtered, "content_policy_violation": filtered, "moderation_blocked": filtered, "invalid_prompt": filtered,
+	"bio_policy": filtered, "cyber_policy": filtered, "misalignment_policy_violation": filtered, "image_content_policy_violation": filtered,
+	"insufficient_quota": outOfMoney, "billing_error": outOfMoney, "billing_not_active": outOfMoney,
+	"billing_hard_limit_reached": outOfMoney, "insufficient_credits": outOfMoney, "credit_balance_too_low": outOfMoney,
+	"invalid_api_key": denied, "authentication_error": denied, "permission_error": denied,
+	"rate_limit_exceeded": limited, "rate_limit_error": limited, "tokens": limited,
+	"overloaded_error": overloaded, "server_error": overloaded, "api_error": overloaded, "engine_overloaded": overloaded, "server_overloaded": overloaded,
+	"timeout_error": slow,
 }
 
-// codes maps the words of providers for their errors to kind and class. They
-// say more than the status: OpenAI answers 429 both to haste and to an account
-// without money, and a stream that has begun has no status left to give.
-func codes(code string) (kind, class string) {
-	switch code {
-	case "context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error":
-		return "invalid_input", "context_length"
-	case "content_filter", "content_policy_violation", "moderation_blocked",
-		"invalid_prompt", "bio_policy", "cyber_policy", "misalignment_policy_violation", "image_content_policy_violation":
-		return "llm", "content_filter"
-	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached", "insufficient_credits", "credit_balance_too_low":
-		return "auth", "quota"
-	case "invalid_api_key", "authentication_error", "permission_error":
-		return "auth", ""
-	case "rate_limit_exceeded", "rate_limit_error", "tokens":
-		return "rate_limited", ""
-	case "overloaded_error", "server_error", "api_error", "engine_overloaded", "server_overloaded":
-		return "overloaded", ""
-	case "timeout_error":
-		return "timeout", ""
-	}
-	return "", ""
+// statuses say what a status means without a code.
+var statuses = map[int]cause{
+	http.StatusUnauthorized: denied, http.StatusForbidden: denied, http.StatusProxyAuthRequired: denied,
+	http.StatusConflict:        overloaded, // with a call at the same time
+	http.StatusPaymentRequired: outOfMoney, http.StatusTooManyRequests: limited,
+	http.StatusRequestTimeout: slow, http.StatusGatewayTimeout: slow,
 }
 
-// classify finds kind and class. Servers that speak another's protocol use
-// words of their own, so too long a context is also known by its text.
-func classify(status int, code, text string) (kind, class string) {
-	if outOfMoney(status, text) {
-		return "auth", "quota"
-	}
-	kind, class = codes(code)
-	if kind == "overloaded" && status >= 400 && status < 500 { // the status is more specific
-		kind, class, code = "", "", ""
-	}
-	switch denied := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired; {
-	case kind == "auth", kind != "" && !denied:
-		return kind, class
-	case denied: // Ollama says api_error to a wrong key, too
-		return "auth", ""
-	}
-	if status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == 0 || status == http.StatusInternalServerError {
-		if tooLong(text) {
-			return "invalid_input", "context_length"
-		}
-	}
-	switch {
-	case status == http.StatusConflict: // of calls at one time: it passes
-		return "overloaded", ""
-	case status == http.StatusPaymentRequired:
-		return "auth", "quota"
-	case status == http.StatusTooManyRequests:
-		return "rate_limited", ""
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
-		return "timeout", ""
-	case status >= 500:
-		return "overloaded", ""
-	case status >= 300:
-		return "invalid_input", "invalid_request"
-	case code == "invalid_request_error", code == "not_found_error":
-		return "invalid_input", "invalid_request"
-	}
-	return "llm", ""
-}
-
-// outOfMoney knows an account without money by the text, where no code of its
-// own says it: Anthropic answers 400 with invalid_request_error.
-func outOfMoney(status int, text string) bool {
-	switch status {
-	case 0, http.StatusBadRequest, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
-		return says(text, "credit balance is too low", "insufficient balance", "insufficient credits", "exceeded your current quota", "out of credits")
-	}
-	return false
-}
-
-func tooLong(text string) bool {
-	return says(text,
+// texts tell causes that codes of compatible servers don't, at some statuses.
+var texts = []struct {
+	cause
+	statuses []int
+	parts    []string
+}{
+	{
+		outOfMoney,
+		[]int{0, 400, 402, 403, 429},
+		[]string{"credit balance is too low", "insufficient balance", "insufficient credits", "exceeded your current quota", "out of credits"},
+	},
+	{tooLong, []int{0, 400, 413, 500}, []string{
 		"maximum context length", "context_length_exceeded", "prompt is too long", "exceeds the available context size",
 		"exceed context limit", "context window", "input is too long", "too many input tokens", "input token count",
-	)
+	}},
 }
 
-// says reports whether a text holds one of the parts, which are in lower case.
-func says(text string, parts ...string) bool {
-	text = strings.ToLower(text)
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+// classify finds the kind and class of a failure. Money comes first, then codes,
+// except that a status of the client's fault beats a code of the server's, and a
+// status that denies beats all codes but those of denial.
+func classify(status int, code, text string) (kind, class string) {
+	told := func(i int) bool {
+		return slices.Contains(texts[i].statuses, status) && slices.ContainsFunc(texts[i].parts, func(part string) bool {
+			return strings.Contains(strings.ToLower(text), part)
+		})
+	}
+	known := codes[code]
+	if known == overloaded && status >= 400 && status < 500 {
+		known, code = cause{}, ""
+	}
+	by := statuses[status]
+	out := cause{"llm", ""}
+	switch {
+	case told(0):
+		out = outOfMoney
+	case known.kind == "auth", known.kind != "" && by != denied:
+		out = known
+	case by == denied: // Ollama says api_error to a wrong key
+		out = denied
+	case told(1):
+		out = tooLong
+	case by.kind != "":
+		out = by
+	case status >= 500:
+		out = overloaded
+	case status >= 300, code == "invalid_request_error", code == "not_found_error":
+		out = badRequest
+	}
+	return out.kind, out.class
 }
 
-// retryAfter is how long the server asks to wait; 0 when it does not say. A
-// date counts from the server's own clock.
+// retryAfter returns how long the server asks to wait; 0 if it does not say. A date
+// counts from the server's own clock.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
-	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil && ms >= 0 {
-		return time.Duration(min(ms, float64(most/time.Millisecond)) * float64(time.Millisecond))
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64)
+	if seconds /= 1000; err != nil || seconds < 0 {
+		value := strings.TrimSpace(header.Get("Retry-After"))
+		seconds, err = strconv.ParseFloat(value, 64)
+		if date, problem := http.ParseTime(value); problem == nil {
+			if from, err := http.ParseTime(header.Get("Date")); err == nil {
+				now = from
+			}
+			seconds, err = date.Sub(now).Seconds(), nil
+		}
 	}
-	value := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
-	}
-	date, err := http.ParseTime(value)
 	if err != nil {
 		return 0
 	}
-	if from, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = from
-	}
-	return min(max(date.Sub(now), 0), most)
+	return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
 }

@@ -9,23 +9,22 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// maxName is the longest name of a tool that the providers take.
+// maxName is the longest name of a tool that all providers allow.
 const maxName = 64
 
-// Names translates names of tools: a graph's server.tool has a dot, which the
-// providers refuse. It belongs to one request.
+// Names translates names of tools for one request: providers refuse the dot in a
+// graph's server.tool.
 type Names struct {
 	out  map[string]string // by name in the graph
 	back map[string]string // by name on the wire
 }
 
-// NewNames names the tools of a request. Tools that the conversation names
-// besides are added as they come.
+// NewNames names the tools of a request. Legal names stay.
 func NewNames(tools []model.Tool) *Names {
 	n := &Names{out: map[string]string{}, back: map[string]string{}}
-	for _, legal := range []bool{true, false} { // what needs no change keeps its name
+	for _, legal := range []bool{true, false} {
 		for _, t := range tools {
-			if (t.Name == plain(t.Name)) == legal {
+			if (t.Name == legalName(t.Name)) == legal {
 				n.Wire(t.Name)
 			}
 		}
@@ -33,17 +32,14 @@ func NewNames(tools []model.Tool) *Names {
 	return n
 }
 
-// Wire is the name that the provider sees.
+// Wire returns the name that the provider sees.
 func (n *Names) Wire(name string) string {
 	if known, ok := n.out[name]; ok {
 		return known
 	}
-	base := plain(name)
+	base := legalName(name)
 	wire := base
-	for i := 2; ; i++ {
-		if _, taken := n.back[wire]; !taken {
-			break
-		}
+	for i := 2; n.taken(wire); i++ {
 		suffix := "_" + strconv.Itoa(i)
 		wire = base[:min(len(base), maxName-len(suffix))] + suffix
 	}
@@ -51,9 +47,14 @@ func (n *Names) Wire(name string) string {
 	return wire
 }
 
-// AddCalled adds the names of the tools that a conversation has called, in order: so
-// the names in its beginning do not depend on what follows it.
-func (n *Names) AddCalled(messages []model.Message) {
+func (n *Names) taken(wire string) bool {
+	_, taken := n.back[wire]
+	return taken
+}
+
+// addCalled names the tools that a conversation has called, in order, so that names
+// do not depend on later messages.
+func (n *Names) addCalled(messages []model.Message) {
 	for i := range messages {
 		for j := range messages[i].ToolCalls {
 			n.Wire(messages[i].ToolCalls[j].Name)
@@ -61,8 +62,7 @@ func (n *Names) AddCalled(messages []model.Message) {
 	}
 }
 
-// Graph is the name in the graph of what a model calls; a name that was not
-// offered stays as it is.
+// Graph returns the graph's name of a tool; unknown names stay.
 func (n *Names) Graph(wire string) string {
 	if name, ok := n.back[wire]; ok {
 		return name
@@ -70,16 +70,20 @@ func (n *Names) Graph(wire string) string {
 	return wire
 }
 
-// plain replaces what the providers refuse in names.
-func plain(name string) string {
-	name = strings.Map(func(r rune) rune {
+// Legal replaces the characters that providers refuse in names and ids.
+func Legal(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '_'
-	}, name)
+	}, text)
+}
+
+func legalName(name string) string {
 	if name == "" {
 		return "_"
 	}
+	name = Legal(name)
 	return name[:min(len(name), maxName)]
 }

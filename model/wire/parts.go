@@ -1,4 +1,4 @@
-// Parts of messages: which of them a protocol takes, checked before a call is paid for.
+// Parts of messages that a protocol takes, checked before a call is paid for.
 
 package wire
 
@@ -12,23 +12,23 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Takes says which parts a protocol takes. Types of a kind that are nil are none;
-// what is a text goes as a text wherever files are taken.
+// Takes says which parts a protocol takes. A file that is text goes as text wherever
+// files are taken.
 type Takes struct {
-	// Images, Files and Audio are media types; "*" is any.
+	// Images, Files and Audio are media types; "*" is any, nil none.
 	Images, Files, Audio []string
 	// ImageURLs and FileURLs say that a part may be an address.
 	ImageURLs, FileURLs bool
-	// MostImage is how many bytes an image may have, MostAll all parts of a request
-	// together; 0: any number.
+	// MostImage bounds the bytes of an image, MostAll those of all parts of a request;
+	// 0 means no bound.
 	MostImage, MostAll int
 }
 
-// Photos are the types of images that all providers take.
+// Photos returns the types of images that all providers take.
 func Photos() []string { return []string{"image/gif", "image/jpeg", "image/png", "image/webp"} }
 
-// Check says what of a conversation the protocol does not take. The error is a
-// *model.Error of the kind invalid_input.
+// Check returns an *model.Error of kind invalid_input for the first part that the
+// protocol does not take.
 func (t *Takes) Check(messages []model.Message) error {
 	all := 0
 	for i := range messages {
@@ -37,14 +37,14 @@ func (t *Takes) Check(messages []model.Message) error {
 			if part.Kind == model.TextPart {
 				continue
 			}
-			if problem := t.refusal(part); problem != "" {
-				return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf("%s can't be sent to this model: %s", partName(part), problem)}
+			if problem := t.problem(part); problem != "" {
+				return Invalid("%s can't be sent to this model: %s", partName(part), problem)
 			}
 			all += part.Size()
 		}
 	}
 	if t.MostAll > 0 && all > t.MostAll {
-		return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf("the parts of the conversation have %s; its provider takes %s in a request", megabytes(all), megabytes(t.MostAll))}
+		return Invalid("the parts of the conversation have %s; its provider takes %s in a request", megabytes(all), megabytes(t.MostAll))
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func partName(p *model.Part) string {
 	return "the " + string(p.Kind)
 }
 
-func (t *Takes) refusal(p *model.Part) string {
+func (t *Takes) problem(p *model.Part) string {
 	types, urls := t.Images, t.ImageURLs
 	switch p.Kind {
 	case model.FilePart:
@@ -73,7 +73,7 @@ func (t *Takes) refusal(p *model.Part) string {
 		return fmt.Sprintf("its protocol takes no %s", p.Kind)
 	case p.URL != "" && !urls:
 		return "its protocol takes no addresses of these; give a path or a data URI"
-	case p.URL != "", p.Kind == model.FilePart && isText:
+	case p.URL != "", isText:
 		return ""
 	case types[0] != "*" && !slices.Contains(types, p.Type):
 		return fmt.Sprintf("it is %s; taken are %s", p.Type, strings.Join(types, ", "))
@@ -85,13 +85,25 @@ func (t *Takes) refusal(p *model.Part) string {
 
 func megabytes(n int) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// TextOf is what a file says that is a text; false: it is none.
+// TextOf returns the text of a text part or of a file that is text.
 func TextOf(p *model.Part) (string, bool) {
+	if p.Kind == model.TextPart {
+		return p.Text, true
+	}
 	if p.Kind != model.FilePart || p.Data == "" || !isText(p.Type) {
 		return "", false
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
 	return string(data), err == nil && utf8.Valid(data)
+}
+
+// TitledText is TextOf with the name of a file before its text.
+func TitledText(p *model.Part) (string, bool) {
+	text, is := TextOf(p)
+	if is && p.Name != "" {
+		text = "[file " + p.Name + "]\n" + text
+	}
+	return text, is
 }
 
 func isText(kind string) bool {
@@ -101,15 +113,15 @@ func isText(kind string) bool {
 	}, kind)
 }
 
-// FileText is a file that is a text as one: its name stands before it.
-func FileText(p *model.Part, text string) string {
-	if p.Name == "" {
-		return text
+// ImageURL returns the address of an image, or its bytes as a data URI.
+func ImageURL(p *model.Part) string {
+	if p.URL != "" {
+		return p.URL
 	}
-	return "[file " + p.Name + "]\n" + text
+	return p.DataURI()
 }
 
-// FileName is the name of a file; those that have none get one of their type.
+// FileName returns the name of a file, by default one that follows from its type.
 func FileName(p *model.Part) string {
 	if p.Name != "" {
 		return p.Name

@@ -1,5 +1,5 @@
-// Server-sent events, as the HTML standard describes the stream; of the ends
-// of lines that it allows, a lone \r, which no provider sends, is not one here.
+// Server-sent events, as the HTML standard describes the stream; lines end in \n or
+// \r\n, not in a lone \r, which no provider sends.
 
 package wire
 
@@ -13,74 +13,42 @@ import (
 // Events reads a stream of events. It belongs to one goroutine.
 type Events struct {
 	in    *bufio.Reader
-	line  []byte
-	data  []byte
-	name  []byte
 	begun bool
 }
 
 // NewEvents reads from r, which bounds the length of the stream.
 func NewEvents(r io.Reader) *Events { return &Events{in: bufio.NewReader(r)} }
 
-// Next returns the next event that has data: its name ("" without one) and its
-// data, the lines joined by line breaks. Both are good until the next call.
-// The error is io.EOF at the end, or the reader's; an event whose last line is
-// broken off is dropped, one that only lacks the empty line behind it is not.
-func (e *Events) Next() (name, data []byte, err error) {
-	e.name, e.data = e.name[:0], e.data[:0]
-	has := false
+// Next returns the next event that has data: its name ("" without one) and its lines
+// of data, joined by line breaks. The error is io.EOF at the end, or the reader's. An
+// event whose last line was cut is dropped; the empty line behind it may be missing.
+func (e *Events) Next() (name string, data []byte, err error) {
 	for {
-		line, err := e.readLine()
+		line, err := e.in.ReadBytes('\n')
 		if err != nil {
-			if has && errors.Is(err, io.EOF) {
-				return e.name, e.data, nil
+			if data != nil && errors.Is(err, io.EOF) {
+				return name, data[1:], nil
 			}
-			return nil, nil, err
+			return "", nil, err
 		}
+		if !e.begun {
+			line, e.begun = bytes.TrimPrefix(line, []byte("\ufeff")), true
+		}
+		line = bytes.TrimSuffix(line[:len(line)-1], []byte("\r"))
 		if len(line) == 0 {
-			if has {
-				return e.name, e.data, nil
+			if data != nil {
+				return name, data[1:], nil
 			}
-			e.name = e.name[:0]
+			name = ""
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "data":
-			if has {
-				e.data = append(e.data, '\n')
-			}
-			e.data = append(e.data, value...)
-			has = true
+			data = append(append(data, '\n'), value...)
 		case "event":
-			e.name = append(e.name[:0], value...)
+			name = string(value)
 		}
 	}
-}
-
-// readLine returns a line without its end, \n or \r\n. A last line without an
-// end was broken off: it is io.EOF.
-func (e *Events) readLine() ([]byte, error) {
-	e.line = e.line[:0]
-	for {
-		part, err := e.in.ReadSlice('\n')
-		if !e.begun {
-			part, e.begun = bytes.TrimPrefix(part, []byte("\ufeff")), true
-		}
-		if err == nil && len(e.line) == 0 {
-			return trimEnd(part), nil // the usual line is not copied
-		}
-		e.line = append(e.line, part...)
-		switch {
-		case err == nil:
-			return trimEnd(e.line), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
-		}
-	}
-}
-
-func trimEnd(line []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }

@@ -106,7 +106,7 @@ func TestArguments(t *testing.T) {
 		`{"a":`:                                 {Malformed: `{"a":`},
 	} {
 		want.ID, want.Name = "i", "n"
-		if diff := cmp.Diff(want, Call("i", "n", text)); diff != "" {
+		if diff := cmp.Diff(want, NewCall("i", "n", text)); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
@@ -129,14 +129,17 @@ func TestAnswerIsBounded(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	e := Endpoint{Name: "p/m", URL: server.URL}
-	answer, err := e.Post(t.Context(), map[string]any{})
+	client, err := New(&Protocol{Header: func(string) http.Header { return http.Header{} }}, Config{Provider: "p", Model: "m", BaseURL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Close()
+	answer, err := client.post(t.Context(), map[string]any{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.close()
 	var failure *model.Error
-	if err := answer.Decode(new(any)); !errors.As(err, &failure) || failure.Class != "bad_answer" || !strings.Contains(err.Error(), "longer than") {
+	if _, err := io.ReadAll(answer); !errors.As(err, &failure) || failure.Class != "bad_answer" || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("got %v", err)
 	}
 }

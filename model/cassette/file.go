@@ -1,0 +1,200 @@
+// Recordings as files: a line of JSON for the format and for each call.
+
+package cassette
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// header is the first line of a recording.
+const header = `{"recording":"v1"}`
+
+// Open reads a recording and starts to play it. The error is one of the file system or
+// a *spec.InvalidError.
+func Open(path string) (*Cassette, error) {
+	src, err := bounded.ReadFile(path, bounded.Recording)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, src)
+}
+
+// Parse starts to play a recording, which may have been edited. Messages call it by its
+// name. The error is a *spec.InvalidError.
+func Parse(name string, src []byte) (*Cassette, error) {
+	out := &Cassette{name: name, playing: true}
+	first, _, _ := bytes.Cut(src, []byte("\n"))
+	err := error(nil)
+	if string(bytes.TrimSpace(first)) != header {
+		err = fmt.Errorf("not a recording: its first line must be %s", header)
+	}
+	offset := 0
+	for line := range bytes.Lines(src) {
+		text := bytes.TrimSpace(line)
+		if err == nil && offset > 0 && len(text) > 0 {
+			var one *call
+			one, err = parseCall(text)
+			out.calls = append(out.calls, one)
+		}
+		if err != nil {
+			break
+		}
+		offset += len(line)
+	}
+	if err != nil {
+		return nil, &spec.InvalidError{Findings: spec.Diagnostics{{
+			File: spec.NewFile(name, src), Rule: "invalid-value", Severity: spec.Error, Span: spec.Span{From: offset, To: offset}, Message: err.Error(),
+		}}}
+	}
+	return out, nil
+}
+
+func parseCall(text []byte) (*call, error) {
+	var out call
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&out)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("this call can't be read: %w", err)
+	case !slices.Contains([]string{modelCall, toolCall, toolList}, out.Kind):
+		return nil, fmt.Errorf("kind is %q, not model, tool or tools", out.Kind)
+	case out.Request == nil || out.Answer == nil:
+		return nil, fmt.Errorf("it lacks a request or an answer")
+	}
+	return out.masked(nil)
+}
+
+// Check reports why a recording could not be written to a file, before anything is paid
+// for. It leaves the file as it is.
+func Check(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", path)
+	}
+	file, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	_ = file.Close()
+	return os.Remove(file.Name())
+}
+
+func createBeside(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+}
+
+// Save writes the recording to a file that only its owner can read: prompts and answers
+// may be confidential. It replaces the file as a whole or, on an error, not at all.
+func (c *Cassette) Save(path string) error {
+	text, err := c.Encode()
+	if err == nil {
+		err = replace(path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("the recording can't be written: %w", err)
+	}
+	return nil
+}
+
+func replace(path string, text []byte) error {
+	file, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // after the rename it is gone
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	return err
+}
+
+// Encode returns the recording as text without secrets. Calls are sorted, so the text
+// does not tell which parallel branch was quicker; equal calls keep their order.
+func (c *Cassette) Encode() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clean := make([]*call, len(c.calls))
+	for i, one := range c.calls {
+		var err error
+		if clean[i], err = one.masked(c.secrets); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(clean, compareCalls)
+	return lines(clean)
+}
+
+func lines(calls []*call) ([]byte, error) {
+	out := []byte(header + "\n")
+	for _, one := range calls {
+		text, err := marshal(one)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, text...), '\n')
+	}
+	return out, nil
+}
+
+// Take returns what was recorded since the last time, for Add; nil if nothing was.
+func (c *Cassette) Take() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.taken == len(c.calls) {
+		return nil, nil
+	}
+	part := Cassette{calls: c.calls[c.taken:], secrets: c.secrets}
+	c.taken = len(c.calls)
+	return part.Encode()
+}
+
+// Add adds what Take returned to a recording.
+func (c *Cassette) Add(taken []byte) error {
+	part, err := Parse("a part of the recording", taken)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, part.calls...)
+	return nil
+}
+
+// Rewound returns the same recording to play, without the calls of some numbers, which
+// were played elsewhere.
+func (c *Cassette) Rewound(played []int) *Cassette {
+	out := &Cassette{name: c.name, playing: true}
+	for i, recorded := range c.calls {
+		own := *recorded
+		own.used = slices.Contains(played, i)
+		out.calls = append(out.calls, &own)
+	}
+	return out
+}
+
+// Played returns the numbers of the calls that were played.
+func (c *Cassette) Played() (out []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, recorded := range c.calls {
+		if recorded.used {
+			out = append(out, i)
+		}
+	}
+	return out
+}
