@@ -34,9 +34,9 @@ func (n *cacheNote) isExpired(now time.Time) bool {
 const cacheNotes, cacheValues = "cached/", "cache/"
 
 // Cached returns a value that has not expired.
-func (r *Records) Cached(key string, now time.Time) (value any, ok bool, err error) {
+func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err error) {
 	var text []byte
-	err = r.base().View(func(tx Tx) error {
+	err = s.kv().View(func(tx Tx) error {
 		var note cacheNote
 		found, err := getJSON(tx, cacheNotes+keyOf(key), &note)
 		if err != nil || !found || note.isExpired(now) {
@@ -53,13 +53,13 @@ func (r *Records) Cached(key string, now time.Time) (value any, ok bool, err err
 }
 
 // Cache stores a value. The first call also deletes what has expired.
-func (r *Records) Cache(e CacheEntry) error {
+func (s *KVStore) Cache(e CacheEntry) error {
 	text, err := EncodeValue(e.Value)
 	if err != nil {
 		return fmt.Errorf("cache of node %q: %w", e.Node, err)
 	}
-	purge, now := !r.purged.Swap(true), r.base().Now()
-	return r.base().Update(false, func(tx Tx) error {
+	purge, now := !s.purged.Swap(true), s.kv().Now()
+	return s.kv().Update(false, func(tx Tx) error {
 		if purge {
 			if _, err := clearCache(tx, func(n *cacheNote) bool { return n.isExpired(now) }); err != nil {
 				return err
@@ -73,8 +73,8 @@ func (r *Records) Cache(e CacheEntry) error {
 }
 
 // ClearCache deletes cached values.
-func (r *Records) ClearCache(graph string, nodes []string) (cleared int, err error) {
-	err = r.base().Update(false, func(tx Tx) (err error) {
+func (s *KVStore) ClearCache(graph string, nodes []string) (cleared int, err error) {
+	err = s.kv().Update(false, func(tx Tx) (err error) {
 		cleared, err = clearCache(tx, func(n *cacheNote) bool {
 			return cmp.Or(graph, n.Graph) == n.Graph && (nodes == nil || slices.Contains(nodes, n.Node))
 		})
@@ -84,7 +84,7 @@ func (r *Records) ClearCache(graph string, nodes []string) (cleared int, err err
 }
 
 func clearCache(tx Tx, selects func(*cacheNote) bool) (cleared int, err error) {
-	pairs, err := tx.Scan(cacheNotes, "", -1)
+	pairs, err := collect(tx, cacheNotes, "", -1)
 	if err != nil {
 		return 0, err
 	}

@@ -20,8 +20,8 @@ func EncodeEvent(e *machine.Event) ([]byte, error) {
 	return text, nil
 }
 
-// EncodeEvents writes each event as EncodeEvent does.
-func EncodeEvents(events []machine.Event) (texts [][]byte, err error) {
+// encodeEvents writes each event as EncodeEvent does.
+func encodeEvents(events []machine.Event) (texts [][]byte, err error) {
 	texts = make([][]byte, len(events))
 	for i := range events {
 		if texts[i], err = EncodeEvent(&events[i]); err != nil {

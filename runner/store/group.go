@@ -81,8 +81,8 @@ func (s *groupSlot) key(group string) string {
 }
 
 // enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
-func enterGroup(tx Tx, runID, group string, limit int, now time.Time) (out GroupState, err error) {
-	slots, err := groupSlots(tx, group)
+func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupState, err error) {
+	slots, err := s.groupSlots(tx, group)
 	if err != nil {
 		return out, err
 	}
@@ -103,7 +103,7 @@ func enterGroup(tx Tx, runID, group string, limit int, now time.Time) (out Group
 	}
 	own := &slots[at]
 	if own.Since.IsZero() && ahead < limit {
-		own.Since = now
+		own.Since = s.kv().Now()
 		if err := putJSON(tx, own.key(group), own); err != nil {
 			return out, err
 		}
@@ -120,25 +120,20 @@ func enterGroup(tx Tx, runID, group string, limit int, now time.Time) (out Group
 
 // groupSlots returns the slots of a group in their order. It deletes those whose runs are
 // not driven any more.
-func groupSlots(tx Tx, group string) (slots []groupSlot, err error) {
-	pairs, err := tx.Scan(keyOf("group", group)+"/", "", -1)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range pairs {
-		var slot groupSlot
-		if err := decodeJSON(p, &slot); err != nil {
-			return nil, err
+func (s *KVStore) groupSlots(tx Tx, group string) (slots []groupSlot, err error) {
+	var gone []string
+	err = visitJSON(tx, keyOf("group", group)+"/", func(slot *groupSlot) bool {
+		if s.kv().IsLocked(slot.RunID) {
+			slots = append(slots, *slot)
+		} else {
+			gone = append(gone, slot.RunID)
 		}
-		if !tx.IsDriven(slot.RunID) {
-			if err := leaveGroup(tx, slot.RunID); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		slots = append(slots, slot)
+		return true
+	})
+	for _, runID := range gone {
+		err = errors.Join(err, leaveGroup(tx, runID))
 	}
-	return slots, nil
+	return slots, err
 }
 
 // joinGroup appends a run to the queue of a group.
@@ -150,14 +145,16 @@ func joinGroup(tx Tx, runID, group string, queue []groupSlot) (slot groupSlot, e
 	if n := len(queue); n > 0 {
 		slot.Number = queue[n-1].Number + 1
 	}
-	if slot.Graph, slot.Owner, err = tx.Run(runID); err != nil {
+	run, err := getRun(tx, runID)
+	if err != nil {
 		return slot, err
 	}
+	slot.Graph, slot.Owner = run.Graph, run.Owner
 	return slot, putJSON(tx, slot.key(group), slot)
 }
 
 func leaveGroup(tx Tx, runID string) error {
-	slots, err := tx.Scan("group/", "", -1)
+	slots, err := collect(tx, "group/", "", -1)
 	for _, p := range slots {
 		if err == nil && strings.HasSuffix(p.Key, "/"+keyOf(runID)) {
 			err = tx.Delete(p.Key)

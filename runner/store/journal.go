@@ -1,97 +1,113 @@
-// The journal of a run, open for its driver: what is the same in all stores.
+// The journal of a run, open for its driver.
 
 package store
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// JournalTx is a transaction of the driver of a run.
-type JournalTx interface {
-	Tx
-	// Append adds the texts of events after the first n.
-	Append(n int, texts [][]byte) error
-	// Snapshot stores the state after the first n events.
-	Snapshot(n int, state []byte) error
-	// Adopt replaces the graph of the run and deletes its snapshots.
-	Adopt(run RunRecord) error
-	// Note changes what List shows.
-	Note(s RunSummary) error
+// journal is a Journal.
+type journal struct {
+	*inbox
+	store   *KVStore
+	release func() error
+	stop    chan struct{}
+	polling sync.WaitGroup
+	events  string // prefix of their keys
+
+	mu        sync.Mutex // of what follows
+	count     int        // events
+	journaled int        // bytes of the events since the last snapshot
+	noted     RunSummary
+	failed    error
+	closed    bool
 }
 
-// OpenRun is a run that NewJournal opens.
-type OpenRun struct {
-	Base  Base
-	RunID string
-	// Events is the number of events so far, Journaled the bytes of those since the last
-	// snapshot.
-	Events, Journaled int
-	// Update runs a transaction.
-	Update func(do func(tx JournalTx) error) error
-	// AppendOne adds an event without a transaction around it, which costs half; nil: Update
-	// does.
-	AppendOne func(n int, text []byte) error
-	// Release releases the run for other drivers. It is called once.
-	Release func() error
-}
-
-// DriverJournal is a Journal.
-type DriverJournal struct {
-	*Inbox
-	mu     sync.Mutex // of what follows
-	run    OpenRun
-	failed error
-	closed bool
-}
-
-// NewJournal opens the journal of a run.
-func NewJournal(run OpenRun) *DriverJournal {
-	return &DriverJournal{Inbox: newInbox(run.Base, run.RunID), run: run}
+// drive locks a run and opens its journal. find returns the run, and may create it. taken
+// returns the error for a run that has a driver.
+func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (*journal, error) {
+	release, err := s.kv().Lock(runID)
+	if err != nil {
+		return nil, err
+	}
+	if release == nil {
+		return nil, taken()
+	}
+	j := &journal{inbox: newInbox(s.kv(), runID), store: s, release: release, stop: make(chan struct{})}
+	err = s.kv().Update(false, func(tx Tx) error {
+		run, err := find(tx)
+		if err != nil {
+			return err
+		}
+		run.Owner = owner
+		if err := errors.Join(putRun(tx, run), clearDriver(tx, runID)); err != nil {
+			return err
+		}
+		j.events = run.events()
+		j.count, j.journaled, err = extent(tx, run)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	s.mu.Lock()
+	if s.open == nil {
+		s.open = map[string]*journal{}
+	}
+	s.open[runID] = j
+	s.mu.Unlock()
+	if s.Poll > 0 {
+		j.polling.Go(func() { j.poll(s.Poll) })
+	}
+	return j, nil
 }
 
 // Append adds an event.
-func (j *DriverJournal) Append(e machine.Event) error {
-	if j.run.AppendOne == nil {
-		return j.AppendAll([]machine.Event{e})
-	}
+func (j *journal) Append(e machine.Event) error {
 	return j.write(func() error {
 		text, err := EncodeEvent(&e)
 		if err != nil {
 			return err
 		}
-		j.run.Events++
-		j.run.Journaled += len(text)
-		return j.run.AppendOne(j.run.Events-1, text)
+		j.journaled += len(text)
+		j.count++
+		return j.store.kv().Append(numbered(j.events, j.count), text)
 	})
 }
 
 // AppendAll adds events, all or none.
-func (j *DriverJournal) AppendAll(events []machine.Event) error {
-	return j.update(func(tx JournalTx) error { return j.append(tx, events) })
-}
-
-// append adds events. A journal whose transaction fails then needs its counters no more.
-func (j *DriverJournal) append(tx JournalTx, events []machine.Event) error {
-	texts, err := EncodeEvents(events)
-	if err != nil {
-		return err
-	}
-	n := j.run.Events
-	j.run.Events += len(texts)
-	for _, text := range texts {
-		j.run.Journaled += len(text)
-	}
-	return tx.Append(n, texts)
+func (j *journal) AppendAll(events []machine.Event) error {
+	return j.write(func() error {
+		texts, err := encodeEvents(events)
+		if err != nil {
+			return err
+		}
+		defer j.add(texts)
+		return j.store.kv().Update(false, func(tx Tx) error { return appendEvents(tx, j.events, j.count, texts) })
+	})
 }
 
 // Settle settles an offer: its events are added and it is deleted in one transaction.
-func (j *DriverJournal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
-	err = j.update(func(tx JournalTx) (err error) {
-		if taken, err = settleOffer(tx, id, refused); err == nil && taken {
-			err = j.append(tx, events)
+func (j *journal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+	err = j.write(func() error {
+		texts, err := encodeEvents(events)
+		if err != nil {
+			return err
+		}
+		err = j.store.kv().Update(false, func(tx Tx) (err error) {
+			if taken, err = settleOffer(tx, id, refused); err == nil && taken {
+				err = appendEvents(tx, j.events, j.count, texts)
+			}
+			return err
+		})
+		if taken {
+			j.add(texts)
 		}
 		return err
 	})
@@ -100,82 +116,110 @@ func (j *DriverJournal) Settle(id string, events []machine.Event, refused string
 }
 
 // Snapshot stores the state after the events so far.
-func (j *DriverJournal) Snapshot(s Snapshot) error {
-	return j.update(func(tx JournalTx) error {
-		j.run.Journaled = 0
-		return tx.Snapshot(j.run.Events, s.State)
+func (j *journal) Snapshot(s Snapshot) error {
+	return j.write(func() error {
+		j.journaled = 0
+		return j.store.kv().Update(false, func(tx Tx) error { return tx.Put(numbered(statesOf(j.runID), j.count), s.State) })
 	})
 }
 
-// Journaled is the size of the events since the last snapshot.
-func (j *DriverJournal) Journaled() int {
+// Journaled returns the size of the events since the last snapshot.
+func (j *journal) Journaled() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.run.Journaled
+	return j.journaled
 }
 
 // Note changes what List shows.
-func (j *DriverJournal) Note(s RunSummary) error {
-	return j.update(func(tx JournalTx) error { return tx.Note(s) })
+func (j *journal) Note(s RunSummary) error {
+	return j.write(func() error {
+		lazy := s.Status == j.noted.Status && s.Reason == j.noted.Reason && s.Quality == j.noted.Quality && s.Due.Equal(j.noted.Due)
+		j.noted = s
+		return j.change(lazy, func(_ Tx, run *savedRun) error {
+			run.Status, run.Reason, run.Quality, run.Steps, run.Due, run.Updated = cmp.Or(s.Status, machine.Running), s.Reason, s.Quality, s.Steps, s.Due, s.Updated
+			return nil
+		})
+	})
 }
 
 // Adopt replaces the graph of the run.
-func (j *DriverJournal) Adopt(run RunRecord) error {
-	return j.update(func(tx JournalTx) error { return tx.Adopt(run) })
+func (j *journal) Adopt(r RunRecord) error {
+	return j.write(func() error {
+		return j.change(false, func(tx Tx, run *savedRun) error {
+			run.Graph, run.File = r.Graph, r.File
+			return errors.Join(tx.DeleteAll(statesOf(j.runID)), run.deleteTexts(tx), run.putTexts(tx, &r))
+		})
+	})
+}
+
+// change changes the saved run. The caller has the lock.
+func (j *journal) change(lazy bool, do func(tx Tx, run *savedRun) error) error {
+	return j.store.kv().Update(lazy, func(tx Tx) error {
+		run, err := getRun(tx, j.runID)
+		if err == nil {
+			err = do(tx, run)
+		}
+		if err != nil {
+			return err
+		}
+		return putRun(tx, run)
+	})
 }
 
 // Enter asks for a slot in a group.
-func (j *DriverJournal) Enter(group string, limit int) (out GroupState, err error) {
-	err = j.update(func(tx JournalTx) (err error) {
-		out, err = enterGroup(tx, j.run.RunID, group, limit, j.run.Base.Now())
-		return err
+func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
+	err = j.write(func() error {
+		return j.store.kv().Update(false, func(tx Tx) (err error) {
+			out, err = j.store.enterGroup(tx, j.runID, group, limit)
+			return err
+		})
 	})
 	return out, err
 }
 
-// update runs a transaction of the driver.
-func (j *DriverJournal) update(do func(tx JournalTx) error) error {
-	return j.write(func() error { return j.run.Update(do) })
+// add counts events.
+func (j *journal) add(texts [][]byte) {
+	j.count += len(texts)
+	for _, text := range texts {
+		j.journaled += len(text)
+	}
 }
 
 // write changes the store. After an error nothing more is written, because what the store
 // holds then is not known.
-func (j *DriverJournal) write(do func() error) error {
+func (j *journal) write(do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.err(); err != nil {
-		return err
-	}
-	j.failed = do()
-	return j.failed
-}
-
-// Err returns why nothing more can be written, or nil.
-func (j *DriverJournal) Err() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.err()
-}
-
-func (j *DriverJournal) err() error {
 	if j.failed == nil && j.closed {
-		return fmt.Errorf("run %q: %w", j.run.RunID, ErrJournalClosed)
+		return fmt.Errorf("run %q: %w", j.runID, ErrJournalClosed)
+	}
+	if j.failed == nil {
+		j.failed = do()
 	}
 	return j.failed
 }
 
-// Fail keeps the driver from writing, and asks it to cancel what runs.
-func (j *DriverJournal) Fail(err error) {
-	j.mu.Lock()
-	if j.failed == nil {
-		j.failed = err
+// poll looks for requests and offers until the journal closes or its store is lost.
+func (j *journal) poll(every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-j.stop:
+			return
+		case <-ticker.C:
+		}
+		if err := j.store.kv().Lost(); err != nil {
+			_ = j.write(func() error { return err }) // the driver learns why when it writes
+			j.asked <- RequestCancel
+			return
+		}
+		j.Look()
 	}
-	j.mu.Unlock()
-	j.asked <- RequestCancel
 }
 
-// Close releases the run.
-func (j *DriverJournal) Close() error {
+// Close releases the run for other drivers.
+func (j *journal) Close() error {
 	j.mu.Lock()
 	closed := j.closed
 	j.closed = true
@@ -183,5 +227,17 @@ func (j *DriverJournal) Close() error {
 	if closed {
 		return nil
 	}
-	return j.run.Release()
+	close(j.stop)
+	j.polling.Wait()
+	j.store.mu.Lock()
+	delete(j.store.open, j.runID)
+	j.store.mu.Unlock()
+	err := j.change(false, func(tx Tx, run *savedRun) error {
+		run.Owner = ""
+		return clearDriver(tx, j.runID)
+	})
+	if j.failed != nil { // the driver knows
+		err = nil
+	}
+	return errors.Join(err, j.release())
 }

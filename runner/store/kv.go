@@ -1,34 +1,41 @@
-// The key-value part of a store, in which Records keeps what belongs to no journal.
+// The key-value storage below a KVStore.
 
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Base is the part of a store that Records builds on.
-type Base interface {
+// KV is key-value storage with transactions and one lock per run.
+type KV interface {
 	// View runs a transaction that only reads.
 	View(do func(tx Tx) error) error
-	// Update runs a transaction, of which nothing stays if do fails. do may run more
-	// than once. A power failure may undo a lazy transaction.
+	// Update runs a transaction, and undoes it if do fails. do may run more than once. A
+	// power failure may undo a lazy transaction.
 	Update(lazy bool, do func(tx Tx) error) error
-	// Stretch returns a part of a run's journal. See Store.
-	Stretch(runID string, n, size int) ([]machine.Event, error)
-	// Notify says that the inbox of a run has changed. A store that polls ignores it.
-	Notify(runID string)
+	// Append stores a new event in a transaction of its own. It costs half of an Update.
+	Append(key string, text []byte) error
+	// Lock makes the caller the driver of a run until release, or until its process ends.
+	// It returns nil if the run has a driver.
+	Lock(runID string) (release func() error, err error)
+	// IsLocked reports whether the run has a driver. Transactions may call it.
+	IsLocked(runID string) bool
+	// Lost returns an error if the data was deleted or replaced by others.
+	Lost() error
 	// Now returns the time.
 	Now() time.Time
 }
 
-// Tx is a transaction of the key-value part. Keys are printable ASCII. A caller does not
-// modify values.
+// Tx is a transaction. Keys are printable ASCII. A caller does not modify values.
 type Tx interface {
 	// Get returns the value of a key, or nil if there is none.
 	Get(key string) ([]byte, error)
@@ -36,20 +43,68 @@ type Tx interface {
 	Put(key string, value []byte) error
 	// Delete removes a key if it is there.
 	Delete(key string) error
-	// Scan returns the pairs whose keys begin with prefix and are greater than after, in
-	// the order of the keys. It returns at most limit of them, or all if limit is negative.
-	Scan(prefix, after string, limit int) ([]Pair, error)
-	// Run returns the graph of a run and the name of its driver, which need not be alive.
-	// It fails with ErrNoRun.
-	Run(runID string) (graph, owner string, err error)
-	// IsDriven reports whether a driver has the run.
-	IsDriven(runID string) bool
+	// DeleteAll removes the keys that begin with prefix.
+	DeleteAll(prefix string) error
+	// Scan visits the pairs whose keys begin with prefix and are greater than after, in the
+	// order of the keys, until visit returns false. Values are valid only during the visit,
+	// which does not use the transaction.
+	Scan(prefix, after string, visit func(p Pair) bool) error
+	// Last returns the last pair with the prefix whose key is at most limit, or the zero
+	// Pair.
+	Last(prefix, limit string) (Pair, error)
 }
 
 // Pair is a key and its value.
 type Pair struct {
 	Key   string
 	Value []byte
+}
+
+// KVStore is a Store on key-value storage. It is safe for concurrent use.
+type KVStore struct {
+	// KV is the storage. If it is nil, the store is in memory.
+	KV KV
+	// Owner names drivers that have no name of their own.
+	Owner string
+	// Poll is the time between two looks for requests of other processes; 0 for never.
+	Poll time.Duration
+
+	memory memoryKV
+	purged atomic.Bool // expired cache entries were deleted
+	mu     sync.Mutex  // of open
+	open   map[string]*journal
+}
+
+func (s *KVStore) kv() KV {
+	if s.KV == nil {
+		return &s.memory
+	}
+	return s.KV
+}
+
+// Close closes the journals that are still open.
+func (s *KVStore) Close() error {
+	s.mu.Lock()
+	var open []*journal
+	for _, j := range s.open { //lint:ignore mapiter in any order
+		open = append(open, j)
+	}
+	s.mu.Unlock()
+	var failed error
+	for _, j := range open {
+		failed = errors.Join(failed, j.Close())
+	}
+	return failed
+}
+
+// notify lets the driver of a run in this process look into its inbox.
+func (s *KVStore) notify(runID string) {
+	s.mu.Lock()
+	j := s.open[runID]
+	s.mu.Unlock()
+	if j != nil {
+		j.Look()
+	}
 }
 
 // keyOf joins the parts of a key. No part contains a slash then.
@@ -59,6 +114,9 @@ func keyOf(parts ...string) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+// endOf is greater than all keys with a prefix.
+func endOf(prefix string) string { return prefix + "\x7f" }
 
 // putJSON stores a value as JSON.
 func putJSON(tx Tx, key string, value any) error {
@@ -85,33 +143,25 @@ func decodeJSON(p Pair, value any) error {
 	return nil
 }
 
-// deleteAll deletes the keys that begin with a prefix.
-func deleteAll(tx Tx, prefix string) error {
-	pairs, err := tx.Scan(prefix, "", -1)
-	for _, p := range pairs {
-		if err == nil {
-			err = tx.Delete(p.Key)
+// collect returns the pairs that Scan visits, at most limit unless that is negative.
+func collect(tx Tx, prefix, after string, limit int) (out []Pair, err error) {
+	err = tx.Scan(prefix, after, func(p Pair) bool {
+		if limit < 0 || len(out) < limit {
+			out = append(out, Pair{p.Key, bytes.Clone(p.Value)})
 		}
-	}
-	return err
+		return limit < 0 || len(out) < limit
+	})
+	return out, err
 }
 
-// ClearDriver deletes what belongs to the driver of a run: requests to it, and the slot
-// of the run in its group.
-func ClearDriver(tx Tx, runID string) error {
-	if err := tx.Delete(requestKey(runID)); err != nil {
-		return err
-	}
-	return leaveGroup(tx, runID)
-}
-
-// DeleteRecords deletes what belongs to a run.
-func DeleteRecords(tx Tx, runID string) error {
-	if err := ClearDriver(tx, runID); err != nil {
-		return err
-	}
-	if err := deleteOffers(tx, runID); err != nil {
-		return err
-	}
-	return deleteLog(tx, runID)
+// visitJSON visits the decoded values of the keys with a prefix, in order, until visit
+// returns false.
+func visitJSON[T any](tx Tx, prefix string, visit func(value *T) bool) error {
+	var bad error
+	err := tx.Scan(prefix, "", func(p Pair) bool {
+		value := new(T)
+		bad = decodeJSON(p, value)
+		return bad == nil && visit(value)
+	})
+	return cmp.Or(err, bad)
 }

@@ -47,14 +47,14 @@ func logKey(runID string) string { return keyOf("log", runID) }
 func chunkKey(runID string, seq int64) string { return fmt.Sprintf("%s/%016x", logKey(runID), seq) }
 
 func deleteLog(tx Tx, runID string) error {
-	return errors.Join(tx.Delete(logKey(runID)), deleteAll(tx, logKey(runID)+"/"))
+	return errors.Join(tx.Delete(logKey(runID)), tx.DeleteAll(logKey(runID)+"/"))
 }
 
 // AppendLog stores chunks and deletes others. Its transaction is lazy: the next step that
 // waits for the disk takes along what was said before.
-func (r *Records) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
-	err = r.base().Update(true, func(tx Tx) error {
-		if _, _, err := tx.Run(runID); err != nil {
+func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
+	err = s.kv().Update(true, func(tx Tx) error {
+		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
 		var last int64
@@ -81,11 +81,11 @@ func (r *Records) AppendLog(runID string, chunks []LogChunk, drop []int64) (firs
 }
 
 // Log returns chunks with numbers after one.
-func (r *Records) Log(runID string, after int64, limit int) ([]LogChunk, error) {
+func (s *KVStore) Log(runID string, after int64, limit int) ([]LogChunk, error) {
 	var pairs []Pair
-	err := r.base().View(func(tx Tx) (err error) {
-		if _, _, err = tx.Run(runID); err == nil {
-			pairs, err = tx.Scan(logKey(runID)+"/", chunkKey(runID, max(after, 0)), limit)
+	err := s.kv().View(func(tx Tx) (err error) {
+		if _, err = getRun(tx, runID); err == nil {
+			pairs, err = collect(tx, logKey(runID)+"/", chunkKey(runID, max(after, 0)), limit)
 		}
 		return err
 	})

@@ -1,237 +1,166 @@
-// Runs kept in memory.
+// Stores in memory.
 
 package store
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
+	"sort"
+	"strings"
 	"sync"
-
-	"github.com/graphrun/graphrun/runner/machine"
+	"time"
 )
 
-// Memory is a Store in memory. The zero value is empty and ready.
-// Events are kept as text, as in a file, so that a run can't tell the two apart.
-type Memory struct{ Records }
+// Memory is a Store in memory. The zero value is empty and ready. It keeps events as text, as
+// a file does, so that a run reads the same from both.
+type Memory struct{ KVStore }
 
-// memory is the content of a Memory.
-type memory struct {
-	mu     sync.Mutex // of all that follows, runs and journals included
-	runs   map[string]*memoryRun
-	order  []*memoryRun // as they were created
-	values map[string][]byte
+// maxChunk is the most pairs of a chunk.
+const maxChunk = 512
+
+// memoryKV is a KV: sorted pairs, in chunks so that an insertion moves few of them.
+type memoryKV struct {
+	mu     sync.Mutex // of chunks
+	chunks [][]Pair   // none is empty
+	locks  sync.Map   // by run id
 }
 
-type memoryRun struct {
-	summary   RunSummary
-	events    [][]byte // what is there never changes
-	snapshots []Snapshot
-	journal   *DriverJournal // nil: nobody drives the run
-}
-
-// thisProgram is a driver without a name.
-const thisProgram = "this program"
-
-// Create starts a journal.
-func (m *Memory) Create(record RunRecord, first ...machine.Event) (Journal, error) {
-	return m.memory.create(record, first, func() (source memoryRun, err error) { return source, nil })
-}
-
-// Fork starts a journal with the beginning of another one.
-func (m *Memory) Fork(record RunRecord, from string, n int, first ...machine.Event) (Journal, error) {
-	return m.memory.create(record, first, func() (source memoryRun, err error) {
-		run, err := m.memory.find(from)
-		if err != nil {
-			return source, err
-		}
-		source.events = run.events[:min(max(n, 0), len(run.events))]
-		source.snapshots = slices.DeleteFunc(slices.Clone(run.snapshots), func(s Snapshot) bool { return s.Events > n })
-		return source, nil
-	})
-}
-
-// create starts the journal of a run with the events and snapshots of another one.
-func (m *memory) create(record RunRecord, first []machine.Event, inherit func() (source memoryRun, err error)) (Journal, error) {
-	texts, err := EncodeEvents(first)
-	if err != nil {
-		return nil, err
+// find returns where a key is, or where to insert it.
+func (m *memoryKV) find(key string) (chunk, index int, found bool) {
+	chunk = max(0, sort.Search(len(m.chunks), func(i int) bool { return m.chunks[i][0].Key > key })-1)
+	if chunk < len(m.chunks) {
+		index, found = slices.BinarySearchFunc(m.chunks[chunk], key, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
 	}
+	return chunk, index, found
+}
+
+// set stores a value, or removes the key if it is nil. It returns the value before.
+func (m *memoryKV) set(key string, value []byte) (before []byte) {
+	c, i, found := m.find(key)
+	switch {
+	case found && value != nil:
+		before, m.chunks[c][i].Value = m.chunks[c][i].Value, value
+	case found:
+		before = m.chunks[c][i].Value
+		if m.chunks[c] = slices.Delete(m.chunks[c], i, i+1); len(m.chunks[c]) == 0 {
+			m.chunks = slices.Delete(m.chunks, c, c+1)
+		}
+	case value == nil:
+	case len(m.chunks) == 0:
+		m.chunks = [][]Pair{{{key, value}}}
+	default:
+		m.chunks[c] = slices.Insert(m.chunks[c], i, Pair{key, value})
+		if all := m.chunks[c]; len(all) > maxChunk {
+			m.chunks[c] = all[: maxChunk/2 : maxChunk/2]
+			m.chunks = slices.Insert(m.chunks, c+1, slices.Clone(all[maxChunk/2:]))
+		}
+	}
+	return before
+}
+
+// View runs a transaction.
+func (m *memoryKV) View(do func(tx Tx) error) error { return m.Update(true, do) }
+
+// Update runs a transaction.
+func (m *memoryKV) Update(_ bool, do func(tx Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.runs[record.ID] != nil {
-		return nil, fmt.Errorf("run %q: %w", record.ID, ErrRunExists)
-	}
-	run, err := inherit()
+	tx := &memoryTx{memoryKV: m}
+	err := do(tx)
 	if err != nil {
-		return nil, err
-	}
-	run.summary = RunSummary{RunRecord: copyRecord(record), Status: machine.Running, Updated: record.Started}
-	run.events = append(slices.Clone(run.events), texts...)
-	if m.runs == nil {
-		m.runs = map[string]*memoryRun{}
-	}
-	m.runs[record.ID] = &run
-	m.order = append(m.order, &run)
-	return m.drive(&run, thisProgram)
-}
-
-// Open goes on with a journal.
-func (m *Memory) Open(runID, owner string) (Journal, error) {
-	m.memory.mu.Lock()
-	run, err := m.memory.find(runID)
-	if err == nil && run.journal != nil {
-		err = run.driven()
-	}
-	if err != nil {
-		m.memory.mu.Unlock()
-		return nil, err
-	}
-	journal, err := m.memory.drive(run, cmp.Or(owner, thisProgram))
-	m.memory.mu.Unlock()
-	m.memory.Notify(runID)
-	return journal, err
-}
-
-// drive opens the journal of a run without a driver. The caller holds the lock.
-func (m *memory) drive(run *memoryRun, owner string) (*DriverJournal, error) {
-	from, journaled := 0, 0
-	if n := len(run.snapshots); n > 0 {
-		from = run.snapshots[n-1].Events
-	}
-	for _, text := range run.events[from:] {
-		journaled += len(text)
-	}
-	run.summary.Owner = owner
-	run.journal = NewJournal(OpenRun{
-		Base: m, RunID: run.summary.ID, Events: len(run.events), Journaled: journaled,
-		Update: func(do func(tx JournalTx) error) error {
-			return m.Update(false, func(tx Tx) error { return do(memoryRunTx{tx.(*memoryTx), run}) })
-		},
-		Release: func() error {
-			return m.Update(false, func(tx Tx) error {
-				run.journal, run.summary.Owner = nil, ""
-				return ClearDriver(tx, run.summary.ID)
-			})
-		},
-	})
-	return run.journal, m.update(func(tx Tx) error { return ClearDriver(tx, run.summary.ID) })
-}
-
-func (r *memoryRun) driven() error {
-	return &DrivenError{RunID: r.summary.ID, Owner: r.summary.Owner}
-}
-
-// Run returns a run's record.
-func (m *Memory) Run(runID string) (RunRecord, error) {
-	m.memory.mu.Lock()
-	defer m.memory.mu.Unlock()
-	run, err := m.memory.find(runID)
-	if err != nil {
-		return RunRecord{}, err
-	}
-	return copyRecord(run.summary.RunRecord), nil
-}
-
-// copyRecord returns a record that shares nothing with another.
-func copyRecord(record RunRecord) RunRecord {
-	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
-	record.Files = maps.Clone(record.Files)
-	for name, text := range record.Files {
-		record.Files[name] = slices.Clone(text)
-	}
-	return record
-}
-
-// List returns the runs that a filter lets through, the last started first.
-func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
-	m.memory.mu.Lock()
-	defer m.memory.mu.Unlock()
-	var out []RunSummary
-	for _, run := range slices.Backward(m.memory.order) {
-		if filter.Match(&run.summary) {
-			line := run.summary
-			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
-			out = append(out, line)
+		for _, p := range slices.Backward(tx.undo) {
+			m.set(p.Key, p.Value)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b RunSummary) int { return b.Started.Compare(a.Started) })
-	if filter.Limit > 0 && len(out) > filter.Limit {
-		out = out[:filter.Limit]
-	}
-	return out, nil
+	return err
 }
 
-// Delete forgets a run.
-func (m *Memory) Delete(runID string) error {
-	d := &m.memory
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	run, err := d.find(runID)
-	if err != nil {
-		return err
-	}
-	if run.journal != nil {
-		return run.driven()
-	}
-	delete(d.runs, runID)
-	d.order = slices.DeleteFunc(d.order, func(r *memoryRun) bool { return r == run })
-	return d.update(func(tx Tx) error { return DeleteRecords(tx, runID) })
+// Append stores an event.
+func (m *memoryKV) Append(key string, text []byte) error {
+	return m.Update(true, func(tx Tx) error { return tx.Put(key, text) })
 }
 
-// Close does nothing: a Memory is gone when nobody holds it.
-func (m *Memory) Close() error { return nil }
-
-// find returns a run. The caller has the lock.
-func (m *memory) find(runID string) (*memoryRun, error) {
-	if run := m.runs[runID]; run != nil {
-		return run, nil
+// Lock locks a run.
+func (m *memoryKV) Lock(runID string) (release func() error, err error) {
+	if _, locked := m.locks.LoadOrStore(runID, true); locked {
+		return nil, nil
 	}
-	return nil, fmt.Errorf("run %q: %w", runID, ErrNoRun)
+	return func() error {
+		m.locks.Delete(runID)
+		return nil
+	}, nil
 }
 
-// Stretch returns a part of a run's journal.
-func (m *Memory) Stretch(runID string, n, size int) ([]machine.Event, error) {
-	return m.memory.Stretch(runID, n, size)
+// IsLocked reports whether a run is locked.
+func (m *memoryKV) IsLocked(runID string) bool {
+	_, locked := m.locks.Load(runID)
+	return locked
 }
 
-// Stretch returns events without the first n, of about so many bytes.
-func (m *memory) Stretch(runID string, n, size int) ([]machine.Event, error) {
-	m.mu.Lock()
-	run, err := m.find(runID)
-	if err != nil {
-		m.mu.Unlock()
-		return nil, err
+// Lost returns nil.
+func (m *memoryKV) Lost() error { return nil }
+
+// Now returns the time.
+func (m *memoryKV) Now() time.Time { return time.Now() }
+
+// memoryTx is a transaction. Its undo has the values before, nil for none.
+type memoryTx struct {
+	*memoryKV
+	undo []Pair
+}
+
+// Get returns a value.
+func (tx *memoryTx) Get(key string) ([]byte, error) {
+	if c, i, found := tx.find(key); found {
+		return tx.chunks[c][i].Value, nil
 	}
-	texts := run.events[min(max(n, 0), len(run.events)):]
-	m.mu.Unlock()
-	events := []machine.Event{}
-	for _, text := range texts {
-		e, err := DecodeEvent(text)
-		if err != nil {
-			return nil, fmt.Errorf("run %q: %w", runID, err)
+	return nil, nil
+}
+
+// Put stores a value.
+func (tx *memoryTx) Put(key string, value []byte) error {
+	tx.undo = append(tx.undo, Pair{key, tx.set(key, append([]byte{}, value...))})
+	return nil
+}
+
+// Delete removes a key.
+func (tx *memoryTx) Delete(key string) error {
+	tx.undo = append(tx.undo, Pair{key, tx.set(key, nil)})
+	return nil
+}
+
+// DeleteAll removes keys.
+func (tx *memoryTx) DeleteAll(prefix string) error {
+	pairs, err := collect(tx, prefix, "", -1)
+	for _, p := range pairs {
+		_ = tx.Delete(p.Key)
+	}
+	return err
+}
+
+// Scan visits pairs.
+func (tx *memoryTx) Scan(prefix, after string, visit func(p Pair) bool) error {
+	first, index, _ := tx.find(max(prefix, after))
+	for c := first; c < len(tx.chunks); c, index = c+1, 0 {
+		for _, p := range tx.chunks[c][index:] {
+			if p.Key <= after || p.Key < prefix {
+				continue
+			}
+			if !strings.HasPrefix(p.Key, prefix) || !visit(p) {
+				return nil
+			}
 		}
-		events = append(events, e)
-		if size -= len(text); size <= 0 {
-			break
-		}
 	}
-	return events, nil
+	return nil
 }
 
-// Snapshot returns the latest snapshot of at most so many events.
-func (m *Memory) Snapshot(runID string, most int) (Snapshot, error) {
-	m.memory.mu.Lock()
-	defer m.memory.mu.Unlock()
-	run, err := m.memory.find(runID)
-	if err != nil {
-		return Snapshot{}, err
+// Last returns the last pair up to a limit.
+func (tx *memoryTx) Last(prefix, limit string) (last Pair, err error) {
+	c, i, found := tx.find(limit)
+	if !found {
+		i--
 	}
-	for _, s := range slices.Backward(run.snapshots) {
-		if most < 0 || s.Events <= most {
-			return Snapshot{Events: s.Events, State: slices.Clone(s.State)}, nil
-		}
+	if c < len(tx.chunks) && i >= 0 && strings.HasPrefix(tx.chunks[c][i].Key, prefix) {
+		last = tx.chunks[c][i]
 	}
-	return Snapshot{}, nil
+	return last, nil
 }

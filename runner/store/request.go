@@ -55,9 +55,9 @@ func (r Request) Cancels() (why string, cancels bool) {
 func requestKey(runID string) string { return keyOf("request", runID) }
 
 // Ask leaves a request for the driver of a run.
-func (r *Records) Ask(runID string, request Request) error {
-	err := r.base().Update(false, func(tx Tx) error {
-		if _, _, err := tx.Run(runID); err != nil {
+func (s *KVStore) Ask(runID string, request Request) error {
+	err := s.kv().Update(false, func(tx Tx) error {
+		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
 		earlier, err := tx.Get(requestKey(runID))
@@ -67,7 +67,7 @@ func (r *Records) Ask(runID string, request Request) error {
 		return tx.Put(requestKey(runID), []byte(request))
 	})
 	if err == nil {
-		r.base().Notify(runID)
+		s.notify(runID)
 	}
 	return err
 }
@@ -82,36 +82,29 @@ type savedOffer struct {
 func offerKey(id string) string { return keyOf("offer", id) }
 
 // Offer leaves an offer for the driver of a run.
-func (r *Records) Offer(runID string, offer Offer) error {
-	err := r.base().Update(false, func(tx Tx) error {
-		if _, _, err := tx.Run(runID); err != nil {
+func (s *KVStore) Offer(runID string, offer Offer) error {
+	err := s.kv().Update(false, func(tx Tx) error {
+		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
 		return putJSON(tx, offerKey(offer.ID), savedOffer{Offer: offer, RunID: runID})
 	})
 	if err == nil {
-		r.base().Notify(runID)
+		s.notify(runID)
 	}
 	return err
 }
 
 // offersFor returns the offers for a run, the oldest first.
 func offersFor(tx Tx, runID string) (out []savedOffer, err error) {
-	pairs, err := tx.Scan("offer/", "", -1)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range pairs {
-		var offer savedOffer
-		if err := decodeJSON(p, &offer); err != nil {
-			return nil, err
-		}
+	err = visitJSON(tx, "offer/", func(offer *savedOffer) bool {
 		if offer.RunID == runID {
-			out = append(out, offer)
+			out = append(out, *offer)
 		}
-	}
+		return true
+	})
 	slices.SortStableFunc(out, func(a, b savedOffer) int { return a.At.Compare(b.At) })
-	return out, nil
+	return out, err
 }
 
 func deleteOffers(tx Tx, runID string) error {
@@ -130,8 +123,8 @@ func standing(tx Tx, id string) (open bool, refused string, err error) {
 }
 
 // Offered says how an offer stands.
-func (r *Records) Offered(id string) (open bool, refused string, err error) {
-	err = r.base().View(func(tx Tx) (err error) {
+func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
+	err = s.kv().View(func(tx Tx) (err error) {
 		open, refused, err = standing(tx, id)
 		return err
 	})
@@ -139,8 +132,8 @@ func (r *Records) Offered(id string) (open bool, refused string, err error) {
 }
 
 // Withdraw deletes an offer.
-func (r *Records) Withdraw(id string) (open bool, refused string, err error) {
-	err = r.base().Update(false, func(tx Tx) (err error) {
+func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
+	err = s.kv().Update(false, func(tx Tx) (err error) {
 		if open, refused, err = standing(tx, id); err != nil {
 			return err
 		}
@@ -166,9 +159,9 @@ func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
 	return true, tx.Delete(offerKey(id))
 }
 
-// Inbox delivers to the driver of a run what others leave for it.
-type Inbox struct {
-	base   Base
+// inbox delivers to the driver of a run what others leave for it.
+type inbox struct {
+	kv     KV
 	runID  string
 	asked  chan Request
 	offers chan Offer
@@ -178,27 +171,27 @@ type Inbox struct {
 	delivered map[string]bool // offers
 }
 
-func newInbox(base Base, runID string) *Inbox {
-	return &Inbox{
-		base: base, runID: runID, delivered: map[string]bool{}, offers: make(chan Offer, 16),
+func newInbox(kv KV, runID string) *inbox {
+	return &inbox{
+		kv: kv, runID: runID, delivered: map[string]bool{}, offers: make(chan Offer, 16),
 		asked: make(chan Request, 3), // to pause, then to cancel; to cancel, since the store is gone
 	}
 }
 
 // Asked delivers requests.
-func (i *Inbox) Asked() <-chan Request { return i.asked }
+func (i *inbox) Asked() <-chan Request { return i.asked }
 
 // Offers delivers offers.
-func (i *Inbox) Offers() <-chan Offer { return i.offers }
+func (i *inbox) Offers() <-chan Offer { return i.offers }
 
 // Look delivers what is new. It never waits for the driver, and leaves to the next call what it
 // can't read now.
-func (i *Inbox) Look() {
+func (i *inbox) Look() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var request Request
 	var offers []savedOffer
-	if i.base.View(func(tx Tx) error {
+	if i.kv.View(func(tx Tx) error {
 		text, err := tx.Get(requestKey(i.runID))
 		if err == nil {
 			request = Request(text)

@@ -78,8 +78,8 @@ type savedSession struct {
 const sessionKeys = "session/"
 
 // Session returns a session.
-func (r *Records) Session(id string) (out Session, err error) {
-	err = r.base().View(func(tx Tx) (err error) {
+func (s *KVStore) Session(id string) (out Session, err error) {
+	err = s.kv().View(func(tx Tx) (err error) {
 		out, err = getSession(tx, id)
 		return err
 	})
@@ -114,10 +114,10 @@ func decodeSession(p Pair) (Session, error) {
 }
 
 // Sessions lists all sessions.
-func (r *Records) Sessions() ([]Session, error) {
+func (s *KVStore) Sessions() ([]Session, error) {
 	var pairs []Pair
-	err := r.base().View(func(tx Tx) (err error) {
-		pairs, err = tx.Scan(sessionKeys, "", -1)
+	err := s.kv().View(func(tx Tx) (err error) {
+		pairs, err = collect(tx, sessionKeys, "", -1)
 		return err
 	})
 	var out []Session
@@ -133,8 +133,8 @@ func (r *Records) Sessions() ([]Session, error) {
 }
 
 // SaveSession merges what a run left into its session.
-func (r *Records) SaveSession(left Session) error {
-	return r.base().Update(false, func(tx Tx) error {
+func (s *KVStore) SaveSession(left Session) error {
+	return s.kv().Update(false, func(tx Tx) error {
 		before, err := getSession(tx, left.ID)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return err
@@ -148,8 +148,8 @@ func (r *Records) SaveSession(left Session) error {
 }
 
 // DeleteSession deletes a session.
-func (r *Records) DeleteSession(id string) error {
-	return r.base().Update(false, func(tx Tx) error {
+func (s *KVStore) DeleteSession(id string) error {
+	return s.kv().Update(false, func(tx Tx) error {
 		if _, err := getSession(tx, id); err != nil {
 			return err
 		}

@@ -166,6 +166,9 @@ var ErrRunExists = errors.New("a run of that id exists")
 // ErrNoRun says that the store has no run of that id.
 var ErrNoRun = errors.New("no such run")
 
+// ErrDamaged says that the store can't read what it wrote.
+var ErrDamaged = errors.New("the file is damaged")
+
 // ErrNoSession says that the store has no session of that id.
 var ErrNoSession = errors.New("no such session")
 

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -47,25 +46,18 @@ func openReader(path string, o Options) *sql.DB {
 	return db
 }
 
-// writer is the connection that writes, with the statements of a step.
-type writer struct {
-	*sql.DB
-	appendEvent *sql.Stmt
-	wrote       atomic.Bool // something, since it was opened
-}
-
-func openWriter(path string, o Options) (*writer, error) {
+// openWriter opens the connection that writes. Writes that find the file locked fail at once:
+// see Store.write.
+func openWriter(path string, o Options) (*sql.DB, error) {
 	db := sql.OpenDB(&connector{persistLog: true, source: dataSource(path, url.Values{
-		"mode": {"rw"}, "_txlock": {"immediate"},
-		"_pragma": {busy(o), "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", o.Durability), "foreign_keys(1)"},
+		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(0)", "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", o.Durability)},
 	})})
 	db.SetMaxOpenConns(1)
 	db.SetConnMaxIdleTime(0)
-	// Switching to the log needs the file for a moment and does not wait for it.
 	for end := time.Now().Add(o.Busy); ; time.Sleep(time.Millisecond) {
 		err := db.Ping()
 		if err == nil {
-			return &writer{DB: db}, nil
+			return db, nil
 		}
 		if !isBusy(err) || time.Now().After(end) {
 			_ = db.Close()
@@ -74,38 +66,31 @@ func openWriter(path string, o Options) (*writer, error) {
 	}
 }
 
-// prepare compiles what a step needs.
-func (w *writer) prepare() (err error) {
-	w.appendEvent, err = w.Prepare(`INSERT INTO events (id, data) VALUES (?, ?)`)
-	return err
-}
-
-func (w *writer) close(path string) error {
-	if w.appendEvent != nil {
-		_ = w.appendEvent.Close()
+// closeWriter closes the connection that writes.
+func (s *Store) closeWriter() error {
+	if s.putEvent != nil {
+		_ = s.putEvent.Close()
 	}
-	if info, err := os.Stat(path + "-wal"); err == nil && w.wrote.Load() {
-		w.tidy(info.Size())
+	if info, err := os.Stat(s.path + "-wal"); err == nil && s.wrote {
+		tidy(s.writer, info.Size())
 	}
-	return w.Close()
+	return s.writer.Close()
 }
 
 // tidy prepares the log for the next process, as far as others don't need it:
 // what it holds is moved into the file, and one commit more is written over its
 // beginning. Its blocks stay, but nobody has to read through the rest of it
 // when the file is opened again. A log that has grown large is emptied.
-func (w *writer) tidy(size int64) {
+func tidy(w *sql.DB, size int64) {
 	const small = 64 << 10
 	if size <= small {
 		return
 	}
 	var busy, logged, moved int
-	text := `PRAGMA busy_timeout = 0`
 	if size > keepLog {
-		text += `; PRAGMA journal_size_limit = 0`
-	}
-	if _, err := w.Exec(text); err != nil {
-		return
+		if _, err := w.Exec(`PRAGMA journal_size_limit = 0`); err != nil {
+			return
+		}
 	}
 	err := w.QueryRow(`PRAGMA wal_checkpoint(RESTART)`).Scan(&busy, &logged, &moved)
 	if err == nil && busy == 0 && size <= keepLog {

@@ -35,7 +35,7 @@ edges:
 // be gone on with when the file is free.
 func TestBusyUnderARun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
-	s := open(t, path, sqlite.Options{Busy: 50 * time.Millisecond, Beat: -1})
+	s := open(t, path, sqlite.Options{Busy: 50 * time.Millisecond})
 	other := sqlite.OpenBare(path, sqlite.Off)
 	defer other.Close()
 	locked := false

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
-
-	"github.com/graphrun/graphrun/runner/store"
 )
 
 // OpenBare opens a database with the settings of a store and none of its tables.
@@ -25,6 +23,3 @@ func (s *Store) LimitPages(t testing.TB, pages int) {
 		t.Fatal(err)
 	}
 }
-
-// Silent is closed when the goroutine of a journal has ended.
-func Silent(j store.Journal) <-chan struct{} { return j.(*journal).ended }

@@ -8,12 +8,14 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Errors of stores, found by errors.Is.
 var (
 	// ErrCorrupt says that the file is damaged.
-	ErrCorrupt = errors.New("the file is damaged")
+	ErrCorrupt = store.ErrDamaged
 	// ErrNotAStore says that the file is no store of graphrun.
 	ErrNotAStore = errors.New("the file is no store of graphrun")
 	// ErrNewer says that a newer graphrun wrote the file.
@@ -51,8 +53,6 @@ func code(err error) int {
 func isBusy(err error) bool {
 	return code(err) == lib.SQLITE_BUSY || code(err) == lib.SQLITE_LOCKED
 }
-
-func isDuplicate(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
 
 // describe puts an error of SQLite in words. It returns others as they are.
 func describe(err error) error {

@@ -3,19 +3,49 @@
 package sqlite
 
 import (
-	"context"
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// transaction is a transaction of the file. It is a store.Tx.
+// transaction is a store.Tx.
 type transaction struct {
 	*sql.Tx
-	store *Store
+	putEvent *sql.Stmt // nil if it only reads
+}
+
+// afterKeys is greater than any character of a key.
+const afterKeys = "\x7f"
+
+// locate returns the table of a key and the key there. Events have a table of their own with
+// numbers as keys: an append then writes a single page.
+func locate(key string) (table string, at any) {
+	rest, isEvent := strings.CutPrefix(key, store.EventKeys)
+	if !isEvent {
+		return "kv", key
+	}
+	run, event, _ := strings.Cut(rest, "/")
+	number, _ := strconv.ParseInt(run, 10, 64)
+	if event == afterKeys {
+		return "events", (number + 1) << 32
+	}
+	n, _ := strconv.ParseInt(event, 10, 64)
+	return "events", number<<32 + n
+}
+
+// keyOf returns the key of a row.
+func keyOf(at any) string {
+	if id, isEvent := at.(int64); isEvent {
+		return fmt.Sprintf("%s%010d/%010d", store.EventKeys, id>>32, id&(1<<32-1))
+	}
+	key, _ := at.(string)
+	return key
 }
 
 // Get returns the value of a key.
@@ -28,8 +58,12 @@ func (tx transaction) Get(key string) (value []byte, err error) {
 }
 
 // Put stores a value.
-func (tx transaction) Put(key string, value []byte) error {
-	_, err := tx.Exec(`INSERT INTO kv (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, key, value)
+func (tx transaction) Put(key string, value []byte) (err error) {
+	if table, at := locate(key); table == "events" {
+		_, err = tx.putEvent.Exec(at, value)
+	} else {
+		_, err = tx.Exec(`INSERT INTO kv (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, key, append([]byte{}, value...))
+	}
 	return err
 }
 
@@ -39,111 +73,116 @@ func (tx transaction) Delete(key string) error {
 	return err
 }
 
-// afterKeys is greater than any character of a key.
-const afterKeys = "\x7f"
+// DeleteAll removes the keys that begin with prefix.
+func (tx transaction) DeleteAll(prefix string) error {
+	table, from := locate(prefix)
+	_, to := locate(prefix + afterKeys)
+	_, err := tx.Exec(`DELETE FROM `+table+` WHERE key >= ? AND key < ?`, from, to)
+	return err
+}
 
-// Scan returns the pairs whose keys begin with prefix.
-func (tx transaction) Scan(prefix, after string, limit int) (out []store.Pair, err error) {
-	rows, err := tx.Query(`SELECT key, value FROM kv WHERE key > ? AND key < ? ORDER BY key LIMIT ?`, max(prefix, after), prefix+afterKeys, limit)
+// Scan visits the pairs whose keys begin with prefix.
+func (tx transaction) Scan(prefix, after string, visit func(p store.Pair) bool) error {
+	table, from := locate(max(prefix, after))
+	_, to := locate(prefix + afterKeys)
+	rows, err := tx.Query(`SELECT key, value FROM `+table+` WHERE key >= ? AND key < ? ORDER BY key`, from, to)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var p store.Pair
-		if err := rows.Scan(&p.Key, &p.Value); err != nil {
-			return nil, err
+		var at any
+		var value sql.RawBytes
+		if err := rows.Scan(&at, &value); err != nil {
+			return err
 		}
-		out = append(out, p)
+		if p := (store.Pair{Key: keyOf(at), Value: value}); p.Key != after && !visit(p) {
+			return nil
+		}
 	}
-	return out, rows.Err()
+	return rows.Err()
 }
 
-// Run returns the graph of a run and its driver.
-func (tx transaction) Run(runID string) (graph, owner string, err error) {
-	err = tx.QueryRow(`SELECT graph, owner FROM runs WHERE id = ?`, runID).Scan(&graph, &owner)
+// Last returns the last pair up to a limit.
+func (tx transaction) Last(prefix, limit string) (p store.Pair, err error) {
+	table, from := locate(prefix)
+	_, to := locate(limit)
+	var at any
+	err = tx.QueryRow(`SELECT key, value FROM `+table+` WHERE key >= ? AND key <= ? ORDER BY key DESC LIMIT 1`, from, to).Scan(&at, &p.Value)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", noRun(runID)
+		return store.Pair{}, nil
 	}
-	return graph, owner, err
+	p.Key = keyOf(at)
+	return p, err
 }
 
-// IsDriven reports whether a driver has the run.
-func (tx transaction) IsDriven(runID string) bool { return tx.store.isDriven(runID) }
-
-// base is the store as store.Records uses it.
-type base struct{ *Store }
+// kv is the file as a store.KVStore uses it.
+type kv struct{ *Store }
 
 // View runs a transaction that only reads.
-func (b base) View(do func(tx store.Tx) error) error {
-	tx, err := b.reader.Begin()
+func (s kv) View(do func(tx store.Tx) error) error {
+	tx, err := s.reader.Begin()
 	if err != nil {
-		return b.wrap(err)
+		return s.wrap(err)
 	}
 	defer tx.Rollback()
-	return b.wrap(do(transaction{tx, b.Store}))
+	return s.wrap(do(transaction{Tx: tx}))
 }
 
-// retryBusy is how soon Update tries again.
+// Update runs a transaction. A lazy one does not wait for the disk: a later commit that does
+// takes it along.
+func (s kv) Update(lazy bool, do func(tx store.Tx) error) error {
+	return s.write(func() error {
+		if lazy && s.opts.Durability == Full {
+			if _, err := s.writer.Exec(`PRAGMA synchronous = normal`); err != nil {
+				return err
+			}
+			defer s.writer.Exec(`PRAGMA synchronous = full`)
+		}
+		tx, err := s.writer.Begin()
+		if err != nil {
+			return err
+		}
+		if err := do(transaction{tx, tx.Stmt(s.putEvent)}); err != nil {
+			_ = tx.Rollback()
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// Append stores an event: one statement, one commit, one wait for the disk.
+func (s kv) Append(key string, text []byte) error {
+	return s.write(func() error {
+		_, at := locate(key)
+		_, err := s.putEvent.Exec(at, text)
+		return err
+	})
+}
+
+// retryBusy is how soon write tries again.
 const retryBusy = 200 * time.Microsecond
 
-// Update runs a transaction among drivers that commit one step after the other. SQLite
-// waits longer and longer for them, and may wait for seconds; frequent attempts find a gap.
-// A lazy transaction does not wait for the disk: a later commit that does takes it along.
-func (b base) Update(lazy bool, do func(tx store.Tx) error) (err error) {
-	if b.writer == nil {
-		return b.wrap(errReadOnly)
+// write changes the file. While another process writes, it tries again often: drivers commit
+// one step after the other, and SQLite's own waits miss the gaps between their commits.
+func (s *Store) write(do func() error) error {
+	if s.writer == nil {
+		return s.wrap(errReadOnly)
 	}
-	ctx := context.Background()
-	conn, err := b.writer.Conn(ctx) // the only one: others of this process wait meanwhile
-	if err != nil {
-		return b.wrap(err)
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	set, reset := `PRAGMA busy_timeout = 0`, fmt.Sprintf(`PRAGMA busy_timeout = %d`, b.opts.Busy.Milliseconds())
-	if lazy && b.opts.Durability == Full {
-		set, reset = set+`; PRAGMA synchronous = normal`, reset+`; PRAGMA synchronous = full`
-	}
-	if _, err := conn.ExecContext(ctx, set); err != nil {
-		return b.wrap(err)
-	}
-	defer func() {
-		_, failed := conn.ExecContext(ctx, reset)
-		err = errors.Join(err, b.wrap(failed))
-	}()
-	for end := time.Now().Add(b.opts.Busy); ; time.Sleep(retryBusy) {
-		err = b.updateBy(ctx, conn, func(tx transaction) error { return do(tx) })
-		if !isBusy(err) || time.Now().After(end) {
-			return b.wrap(err)
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.wrote = true
+	for end := time.Now().Add(s.opts.Busy); ; time.Sleep(retryBusy) {
+		if err := do(); !isBusy(err) || time.Now().After(end) {
+			return s.wrap(cmp.Or(s.lost(), err))
 		}
 	}
 }
 
-// Notify does nothing: drivers poll.
-func (base) Notify(string) {}
+var errReadOnly = errors.New("it was opened for reading only")
 
 // Now returns the time.
-func (b base) Now() time.Time { return b.opts.Now() }
+func (s kv) Now() time.Time { return s.opts.Now() }
 
-// update runs a transaction that writes; nothing of it stays when it fails.
-func (s *Store) update(do func(tx transaction) error) error {
-	return s.updateBy(context.Background(), s.writer, do)
-}
-
-// updateBy is update on a connection of the writer, or on the writer itself.
-func (s *Store) updateBy(
-	ctx context.Context, by interface {
-		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-	}, do func(tx transaction) error,
-) error {
-	tx, err := by.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	s.writer.wrote.Store(true)
-	if err := do(transaction{tx, s}); err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	return tx.Commit()
-}
+// Lost returns an error if the file was deleted, replaced or emptied.
+func (s kv) Lost() error { return s.wrap(s.lost()) }

@@ -1,10 +1,8 @@
-// Locks: one driver per run.
+// Locks: a run has one driver.
 
 package sqlite
 
 import (
-	"cmp"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,19 +11,22 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"github.com/graphrun/graphrun/runner/store"
 )
-
-// ownership is the right to write a run's journal: a locked file beside the store. The
-// operating system releases the lock when the process ends.
-type ownership struct {
-	run  int64 // the number of the run
-	lock *flock.Flock
-}
 
 // lockPatience covers the moment in which a reader holds the lock to test it.
 const lockPatience = 20 * time.Millisecond
+
+// Lock locks a file beside the store. The operating system unlocks it when the process ends.
+func (s kv) Lock(runID string) (release func() error, err error) {
+	if s.writer == nil {
+		return nil, s.wrap(errReadOnly)
+	}
+	lock, err := s.lock(runID)
+	if err != nil || lock == nil {
+		return nil, s.wrap(err)
+	}
+	return func() error { return unlock(lock) }, nil
+}
 
 // lock locks a run. It returns nil if another driver holds the lock.
 func (s *Store) lock(runID string) (*flock.Flock, error) {
@@ -67,38 +68,12 @@ func unlock(lock *flock.Flock) error {
 	return lock.Close()
 }
 
-// isDriven reports whether a driver holds the lock of a run.
-func (s *Store) isDriven(runID string) bool {
+// IsLocked reports whether a driver holds the lock of a run.
+func (s kv) IsLocked(runID string) bool {
 	lock := flock.New(s.RunDir(runID)+".lock", flock.SetFlag(os.O_RDONLY))
 	defer lock.Close()
 	free, err := lock.TryRLock()
 	return err == nil && !free
-}
-
-// setDriver stores the driver's name, "" for none, and deletes what belonged to the one before.
-func setDriver(tx transaction, run int64, runID, owner string) error {
-	if _, err := tx.Exec(`UPDATE runs SET owner = ? WHERE no = ?`, owner, run); err != nil {
-		return err
-	}
-	return store.ClearDriver(tx, runID)
-}
-
-// drivenError returns a *store.DrivenError with the driver's name.
-func (s *Store) drivenError(runID string) error {
-	owner, err := s.ownerOf(runID)
-	if err != nil && !errors.Is(err, store.ErrNoRun) {
-		return err
-	}
-	return &store.DrivenError{RunID: runID, Owner: cmp.Or(owner, "a driver that begins or ends")}
-}
-
-// ownerOf returns the name of the driver of a run, which need not be alive.
-func (s *Store) ownerOf(runID string) (owner string, err error) {
-	err = s.reader.QueryRow(`SELECT owner FROM runs WHERE id = ?`, runID).Scan(&owner)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", noRun(runID)
-	}
-	return owner, s.wrap(err)
 }
 
 // ThisProcess returns the name of this process as a driver.

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -13,58 +14,13 @@ import (
 const applicationID = 0x67726e31
 
 // schemaVersion is the version of the schema; the file has it in user_version.
-const schemaVersion = 2
+const schemaVersion = 3
 
 const schema = `
--- The texts of graphs, each of which many runs may have.
-CREATE TABLE texts (sum BLOB PRIMARY KEY, text BLOB NOT NULL) STRICT; -- sum is SHA-256
-CREATE TABLE runs (
-	no          INTEGER PRIMARY KEY,
-	id          TEXT NOT NULL UNIQUE,
-	graph       TEXT NOT NULL,
-	file        TEXT NOT NULL,
-	labels      TEXT NOT NULL, -- as JSON
-	session     TEXT NOT NULL,
-	parent      TEXT NOT NULL,
-	parent_step INTEGER NOT NULL,
-	started     INTEGER, -- times are Unix nanoseconds, NULL for none
-	status      TEXT NOT NULL,
-	reason      TEXT NOT NULL DEFAULT '',
-	quality     TEXT NOT NULL DEFAULT '', -- of a run that has ended
-	steps       INTEGER NOT NULL DEFAULT 0,
-	updated     INTEGER,
-	due         INTEGER, -- when a paused run can continue by itself
-	owner       TEXT NOT NULL DEFAULT '' -- drives the run, as long as the lock of the run is held
-) STRICT;
-CREATE INDEX runs_by_start ON runs (started, no);
-CREATE INDEX runs_by_graph ON runs (graph, started, no);
-CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
-CREATE TABLE labels (
-	key   TEXT NOT NULL,
-	value TEXT NOT NULL,
-	run   INTEGER NOT NULL,
-	PRIMARY KEY (key, value, run)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX labels_by_run ON labels (run);
--- A run's graph, without a name, and the graphs and texts that it uses.
-CREATE TABLE files (
-	run  INTEGER NOT NULL,
-	name TEXT NOT NULL,
-	sum  BLOB NOT NULL,
-	PRIMARY KEY (run, name)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX files_by_sum ON files (sum);
--- An event's id is its run's number times 2^32 plus its place in the run, from
--- 1: unique, and an append touches a single page.
-CREATE TABLE events (id INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
--- The id is that of the last event a snapshot stands for.
-CREATE TABLE snapshots (id INTEGER PRIMARY KEY, state BLOB NOT NULL) STRICT;
--- Sessions, cached results, requests, offers, groups, logs: see store.Records.
-CREATE TABLE kv (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
--- For people with another SQLite tool.
-CREATE VIEW journal AS
-	SELECT runs.id AS run, events.id & 0xffffffff AS seq, data ->> 'kind' AS kind, data
-	FROM runs JOIN events ON events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff;
+-- Events, by the number of their run times 2^32 plus their place in it, from 1.
+CREATE TABLE events (key INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;
+-- All else: see store.KVStore.
+CREATE TABLE kv (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 `
 
 // unreleasedID marked the stores of before the first release: "grun".
@@ -94,13 +50,18 @@ func (s *Store) inspect() (version int, err error) {
 
 // makeTables makes the tables of an empty file in one transaction.
 func (s *Store) makeTables() error {
-	return s.update(func(tx transaction) error {
+	return s.write(func() error {
+		tx, err := s.writer.Begin()
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
 		var version int // another process may have made them meanwhile
 		if err := tx.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil || version > 0 {
 			return err
 		}
-		_, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion))
-		return err
+		_, err = tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion))
+		return cmp.Or(err, tx.Commit())
 	})
 }
 

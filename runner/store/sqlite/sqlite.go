@@ -5,7 +5,9 @@ package sqlite
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,11 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -39,11 +43,8 @@ type Options struct {
 	Durability Durability
 	// Owner is the name under which Create takes locks; empty: ThisProcess().
 	Owner string
-	// Beat is the time after which a note is written that is not urgent; 0: 5 s;
-	// negative: never.
-	Beat time.Duration
-	// Look is the time between looks for requests to a driver; 0: 0.3 s;
-	// negative: nobody looks.
+	// Look is the time between two looks for requests to a driver: 0.3 s if it is 0, never if
+	// it is negative.
 	Look time.Duration
 	// Busy is how long a write waits for other processes to finish theirs; 0: 10 s.
 	Busy time.Duration
@@ -54,25 +55,22 @@ type Options struct {
 }
 
 const (
-	defaultBeat = 5 * time.Second
 	defaultBusy = 10 * time.Second
 	defaultLook = 300 * time.Millisecond
 )
 
 // Store is a store.Store in a file. It is safe for concurrent use.
 type Store struct {
-	store.Records
-	path string
-	opts Options
-	// writer has one connection, so writes of this process wait for each other
-	// here and not in SQLite; nil when read-only.
-	writer *writer
+	store.KVStore
+	path   string
+	opts   Options
 	reader *sql.DB
-	// file is what stood at the path when it was opened to write.
-	file fs.FileInfo
+	file   fs.FileInfo // of the path when it was opened to write
 
-	mu       sync.Mutex
-	journals map[*journal]bool // open
+	writing  sync.Mutex // of what follows
+	writer   *sql.DB    // has one connection; nil when read-only
+	putEvent *sql.Stmt
+	wrote    bool
 }
 
 // Open opens the store in a file; it is made, for its owner's eyes only, when
@@ -87,8 +85,8 @@ func Open(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", path, err)
 	}
-	s := &Store{path: abs, opts: opts, journals: map[*journal]bool{}}
-	s.Base = base{s}
+	s := &Store{path: abs, opts: opts}
+	s.KV, s.Owner, s.Poll = kv{s}, opts.Owner, max(0, opts.Look)
 	if err := s.open(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("store %s: %w", path, describe(err))
@@ -102,7 +100,7 @@ func (o *Options) complete() error {
 	default:
 		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
 	}
-	o.Busy, o.Beat, o.Look = cmp.Or(o.Busy, defaultBusy), cmp.Or(o.Beat, defaultBeat), cmp.Or(o.Look, defaultLook)
+	o.Busy, o.Look = cmp.Or(o.Busy, defaultBusy), cmp.Or(o.Look, defaultLook)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
 	if o.Now == nil {
 		o.Now = time.Now
@@ -148,12 +146,13 @@ func (s *Store) open() error {
 			return err
 		}
 	}
-	return s.writer.prepare()
+	s.putEvent, err = s.writer.Prepare(`INSERT INTO events (key, value) VALUES (?, ?)`)
+	return err
 }
 
-// stands makes sure that the file is still at its path, with what it held: what is
-// written to one that is not is found by nobody.
-func (s *Store) stands() error {
+// lost returns an error if the file is not at its path any more, or was emptied: nobody would
+// find what is written.
+func (s *Store) lost() error {
 	now, err := os.Stat(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.file):
@@ -218,32 +217,41 @@ func (s *Store) closeToOthers(mode fs.FileMode) error {
 
 // Close closes the store, and journals that are still open.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	open := make([]*journal, 0, len(s.journals))
-	for j := range s.journals {
-		open = append(open, j)
-	}
-	s.mu.Unlock()
-	var failed error
-	for _, j := range open { // the order does not matter
-		failed = errors.Join(failed, j.Close())
-	}
+	failed := s.KVStore.Close()
 	// Readers first: the last connection to close, if it can write, moves the
 	// log into the file.
 	if s.reader != nil {
-		failed = errors.Join(failed, s.reader.Close())
+		failed = errors.Join(failed, s.wrap(s.reader.Close()))
 	}
 	if s.writer != nil {
-		failed = errors.Join(failed, s.writer.close(s.path))
+		failed = errors.Join(failed, s.wrap(s.closeWriter()))
 	}
-	return s.wrap(failed)
+	return failed
 }
 
-// wrap names the file and puts SQLite's errors in words. What is said of a run
-// is no matter of the file.
+// Delete deletes a run and its folders.
+func (s *Store) Delete(runID string) error {
+	return s.DeleteAnd(runID, func() error {
+		dir := s.RunDir(runID)
+		return errors.Join(process.EndLeft(dir+".tasks"), os.RemoveAll(dir))
+	})
+}
+
+// RunDir returns the path of a run's folder beside the file: in runs.db.d for runs.db.
+func (s *Store) RunDir(runID string) string {
+	name := runID
+	if !filepath.IsLocal(name) || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) || len(name) > 100 {
+		sum := sha256.Sum256([]byte(runID))
+		name = "run." + hex.EncodeToString(sum[:16]) // no id kept as it is has a dot
+	}
+	return filepath.Join(s.path+".d", name)
+}
+
+// wrap names the file and puts SQLite's errors in words. Errors about a run stay as they are.
 func (s *Store) wrap(err error) error {
-	var driven *store.DrivenError
-	if err == nil || errors.As(err, &driven) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
+	if err == nil || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
 		return err
 	}
 	return fmt.Errorf("store %s: %w", s.path, describe(err))

@@ -121,7 +121,7 @@ func TestStepsDoNotWriteTheState(t *testing.T) {
 	const steps = 2000
 	var each []int
 	for _, size := range []int{1 << 10, 100 << 10, 10 << 20} {
-		w := &weighed{Store: open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Durability: sqlite.Off, Beat: -1})}
+		w := &weighed{Store: open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Durability: sqlite.Off})}
 		stepper(t, w)("one", steps, size)
 		each = append(each, (w.to-w.from-w.apart)/(steps-1))
 		if w.commits > steps+3 || w.snapshots > 16 {

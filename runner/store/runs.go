@@ -1,0 +1,470 @@
+// Runs in a KVStore. Their keys, in which R is an id and S a hash:
+//
+//	list/STATUS/START.NUMBER  the run as JSON
+//	run/R                     the key of the run in the list
+//	event/NUMBER/N            event N
+//	state/R/N                 the snapshot after event N
+//	text/S, use/S/R           a text, and a run that has it
+
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// savedRun is a run as JSON. Its texts have keys of their own.
+type savedRun struct {
+	RunSummary
+	// Number counts the runs that were created in the store.
+	Number int
+	// Texts are the sums of Files by name, and of Source by "".
+	Texts map[string]string
+}
+
+// EventKeys begins the keys of events: the number of the run and the number of the event
+// follow, both with ten digits.
+const EventKeys = "event/"
+
+const (
+	maxNumber = 9_999_999_999 // of 10 digits
+	listKeys  = "list/"
+	countKey  = "runs"
+)
+
+// numbered returns the key of an event or a snapshot.
+func numbered(prefix string, n int) string { return fmt.Sprintf("%s%010d", prefix, n) }
+
+// numberOf returns the number of an event or a snapshot.
+func numberOf(key string) int {
+	n, _ := strconv.Atoi(key[strings.LastIndexByte(key, '/')+1:])
+	return n
+}
+
+func runKey(runID string) string   { return keyOf("run", runID) }
+func statesOf(runID string) string { return keyOf("state", runID) + "/" }
+
+// events returns the prefix of the keys of the run's events.
+func (r *savedRun) events() string { return numbered(EventKeys, r.Number) + "/" }
+
+func textKey(sum string) string { return "text/" + sum }
+func usesOf(sum string) string  { return "use/" + sum + "/" }
+
+// listKey returns the key of the run among those of its status, the last started first.
+func (r *savedRun) listKey() string {
+	at := uint64(math.MaxUint64)
+	if !r.Started.IsZero() {
+		at = ^(uint64(r.Started.UnixNano()) ^ 1<<63)
+	}
+	return fmt.Sprintf("%s%s/%020d.%010d", listKeys, keyOf(string(r.Status)), at, maxNumber-r.Number)
+}
+
+// getRun returns a run. It fails with ErrNoRun.
+func getRun(tx Tx, runID string) (*savedRun, error) {
+	key, err := tx.Get(runKey(runID))
+	if err == nil && key == nil {
+		err = fmt.Errorf("run %q: %w", runID, ErrNoRun)
+	}
+	if err != nil {
+		return nil, err
+	}
+	run := &savedRun{}
+	_, err = getJSON(tx, string(key), run)
+	return run, err
+}
+
+// putRun stores a run, where List finds it.
+func putRun(tx Tx, run *savedRun) error {
+	key := run.listKey()
+	before, err := tx.Get(runKey(run.ID))
+	if err == nil && before != nil && string(before) != key {
+		err = tx.Delete(string(before))
+	}
+	if err == nil && string(before) != key {
+		err = tx.Put(runKey(run.ID), []byte(key))
+	}
+	if err != nil {
+		return err
+	}
+	return putJSON(tx, key, run)
+}
+
+// newRun returns a run that is not stored yet, but its texts. It fails with ErrRunExists.
+func newRun(tx Tx, r RunRecord) (*savedRun, error) {
+	if before, err := tx.Get(runKey(r.ID)); err != nil || before != nil {
+		return nil, cmp.Or(err, runExists(r.ID))
+	}
+	run := &savedRun{RunSummary: RunSummary{RunRecord: r, Status: machine.Running, Updated: r.Started}}
+	run.Source, run.Files = nil, nil
+	if _, err := getJSON(tx, countKey, &run.Number); err != nil {
+		return nil, err
+	}
+	run.Number++
+	return run, errors.Join(putJSON(tx, countKey, run.Number), run.putTexts(tx, &r))
+}
+
+func runExists(runID string) error { return fmt.Errorf("run %q: %w", runID, ErrRunExists) }
+
+// putTexts stores the texts of a run, each once for all runs.
+func (r *savedRun) putTexts(tx Tx, from *RunRecord) error {
+	files := maps.Clone(from.Files)
+	if files == nil {
+		files = map[string][]byte{}
+	}
+	files[""] = from.Source
+	r.Texts = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		hash := sha256.Sum256(files[name])
+		sum := hex.EncodeToString(hash[:])
+		r.Texts[name] = sum
+		if err := errors.Join(tx.Put(textKey(sum), files[name]), tx.Put(usesOf(sum)+keyOf(r.ID), nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteTexts deletes the texts of a run that no other run has.
+func (r *savedRun) deleteTexts(tx Tx) error {
+	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
+		sum := r.Texts[name]
+		if err := tx.Delete(usesOf(sum) + keyOf(r.ID)); err != nil {
+			return err
+		}
+		uses, err := collect(tx, usesOf(sum), "", 1)
+		if err == nil && len(uses) == 0 {
+			err = tx.Delete(textKey(sum))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Create starts the journal of a new run.
+func (s *KVStore) Create(record RunRecord, first ...machine.Event) (Journal, error) {
+	return s.create(record, first, func(Tx, *savedRun) (int, error) { return 0, nil })
+}
+
+// Fork starts the journal of a new run with the first n events of another one.
+func (s *KVStore) Fork(record RunRecord, from string, n int, first ...machine.Event) (Journal, error) {
+	return s.create(record, first, func(tx Tx, run *savedRun) (copied int, err error) {
+		source, err := getRun(tx, from)
+		if err != nil {
+			return 0, err
+		}
+		if copied, err = copyUpTo(tx, source.events(), run.events(), n); err == nil {
+			_, err = copyUpTo(tx, statesOf(from), statesOf(record.ID), n)
+		}
+		return copied, err
+	})
+}
+
+// copyUpTo copies numbered values up to number n. It returns the last number.
+func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
+	for after := ""; ; {
+		pairs, err := collect(tx, from, after, 1000)
+		if err != nil || len(pairs) == 0 {
+			return last, err
+		}
+		for _, p := range pairs {
+			if numberOf(p.Key) > n {
+				return last, nil
+			}
+			last, after = numberOf(p.Key), p.Key
+			if err := tx.Put(numbered(to, last), p.Value); err != nil {
+				return last, err
+			}
+		}
+	}
+}
+
+// create starts the journal of a new run. inherit stores its events before first.
+func (s *KVStore) create(record RunRecord, first []machine.Event, inherit func(tx Tx, run *savedRun) (events int, err error)) (Journal, error) {
+	texts, err := encodeEvents(first)
+	if err != nil {
+		return nil, err
+	}
+	taken := func() error { return runExists(record.ID) }
+	return opened(s.drive(record.ID, s.owner(""), taken, func(tx Tx) (*savedRun, error) {
+		run, err := newRun(tx, record)
+		if err != nil {
+			return nil, err
+		}
+		n, err := inherit(tx, run)
+		if err != nil {
+			return nil, err
+		}
+		return run, appendEvents(tx, run.events(), n, texts)
+	}))
+}
+
+// opened returns a Journal that is nil on an error.
+func opened(j *journal, err error) (Journal, error) {
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+func (s *KVStore) owner(name string) string { return cmp.Or(name, s.Owner, "this program") }
+
+// Open goes on with the journal of a run.
+func (s *KVStore) Open(runID, owner string) (Journal, error) {
+	if _, err := s.saved(runID); err != nil { // before the lock, which Create may need
+		return nil, err
+	}
+	j, err := s.drive(runID, s.owner(owner), func() error { return s.driven(runID) }, func(tx Tx) (*savedRun, error) { return getRun(tx, runID) })
+	if err == nil {
+		j.Look()
+	}
+	return opened(j, err)
+}
+
+// saved returns a run.
+func (s *KVStore) saved(runID string) (run *savedRun, err error) {
+	err = s.kv().View(func(tx Tx) (err error) {
+		run, err = getRun(tx, runID)
+		return err
+	})
+	return run, err
+}
+
+// driven returns a *DrivenError with the driver's name.
+func (s *KVStore) driven(runID string) error {
+	run, err := s.saved(runID)
+	switch {
+	case errors.Is(err, ErrNoRun):
+		run = &savedRun{}
+	case err != nil:
+		return err
+	}
+	return &DrivenError{RunID: runID, Owner: cmp.Or(run.Owner, "a driver that begins or ends")}
+}
+
+// Run returns the record of a run.
+func (s *KVStore) Run(runID string) (out RunRecord, err error) {
+	err = s.kv().View(func(tx Tx) error {
+		run, err := getRun(tx, runID)
+		if err != nil {
+			return err
+		}
+		out = s.summary(run).RunRecord
+		for name, sum := range run.Texts { //lint:ignore mapiter each by itself
+			text, err := tx.Get(textKey(sum))
+			if err != nil {
+				return err
+			}
+			text = slices.Clone(text)
+			switch {
+			case name == "":
+				out.Source = text
+			case out.Files == nil:
+				out.Files = map[string][]byte{name: text}
+			default:
+				out.Files[name] = text
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// statuses are those that a run can have in a store.
+var statuses = [...]machine.Status{
+	machine.Running, machine.Paused, machine.Completed, machine.Failed, machine.Stuck, machine.Limit, machine.Cancelled,
+}
+
+// List returns the runs that a filter lets through, the last started first.
+func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
+	var found []*savedRun
+	err := s.kv().View(func(tx Tx) (err error) {
+		if filter.ID != "" || filter.Prefix != "" {
+			found, err = runsNamed(tx, cmp.Or(filter.ID, filter.Prefix))
+			return err
+		}
+		for _, status := range statuses {
+			if len(filter.Status) > 0 && !slices.Contains(filter.Status, status) {
+				continue
+			}
+			left := cmp.Or(max(0, filter.Limit), math.MaxInt) // more of one status are not needed
+			err = cmp.Or(err, visitJSON(tx, listKeys+keyOf(string(status))+"/", func(run *savedRun) bool {
+				if filter.Match(&run.RunSummary) {
+					found = append(found, run)
+					left--
+				}
+				return left > 0
+			}))
+		}
+		return err
+	})
+	slices.SortFunc(found, func(a, b *savedRun) int {
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Number, a.Number))
+	})
+	var out []RunSummary
+	for _, run := range found {
+		if filter.Match(&run.RunSummary) && (filter.Limit <= 0 || len(out) < filter.Limit) {
+			out = append(out, s.summary(run))
+		}
+	}
+	return out, err
+}
+
+// summary returns what List shows of a run.
+func (s *KVStore) summary(run *savedRun) RunSummary {
+	out := run.RunSummary
+	for _, at := range []*time.Time{&out.Started, &out.Updated, &out.Due} {
+		if !at.IsZero() {
+			*at = at.Local()
+		}
+	}
+	if out.Owner != "" && !s.kv().IsLocked(out.ID) {
+		out.Owner = ""
+	}
+	return out
+}
+
+// runsNamed returns the runs whose ids begin with a prefix.
+func runsNamed(tx Tx, prefix string) (out []*savedRun, err error) {
+	keys, err := collect(tx, runKey(prefix), "", -1)
+	for _, p := range keys {
+		run := &savedRun{}
+		if _, err := getJSON(tx, string(p.Value), run); err != nil {
+			return nil, err
+		}
+		out = append(out, run)
+	}
+	return out, err
+}
+
+// Delete deletes a run.
+func (s *KVStore) Delete(runID string) error { return s.DeleteAnd(runID, func() error { return nil }) }
+
+// DeleteAnd deletes a run, and calls more before it unlocks the run.
+func (s *KVStore) DeleteAnd(runID string, more func() error) error {
+	release, err := s.kv().Lock(runID)
+	switch {
+	case err != nil:
+		return err
+	case release == nil:
+		return s.driven(runID)
+	}
+	err = s.kv().Update(false, func(tx Tx) error {
+		run, err := getRun(tx, runID)
+		if err != nil {
+			return err
+		}
+		return errors.Join(run.deleteTexts(tx), tx.Delete(run.listKey()), tx.Delete(runKey(runID)), tx.DeleteAll(run.events()),
+			tx.DeleteAll(statesOf(runID)), clearDriver(tx, runID), deleteOffers(tx, runID), deleteLog(tx, runID))
+	})
+	if err == nil {
+		err = more()
+	}
+	return errors.Join(err, release())
+}
+
+// clearDriver deletes what belongs to the driver of a run: requests to it, and the slot of
+// the run in its group.
+func clearDriver(tx Tx, runID string) error {
+	return errors.Join(tx.Delete(requestKey(runID)), leaveGroup(tx, runID))
+}
+
+// appendEvents stores the texts of events after the first n.
+func appendEvents(tx Tx, prefix string, n int, texts [][]byte) error {
+	for i, text := range texts {
+		if err := tx.Put(numbered(prefix, n+i+1), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extent returns the number of a run's events, and how many bytes of events came after its
+// last snapshot.
+func extent(tx Tx, run *savedRun) (events, journaled int, err error) {
+	last, err := tx.Last(run.events(), endOf(run.events()))
+	if err != nil {
+		return 0, 0, err
+	}
+	state, err := tx.Last(statesOf(run.ID), endOf(statesOf(run.ID)))
+	if err != nil {
+		return 0, 0, err
+	}
+	err = tx.Scan(run.events(), numbered(run.events(), numberOf(state.Key)), func(p Pair) bool {
+		journaled += len(p.Value)
+		return true
+	})
+	return numberOf(last.Key), journaled, err
+}
+
+// Events returns the events of a run.
+func (s *KVStore) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
+
+// EventsAfter returns the events of a run without the first n.
+func (s *KVStore) EventsAfter(runID string, n int) ([]machine.Event, error) {
+	return s.Stretch(runID, n, math.MaxInt)
+}
+
+// Stretch returns events without the first n, of about size bytes.
+func (s *KVStore) Stretch(runID string, n, size int) ([]machine.Event, error) {
+	n = max(n, 0)
+	events := []machine.Event{}
+	err := s.kv().View(func(tx Tx) error {
+		run, err := getRun(tx, runID)
+		if err != nil {
+			return err
+		}
+		var bad error
+		err = tx.Scan(run.events(), numbered(run.events(), n), func(p Pair) bool {
+			next := n + len(events) + 1
+			if numberOf(p.Key) != next {
+				bad = fmt.Errorf("run %q: %w: event %d is missing", runID, ErrDamaged, next)
+				return false
+			}
+			var e machine.Event
+			if e, bad = DecodeEvent(p.Value); bad != nil {
+				bad = fmt.Errorf("run %q: event %d: %w", runID, next, bad)
+				return false
+			}
+			events, size = append(events, e), size-len(p.Value)
+			return size > 0
+		})
+		return cmp.Or(err, bad)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// Snapshot returns the latest snapshot of at most so many events.
+func (s *KVStore) Snapshot(runID string, most int) (out Snapshot, err error) {
+	limit := endOf(statesOf(runID))
+	if most >= 0 {
+		limit = numbered(statesOf(runID), most)
+	}
+	err = s.kv().View(func(tx Tx) error {
+		if _, err := getRun(tx, runID); err != nil {
+			return err
+		}
+		last, err := tx.Last(statesOf(runID), limit)
+		if last.Key != "" {
+			out = Snapshot{Events: numberOf(last.Key), State: bytes.Clone(last.Value)}
+		}
+		return err
+	})
+	return out, err
+}
