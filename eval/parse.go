@@ -35,7 +35,7 @@ func newConfig() *conf.Config {
 
 // parse is the library's parser. It is never reused: its error handling leaves it
 // unusable. It panics on some malformed input, after having found the error.
-func parse(text *source, cfg *conf.Config) (tree ast.Node, err *Error) {
+func parse(text *source) (tree ast.Node, err *Error) {
 	defer func() {
 		if r := recover(); r != nil {
 			tree, err = nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "malformed expression"}
@@ -44,7 +44,7 @@ func parse(text *source, cfg *conf.Config) (tree ast.Node, err *Error) {
 	if text.skipSpace(0) == len(text.text) {
 		return nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "expression is empty"}
 	}
-	out, perr := parser.ParseWithConfig(text.plain, cfg)
+	out, perr := parser.ParseWithConfig(text.plain, newConfig())
 	if perr != nil && text.broken >= 0 {
 		return nil, notClosed(text.text, text.broken)
 	}

@@ -1,11 +1,10 @@
-// Compilers, and the programs that they make.
+// Programs: compiled expressions.
 
 package eval
 
 import (
 	"sync/atomic"
 
-	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/vm"
 )
 
@@ -18,37 +17,14 @@ const (
 	Condition
 )
 
-// Compiler compiles many expressions, those of one file for example: equal texts
-// in one scope are one program. The zero value is ready. It is not for several
-// goroutines at once; its programs and templates are.
-type Compiler struct {
-	programs map[programKey]*Program
-	config   *conf.Config
-}
-
-// programKey tells the programs of a compiler apart.
-type programKey struct {
-	scope *Scope
-	src   string
-	want  Want
-}
-
-// Compile checks an expression against a scope and compiles it. Condition
-// refuses what can't be boolean; a result of unknown type is checked when it
-// runs. The program may be shared between goroutines.
-func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
-	key := programKey{s, src, want}
-	if p := k.programs[key]; p != nil {
-		return p, nil
-	}
-	if k.config == nil {
-		k.config, k.programs = newConfig(), map[programKey]*Program{}
-	}
+// Compile checks an expression and compiles it. Condition refuses what can't be boolean; a
+// result of unknown type is checked when it runs.
+func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 	c := checker{scope: s}
 	if err := c.src.scan(src); err != nil {
 		return nil, err
 	}
-	syntax, err := parse(&c.src, k.config)
+	syntax, err := parse(&c.src)
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +36,7 @@ func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
 		return nil, c.err
 	}
 	sortPlaces(c.places)
-	p := &Program{src: src, roots: s.roots, tree: t, reads: sortReads(c.reads), places: c.places}
-	k.programs[key] = p
-	return p, nil
-}
-
-// Compile compiles one expression. For several, a Compiler is cheaper.
-func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
-	return new(Compiler).Compile(s, src, want)
+	return &Program{src: src, roots: s.roots, tree: t, reads: sortReads(c.reads), places: c.places}, nil
 }
 
 // Program is a checked expression, safe for concurrent use. It is compiled when

@@ -28,12 +28,9 @@ type Part struct {
 	Optional bool
 }
 
-// Template is what a Compiler does, for one text.
-func (s *Scope) Template(src string) (*Template, *Error) { return new(Compiler).Template(s, src) }
-
 // Template compiles text with {{ expr }} parts against a scope. Errors are
 // relative to src. Single braces are plain text.
-func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
+func (s *Scope) Template(src string) (*Template, *Error) {
 	t := &Template{src: src, roots: s.roots, parts: make([]Part, 0, 2*strings.Count(src, "{{")+1)}
 	var reads []Read
 	for at := 0; at < len(src); {
@@ -49,7 +46,7 @@ func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := k.compilePart(s, src, open+2, end)
+		part, err := s.compilePart(src, open+2, end)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +90,7 @@ func closeBraces(src string, open int) (int, *Error) {
 }
 
 // compilePart compiles the expression between the braces at from and to.
-func (k *Compiler) compilePart(s *Scope, src string, from, to int) (Part, *Error) {
+func (s *Scope) compilePart(src string, from, to int) (Part, *Error) {
 	code, all := src[from:to], [2]int{from - len("{{"), to + len("}}")}
 	trimmed := strings.TrimLeft(code, " \t\r\n")
 	from += len(code) - len(trimmed)
@@ -106,9 +103,9 @@ func (k *Compiler) compilePart(s *Scope, src string, from, to int) (Part, *Error
 	if trimmed == "" {
 		return Part{}, &Error{Rule: RuleSyntax, From: all[0], To: all[1], Message: "expression is empty"}
 	}
-	p, err := k.Compile(s, trimmed, Value)
+	p, err := s.Compile(trimmed, Value)
 	if optional && err != nil && err.Rule == RuleType {
-		p, err = k.loosely(s, trimmed, err)
+		p, err = s.loosely(trimmed, err)
 	}
 	if err != nil {
 		err.From, err.To = err.From+from, err.To+from
@@ -125,12 +122,12 @@ func (k *Compiler) compilePart(s *Scope, src string, from, to int) (Part, *Error
 
 // loosely compiles an optional path without the type of its root: a part of it
 // that is no object makes it empty, and is no error of the file.
-func (k *Compiler) loosely(s *Scope, path string, fault *Error) (*Program, *Error) {
+func (s *Scope) loosely(path string, fault *Error) (*Program, *Error) {
 	end := strings.IndexFunc(path, func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) || r == '.' || r == '-' })
 	if end <= 0 || s.refuse[path[:end]] != "" {
 		return nil, fault
 	}
-	p, err := k.Compile(s.With(map[string]Type{path[:end]: Any()}, nil), path, Value)
+	p, err := s.With(map[string]Type{path[:end]: Any()}, nil).Compile(path, Value)
 	if err != nil || p.Path() == nil {
 		return nil, fault
 	}

@@ -134,25 +134,24 @@ func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 }
 
 type binder struct {
-	graph    *spec.Graph
-	scopes   *scopes
-	compiler eval.Compiler
-	found    spec.Diagnostics
-	limits   map[*spec.StateKey]*schema.Schema // of keys that constants are written to
+	graph  *spec.Graph
+	scopes *scopes
+	found  spec.Diagnostics
+	limits map[*spec.StateKey]*schema.Schema // of keys that constants are written to
 
 	arrivals *arrivals // see inputNames
 	edges    []Edge
 	done     []bool                       // by edge, those that are bound already
 	inputs   map[int]map[string]eval.Type // by node, see inputNames
 	items    map[int]eval.Type            // by node with each: an element
-	local    map[localKey]*eval.Scope
+	programs map[programKey]*eval.Program
 }
 
 func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
 	return &binder{
 		graph: g, scopes: newScopes(g, child),
 		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)), limits: map[*spec.StateKey]*schema.Schema{},
-		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
+		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, programs: map[programKey]*eval.Program{},
 	}
 }
 
@@ -349,7 +348,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 		}
 		at.template = true
 		scope := b.scope(at, text.Value)
-		template, err := b.compiler.Template(scope, text.Value)
+		template, err := scope.Template(text.Value)
 		if err != nil {
 			b.parts(scope, text, err)
 			return Value{}
@@ -361,17 +360,37 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 
 // program compiles an expression; nil when it has an error, which is reported.
 func (b *binder) program(at view, text spec.Text, want eval.Want) *eval.Program {
-	program, err := b.compiler.Compile(b.scope(at, text.Value), text.Value, want)
+	program, err := b.compile(at, text, want)
 	if err != nil {
 		b.report(text, err)
-		return nil
 	}
 	return program
 }
 
+// compile compiles an expression. Equal texts share a program where they see the same
+// names: large graphs repeat a few texts.
+func (b *binder) compile(at view, text spec.Text, want eval.Want) (*eval.Program, *eval.Error) {
+	scope := b.scope(at, text.Value)
+	key := programKey{scope, text.Value, want}
+	if program := b.programs[key]; program != nil {
+		return program, nil
+	}
+	program, err := scope.Compile(text.Value, want)
+	if err == nil {
+		b.programs[key] = program
+	}
+	return program, err
+}
+
+type programKey struct {
+	scope *eval.Scope
+	text  string
+	want  eval.Want
+}
+
 // computed compiles an expression for a value, where people expect a text.
 func (b *binder) computed(at view, text spec.Text) *eval.Program {
-	program, err := b.compiler.Compile(b.scope(at, text.Value), text.Value, eval.Value)
+	program, err := b.compile(at, text, eval.Value)
 	if err == nil {
 		return program
 	}

@@ -26,7 +26,7 @@ func (b *binder) parts(scope *eval.Scope, text spec.Text, err *eval.Error) {
 			}
 			end += shut + len("}}")
 		}
-		if _, err = b.compiler.Template(scope, strings.Repeat(" ", end)+text.Value[end:]); err == nil {
+		if _, err = scope.Template(strings.Repeat(" ", end) + text.Value[end:]); err == nil {
 			return
 		}
 	}

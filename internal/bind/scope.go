@@ -16,26 +16,23 @@ const (
 	beforeRun   place = iota + 1 // before the node runs: no output yet
 	withSecrets                  // before the node runs, secrets allowed
 	afterRun                     // after the node ran: output, outcome, error
-	wholeRun                     // before any node runs
 )
 
-// scopes builds the scope of each place once.
+// scopes builds the scope of each place.
 type scopes struct {
-	graph    *spec.Graph
-	yields   yields
-	common   map[string]eval.Type // names seen everywhere
-	after    map[string]eval.Type // the additions of afterRun
-	secrets  eval.Type
-	byPlace  [wholeRun + 1]*eval.Scope
-	bySource map[int]*eval.Scope // afterRun scopes of nodes whose output is known
+	graph   *spec.Graph
+	yields  yields
+	common  map[string]eval.Type // names seen everywhere
+	after   map[string]eval.Type // the additions of afterRun
+	secrets eval.Type
+	byPlace [afterRun + 1]*eval.Scope
 }
 
 func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
 	s := &scopes{
-		graph:    g,
-		yields:   newYields(g, child),
-		common:   make(map[string]eval.Type, len(g.State)+16),
-		bySource: map[int]*eval.Scope{},
+		graph:  g,
+		yields: newYields(g, child),
+		common: make(map[string]eval.Type, len(g.State)+16),
 	}
 	maps.Copy(s.common, s.yields.keys)
 	addContext(s.common)
@@ -94,9 +91,13 @@ func errorType() eval.Type {
 
 // at returns the scope of a place without regard to a source node.
 func (s *scopes) at(where place) *eval.Scope {
-	if scope := s.byPlace[where]; scope != nil {
-		return scope
+	if s.byPlace[where] == nil {
+		s.byPlace[where] = s.newScope(where)
 	}
+	return s.byPlace[where]
+}
+
+func (s *scopes) newScope(where place) *eval.Scope {
 	opts := s.options()
 	if where == withSecrets {
 		delete(opts.Refuse, "secrets")
@@ -112,14 +113,11 @@ func (s *scopes) at(where place) *eval.Scope {
 	scope := eval.NewScope(s.common, opts)
 	switch where {
 	case afterRun:
-		scope = scope.With(s.after, nil)
+		return scope.With(s.after, nil)
 	case withSecrets:
-		scope = scope.With(map[string]eval.Type{"secrets": s.secrets, "error": s.after["error"]}, nil)
-	default: // the error is the one that led to the node
-		scope = scope.With(map[string]eval.Type{"error": s.after["error"]}, nil)
+		return scope.With(map[string]eval.Type{"secrets": s.secrets, "error": s.after["error"]}, nil)
 	}
-	s.byPlace[where] = scope
-	return scope
+	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // the one that led to the node
 }
 
 // insteadOf is what a node can read rather than its own result.
@@ -141,9 +139,6 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	if output.IsAny() && !declaresOutput(node) {
 		return s.at(afterRun)
 	}
-	if scope := s.bySource[node.Index]; scope != nil {
-		return scope
-	}
 	var alias map[string][]string
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		alias = make(map[string][]string, len(properties))
@@ -153,9 +148,7 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 			}
 		}
 	}
-	scope := s.at(afterRun).With(map[string]eval.Type{"output": output}, alias)
-	s.bySource[node.Index] = scope
-	return scope
+	return s.at(afterRun).With(map[string]eval.Type{"output": output}, alias)
 }
 
 // taken reports whether a name is seen everywhere.

@@ -104,9 +104,6 @@ func lasting() eval.Type {
 
 // ofRun is the scope of what is set up for the whole run.
 func (s *scopes) ofRun() *eval.Scope {
-	if scope := s.byPlace[wholeRun]; scope != nil {
-		return scope
-	}
 	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": lasting()}
 	refuse := maps.Clone(s.options().Refuse)
 	delete(refuse, "secrets")
@@ -118,7 +115,5 @@ func (s *scopes) ofRun() *eval.Scope {
 			changes(name)
 		}
 	}
-	scope := eval.NewScope(names, eval.ScopeOptions{Refuse: refuse})
-	s.byPlace[wholeRun] = scope
-	return scope
+	return eval.NewScope(names, eval.ScopeOptions{Refuse: refuse})
 }

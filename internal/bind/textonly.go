@@ -54,7 +54,7 @@ func (b *binder) writesTake(node *spec.Node, output eval.Type) bool {
 	}
 	scope := b.scopes.at(afterRun).With(map[string]eval.Type{"output": output}, nil)
 	for _, e := range node.Writes.Exprs {
-		program, err := b.compiler.Compile(scope, e.Expr.Value, eval.Value)
+		program, err := scope.Compile(e.Expr.Value, eval.Value)
 		if err != nil {
 			return false
 		}

@@ -28,21 +28,7 @@ type view struct {
 	fixed *eval.Scope
 }
 
-// localKey names a scope of one node.
-type localKey struct {
-	node     int
-	where    place
-	own      bool
-	assigned int
-	template bool
-	input    bool // it holds the types of the node's input
-	item     bool // it holds the type of an element
-	noJoin   bool // it refuses branches
-}
-
-// scope is what a text sees in a view. Only texts that speak of what differs
-// from node to node get a scope of the node's own, so that equal texts
-// elsewhere are one program.
+// scope returns the names that a text may read in a view.
 func (b *binder) scope(at view, text string) *eval.Scope {
 	switch {
 	case at.fixed != nil:
@@ -50,19 +36,11 @@ func (b *binder) scope(at view, text string) *eval.Scope {
 	case at.node == nil:
 		return b.scopes.at(at.where)
 	}
-	item, isItem := b.items[at.node.Index]
-	key := localKey{node: at.node.Index, where: at.where, own: at.own, assigned: len(at.assigned), template: at.template}
-	key.input = strings.Contains(text, "input") || strings.Contains(text, "item")
-	key.item = key.input && isItem && at.where != afterRun
-	key.noJoin = strings.Contains(text, "branches") && !b.joins(at.node)
-	if scope := b.local[key]; scope != nil {
-		return scope
-	}
 	scope := b.scopes.at(at.where)
 	if at.where == afterRun {
 		scope = b.scopes.afterNode(at.node)
 	}
-	if key.noJoin {
+	if strings.Contains(text, "branches") && !b.joins(at.node) {
 		scope = scope.Refusing(map[string]string{
 			"branches": "branches are known at a join only, and " + strconv.Quote(at.node.ID.Value) + " has no join",
 		})
@@ -70,21 +48,23 @@ func (b *binder) scope(at view, text string) *eval.Scope {
 	if at.own && at.node.HasReads {
 		scope = b.limited(scope, at)
 	}
-	names := map[string]eval.Type{}
-	if key.input {
-		maps.Copy(names, b.inputNames(at.node))
+	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // their types take work
+		return scope
 	}
+	names := maps.Clone(b.inputNames(at.node))
 	if at.template {
 		delete(names, "input")
 	}
-	if key.item {
+	if item, ok := b.items[at.node.Index]; ok && at.where != afterRun {
+		if names == nil {
+			names = map[string]eval.Type{}
+		}
 		names["item"] = item
 	}
-	if len(names) > 0 {
-		scope = scope.With(names, nil)
+	if len(names) == 0 {
+		return scope
 	}
-	b.local[key] = scope
-	return scope
+	return scope.With(names, nil)
 }
 
 // joins reports whether branches may meet in a node as a join.

@@ -52,13 +52,7 @@ func EncodeValue(v any) ([]byte, error) {
 
 // DecodeValue reads what EncodeValue wrote, as canonical data.
 func DecodeValue(text []byte) (any, error) {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // an integer beyond 2^53 would become another one as float64
-	err := d.Decode(&v)
-	if err == nil {
-		v, err = eval.Canonical(v)
-	}
+	v, err := eval.ParseJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("value can't be read: %w", err)
 	}
