@@ -42,6 +42,9 @@ type driver struct {
 	vault *mask.Masker
 	// pace is the clock if it is a virtual one, which has to know who works.
 	pace *virtual.Clock
+	// host is where the run is driven; nil: this process. arrived are its messages then.
+	host    Host
+	arrived []*message
 
 	inbox  chan *message
 	done   chan struct{} // closed when nobody reads the inbox any more
@@ -117,6 +120,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 		log:    runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Heard: opts.Heard}),
 	}
 	d.pace, _ = clock.(*virtual.Clock)
+	d.host = f.runner.cfg.Host
 	d.log.HideForms(d.mask.Values)
 	d.mask.Also = d.log.Hide
 	d.vault = known.vault()
@@ -168,7 +172,11 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	})
 	defer stopWatching()
 	defer d.pace.Watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
-	defer d.pace.Enter(staged{d})()
+	d.pace.Hold()
+	defer d.pace.Release()
+	if d.host != nil {
+		d.host.Enter(&Drive{d})
+	}
 	d.folder.StayAt(d.state.Run.Dir)
 	if first.Run != nil && first.Run.Dir != "" { // of a fork
 		d.folder.StayAt(first.Run.Dir)
@@ -233,7 +241,7 @@ func (d *driver) await() *machine.Event {
 
 // idle reports whether nothing is on its way that could end a pause.
 func (d *driver) idle() bool {
-	if len(d.queue)+len(d.inbox)+len(d.asked)+len(d.offers) > 0 {
+	if len(d.queue)+d.waiting()+len(d.asked)+len(d.offers) > 0 {
 		return false
 	}
 	for _, id := range d.state.Attempts() {

@@ -77,7 +77,7 @@ func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, e
 	hooks := task.Hooks
 	output, err := d.runHooked(ctx, task, run, hooks)
 	var parked *handler.Parked
-	if err == nil || errors.Is(err, errBegins) || errors.As(err, &parked) {
+	if err == nil || errors.Is(err, errBegins) || errors.Is(err, errHosted) || errors.As(err, &parked) {
 		return output, err
 	}
 	failure := asFailure(ctx, err)

@@ -38,7 +38,7 @@ func (d *driver) receive() *machine.Event {
 	if len(d.offers) > 0 {
 		return d.settleOffer()
 	}
-	if d.due && len(d.inbox) == 0 {
+	if d.due && d.waiting() == 0 {
 		d.due = false
 		return &machine.Event{Kind: machine.Advanced, At: d.now()}
 	}
@@ -97,6 +97,10 @@ func (d *driver) forget(event *machine.Event) {
 
 // send gives the driver a message; after the run's end it is dropped.
 func (d *driver) send(m message) {
+	if d.host != nil {
+		d.arrived = append(d.arrived, &m)
+		return
+	}
 	d.pace.Hold() // until the driver has taken it
 	select {
 	case d.inbox <- &m:
@@ -114,8 +118,20 @@ func (d *driver) send(m message) {
 	}
 }
 
+// waiting returns the number of messages that have arrived.
+func (d *driver) waiting() int { return len(d.inbox) + len(d.arrived) }
+
 // next waits for the next message.
 func (d *driver) next() *message {
+	if d.host != nil {
+		if err := d.host.Wait(func() bool { return len(d.arrived) > 0 }); err != nil {
+			d.journalErr = err
+			return &message{learn: []string{}}
+		}
+		m := d.arrived[0]
+		d.arrived = d.arrived[1:]
+		return m
+	}
 	select {
 	case m := <-d.inbox:
 		d.pace.Release()

@@ -96,12 +96,12 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 	switch {
 	case d.durable > 0:
 		d.durable--
-	case d.journal == nil || len(d.inbox) == 0 || d.state.Ended():
+	case d.journal == nil || d.waiting() == 0 || d.state.Ended():
 		return d.step(event)
 	default:
 		d.vault.Event(event)
 		group := []machine.Event{*event}
-		for range len(d.inbox) {
+		for range d.waiting() {
 			if next := d.hear(d.next()); next != nil {
 				d.vault.Event(next)
 				group = append(group, *next)

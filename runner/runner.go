@@ -111,6 +111,9 @@ type Config struct {
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
 	NodeHooks map[string]Hooks
+	// Host drives the runs inside of another engine and is their clock; nil: this process
+	// does. Handlers, the Decider and hooks that follow a node are not called then.
+	Host Host
 }
 
 // Options are the settings of one run. The zero value takes all from the graph. Their JSON
@@ -209,7 +212,10 @@ type Runner struct {
 // New checks a Config: kinds need a name, a handler, and be told apart.
 func New(cfg Config) (*Runner, error) {
 	r := &Runner{cfg: cfg, handlers: map[string]Handler{}, leastTail: leastTail}
-	if r.cfg.Clock == nil {
+	switch {
+	case cfg.Host != nil:
+		r.cfg.Clock = cfg.Host
+	case cfg.Clock == nil:
 		r.cfg.Clock = wallclock.System{}
 	}
 	for _, kind := range cfg.Kinds {

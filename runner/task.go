@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -36,6 +37,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	}
 	ready := d.share(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
+	if d.host != nil {
+		handler = HandlerFunc(hosted)
+	}
 	if work.Kind == "graph" {
 		handler = HandlerFunc(beginsGraph)
 	}
@@ -47,11 +51,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	}
 	hit := false
 	handler = d.cached(work, &hit, handler)
-	turn := d.pace.Turn()
-	go func() {
-		turn()
-		defer d.pace.Release()
-		event := d.attempt(ctx, task, handler)
+	end := func(event machine.Event) {
 		if failure := limit.Check(event.Output, "the output"); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure
 		}
@@ -60,7 +60,19 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		cancel(nil)
 		event.Task, event.At = id, d.now()
 		d.send(message{event: event})
-	}()
+	}
+	if d.host == nil {
+		turn := d.pace.Turn()
+		go func() {
+			turn()
+			defer d.pace.Release()
+			end(d.attempt(ctx, task, handler))
+		}()
+	} else if event := d.attempt(ctx, task, handler); event.Kind != "" {
+		end(event)
+	} else {
+		d.startHosted(id, work, task, end)
+	}
 }
 
 // newTask returns a task with what identifies it.
@@ -106,17 +118,25 @@ func placePath(p *machine.Place, index int) string {
 	return p.Path() + "[" + strconv.Itoa(index) + "]"
 }
 
-// attempt runs a handler once and turns whatever it does into an event.
+// attempt runs a handler once and turns whatever it does into an event. The event has no
+// kind if the host has to do the work.
 func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machine.Event {
-	begins := false
-	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
-		output, err := d.withHooks(ctx, task, handler)
-		begins = errors.Is(err, errBegins)
-		return output, err
+	var failed error
+	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (output any, err error) {
+		output, failed = d.withHooks(ctx, task, handler)
+		return output, failed
 	}))
-	if begins {
+	switch {
+	case errors.Is(failed, errBegins):
 		return machine.Event{Kind: machine.GraphCalled}
+	case errors.Is(failed, errHosted):
+		return machine.Event{}
 	}
+	return ended(a)
+}
+
+// ended is the event of the end of an attempt.
+func ended(a *handler.Attempt) machine.Event {
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }
 

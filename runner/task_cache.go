@@ -4,39 +4,56 @@ package runner
 
 import (
 	"context"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// cached wraps a handler: a result that is kept is not computed again. A cache
-// that fails is only a warning: the node runs.
+// cached wraps a handler: a result that is kept is not computed again.
 func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler {
-	cache := d.flow.runner.cfg.Store
-	if cache == nil || work.CacheKey == "" {
+	if work.CacheKey == "" {
 		return handler
 	}
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		now := d.clock.Now()
-		value, found, err := cache.Cached(work.CacheKey, now)
-		if err == nil && found {
-			*hit = true
+		value, found := d.cachedResult(work, task, now)
+		if *hit = found; found {
 			return value, nil
 		}
-		if err != nil {
-			task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
-		}
 		output, err := handler.Run(ctx, task)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			d.cacheResult(work, task, output, now)
 		}
-		entry := store.CacheEntry{Key: work.CacheKey, Graph: task.Graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
-		if work.CacheTTL > 0 {
-			entry.Expires = now.Add(work.CacheTTL)
-		}
-		if err := cache.Cache(entry); err != nil {
-			task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
-		}
-		return output, nil
+		return output, err
 	})
+}
+
+// cachedResult returns the result that is kept for a task. A cache that fails is only a
+// warning: the node runs.
+func (d *driver) cachedResult(work *machine.Work, task *Task, now time.Time) (value any, found bool) {
+	cache := d.flow.runner.cfg.Store
+	if cache == nil || work.CacheKey == "" {
+		return nil, false
+	}
+	value, found, err := cache.Cached(work.CacheKey, now)
+	if err != nil {
+		task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
+	}
+	return value, found && err == nil
+}
+
+// cacheResult keeps the result of a task, if it is to be kept.
+func (d *driver) cacheResult(work *machine.Work, task *Task, output any, now time.Time) {
+	cache := d.flow.runner.cfg.Store
+	if cache == nil || work.CacheKey == "" {
+		return
+	}
+	entry := store.CacheEntry{Key: work.CacheKey, Graph: task.Graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
+	if work.CacheTTL > 0 {
+		entry.Expires = now.Add(work.CacheTTL)
+	}
+	if err := cache.Cache(entry); err != nil {
+		task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -30,20 +31,32 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
 	d.share(task, id, choice.Turns)
 	decider := d.flow.runner.cfg.Decider
+	end := func(target, reasoning string, err error) {
+		defer cancel(nil)
+		event := machine.Event{Kind: machine.Decided, Task: id, At: d.now(), Target: target, Reasoning: reasoning}
+		if err != nil {
+			event.Target, event.Reasoning, event.Failure = "", "", plainFailure(asFailure(ctx, err))
+		}
+		d.send(message{event: event})
+	}
+	switch {
+	case d.host != nil:
+		d.cancel[id] = d.host.Start(&Job{Task: task, Choice: &choice, Decided: end})
+		return
+	case decider == nil:
+		decider = noDecider{}
+	}
 	turn := d.pace.Turn()
 	go func() {
 		turn()
 		defer d.pace.Release()
-		defer cancel(nil)
-		event := machine.Event{Kind: machine.Decided, Task: id}
-		if decider == nil {
-			event.Failure = &Failure{Kind: "llm", Message: "no model is configured"}
-		} else if target, reasoning, err := decider.Decide(ctx, task, choice); err != nil {
-			event.Failure = plainFailure(asFailure(ctx, err))
-		} else {
-			event.Target, event.Reasoning = target, reasoning
-		}
-		event.At = d.now()
-		d.send(message{event: event})
+		end(decider.Decide(ctx, task, choice))
 	}()
+}
+
+// noDecider fails all decisions.
+type noDecider struct{}
+
+func (noDecider) Decide(context.Context, *Task, handler.Choice) (target, reasoning string, err error) {
+	return "", "", &Failure{Kind: "llm", Message: "no model is configured"}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // graphCall is a call of a graph by an attempt.
@@ -26,15 +25,15 @@ type graphResult struct {
 
 // openCall is a call that waits for its graph.
 type openCall struct {
-	result chan graphResult
-	wake   func() // says once that the call does not wait any more
+	done func(graphResult) // is called once
+	wake func()            // says once that the call does not wait any more
 }
 
 // graphCalls counts the calls that an attempt makes side by side, and those of them that
 // wait for a graph. When all wait, the attempt does nothing, and a virtual clock goes on.
-// On a stage the owner holds the clock for each call by itself.
 type graphCalls struct {
-	pace *virtual.Clock
+	driver *driver
+	task   machine.TaskID
 
 	mu       sync.Mutex
 	running  int // 0: one after the other
@@ -47,9 +46,9 @@ func (c *graphCalls) rest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.waiting > 0 && c.waiting >= max(c.running, 1)
-	if all && !c.released && !c.pace.OnStage() {
+	if all && !c.released {
 		c.released = true
-		c.pace.Release()
+		c.driver.pace.Release()
 	}
 	return all
 }
@@ -59,9 +58,9 @@ func (c *graphCalls) add(waiting, running int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting, c.running = c.waiting+waiting, c.running+running
-	if waiting < 0 && (c.released || c.pace.OnStage()) {
+	if waiting < 0 && c.released {
 		c.released = false
-		c.pace.Hold()
+		c.driver.pace.Hold()
 	}
 }
 
@@ -75,42 +74,51 @@ func (c *graphCalls) allWait() bool {
 	return c.waiting > 0 && c.waiting >= max(c.running, 1)
 }
 
+// begin asks the driver for a graph. done is called with its result.
+func (c *graphCalls) begin(call handler.GraphCall, done func(graphResult)) *openCall {
+	open := &openCall{done, sync.OnceFunc(func() { c.add(-1, 0) })}
+	c.add(1, 0)
+	c.driver.send(message{call: open, event: machine.Event{
+		Kind: machine.GraphCalled, At: c.driver.now(), Task: c.task, Graph: call.File, Call: call.Number + 1, Input: call.With,
+	}})
+	c.rest()
+	return open
+}
+
+// call calls a graph and waits for its result.
+func (c *graphCalls) call(ctx context.Context, call handler.GraphCall) (any, error) {
+	woken, result := atomic.Bool{}, make(chan graphResult, 1)
+	open := c.begin(call, func(r graphResult) { result <- r })
+	defer c.driver.pace.Watch(func() bool { return ctx.Err() != nil && !woken.Load() })()
+	select {
+	case r := <-result: // it does not count as waiting any more
+		return r.value()
+	case <-ctx.Done():
+		open.wake()
+		woken.Store(true)
+		return nil, ctx.Err()
+	}
+}
+
+// value returns what the tool of the graph returns.
+func (r graphResult) value() (any, error) {
+	if r.failure != nil {
+		return nil, r.failure
+	}
+	fields, _ := r.output.(map[string]any)
+	return fields["output"], nil
+}
+
 // offerGraphs gives a task the means to call graphs.
 func (d *driver) offerGraphs(id machine.TaskID, task *Task) {
-	calls := &graphCalls{pace: d.pace}
+	calls := &graphCalls{driver: d, task: id}
 	d.beside[id] = calls
 	task.Beside = func(change int) {
 		if calls.add(0, change); calls.rest() {
 			d.send(message{learn: []string{}}) // the driver looks whether the run pauses
 		}
 	}
-	task.CallGraph = func(ctx context.Context, call handler.GraphCall) (any, error) {
-		woken := atomic.Bool{}
-		open := &openCall{make(chan graphResult, 1), sync.OnceFunc(func() {
-			calls.add(-1, 0)
-			woken.Store(true)
-		})}
-		defer d.pace.Watch(func() bool { return ctx.Err() != nil && !woken.Load() })()
-		calls.add(1, 0)
-		d.send(message{call: open, event: machine.Event{
-			Kind: machine.GraphCalled, At: d.now(), Task: id, Graph: call.File, Call: call.Number + 1, Input: call.With,
-		}})
-		calls.rest()
-		if d.pace.OnStage() {
-			d.pace.Release()
-		}
-		select {
-		case r := <-open.result: // it does not count as waiting any more
-			if r.failure != nil {
-				return nil, r.failure
-			}
-			fields, _ := r.output.(map[string]any)
-			return fields["output"], nil
-		case <-ctx.Done():
-			open.wake()
-			return nil, ctx.Err()
-		}
-	}
+	task.CallGraph = calls.call
 }
 
 // returnGraph gives an attempt the result of a graph that it called.
@@ -118,7 +126,7 @@ func (d *driver) returnGraph(c *machine.Command) {
 	call := graphCall{c.Task, c.Call}
 	if open := d.calls[call]; open != nil {
 		open.wake()
-		open.result <- graphResult{c.Output, c.Failure}
+		open.done(graphResult{c.Output, c.Failure})
 		delete(d.calls, call)
 	}
 }

@@ -41,6 +41,9 @@ func (d *driver) sendNoted(event machine.Event) error {
 	event.Kind, event.At, event.Output = machine.TaskNoted, d.now(), plain
 	kept := make(chan error, 1)
 	d.send(message{kept: kept, event: event})
+	if d.host != nil { // which keeps it before the task goes on
+		return nil
+	}
 	select {
 	case err := <-kept:
 		return err

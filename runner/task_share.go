@@ -42,7 +42,7 @@ func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *set
 	own := d.setupOf(scopes[0])
 	task.Tools, task.Providers = own.tools, own.providers
 	answered := d.answered
-	if d.pace.OnStage() { // nothing is kept from one task to the next
+	if d.host != nil { // nothing is kept from one task to the next
 		answered = d.state.Scripted
 	}
 	goal := scopes[0].Goal()

@@ -17,20 +17,10 @@ type Attempt struct {
 	Talk    *machine.TalkDelta `json:"talk,omitempty"`
 }
 
-// Return ends a task with what an attempt of it elsewhere came to, for the handler
-// that stands in for it. talk is the task's conversation; nil: it has none.
-func (a *Attempt) Return(talk *Talk) (any, error) {
-	switch {
-	case len(a.Asks) > 0:
-		return nil, &Parked{a.Asks}
-	case a.Failure != nil:
+// Return returns the output of an attempt elsewhere, or its failure.
+func (a *Attempt) Return() (any, error) {
+	if a.Failure != nil {
 		return nil, a.Failure
-	}
-	if a.Talk != nil && talk != nil {
-		if a.Talk.Summary != nil {
-			talk.Compact(a.Talk.Drop, *a.Talk.Summary)
-		}
-		talk.Say(a.Talk.Add...)
 	}
 	return a.Output, nil
 }

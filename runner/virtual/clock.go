@@ -1,6 +1,5 @@
-// Package virtual has time that passes when nobody works, and as fast as one can
-// look: a Clock for tests and dry runs, and a Stage for engines that record
-// what comes in and replay it. Both are for runner.Options.Clock.
+// Package virtual has a clock on which time passes at once when nobody works, for tests and
+// dry runs.
 package virtual
 
 import (
@@ -32,8 +31,6 @@ type Clock struct {
 	poke    *time.Timer
 	// unsettled report whether somebody is about to work who is not busy yet.
 	unsettled map[*func() bool]bool
-	// stage moves the clock, which then does not go on by itself; nil: none does.
-	stage *Stage
 }
 
 // NewClock is a clock that stands at start.
@@ -190,16 +187,6 @@ func (c *Clock) Release() {
 	}
 }
 
-// Enter says that a driver works, until leave. On a stage it works already.
-func (c *Clock) Enter(d Driver) (leave func()) {
-	if c != nil && c.stage != nil {
-		c.stage.enter(d)
-		return func() {}
-	}
-	c.Hold()
-	return c.Release
-}
-
 // Turn takes a place in the queue of those who begin now; the function waits for
 // it, and whoever calls it is busy then.
 func (c *Clock) Turn() (wait func()) {
@@ -234,9 +221,6 @@ func (c *Clock) Watch(unsettled func() bool) (stop func()) {
 	}
 }
 
-// OnStage reports whether a stage moves the clock.
-func (c *Clock) OnStage() bool { return c != nil && c.stage != nil }
-
 // stirs reports whether somebody is about to work who is not counted as busy yet.
 func (c *Clock) stirs() bool {
 	for unsettled := range c.unsettled {
@@ -254,9 +238,6 @@ func (c *Clock) stirs() bool {
 
 // advance goes on to the next moment when nobody works.
 func (c *Clock) advance() {
-	if c.stage != nil {
-		c.stage.quiet.Broadcast()
-	}
 	if c.stirs() {
 		return
 	}
@@ -264,7 +245,7 @@ func (c *Clock) advance() {
 	for len(c.queue) > 0 && c.queue[0].dead {
 		heap.Pop(&c.queue)
 	}
-	if len(c.queue) == 0 || c.stage != nil && c.queue[0].at.After(c.now) {
+	if len(c.queue) == 0 {
 		return
 	}
 	next := c.queue[0]

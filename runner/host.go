@@ -1,0 +1,87 @@
+// Runs inside of another engine, which does their tasks and keeps their time.
+
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// Host drives runs inside of another engine, such as a workflow, in one goroutine: it calls
+// what a driver gave it only while the driver is in Wait. A host that records what comes in
+// and repeats it gets the same run each time.
+type Host interface {
+	Clock
+	// Enter is called with the driver of a run before its first event.
+	Enter(d *Drive)
+	// Wait returns when ready reports true. After an error the driver ends without a trace.
+	Wait(ready func() bool) error
+	// Start starts a task. cancel asks for its end.
+	Start(job *Job) (cancel func())
+}
+
+// Job is a task that a host does. Its Task has what the host tells of it on the way; Note
+// and Emit return at once.
+type Job struct {
+	Task *Task
+	// Choice is the decision to make; nil: the task is a node.
+	Choice *handler.Choice
+	// End ends the task.
+	End func(result *handler.Attempt)
+	// Decided ends a decision.
+	Decided func(target, reasoning string, err error)
+	// Call runs a graph as a tool and calls done with its result; nil: the file declares none.
+	Call func(call handler.GraphCall, done func(output any, err error))
+}
+
+// Drive is a driver, for its host.
+type Drive struct{ driver *driver }
+
+// Ask sends the run a request.
+func (d *Drive) Ask(request store.Request) {
+	d.driver.send(message{event: requested(request, d.driver.now())})
+}
+
+// Offer gives the run answers, which its journal then settles.
+func (d *Drive) Offer(offer store.Offer) { d.driver.send(message{offer: &offer}) }
+
+// Check reports answers that the run would not take. The error is an *InputError.
+func (d *Drive) Check(offer store.Offer) error {
+	_, err := d.driver.accept(offer.Answers, offer.By)
+	return err
+}
+
+// AnswersLeft returns the answers given in advance that nothing has asked for.
+func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers.All() }
+
+// errHosted is the error of a handler whose work is the host's.
+var errHosted = errors.New("the host does it")
+
+// hosted stands for the handlers of a run that a host drives.
+func hosted(context.Context, *Task) (any, error) { return nil, errHosted }
+
+// startHosted gives a task to the host. end takes its end.
+func (d *driver) startHosted(id machine.TaskID, work *machine.Work, task *Task, end func(machine.Event)) {
+	now := d.clock.Now()
+	d.cancel[id] = d.host.Start(&Job{Task: task, Call: d.hostedCall(id), End: func(a *handler.Attempt) {
+		if a.Failure == nil && len(a.Asks) == 0 {
+			d.cacheResult(work, task, a.Output, now)
+		}
+		end(ended(a))
+	}})
+}
+
+// hostedCall returns Job.Call for a task, if it can call graphs.
+func (d *driver) hostedCall(id machine.TaskID) func(handler.GraphCall, func(any, error)) {
+	calls := d.beside[id]
+	if calls == nil {
+		return nil
+	}
+	return func(call handler.GraphCall, done func(any, error)) {
+		calls.begin(call, func(r graphResult) { done(r.value()) })
+	}
+}
