@@ -77,30 +77,3 @@ func (s *Store) adoptInWorkflow(runID string, a *adoption) error {
 	}
 	return nil
 }
-
-// wentOn refuses a version because it was compared with a run that went on meanwhile.
-const wentOn = "the run went on meanwhile; try again"
-
-// adopt has a run that pauses go on in a new workflow with another version, when all that
-// came in has been read.
-func (f *workflowRun) adopt(a *adoption, refused *string, done *bool) {
-	if f.readable() >= 0 {
-		f.post(func() { f.adopt(a, refused, done) })
-		return
-	}
-	if *done = true; f.driving || f.next != nil || a.Events != f.host.store.length() {
-		*refused = wentOn
-		return
-	}
-	f.next = &a.Start
-}
-
-// adopt drives the run on with another version than that which its journal began with.
-func (h *host) adopt() (*runner.Result, error) {
-	record := &h.start.Record
-	g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: h.runner.Kinds(), Load: record.Load})
-	if found.HasErrors() {
-		return nil, &runner.InvalidError{Diagnostics: found.Sort()}
-	}
-	return h.runner.ResumeWith(context.Background(), record.ID, g, h.options(&h.start.Settings))
-}

@@ -1,4 +1,4 @@
-// Large values and logs in an S3-compatible bucket.
+// Blobs in an S3-compatible bucket.
 
 package engine
 
@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -29,23 +29,14 @@ const bucketScheme = "s3://"
 type bucket struct {
 	client       *minio.Client
 	name, prefix string
-
-	mu sync.Mutex
-	// known are digests that the bucket has: a run whose history is read again asks for
-	// none twice.
-	known map[string]time.Time // and since when
 }
 
 const (
-	// maxKnown bounds what is remembered of a bucket.
-	maxKnown = 100_000
 	// bucketTime is how long a bucket may take for one value, with all retries.
 	bucketTime = 2 * time.Minute
 	// bucketRetries is how often a request is sent at most, within about 3 s when
 	// nobody listens.
 	bucketRetries = 5
-	// maxReads is how many logs are read at once.
-	maxReads = 16
 )
 
 // openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and looks whether it is
@@ -88,7 +79,7 @@ func openBucket(where string) (*bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	b := &bucket{client: client, name: at.Host, prefix: strings.Trim(at.Path, "/"), known: map[string]time.Time{}}
+	b := &bucket{client, at.Host, strings.Trim(at.Path, "/")}
 	return b, b.check()
 }
 
@@ -124,6 +115,8 @@ func (b *bucket) explain(err error) error {
 		return fmt.Errorf("bucket %q at %s %w: %w", b.name, b.client.EndpointURL(), errOutOfReach, err)
 	}
 	switch {
+	case reply.Code == minio.NoSuchKey:
+		return fs.ErrNotExist
 	case reply.Code == minio.NoSuchBucket:
 		return fmt.Errorf("%s has no bucket %q: create it, or name another one with --temporal-payloads", b.client.EndpointURL(), b.name)
 	case reply.StatusCode == http.StatusForbidden || reply.StatusCode == http.StatusUnauthorized:
@@ -134,101 +127,44 @@ func (b *bucket) explain(err error) error {
 	return fmt.Errorf("bucket %q at %s: %w (%s)", b.name, b.client.EndpointURL(), err, reply.Code)
 }
 
-func (b *bucket) key(names ...string) string {
-	return path.Join(append([]string{b.prefix}, names...)...)
-}
+func (b *bucket) key(name string) string { return path.Join(b.prefix, name) }
 
-// put asks first whether the bucket has the text: to ask costs less than to send, and
-// buckets that keep versions would keep each.
-func (b *bucket) put(digest string, text []byte) error {
-	if b.knows(digest) {
-		return nil
-	}
+// put sends a text as one piece: it is there whole or not at all.
+func (b *bucket) put(name string, text []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	key := b.key(digest[:2], digest)
-	there, err := b.client.StatObject(ctx, b.name, key, minio.StatObjectOptions{})
-	var reply minio.ErrorResponse
-	switch {
-	case err == nil && there.Size == int64(len(text)) && time.Since(there.LastModified) <= renewedAfter:
-		b.learn(digest, there.LastModified)
-		return nil
-	case err == nil || errors.As(err, &reply) && reply.StatusCode == http.StatusNotFound:
-		if err := b.write(ctx, key, text); err != nil {
-			return err
-		}
-	default:
-		return b.explain(err)
-	}
-	b.learn(digest, time.Now())
-	return nil
-}
-
-func (b *bucket) knows(digest string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return time.Since(b.known[digest]) <= renewedAfter
-}
-
-func (b *bucket) learn(digest string, at time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.known) >= maxKnown {
-		clear(b.known)
-	}
-	b.known[digest] = at
-}
-
-// write sends a text as one piece: it is there whole or not at all.
-func (b *bucket) write(ctx context.Context, key string, text []byte) error {
-	_, err := b.client.PutObject(ctx, b.name, key, bytes.NewReader(text), int64(len(text)), minio.PutObjectOptions{DisableMultipart: true})
+	_, err := b.client.PutObject(ctx, b.name, b.key(name), bytes.NewReader(text), int64(len(text)), minio.PutObjectOptions{DisableMultipart: true})
 	return b.explain(err)
 }
 
-func (b *bucket) get(digest string) ([]byte, error) {
+func (b *bucket) get(name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	text, err := b.read(ctx, b.key(digest[:2], digest))
-	var reply minio.ErrorResponse
-	if errors.As(err, &reply) && reply.Code == minio.NoSuchKey {
-		return nil, fmt.Errorf("bucket %q has no %s: are all workers and clients given the same --temporal-payloads?",
-			b.name, b.key(digest[:2], digest))
-	}
+	object, err := b.client.GetObject(ctx, b.name, b.key(name), minio.GetObjectOptions{})
 	if err != nil {
 		return nil, b.explain(err)
 	}
-	return text, nil
-}
-
-func (b *bucket) read(ctx context.Context, key string) ([]byte, error) {
-	object, err := b.client.GetObject(ctx, b.name, key, minio.GetObjectOptions{})
-	if err != nil {
-		return nil, err
-	}
 	text, err := io.ReadAll(object)
-	return text, errors.Join(err, object.Close())
+	return text, b.explain(errors.Join(err, object.Close()))
 }
 
-func (b *bucket) readLogs(runID string) ([][]byte, error) {
+func (b *bucket) since(name string) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	var keys []string
-	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.key("logs", logName(runID)) + "/", Recursive: true}) {
+	info, err := b.client.StatObject(ctx, b.name, b.key(name), minio.StatObjectOptions{})
+	return info.LastModified, b.explain(err)
+}
+
+func (b *bucket) list(name string) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
+	defer cancel()
+	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.key(name) + "/", Recursive: true}) {
 		if object.Err != nil {
 			return nil, b.explain(object.Err)
 		}
-		keys = append(keys, object.Key)
+		names = append(names, strings.TrimPrefix(strings.TrimPrefix(object.Key, b.prefix), "/"))
 	}
-	all, wrong := make([][]byte, len(keys)), make([]error, len(keys))
-	var reads sync.WaitGroup
-	room := make(chan struct{}, maxReads)
-	for i, key := range keys {
-		room <- struct{}{}
-		reads.Go(func() {
-			all[i], wrong[i] = b.read(ctx, key)
-			<-room
-		})
-	}
-	reads.Wait()
-	return all, b.explain(cmp.Or(wrong...))
+	return names, nil
 }
+
+func (b *bucket) String() string { return fmt.Sprintf("bucket %q", b.name) }

@@ -1,4 +1,4 @@
-// Flows as workers have them: compiled once from the texts of runs.
+// Flows on workers, compiled once from the texts of runs.
 
 package engine
 
@@ -22,7 +22,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// flowRunner makes a runner over the texts of a run.
+// flowRunner returns the flow of a run, and a runner that reads the texts of the run.
 func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
 	texts := record.Files
 	cfg.Load = func(path string) ([]byte, error) {
@@ -43,7 +43,7 @@ func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *ru
 	return r, flow, err
 }
 
-// digestOf names the texts of a run.
+// digestOf returns a digest of the texts of a run.
 func digestOf(record *store.RunRecord) string {
 	sum := sha256.New()
 	add := func(name string, text []byte) {
@@ -60,13 +60,13 @@ func digestOf(record *store.RunRecord) string {
 // maxKept bounds how many flows, and how many recordings, a worker keeps.
 const maxKept = 64
 
-// cache keeps what a worker has read, by digest.
+// cache keeps values by digest.
 type cache[T any] struct {
 	mu       sync.Mutex
 	byDigest map[string]T
 }
 
-// get returns what is kept, or else reads it.
+// get returns the value that is kept, or else reads it.
 func (c *cache[T]) get(digest string, read func() (T, error)) (T, error) {
 	c.mu.Lock()
 	kept, ok := c.byDigest[digest]
@@ -87,7 +87,7 @@ func (c *cache[T]) get(digest string, read func() (T, error)) (T, error) {
 	return kept, nil
 }
 
-// flow is the flow of a task: kept, or from the beginning of its workflow.
+// flow returns the flow of a task, from the start of its workflow.
 func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
 	return w.flows.get(in.Flow, func() (*runner.Flow, error) {
 		at := home(ctx)
@@ -103,7 +103,7 @@ func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) 
 	})
 }
 
-// startOf reads the input of a workflow.
+// startOf reads the input of a workflow, without its snapshot and journal.
 func startOf(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
 	history := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	if !history.HasNext() {

@@ -1,11 +1,9 @@
-// Large values and logs in files.
+// Blobs in files.
 
 package engine
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,19 +13,10 @@ import (
 // folder is a store of blobs in files.
 type folder string
 
-func (f folder) path(digest string) string {
-	return filepath.Join(string(f), digest[:2], digest)
-}
+func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
-func (f folder) put(digest string, text []byte) error {
-	path := f.path(digest)
-	if info, err := os.Stat(path); err == nil {
-		now := time.Now()
-		if now.Sub(info.ModTime()) > renewedAfter {
-			return os.Chtimes(path, now, now)
-		}
-		return nil
-	}
+func (f folder) put(name string, text []byte) error {
+	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -36,11 +25,7 @@ func (f folder) put(digest string, text []byte) error {
 		return err
 	}
 	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
@@ -49,37 +34,25 @@ func (f folder) put(digest string, text []byte) error {
 	return err
 }
 
-func (f folder) get(digest string) ([]byte, error) {
-	text, err := os.ReadFile(f.path(digest))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no %s: are all workers and clients given the same --temporal-payloads?", string(f), digest)
-	}
-	return text, err
-}
+func (f folder) get(name string) ([]byte, error) { return os.ReadFile(f.path(name)) }
 
-// logsOf is the folder of a run's logs.
-func (f folder) logsOf(runID string) string { return filepath.Join(string(f), "logs", logName(runID)) }
-
-func (f folder) openLog(runID, name string) (io.WriteCloser, error) {
-	if err := os.MkdirAll(f.logsOf(runID), 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(filepath.Join(f.logsOf(runID), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-}
-
-func (f folder) readLogs(runID string) ([][]byte, error) {
-	files, err := os.ReadDir(f.logsOf(runID))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func (f folder) since(name string) (time.Time, error) {
+	info, err := os.Stat(f.path(name))
 	if err != nil {
-		return nil, err
+		return time.Time{}, err
 	}
-	all := make([][]byte, len(files))
-	for i, entry := range files {
-		if all[i], err = os.ReadFile(filepath.Join(f.logsOf(runID), entry.Name())); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return info.ModTime(), nil
 }
+
+func (f folder) list(name string) (names []string, err error) {
+	entries, err := os.ReadDir(f.path(name))
+	for _, entry := range entries {
+		names = append(names, name+"/"+entry.Name())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return names, err
+}
+
+func (f folder) String() string { return string(f) }

@@ -20,13 +20,13 @@ func TestFolderRenews(t *testing.T) {
 		new bool
 	}{{time.Hour, false}, {48 * time.Hour, true}} {
 		was := time.Now().Add(-test.age)
-		if err := os.Chtimes(f.path(digest), was, was); err != nil {
+		if err := os.Chtimes(f.path(digest[:2]+"/"+digest), was, was); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := keepBlob(f, []byte(strings.Repeat("x", 100))); err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(f.path(digest))
+		info, err := os.Stat(f.path(digest[:2] + "/" + digest))
 		if err != nil {
 			t.Fatal(err)
 		}

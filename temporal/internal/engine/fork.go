@@ -62,7 +62,9 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	}
 	result, err := s.attend(ctx, r, start.Record.ID, told, opts.Options)
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-		s.forget(busy.RunID)
+		if void := s.findVoid(busy.RunID); void != nil {
+			_ = s.deleteWorkflow(void)
+		}
 		opts.RunID, cfg.Store = busy.RunID, rejectedStore{s, &busy.Waiting}
 		if planner, err = runner.New(cfg); err == nil {
 			result, err = planner.Fork(ctx, runID, opts)

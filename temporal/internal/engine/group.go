@@ -25,7 +25,7 @@ import (
 // Names of groups on the cluster.
 const (
 	groupName   = "graphrun-group"
-	enterName   = "graphrun-enter" // the activity of a run, and the update: a claim; the reply is a turn
+	enterName   = "graphrun-enter" // the activity of a run, and the signal to a group: a claim
 	signalOut   = "graphrun-out"   // to a group: the ticket of a claim that is given up
 	signalTurn  = "graphrun-turn"  // to a run: a turn
 	signalEvict = "graphrun-evict" // to a run: an eviction
@@ -56,6 +56,7 @@ type claim struct {
 
 // turn is how a group stands for a claim. Of two, that with the higher Number is later.
 type turn struct {
+	Group   string              `json:"group"`
 	Ticket  string              `json:"ticket"`
 	Number  int64               `json:"number"`
 	Inside  bool                `json:"inside"`
@@ -77,14 +78,14 @@ type group struct {
 	Members []*member `json:"members"`
 	Number  int64     `json:"number"`
 
-	ctx      workflow.Context
-	worker   *Worker
-	came     bool      // somebody did
-	stirred  bool      // something has happened
-	sending  int       // turns on their way
-	checking bool      // whether those inside are there
-	checked  time.Time // when that was known last
-	watching bool      // a timer goes off for it
+	ctx         workflow.Context
+	worker      *Worker
+	enters, out workflow.ReceiveChannel
+	stirred     bool      // something has happened
+	sending     int       // turns on their way
+	doubted     bool      // those inside may be gone
+	checked     time.Time // when they were known to be there
+	watching    bool      // a timer fires for it
 }
 
 // groupID is the id of the workflow of a group.
@@ -102,15 +103,17 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	if g == nil {
 		g = &group{}
 	}
-	g.ctx, g.worker, g.came = ctx, w, len(g.Members) > 0
-	if err := workflow.SetUpdateHandler(ctx, enterName, g.enter); err != nil {
-		return err
-	}
-	outs := workflow.GetSignalChannel(ctx, signalOut)
-	for {
-		g.admit()
+	g.ctx, g.worker = ctx, w
+	g.enters, g.out = workflow.GetSignalChannel(ctx, enterName), workflow.GetSignalChannel(ctx, signalOut)
+	for g.take(); ; {
+		g.stirred = false
+		if g.admit(); g.doubted && len(g.inside()) < len(g.Members) {
+			g.dropGone()
+			g.admit()
+		}
+		g.doubted = false
 		g.tell()
-		if info := workflow.GetInfo(ctx); g.came && g.sending == 0 && !g.checking && workflow.AllHandlersFinished(ctx) {
+		if info := workflow.GetInfo(ctx); g.sending == 0 {
 			switch {
 			case len(g.Members) == 0:
 				return nil
@@ -119,34 +122,23 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 			}
 		}
 		g.watch()
-		if err := workflow.Await(ctx, func() bool { return g.leave(outs) || g.stirred }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return g.take() || g.stirred }); err != nil {
 			return err
 		}
-		g.stirred = false
 	}
 }
 
-// enter takes a claim, once, and says how the group stands for it.
-func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
-	g.came, g.stirred = true, true
-	if g.find(c.Ticket) == nil {
-		g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.RunID == c.RunID })
-		g.Members = append(g.Members, &member{claim: c})
-		if g.admit(); !g.find(c.Ticket).Inside {
-			g.dropGone(ctx)
-			g.admit()
+// take receives claims, each once, and what was given up. It reports whether there was
+// something.
+func (g *group) take() (some bool) {
+	for c := (claim{}); g.enters.ReceiveAsync(&c); c = (claim{}) {
+		if some = true; g.find(c.Ticket) == nil {
+			g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.RunID == c.RunID })
+			g.Members = append(g.Members, &member{claim: c})
+			g.doubted = true
 		}
 	}
-	m := g.find(c.Ticket)
-	if m == nil { // it was given up meanwhile
-		m = &member{claim: c}
-	}
-	return g.turnOf(m), nil
-}
-
-// leave takes what was given up; it reports whether there was something.
-func (g *group) leave(outs workflow.ReceiveChannel) (some bool) {
-	for ticket := ""; outs.ReceiveAsync(&ticket); ticket = "" {
+	for ticket := ""; g.out.ReceiveAsync(&ticket); ticket = "" {
 		g.drop(ticket)
 		some = true
 	}
@@ -209,7 +201,7 @@ func (g *group) turnOf(m *member) *turn {
 	inside := g.inside()
 	m.Told = known(m, inside)
 	g.Number = max(g.Number+1, workflow.Now(g.ctx).UnixNano())
-	out := &turn{Ticket: m.Ticket, Number: g.Number, Inside: m.Inside}
+	out := &turn{Group: m.Group, Ticket: m.Ticket, Number: g.Number, Inside: m.Inside}
 	for _, one := range inside {
 		out.Holders = append(out.Holders, store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since})
 	}
@@ -239,7 +231,7 @@ func (g *group) tell() {
 	}
 }
 
-// watch looks after those inside while others wait for them.
+// watch has those inside looked after while others wait for them.
 func (g *group) watch() {
 	inside := len(g.inside())
 	if g.watching || inside == 0 || inside == len(g.Members) {
@@ -248,34 +240,27 @@ func (g *group) watch() {
 	g.watching = true
 	workflow.Go(g.ctx, func(ctx workflow.Context) {
 		_ = workflow.Sleep(ctx, checkEvery) // nothing cancels it
-		g.dropGone(ctx)
-		g.watching, g.stirred = false, true
+		g.watching, g.doubted, g.stirred = false, true, true
 	})
 }
 
 // dropGone forgets those inside whose workflows are gone: ended from outside, or deleted.
-func (g *group) dropGone(ctx workflow.Context) {
-	if g.checking {
-		_ = workflow.Await(ctx, func() bool { return !g.checking })
+func (g *group) dropGone() {
+	if workflow.Now(g.ctx).Sub(g.checked) < checkedLately {
 		return
 	}
-	if workflow.Now(ctx).Sub(g.checked) < checkedLately {
-		return
-	}
-	g.checking = true
-	defer func() { g.checking = false }()
 	var claims []claim
 	for _, m := range g.inside() {
 		claims = append(claims, m.claim)
 	}
-	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+	local := workflow.WithLocalActivityOptions(g.ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	var gone []string
-	if err := workflow.ExecuteLocalActivity(local, g.worker.Gone, claims).Get(ctx, &gone); err != nil {
+	if err := workflow.ExecuteLocalActivity(local, g.worker.Gone, claims).Get(g.ctx, &gone); err != nil {
 		return // it is not known
 	}
-	g.checked = workflow.Now(ctx)
+	g.checked = workflow.Now(g.ctx)
 	for _, ticket := range gone {
 		g.drop(ticket)
 	}
@@ -301,21 +286,10 @@ func (w *Worker) Gone(ctx context.Context, claims []claim) (tickets []string, er
 }
 
 // Enter is the activity that brings a claim before its group.
-func (w *Worker) Enter(ctx context.Context, queue string, c claim) (*turn, error) {
-	begin := w.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: groupID(c.Group), TaskQueue: sessionQueue(queue), StaticSummary: "group " + c.Group,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+func (w *Worker) Enter(ctx context.Context, queue string, c claim) error {
+	_, err := w.client.SignalWithStartWorkflow(ctx, groupID(c.Group), enterName, c, client.StartWorkflowOptions{
+		TaskQueue: sessionQueue(queue), StaticSummary: "group " + c.Group,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, groupName, (*group)(nil))
-	handle, err := w.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: begin,
-		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: c.Ticket, UpdateName: enterName, Args: []any{c}, WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	var t turn
-	return &t, handle.Get(ctx, &t)
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner/store"
@@ -23,7 +22,7 @@ type groupSlot struct {
 	turn    *turn         // the latest; nil: the group has not answered
 	seen    bool          // by the driver
 	err     error         // why there is no turn
-	over    chan struct{} // of the driver that waits; nil: it does not
+	waiting bool          // the driver waits for its turn
 	request store.Request // that stops it
 	left    []claim       // that were given up
 	evicts  []eviction    // of other runs
@@ -41,11 +40,11 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 	if s.claim == nil || s.claim.Group != group {
 		s.claim, s.turn = &claim{Group: group, Limit: limit, RunID: j.record.ID, Graph: j.record.Graph}, nil
 	}
-	for s.turn == nil && s.err == nil && j.failed == nil {
-		j.awaitGroup()
+	if j.failed != nil {
+		return out, j.failed
 	}
-	if err := errors.Join(j.failed, s.err); err != nil {
-		return out, err
+	if err := j.wait(func() bool { return s.turn != nil || s.err != nil }); err != nil || s.err != nil {
+		return out, errors.Join(err, s.err)
 	}
 	s.seen, out.Inside = true, s.turn.Inside
 	for _, m := range s.turn.Holders {
@@ -58,27 +57,14 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 // AwaitTurn waits until the group sends another answer or somebody stops the run. It returns
 // the request to stop, or "".
 func (k keeper) AwaitTurn() store.Request {
-	for k.slot.seen && k.slot.request == "" && k.failed == nil {
-		k.awaitGroup()
+	s := &k.slot
+	s.waiting = true
+	err := k.wait(func() bool { return !s.seen || s.request != "" })
+	request := s.request
+	if s.waiting, s.request = false, ""; err != nil {
+		return "" // Enter fails likewise
 	}
-	request := k.slot.request
-	k.slot.request = ""
 	return request
-}
-
-// awaitGroup waits until the workflow wakes the driver.
-func (j *journal) awaitGroup() {
-	over := make(chan struct{})
-	j.slot.over = over
-	j.stage.Wait(over)
-}
-
-// wakeDriver wakes the driver that waits for the group.
-func (j *journal) wakeDriver() {
-	if over := j.slot.over; over != nil {
-		j.slot.over = nil
-		j.stage.Wake(over)
-	}
 }
 
 // Close gives the slot back, unless the run continues in another workflow.
@@ -101,28 +87,16 @@ func (j *journal) entering() bool {
 	return j.slot.claim != nil && j.slot.turn == nil && j.slot.err == nil
 }
 
-// stopWaiting stops a run that waits for its slot; it reports whether it does.
-func (j *journal) stopWaiting(request store.Request) bool {
-	if s := &j.slot; s.over == nil || s.turn == nil {
-		return false
-	}
-	j.slot.request = request
-	j.wakeDriver()
-	return true
-}
-
-// turned takes an answer of the group, unless it is known or for another claim.
-func (j *journal) turned(t *turn, err error) {
-	s := &j.slot
+// turned takes an answer of the group. One to a claim that was given up is given back.
+func (s *groupSlot) turned(t *turn) {
 	switch {
-	case err != nil:
-		s.err = err
-	case s.claim == nil || s.claim.Ticket != t.Ticket || s.turn != nil && s.turn.Number >= t.Number:
-		return
-	default:
+	case s.claim == nil || s.claim.Ticket != t.Ticket:
+		if t.Inside {
+			s.left = append(s.left, claim{Group: t.Group, Ticket: t.Ticket})
+		}
+	case s.turn == nil || s.turn.Number < t.Number:
 		s.turn, s.seen = t, false
 	}
-	j.wakeDriver()
 }
 
 // groupClient gets and returns the slot of a run for its workflow.
@@ -131,15 +105,9 @@ type groupClient struct {
 	claims        int             // that were made
 	entry         workflow.Future // of the latest; nil: the group has answered
 	leaving       int             // signals to groups on their way
-	alone         bool            // the run goes on by itself
 	again         time.Time       // when it tries again; zero: it does not
 	stopped       store.Request   // while it waited
 	busy          *store.Waiting  // why the run did not go on; nil: it did
-}
-
-// listen takes what comes from groups and from other runs.
-func (g *groupClient) listen(ctx workflow.Context) {
-	g.turns, g.evicts = workflow.GetSignalChannel(ctx, signalTurn), workflow.GetSignalChannel(ctx, signalEvict)
 }
 
 // idle reports whether nothing is on its way.
@@ -147,41 +115,35 @@ func (g *groupClient) idle() bool { return g.entry == nil && g.leaving == 0 }
 
 // takeTurns receives what groups and other runs have sent.
 func (f *workflowRun) takeTurns() {
-	g, j := &f.group, f.host.store
+	g, s := &f.group, &f.store.slot
 	if g.entry != nil && g.entry.IsReady() {
-		var t turn
-		err := g.entry.Get(f.ctx, &t)
+		s.err = g.entry.Get(f.ctx, nil)
 		g.entry = nil
-		f.post(func() { j.turned(&t, err) })
 	}
 	for t := new(turn); g.turns.ReceiveAsync(t); t = new(turn) {
-		told := t
-		f.post(func() { j.turned(told, nil) })
+		s.turned(t)
 	}
 	for e := new(eviction); g.evicts.ReceiveAsync(e); e = new(eviction) {
-		request := e.Request
-		f.inbox = append(f.inbox, message{waits: true, do: func() {
-			if t := j.slot.turn; f.driving && t != nil && t.Inside {
-				f.host.stage.Ask(request)
-			}
-		}})
+		if f.driver != nil && s.turn != nil && s.turn.Inside {
+			f.driver.Ask(e.Request)
+		}
 	}
 }
 
 // activityContext returns the context of an activity that signals a workflow that several
 // runs share.
 func (f *workflowRun) activityContext(summary string) workflow.Context {
-	start := f.host.start
+	start := f.start
 	return workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
 		TaskQueue: ofCore(start.Queue, start.Core), StartToCloseTimeout: time.Minute, Summary: summary,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
+		RetryPolicy: workerRetries(),
 	})
 }
 
 // claimSlot brings the claim of the run before its group, if it has a new one, and asks
 // other runs what it wants of them.
 func (f *workflowRun) claimSlot() {
-	s, start, info := &f.host.store.slot, f.host.start, workflow.GetInfo(f.ctx)
+	s, start, info := &f.store.slot, f.start, workflow.GetInfo(f.ctx)
 	for _, one := range s.evicts {
 		workflow.SignalExternalWorkflow(f.ctx, one.RunID, "", signalEvict, one) // one that is gone has no slot
 	}
@@ -195,7 +157,7 @@ func (f *workflowRun) claimSlot() {
 
 // leaveGroup tells groups of slots that were given up, when no claim is on its way there.
 func (f *workflowRun) leaveGroup() {
-	s := &f.host.store.slot
+	s := &f.store.slot
 	if f.group.entry != nil {
 		return
 	}
@@ -221,11 +183,11 @@ func (f *workflowRun) awaitLeft() {
 }
 
 // noSlot keeps why a drive found no slot. A run that went on by itself tries again.
-func (f *workflowRun) noSlot(err error) {
+func (f *workflowRun) noSlot(d *drive, err error) {
 	f.group.busy, f.group.again = nil, time.Time{}
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
 		f.group.busy = &busy.Waiting
-		if f.group.alone {
+		if d.alone {
 			f.group.again = workflow.Now(f.ctx).Add(retrySlotEvery)
 		}
 	}
@@ -233,14 +195,14 @@ func (f *workflowRun) noSlot(err error) {
 
 // stillOutside lets a run that waits for its slot wait on in another workflow.
 func (f *workflowRun) stillOutside(next *Start) {
-	j := f.host.store
+	j := f.store
 	if t := j.slot.turn; t == nil || t.Inside {
 		return
 	}
 	dir := next.Settings.Dir
-	next.Settings = *f.settings
+	next.Settings = *f.current.settings
 	next.Settings.Dir = dir
-	if before := f.host.start.Seed; before != nil && !j.noted {
+	if before := f.start.Seed; before != nil && !j.noted {
 		next.Seed.Stood, next.Seed.Fork = before.Stood, before.Fork
 		return
 	}

@@ -1,207 +1,218 @@
-// The host of a run: it stands between a workflow and the run's driver.
+// What the driver of a run gets from its workflow: time, and tasks that activities do.
 
 package engine
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
+	common "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// host drives a run on a stage. Its handlers do nothing themselves: what they are
-// asked for becomes a call, which the workflow has done by an activity.
-type host struct {
-	start  *Start
-	digest string
-	stage  *virtual.Stage
-	runner *runner.Runner
-	flow   *runner.Flow
-	store  *journal
-
-	mu     sync.Mutex
-	begun  []*call // since the workflow looked last, in order
-	number int
-	dead   bool
-	tape   *tape // nil: models and tools are asked, and nothing is recorded
-
-	// result and err are those of the last drive.
-	result *runner.Result
-	err    error
+// alarm is something that happens at a time.
+type alarm struct {
+	at   time.Time
+	ring func()
 }
 
-// call is a task that waits for an activity.
+// Now returns the time of the workflow.
+func (f *workflowRun) Now() time.Time { return workflow.Now(f.ctx) }
+
+// AfterFunc has ring called by Wait after d.
+func (f *workflowRun) AfterFunc(d time.Duration, ring func()) (stop func() bool) {
+	a := &alarm{f.Now().Add(d), ring}
+	f.alarms = append(f.alarms, a)
+	return func() bool {
+		before := len(f.alarms)
+		f.alarms = slices.DeleteFunc(f.alarms, func(o *alarm) bool { return o == a })
+		return len(f.alarms) < before
+	}
+}
+
+// nextAlarm returns when the next alarm rings; zero: there is none.
+func (f *workflowRun) nextAlarm() (at time.Time) {
+	for _, a := range f.alarms {
+		if at.IsZero() || a.at.Before(at) {
+			at = a.at
+		}
+	}
+	return at
+}
+
+// ring rings the alarms whose time has come, in their order.
+func (f *workflowRun) ring() {
+	now := f.Now()
+	var due []*alarm
+	f.alarms = slices.DeleteFunc(f.alarms, func(a *alarm) bool {
+		if a.at.After(now) {
+			return false
+		}
+		due = append(due, a)
+		return true
+	})
+	slices.SortStableFunc(due, func(a, b *alarm) int { return a.at.Compare(b.at) })
+	for _, a := range due {
+		a.ring()
+	}
+}
+
+// setTimer makes sure that a timer fires at a time, unless that is zero.
+func (f *workflowRun) setTimer(at time.Time) {
+	if at.IsZero() || !f.timer.IsZero() && !at.Before(f.timer) {
+		return
+	}
+	f.timer = at
+	timer := workflow.NewTimer(f.ctx, max(0, at.Sub(f.Now())))
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		_ = timer.Get(ctx, nil) // nothing cancels it
+		if f.timer.Equal(at) {
+			f.timer = time.Time{}
+		}
+		f.fired++
+	})
+}
+
+// Enter takes the driver of the run.
+func (f *workflowRun) Enter(d *runner.Drive) { f.driver = d }
+
+// Wait carries out what the driver wants until ready reports true, or the run moves.
+func (f *workflowRun) Wait(ready func() bool) error {
+	for !ready() {
+		f.carryOut()
+		if ready() {
+			break
+		}
+		if err := errors.Join(f.tell(), f.move()); err != nil {
+			return err
+		}
+		at := f.nextAlarm()
+		if f.full() {
+			at = f.Now().Add(time.Millisecond)
+		}
+		f.setTimer(at)
+		fired := f.fired
+		f.await(func() bool {
+			f.collect()
+			return ready() || f.fired != fired || f.mayMove()
+		})
+		f.ring()
+	}
+	return nil
+}
+
+// collect takes what tasks and groups have sent. A coroutine for each of them would do so
+// too, but all of them wake whenever anything happens.
+func (f *workflowRun) collect() {
+	f.takeNotes()
+	f.takeTurns()
+	for i := 0; i < len(f.calls); {
+		if c := f.calls[i]; c.future.IsReady() {
+			f.finish(c, f.resultOf(c)) // which removes it
+		} else {
+			i++
+		}
+	}
+}
+
+// call is a task that an activity does.
 type call struct {
-	id    string
-	queue string
-	ctx   context.Context
-	task  *runner.Task
-	input *taskInput
-	state *taskState
-	over  chan struct{}
-	// future is that of the activity at work; nil: there is none, or it has ended.
-	future workflow.Future
-	// result is that of the activity, or err why there is none.
-	result *taskResult
-	err    error
-	room   map[string]*handler.Reserved // by the id of the reservation
-	// noted is what the task has noted since it began here.
-	noted []json.RawMessage
-	// beside is how many calls the task makes side by side, by the activity of that
-	// attempt.
+	id     string
+	job    *runner.Job
+	input  *taskInput
+	state  *taskState
+	future workflow.Future // of the activity
+	cancel func()          // cancels the activity
+
+	unwanted bool // the driver has cancelled it
+	over     bool
+	room     map[string]*handler.Reserved // by the id of the reservation
+	noted    []json.RawMessage            // what the task has noted since it began here
+	// beside is how many calls the task makes side by side, by the activity of that attempt.
 	beside  int
 	attempt int32
 }
 
-// newHost prepares a run. The error says that this worker can't run its version.
-func newHost(start *Start, now time.Time) (*host, error) {
-	h := &host{start: start, digest: digestOf(&start.Record), stage: virtual.NewStage(now)}
-	record := start.Record
-	if start.Before != nil {
-		record = *start.Before
-	}
-	h.store = newJournal(record, start.RunDir, start.Seed)
-	h.store.session, h.store.stage = start.Session, h.stage
-	h.tape = start.Tape.copy()
-	var kinds []runner.Kind
-	for _, kind := range node.Kinds(node.Options{}) {
-		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: runner.HandlerFunc(h.handle)})
-	}
-	var err error
-	h.runner, h.flow, err = flowRunner(&start.Record, runner.Config{
-		Kinds: kinds, Clock: h.stage.Clock(), Store: h.store, Decider: h, Secrets: sealedSecrets(start.Nonce),
-	})
-	return h, err
+// Start queues a task.
+func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
+	f.started++
+	c := &call{id: strconv.Itoa(f.started), job: job, input: f.inputOf(job), state: stateOf(job.Task), room: map[string]*handler.Reserved{}}
+	c.input.ID = c.id
+	f.queue = append(f.queue, c)
+	return func() { c.unwanted = true }
 }
 
-// begin starts to drive the run.
-func (h *host) begin() {
-	h.drive(func() (*runner.Result, error) {
-		if h.start.Before != nil {
-			return h.adopt()
+// carryOut starts the tasks that there is room for, and cancels those that are unwanted.
+func (f *workflowRun) carryOut() {
+	f.claimSlot()
+	for _, c := range f.calls {
+		if c.unwanted && c.cancel != nil {
+			c.cancel()
+			c.cancel = nil
 		}
-		if h.start.Seed != nil {
-			return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(&h.start.Settings))
+	}
+	for _, c := range slices.Clone(f.queue) {
+		if c.unwanted && !f.moving { // before it began
+			f.finish(c, failed("cancelled", "context canceled"))
 		}
-		opts := h.options(&h.start.Settings)
-		record := &h.start.Record
-		opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
-		if opts.MaxConcurrency == 0 && h.flow.Limits().MaxConcurrency > maxConcurrency {
-			opts.MaxConcurrency = maxConcurrency
-		}
-		return h.flow.Run(context.Background(), opts)
-	})
-}
-
-func (h *host) options(s *runner.Options) runner.Options {
-	opts := *s
-	opts.Park, opts.History = 0, false
-	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
-	opts.Sink = liveSink{h.store}
-	if opts.Dir == "" {
-		opts.Dir = h.start.Settings.Dir
 	}
-	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(h.start.Record.File)
+	for f.hasRoom() && !f.spent() {
+		f.launch(f.queue[0])
 	}
-	return opts
 }
 
-// resume goes on with a run that pauses.
-func (h *host) resume(s *runner.Options) {
-	h.drive(func() (*runner.Result, error) {
-		return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(s))
-	})
-}
-
-// answer keeps answers for a run that pauses.
-func (h *host) answer(answers []store.GivenAnswer, by string) {
-	h.drive(func() (*runner.Result, error) {
-		_, err := h.runner.Answer(context.Background(), h.start.Record.ID, answers, by)
-		return h.result, err
-	})
-}
-
-// cancel ends a run that pauses.
-func (h *host) cancel() {
-	h.drive(func() (*runner.Result, error) { return h.runner.Cancel(h.start.Record.ID) })
-}
-
-func (h *host) drive(do func() (*runner.Result, error)) {
-	h.stage.Go(func() { h.result, h.err = do() })
-}
-
-// leave ends the driver of a workflow that leaves this process, or moves on.
-func (h *host) leave(calls []*call) {
-	h.store.leave()
-	h.mu.Lock()
-	h.dead = true
-	calls = append(calls, h.begun...)
-	h.begun = nil
-	h.mu.Unlock()
-	for _, c := range calls {
-		c.err = errLeft
-		h.stage.Wake(c.over)
+// find returns a task that is under way.
+func (f *workflowRun) find(id string) *call {
+	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.id == id }); i >= 0 {
+		return f.calls[i]
 	}
-	h.stage.Ask(store.RequestCancel) // to apply it, it has to be kept, which fails
+	return nil
 }
 
-// take are the calls that were begun.
-func (h *host) take() []*call {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := h.begun
-	h.begun = nil
-	return out
+// failed is the result of a task that failed.
+func failed(kind, message string) *taskResult {
+	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
-// wait puts a call before the workflow and waits until it is done.
-func (h *host) wait(c *call) {
-	h.mu.Lock()
-	h.number++
-	c.id = strconv.Itoa(h.number)
-	c.input.ID, c.input.Flow, c.input.Nonce, c.input.Tape = c.id, h.digest, h.start.Nonce, h.tape.of(c.input)
-	dead := h.dead
-	if !dead {
-		h.begun = append(h.begun, c)
+// resultOf returns the result of an activity that has ended.
+func (f *workflowRun) resultOf(c *call) *taskResult {
+	var result taskResult
+	err := c.future.Get(f.ctx, &result)
+	var cancelled *temporal.CanceledError
+	switch {
+	case errors.As(err, &cancelled):
+		return failed("cancelled", "context canceled")
+	case err != nil:
+		return failed("internal", "activity: "+err.Error())
 	}
-	h.mu.Unlock()
-	if dead {
-		c.err = errLeft
+	return &result
+}
+
+// finish gives the driver the result of a task.
+func (f *workflowRun) finish(c *call, r *taskResult) {
+	same := func(o *call) bool { return o == c }
+	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, same), slices.DeleteFunc(f.calls, same), true
+	f.tape.add(c.input, r.Recorded, r.Used)
+	for _, room := range c.room { //lint:ignore mapiter each by itself
+		room.Settle(handler.Usage{})
+	}
+	if c.job.Choice != nil {
+		_, err := r.Return()
+		c.job.Decided(r.Target, r.Reasoning, err)
 		return
 	}
-	h.stage.Wait(c.over)
-}
-
-func (h *host) newCall(ctx context.Context, task *runner.Task) *call {
-	return &call{
-		ctx: ctx, task: task, over: make(chan struct{}), input: h.inputOf(task), state: stateOf(task), room: map[string]*handler.Reserved{},
-	}
-}
-
-// handle stands in for the handler of a node.
-func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
-	c := h.newCall(ctx, task)
-	c.queue = queueOf(task)
-	h.wait(c)
-	if c.err != nil {
-		return nil, c.err
-	}
-	r := c.result
+	task := c.job.Task
 	for _, text := range r.Hide {
 		task.Models.Hide(text)
 	}
@@ -214,28 +225,66 @@ func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
 	if r.Because != "" {
 		task.Because(r.Because)
 	}
-	return r.Return(task.Talk)
+	c.job.End(&r.Attempt)
 }
 
-// Decide has an activity decide.
-func (h *host) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
-	c := h.newCall(ctx, task)
-	c.input.Choice, c.input.Task.Kind = &choice, "llm"
-	h.wait(c)
-	switch {
-	case c.err != nil:
-		return "", "", c.err
-	case c.result.Failure != nil:
-		return "", "", c.result.Failure
+// hasRoom reports whether a task waits that may start.
+func (f *workflowRun) hasRoom() bool {
+	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
+}
+
+// spent reports whether the workflow task that is at work sends enough already.
+func (f *workflowRun) spent() bool {
+	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
+		f.sent, f.sentAt = 0, at
 	}
-	return c.result.Target, c.result.Reasoning, nil
+	return f.sent >= maxSent
 }
 
-// bounds reports whether a graph around a node bounds what models may cost.
-func (h *host) bounds(path string) bool {
-	return slices.ContainsFunc(h.flow.GraphsAround(path), func(g *spec.Graph) bool {
-		return g.Limits.MaxTokens > 0 || g.Limits.MaxCostUSD > 0
+// full reports whether what could start waits for the next workflow task.
+func (f *workflowRun) full() bool { return f.hasRoom() && f.spent() }
+
+// launch has an activity do the first task of the queue.
+func (f *workflowRun) launch(c *call) {
+	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
+	// Elements and branches see the same state: it is worth to be kept once.
+	state, wrong := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 9)
+	if err := errors.Join(err, wrong); err != nil {
+		f.finish(c, failed("internal", "a task can't be sent: "+err.Error()))
+		return
+	}
+	queue := ofCore(f.start.Queue, f.start.Core)
+	if name := queueOf(c.job); name != "" {
+		queue = f.start.Queue + "-" + name
+	}
+	ctx, cancel := workflow.WithCancel(f.ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.worker.heartbeat, WaitForCancellation: true,
+		Summary: c.input.Task.Place, RetryPolicy: workerRetries(),
 	})
+	f.sent += sizeInHistory(input) + sizeInHistory(state)
+	c.future, c.cancel = workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
+	f.queue, f.calls = f.queue[1:], append(f.calls, c)
+}
+
+// workerRetries are the retries of activities whose workers fail: a node's own are the
+// machine's.
+func workerRetries() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
+}
+
+// packState makes a payload of what a task sees of the state. One that others share is
+// kept beside the history from a smaller size on, and made once.
+func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, error) {
+	if shared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
+		return f.packed, nil
+	}
+	payload, err := converter.GetDefaultDataConverter().ToPayload(s)
+	if err == nil && shared {
+		payload.Metadata[sharedMetadata] = []byte("true")
+		f.shared, f.packed = s.State, payload
+	}
+	return payload, err
 }
 
 // takesNoNotes reports whether nodes of a kind call no tools and no models, and so note
@@ -243,11 +292,21 @@ func (h *host) bounds(path string) bool {
 func takesNoNotes(kind string) bool { return kind == "exec" || kind == "http" }
 
 // inputOf is a task as it is sent.
-func (h *host) inputOf(t *runner.Task) *taskInput {
-	in := &taskInput{Task: *t, Graphs: t.CallGraph != nil, Budget: h.bounds(t.Node), RunDir: h.start.RunDir}
+func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
+	in := &taskInput{
+		Flow: f.digest, Nonce: f.start.Nonce, Task: *job.Task, Choice: job.Choice, Graphs: job.Call != nil, RunDir: f.start.RunDir,
+		Budget: slices.ContainsFunc(f.flow.GraphsAround(job.Task.Node), func(g *spec.Graph) bool {
+			return g.Limits.MaxTokens > 0 || g.Limits.MaxCostUSD > 0
+		}),
+	}
 	in.Task.State = nil // it is sent apart
-	if takesNoNotes(t.Kind) {
+	if job.Choice != nil {
+		in.Task.Kind = "llm"
+	}
+	if takesNoNotes(in.Task.Kind) {
 		in.Graphs, in.Task.Tools, in.Task.Providers, in.Task.Talk, in.Task.Models = false, nil, nil, nil, nil
+	} else {
+		in.Tape = f.tape.of(in)
 	}
 	return in
 }
@@ -262,33 +321,51 @@ func stateOf(t *runner.Task) *taskState {
 }
 
 // queueOf is the queue that a node names; empty: the run's.
-func queueOf(task *runner.Task) string {
-	id := task.Node
-	if at := bytes.LastIndexByte([]byte(id), '/'); at >= 0 {
-		id = id[at+1:]
-	}
-	if task.Graph == nil {
+func queueOf(job *runner.Job) string {
+	if job.Choice != nil {
 		return ""
 	}
-	if n := task.Graph.Node(id); n != nil {
+	id := job.Task.Node[strings.LastIndexByte(job.Task.Node, '/')+1:]
+	if n := job.Task.Graph.Node(id); n != nil {
 		return n.Queue.Value
 	}
 	return ""
 }
 
-// work does something for a task, in a goroutine that the stage waits for.
-func (h *host) work(do func()) {
-	h.stage.Hold()
-	go func() {
-		defer h.stage.Release()
-		do()
-	}()
+// takeNotes receives the notes that tasks have sent.
+func (f *workflowRun) takeNotes() {
+	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
+		if c := f.find(n.Task); c != nil {
+			f.tape.add(c.input, n.Recorded, nil)
+			c.note(n)
+		}
+	}
 }
 
-// beside tells the run how many calls a task makes side by side. Of an activity that was
-// lost they are none any more.
-func (h *host) beside(c *call, n *note) {
-	if c.task.Beside == nil || n.Attempt < c.attempt {
+// note keeps what a running task notes. Errors of the run's own bookkeeping end the task.
+func (c *call) note(n *note) {
+	task := c.job.Task
+	if n.Beside != 0 {
+		c.countBeside(n)
+		return
+	}
+	if text, err := json.Marshal(n.Data); err == nil {
+		c.noted = append(c.noted, text)
+	}
+	if n.Usage == nil {
+		_ = task.Note(n.Data)
+		return
+	}
+	_ = task.Models.Note(n.Data, *n.Usage)
+	if room := c.room[n.Settles]; room != nil {
+		room.Settle(*n.Usage)
+	}
+}
+
+// countBeside tells the run how many calls a task makes side by side. The calls of an
+// activity that was lost count no more.
+func (c *call) countBeside(n *note) {
+	if c.job.Task.Beside == nil || n.Attempt < c.attempt {
 		return
 	}
 	change := n.Beside
@@ -297,61 +374,5 @@ func (h *host) beside(c *call, n *note) {
 		c.attempt = n.Attempt
 	}
 	c.beside += change
-	h.work(func() { c.task.Beside(change) })
-}
-
-// noted keeps what a running task notes.
-func (h *host) noted(c *call, n *note) {
-	if n.Beside != 0 {
-		h.beside(c, n)
-		return
-	}
-	if text, err := json.Marshal(n.Data); err == nil {
-		c.noted = append(c.noted, text)
-	}
-	h.work(func() {
-		var err error
-		if n.Usage != nil {
-			err = c.task.Models.Note(n.Data, *n.Usage)
-		} else {
-			err = c.task.Note(n.Data)
-		}
-		_ = err // the task ends, or the run is over
-		if room := c.room[n.Settles]; room != nil && n.Usage != nil {
-			room.Settle(*n.Usage)
-		}
-	})
-}
-
-// reserve keeps room in the budget for a call of a task.
-func (h *host) reserve(c *call, r *reservation) *reserved {
-	room, err := c.task.Models.Reserve(handler.Reservation{
-		Input: r.Input, Output: r.Output,
-		Cost: func(input, output int) (float64, bool) {
-			return r.Base + r.Each*float64(output), r.Known
-		},
-	})
-	if err != nil {
-		var failure *runner.Failure
-		if !errors.As(err, &failure) {
-			failure = &runner.Failure{Kind: "failed", Message: err.Error()}
-		}
-		return &reserved{Failure: failure}
-	}
-	c.room[r.ID] = room
-	return &reserved{Output: room.Output}
-}
-
-// events are those after the first from, of about size bytes, and what was told live
-// from a number on.
-func (h *host) events(from, size, live int) *journalPart {
-	out := &journalPart{Base: h.store.base, Sure: h.store.sure, Task: h.store.task}
-	if h.start.Seed != nil {
-		out.Previous = h.start.Seed.Previous
-	}
-	for _, text := range h.store.after(from, size) {
-		out.Events = append(out.Events, json.RawMessage(text))
-	}
-	out.Live, out.LiveFrom = h.store.liveAfter(live)
-	return out
+	c.job.Task.Beside(change)
 }

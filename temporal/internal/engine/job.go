@@ -1,20 +1,19 @@
-// Tasks at work on a worker.
+// Tasks on a worker.
 
 package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -24,47 +23,45 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Task is the activity: one attempt of one node, or a decision.
-func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (converter.RawValue, error) {
-	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to make ready may take a while, too
+// Task is the activity: one attempt of one node, or a decision. Its errors are those of this
+// worker: another one may do better.
+func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out converter.RawValue, err error) {
+	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to read the flow may take a while, too
 	defer stop()
 	flow, err := w.flow(ctx, in)
 	if err != nil {
-		return converter.RawValue{}, err // this worker's matter: another one may do better
+		return out, err
 	}
-	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, "")}
-	task := j.task()
-	if err := flow.Equip(task); err != nil {
-		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
-	}
+	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, ""), log: newTaskLog(ctx, w.blobs, in)}
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
 		return w.keepResult(ctx, failed("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
-		return converter.RawValue{}, err
+		return out, err
 	}
-	graph, wants := task.Graph, task.WantsText
-	task = j.task()
-	task.Graph, task.WantsText = graph, wants
+	task := j.task()
+	if err := flow.Equip(task); err != nil {
+		return out, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
+	}
 	if activity.GetInfo(ctx).Attempt > 1 && !takesNoNotes(in.Task.Kind) {
 		if err := j.recall(task); err != nil {
-			return converter.RawValue{}, err
+			return out, err
 		}
 	}
 	if err := j.insert(in.Tape); err != nil {
 		return w.keepResult(ctx, failed("failed", err.Error()))
 	}
-	defer j.closeLog() // once the result is kept, so that a store that was away is back
+	defer j.log.close() // once the result is kept, so that a store that was away is back
 	result := j.run(ctx, task)
 	if err := j.tapeTo(result); err != nil {
-		return converter.RawValue{}, err
+		return out, err
 	}
 	var asked *temporal.CanceledError
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
-		return converter.RawValue{}, errors.New("the worker stopped, or was thought to be gone") // the task runs elsewhere
+		return out, errors.New("the worker stopped, or the cluster took it for gone") // the task runs elsewhere
 	}
 	if err := j.secrets.mark(result); err != nil {
-		return converter.RawValue{}, err
+		return out, err
 	}
 	return w.keepResult(ctx, result)
 }
@@ -77,48 +74,42 @@ type job struct {
 	state   *taskState
 	secrets *secrets
 	scope   *handler.Scope
+	log     *taskLog
 
 	handlers map[string]runner.Handler
 	decider  runner.Decider
-	tape     *cassette.Cassette // nil: there is none
+	tape     *cassette.Cassette // nil: nothing is recorded or played
 
-	mu     sync.Mutex
-	result taskResult
-	text   int // bytes of it in the result
-	rooms  int
-	// settling is the reservation that the next call was made with.
-	settling string
-	streams  int64
-
-	said io.WriteCloser // what the node says as text; nil: none is open
-
-	logging sync.Mutex
-	log     io.WriteCloser // nil: nothing was said yet
+	mu      sync.Mutex
+	result  taskResult
+	text    int // bytes of it in the result
+	streams int64
+	said    io.WriteCloser // takes the text of the node; nil: none is open
+	rooms   int            // reservations
+	settles string         // the reservation of the next call
 }
 
-// maxText and maxSaid bound what is kept of what a task says: bytes of text, and pieces.
+// maxText and maxSaid bound the texts that a result keeps: bytes, and pieces.
 const (
 	maxText = 64 << 10
 	maxSaid = 500
 )
 
-// run runs the handler.
+// run runs the handler, or decides.
 func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 	defer j.scope.Close()
 	out := &taskResult{}
-	if j.in.Choice != nil {
-		target, reasoning, err := j.decider.Decide(ctx, task, *j.in.Choice)
-		if err != nil {
-			out.Attempt = *task.Try(ctx, runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return nil, err }))
-		}
-		out.Target, out.Reasoning = target, reasoning
-	} else {
-		handler := j.handlers[j.in.Task.Kind]
-		if handler == nil {
-			return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
-		}
-		out.Attempt = *task.Try(ctx, handler)
+	do := j.handlers[j.in.Task.Kind]
+	switch {
+	case j.in.Choice != nil:
+		do = runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (_ any, err error) {
+			out.Target, out.Reasoning, err = j.decider.Decide(ctx, task, *j.in.Choice)
+			return nil, err
+		})
+	case do == nil:
+		return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
+	out.Attempt = *task.Try(ctx, do)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out.Because, out.Hide, out.Said = j.result.Because, j.result.Hide, j.result.Said
@@ -128,21 +119,13 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 	return out
 }
 
-// task is the task as its handler gets it.
+// task returns the task as its handler gets it.
 func (j *job) task() *runner.Task {
 	t := j.in.Task
 	t.State, t.Scope, t.Emit, t.OpenLog = j.state.State, j.scope, j.emit, j.openLog
 	t.Note = func(data any) error { return j.note(&note{Data: data}) }
-	t.Because = func(word string) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.result.Because = word
-	}
-	t.Partial = func(data any) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.result.Partial = data
-	}
+	t.Because = func(word string) { j.change(func(r *taskResult) { r.Because = word }) }
+	t.Partial = func(data any) { j.change(func(r *taskResult) { r.Partial = data }) }
 	t.RunDir = func() (string, error) {
 		if err := os.MkdirAll(j.in.RunDir, 0o700); err != nil {
 			return "", &runner.Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
@@ -158,21 +141,24 @@ func (j *job) task() *runner.Task {
 	if t.Models == nil {
 		t.Models = &handler.ModelAccess{}
 	}
-	t.Models.Desk, t.Models.Secrets = (*modelAccounts)(j), j.secrets.forms()
+	t.Models.Desk, t.Models.Secrets = (*desk)(j), j.secrets.forms()
 	return &t
 }
 
-// emit writes text into the log, and keeps what is said for those who attend the run:
-// they are told when the task has ended.
+// change changes the result.
+func (j *job) change(do func(*taskResult)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	do(&j.result)
+}
+
+// emit writes text into the log, and keeps what the task says for the end of the task.
 func (j *job) emit(said runner.Said) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if said.Type == "text" {
 		if j.said == nil {
-			j.mu.Unlock()
-			stream := j.openLog("", "text")
-			j.mu.Lock()
-			j.said = stream
+			j.said = j.newStream("", "text")
 		}
 		_, _ = j.said.Write([]byte(said.Text))
 		if said.Final {
@@ -183,8 +169,8 @@ func (j *job) emit(said runner.Said) {
 	j.keep(said)
 }
 
-// keep adds to what the result tells. Pieces of text become one: in a history, what a
-// model says word by word is worth no more than what it says.
+// keep adds to the result what the task says. Pieces of text become one: in a history they
+// are worth no more.
 func (j *job) keep(said runner.Said) {
 	all := j.result.Said
 	if said.Type == "text" || said.Type == "thinking" {
@@ -201,13 +187,11 @@ func (j *job) keep(said runner.Said) {
 }
 
 // note keeps something in the journal of the run.
-func (j *job) note(n *note) error {
+func (j *job) note(n *note) (err error) {
 	n.Task = j.in.ID
-	recorded, err := j.recorded()
-	if err != nil {
+	if n.Recorded, err = j.recorded(); err != nil {
 		return err
 	}
-	n.Recorded = recorded
 	if err := j.secrets.mark(n); err != nil {
 		return err
 	}
@@ -243,18 +227,17 @@ func (j *job) recall(task *runner.Task) error {
 
 // callGraph has the run drive a graph as a tool.
 func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
-	sent := &graphCall{Task: j.in.ID, GraphCall: call}
+	sent, out := &graphCall{Task: j.in.ID, GraphCall: call}, taskResult{}
 	if err := j.secrets.mark(sent); err != nil {
 		return nil, err
 	}
-	var out taskResult
-	if err := j.update(ctx, updateGraph, sent, &out); err != nil {
+	if err := j.worker.update(ctx, home(j.ctx), updateGraph, sent, &out); err != nil {
 		return nil, err
 	}
 	if err := j.secrets.unmark(&out); err != nil {
 		return nil, err
 	}
-	return out.Return(nil)
+	return out.Return()
 }
 
 // beside tells the run how many calls the task makes side by side.
@@ -262,28 +245,14 @@ func (j *job) beside(change int) {
 	_ = j.note(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt}) // it fails when the task is over
 }
 
-// update has the workflow of the run do something.
-func (j *job) update(ctx context.Context, name string, arg, reply any) error {
-	return j.worker.update(ctx, home(j.ctx), name, arg, reply)
-}
-
-// home is the workflow of the run, of an activity.
+// home returns the workflow of an activity.
 func home(ctx context.Context) workflow.Execution { return activity.GetInfo(ctx).WorkflowExecution }
 
-// update has a workflow do something.
+// update sends an update to a workflow, again while no worker answers.
 func (w *Worker) update(ctx context.Context, at workflow.Execution, name string, arg, reply any) error {
-	id := rand.Text() // so that asking again asks for the same
+	update := newUpdate(at, name, arg)
 	for {
-		err := retryStore(ctx, func() error {
-			handle, err := w.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-				WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: []any{arg},
-				WaitForStage: client.WorkflowUpdateStageCompleted,
-			})
-			if err == nil {
-				err = handle.Get(ctx, reply)
-			}
-			return err
-		})
+		err := retryStore(ctx, func() error { return update.send(ctx, w.client, reply) })
 		if err == nil || ctx.Err() != nil || !isUnanswered(err) {
 			return err
 		}
@@ -292,3 +261,54 @@ func (w *Worker) update(ctx context.Context, at workflow.Execution, name string,
 		}
 	}
 }
+
+// desk accounts for the calls of models that a job makes.
+type desk job
+
+// Note journals a call.
+func (d *desk) Note(data any, call handler.Usage) error {
+	d.mu.Lock()
+	settles := d.settles
+	d.settles = ""
+	d.mu.Unlock()
+	return (*job)(d).note(&note{Data: data, Usage: &call, Settles: settles})
+}
+
+// Reserve keeps room in the run's budget, if it has one.
+func (d *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
+	if !d.in.Budget {
+		return handler.NewReserved(r.Output, func(handler.Usage) {}), nil
+	}
+	d.mu.Lock()
+	d.rooms++
+	id := strconv.Itoa(d.rooms)
+	d.settles = id
+	d.mu.Unlock()
+	base, known := r.Cost(r.Input, 0)
+	more, _ := r.Cost(r.Input, 1000)
+	sent := &reservation{Task: d.in.ID, ID: id, Input: r.Input, Output: r.Output, Known: known, Base: base, Each: (more - base) / 1000}
+	var reply reserved
+	if err := d.worker.update(d.ctx, home(d.ctx), updateReserve, sent, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Failure != nil {
+		return nil, reply.Failure
+	}
+	return handler.NewReserved(reply.Output, func(handler.Usage) {}), nil
+}
+
+// Hide masks a text.
+func (d *desk) Hide(secret string) {
+	(*job)(d).change(func(r *taskResult) { r.Hide = append(r.Hide, secret) })
+}
+
+// Sleep waits.
+func (d *desk) Sleep(ctx context.Context, wait time.Duration) error {
+	if d.tape.Playing() {
+		return ctx.Err()
+	}
+	return pause(ctx, wait)
+}
+
+// Now returns the worker's time.
+func (d *desk) Now() time.Time { return time.Now() }

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,11 +11,10 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/runner/virtual"
 )
 
-// errLeft is what a driver gets whose workflow has left this process.
-var errLeft = errors.New("the workflow went on elsewhere")
+// errLeft is the error of a driver whose run continues in a new workflow.
+var errLeft = errors.New("the run continues in a new workflow")
 
 // journal is a store.Store of one run. Results that are cached are those of this run. It
 // is its own Journal. Its driver uses it while the workflow waits for the stage to settle,
@@ -22,7 +22,7 @@ var errLeft = errors.New("the workflow went on elsewhere")
 type journal struct {
 	store.Memory // what is not of the run
 
-	stage *virtual.Stage // of the run
+	wait func(ready func() bool) error // lets the workflow do something else
 
 	record    store.RunRecord
 	runDir    string
@@ -36,6 +36,7 @@ type journal struct {
 	failed    error
 	session   *keptSession       // that the run began with; nil: none
 	left      *store.Session     // what the run leaves; nil: nothing
+	previous  string             // the workflow run with the events before texts
 	live      []runner.LiveEvent // the latest, from number liveFrom on
 	liveFrom  int
 	liveSize  int               // bytes, about
@@ -74,13 +75,14 @@ func (j *journal) atMost(most int) int {
 	return most
 }
 
-// newJournal is the journal of a run, with what a seed says of it.
-func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
-	j := &journal{record: record, runDir: runDir, verdicts: map[string]string{}}
+// newJournal returns the journal of a run, as far as its start has it.
+func newJournal(record store.RunRecord, start *Start) *journal {
+	j := &journal{record: record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}}
+	seed := start.Seed
 	if seed == nil {
 		return j
 	}
-	j.base = seed.Base
+	j.base, j.previous = seed.Base, seed.Previous
 	if seed.Stood != nil {
 		j.standing = *seed.Stood
 	}
@@ -106,19 +108,6 @@ func (j *journal) Session(id string) (store.Session, error) {
 func (j *journal) SaveSession(left store.Session) error {
 	j.left = &left
 	return nil
-}
-
-// takeLeft is what the run leaves, once.
-func (j *journal) takeLeft() *store.Session {
-	left := j.left
-	j.left = nil
-	return left
-}
-
-// leave ends the driver of the run.
-func (j *journal) leave() {
-	j.failed = errLeft
-	j.wakeDriver()
 }
 
 // seed is what another workflow goes on with.
@@ -179,6 +168,16 @@ func (j *journal) after(n, size int) [][]byte {
 			return out[:i+1]
 		}
 	}
+	return out
+}
+
+// part returns the part of the journal that a query wants.
+func (j *journal) part(q *journalQuery) *journalPart {
+	out := &journalPart{Base: j.base, Previous: j.previous, Sure: j.sure, Task: j.task}
+	for _, text := range j.after(q.From, q.Size) {
+		out.Events = append(out.Events, json.RawMessage(text))
+	}
+	out.Live, out.LiveFrom = j.liveAfter(q.Live)
 	return out
 }
 

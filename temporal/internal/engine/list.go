@@ -68,14 +68,8 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 		return out, false
 	}
 	open := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-	at := standing{Driven: true}
-	at.Status, at.Started = machine.Running, info.GetStartTime().AsTime()
-	if field := info.GetMemo().GetFields()[memoStatus]; field != nil {
-		if err := s.cluster.converter.FromPayload(field, &at); err != nil {
-			return out, false
-		}
-	}
-	if at.Void {
+	at, err := s.standing(info)
+	if err != nil || at.Void {
 		return out, false
 	}
 	out = at.RunSummary

@@ -3,134 +3,234 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
+)
+
+const (
+	// tryAgain refuses answers that came while the run was about to pause or to go on.
+	tryAgain = "the run took no answers just now; try again"
+	// wentOn refuses a version because it was compared with a run that went on meanwhile.
+	wentOn = "the run went on meanwhile; try again"
+	// refusal begins the error of an update that was not accepted.
+	refusal = "refused: "
 )
 
 // listen lets the workflow take updates, signals and queries.
 func (f *workflowRun) listen(ctx workflow.Context) error {
 	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
-	f.group.listen(f.ctx)
+	f.group.turns, f.group.evicts = workflow.GetSignalChannel(f.ctx, signalTurn), workflow.GetSignalChannel(f.ctx, signalEvict)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
-		f.inbox = append(f.inbox, message{waits: true, do: func() { f.ask(store.RequestCancel) }})
+		_ = f.handleAsk(own, store.RequestCancel)
 	})
 	return errors.Join(
-		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, func(ctx workflow.Context, offer store.Offer) (refused string, err error) {
-			for range 2 { // again, when what the run was about to do has been done
-				settled := false
-				err = f.do(ctx, true, func(done *bool) {
-					refused, settled = f.offer(&offer)
-					*done = true
-				})
-				if settled || err != nil {
-					return refused, err
-				}
-			}
-			return tryAgain, nil
-		}, workflow.UpdateHandlerOptions{Validator: f.mayOffer}),
-		workflow.SetUpdateHandler(f.ctx, updateAsk, func(ctx workflow.Context, request store.Request) error {
-			return f.do(ctx, true, func(done *bool) {
-				f.ask(request)
-				*done = true
-			})
-		}),
+		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, f.handleOffer, workflow.UpdateHandlerOptions{Validator: f.mayOffer}),
+		workflow.SetUpdateHandler(f.ctx, updateAsk, f.handleAsk),
 		workflow.SetUpdateHandler(f.ctx, updateResume, f.handleResume),
-		workflow.SetUpdateHandler(f.ctx, updateAdopt, func(ctx workflow.Context, a adoption, journal []byte) (refused string, err error) {
-			if err := a.Start.addJournal(nil, journal); err != nil {
-				return err.Error(), nil
-			}
-			return refused, f.do(ctx, false, func(done *bool) { f.adopt(&a, &refused, done) })
-		}),
-		workflow.SetUpdateHandler(f.ctx, updateGraph, func(ctx workflow.Context, call graphCall) (result *taskResult, err error) {
-			err = f.do(ctx, false, func(done *bool) { f.callGraph(&call, &result, done) })
-			return result, err
-		}),
-		workflow.SetUpdateHandler(f.ctx, updateReserve, func(_ workflow.Context, r reservation) (*reserved, error) {
-			c := f.find(r.Task)
-			if c == nil {
-				return &reserved{Failure: &runner.Failure{Kind: "cancelled", Message: "the task is over"}}, nil
-			}
-			return f.host.reserve(c, &r), nil
-		}),
+		workflow.SetUpdateHandler(f.ctx, updateAdopt, f.handleAdopt),
+		workflow.SetUpdateHandler(f.ctx, updateGraph, f.handleGraph),
+		workflow.SetUpdateHandler(f.ctx, updateReserve, f.handleReserve),
 		f.answerQueries(),
 	)
 }
 
-// handleResume drives the run on, since somebody wants it. The reply says why it is refused.
-func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refused string, err error) {
-	wrong := f.do(ctx, true, func(done *bool) {
-		switch {
-		case f.next != nil:
-			refused, *done = wentOn, true
-		case f.driving:
-			*done = true
-		default:
-			tape := f.host.tape
-			f.host.tape = nil // who resumes a run asks models and tools
-			f.resume(&s)
-			f.resumed = func(why error) {
-				if *done = true; why == nil {
-					return
-				}
-				f.host.tape = tape
-				if busy := (*store.BusyError)(nil); errors.As(why, &busy) {
-					err = rejectedAs(busyKind, busy, &busy.Waiting)
-				} else {
-					refused = problemsOf(why)
-				}
-			}
-		}
+// settled waits until the run is driven or pauses, and has read all notes. A run that
+// enters its group is neither.
+func (f *workflowRun) settled(ctx workflow.Context) error {
+	err := workflow.Await(ctx, func() bool {
+		return f.next == nil && (f.current == nil || f.current.began && !f.store.entering())
 	})
-	if wrong != nil {
-		return "", wrong
-	}
-	return refused, err
+	f.beginTask()
+	f.takeNotes()
+	return err
 }
 
-// refusal is the error of an update that was not accepted.
-const refusal = "refused: "
-
-// mayOffer refuses answers that the run would not take, before they are in the
-// history.
-func (f *workflowRun) mayOffer(_ workflow.Context, offer store.Offer) error {
-	if !f.driving {
-		return nil // the run is not to be looked at while it pauses: the reply says
+// handleAsk does what somebody asks of the run.
+func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
+	if err := f.settled(ctx); err != nil {
+		return err
 	}
-	if err := f.host.stage.Check(offer); err != nil {
+	_, cancels := request.Cancels()
+	switch s := &f.store.slot; {
+	case f.driver != nil:
+		f.driver.Ask(request)
+	case f.current != nil && s.waiting:
+		s.request, f.group.stopped = request, request
+	case f.current == nil && cancels && !f.over && f.elsewhere == nil:
+		f.next = &drive{do: f.cancel}
+	}
+	return nil
+}
+
+// mayOffer refuses answers that the run would not take, before they are in the history.
+func (f *workflowRun) mayOffer(_ workflow.Context, offer store.Offer) error {
+	if f.driver == nil {
+		return nil // a run that pauses is looked at by the reply
+	}
+	if err := f.driver.Check(offer); err != nil {
 		return errors.New(refusal + problemsOf(err))
 	}
 	return nil
 }
 
+// handleOffer gives the run answers; one that pauses for them goes on. A driver that is
+// about to end settles nothing.
+func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refused string, err error) {
+	for range 2 {
+		if err := f.settled(ctx); err != nil {
+			return "", err
+		}
+		if f.elsewhere != nil {
+			break
+		}
+		if f.current == nil {
+			return f.answer(&offer), nil
+		}
+		driver := f.driver
+		if driver == nil {
+			break
+		}
+		driver.Offer(offer)
+		known := false
+		err := workflow.Await(ctx, func() bool {
+			refused, known = f.store.verdicts[offer.ID]
+			return known || f.driver != driver
+		})
+		if known || err != nil {
+			return refused, err
+		}
+	}
+	return tryAgain, nil
+}
+
+// answer gives answers to a run that pauses. It returns why they are refused.
+func (f *workflowRun) answer(offer *store.Offer) (refused string) {
+	if _, err := f.runner.Answer(context.Background(), f.start.Record.ID, offer.Answers, offer.By); err != nil {
+		return problemsOf(err)
+	}
+	if f.result.Reason != "pause" && !f.over {
+		f.next = f.goOn()
+	}
+	return ""
+}
+
+// problemsOf returns the problems of a request, a line each.
+func problemsOf(err error) string {
+	var bad *runner.InputError
+	if errors.As(err, &bad) {
+		return strings.Join(bad.Problems, "\n")
+	}
+	return err.Error()
+}
+
+// handleResume drives the run on, since somebody wants it. The reply says why it is refused.
+func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refused string, err error) {
+	if err := f.settled(ctx); err != nil {
+		return "", err
+	}
+	switch {
+	case f.over || f.elsewhere != nil:
+		return wentOn, nil
+	case f.current != nil:
+		return "", nil
+	}
+	tape, d := f.tape, f.resume(&s)
+	f.tape, f.next = nil, d // who resumes a run asks models and tools
+	err = workflow.Await(ctx, func() bool { return d.over || d.began && !f.store.entering() })
+	if d.err == nil || err != nil {
+		return "", err
+	}
+	f.tape = tape
+	if busy := (*store.BusyError)(nil); errors.As(d.err, &busy) {
+		return "", rejectedAs(busyKind, busy, &busy.Waiting)
+	}
+	return problemsOf(d.err), nil
+}
+
+// handleAdopt has a run that pauses go on in a new workflow with another version.
+func (f *workflowRun) handleAdopt(ctx workflow.Context, a adoption, journal []byte) (refused string, err error) {
+	if err := a.Start.addJournal(nil, journal); err != nil {
+		return err.Error(), nil
+	}
+	if err := f.settled(ctx); err != nil {
+		return "", err
+	}
+	if f.current != nil || f.over || f.elsewhere != nil || a.Events != f.store.length() {
+		return wentOn, nil
+	}
+	f.elsewhere = &a.Start
+	return "", nil
+}
+
+// handleGraph runs a graph as a tool of a task.
+func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result *taskResult, err error) {
+	f.beginTask()
+	f.takeNotes()
+	c := f.find(call.Task)
+	if c == nil || c.job.Call == nil {
+		return failed("cancelled", "the task is over"), nil
+	}
+	c.job.Call(call.GraphCall, func(output any, err error) {
+		result = &taskResult{Attempt: *new(runner.Task).Try(context.Background(), runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) {
+			return output, err
+		}))}
+	})
+	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
+	if result == nil {
+		result = failed("cancelled", "context canceled")
+	}
+	return result, err
+}
+
+// handleReserve keeps room in the budget for a call of a task.
+func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*reserved, error) {
+	c := f.find(r.Task)
+	if c == nil {
+		return &reserved{Failure: &runner.Failure{Kind: "cancelled", Message: "the task is over"}}, nil
+	}
+	room, err := c.job.Task.Models.Reserve(handler.Reservation{
+		Input: r.Input, Output: r.Output,
+		Cost: func(_, output int) (float64, bool) { return r.Base + r.Each*float64(output), r.Known },
+	})
+	if err != nil {
+		var failure *runner.Failure
+		if !errors.As(err, &failure) {
+			failure = &runner.Failure{Kind: "failed", Message: err.Error()}
+		}
+		return &reserved{Failure: failure}, nil
+	}
+	c.room[r.ID] = room
+	return &reserved{Output: room.Output}, nil
+}
+
 // answerQueries lets the workflow be looked at.
 func (f *workflowRun) answerQueries() error {
-	h := f.host
 	return errors.Join(
-		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) {
-			return h.events(q.From, q.Size, q.Live), nil
-		}),
+		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) { return f.store.part(&q), nil }),
 		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (*store.Snapshot, error) {
-			s, err := h.store.Snapshot("", h.store.atMost(most))
+			s, err := f.store.Snapshot("", f.store.atMost(most))
 			return &s, err
 		}),
 		workflow.SetQueryHandler(f.ctx, queryTape, func() ([]string, error) {
-			if h.tape == nil {
+			if f.tape == nil {
 				return nil, nil
 			}
-			return h.tape.Recorded, nil
+			return f.tape.Recorded, nil
 		}),
 		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]json.RawMessage, error) {
-			c := f.find(task)
-			if c == nil {
-				return nil, errors.New("the task is over")
+			if c := f.find(task); c != nil {
+				return c.noted, nil
 			}
-			return c.noted, nil
+			return nil, errors.New("the task is over")
 		}),
 	)
 }

@@ -1,9 +1,10 @@
-// What programs and models say on the workers: beside the payloads.
+// Logs of programs and models, which are kept beside the payloads.
 
 package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,25 +14,43 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// readLogs are the chunks of a run, in the order of their times. Each activity has a log,
-// with a LogChunk a line.
-func readLogs(b blobs, runID string) ([]store.LogChunk, error) {
-	texts, err := b.readLogs(runID)
+// maxReads is how many logs are read at once.
+const maxReads = 16
+
+// logFolder is where the logs of a run are.
+func logFolder(runID string) string {
+	return "logs/" + strings.NewReplacer("/", "_", "..", "_").Replace(runID)
+}
+
+// readLogs returns the chunks of a run, in the order of their times.
+func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
+	names, err := b.list(logFolder(runID))
 	if err != nil {
 		return nil, err
 	}
-	var out []store.LogChunk
-	for _, text := range texts {
-		for line := range bytes.Lines(text) {
-			var c store.LogChunk
-			if json.Unmarshal(line, &c) == nil { // else the worker ended in it
-				out = append(out, c)
-			}
+	var reads errgroup.Group
+	reads.SetLimit(maxReads)
+	texts := make([][]byte, len(names))
+	for i, name := range names {
+		reads.Go(func() (err error) {
+			texts[i], err = b.get(name)
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(slices.Concat(texts...)) {
+		var c store.LogChunk
+		if err := json.Unmarshal(line, &c); err != nil {
+			return nil, err
 		}
+		out = append(out, c)
 	}
 	slices.SortStableFunc(out, func(a, b store.LogChunk) int { return a.Time.Compare(b.Time) })
 	for i := range out {
@@ -40,10 +59,79 @@ func readLogs(b blobs, runID string) ([]store.LogChunk, error) {
 	return out, nil
 }
 
+// logEvery is how long a chunk waits for more of them.
+const logEvery = time.Second
+
+// taskLog is the log of an activity, with a LogChunk a line: blobs do not grow, so it is
+// several of them. A log that can't be written stops nothing.
+type taskLog struct {
+	blobs blobs
+	name  string // the parts' is this and their number
+
+	sending sync.Mutex
+	parts   int
+
+	mu    sync.Mutex
+	lines []byte      // that wait
+	timer *time.Timer // nil: nothing waits, or the log is closed
+}
+
+func newTaskLog(ctx context.Context, b blobs, in *taskInput) *taskLog {
+	info := activity.GetInfo(ctx)
+	return &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
+}
+
+// add adds a chunk, which is sent a moment later.
+func (l *taskLog) add(c *store.LogChunk) {
+	line, err := json.Marshal(c)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(append(l.lines, line...), '\n')
+	if l.timer == nil {
+		l.timer = time.AfterFunc(logEvery, l.send)
+	}
+}
+
+// send sends what waits. What can't be sent waits for the next time.
+func (l *taskLog) send() {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	l.mu.Lock()
+	text := l.lines
+	l.lines, l.timer = nil, nil
+	l.mu.Unlock()
+	if len(text) == 0 {
+		return
+	}
+	if err := l.blobs.put(fmt.Sprintf("%s-%06d.jsonl", l.name, l.parts), text); err == nil {
+		l.parts++
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(text, l.lines...)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(logEvery, l.send)
+	}
+}
+
+// close sends the rest.
+func (l *taskLog) close() {
+	l.send()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
 // maxLogged bounds what is kept of a stream: its beginning.
 const maxLogged = 128 << 10
 
-// stream is what a task says in one way.
+// stream is one text that a task says.
 type stream struct {
 	job    *job
 	about  store.LogChunk
@@ -54,10 +142,15 @@ type stream struct {
 
 // openLog begins a stream.
 func (j *job) openLog(source, name string) io.WriteCloser {
-	in := &j.in.Task
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.newStream(source, name)
+}
+
+// newStream is openLog, with the lock held.
+func (j *job) newStream(source, name string) io.WriteCloser {
 	j.streams++
+	in := &j.in.Task
 	return &stream{job: j, about: store.LogChunk{
 		Node: in.Node, Place: in.Place, Visit: in.Visit, Attempt: in.Attempt, Source: source, Stream: name, Call: j.streams,
 	}}
@@ -68,7 +161,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rest = append(s.rest, p...)
-	if at := strings.LastIndexByte(string(s.rest), '\n'); at >= 0 {
+	if at := bytes.LastIndexByte(s.rest, '\n'); at >= 0 {
 		s.keep(s.rest[:at+1], false)
 		s.rest = slices.Clone(s.rest[at+1:])
 	}
@@ -89,36 +182,7 @@ func (s *stream) keep(text []byte, end bool) {
 	c.Time, c.Offset, c.Text, c.End = time.Now(), s.offset, string(text), end
 	_ = s.job.secrets.mask(&c)
 	if s.offset < maxLogged && len(text) > 0 || end && s.offset > 0 {
-		s.job.keepLog(&c)
+		s.job.log.add(&c)
 	}
 	s.offset += int64(len(c.Text))
-}
-
-// keepLog appends a chunk to the log of the job. A log that can't be written stops
-// nothing.
-func (j *job) keepLog(c *store.LogChunk) {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return
-	}
-	j.logging.Lock()
-	defer j.logging.Unlock()
-	if j.log == nil {
-		info := activity.GetInfo(j.ctx)
-		name := fmt.Sprintf("%s-%s-%d.jsonl", info.WorkflowExecution.RunID[:8], j.in.ID, info.Attempt)
-		if j.log, err = j.worker.blobs.openLog(j.in.Task.RunID, name); err != nil {
-			j.log = nil
-			return
-		}
-	}
-	_, _ = j.log.Write(append(text, '\n'))
-}
-
-// closeLog ends the log.
-func (j *job) closeLog() {
-	j.logging.Lock()
-	defer j.logging.Unlock()
-	if j.log != nil {
-		_ = j.log.Close()
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,21 +31,37 @@ const largestShared = 4 << 10
 // sharedMetadata marks those.
 const sharedMetadata = "graphrun-shared"
 
+// isLarge reports whether a payload goes to the payload store.
+func isLarge(p *common.Payload) bool {
+	if _, shared := p.GetMetadata()[sharedMetadata]; shared {
+		return len(p.GetData()) >= largestShared
+	}
+	return len(p.GetData()) >= largestPayload
+}
+
+// sizeInHistory is about how many bytes of a payload are sent.
+func sizeInHistory(p *common.Payload) int {
+	if isLarge(p) {
+		return 2 * sha256.Size // its digest
+	}
+	return len(p.GetData())
+}
+
 // storedEncoding marks a payload that stands for one in the store.
 const storedEncoding = "graphrun/stored"
 
-// blobs keeps texts by their digest, and logs. It is safe for concurrent use, also by
-// several programs.
+// blobs keeps texts by name. It is safe for concurrent use, also by several programs.
 type blobs interface {
-	// put keeps a text. One that is there stays, and counts as new if it is older than
-	// renewedAfter: what is old has not been kept for a run that began lately.
-	put(digest string, text []byte) error
-	get(digest string) ([]byte, error)
-	// openLog begins a log of a run, by a name that no other has. What is written can be
-	// read a moment later.
-	openLog(runID, name string) (io.WriteCloser, error)
-	// readLogs are the texts of all logs of a run, a log in one or several of them.
-	readLogs(runID string) ([][]byte, error)
+	// put keeps a text, whole or not at all, in place of one of that name.
+	put(name string, text []byte) error
+	// get returns a text, and since when it has been kept. The error of one that is
+	// missing is fs.ErrNotExist.
+	get(name string) ([]byte, error)
+	since(name string) (time.Time, error)
+	// list returns the names below a folder.
+	list(folder string) (names []string, err error)
+	// String names the store in messages.
+	String() string
 }
 
 // renewedAfter is the age from which on a text that is kept once more counts as new.
@@ -62,16 +78,13 @@ func openBlobs(where string) (blobs, error) {
 	return folder(where), nil
 }
 
-// checkDigest refuses what could be the name of something else.
-func checkDigest(digest string) error {
+// blobName returns the name of the blob with a digest.
+func blobName(digest string) (string, error) {
 	if len(digest) != 2*sha256.Size || filepath.Base(digest) != digest {
-		return fmt.Errorf("%q is no digest", digest)
+		return "", fmt.Errorf("%q is no digest", digest)
 	}
-	return nil
+	return digest[:2] + "/" + digest, nil
 }
-
-// logName is the name of a run among logs.
-func logName(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
 
 // storeError is what went wrong with the payload store.
 type storeError struct{ err error }
@@ -79,25 +92,35 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
-// keepBlob keeps a text in the payload store.
+// keepBlob keeps a text in the payload store. To ask whether it is there costs less than to
+// send it, and a bucket may keep each version. One that is old is sent again, since a rule
+// may delete what is old.
 func keepBlob(b blobs, text []byte) (digest string, err error) {
 	sum := sha256.Sum256(text)
 	digest = hex.EncodeToString(sum[:])
-	if err := b.put(digest, text); err != nil {
+	name, _ := blobName(digest)
+	since, err := b.since(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(since) > renewedAfter {
+		err = b.put(name, text)
+	}
+	if err != nil {
 		return "", &storeError{err}
 	}
 	return digest, nil
 }
 
-// readBlob reads a text from the payload store, and sees that it is what was kept.
+// readBlob reads a text from the payload store and checks its digest.
 func readBlob(b blobs, digest string) ([]byte, error) {
-	err := checkDigest(digest)
-	var text []byte
-	if err == nil {
-		text, err = b.get(digest)
+	name, err := blobName(digest)
+	if err != nil {
+		return nil, &storeError{err}
 	}
+	text, err := b.get(name)
 	if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
 		err = fmt.Errorf("what is kept as %s is something else", digest)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no %s: are all workers and clients given the same --temporal-payloads?", b, name)
 	}
 	if err != nil {
 		return nil, &storeError{err}
@@ -108,15 +131,28 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 // errOutOfReach is what is wrong with a store that may be there again in a moment.
 var errOutOfReach = errors.New("is out of reach")
 
-// codec replaces large payloads.
-type codec struct{ blobs blobs }
+// codec replaces large payloads by their digests.
+type codec struct {
+	blobs blobs
+	// panics says that a workflow converts: a store that is out of reach is the matter of a
+	// worker, not of the run, and a panic has the cluster give the decision out again later.
+	panics bool
+}
+
+func (c *codec) failed(err error) error {
+	var store *storeError
+	if c.panics && errors.As(err, &store) {
+		panic(store)
+	}
+	return err
+}
 
 // Encode keeps large payloads in the store.
 func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
 		out[i] = p
-		if !kept(p) {
+		if !isLarge(p) {
 			continue
 		}
 		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(p) // so that it has one digest
@@ -125,7 +161,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		}
 		digest, err := keepBlob(c.blobs, text)
 		if err != nil {
-			return nil, err
+			return nil, c.failed(err)
 		}
 		out[i] = &common.Payload{
 			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest),
@@ -144,7 +180,7 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 		}
 		text, err := readBlob(c.blobs, string(p.GetData()))
 		if err != nil {
-			return nil, err
+			return nil, c.failed(err)
 		}
 		out[i] = &common.Payload{}
 		if err := proto.Unmarshal(text, out[i]); err != nil {
@@ -154,53 +190,25 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return out, nil
 }
 
-// newConverter is the converter of clients and workers whose large values are kept.
-// A store may take its time, also within a workflow.
+// newConverter returns the converter of clients and workers. A store may take its time, also
+// within a workflow.
 func newConverter(b blobs) converter.DataConverter {
-	inner := converter.NewCodecDataConverter(plainData(), &codec{b})
-	return workflow.DataConverterWithoutDeadlockDetection(workflowAware{inner})
+	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(plainData(), &codec{blobs: b}), b})
 }
 
-// workflowAware knows whether it is a workflow that converts.
-type workflowAware struct{ converter.DataConverter }
+// storedConverter is a converter that knows whether a workflow converts.
+type storedConverter struct {
+	converter.DataConverter
+	blobs blobs
+}
 
 // WithWorkflowContext implements [workflow.ContextAware].
-func (a workflowAware) WithWorkflowContext(workflow.Context) converter.DataConverter {
-	return workflowConverter(a)
+func (c storedConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
+	return converter.NewCodecDataConverter(plainData(), &codec{c.blobs, true})
 }
 
 // WithContext implements [workflow.ContextAware].
-func (a workflowAware) WithContext(context.Context) converter.DataConverter { return a }
-
-// workflowConverter converts within workflows. A store that is out of reach is the matter of a
-// worker, not of the run: a panic has the cluster give the decision out again later.
-type workflowConverter struct{ converter.DataConverter }
-
-func panicIfStore(err error) error {
-	var store *storeError
-	if errors.As(err, &store) {
-		panic(store)
-	}
-	return err
-}
-
-func (i workflowConverter) ToPayload(v any) (*common.Payload, error) {
-	p, err := i.DataConverter.ToPayload(v)
-	return p, panicIfStore(err)
-}
-
-func (i workflowConverter) ToPayloads(v ...any) (*common.Payloads, error) {
-	p, err := i.DataConverter.ToPayloads(v...)
-	return p, panicIfStore(err)
-}
-
-func (i workflowConverter) FromPayload(p *common.Payload, to any) error {
-	return panicIfStore(i.DataConverter.FromPayload(p, to))
-}
-
-func (i workflowConverter) FromPayloads(p *common.Payloads, to ...any) error {
-	return panicIfStore(i.DataConverter.FromPayloads(p, to...))
-}
+func (c storedConverter) WithContext(context.Context) converter.DataConverter { return c }
 
 // keepResult stores the result of a task before its activity ends.
 func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out converter.RawValue, err error) {

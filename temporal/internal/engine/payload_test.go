@@ -2,18 +2,19 @@ package engine
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // unreached is a store that nobody reaches.
 type unreached struct{}
 
-func (unreached) put(string, []byte) error                       { return errors.New("away") }
-func (unreached) get(string) ([]byte, error)                     { return nil, errors.New("away") }
-func (unreached) openLog(string, string) (io.WriteCloser, error) { return nil, errors.New("away") }
-func (unreached) readLogs(string) ([][]byte, error)              { return nil, errors.New("away") }
+func (unreached) put(string, []byte) error        { return errors.New("away") }
+func (unreached) get(string) ([]byte, error)      { return nil, errors.New("away") }
+func (unreached) since(string) (time.Time, error) { return time.Time{}, errors.New("away") }
+func (unreached) list(string) ([]string, error)   { return nil, errors.New("away") }
+func (unreached) String() string                  { return "nowhere" }
 
 // TestInsistent: within a workflow a store that is away is no result, but a reason to
 // decide again later; what can't be converted is one.
@@ -23,7 +24,7 @@ func TestInsistent(t *testing.T) {
 	if _, err := conv.ToPayload(large); err == nil || err.Error() != "payload store: away" {
 		t.Errorf("outside a workflow: %v", err)
 	}
-	within := workflowAware{conv}.WithWorkflowContext(nil)
+	within := storedConverter{conv, unreached{}}.WithWorkflowContext(nil)
 	if _, err := within.ToPayload(func() {}); err == nil {
 		t.Error("a function was converted")
 	}

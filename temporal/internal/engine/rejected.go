@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
@@ -20,70 +19,64 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// busyIn is the error of a run that found no place, if a workflow says so.
-func busyIn(runID string, err error) *store.BusyError {
-	var away *temporal.ApplicationError
-	if !errors.As(err, &away) || away.Type() != busyKind {
+// Kinds of errors of workflows and updates that keep nothing.
+const (
+	refusedKind = "refused" // what the run was given does not fit
+	busyKind    = "busy"    // the group has no slot; the details are a store.Waiting
+	stoppedKind = "stopped" // while it waited for a slot
+)
+
+// rejection returns why a run found no slot, if err of its workflow says so.
+func rejection(runID string, err error) error {
+	var rejected *temporal.ApplicationError
+	if !errors.As(err, &rejected) {
 		return nil
 	}
 	busy := &store.BusyError{RunID: runID}
-	if away.Details(&busy.Waiting) != nil {
-		return nil
-	}
-	local(&busy.Waiting)
-	return busy
-}
-
-// local tells times as they are here.
-func local(w *store.Waiting) {
-	for i := range w.Members {
-		w.Members[i].Since = w.Members[i].Since.Local()
-	}
-}
-
-// rejection is why nothing is kept of a run whose workflow has failed; nil: that is not
-// so.
-func rejection(runID string, err error) error {
-	if busy := busyIn(runID, err); busy != nil {
-		return busy
-	}
-	var away *temporal.ApplicationError
-	if errors.As(err, &away) && away.Type() == stoppedKind {
+	switch {
+	case rejected.Type() == stoppedKind:
 		return stoppedError(runID)
+	case rejected.Type() == busyKind && rejected.Details(&busy.Waiting) == nil:
+		return localTimes(busy)
 	}
 	return nil
 }
 
-// whyRejected is why nothing is kept of a run; nil: that is not so.
-func (s *Store) whyRejected(runID string) error {
-	ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
-	defer cancel()
-	return rejection(runID, s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil))
-}
-
-// void reports whether nothing is kept of the run of a workflow.
-func (s *Store) void(info *workflowapi.WorkflowExecutionInfo) bool {
-	field := info.GetMemo().GetFields()[memoStatus]
-	if field == nil || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_FAILED {
-		return false
+// localTimes makes the times of an error local.
+func localTimes(busy *store.BusyError) error {
+	for i := range busy.Members {
+		busy.Members[i].Since = busy.Members[i].Since.Local()
 	}
-	var at standing
-	return s.cluster.converter.FromPayload(field, &at) == nil && at.Void
+	return busy
 }
 
-// isVoid reports whether the last workflow of an id is one that keeps nothing.
-func (s *Store) isVoid(runID string) bool {
-	reply, err := s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
-	return err == nil && s.void(reply.GetWorkflowExecutionInfo())
+// stoppedError is the error of a run that was stopped before it was resumed.
+func stoppedError(runID string) error {
+	return fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
 }
 
-// forget has the cluster delete the workflow of a run of which nothing is kept. One that
-// it does not is taken for none.
-func (s *Store) forget(runID string) {
-	reply, err := s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
-	if info := reply.GetWorkflowExecutionInfo(); err == nil && s.void(info) {
-		_ = s.deleteWorkflow(&common.WorkflowExecution{WorkflowId: runID, RunId: info.GetExecution().GetRunId()})
+// standing returns how a workflow says that its run stands.
+func (s *Store) standing(info *workflowapi.WorkflowExecutionInfo) (at standing, err error) {
+	at.Driven, at.Status, at.Started = true, machine.Running, info.GetStartTime().AsTime()
+	if field := info.GetMemo().GetFields()[memoStatus]; field != nil {
+		err = s.cluster.converter.FromPayload(field, &at)
 	}
+	return at, err
+}
+
+// isVoid reports whether nothing is kept of the run of a workflow.
+func (s *Store) isVoid(info *workflowapi.WorkflowExecutionInfo) bool {
+	at, err := s.standing(info)
+	return err == nil && at.Void && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_FAILED
+}
+
+// findVoid returns the workflow of a run of which nothing is kept; nil: there is none.
+func (s *Store) findVoid(runID string) *common.WorkflowExecution {
+	reply, err := s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
+	if info := reply.GetWorkflowExecutionInfo(); err == nil && s.isVoid(info) {
+		return info.GetExecution()
+	}
+	return nil
 }
 
 // rejectedStore is the store of a run that is rejected once more, here, to tell of it.
@@ -116,9 +109,11 @@ func (j busyJournal) Enter(string, int) (store.GroupState, error) {
 	return store.GroupState{Members: j.busy.Members}, nil
 }
 
-// rejected tells how a new run ends that found no slot.
+// rejected returns the result of a new run that found no slot. The cluster forgets it.
 func (s *Store) rejected(ctx context.Context, start *Start, opts runner.Options, busy *store.BusyError) (*runner.Result, error) {
-	s.forget(busy.RunID)
+	if void := s.findVoid(busy.RunID); void != nil {
+		_ = s.deleteWorkflow(void) // one that stays counts as none
+	}
 	_, flow, err := flowRunner(&start.Record, runner.Config{
 		Kinds: node.Kinds(node.Options{}), Store: rejectedStore{s, &busy.Waiting}, Secrets: sealedSecrets(start.Nonce),
 	})
@@ -128,87 +123,49 @@ func (s *Store) rejected(ctx context.Context, start *Start, opts runner.Options,
 	return flow.Run(ctx, opts)
 }
 
-// unchangedResult is the result of a run that was not resumed; why says why.
-func (s *Store) unchangedResult(r *runner.Runner, runID string, told int, opts runner.Options, why error) (*runner.Result, error) {
-	result, err := r.Attend(s.ctx, runID, told, runner.Options{Sink: opts.Sink, History: opts.History}, func(*runner.Result) (bool, error) { return true, nil })
-	return result, errors.Join(why, err)
-}
-
-// attendResumed attends a run that was resumed when it had so many events, and may find no
-// slot.
+// attendResumed attends a run that was resumed when it had so many events. A run that has
+// no more of them then found no slot.
 func (s *Store) attendResumed(ctx context.Context, r *runner.Runner, runID string, told int, opts runner.Options) (*runner.Result, error) {
 	result, err := s.attend(ctx, r, runID, told, opts)
-	if err == nil {
-		err = s.whyUnchanged(runID, told)
+	if err != nil {
+		return result, err
 	}
-	return result, err
-}
-
-// whyUnchanged says why a run that was resumed when it had so many events has no more; nil: it
-// has gone on.
-func (s *Store) whyUnchanged(runID string, told int) error {
-	texts, err := s.after(runID, told, 1)
-	if err != nil || len(texts) > 0 {
-		return err
+	if texts, err := s.after(runID, told, 1); err != nil || len(texts) > 0 {
+		return result, err
 	}
 	info, err := s.latest(runID)
 	if err != nil {
-		return err
+		return result, err
 	}
-	var at standing
-	if err := s.cluster.converter.FromPayload(info.GetMemo().GetFields()[memoStatus], &at); err != nil {
-		return err
-	}
-	if at.Busy == nil {
-		return stoppedError(runID)
-	}
-	local(at.Busy)
-	return &store.BusyError{RunID: runID, Waiting: *at.Busy}
-}
-
-// stoppedError is the error of a run that was stopped before it was resumed.
-func stoppedError(runID string) error {
-	return fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
-}
-
-// driven reports whether the cluster drives a run.
-func (s *Store) driven(runID string) (bool, error) {
-	info, err := s.latest(runID)
-	if err != nil {
-		return false, err
-	}
-	one, ok := s.summary(info)
-	return ok && one.Owner != "", nil
-}
-
-// Kinds of errors of workflows that keep nothing.
-const (
-	refusedKind = "refused" // what the run was given does not fit
-	busyKind    = "busy"    // its details are a store.Waiting
-	stoppedKind = "stopped" // while it waited for a slot
-)
-
-// keepsNothing reports whether nothing is kept of the run: it has not begun. A fork
-// that has, on paper, and was stopped while it waited, is kept as any run is.
-func (f *workflowRun) keepsNothing() bool {
-	h := f.host
-	if h.err == nil {
-		return false
-	}
-	busy, stopped := (*store.BusyError)(nil), errors.Is(h.err, store.ErrStopped)
+	at, err := s.standing(info)
 	switch {
-	case h.start.Seed == nil:
-		return f.told.Status == ""
-	case h.start.Before != nil:
-		return f.told.Status == "" && !stopped && !errors.As(h.err, &busy)
+	case err != nil:
+		return result, err
+	case at.Busy == nil:
+		return result, stoppedError(runID)
 	}
-	held := h.result != nil && h.result.Reason == "concurrency"
-	return h.start.Seed.Fork && !h.store.noted && !(held && stopped)
+	return result, localTimes(&store.BusyError{RunID: runID, Waiting: *at.Busy})
+}
+
+// keepsNothing reports whether nothing is kept of a run that is refused: it has not begun. A
+// fork that has, on paper, and was stopped while it waited, is kept as any run is.
+func (f *workflowRun) keepsNothing(result *runner.Result, err error) bool {
+	busy, stopped := (*store.BusyError)(nil), errors.Is(err, store.ErrStopped)
+	switch seed := f.start.Seed; {
+	case seed == nil:
+		return f.told.Status == ""
+	case f.start.Before != nil:
+		return f.told.Status == "" && !stopped && !errors.As(err, &busy)
+	default:
+		held := result != nil && result.Reason == "concurrency"
+		return seed.Fork && !f.store.noted && !(held && stopped)
+	}
 }
 
 // refuse ends the workflow of a run of which nothing is kept.
-func (f *workflowRun) refuse() error {
-	err := f.host.err
+func (f *workflowRun) refuse(err error) error {
+	f.over = true
+	f.awaitHandlers()
 	busy := (*store.BusyError)(nil)
 	switch {
 	case errors.As(err, &busy):
@@ -218,7 +175,7 @@ func (f *workflowRun) refuse() error {
 	default:
 		return rejectedAs(refusedKind, err)
 	}
-	void := standingOf(&f.host.start.Record, nil)
+	void := standingOf(&f.start.Record, nil)
 	void.Void = true
 	if err := workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: void}); err != nil {
 		return err

@@ -123,7 +123,7 @@ func replay(t *testing.T, name string, change func(*Start)) error {
 	if err := protojson.Unmarshal(text, history); err != nil {
 		t.Fatal(err)
 	}
-	conv := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{folder(t.TempDir())})
+	conv := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{blobs: folder(t.TempDir())})
 	if change != nil {
 		attributes := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
 		var start Start

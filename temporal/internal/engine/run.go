@@ -3,9 +3,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -43,26 +43,20 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	if err := s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, err
 	}
-	if tape == nil || tape.Playing() {
-		return s.attendNew(ctx, r, start, opts)
+	taken := func() error { return nil }
+	if tape != nil && !tape.Playing() {
+		recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
+		opts.Sink, taken = recorder, recorder.take
 	}
-	recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
-	opts.Sink = recorder
-	result, err := s.attendNew(ctx, r, start, opts)
-	return result, errors.Join(err, recorder.take())
-}
-
-// attendNew attends a run that has begun, which may be turned away.
-func (s *Store) attendNew(ctx context.Context, r *runner.Runner, start *Start, opts runner.Options) (*runner.Result, error) {
 	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
 		opts.RunID = start.Record.ID
-		return s.rejected(ctx, start, opts, busy)
+		result, err = s.rejected(ctx, start, opts, busy)
 	}
-	return result, err
+	return result, errors.Join(err, taken())
 }
 
-// newStart is the input of the workflow of a new run.
+// newStart returns the input of the workflow of a new run.
 func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error) {
 	if err := flow.Check(*opts); err != nil {
 		return nil, err
@@ -71,11 +65,9 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 		return nil, &runner.InputError{Problems: []string{"notify: a cluster tells nobody yet; leave it out, or drive the run here"}}
 	}
 	record := flow.Record(*opts)
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // never fails
 	start := &Start{
 		Core: s.cluster.options.core, Record: record, Settings: *opts, Queue: s.cluster.queue(""),
-		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
+		Nonce: rand.Text(), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if opts.Session != "" {
 		kept, err := s.keptSession(opts.Session)
@@ -86,11 +78,8 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 			return nil, err
 		}
 	}
-	if start.Settings.Dir == "" {
-		start.Settings.Dir = filepath.Dir(record.File)
-	}
-	dir, err := filepath.Abs(start.Settings.Dir)
-	start.Settings.Dir = dir
+	var err error
+	start.Settings.Dir, err = filepath.Abs(cmp.Or(start.Settings.Dir, filepath.Dir(record.File)))
 	return start, err
 }
 
@@ -115,7 +104,7 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	}
 	err = begin(reuse)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &exists) && s.isVoid(start.Record.ID) {
+	if errors.As(err, &exists) && s.findVoid(start.Record.ID) != nil {
 		err = begin(enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 	}
 	if errors.As(err, &exists) {
@@ -142,8 +131,10 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 			err = s.resumeUndriven(info, &one, &opts)
 		}
 	}
-	if busy := busyIn(runID, err); busy != nil {
-		return s.unchangedResult(r, runID, told, opts, busy)
+	if why := rejection(runID, err); why != nil {
+		enough := func(*runner.Result) (bool, error) { return true, nil }
+		result, err := r.Attend(s.ctx, runID, told, runner.Options{Sink: opts.Sink, History: opts.History}, enough)
+		return result, errors.Join(why, err)
 	}
 	if err != nil {
 		return nil, err
@@ -179,6 +170,15 @@ func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *sto
 		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	}
 	return nil
+}
+
+// one returns how a run stands.
+func (s *Store) one(runID string) (one store.RunSummary, err error) {
+	info, err := s.latest(runID)
+	if err == nil {
+		one, _ = s.summary(info)
+	}
+	return one, err
 }
 
 // stands returns the status of a run that is to be resumed.
@@ -245,8 +245,8 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 	s.listen(runID)
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
 		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been resumed, and wait for its slot
-			driven, err := s.driven(runID)
-			return !driven, err
+			one, err := s.one(runID)
+			return one.Owner == "", err
 		}
 		if opts.Ask != nil && ctx.Err() == nil {
 			for i := range result.Pending {
@@ -263,18 +263,14 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		if result.Status != machine.Paused {
 			return false, nil
 		}
-		lines, err := s.List(store.RunFilter{ID: runID})
-		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
+		one, err := s.one(runID)
+		return one.Status == machine.Paused && one.Owner == "", err
 	})
 	if err != nil {
-		if why := s.whyRejected(runID); why != nil {
-			return nil, why
+		_ = pause(watched, 300*time.Millisecond) // the cluster knows better why
+		if s.ctx.Err() == nil && watched.Err() != nil {
+			err = context.Cause(watched)
 		}
-	}
-	if cause := context.Cause(watched); err != nil && watched.Err() != nil && s.ctx.Err() == nil {
-		return nil, cause
-	}
-	if err != nil {
 		return nil, err
 	}
 	s.addUnused(runID, result)

@@ -22,7 +22,6 @@ import (
 const (
 	sessionName   = "graphrun-session"
 	leaveName     = "graphrun-leave" // the activity of a run, and the update
-	updateForget  = "graphrun-forget"
 	querySession  = "graphrun-session"
 	sessionPrefix = "session/" // of workflow ids; no run's id has a slash
 )
@@ -74,7 +73,7 @@ func (k *keptSession) merge(left *keptSession) (*keptSession, error) {
 
 // Session is the workflow of a session.
 func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
-	left, forgotten := 0, false
+	left := 0
 	err := errors.Join(
 		workflow.SetQueryHandler(ctx, querySession, func() (*keptSession, error) { return kept, nil }),
 		workflow.SetUpdateHandler(ctx, leaveName, func(_ workflow.Context, more *keptSession) error {
@@ -84,18 +83,14 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 			}
 			return err
 		}),
-		workflow.SetUpdateHandler(ctx, updateForget, func(workflow.Context) error {
-			forgotten = true
-			return nil
-		}),
 	)
 	if err != nil {
 		return err
 	}
 	err = workflow.Await(ctx, func() bool {
-		return (forgotten || left >= maxLeft || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) && workflow.AllHandlersFinished(ctx)
+		return (left >= maxLeft || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) && workflow.AllHandlersFinished(ctx)
 	})
-	if err != nil || forgotten {
+	if err != nil {
 		return err
 	}
 	return workflow.NewContinueAsNewError(ctx, sessionName, kept)
@@ -124,20 +119,16 @@ func (w *Worker) Leave(ctx context.Context, queue string, left *keptSession) err
 
 // leave leaves what the run had to its session, if it is in one.
 func (f *workflowRun) leave() error {
-	left := f.host.store.takeLeft()
+	left, start := f.store.left, f.start
 	if left == nil {
 		return nil
 	}
-	start := f.host.start
 	kept, err := keepSession(left, start.Nonce)
 	if err != nil {
 		return err
 	}
 	leaving := workflow.ExecuteActivity(f.activityContext("session "+left.ID), leaveName, start.Queue, kept)
-	for !leaving.IsReady() { // who asks something meanwhile gets a reply
-		f.await(func() bool { return leaving.IsReady() || f.readable() >= 0 })
-		f.replyToAll()
-	}
+	f.await(leaving.IsReady)
 	return leaving.Get(f.ctx, nil)
 }
 
@@ -206,8 +197,5 @@ func (s *Store) DeleteSession(id string) error {
 	if _, err := s.keptSession(id); err != nil {
 		return err
 	}
-	if err := s.update(sessionPrefix+id, updateForget, nil); err != nil {
-		return err
-	}
-	return s.reach(func() error { return s.cluster.client.GetWorkflow(s.ctx, sessionPrefix+id, "").Get(s.ctx, nil) })
+	return s.reach(func() error { return s.cluster.client.TerminateWorkflow(s.ctx, sessionPrefix+id, "", "deleted") })
 }

@@ -18,21 +18,22 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Store reads the runs of a cluster and asks things of them. It begins none: see
-// Store.Begin. Cached results it does not have.
+// Store reads the runs of a cluster and sends them requests. It caches no results.
 type Store struct {
-	store.Memory // for what is not of runs
+	store.Memory // for all that has nothing to do with runs
 
 	cluster *Cluster
 	ctx     context.Context
 
+	starts cache[*Start] // by workflow run
+
 	mu       sync.Mutex
-	starts   map[string]*Start // by workflow run
 	verdicts map[string]string // of offers
 	answered time.Time         // by a worker, at last; zero: none has
 	tail     *liveTail         // of the run that is attended; nil: none is
@@ -40,7 +41,7 @@ type Store struct {
 
 // Store is the store of the cluster's runs, for as long as ctx.
 func (c *Cluster) Store(ctx context.Context) *Store {
-	return &Store{cluster: c, ctx: ctx, starts: map[string]*Start{}, verdicts: map[string]string{}}
+	return &Store{cluster: c, ctx: ctx, verdicts: map[string]string{}}
 }
 
 // Close ends the connection.
@@ -49,7 +50,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// missing turns what the cluster says of a workflow that is not there.
+// missing turns the error of a workflow that is not there into store.ErrNoRun.
 func missing(runID string, err error) error {
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
@@ -58,37 +59,29 @@ func missing(runID string, err error) error {
 	return err
 }
 
-// latest is the workflow run that a run is at, and how it stands.
+// latest returns the latest workflow run of a run.
 func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error) {
 	var reply *workflowservice.DescribeWorkflowExecutionResponse
 	err := s.reach(func() (err error) {
 		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
 		return err
 	})
-	if err == nil && s.void(reply.GetWorkflowExecutionInfo()) {
+	if err == nil && s.isVoid(reply.GetWorkflowExecutionInfo()) {
 		return nil, fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
 	}
 	return reply.GetWorkflowExecutionInfo(), missing(runID, err)
 }
 
+// start returns the input of a workflow.
 func (s *Store) start(runID, run string) (*Start, error) {
-	s.mu.Lock()
-	start := s.starts[run]
-	s.mu.Unlock()
-	if start != nil {
-		return start, nil
-	}
-	err := s.reach(func() (err error) {
-		start, err = startOf(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
-		return err
+	start, err := s.starts.get(run, func() (start *Start, err error) {
+		err = s.reach(func() (err error) {
+			start, err = startOf(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
+			return err
+		})
+		return start, err
 	})
-	if err != nil {
-		return nil, missing(runID, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.starts[run] = start
-	return start, nil
+	return start, missing(runID, err)
 }
 
 // Run returns the record of a run.
@@ -113,18 +106,17 @@ func (s *Store) open(runID string) (bool, error) {
 	return info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// Create is the cluster's.
+// Create fails: only the cluster begins runs.
 func (s *Store) Create(run store.RunRecord, _ ...machine.Event) (store.Journal, error) {
 	return nil, s.cannot("run %q can't be driven here", run.ID)
 }
 
-// Fork is not to be had.
+// Fork fails: see ForkOf.
 func (s *Store) Fork(run store.RunRecord, _ string, _ int, _ ...machine.Event) (store.Journal, error) {
 	return nil, s.cannot("run %q can't be forked", run.ID)
 }
 
-// Open finds a driver, the cluster, unless the run has ended: such a journal can be read
-// alone, for what was answered.
+// Open opens the journal of a run that has ended, for reading. Any other has a driver.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	info, err := s.latest(runID)
 	if err != nil {
@@ -140,22 +132,31 @@ func (s *Store) cannot(format string, args ...any) error {
 	return fmt.Errorf("engine temporal: "+format+": %w", append(args, errors.ErrUnsupported)...)
 }
 
-// update asks something of the workflow of a run and waits for the reply.
-func (s *Store) update(runID, name string, reply any, args ...any) error {
-	id := rand.Text() // so that asking again asks for the same
-	return s.retryAsking(runID, func() error {
-		handle, err := s.cluster.client.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
-			WorkflowID: runID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-		})
-		if err != nil {
-			return err
-		}
-		return handle.Get(s.ctx, reply)
-	})
+// updateCall is an update of a workflow. Sent again, it is the same.
+type updateCall struct{ client.UpdateWorkflowOptions }
+
+func newUpdate(at workflow.Execution, name string, args ...any) updateCall {
+	return updateCall{client.UpdateWorkflowOptions{
+		WorkflowID: at.ID, RunID: at.RunID, UpdateID: rand.Text(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
+	}}
 }
 
-// Ask asks something of a run. One that has ended takes it and does nothing: it may have
-// done so on the way.
+// send sends the update and waits for the reply.
+func (u updateCall) send(ctx context.Context, c client.Client, reply any) error {
+	handle, err := c.UpdateWorkflow(ctx, u.UpdateWorkflowOptions)
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, reply)
+}
+
+// update sends an update to the workflow of a run.
+func (s *Store) update(runID, name string, reply any, args ...any) error {
+	u := newUpdate(workflow.Execution{ID: runID}, name, args...)
+	return s.retryAsking(runID, func() error { return u.send(s.ctx, s.cluster.client, reply) })
+}
+
+// Ask sends a run a request. A run that has ended ignores it: it may just have done so.
 func (s *Store) Ask(runID string, request store.Request) error {
 	err := s.update(runID, updateAsk, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
@@ -164,7 +165,7 @@ func (s *Store) Ask(runID string, request store.Request) error {
 	return err
 }
 
-// Offer gives a run answers; Offered then says what came of it.
+// Offer gives a run answers. Offered then returns its verdict.
 func (s *Store) Offer(runID string, offer store.Offer) error {
 	refused, err := s.offer(runID, offer)
 	for end := time.Now().Add(longestOffer); err == nil && refused == tryAgain && time.Now().Before(end); {
@@ -200,7 +201,7 @@ func (s *Store) offer(runID string, offer store.Offer) (refused string, err erro
 	return refused, err
 }
 
-// Offered says what came of an offer.
+// Offered returns the verdict on an offer.
 func (s *Store) Offered(id string) (open bool, refused string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +209,7 @@ func (s *Store) Offered(id string) (open bool, refused string, err error) {
 	return !settled, refused, nil
 }
 
-// Withdraw forgets an offer.
+// Withdraw forgets an offer and returns the verdict on it.
 func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 	open, refused, err = s.Offered(id)
 	s.mu.Lock()
@@ -217,7 +218,7 @@ func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 	return open, refused, err
 }
 
-// Delete has the cluster forget a run that has ended, which takes it up to a minute.
+// Delete has the cluster delete a run that has ended, which takes up to a minute.
 func (s *Store) Delete(runID string) error {
 	info, err := s.latest(runID)
 	if err != nil {
@@ -236,7 +237,7 @@ func (s *Store) deleteWorkflow(at *common.WorkflowExecution) error {
 	return err
 }
 
-// Log returns what was said after a chunk.
+// Log returns the chunks after a number.
 func (s *Store) Log(runID string, after int64, most int) ([]store.LogChunk, error) {
 	all, err := readLogs(s.cluster.blobs, runID)
 	if err != nil {

@@ -3,19 +3,20 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"path/filepath"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // limits of a workflow.
@@ -36,98 +37,258 @@ const (
 	attemptTime = 365 * 24 * time.Hour
 )
 
-// workflowRun is a run inside its workflow.
+// workflowRun is a run inside its workflow. It is the host of the run's driver.
 type workflowRun struct {
-	ctx    workflow.Context // which nothing cancels
+	ctx    workflow.Context // of the coroutine that drives the run; nothing cancels it
 	worker *Worker
-	host   *host
-	sent   int // bytes, in the workflow task that began with a history so long:
-	sentAt int
-	// calls are under way by id, in order; queue waits for room.
-	calls    []*call
-	cancels  map[string]workflow.CancelFunc
-	queue    []*call
-	inbox    []message
-	notes    workflow.ReceiveChannel // of the tasks at work
-	timer    time.Time               // when the timer goes off that is open; zero: none is
-	told     standing
-	seen     map[string]any  // the state that was shared last, and its payload
-	packed   *common.Payload // nil: none was
-	driving  bool
-	before   *runner.Result // of the drive before; nil: there was none
-	next     *Start         // what the run goes on with in a new workflow, as somebody asked; nil: nothing
-	moving   bool           // nothing more is begun: the run goes on in a new workflow
-	events   int            // the history may have
-	group    groupClient
-	settings *runner.Options // of the drive that goes on
-	// resumed is told why a drive is refused, or nil, when that is known; nil: nobody waits.
-	resumed func(why error)
+	start  *Start
+	digest string
+	runner *runner.Runner
+	flow   *runner.Flow
+	store  *journal
+	tape   *tape // nil: models and tools are asked, and nothing is recorded
+
+	current   *drive         // nil: the run pauses or is over
+	next      *drive         // that follows a pause
+	driver    *runner.Drive  // of the current drive; nil: it has none yet
+	result    *runner.Result // of the drives so far
+	over      bool
+	moving    bool   // no task starts any more: the run is about to continue in a new workflow
+	elsewhere *Start // what the run continues with in a new workflow; nil: it does not
+	group     groupClient
+	told      standing
+
+	started int     // tasks
+	queue   []*call // they wait for room
+	calls   []*call // they are under way
+	notes   workflow.ReceiveChannel
+	sent    int // bytes, in the workflow task that began with a history of sentAt events
+	sentAt  int
+	shared  map[string]any  // the state that tasks got last, and its payload
+	packed  *common.Payload // nil: none did
+	alarms  []*alarm
+	timer   time.Time // when the open timer fires; zero: none is open
+	fired   int       // timers
+}
+
+// drive is one stretch of a run, until it pauses or ends.
+type drive struct {
+	do       func() (*runner.Result, error)
+	settings *runner.Options
+	alone    bool // nobody asked for it
+	began    bool
+	over     bool
+	err      error // why it was refused, once it is over
 }
 
 // Run is the workflow.
-func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byte) (out *Outcome, err error) {
+func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byte) (*Outcome, error) {
 	if start.Core != w.core {
 		panic(fmt.Sprintf(wrongVersion+"it has core version %d, the run wants %d", w.core, start.Core))
 	}
 	if err := start.addJournal(snapshot, journal); err != nil {
 		return nil, err
 	}
-	own, _ := workflow.NewDisconnectedContext(ctx)
-	h, err := newHost(start, workflow.Now(ctx))
+	f, err := w.newRun(ctx, start)
 	if err != nil {
 		panic(wrongVersion + err.Error()) // it is left to others
 	}
-	_, _ = w.flows.get(h.digest, func() (*runner.Flow, error) { return h.flow, nil })
-	f := &workflowRun{
-		ctx: own, worker: w, host: h, cancels: map[string]workflow.CancelFunc{}, events: w.events,
-	}
-	defer func() { h.leave(slices.Concat(f.calls, f.queue)) }()
+	f.next = &drive{do: f.begin, settings: &start.Settings} // before listen lets handlers run
 	if err := f.listen(ctx); err != nil {
 		return nil, err
 	}
-	f.driving, f.settings = true, &start.Settings
-	f.beginTask()
-	h.begin()
-	for {
-		due, done := h.stage.Settle(workflow.Now(own))
-		f.replyResumed(done)
-		f.carryOut()
-		if done && f.driving {
-			if f.keepsNothing() {
-				return nil, f.refuse()
-			}
-			f.driving = false
-			if f.settle(); f.driving {
-				continue
-			}
-		}
-		if err := f.tell(); err != nil {
+	for f.elsewhere == nil {
+		if err := f.run(); err != nil {
 			return nil, err
 		}
-		if !f.driving && h.result != nil && h.result.Status != machine.Paused {
+		switch {
+		case f.elsewhere != nil:
+		case f.result.Status != machine.Paused:
 			return f.ended()
+		default:
+			if err := f.pause(); err != nil {
+				return nil, err
+			}
 		}
-		if f.next != nil {
-			f.replyToAll()
-			return nil, f.next.again(ctx)
-		}
-		if out, err, moved := f.move(ctx, start); moved {
-			return out, err
-		}
-		switch now := workflow.Now(own); {
-		case !f.driving:
-			f.leaveGroup()
-			due = f.due()
-		case f.full() && (due.IsZero() || due.After(now)):
-			due = now.Add(time.Millisecond)
-		}
-		f.wait(due)
 	}
+	return nil, f.elsewhere.again(ctx)
+}
+
+// newRun prepares a run. The error says that this worker can't run its version.
+func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error) {
+	f := &workflowRun{worker: w, start: start, digest: digestOf(&start.Record), tape: start.Tape.copy()}
+	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
+	record := start.Record
+	if start.Before != nil {
+		record = *start.Before
+	}
+	f.store = newJournal(record, start)
+	f.store.wait = f.Wait
+	var err error
+	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{
+		Kinds: node.Kinds(node.Options{}), Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce),
+	})
+	if err == nil {
+		_, err = w.flows.get(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
+	}
+	return f, err
+}
+
+// begin drives the run from where its start says.
+func (f *workflowRun) begin() (*runner.Result, error) {
+	start, opts := f.start, f.options(&f.start.Settings)
+	record := &start.Record
+	switch {
+	case start.Before != nil:
+		g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: f.runner.Kinds(), Load: record.Load})
+		if found.HasErrors() {
+			return nil, &runner.InvalidError{Diagnostics: found.Sort()}
+		}
+		return f.runner.ResumeWith(context.Background(), record.ID, g, opts)
+	case start.Seed != nil:
+		return f.runner.Resume(context.Background(), record.ID, opts)
+	}
+	opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
+	if opts.MaxConcurrency == 0 && f.flow.Limits().MaxConcurrency > maxConcurrency {
+		opts.MaxConcurrency = maxConcurrency
+	}
+	return f.flow.Run(context.Background(), opts)
+}
+
+// options are the options of a drive with some settings.
+func (f *workflowRun) options(s *runner.Options) runner.Options {
+	opts := *s
+	opts.Park, opts.History = 0, false
+	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
+	opts.Sink = liveSink{f.store}
+	if opts.Dir == "" {
+		opts.Dir = f.start.Settings.Dir
+	}
+	if opts.Dir == "" {
+		opts.Dir = filepath.Dir(f.start.Record.File)
+	}
+	return opts
+}
+
+// resume is a drive that goes on.
+func (f *workflowRun) resume(s *runner.Options) *drive {
+	return &drive{settings: s, do: func() (*runner.Result, error) {
+		return f.runner.Resume(context.Background(), f.start.Record.ID, f.options(s))
+	}}
+}
+
+// goOn is a drive that nobody asked for.
+func (f *workflowRun) goOn() *drive {
+	d := f.resume(&runner.Options{Rush: f.tape.plays()})
+	d.alone = true
+	return d
+}
+
+// cancel is a drive that ends the run.
+func (f *workflowRun) cancel() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
+
+// run drives the run until it pauses, ends, or moves to a new workflow. What is refused
+// leaves the run as it was.
+func (f *workflowRun) run() error {
+	d := f.next
+	f.current, f.next = d, nil
+	f.beginTask()
+	d.began = true
+	result, err := d.do()
+	f.driver = nil
+	f.carryOut()
+	if f.elsewhere != nil {
+		return nil
+	}
+	if err != nil && f.keepsNothing(result, err) {
+		return f.refuse(err)
+	}
+	f.noSlot(d, err)
+	if err != nil && f.result == nil && (f.group.busy != nil || errors.Is(err, store.ErrStopped)) {
+		result, err = f.stayOutside(result)
+	}
+	switch {
+	case err == nil:
+		f.result = result
+	case f.result == nil:
+		panic("the run can't be driven: " + err.Error())
+	}
+	f.current, d.over, d.err = nil, true, err
+	return f.tell()
+}
+
+// stayOutside is the result of a run that was resumed and found no slot. A fork, which has
+// begun only on paper, can be cancelled there.
+func (f *workflowRun) stayOutside(result *runner.Result) (*runner.Result, error) {
+	if _, cancels := f.group.stopped.Cancels(); cancels && f.start.Seed.Fork {
+		defer func() { f.driver = nil }()
+		return f.cancel()
+	}
+	if result != nil {
+		return result, nil
+	}
+	return f.runner.Show(f.start.Record.ID, runner.Options{})
+}
+
+// pause waits until something drives the run on, or the run continues in a new workflow.
+func (f *workflowRun) pause() error {
+	for {
+		if err := f.tell(); err != nil {
+			return err
+		}
+		due := f.due()
+		switch {
+		case f.elsewhere != nil:
+			f.awaitHandlers()
+			return nil
+		case f.next != nil:
+			return nil
+		case !due.IsZero() && !f.Now().Before(due):
+			f.next = f.goOn()
+			return nil
+		}
+		f.leaveGroup()
+		f.setTimer(due)
+		fired := f.fired
+		f.await(func() bool {
+			f.collect()
+			return f.next != nil || f.elsewhere != nil || f.fired != fired || f.isNews()
+		})
+	}
+}
+
+// due is when a run that pauses goes on by itself; zero: it does not.
+func (f *workflowRun) due() time.Time {
+	if !f.group.again.IsZero() {
+		return f.group.again
+	}
+	if r := f.result; r.Due != nil && r.Reason != "pause" {
+		return *r.Due
+	}
+	return time.Time{}
+}
+
+// ended returns the outcome of a run that has ended.
+func (f *workflowRun) ended() (*Outcome, error) {
+	f.over = true
+	f.awaitHandlers()
+	if err := f.leave(); err != nil {
+		return nil, err
+	}
+	f.awaitLeft()
+	f.awaitHandlers()
+	r := f.result
+	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
+}
+
+// awaitHandlers waits until all that was asked of the run has a reply.
+func (f *workflowRun) awaitHandlers() {
+	f.await(func() bool { return workflow.AllHandlersFinished(f.ctx) })
 }
 
 // beginTask tells the journal of a workflow task, before that adds to it.
 func (f *workflowRun) beginTask() {
-	f.host.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
+	f.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
 // await waits until something holds. The journal is told of every workflow task, also of
@@ -139,227 +300,55 @@ func (f *workflowRun) await(holds func() bool) {
 	})
 }
 
-// replyToAll gives a reply to whoever waits for one.
-func (f *workflowRun) replyToAll() {
-	for !workflow.AllHandlersFinished(f.ctx) || f.readable() >= 0 {
-		for f.readable() >= 0 {
-			f.read()
-		}
-		f.await(func() bool { return f.readable() >= 0 || workflow.AllHandlersFinished(f.ctx) })
+// tell says in the workflow's memo how the run stands, when that is news.
+func (f *workflowRun) tell() error {
+	if !f.isNews() {
+		return nil
 	}
+	f.told = f.stands()
+	f.told.Updated = f.Now()
+	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: f.told})
 }
 
-// replyResumed tells whoever resumed the run what came of it, once it is known whether the
-// run is inside of its group.
-func (f *workflowRun) replyResumed(done bool) {
-	if f.resumed == nil || !done && f.host.store.entering() {
-		return
-	}
-	var why error
-	if done {
-		why = f.host.err
-	}
-	f.resumed(why)
-	f.resumed = nil
+// isNews reports whether the run stands otherwise than it was told.
+func (f *workflowRun) isNews() bool {
+	s, t := f.stands(), &f.told
+	same := s.Status == t.Status && s.Reason == t.Reason && s.Driven == t.Driven && (s.Busy == nil) == (t.Busy == nil) && s.Due.Equal(t.Due)
+	return !same && !f.store.entering()
 }
 
-// ended is the outcome of a run that has ended.
-func (f *workflowRun) ended() (*Outcome, error) {
-	f.replyToAll()
-	if err := f.leave(); err != nil {
-		return nil, err
-	}
-	f.awaitLeft()
-	f.replyToAll()
-	r := f.host.result
-	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
-}
-
-// settle looks at the result of a drive. What was refused leaves the run as it was.
-func (f *workflowRun) settle() {
-	h := f.host
-	f.noSlot(h.err)
-	if h.err != nil && f.before == nil && (f.group.busy != nil || errors.Is(h.err, store.ErrStopped)) {
-		if _, cancels := f.group.stopped.Cancels(); cancels && h.start.Seed.Fork { // it began on paper
-			f.driving = true
-			h.cancel()
-			return
-		}
-		if h.err = nil; h.result == nil { // it is as the run was
-			h.result, h.err = h.runner.Show(h.start.Record.ID, runner.Options{})
-		}
-	}
-	if h.err == nil {
-		f.before = h.result
-		return
-	}
-	if f.before == nil {
-		panic("the run can't be driven: " + h.err.Error())
-	}
-	h.result, h.err = f.before, nil
-}
-
-// due is when a run that pauses goes on by itself.
-func (f *workflowRun) due() time.Time {
-	if !f.group.again.IsZero() {
-		return f.group.again
-	}
-	if r := f.host.result; r != nil && r.Due != nil && r.Reason != "pause" {
-		return *r.Due
-	}
-	return time.Time{}
-}
-
-// carryOut begins what the run wants done, and cancels what it does not want any more.
-func (f *workflowRun) carryOut() {
-	f.claimSlot()
-	f.queue = append(f.queue, f.host.take()...)
-	for _, c := range f.calls {
-		if cancel := f.cancels[c.id]; cancel != nil && c.ctx.Err() != nil {
-			cancel()
-			delete(f.cancels, c.id)
-		}
-	}
-	for _, c := range slices.Clone(f.queue) {
-		if c.ctx.Err() != nil && !f.moving { // before it began
-			f.queue = slices.DeleteFunc(f.queue, func(o *call) bool { return o == c })
-			f.calls = append(f.calls, c)
-			c.result = failed("cancelled", "context canceled")
-			f.post(func() { f.taskEnded(c) })
-		}
-	}
-	for f.mayLaunch() {
-		c := f.queue[0]
-		f.queue = f.queue[1:]
-		f.calls = append(f.calls, c)
-		f.launch(c)
-	}
-}
-
-// failed is the result of a task that failed.
-func failed(kind, message string) *taskResult {
-	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
-}
-
-// takeResult takes the result of an activity that has ended.
-func (f *workflowRun) takeResult(c *call) {
-	var result taskResult
-	err := c.future.Get(f.ctx, &result)
-	var cancelled *temporal.CanceledError
-	switch {
-	case errors.As(err, &cancelled):
-		result = *failed("cancelled", "context canceled")
-	case err != nil:
-		result = *failed("internal", "activity: "+err.Error())
-	}
-	c.result, c.future = &result, nil
-	f.post(func() { f.taskEnded(c) })
-}
-
-// collect looks for messages: what tasks have noted before that they have ended. A
-// coroutine for each call would do so too, but all of them wake whenever anything
-// happens.
-func (f *workflowRun) collect() bool {
-	f.takeNotes()
-	f.takeTurns()
-	for _, c := range f.calls {
-		if c.future != nil && c.future.IsReady() {
-			f.takeResult(c)
-		}
-	}
-	return f.readable() >= 0 || f.mayMove()
+func (f *workflowRun) stands() standing {
+	s := f.store.stands(&f.start.Record)
+	s.Driven, s.Busy = f.current != nil, f.group.busy
+	return s
 }
 
 // mayMove reports whether all has ended that the run waits for before it moves.
 func (f *workflowRun) mayMove() bool {
-	return f.moving && f.driving && len(f.calls)+len(f.inbox) == 0 && f.group.idle() && workflow.AllHandlersFinished(f.ctx)
+	return f.moving && len(f.calls) == 0 && f.group.idle() && !f.store.entering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// wait waits for a message, at most until due, and reads it.
-func (f *workflowRun) wait(due time.Time) {
-	if !due.IsZero() && (f.timer.IsZero() || due.Before(f.timer)) {
-		at := due
-		f.timer = at
-		timer := workflow.NewTimer(f.ctx, max(0, at.Sub(workflow.Now(f.ctx))))
-		workflow.Go(f.ctx, func(own workflow.Context) {
-			_ = timer.Get(own, nil) // nothing cancels it
-			if f.timer.Equal(at) {
-				f.timer = time.Time{}
-			}
-			f.post(f.timeOver)
-		})
-	}
-	f.await(f.collect)
-	f.host.stage.Reach(workflow.Now(f.ctx))
-	f.read()
-}
-
-// timeOver drives a run on that pauses until now.
-func (f *workflowRun) timeOver() {
-	if due := f.due(); !f.driving && !due.IsZero() && !workflow.Now(f.ctx).Before(due) {
-		f.goOn()
-	}
-}
-
-// resume drives the run on, since somebody wants it.
-func (f *workflowRun) resume(s *runner.Options) {
-	f.driving, f.settings, f.group.alone = true, s, false
-	f.host.resume(s)
-}
-
-// goOn drives the run on by itself.
-func (f *workflowRun) goOn() {
-	f.resume(&runner.Options{Rush: f.host.tape.plays()})
-	f.group.alone = true
-}
-
-func (f *workflowRun) find(id string) *call {
-	for _, c := range f.calls {
-		if c.id == id {
-			return c
-		}
-	}
-	return nil
-}
-
-// tell says in the workflow's memo how the run stands, when that is news.
-func (f *workflowRun) tell() error {
-	if f.host.store.entering() {
-		return nil
-	}
-	s := f.host.store.stands(&f.host.start.Record)
-	s.Driven, s.Busy = f.driving, f.group.busy
-	if s.Status == f.told.Status && s.Reason == f.told.Reason && s.Driven == f.told.Driven && (s.Busy == nil) == (f.told.Busy == nil) && s.Due.Equal(f.told.Due) {
-		return nil
-	}
-	f.told = s
-	s.Updated = workflow.Now(f.ctx)
-	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: s})
-}
-
-// move lets the run go on in a new workflow when the history of this one is long:
-// what is under way ends first, and nothing else begins.
-func (f *workflowRun) move(ctx workflow.Context, start *Start) (*Outcome, error, bool) {
-	info := workflow.GetInfo(ctx)
-	if !f.driving {
-		return nil, nil, false // who takes it up drives it, and moves then
-	}
-	if !f.moving && (info.GetCurrentHistoryLength() > f.events || info.GetContinueAsNewSuggested()) {
-		f.moving = true
-	}
+// move lets the run continue in a new workflow when the history of this one is long: what
+// is under way ends first, and nothing else begins.
+func (f *workflowRun) move() error {
+	info := workflow.GetInfo(f.ctx)
+	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
 	if !f.mayMove() {
-		return nil, nil, false
+		return nil
 	}
-	next := *start
+	next := *f.start
 	next.Session, next.Before = nil, nil
 	next.Settings = runner.Options{
-		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
-		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter, Rush: f.host.tape.plays(),
+		Dir: f.start.Settings.Dir, By: f.start.Settings.By,
+		PauseBefore: f.start.Settings.PauseBefore, PauseAfter: f.start.Settings.PauseAfter, Rush: f.tape.plays(),
 	}
-	next.Tape = f.host.tape
-	next.Seed = f.host.store.seed(info.WorkflowExecution.RunID)
+	if f.driver != nil {
+		next.Settings.Answers = f.driver.AnswersLeft()
+	}
+	next.Tape, next.Seed = f.tape, f.store.seed(info.WorkflowExecution.RunID)
 	f.stillOutside(&next)
-	return nil, next.again(ctx), true
+	f.elsewhere, f.store.failed = &next, errLeft
+	return errLeft
 }
 
 // again ends a workflow so that the run goes on in a new one.
