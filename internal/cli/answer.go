@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -107,7 +108,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	if err != nil {
 		return err
 	}
-	r, err := a.newRunner(kept, nil)
+	r, err := a.newRunner(kept, node.Options{})
 	if err != nil {
 		return err
 	}

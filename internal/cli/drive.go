@@ -105,7 +105,7 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	}
 	var problems []error
 	check := func(flag, path, kind string) {
-		if err := checkNode(g, path, kind); err != nil && (flag != "answer" || !isNodePrefix(g, path)) {
+		if err := checkNode(g, path, kind); err != nil {
 			problems = append(problems, usagef("--%s: %w", flag, err))
 		}
 	}
@@ -156,13 +156,6 @@ func checkNode(g *spec.Graph, path, kind string) error {
 	return checkName(what+" %q", id, "nodes", names)
 }
 
-// isNodePrefix reports whether the path starts with a prefix of a node's name. The runner then
-// reports the error, with a suggestion.
-func isNodePrefix(g *spec.Graph, path string) bool {
-	id, _ := firstNode(path)
-	return id != "" && slices.ContainsFunc(nodeNames(g, "", ""), func(name string) bool { return strings.HasPrefix(name, id) && name != id })
-}
-
 // session is one drive of a run.
 type session struct {
 	app    *app
@@ -175,19 +168,15 @@ type session struct {
 // newSession makes a session for a run of a graph.
 func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
-	if s.runner, err = a.runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}); err != nil {
+	if s.runner, err = a.newRunner(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}); err != nil {
 		return nil, err
 	}
 	s.out, err = a.newRunOutput(g, f)
 	return s, err
 }
 
-// newRunner makes a runner with graphrun's node kinds. Closing kill ends their programs.
-func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner, error) {
-	return a.runnerOf(kept, node.Options{Kill: kill})
-}
-
-func (a *app) runnerOf(kept store.Store, opts node.Options) (*runner.Runner, error) {
+// newRunner makes a runner with graphrun's node kinds.
+func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, error) {
 	told, err := a.telemetry()
 	if err != nil {
 		return nil, err

@@ -2,5 +2,4 @@
 
 package cli
 
-// becomeProgram runs another program and exits with its code.
-func (a *app) becomeProgram(path string) error { return a.asChild(path) }
+func (a *app) becomeProgram(path string) error { return a.runChild(path) }

@@ -131,7 +131,14 @@ func explainRule(r *lint.Rule) string {
 
 // explainableNames returns the names that explain accepts, each once.
 func explainableNames() []string {
-	names := slices.Concat(lint.RuleNames(), topicNames(), endTopicNames())
+	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
+	names = append(names, lint.RuleNames()...)
+	for _, t := range spec.Topics(spec.Options{}) {
+		names = append(names, t.Name)
+	}
+	for _, s := range inspect.Standings {
+		names = append(names, s.Name)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -163,16 +170,6 @@ func plainPath(t *spec.Topic) string {
 		path = strings.Replace(path, "nodes", t.Kind, 1)
 	}
 	return path
-}
-
-// topicNames returns the names of kinds and keys, each once.
-func topicNames() []string {
-	var out []string
-	for _, t := range spec.Topics(spec.Options{}) {
-		out = append(out, t.Name)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // explainTopics explains keys and kinds, and the error kind of the same name.
@@ -264,15 +261,6 @@ var exitCodes = []exitCode{
 	{exitLimit, "A limit was hit: steps, visits, time, tokens, cost, size; also on_max_steps: flag."},
 	{exitPaused, "The run is paused: for an answer, at a breakpoint, or until a time; graphrun answer or resume continues it."},
 	{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
-}
-
-// endTopicNames returns the names of failure kinds and exit codes.
-func endTopicNames() []string {
-	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
-	for _, s := range inspect.Standings {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 // explainEnd explains an exit code (5, exit-5), all of them (exit-codes), a kind of

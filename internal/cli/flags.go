@@ -134,11 +134,8 @@ func (a *app) print(cmd *cobra.Command, v any, text func() error) error {
 }
 
 // printLine prints a one-line result in the format of -o.
-func (a *app) printLine(cmd *cobra.Command, v any, form string, args ...any) error {
-	return a.print(cmd, v, func() error {
-		_, err := fmt.Fprintf(a.Stdout, form+"\n", args...)
-		return err
-	})
+func (a *app) printLine(cmd *cobra.Command, v any, line string) error {
+	return a.print(cmd, v, func() error { return a.printLines([]string{line}) })
 }
 
 // printLines prints lines on stdout.

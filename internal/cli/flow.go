@@ -134,7 +134,7 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 		name = stdinName
 	}
 	c := inspect.Check(name, src, a.rules.Optional(nil))
-	if slices.Contains(roles, "default") && c.Graph != nil && !hasDefault(c.Graph) {
+	if slices.Contains(roles, "default") {
 		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
 	}
 	if len(roles) > 0 { // other models have other prices; the budget checks each call
@@ -148,10 +148,6 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 		return nil, a.invalid(c.Broken)
 	}
 	return c.Graph, nil
-}
-
-func hasDefault(g *spec.Graph) bool {
-	return slices.ContainsFunc(g.Models, func(f spec.Field) bool { return f.Key.Value == "default" })
 }
 
 // invalid prints findings on stderr and returns the error for the exit code.

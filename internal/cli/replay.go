@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -90,7 +91,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 		}
 		ids = []string{record.ID}
 	}
-	r, err := a.newRunner(kept, nil)
+	r, err := a.newRunner(kept, node.Options{})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -224,7 +225,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 		return err
 	}
 	kill := make(chan struct{})
-	r, err := a.newRunner(kept, kill)
+	r, err := a.newRunner(kept, node.Options{Kill: kill})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -93,7 +94,7 @@ vanished while it ran: graphrun resume continues it.`,
 			if err != nil {
 				return err
 			}
-			r, err := a.newRunner(s, nil)
+			r, err := a.newRunner(s, node.Options{})
 			if err != nil {
 				return err
 			}
@@ -161,7 +162,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 			if err != nil {
 				return err
 			}
-			r, err := a.newRunner(kept, nil)
+			r, err := a.newRunner(kept, node.Options{})
 			if err != nil {
 				return err
 			}
@@ -234,7 +235,7 @@ func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove fu
 			return err
 		}
 	}
-	return a.printLine(cmd, deleted{Forgotten: ids}, "%s deleted", terminal.Count(len(ids), noun))
+	return a.printLine(cmd, deleted{Forgotten: ids}, terminal.Count(len(ids), noun)+" deleted")
 }
 
 // deleted is the JSON of delete and prune.
@@ -264,11 +265,11 @@ a process drives always stay.`,
 				return err
 			}
 			return a.print(cmd, deleted{ids, dryRun}, func() error {
+				count := terminal.Count(len(ids), "run")
 				if !dryRun {
-					_, err := fmt.Fprintf(a.Stdout, "%s forgotten\n", terminal.Count(len(ids), "run"))
-					return err
+					return a.printLines([]string{count + " deleted"})
 				}
-				fmt.Fprintf(a.Stderr, "%s would be forgotten\n", terminal.Count(len(ids), "run"))
+				fmt.Fprintln(a.Stderr, count+" would be deleted")
 				return a.printLines(ids)
 			})
 		},

@@ -16,6 +16,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -40,7 +41,7 @@ func (a *app) openRecorded(id string) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.newRunner(kept, nil)
+	r, err := a.newRunner(kept, node.Options{})
 	return &recorded{record, r}, err
 }
 
@@ -370,7 +371,7 @@ func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 	case owner == "" && w.request == store.RequestPause:
 		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume continues it", w.id)
 	case owner == "":
-		canceller, err := w.app.newRunner(w.store, nil)
+		canceller, err := w.app.newRunner(w.store, node.Options{})
 		if err != nil {
 			return false, err
 		}
@@ -401,5 +402,5 @@ func (w *stopping) say(r *store.RunSummary) error {
 	if r.Status == machine.Running {
 		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)
 	}
-	return w.app.printLine(w.cmd, inspect.ListRuns([]store.RunSummary{*r})[0], "%s", text)
+	return w.app.printLine(w.cmd, inspect.ListRuns([]store.RunSummary{*r})[0], text)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/graphrun/graphrun/internal/mcpserver"
 	"github.com/graphrun/graphrun/internal/serve"
 	"github.com/graphrun/graphrun/internal/trigger"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
@@ -180,7 +181,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.newRunner(kept, s.kill)
+	r, err := a.newRunner(kept, node.Options{Kill: s.kill})
 	if err != nil {
 		return nil, err
 	}

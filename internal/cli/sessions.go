@@ -202,7 +202,7 @@ graph, or of some of its nodes. It prints how many there were.`,
 			if err != nil {
 				return err
 			}
-			return a.printLine(cmd, map[string]int{"forgotten": n}, "%s forgotten", terminal.Count(n, "result"))
+			return a.printLine(cmd, map[string]int{"forgotten": n}, terminal.Count(n, "result")+" deleted")
 		},
 	}
 	outputFlag(cmd)

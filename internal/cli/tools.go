@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/tool"
 )
@@ -40,7 +41,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.newRunner(&store.Memory{}, nil)
+	r, err := a.newRunner(&store.Memory{}, node.Options{})
 	if err != nil {
 		return err
 	}

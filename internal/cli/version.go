@@ -74,7 +74,7 @@ platform.`,
 		PreRunE: noSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := readBuildVersion()
-			return a.printLine(cmd, v, "%s", v)
+			return a.printLine(cmd, v, v.String())
 		},
 	}
 	outputFlag(cmd)
