@@ -84,9 +84,12 @@ const mostSteps = 100_000
 // without a budget takes any number.
 func stepsOf(f *facts) map[string]int {
 	const evaluations, pondered = 30, 20 // in a microsecond
-	steps := map[string]int{"conditions": f.solver.Spent / evaluations, "policies": f.pondered / pondered}
-	if f.plans != nil {
-		steps["runs"], steps["runs shown"] = maxEvents-f.events, maxShown-f.showing
+	g := f.graph
+	steps := map[string]int{
+		"conditions": f.solver.Spent / evaluations,
+		"policies":   len(g.Policies) * (len(g.Nodes) + len(g.Edges)) / pondered,
+		"runs":       newFacts(g, nil, f.opts).events - f.events,
+		"runs shown": maxShown - f.showing,
 	}
 	all := 0
 	for _, n := range steps {

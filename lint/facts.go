@@ -1,8 +1,11 @@
-// What several rules need to know of a graph, computed at most once.
+// Facts about a graph that several rules share, each computed at most once.
 
 package lint
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -12,107 +15,103 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
-	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// facts belong to one call of Check. Vertices are the nodes by their index,
-// and END behind them.
+// facts holds what one call of Check knows about a graph. Vertices are the nodes by their
+// index, and END behind them.
 type facts struct {
 	graph *spec.Graph
 	bound *bind.Graph
 	opts  Options
-
-	rule   *Rule
-	solver solve.Solver
-	found  spec.Diagnostics
-
 	*controlflow.Vertices
 	shaped bool           // the graph is well formed
-	keyOf  map[string]int // declared state keys by name
-	// keyDomains are those of wholeDomain, schemas those of valid.
-	keyDomains map[*spec.StateKey]solve.Domain
-	schemas    map[string]*schema.Schema
+	keyOf  map[string]int // index of each declared state key
 
-	// Filled on first use by the functions of the same names.
-	allUses  *dataflow.Uses
-	theFlow  *controlflow.Graph
-	theForks *concurrency.Branches
-	// theAssignment is of no things.
-	theAssignment *assignment.Analysis
-	// theSiblings are fan-outs by the pairs of nodes that they lead to.
-	theSiblings  map[[2]int]int
-	theParallel  *concurrency.Pairs
-	allAccess    []dataflow.Access
-	theMade      *made
-	madeKnown    bool
-	theSubgraphs *subgraph.Loader
-	theEdges     [][]int
+	rule   *Rule // that is being checked
+	found  spec.Diagnostics
+	solver solve.Solver
+	// events and showing are how many machine events policies, and all other rules, may
+	// still use to try runs.
+	events, showing int
+	waiting         int // policies that share events
+	verdicts        []verdict
+	known           map[cyclesKey]*cycles // by openCycles
 
-	theJudgements *[]judgement
-	theTaints     *taint.Analysis
-	cycles        map[cyclesKey]*cycles
-	theDead       map[int]bool // edges that are proven never to fire
-	theEnding     []bool
-	plans         map[int]*machine.Plan  // by policy, see planFor
-	models        map[int]*explore.Model // by policy, see modelFor
-	events        int                    // that may still be applied to them
-	showing       int                    // see maxShown
-	waiting       int                    // policies that have not been asked for a breach
-	undecided     []doubt
-	kept          []proof
-	theSteps      []int
-	pondered      int // by policies, see maxPondered
-	theWriters    map[string][]*spec.Node
-	theAlive      *graphalg.Digraph
+	edgesOut   func() [][]int // by the node they leave, in the order of declaration
+	uses       func() *dataflow.Uses
+	access     func() []dataflow.Access
+	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
+	subgraphs  func() *subgraph.Loader
+	taints     func() *taint.Analysis
+	flow       func() *controlflow.Graph
+	alive      func() *graphalg.Digraph // the arcs that are not proven dead
+	leastSteps func() []int
+	forks      func() *concurrency.Branches // nil when a node may lead anywhere
+	pairs      func() *concurrency.Pairs
+	siblings   func() map[[2]int]int
+	assigned   func() *assignment.Analysis
+	made       func() *made
+	judgements func() []judgement
+	dead       func() map[int]bool // edges that are proven never to fire
+	model      func() *explore.Model
+	trial      func() *trial
+	limitless  func() *trial // without limits.max_steps
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), showing: maxShown, known: map[cyclesKey]*cycles{}}
+	f.events = max(maxEvents/6, maxEvents-6*len(g.Edges)) // other analyses take longer on many edges
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}
+	f.edgesOut = sync.OnceValue(f.EdgesOut)
+	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
+	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
+	f.writersOf = sync.OnceValue(f.findWriters)
+	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
+	f.taints = sync.OnceValue(f.traceTaints)
+	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
+	f.alive = sync.OnceValue(f.findAlive)
+	f.leastSteps = sync.OnceValue(f.countSteps)
+	f.forks = sync.OnceValue(func() *concurrency.Branches { return concurrency.New(f.flow()) })
+	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow()) })
+	f.siblings = sync.OnceValue(f.findSiblings)
+	f.assigned = sync.OnceValue(func() *assignment.Analysis {
+		return assignment.New(f.forks(), 0, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
+	})
+	f.made = sync.OnceValue(f.findMade)
+	f.judgements = sync.OnceValue(f.solveDecisions)
+	f.dead = sync.OnceValue(f.findDead)
+	f.model = sync.OnceValue(func() *explore.Model { return explore.NewModel(g, f.bound, f.uses(), nil, -1) })
+	f.trial = sync.OnceValue(func() *trial { return f.newTrial(nil, g.Limits.MaxSteps) })
+	f.limitless = sync.OnceValue(func() *trial { return f.newTrial(nil, limitlessSteps) })
 	return f
 }
 
-// edgesOut lists the edges that leave each node, in the order of declaration.
-func (f *facts) edgesOut() [][]int {
-	if f.theEdges == nil {
-		f.theEdges = f.Vertices.EdgesOut()
+func (f *facts) traceTaints() *taint.Analysis {
+	var w *controlflow.Graph
+	if f.shaped {
+		w = f.flow()
 	}
-	return f.theEdges
+	return taint.New(f.graph, f.bound, f.access(), w)
 }
 
-// uses are the expressions of the graph.
-func (f *facts) uses() *dataflow.Uses {
-	if f.allUses == nil {
-		f.allUses = dataflow.NewUses(f.graph, f.bound, f.From)
+func (f *facts) findWriters() map[string][]*spec.Node {
+	out := map[string][]*spec.Node{}
+	for v, a := range f.access() {
+		for i := range a.Writes {
+			name, n := a.Writes[i].Name.Value, f.graph.Nodes[v]
+			if have := out[name]; len(have) == 0 || have[len(have)-1] != n {
+				out[name] = append(have, n)
+			}
+		}
 	}
-	return f.allUses
+	return out
 }
 
-// access is what each node does to the state.
-func (f *facts) access() []dataflow.Access {
-	if f.allAccess == nil {
-		f.allAccess = dataflow.Accesses(f.graph, f.bound)
-	}
-	return f.allAccess
-}
-
-// always lists what a node has written whenever it succeeded.
-func (f *facts) always(i int) []dataflow.Write { return f.access()[i].Always }
-
-// subgraphs reads the graphs that the graph names.
-func (f *facts) subgraphs() *subgraph.Loader {
-	if f.theSubgraphs == nil {
-		f.theSubgraphs = subgraph.New(f.graph, f.opts.Kinds, f.opts.Load, Filter)
-	}
-	return f.theSubgraphs
-}
-
-// childOf is the valid subgraph of a node; nil when there is none.
+// childOf returns the valid subgraph of a node, or nil.
 func (f *facts) childOf(n *spec.Node) *spec.Graph {
 	if n.Kind.Value != "graph" {
 		return nil
@@ -123,60 +122,238 @@ func (f *facts) childOf(n *spec.Node) *spec.Graph {
 	return nil
 }
 
-// taints tells where what expressions read comes from.
-func (f *facts) taints() *taint.Analysis {
-	if f.theTaints == nil {
-		var w *controlflow.Graph
-		if f.shaped {
-			w = f.flow()
-		}
-		f.theTaints = taint.New(f.graph, f.bound, f.access(), w)
-	}
-	return f.theTaints
-}
+// always lists what a node has written whenever it succeeded.
+func (f *facts) always(v int) []dataflow.Write { return f.access()[v].Always }
 
-// flow is the control flow of a well-formed graph.
-func (f *facts) flow() *controlflow.Graph {
-	if f.theFlow == nil {
-		f.theFlow = controlflow.New(f.Vertices, f.edgesOut(), f.bound)
-	}
-	return f.theFlow
-}
-
-// forks are its branches; nil when a node may lead anywhere.
-func (f *facts) forks() *concurrency.Branches {
-	if f.theForks == nil {
-		f.theForks = concurrency.New(f.flow())
-	}
-	return f.theForks
-}
-
-// newAssignment prepares a definite assignment analysis of a graph with branches.
-func (f *facts) newAssignment(size int) *assignment.Analysis {
-	if f.theAssignment == nil {
-		f.theAssignment = assignment.New(f.forks(), 0, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
-	}
-	return f.theAssignment.Of(size)
+func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
+	return slices.ContainsFunc(f.always(n.Index), func(w dataflow.Write) bool { return w.Key == key })
 }
 
 // inParallel reports whether two nodes may be at work at the same time.
 func (f *facts) inParallel(x, y int) bool { return f.pairs().Together(x, y) }
 
-// pairs are the pairs of nodes that may be at work at the same time, computed once.
-func (f *facts) pairs() *concurrency.Pairs {
-	if f.theParallel == nil {
-		f.theParallel = concurrency.NewPairs(f.flow())
-	}
-	return f.theParallel
-}
-
 // isModel reports whether a node calls a model.
 func isModel(n *spec.Node) bool { return n.Kind.Value == "llm" || n.Kind.Value == "agent" }
 
-// text is the text of a scalar field of a node; absent when it has none.
+// text returns the text of a scalar field of a node; absent when it has none.
 func text(n *spec.Node, field string) spec.Text {
 	if v := n.Field(field); v != nil && v.IsScalar() && v.Kind != spec.Null {
 		return v.Text
 	}
 	return spec.Text{}
+}
+
+// chooses reports whether a node names its next nodes itself.
+func chooses(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
+
+// hasOtherWay reports whether a node can be left although no condition holds.
+func (f *facts) hasOtherWay(n *spec.Node) bool {
+	return chooses(n) || slices.ContainsFunc(f.flow().Groups[n.Index], func(g controlflow.Group) bool {
+		return g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision
+	})
+}
+
+// canFail reports whether the call or the question of a node may fail.
+func canFail(n *spec.Node) bool {
+	switch n.Kind.Value {
+	case "set", "pass", "wait":
+		return false
+	case "human":
+		return n.Timeout > 0 && n.Field("default") == nil
+	}
+	return true
+}
+
+// mayErr reports whether an expression of a node may fail. Values that a set node writes
+// are left out: explored runs compute them.
+func (f *facts) mayErr(v int) bool {
+	return slices.ContainsFunc(f.uses().OfNode(v), func(u dataflow.Use) bool {
+		return u.Field != "set" && u.Program != nil && !u.Optional
+	})
+}
+
+// failsBypassed reports whether a join fails when a branch bypasses it.
+func (f *facts) failsBypassed(n *spec.Node) bool { return controlflow.Bypass(n) == "fail" }
+
+// mayLose reports whether a node may fail without an edge that surely catches it.
+func (f *facts) mayLose(v int) bool {
+	n := f.graph.Nodes[v]
+	limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
+	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
+}
+
+// skipsUnmade reports whether a node may lead on as after a success although it never
+// succeeded: it failed, and is then skipped at its limit of visits.
+func (f *facts) skipsUnmade(v int) bool {
+	n := f.graph.Nodes[v]
+	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().Cyclic[v] && !f.flow().FansOut {
+		return false
+	}
+	return controlflow.Tolerates(f.graph) ||
+		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
+}
+
+// meetsLost returns the join where a wait_all fan-out goes on after all its branches
+// failed: the first in the file that all of them could have reached, or -1.
+func (f *facts) meetsLost(fork int, g *controlflow.Group) int {
+	next := func(v int) []int {
+		if v == fork {
+			return nil
+		}
+		return f.flow().Digraph.Next(v)
+	}
+	all := make([]int, len(f.graph.Nodes))
+	for _, first := range g.Targets {
+		for v, far := range graphalg.Distances(next, len(all)+2, first)[:len(all)] {
+			if far >= 0 {
+				all[v]++
+			}
+		}
+	}
+	return slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
+		return all[n.Index] == len(g.Targets) && (n.Join != nil || n.Index == g.Join)
+	})
+}
+
+// certainEdges lists the edges that fire after a visit whatever the state is. A refused
+// visit that did not fail was skipped.
+func (f *facts) certainEdges(v int, failed, refused bool) []int {
+	var plain, always, failPlain []int
+	guarded, failGuarded := false, false
+	for _, i := range f.edgesOut()[v] {
+		switch e := f.graph.Edges[i]; e.Condition {
+		case "on_success":
+			plain = append(plain, i)
+		case "always":
+			plain, always = append(plain, i), append(always, i)
+		case "conditional", "llm_decide":
+			guarded = true
+		default:
+			if failGuarded = failGuarded || e.When.IsSet(); !e.When.IsSet() {
+				failPlain = append(failPlain, i)
+			}
+		}
+	}
+	switch {
+	case failed && failGuarded:
+		return nil
+	case failed && len(failPlain) > 0:
+		return failPlain
+	case failed:
+		return always
+	case refused || !guarded && !chooses(f.graph.Nodes[v]):
+		return plain
+	}
+	return nil
+}
+
+// isDead reports whether a group is proven never to fire.
+func (f *facts) isDead(g *controlflow.Group) bool {
+	if g.Kind == controlflow.ByGoto || g.Kind == controlflow.OnFailure {
+		return false
+	}
+	return !slices.ContainsFunc(g.Edges, func(e int) bool { return !f.dead()[e] })
+}
+
+func (f *facts) findAlive() *graphalg.Digraph {
+	var from, to []int
+	for v, groups := range f.flow().Groups {
+		for i := range groups {
+			if !f.isDead(&groups[i]) {
+				from, to = append(from, slices.Repeat([]int{v}, len(groups[i].Targets))...), append(to, groups[i].Targets...)
+			}
+		}
+	}
+	return graphalg.New(len(f.graph.Nodes)+2, from, to)
+}
+
+// successors lists the vertices that a success of a node may lead to.
+func (f *facts) successors(v int) []int {
+	var out []int
+	groups := f.flow().Groups[v]
+	for i := range groups {
+		if groups[i].Kind != controlflow.OnFailure && !f.isDead(&groups[i]) {
+			out = append(out, groups[i].Targets...)
+		}
+	}
+	return out
+}
+
+// before marks the vertices that a path of at least one edge connects to a vertex.
+func (f *facts) before(to int) []bool {
+	back := f.alive().Reverse()
+	return back.Reach(back.Next(to)...)
+}
+
+// leads reports whether a path of at least one edge connects two vertices.
+func (f *facts) leads(from, to int) bool { return f.before(to)[from] }
+
+// countSteps returns the least step at which each node can run; 1 where nothing is known.
+func (f *facts) countSteps() []int {
+	out := make([]int, len(f.graph.Nodes)+2)
+	if !f.flow().Anywhere {
+		out = graphalg.Distances(f.flow().Digraph.Next, len(out), f.Start())
+	}
+	for v, far := range out {
+		out[v] = max(far, 0) + 1
+	}
+	return out
+}
+
+// pathTo returns a shortest path from the start to a vertex, or nil.
+func (f *facts) pathTo(v int) []int { return f.path(f.Start(), v) }
+
+func (f *facts) path(from, to int) []int {
+	return shortest(f.alive().Next, len(f.graph.Nodes)+2, from, to)
+}
+
+// pathThrough returns a shortest path from the start to v and, by at least one edge, on to
+// another vertex; nil for none.
+func (f *facts) pathThrough(v, to int) []int {
+	path, on := f.pathTo(v), cycleThrough(f.alive(), v)
+	if v != to {
+		on = f.path(v, to)
+	}
+	if path == nil || on == nil {
+		return nil
+	}
+	return append(path, on[1:]...)
+}
+
+// shortest returns a shortest path by breadth-first search with both its ends, or nil.
+func shortest(next func(int) []int, n, from, to int) []int {
+	parent := slices.Repeat([]int{-1}, n)
+	parent[from] = from
+	for todo := []int{from}; len(todo) > 0 && parent[to] < 0; todo = todo[1:] {
+		for _, w := range next(todo[0]) {
+			if parent[w] < 0 {
+				parent[w] = todo[0]
+				todo = append(todo, w)
+			}
+		}
+	}
+	if parent[to] < 0 {
+		return nil
+	}
+	path := []int{to}
+	for v := to; v != from; path = append(path, v) {
+		v = parent[v]
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// cycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
+func cycleThrough(g *graphalg.Digraph, v int) []int {
+	begin := g.Len() // v, as it is left
+	path := shortest(func(x int) []int {
+		if x == begin {
+			x = v
+		}
+		return g.Next(x)
+	}, begin+1, begin, v)
+	if path != nil {
+		path[0] = v
+	}
+	return path
 }

@@ -7,22 +7,20 @@ import (
 	"slices"
 )
 
-// Loop is nodes that can all lead to one another again and again.
+// Loop is a set of nodes that all lead to one another.
 type Loop struct {
 	// Nodes in the order of the file.
 	Nodes []string
-	// BoundedBy are the conditions, limits and people that are sure to bound it, in
-	// words, in the order of the nodes.
+	// BoundedBy lists in words the conditions, limits and people that surely bound it.
 	BoundedBy []string
-	// Undecided are the conditions that bound the rest of it if what they ask for
-	// comes about; empty when BoundedBy does.
+	// Undecided lists conditions that bound the rest of it if they become false; empty when
+	// BoundedBy is enough.
 	Undecided []string
-	// Endless is a cycle in it that only limits.max_steps ends, from a node back to
-	// the same; nil when there is none.
+	// Endless is a cycle that only limits.max_steps ends, or nil.
 	Endless []string
 }
 
-// loopList are those that a run can come to, in the order of their first nodes.
+// loopList returns the loops that a run can reach, in the order of their first nodes.
 func (f *facts) loopList() []Loop {
 	w := f.flow()
 	sure, likely := f.openCycles(-1, false), f.openCycles(-1, true)
@@ -30,13 +28,13 @@ func (f *facts) loopList() []Loop {
 	for _, a := range sure.arcs {
 		open[w.SCC[a.from]] = true
 	}
-	place := make([]int, len(w.SCC)) // by component: the place of its loop, and one
+	loopOf := make([]int, len(w.SCC)) // by component: the index of its loop, and one
 	var out []Loop
 	for v, n := range f.graph.Nodes {
 		if !w.Reached[v] || !w.Cyclic[v] {
 			continue
 		}
-		at := &place[w.SCC[v]]
+		at := &loopOf[w.SCC[v]]
 		if *at == 0 {
 			out = append(out, Loop{BoundedBy: []string{}, Undecided: []string{}})
 			*at = len(out)
@@ -49,7 +47,7 @@ func (f *facts) loopList() []Loop {
 		}
 	}
 	for _, c := range f.freeCycles() {
-		l := &out[place[w.SCC[c.first]]-1]
+		l := &out[loopOf[w.SCC[c.first]]-1]
 		switch {
 		case c.endless == nil:
 			l.Undecided = append(l.Undecided, "what its nodes write and its conditions ask")
@@ -74,7 +72,7 @@ func (f *facts) loopList() []Loop {
 	return out
 }
 
-// distinct leaves out what was there before.
+// distinct removes repeated texts.
 func distinct(list []string) []string {
 	out := list[:0]
 	for _, s := range list {

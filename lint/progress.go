@@ -1,9 +1,9 @@
-// Progress: what grows or shrinks on cycles. That is visits, steps, and what nodes count in
-// the state.
+// Progress on cycles: visits, steps and state keys that only grow or only shrink.
 
 package lint
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 
@@ -11,35 +11,12 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
-	"github.com/graphrun/graphrun/spec"
 )
 
-// progress is a number that never goes back on the cycles of a way.
+// progress is a number that moves in one direction on the cycles of a way.
 type progress struct {
 	up   bool
 	made func(a cycleArc) bool // on which ways it has changed
-	// edge is a value that it does not pass, or nil.
-	edge *float64
-}
-
-// leaves reports whether it reaches values for which a comparison with a value that stays
-// the same is false for good.
-func (p *progress) leaves(op string, with *eval.Tree) bool {
-	bound, isNumber := number(with)
-	switch {
-	case op == "==":
-	case op == "!=", p.up && op[0] != '<', !p.up && op[0] != '>':
-		return op == "!=" && isNumber && p.edge != nil && bound == *p.edge
-	}
-	switch {
-	case p.edge == nil:
-		return true
-	case !isNumber:
-		return false
-	case p.up:
-		return bound < *p.edge || op == "<" && bound == *p.edge
-	}
-	return bound > *p.edge || op == ">" && bound == *p.edge
 }
 
 func number(t *eval.Tree) (float64, bool) {
@@ -56,29 +33,8 @@ func number(t *eval.Tree) (float64, bool) {
 	return 0, false
 }
 
-// comparisons are the operators with their sides in the other order, and of the opposite
-// outcome.
-var comparisons = map[string]struct{ turned, negated string }{
-	"<": {">", ">="}, ">": {"<", "<="}, "<=": {">=", ">"}, ">=": {"<=", "<"}, "==": {"==", "!="}, "!=": {"!=", "=="},
-}
-
-// comparison is an operator with its sides in order and its outcome true; "" for
-// others.
-func comparison(op string, turned, holds bool) string {
-	if _, known := comparisons[op]; !known {
-		return ""
-	}
-	if turned {
-		op = comparisons[op].turned
-	}
-	if !holds {
-		op = comparisons[op].negated
-	}
-	return op
-}
-
-// progressOf is what a part of a condition counts; nil when that is nothing sure.
-func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
+// progressOf returns the progress of one side of a comparison towards the other, or nil.
+func (r *cycles) progressOf(t, with *eval.Tree, a cycleArc) *progress {
 	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
 	if length {
 		t = t.Args[0]
@@ -89,13 +45,11 @@ func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
 	path := t.Path
 	switch {
 	case length && len(path) == 2 && path[0] == "history", !length && len(path) == 2 && path[0] == "visits":
-		return r.visitsOf(path[1], length, a)
+		return r.visitsOf(path[1], length, with, a)
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
-		return r.visitsOf(path[1], false, a)
+		return r.visitsOf(path[1], false, with, a)
 	case !length && len(path) == 1 && path[0] == "step":
-		return &progress{up: true, made: func(a cycleArc) bool {
-			return r.counted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip"
-		}}
+		return &progress{true, func(a cycleArc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
 	case len(path) == 1:
 		if key, declared := r.f.keyOf[path[0]]; declared {
 			return r.keyProgress(key, length, a)
@@ -104,78 +58,59 @@ func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
 	return nil
 }
 
-// visitsOf counts the visits of a node of the same cycles, or those that ended well.
-func (r *cycles) visitsOf(name string, ended bool, a cycleArc) *progress {
+// visitsOf counts the visits of a node of the same cycles, or those that succeeded.
+func (r *cycles) visitsOf(name string, succeeded bool, with *eval.Tree, a cycleArc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.from] {
 		return nil
 	}
-	p := &progress{up: true}
-	if most := r.limit[n.Index]; most > 0 && !ended { // then they stay what they are
-		top := float64(most)
-		p.edge = &top
-		p.made = func(a cycleArc) bool { return a.from == n.Index }
-		return p
+	most := r.limit[n.Index]
+	if bound, ok := number(with); most > 0 && (!ok || bound > float64(most)) {
+		return nil // the visits stop at their limit
 	}
-	p.made = func(a cycleArc) bool {
-		return a.from == n.Index && r.counted(a) && (!ended || r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure)
-	}
-	return p
-}
-
-// beside reports which nodes may run between two times that a way is taken: those of
-// its cycles, and those of branches beside them.
-func (r *cycles) beside(a cycleArc) func(n *spec.Node) bool {
-	return func(n *spec.Node) bool {
-		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)
-	}
+	return &progress{true, func(a cycleArc) bool {
+		return a.from == n.Index && (most > 0 || r.isCounted(a)) && (!succeeded || r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure)
+	}}
 }
 
 // keyProgress returns what the nodes of the cycles of a way do to a number in the state, or
-// to the length of a list, or nil.
+// to the length of a list; nil if that is not known.
 func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	if r.f.graph.State[key].Once {
 		return nil
 	}
-	direction, p, by := 0, &progress{}, []int{}
-	for v, access := range r.f.access() {
-		writes := slices.ContainsFunc(access.Writes, func(w dataflow.Write) bool { return w.Key == key })
-		if !writes || !r.f.flow().Reached[v] || !r.beside(a)(r.f.graph.Nodes[v]) {
+	direction, by := 0, []int{}
+	for _, n := range r.f.writersOf()[r.f.graph.State[key].Name.Value] {
+		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
 			continue
 		}
-		c := r.f.change(v, key, length)
+		c := r.f.change(n.Index, key, length)
 		if c.unknown || direction*c.direction < 0 {
 			return nil
 		}
-		if c.direction == 0 {
-			continue
-		}
-		if direction != 0 && ((p.edge == nil) != (c.edge == nil) || p.edge != nil && *p.edge != *c.edge) {
-			return nil
-		}
-		if p.edge, direction = c.edge, c.direction; c.strict {
-			by = append(by, v)
+		if c.direction != 0 {
+			direction = c.direction
+			if c.strict {
+				by = append(by, n.Index)
+			}
 		}
 	}
 	if len(by) == 0 {
 		return nil
 	}
-	p.up = direction > 0
-	p.made = func(a cycleArc) bool {
-		return slices.Contains(by, a.from) && r.counted(a) && r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure
-	}
-	return p
+	return &progress{direction > 0, func(a cycleArc) bool {
+		return slices.Contains(by, a.from) && r.isCounted(a) && r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure
+	}}
 }
 
-// change is what one node does to a number in the state, or to the length of a list.
+// change is how one node changes a number in the state, or the length of a list.
 type change struct {
 	unknown   bool
 	direction int  // up 1, down -1
 	strict    bool // whenever the node succeeds
-	edge      *float64
 }
 
-// boundWrite is what a node writes to a key.
+// boundWrite returns what a node writes to a key, or nil.
 func (f *facts) boundWrite(v int, name string) *bind.Value {
 	b := &f.bound.Nodes[v]
 	for i := range b.Set {
@@ -191,7 +126,7 @@ func (f *facts) boundWrite(v int, name string) *bind.Value {
 	return nil
 }
 
-// treeOf is what a value is computed by; nil for none, and for templates, lists and maps.
+// treeOf returns the expression of a value; nil for templates, lists and maps.
 func treeOf(value *bind.Value) *eval.Tree {
 	switch {
 	case value == nil:
@@ -203,88 +138,66 @@ func treeOf(value *bind.Value) *eval.Tree {
 	return nil
 }
 
-// yieldsText reports whether a node yields a text whenever it succeeds: no list, whose
-// elements might be none.
-func yieldsText(n *spec.Node) bool {
-	parse := n.Field("parse")
-	return n.Kind.Value == "exec" && parse != nil && parse.Text.Value == "text" || n.Kind.Value == "llm" && n.Output == nil && n.Field("tools") == nil
+// twice reports whether a node writes a key more than once.
+func (f *facts) twice(v, key int) bool {
+	isKey := func(w dataflow.Write) bool { return w.Key == key }
+	writes := f.access()[v].Writes
+	i := slices.IndexFunc(writes, isKey)
+	return i >= 0 && slices.ContainsFunc(writes[i+1:], isKey)
 }
 
 func (f *facts) change(v, key int, length bool) change {
-	state := f.graph.State[key]
+	state, n := f.graph.State[key], f.graph.Nodes[v]
 	name := state.Name.Value
 	value := f.boundWrite(v, name)
-	if f.graph.Nodes[v].Each.IsSet() || slices.ContainsFunc(f.access()[v].Writes, func(w dataflow.Write) bool { return w.Key == key }) && f.twice(v, key) {
+	tree := treeOf(value)
+	if n.Each.IsSet() || f.twice(v, key) {
 		return change{unknown: true}
 	}
-	tree := treeOf(value)
 	switch reducer := state.Reducer.Value; {
 	case dataflow.Replaces(state) && tree != nil && length:
-		return shortened(name, value.Program(), tree)
+		return resized(name, value.Program(), tree)
 	case dataflow.Replaces(state) && tree != nil:
 		return moved(name, tree)
 	case reducer == "sum" && tree != nil && !length:
-		if n, ok := number(tree); ok {
-			return by(n)
+		if by, ok := number(tree); ok {
+			return moveBy(by)
 		}
 	case (reducer == "append" || reducer == "prepend") && length:
+		parse := n.Field("parse")
+		yieldsText := n.Kind.Value == "exec" && parse != nil && parse.Text.Value == "text" || n.Kind.Value == "llm" && n.Output == nil && n.Field("tools") == nil
 		strict := tree != nil && (tree.Op == eval.TreeList && len(tree.Args) > 0 || tree.Op == eval.TreeConst && tree.Value != nil) ||
-			value == nil && yieldsText(f.graph.Nodes[v])
+			value == nil && yieldsText
 		return change{direction: 1, strict: strict}
 	}
 	return change{unknown: true}
 }
 
-// twice reports whether a node writes a key more than once.
-func (f *facts) twice(v, key int) bool {
-	n := 0
-	for i := range f.access()[v].Writes {
-		if f.access()[v].Writes[i].Key == key {
-			n++
-		}
-	}
-	return n > 1
-}
+func moveBy(n float64) change { return change{strict: n != 0, direction: cmp.Compare(n, 0)} }
 
-// by is the change by a number.
-func by(n float64) change {
-	c := change{strict: n != 0}
-	switch {
-	case n > 0:
-		c.direction = 1
-	case n < 0:
-		c.direction = -1
-	}
-	return c
-}
-
-// moved is what an assignment to a key does that adds to its own value, up to an edge
-// or not.
+// moved returns how an assignment to a key changes it that adds to its own value. An end at
+// which min or max keeps it is not looked at.
 func moved(name string, t *eval.Tree) change {
 	if isKey(name, t) {
 		return change{}
 	}
-	if t.Op == eval.TreeCall && (t.Name == "min" || t.Name == "max") && len(t.Args) == 2 {
-		for i := range 2 {
-			edge, isNumber := number(t.Args[i])
-			c := moved(name, t.Args[1-i])
-			if isNumber && !c.unknown && c.edge == nil && (c.direction > 0) == (t.Name == "min") {
-				c.edge = &edge
+	if len(t.Args) != 2 || t.Op != eval.TreeBinary && t.Op != eval.TreeCall {
+		return change{unknown: true}
+	}
+	for i := range 2 {
+		by, isNumber := number(t.Args[i])
+		own := t.Args[1-i]
+		switch {
+		case !isNumber:
+		case t.Name == "+" && isKey(name, own):
+			return moveBy(by)
+		case t.Name == "-" && i == 1 && isKey(name, own):
+			return moveBy(-by)
+		case t.Name == "min" || t.Name == "max":
+			if c := moved(name, own); !c.unknown && (c.direction > 0) == (t.Name == "min") {
 				return c
 			}
 		}
-	}
-	if t.Op != eval.TreeBinary || len(t.Args) != 2 || t.Name != "+" && t.Name != "-" {
-		return change{unknown: true}
-	}
-	if n, ok := number(t.Args[1]); ok && isKey(name, t.Args[0]) {
-		if t.Name == "-" {
-			n = -n
-		}
-		return by(n)
-	}
-	if n, ok := number(t.Args[0]); ok && isKey(name, t.Args[1]) && t.Name == "+" {
-		return by(n)
 	}
 	return change{unknown: true}
 }
@@ -293,41 +206,29 @@ func isKey(name string, t *eval.Tree) bool {
 	return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name
 }
 
-// sliced is a list without its first or last elements.
+// sliced matches a list without its first or last elements.
 var sliced = regexp.MustCompile(`^\s*(?:state\.)?(\w+)\s*\[\s*(?:([1-9]\d*)\s*:\s*|\s*:\s*-[1-9]\d*\s*|\s*:\s*len\((?:state\.)?(\w+)\)\s*-\s*[1-9]\d*\s*)\]\s*$`)
 
-// shortened is what an assignment does to the length of a list: no less than before,
-// when something is added, or less, down to 0.
-func shortened(name string, p *eval.Program, t *eval.Tree) change {
+// resized returns how an assignment changes the length of a list.
+func resized(name string, p *eval.Program, t *eval.Tree) change {
 	if p != nil {
 		if m := sliced.FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[3] == "" || m[3] == name) {
-			zero := 0.0
-			return change{direction: -1, strict: true, edge: &zero}
+			return change{direction: -1, strict: true}
 		}
 	}
 	if isKey(name, t) {
 		return change{}
 	}
 	if t.Op == eval.TreeBinary && t.Name == "+" || t.Op == eval.TreeCall && t.Name == "concat" {
-		grows, strict := false, false
-		for _, part := range t.Args {
-			grows = grows || isKey(name, part)
-			strict = strict || part.Op == eval.TreeList && len(part.Args) > 0
-		}
-		if grows {
-			return change{direction: 1, strict: strict}
+		if slices.ContainsFunc(t.Args, func(part *eval.Tree) bool { return isKey(name, part) }) {
+			return change{direction: 1, strict: slices.ContainsFunc(t.Args, func(part *eval.Tree) bool { return part.Op == eval.TreeList && len(part.Args) > 0 })}
 		}
 	}
 	return change{unknown: true}
 }
 
-func (f *facts) isNumeric(key int) bool {
-	typ := eval.FromSchema(f.graph.State[key].Schema).String()
-	return typ == "integer" || typ == "number"
-}
-
-// counters lists, for each component of the graph, the state keys that its nodes count
-// with, and those computed from such; true where nobody can tell how they change.
+// counters returns, for each component of the graph, the state keys that its nodes may count
+// with in a way that is not known.
 func (f *facts) counters() []map[string]bool {
 	w := f.flow()
 	out := make([]map[string]bool, len(w.SCC))
@@ -338,41 +239,34 @@ func (f *facts) counters() []map[string]bool {
 			for i := range a.Writes {
 				write := &a.Writes[i]
 				name := write.Name.Value
-				if out[c][name] || !w.Cyclic[v] || !f.counts(v, write, out[c]) {
-					continue
-				}
-				plain := f.changesPlainly(v, write)
-				if _, known := out[c][name]; known && plain {
+				if out[c][name] || !w.Cyclic[v] || !f.counts(v, write, out[c]) || f.changesPlainly(v, write) {
 					continue
 				}
 				if out[c] == nil {
 					out[c] = map[string]bool{}
 				}
-				out[c][name], changed = !plain, true
+				out[c][name], changed = true, true
 			}
 		}
 	}
 	return out
 }
 
-// changesPlainly reports whether it can be told how a write changes its key: by a constant,
-// to a constant, or to a number that depends on nothing else.
+// changesPlainly reports whether a write changes its key by a constant, to a constant, or
+// to a number that depends on nothing else.
 func (f *facts) changesPlainly(v int, w *dataflow.Write) bool {
 	number, value := f.isNumeric(w.Key), f.boundWrite(v, w.Name.Value)
-	if !f.change(v, w.Key, !number).unknown || value != nil && value.IsConst() {
-		return true
-	}
-	return number && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), func(r eval.Read) bool { return r.Path[0] != w.Name.Value })
+	return !f.change(v, w.Key, !number).unknown || value != nil && value.IsConst() ||
+		number && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), func(r eval.Read) bool { return r.Path[0] != w.Name.Value })
 }
 
-// counts reports whether a write counts: it adds to its key, computes a value from that or
-// from other counters, or is a number or a list that a program yields.
+// counts reports whether a write counts: it adds to its key, is computed from that or from
+// other counters, or is a number or a list that a program yields.
 func (f *facts) counts(v int, w *dataflow.Write, counters map[string]bool) bool {
 	key, n := f.graph.State[w.Key], f.graph.Nodes[v]
 	typ, number := eval.FromSchema(key.Schema), f.isNumeric(w.Key)
 	reads := w.Value != nil && slices.ContainsFunc(w.Value.Reads(), func(r eval.Read) bool {
-		_, counted := counters[r.Path[0]]
-		return counted || r.Path[0] == w.Name.Value
+		return counters[r.Path[0]] || r.Path[0] == w.Name.Value
 	})
 	switch {
 	case !dataflow.Replaces(key):
@@ -381,10 +275,13 @@ func (f *facts) counts(v int, w *dataflow.Write, counters map[string]bool) bool 
 		return true
 	case isModel(n), n.Kind.Value == "human": // they don't count
 		return false
-	case typ.IsList():
-		return true
-	case n.Kind.Value == "set":
+	case n.Kind.Value == "set" && !typ.IsList():
 		return number && w.Value != nil && dataflow.AsksProgress(w.Value)
 	}
-	return typ.String() == "integer"
+	return typ.IsList() || typ.String() == "integer"
+}
+
+func (f *facts) isNumeric(key int) bool {
+	typ := eval.FromSchema(f.graph.State[key].Schema).String()
+	return typ == "integer" || typ == "number"
 }

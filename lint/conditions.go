@@ -1,0 +1,312 @@
+// The rules about conditions of edges: constant-condition, shadowed-edge.
+
+package lint
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func conditionRules() []Rule {
+	return []Rule{
+		{
+			Name: "constant-condition", Group: "expressions", Severity: spec.Warning,
+			Summary: "a condition is always true or always false",
+			Doc: `A condition that is always true makes the edges after it dead and is better written as an
+edge without a condition. One that is always false makes its own edge dead. What a schema
+allows counts (enum, minimum, maximum), and what the graph implies: how many steps are at
+least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a
+condition that asks for a value which an enum does not have makes no difference, either.
+The same holds for a comparison of type(x) with a word that is no result of it, such as map.`,
+			Bad: `graphrun: v1
+name: late
+start: a
+nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+  c: {kind: pass}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: c}
+  - {from: c, to: a, when: "step < 3"}
+  - {from: c, to: END}
+`,
+			change: []string{"step < 3", "step < 9"},
+			needs:  needAll,
+			check:  checkConstantConditions,
+		},
+		{
+			Name: "shadowed-edge", Group: "expressions", Severity: spec.Warning,
+			Summary: "an edge never fires because an earlier one always wins",
+			Doc: `Conditional edges are tried by priority, then in the order of the file, and the first whose
+condition holds fires alone. Whenever the condition of this edge holds, an earlier one
+holds too, so this edge is dead. Put the narrower condition first, or give it a priority.
+
+An edge without a condition is only taken when no condition held: it is dead behind a
+condition that is always true, and beside a model's decision that it is no fallback of.`,
+			Bad: `graphrun: v1
+name: order
+start: score
+state:
+  n: {type: integer, required: true}
+nodes:
+  score: {kind: pass}
+  some: {kind: pass}
+  many: {kind: pass}
+edges:
+  - {from: score, to: some, when: "n > 3"}
+  - {from: score, to: many, when: "n > 10"}
+  - {from: score, to: END}
+  - {from: [some, many], to: END}
+`,
+			change: []string{`some, when: "n > 3"`, `many, when: "n > 10"`, `many, when: "n > 10"`, `some, when: "n > 3"`},
+			needs:  needAll,
+			check:  checkShadowedEdges,
+		},
+	}
+}
+
+// judgement is the conditions that are tried at one place, and their verdicts.
+type judgement struct {
+	site       site
+	edges      [][]int // of each condition: one, or all of a declaration
+	conditions []*eval.Program
+	result     solve.Result
+}
+
+// solveDecisions solves every decision of the graph, in the order of its nodes.
+func (f *facts) solveDecisions() []judgement {
+	var all []judgement
+	for v, groups := range f.flow().Groups {
+		for _, kind := range []controlflow.Kind{controlflow.ByGuard, controlflow.OnFailure} {
+			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == controlflow.OnFailure}}
+			for i := range groups {
+				if groups[i].Kind == kind {
+					d.add(groups[i].Edges)
+				}
+			}
+			if len(d.edges) > 0 {
+				d.result = f.solver.Solve(solve.Problem{Conditions: d.conditions, Domain: d.site.domain, All: d.site.node.Routing == "all"})
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// add takes the edges of a group that have a condition, one declaration at a time.
+func (d *judgement) add(edges []int) {
+	for _, same := range d.site.f.Declarations(edges) {
+		if when := d.site.f.bound.Edges[same[0]].When; when != nil {
+			d.edges, d.conditions = append(d.edges, same), append(d.conditions, when)
+		}
+	}
+}
+
+// edge returns the first edge of a condition.
+func (d *judgement) edge(i int) *spec.Edge { return d.site.f.graph.Edges[d.edges[i][0]] }
+
+// span returns the position of a condition without white space around it.
+func (d *judgement) span(i int) spec.Span {
+	when := d.edge(i).When
+	trimmed := strings.TrimLeft(when.Value, " \t\r\n")
+	from := len(when.Value) - len(trimmed)
+	return when.At(from, from+len(strings.TrimRight(trimmed, " \t\r\n")))
+}
+
+// findDead returns the edges that are proven never to fire: by their own condition, or
+// because some condition of the node always holds.
+func (f *facts) findDead() map[int]bool {
+	dead := map[int]bool{}
+	for _, d := range f.judgements() {
+		for i, v := range d.result.Verdicts {
+			for _, e := range d.edges[i] {
+				dead[e] = v.Never || v.Shadowed
+			}
+		}
+		n := d.site.node
+		if d.site.failed || !d.result.Exhaustive || n.OnMaxVisits == "skip" { // what is skipped has no conditions
+			continue
+		}
+		for _, g := range f.flow().Groups[n.Index] {
+			if g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision {
+				for _, e := range g.Edges {
+					dead[e] = true
+				}
+			}
+		}
+	}
+	return dead
+}
+
+func checkConstantConditions(f *facts) {
+	for _, u := range f.uses().All {
+		f.reportImpossible(u.Program.Tree(), u.Span(), func(t *eval.Tree) (string, []any) {
+			if t.Op == eval.TreeCall && t.Name == "type" {
+				return "type(…)", []any{"boolean", "integer", "list", "null", "number", "object", "string"}
+			}
+			return "", nil
+		})
+	}
+	for _, d := range f.judgements() {
+		for k, v := range d.result.Verdicts {
+			if !v.Always && !v.Never {
+				f.reportImpossible(d.conditions[k].Tree(), d.span(k), f.enumOf)
+				continue
+			}
+			why := ""
+			if len(v.Reasons) > 0 {
+				why = ": " + strings.Join(v.Reasons, ", ")
+			}
+			f.report(d.span(k), "condition is always %t%s", v.Always, why)
+		}
+	}
+}
+
+// enumOf returns the name and the values of a state key with an enum.
+func (f *facts) enumOf(t *eval.Tree) (name string, values []any) {
+	if t.Op == eval.TreePath && len(t.Path) == 1 {
+		if key := f.graph.Key(t.Path[0]); key != nil {
+			values, _ = domain.Literals(key.Schema)
+			return key.Name.Value, values
+		}
+	}
+	return "", nil
+}
+
+// reportImpossible reports comparisons with a text that is none of the values of the other
+// side, as far as valuesOf knows them.
+func (f *facts) reportImpossible(t *eval.Tree, at spec.Span, valuesOf func(*eval.Tree) (string, []any)) {
+	t.Each(func(t *eval.Tree) {
+		if t.Op != eval.TreeBinary || len(t.Args) != 2 || t.Name != "==" && t.Name != "!=" && t.Name != "in" {
+			return
+		}
+		for i, side := range t.Args {
+			name, values := valuesOf(side)
+			others := t.Args[1-i : 2-i]
+			if t.Name == "in" {
+				others = t.Args[1].Args
+			}
+			if len(values) == 0 || t.Name == "in" && i > 0 {
+				continue
+			}
+			for _, c := range others {
+				word, isText := c.Value.(string)
+				if c.Op != eval.TreeConst || !isText || slices.Contains(values, any(word)) {
+					continue
+				}
+				var texts []string
+				for _, v := range values {
+					if text, ok := v.(string); ok {
+						texts = append(texts, text)
+					}
+				}
+				near := suggest.Closest(word, texts)
+				if near != "" {
+					near = "; did you mean " + strconv.Quote(near) + "?"
+				}
+				f.report(at, "%s is never %q: it is %s%s", name, word, domain.OneOf(values), near)
+			}
+		}
+	})
+}
+
+func checkShadowedEdges(f *facts) {
+	f.reportUndecidable()
+	f.reportNeverFailing()
+	for _, d := range f.judgements() {
+		always := slices.IndexFunc(d.result.Verdicts, func(v solve.Verdict) bool { return v.Always })
+		for k, v := range d.result.Verdicts {
+			if !v.Shadowed || len(v.By) == 1 && repeats(d.edge(k), d.edge(v.By[0])) {
+				continue // rule duplicate-edge
+			}
+			names := make([]string, len(v.By))
+			for j, by := range v.By {
+				names[j] = strconv.Quote(d.edge(by).When.Value)
+			}
+			found := f.report(d.span(k), "this edge never fires: whenever its condition holds, %s", holdsBefore(names))
+			for _, by := range v.By {
+				found.Related = append(found.Related, f.related(d.span(by), "this edge is tried before"))
+			}
+		}
+		// A skipped visit tries the edges without a condition only.
+		if always >= 0 && !d.site.failed && d.site.node.OnMaxVisits != "skip" {
+			f.reportShadowedDefaults(&d, always)
+		}
+	}
+}
+
+// repeats reports whether two edges of a node have one target and condition.
+func repeats(e, earlier *spec.Edge) bool {
+	return e.To.Value == earlier.To.Value && strings.TrimSpace(e.When.Value) == strings.TrimSpace(earlier.When.Value)
+}
+
+func holdsBefore(names []string) string {
+	if len(names) == 1 {
+		return "the earlier " + names[0] + " holds too"
+	}
+	const most = 4
+	if len(names) > most {
+		names = append(names[:most:most], "…")
+	}
+	return "one of the earlier " + strings.Join(names, ", ") + " holds too"
+}
+
+// reportUndecidable reports edges beside a model's decision that are no fallback of it.
+func (f *facts) reportUndecidable() {
+	decides := map[string]*spec.Edge{}
+	for _, d := range f.decisions() {
+		decides[d.edges[0].From.Value] = d.edges[0]
+	}
+	for _, e := range f.graph.Edges {
+		candidate := decides[e.From.Value]
+		if candidate == nil || e.Condition != "on_success" || e.Fallback || e.Decl < 0 || f.graph.Node(e.From.Value).OnMaxVisits == "skip" {
+			continue
+		}
+		found := f.report(e.To.Span, "this edge never fires: a model decides between others; mark it with fallback: true if it is for decisions that fail")
+		found.Related = append(found.Related, f.related(candidate.To.Span, "this is a candidate of the decision"))
+	}
+}
+
+// reportNeverFailing reports edges for the failure of pass nodes that can't fail.
+func (f *facts) reportNeverFailing() {
+	for i, e := range f.graph.Edges {
+		if e.Condition != "on_failure" || f.From[i] < 0 {
+			continue
+		}
+		n := f.graph.Nodes[f.From[i]]
+		limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip"
+		if n.Kind.Value != "pass" || limited || f.failsBypassed(n) || len(f.access()[n.Index].Writes) > 0 || chooses(n) || n.Each.IsSet() {
+			continue
+		}
+		hint := ""
+		if controlflow.Fans(f.flow().Groups[n.Index]) {
+			hint = "; a branch that it starts fails by itself, and has on_failure edges of its own"
+		}
+		f.report(e.To.Span, "this edge never fires: %q is of kind pass and can't fail%s", n.ID.Value, hint)
+	}
+}
+
+// reportShadowedDefaults reports the edges without a condition behind one that always holds.
+func (f *facts) reportShadowedDefaults(d *judgement, always int) {
+	for _, g := range f.flow().Groups[d.site.node.Index] {
+		if g.Kind != controlflow.ByDefault && g.Kind != controlflow.ByDecision {
+			continue
+		}
+		for _, i := range g.Edges {
+			// An edge for every outcome still fires after a failure.
+			if e := f.graph.Edges[i]; e.Condition != "always" && e.Decl >= 0 {
+				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
+				found.Related = append(found.Related, f.related(d.span(always), "this is always true"))
+			}
+		}
+	}
+}

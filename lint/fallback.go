@@ -1,0 +1,124 @@
+// missing-fallback: conditions that can all be false.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func fallbackRules() []Rule {
+	return []Rule{
+		{
+			Name: "missing-fallback", Group: "expressions", Severity: spec.Warning,
+			Summary: "the conditions of a node can all be false, and no edge is left to take",
+			Doc: `When no edge fires after a node, the run ends stuck. The conditions of this node do not
+cover all values, and the message has one that falls through. Add an edge without a
+condition, which is taken when nothing matched, or make the conditions complete.
+
+Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
+the choices of a person and the constants that nodes write. The rule speaks only if it
+has found a run that gets stuck: the message has its values and its path. A node whose
+edges are all for its failure has none for its success, and of one that a visit limit
+skips only edges without a condition are tried.`,
+			Bad: `graphrun: v1
+name: route
+start: score
+state:
+  n: {type: integer, required: true}
+nodes:
+  score: {kind: pass}
+  high: {kind: pass}
+  low: {kind: pass}
+edges:
+  - {from: score, to: high, when: "n > 3"}
+  - {from: score, to: low, when: "n < 3"}
+  - {from: [high, low], to: END}
+`,
+			change: []string{"n < 3", "n <= 3"},
+			needs:  needAll,
+			check:  checkMissingFallbacks,
+		},
+	}
+}
+
+func checkMissingFallbacks(f *facts) {
+	f.reportNoSuccess()
+	f.reportNoSkip()
+	for _, d := range f.judgements() {
+		if d.site.failed || d.result.Exhaustive || f.hasOtherWay(d.site.node) {
+			continue
+		}
+		path, values := f.findStuck(&d)
+		readsOutput := slices.ContainsFunc(d.conditions, func(p *eval.Program) bool { return p.Uses("output") })
+		if path == nil || len(values) == 0 && readsOutput { // only a result of unknown type
+			continue
+		}
+		id, when := d.site.node.ID, ""
+		if len(values) > 0 {
+			when = " when " + strings.Join(values, " and ") + ","
+		}
+		found := f.report(id.Span, "no edge of %q fires%s on the path %s: all conditions are false, and there is no edge without one", id.Value, when, f.pathText(path))
+		for k := range d.edges {
+			found.Related = append(found.Related, f.related(d.span(k), "this is false"))
+		}
+	}
+}
+
+// findStuck returns the path of a run that gets stuck because no condition of a decision
+// holds, and what the conditions read then, as in "n = 3".
+func (f *facts) findStuck(d *judgement) (path []int, values []string) {
+	v := d.site.node.Index
+	a := f.findRun(f.pathTo(v), explore.Question{Found: func(r *explore.Run) bool {
+		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
+		how := r.State.Failure
+		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 || slices.ContainsFunc(r.State.Notes(), skipped) {
+			return false // or it is a join that waits for branches which can't come
+		}
+		for _, p := range d.conditions {
+			for _, read := range p.Reads() {
+				name := solve.PathName(read.Path) + " = "
+				known := slices.ContainsFunc(values, func(s string) bool { return strings.HasPrefix(s, name) })
+				if value, ok := r.Read(read.Path, v); ok && !known {
+					values = append(values, name+domain.Literal(value))
+				}
+			}
+		}
+		return true
+	}})
+	return a.Witness, values
+}
+
+// reportNoSuccess reports nodes that lead on only when they fail.
+func (f *facts) reportNoSuccess() {
+	onFailure := func(e int) bool { return f.graph.Edges[e].Condition == "on_failure" }
+	for v, edges := range f.edgesOut() {
+		n := f.graph.Nodes[v]
+		if len(edges) == 0 || chooses(n) || slices.ContainsFunc(edges, func(e int) bool { return !onFailure(e) }) {
+			continue
+		}
+		d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
+		d.Related = append(d.Related, f.related(f.graph.Edges[edges[0]].To.Span, "this is for its failure"))
+	}
+}
+
+// reportNoSkip reports nodes that only conditions lead on from and that a visit limit may
+// skip.
+func (f *facts) reportNoSkip() {
+	for v, groups := range f.flow().Groups {
+		n := f.graph.Nodes[v]
+		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !f.flow().Cyclic[v] || chooses(n) ||
+			slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault }) {
+			continue
+		}
+		f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
+	}
+}

@@ -1,0 +1,196 @@
+// The rules about text from outside that becomes code or an address: script-injection,
+// url-injection.
+
+package lint
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/shell"
+	"github.com/graphrun/graphrun/internal/analysis/taint"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func injectionRules() []Rule {
+	return []Rule{
+		{
+			Name: "script-injection", Group: "security", Severity: spec.Warning, needs: needNode,
+			Summary: "text from outside becomes shell code or a program's name",
+			Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
+				"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
+			Bad: `graphrun: v1
+name: greet
+start: say
+output: output
+state:
+  who: {type: string, required: true}
+nodes:
+  say: {kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}
+edges:
+  - {from: say, to: END}
+`,
+			change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
+			check:  checkScriptInjection,
+		},
+		{
+			Name: "url-injection", Group: "security", Severity: spec.Warning, needs: needNode,
+			Summary: "text from outside stands in a URL without urlencode",
+			Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
+				"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
+				"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
+			Bad: `graphrun: v1
+name: weather
+start: ask
+output: output.body
+state:
+  city: {type: string, required: true}
+nodes:
+  ask: {kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}
+edges:
+  - {from: ask, to: END}
+`,
+			change: []string{"{{ city }}", "{{ urlencode(city) }}"},
+			check:  checkURLInjection,
+		},
+	}
+}
+
+func checkScriptInjection(f *facts) {
+	f.checkToolCommands()
+	for v, n := range f.graph.Nodes {
+		if n.Kind.Value == "exec" {
+			f.checkExec(v, n.Field("command"))
+		}
+	}
+}
+
+func (f *facts) checkExec(v int, command *spec.Value) {
+	code := shell.Code(command)
+	uses := f.uses().OfNode(v)
+	for i := range uses {
+		u := &uses[i]
+		from := f.taints().Of(u)
+		switch {
+		case !u.InText:
+		case u.Field == "script", u.Field == "command" && slices.Contains(code, u.Text.Span):
+			f.checkCode(u)
+		case taint.Harmless(u.Program.Type()) || f.taints().Fixed(u):
+		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && from > taint.FromFlow:
+			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), from)
+		case u.Field == "dir" && from == taint.FromWorld:
+			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), from)
+		}
+	}
+}
+
+// checkCode reports a value that becomes code unless it is harmless.
+func (f *facts) checkCode(u *dataflow.Use) {
+	if !taint.Harmless(u.Program.Type()) && !f.taints().Fixed(u) {
+		f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source())
+	}
+}
+
+// checkToolCommands reports what becomes code in the commands of tools.
+func (f *facts) checkToolCommands() {
+	for i := range f.graph.Tools {
+		if i >= len(f.bound.Tools) || f.bound.Tools[i].Name != f.graph.Tools[i].Key.Value {
+			return // the tools have errors of their own
+		}
+		for _, kind := range []string{"exec", "mcp"} {
+			command := f.graph.Tools[i].Value.Get(kind).Get("command")
+			bound := boundField(boundField(&f.bound.Tools[i].Value, kind), "command")
+			if command == nil || bound == nil {
+				continue
+			}
+			code := shell.Code(command)
+			for j, item := range bound.Items() {
+				text, t := command.Items[j].Text, item.Template()
+				if t == nil || !slices.Contains(code, text.Span) {
+					continue
+				}
+				for _, part := range t.Parts() {
+					if part.Program != nil {
+						f.checkCode(&dataflow.Use{Node: -1, Edge: -1, Text: text, From: part.From, To: part.To, Program: part.Program})
+					}
+				}
+			}
+		}
+	}
+}
+
+// boundField returns an entry of a map that was bound, or nil.
+func boundField(v *bind.Value, name string) *bind.Value {
+	if v == nil || v.IsConst() {
+		return nil
+	}
+	fields := v.Fields()
+	for i := range fields {
+		if fields[i].Name == name {
+			return &fields[i].Value
+		}
+	}
+	return nil
+}
+
+func checkURLInjection(f *facts) {
+	for v, n := range f.graph.Nodes {
+		if n.Kind.Value != "http" {
+			continue
+		}
+		uses := f.uses().OfNode(v)
+		for i := range uses {
+			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().Fixed(u) && !isEscaped(u.Program.Tree()) {
+				f.checkURLPart(u)
+			}
+		}
+	}
+}
+
+// checkURLPart judges a part of a URL that isn't escaped by where it stands.
+func (f *facts) checkURLPart(u *dataflow.Use) {
+	from, source := f.taints().Of(u), u.Program.Source()
+	before := templatePart.ReplaceAllString(u.Text.Value[:u.From], "")
+	scheme, rest, absolute := strings.Cut(before, "://")
+	switch part := "path"; {
+	case before == "" && from < taint.FromWorld, from == taint.FromFlow:
+	case before == "":
+		f.report(u.Span(), "%q chooses the host of the request, and comes from %s", source, from)
+	default:
+		if absolute && !strings.ContainsAny(rest, "/?#") {
+			part = "host"
+		} else if strings.Contains(scheme+rest, "?") {
+			part = "query"
+		}
+		call := "urlencode(" + source + ")"
+		if u.Optional {
+			call = "urlencode(" + source + " ?? '')"
+		}
+		d := f.report(u.Span(), "%q comes from %s and stands in the %s of a URL as it is; write %s", source, from, part, call)
+		if !u.Optional {
+			d.Suggestion = call
+		}
+	}
+}
+
+// templatePart matches a part of a template, also one that is not closed.
+var templatePart = regexp.MustCompile(`\{\{.*?(\}\}|$)`)
+
+// isEscaped reports whether an expression yields only constants and what urlencode returns.
+func isEscaped(t *eval.Tree) bool {
+	switch t.Op {
+	case eval.TreeConst:
+		return true
+	case eval.TreeCall:
+		return t.Name == "urlencode"
+	case eval.TreeBinary:
+		return (t.Name == "+" || t.Name == "??") && isEscaped(t.Args[0]) && isEscaped(t.Args[1])
+	case eval.TreeChoice:
+		return isEscaped(t.Args[1]) && isEscaped(t.Args[2])
+	}
+	return false
+}

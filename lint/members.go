@@ -1,0 +1,205 @@
+// template-missing: a member that is not there when it is read.
+
+package lint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func memberRules() []Rule {
+	return []Rule{
+		{
+			Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll,
+			Summary: "a template or an expression reads a member that an edge or the run does not supply",
+			Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
+				"Write {{ path? }} if it may be missing, or supply it on that edge.",
+			Bad: `graphrun: v1
+name: draft
+start: plan
+output: text
+state:
+  text: {type: string, default: ""}
+nodes:
+  plan: {kind: set, set: {text: "'a plan'"}}
+  write: {kind: set, set: {text: "Heed: {{ input.feedback }}"}}
+edges:
+  - {from: plan, to: write}
+  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
+  - {from: write, to: END}
+`,
+			change: []string{"feedback }}", "feedback? }}"},
+			check:  checkTemplateMissing,
+		},
+	}
+}
+
+func checkTemplateMissing(f *facts) {
+	into := f.EdgesInto()
+	for i := range f.uses().All {
+		u := &f.uses().All[i]
+		if u.Optional {
+			continue
+		}
+		for _, r := range dataflow.FirmReads(u.Program) {
+			f.checkOutputMember(u, r)
+			if u.Node < 0 {
+				continue
+			}
+			switch n := f.graph.Nodes[u.Node]; {
+			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.graph.Key(r.Path[0]) == nil:
+				f.report(u.SpanOf(r.Path[0]), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
+			case len(r.Path) > 2 && r.Path[0] == "run" && r.Path[1] == "input":
+				f.checkRunInput(u, "run.input", r.Path[2])
+			case u.Moment == dataflow.Before && len(r.Path) > 1 && r.Path[0] == "input":
+				f.checkInputMember(u, n, r.Path[1], into[u.Node])
+			}
+		}
+		if t := u.Program.Tree(); u.Moment == dataflow.Before && t.Op == eval.TreePath && len(t.Path) > 1 && t.Path[0] == "error" {
+			f.checkError(u, f.graph.Nodes[u.Node], into[u.Node])
+		}
+	}
+}
+
+// checkError reports a read of error in a node that no failure precedes.
+func (f *facts) checkError(u *dataflow.Use, n *spec.Node, into []int) {
+	if n.Final || len(into) == 0 && n.Index == f.Start() {
+		f.report(u.SpanOf("error"), "%q also runs when nothing has failed, and error is null then; write it with a question mark", n.ID.Value)
+		return
+	}
+	for _, i := range into {
+		if e := f.graph.Edges[i]; e.Condition != "on_failure" {
+			d := f.report(u.SpanOf("error"), "the edge from %q is taken after a success, and error is null then; write it with a question mark, or lead there by on_failure only", e.From.Value)
+			d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
+			return
+		}
+	}
+}
+
+// checkRunInput reports a member of the run's input that need not be given, and whether
+// there was something to report.
+func (f *facts) checkRunInput(u *dataflow.Use, path, name string) bool {
+	switch key := f.graph.Key(name); {
+	case key == nil && f.graph.StrictState:
+		f.report(u.Span(), "the run's input has no %q: it is no declared state key", name)
+	case key != nil && !key.Required && u.InText:
+		f.report(u.Span(), "%s.%s is missing when it is not given; write %s, or %s.%s with a question mark", path, name, name, path, name)
+	default:
+		return false
+	}
+	return true
+}
+
+// checkInputMember reports an edge that hands over an input without a member. The start has
+// the run's input.
+func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, into []int) {
+	if slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) ||
+		n.Index == f.Start() && f.checkRunInput(u, "input", name) ||
+		n.Join != nil || f.forks() == nil || f.forks().Meets(n.Index) { // several edges may hand over an input at once
+		return
+	}
+	for _, i := range into {
+		e := f.graph.Edges[i]
+		names, known := f.handedOver(e)
+		if !known || slices.Contains(names, name) {
+			continue
+		}
+		failed := ""
+		if e.Condition == "always" {
+			failed = " when it has failed"
+		}
+		d := f.report(u.Span(), "the edge from %q hands over no %q%s; write it with a question mark, or supply it by transform", e.From.Value, "input."+name, failed)
+		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
+		return
+	}
+}
+
+// handedOver lists the members of what an edge hands over, if its shape is known.
+func (f *facts) handedOver(e *spec.Edge) (names []string, known bool) {
+	source := f.graph.Node(e.From.Value)
+	if e.Transform != nil {
+		return keysOf(e.Transform.Fields), e.Transform.Kind == spec.Map
+	}
+	switch {
+	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !f.hasFailureEdge(source):
+		return []string{"attempt", "details", "kind", "message", "node"}, true
+	case e.Condition == "always" || source.Each.IsSet():
+		return nil, false
+	case domain.OutputSchema(source) != nil:
+		names, _ = membersOf(source.Output)
+		return names, len(names) > 0 && (source.Output["additionalProperties"] == false || isModel(source))
+	}
+	switch source.Kind.Value {
+	case "set":
+		if set := source.Field("set"); set != nil {
+			names = keysOf(set.Fields)
+		}
+		return names, true
+	case "http":
+		return []string{"body", "headers", "status"}, true
+	case "graph":
+		return []string{"output", "quality", "state", "status"}, true
+	case "wait":
+		return nil, true
+	case "llm":
+		return []string{"content", "tool_calls"}, true
+	case "exec":
+		parse := text(source, "parse").Value
+		return nil, parse == "text" || parse == "lines"
+	}
+	return nil, false
+}
+
+// hasFailureEdge reports whether a failure of a node takes other edges than those that
+// always fire.
+func (f *facts) hasFailureEdge(n *spec.Node) bool {
+	return slices.ContainsFunc(f.edgesOut()[n.Index], func(i int) bool {
+		e := f.graph.Edges[i]
+		return e.Condition == "on_failure" && !e.When.IsSet()
+	})
+}
+
+// checkOutputMember reports a read of a member that the output schema of a node does not
+// list: any of a model's answer, of other outputs only a name like one of the schema.
+func (f *facts) checkOutputMember(u *dataflow.Use, r eval.Read) {
+	var n *spec.Node
+	var path, name string
+	switch p := r.Path; {
+	case p[0] == "output" && len(p) > 1 && (u.Moment == dataflow.After || u.Moment == dataflow.OnEdge):
+		if u.Edge < 0 || f.graph.Edges[u.Edge].Condition != "on_failure" {
+			n, path, name = f.graph.Nodes[u.Node], "output.", p[1]
+		}
+	case p[0] == "nodes" && len(p) > 3 && p[2] == "output":
+		n, path, name = f.graph.Node(p[1]), strings.Join(p[:3], ".")+".", p[3]
+	}
+	if n == nil || n.Each.IsSet() {
+		return
+	}
+	names, closed := membersOf(domain.OutputSchema(n))
+	near := suggest.Closest(name, names)
+	if !closed && len(names) > 0 && !slices.Contains(names, name) && (near != "" || isModel(n)) {
+		d := f.report(u.SpanOfMember(path, name), "the output schema of %q has no member %q; declare it there, or say additionalProperties: true", n.ID.Value, name)
+		d.Suggestion = near
+	}
+}
+
+// membersOf lists the members that a schema declares, sorted. It is closed if the schema
+// says itself whether there are others, so that types tell.
+func membersOf(schema map[string]any) (names []string, closed bool) {
+	properties, _ := schema["properties"].(map[string]any)
+	for key := range schema {
+		switch key {
+		case "type", "properties", "required", "title", "description", "examples", "default", "$schema", "$id", "$comment":
+		default:
+			closed = true
+		}
+	}
+	return slices.Sorted(maps.Keys(properties)), closed
+}

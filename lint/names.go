@@ -1,0 +1,196 @@
+// Names of tools and of labels: unknown-tool, and parts of unknown-node.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func toolRules() []Rule {
+	return []Rule{
+		{
+			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
+			Summary: "a node names a tool that is not declared",
+			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too.",
+			Bad: `graphrun: v1
+name: sum
+start: add
+output: output
+tools:
+  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}
+nodes:
+  add: {kind: tool, tool: ad, args: {x: 1}}
+edges:
+  - {from: add, to: END}
+`,
+			change: []string{"tool: ad,", "tool: add,"},
+			check:  checkUnknownTool,
+		},
+	}
+}
+
+func checkUnknownTool(f *facts) {
+	for _, n := range f.graph.Nodes {
+		if n.Kind.Value == "tool" {
+			f.checkTool(text(n, "tool"), false)
+			continue
+		}
+		f.checkTools(n.Field("tools"))
+		if isModel(n) {
+			f.checkServers(n.Field("prompt"))
+		}
+		if states := n.Field("loop").Get("states"); states != nil {
+			for i := range states.Fields {
+				f.checkTools(states.Fields[i].Value.Get("tools"))
+			}
+		}
+	}
+}
+
+func (f *facts) checkTools(list *spec.Value) {
+	if list == nil {
+		return
+	}
+	for i := range list.Items {
+		if list.Items[i].Kind == spec.String {
+			f.checkTool(list.Items[i].Text, true)
+		}
+	}
+}
+
+// checkTool checks one reference; all allows server.*.
+func (f *facts) checkTool(ref spec.Text, all bool) {
+	if !ref.IsSet() || strings.Contains(ref.Value, "{{") {
+		return
+	}
+	name, member, dotted := strings.Cut(ref.Value, ".")
+	t := f.declaredTool(ref.Value)
+	if t != nil && (all || t.Get("mcp") == nil) {
+		return
+	}
+	if t == nil {
+		t = f.declaredTool(name)
+	}
+	server := t.Get("mcp") != nil
+	switch {
+	case t == nil:
+		f.unknownTool(ref.At(0, len(name)), name, "%q is no declared tool; %s", keysOf(f.graph.Tools))
+	case dotted && !server:
+		f.report(ref.At(len(name), len(ref.Value)), "%q is one tool and has no %q; only MCP servers have tools of their own", name, member)
+	case !dotted && server && !all:
+		f.report(ref.At(0, len(ref.Value)), "%q is a server; name one of its tools, as in %s.tool", name, name)
+	case dotted && member == "*" && !all:
+		f.report(ref.At(len(name)+1, len(ref.Value)), "a tool node calls one tool; %q names all of the server's", ref.Value)
+	}
+}
+
+// unknownTool reports a name with those that are declared.
+func (f *facts) unknownTool(at spec.Span, name, format string, declared []string) {
+	list := "none is declared"
+	if slices.Sort(declared); len(declared) > 0 {
+		list = "declared are " + strings.Join(declared, ", ")
+	}
+	f.report(at, format, name, list).Suggestion = suggest.Closest(name, declared)
+}
+
+// checkServers checks the servers whose resources and prompts a prompt names.
+func (f *facts) checkServers(prompt *spec.Value) {
+	if prompt == nil {
+		return
+	}
+	isTool := func(name string) bool { return f.declaredTool(name).Get("mcp") == nil }
+	parts := prompt.Items
+	if prompt.Kind != spec.List {
+		parts = []spec.Value{*prompt}
+	}
+	for i := range parts {
+		for _, key := range []string{"prompt", "resource"} {
+			named := parts[i].Get(key)
+			if named == nil || named.Kind != spec.String {
+				continue
+			}
+			if name, _, colon := strings.Cut(named.Text.Value, ":"); !strings.Contains(name, "{{") && (!colon || isTool(name)) {
+				f.unknownTool(named.Text.At(0, len(name)), name, "%q is no server of tools; %s", slices.DeleteFunc(keysOf(f.graph.Tools), isTool))
+			}
+		}
+	}
+}
+
+func (f *facts) declaredTool(name string) *spec.Value {
+	for i := range f.graph.Tools {
+		if f.graph.Tools[i].Key.Value == name {
+			return &f.graph.Tools[i].Value
+		}
+	}
+	return nil
+}
+
+// checkLabels reports constants of goto expressions that are no label.
+func checkLabels(f *facts) {
+	for v, n := range f.graph.Nodes {
+		p := f.bound.Nodes[v].Goto
+		if p == nil {
+			continue
+		}
+		for _, label := range choices(p.Tree(), nil) {
+			f.checkLabel(n, label, labelSpan(n.Goto, label))
+		}
+		if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" && n.Field("choices") != nil {
+			for _, choice := range n.Field("choices").Items {
+				if choice.Kind == spec.String {
+					f.checkLabel(n, choice.Text.Value, choice.Text.At(0, len(choice.Text.Value)))
+				}
+			}
+		}
+	}
+}
+
+// checkLabel reports a label that a node may not choose: none of ends, or no node.
+func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
+	labels := append(f.nodeNames(), spec.END)
+	if n.HasEnds {
+		labels = nil
+		for _, end := range n.Ends {
+			labels = append(labels, end.Label.Value)
+		}
+	}
+	slices.Sort(labels)
+	if !slices.Contains(labels, label) {
+		d := f.report(at, "%q is no label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
+		d.Suggestion = suggest.Closest(label, labels)
+	}
+}
+
+// choices appends the texts that an expression may yield, as far as they stand in it.
+func choices(t *eval.Tree, out []string) []string {
+	switch {
+	case t.Op == eval.TreeConst:
+		if s, ok := t.Value.(string); ok {
+			out = append(out, s)
+		}
+	case t.Op == eval.TreeList:
+		for _, item := range t.Args {
+			out = choices(item, out)
+		}
+	case t.Op == eval.TreeChoice:
+		out = choices(t.Args[2], choices(t.Args[1], out))
+	case t.Op == eval.TreeBinary && t.Name == "??":
+		out = choices(t.Args[1], choices(t.Args[0], out))
+	}
+	return out
+}
+
+// labelSpan returns where a label stands in an expression, or all of the expression.
+func labelSpan(text spec.Text, label string) spec.Span {
+	for _, quote := range []string{"'", `"`, "`"} {
+		if at := strings.Index(text.Value, quote+label+quote); at >= 0 {
+			return text.At(at, at+len(label)+2*len(quote))
+		}
+	}
+	return text.At(0, len(text.Value))
+}

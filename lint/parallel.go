@@ -1,0 +1,259 @@
+// The rules about branches: parallel-conflict, accidental-fanout.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func parallelRules() []Rule {
+	return []Rule{
+		{
+			Name: "accidental-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape,
+			Summary: "edges without a condition fire together where only one seems meant",
+			Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
+				"The rule speaks when they stand in declarations of their own and one is the else of a condition, leads back to the node itself, or goes to END or to a fail node next to another. " +
+				"Write both targets into one edge, to: [a, b], if both are meant; else give one a condition.",
+			Bad: `graphrun: v1
+name: review
+start: write
+nodes:
+  write: {kind: pass}
+  review: {kind: pass, max_visits: 3}
+  publish: {kind: pass}
+edges:
+  - {from: write, to: review}
+  - {from: review, to: write}
+  - {from: review, to: publish}
+  - {from: publish, to: END}
+`,
+			change: []string{"review, to: write}", "review, to: write, when: visits.review < 2}"},
+			check:  checkAccidentalFanout,
+		},
+		{
+			Name: "parallel-conflict", Group: "parallel", Severity: spec.Warning, needs: needShape,
+			Summary: "parallel branches write one key, or one reads what another writes",
+			Doc: "Of two branches that write one key, only the later write in path order is kept where they meet; one that reads a key does not see what another writes. " +
+				"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
+				"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes; with conflict: error no branch wins, and the run fails where they meet.",
+			Bad: `graphrun: v1
+name: search
+start: split
+output: found
+state:
+  found: {type: string}
+nodes:
+  split: {kind: pass}
+  web: {kind: set, set: {found: "'from the web'"}}
+  files: {kind: set, set: {found: "'from files'"}}
+edges:
+  - {from: split, to: [web, files]}
+  - {from: [web, files], to: END}
+`,
+			change: []string{"found: {type: string}", "found: {type: array, items: {type: string}, reducer: append}"},
+			check:  checkParallelConflict,
+		},
+	}
+}
+
+// maxRivals bounds how many earlier writers one is compared with, and how many targets of a
+// fan-out with each other.
+const maxRivals = 64
+
+// writer is a write and its node.
+type writer struct {
+	node int
+	dataflow.Write
+}
+
+func checkParallelConflict(f *facts) {
+	if k := f.forks(); k == nil || !k.Any() {
+		return
+	}
+	writers := make([][]writer, len(f.graph.State)) // in the order of the file
+	for v, a := range f.access() {
+		for _, w := range a.Writes {
+			if dataflow.Replaces(f.graph.State[w.Key]) {
+				writers[w.Key] = append(writers[w.Key], writer{v, w})
+			}
+		}
+	}
+	for _, list := range writers {
+		for i := 1; i < len(list); i++ {
+			f.reportWriteConflict(list[max(0, i-maxRivals):i], list[i])
+		}
+	}
+	seen := map[[2]int]bool{} // node and key
+	for i := range f.uses().All {
+		u := &f.uses().All[i]
+		if u.Node < 0 {
+			continue
+		}
+		for _, r := range u.Program.Reads() {
+			if n := f.outputOf(r); n != nil {
+				f.reportOutputConflict(u, n)
+			}
+			if key, ok := f.keyOf[r.Path[0]]; ok && !seen[[2]int{u.Node, key}] {
+				seen[[2]int{u.Node, key}] = f.reportReadConflict(u, writers[key])
+			}
+		}
+	}
+}
+
+func (f *facts) reportWriteConflict(earlier []writer, w writer) {
+	for _, e := range earlier {
+		fork, ok := f.forkOf(e.node, w.node)
+		if !ok {
+			continue
+		}
+		conflict := ""
+		if f.graph.Parallel.ConflictSpan.To > 0 {
+			conflict = f.graph.Parallel.Conflict
+		}
+		if p := f.graph.Nodes[fork].Parallel; p != nil && p.Conflict != "" {
+			conflict = p.Conflict
+		}
+		outcome := "only one write is kept where the branches meet"
+		if conflict == "error" {
+			outcome = "with conflict: error the run fails where the branches meet"
+		} else if conflict != "" {
+			continue
+		}
+		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s", f.Name(e.node), f.Name(w.node), w.Name.Value, outcome)
+		d.Related = append(d.Related, f.related(e.Name.Span, "the other write"), f.branchesBegin(fork))
+		return
+	}
+}
+
+func (f *facts) reportReadConflict(u *dataflow.Use, writers []writer) bool {
+	for _, w := range writers[:min(len(writers), maxRivals)] {
+		if w.node == u.Node {
+			return false // a change of its own: the writes are compared
+		}
+		fork, ok := f.forkOf(w.node, u.Node)
+		if !ok || f.mayBeOpen(u, w.Key) {
+			continue
+		}
+		d := f.report(u.SpanOf(w.Name.Value), "%q reads %q, but not what %q writes in another branch", f.Name(u.Node), w.Name.Value, f.Name(w.node))
+		d.Related = append(d.Related, f.related(w.Name.Span, "the write"), f.branchesBegin(fork))
+		return true
+	}
+	return false
+}
+
+func (f *facts) reportOutputConflict(u *dataflow.Use, n *spec.Node) {
+	if fork, ok := f.forkOf(n.Index, u.Node); ok {
+		d := f.report(u.SpanOf("nodes"), "%q reads the output of %q, which runs in another branch", f.Name(u.Node), n.ID.Value)
+		d.Related = append(d.Related, f.branchesBegin(fork))
+	}
+}
+
+func (f *facts) branchesBegin(fork int) spec.Related {
+	return f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here")
+}
+
+// forkOf returns the node whose branches let two nodes run at the same time, if any.
+func (f *facts) forkOf(x, y int) (fork int, ok bool) {
+	k := f.forks()
+	if at, ok := k.Together(x, y); ok {
+		return at.Node, !at.Optional || !f.excludeEachOther(at)
+	}
+	fork, ok = f.siblings()[[2]int{min(x, y), max(x, y)}]
+	return fork, ok
+}
+
+// findSiblings maps pairs of nodes to the fan-out that leads straight to both. Dominators,
+// which tell branches apart otherwise, miss it if other paths lead to one of them, too.
+func (f *facts) findSiblings() map[[2]int]int {
+	out := map[[2]int]int{}
+	for fork, groups := range f.flow().Groups {
+		for i := range groups {
+			g := &groups[i]
+			if g.Subset || len(g.Targets) > maxRivals || !f.flow().Reached[fork] || f.isDead(g) {
+				continue
+			}
+			for k, x := range g.Targets {
+				for _, y := range g.Targets[:k] {
+					pair := [2]int{min(x, y), max(x, y)}
+					if _, known := out[pair]; !known && x != y {
+						out[pair] = fork
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// excludeEachOther reports whether the conditions of the two edges of a parting can't both
+// hold.
+func (f *facts) excludeEachOther(at concurrency.Parting) bool {
+	k := f.forks()
+	var claims []solve.Claim
+	for _, c := range []int{at.Left, at.Right} {
+		for _, e := range f.edgesOut()[at.Node] {
+			if when := f.bound.Edges[e].When; k.IsArm(c) && f.To[e] == k.Node(c) && when != nil {
+				claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
+			}
+		}
+	}
+	there := site{f: f, node: f.graph.Nodes[at.Node]}
+	return len(claims) == 2 && !f.solver.Possible(claims, there.domain)
+}
+
+func checkAccidentalFanout(f *facts) {
+	for v, groups := range f.flow().Groups {
+		guarded := slices.ContainsFunc(groups, func(g controlflow.Group) bool {
+			return g.Kind == controlflow.ByGuard || g.Kind == controlflow.ByDecision
+		})
+		for i := range groups {
+			if g := &groups[i]; f.flow().Reached[v] && g.Kind == controlflow.ByDefault {
+				f.reportFanout(v, g, guarded)
+			}
+		}
+	}
+}
+
+// reportFanout reports the first edge without a condition that seems to be an alternative
+// to another one.
+func (f *facts) reportFanout(v int, g *controlflow.Group, guarded bool) {
+	edges := g.Edges
+	first := f.graph.Edges[edges[0]]
+	target := f.To[edges[0]]
+	fails := func(t int) bool { return t < f.End && f.graph.Nodes[t].Kind.Value == "fail" }
+	for _, i := range edges[1:] {
+		e, to, why := f.graph.Edges[i], f.To[i], ""
+		switch {
+		case e.Decl == first.Decl || e.Decl < 0 || to == target:
+			continue
+		case guarded:
+			why = " when no condition holds"
+		case to == f.End || target == f.End:
+			why = ", and END ends only its own branch"
+		case fails(to) != fails(target):
+			why = ", and a fail node ends what the other branch began"
+		case f.flow().Cyclic[v] && f.sharesCycle(v, to) != f.sharesCycle(v, target):
+			why = ", and one of them leads back"
+		default:
+			continue
+		}
+		if f.isMeantToJoin(v, g) {
+			return
+		}
+		d := f.report(e.To.Span, "the edges of %q to %q and %q both fire%s; give one a condition, or write one edge with a list of targets", f.Name(v), first.To.Value, e.To.Value, why)
+		d.Related = append(d.Related, f.related(first.To.Span, "the other edge"))
+		return
+	}
+}
+
+// isMeantToJoin reports whether the branches of a group meet, or the file says how they do.
+func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
+	declared, _ := f.graph.Settings()["parallel"].(map[string]any)
+	return f.graph.Nodes[v].Parallel != nil || declared["join"] != nil || f.forks() == nil || f.forks().Joined(v, g)
+}

@@ -1,0 +1,551 @@
+// The rules about policies: what breaks one, what proves one, and what stays undecided.
+
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func policyRules() []Rule {
+	return []Rule{
+		{
+			Name: "policy-invalid", Group: "policies", Severity: spec.Error, needs: needNode,
+			Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
+			Doc: "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing. " +
+				"extends names a file of policies, which must be there and must not lead back to itself; a policy of such a file is about the graphs that have its place, and what it requires there must be a node.",
+			Good:   approved,
+			change: []string{"require: approve", "require: aprove"},
+			check:  checkPolicyInvalid,
+		},
+		{
+			Name: "policy-violated", Group: "policies", Severity: spec.Error, needs: needAll,
+			Summary: "a path through the graph breaks one of its policies",
+			Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
+				"The message prints the path of a run with actual values that breaks it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
+			Good:   approved,
+			change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
+			check:  checkPolicies,
+		},
+		{
+			Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll,
+			Summary: "it can't be told before a run whether a policy is kept",
+			Doc: "No path that breaks the policy was found, and no proof that there is none: the message says what stood in the way. The run watches the policy all the same. " +
+				"A policy of which neither policy-violated nor policy-undecided speaks is kept by every run, whatever programs yield, however long they take and whoever they ask. " +
+				"A policy of a shared file (extends) whose place is no node of the graph asks nothing of it; where a node's name is near, that is said here. " +
+				"Nor are policies checked in a file that has errors, even where these are switched off: that is said in the place of what is known of each policy, unless the error itself is printed. " +
+				"The finding fails nothing, also under --strict; --rule +policy-undecided makes it a warning.",
+			Bad: `graphrun: v1
+name: release
+start: measure
+state:
+  sum: {type: integer, default: 0}
+policies:
+  - {never: sum > 10, at: deploy}
+nodes:
+  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}
+  deploy: {kind: pass}
+edges:
+  - {from: measure, to: deploy}
+  - {from: deploy, to: END}
+`,
+			change: []string{"deploy}\n  - {from: deploy", "deploy, when: sum <= 10}\n  - {from: measure, to: END}\n  - {from: deploy"},
+			check: reportUndecided,
+		},
+		{
+			Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll,
+			Summary: "it is proven that every run keeps a policy",
+			Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Of those that are proven nothing is said unless it is asked for: by validate --explain-policies, which lists all, or by turning this rule on. " +
+				"The shape of the graph is the proof, whatever its conditions and results are; or each run was tried that inputs, results and the order of branches allow.",
+			Bad:    approved,
+			change: []string{"policies:\n  - {require: approve, before: deploy}\n", ""},
+			check: reportKept,
+		},
+	}
+}
+
+// policy is one entry of policies with its nodes as vertices.
+type policy struct {
+	index   int       // in Graph.Policies
+	at      spec.Text // where findings about it stand
+	kind    string    // require, forbid, reach, max_visits, never
+	subject int       // the node after the first word; -1 for max_visits and never
+	place   int       // the node after the second word
+	limit   int       // of max_visits
+	never   *eval.Program
+	trial   *trial
+}
+
+// policyWords lists the first word of each kind of policy, and its second word.
+var policyWords = [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
+
+// policies lists the policies whose nodes exist, and calls unknown for other names.
+func (f *facts) policies(unknown func(name spec.Text, end bool)) []*policy {
+	var out []*policy
+	for i := range f.graph.Policies {
+		for _, words := range policyWords {
+			first, second := f.graph.Policies[i].Get(words[0]), f.graph.Policies[i].Get(words[1])
+			if first == nil || second == nil || !first.IsScalar() || second.Kind != spec.String {
+				continue
+			}
+			ok := true
+			vertex := func(name spec.Text, end bool) int {
+				v := f.Vertex(name.Value)
+				if v < 0 || v == f.End && !end {
+					ok = false
+					unknown(name, end)
+				}
+				return v
+			}
+			p := &policy{index: i, at: first.Text, kind: words[0], subject: -1, never: f.bound.Never[i]}
+			p.place = vertex(second.Text, words[1] == "before")
+			switch p.kind {
+			case "max_visits":
+				n, isInt := first.Data().(int)
+				p.limit, ok = n, ok && isInt && n > 0
+			case "never":
+			default:
+				p.subject = vertex(first.Text, p.kind != "require")
+			}
+			if ok {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+func checkPolicyInvalid(f *facts) {
+	const most = 12
+	names := f.nodeNames()
+	for _, p := range f.policies(func(name spec.Text, end bool) {
+		what := "is no node of this graph"
+		if name.Value == spec.END && !end {
+			what = "can't stand here"
+		}
+		d := f.report(name.At(0, len(name.Value)), "%q %s; nodes are %s", name.Value, what, strings.Join(names[:min(most, len(names))], ", "))
+		d.Suggestion = suggest.Closest(name.Value, names)
+	}) {
+		if p.kind == "require" && p.subject == p.place {
+			f.report(p.at.Span, "%q can't be required before itself", f.Name(p.subject))
+		}
+	}
+}
+
+// nodeNames returns the names of the nodes, sorted.
+func (f *facts) nodeNames() []string {
+	names := make([]string, len(f.graph.Nodes))
+	for i, n := range f.graph.Nodes {
+		names[i] = n.ID.Value
+	}
+	slices.Sort(names)
+	return names
+}
+
+// verdict says why a policy that is not broken is proven, or else why it is undecided.
+type verdict struct {
+	policy       *policy
+	proof, doubt string
+}
+
+// Each policy costs its vertices and edges once. That many are always looked at; on a large
+// graph more only as far as maxPondered allows.
+const (
+	maxPolicies = 100
+	maxPondered = 200_000
+)
+
+func checkPolicies(f *facts) {
+	var open []*policy
+	size := len(f.graph.Nodes) + len(f.graph.Edges)
+	for i, p := range f.policies(func(spec.Text, bool) {}) {
+		switch {
+		case f.flow().Anywhere:
+			f.verdicts = append(f.verdicts, verdict{p, "", "where some nodes lead is known at run time only"})
+		case i > maxPolicies && i*size > maxPondered:
+			f.verdicts = append(f.verdicts, verdict{p, "", "the graph is too large to ask of every policy"})
+		case f.obeys(p):
+			f.verdicts = append(f.verdicts, verdict{p, "the shape of the graph keeps it", ""})
+		default:
+			open = append(open, p)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // runs that go round take longest
+	var unbroken []*policy
+	for i, p := range open {
+		f.waiting = len(open) - i
+		if breach := f.refute(p); breach == "" {
+			unbroken = append(unbroken, p)
+		} else if p.kind == "never" {
+			f.report(p.at.At(0, len(p.at.Value)), "%s", breach)
+		} else {
+			f.report(p.at.Span, "%s", breach)
+		}
+	}
+	for i, p := range unbroken { // only now: proofs may use up the events that refute others
+		f.waiting = len(unbroken) - i
+		v := verdict{policy: p, doubt: f.triesAll(p)}
+		if v.doubt == "" {
+			v.proof = "each run was tried that inputs, results and their order allow"
+		}
+		f.verdicts = append(f.verdicts, v)
+	}
+}
+
+// obeys reports whether the shape of the graph alone keeps a policy.
+func (f *facts) obeys(p *policy) bool {
+	if p.place < len(f.graph.Nodes) && !f.flow().Reached[p.place] {
+		return true
+	}
+	switch p.kind {
+	case "require":
+		if p.subject == p.place {
+			return false
+		}
+		a := f.assigned().Of(1)
+		a.First = true
+		if !f.skipsUnmade(p.subject) {
+			a.Makes(p.subject, 0)
+		}
+		a.Solve()
+		return !a.MayLack(p.place, 0)
+	case "forbid": // a step is after its past, not after what other branches do
+		return !f.leads(p.place, p.subject) && p.place != p.subject
+	case "max_visits":
+		limited := func(most int) bool { return most > 0 && most <= p.limit }
+		return limited(f.graph.Nodes[p.place].VisitLimit(f.graph)) || limited(f.graph.Limits.MaxSteps) ||
+			!f.flow().Cyclic[p.place]
+	case "reach":
+		if p.subject != f.End {
+			return p.place == p.subject || f.leads(p.place, p.subject)
+		}
+		ends := f.before(f.End)
+		for v, reached := range f.alive().Reach(p.place) {
+			if reached && v < len(f.graph.Nodes) && !ends[v] {
+				return false
+			}
+		}
+		return true
+	}
+	value, ok := p.never.Const()
+	return ok && value == false
+}
+
+// triesAll returns why not every run can be tried, or "" if each was and kept the policy.
+func (f *facts) triesAll(p *policy) string {
+	for _, late := range []bool{false, true} {
+		switch a := f.findBreach(p, explore.Question{Late: late, Proof: true}); {
+		case a.Found && late:
+			return "it depends on the order in which branches end"
+		case a.Found:
+			return "it depends on inputs or results"
+		case a.Gap != "":
+			return a.Gap
+		case !f.flow().FansOut:
+			return ""
+		}
+	}
+	return ""
+}
+
+// refute returns how a run breaks a policy, or "" if none was found.
+func (f *facts) refute(p *policy) string {
+	name, subject := f.Name(p.place), ""
+	if p.subject >= 0 {
+		subject = f.Name(p.subject)
+	}
+	if p.kind == "reach" && p.subject != f.End {
+		return fmt.Sprintf("%q can't be reached from %q", subject, name)
+	}
+	if p.kind == "never" {
+		if value, ok := p.never.Const(); ok && value == true {
+			return fmt.Sprintf("%q is true whenever %q runs", p.at.Value, name)
+		}
+	}
+	if f.events <= 0 {
+		return ""
+	}
+	var path []int
+	switch p.kind {
+	case "require":
+		around := func(v int) []int {
+			if v == p.subject {
+				return nil
+			}
+			return f.alive().Next(v)
+		}
+		guide := shortest(around, len(f.graph.Nodes)+2, f.Start(), p.place)
+		if guide == nil {
+			guide = f.pathThrough(p.subject, p.place)
+		}
+		if path = f.breakDespite(p, p.subject, guide); path != nil {
+			return fmt.Sprintf("%q is reached without a success of %q on the path %s", name, subject, f.pathText(path))
+		}
+	case "forbid":
+		if path = f.breakDespite(p, p.place, f.pathThrough(p.place, p.subject)); path != nil {
+			return fmt.Sprintf("%q can run after %q on the path %s", subject, name, f.pathText(path))
+		}
+	case "reach":
+		if path = f.strand(p); path != nil {
+			return fmt.Sprintf("END can't be reached any more after %q on the path %s", name, f.pathText(path))
+		}
+	case "max_visits":
+		return f.exceed(p)
+	case "never":
+		if path = f.makeTrue(p); path != nil {
+			return fmt.Sprintf("%q is true at %q on the path %s", p.at.Value, name, f.pathText(path))
+		}
+	}
+	return ""
+}
+
+// breakDespite returns the path of a run that breaks a policy although conditions that the
+// node in question decides do their work: they hold only by what the graph itself wrote.
+func (f *facts) breakDespite(p *policy, node int, guide []int) []int {
+	keys := f.decidedBy(node)
+	path := f.breakBy(p, explore.Question{Guide: guide, Allow: func(r *explore.Run, v int, taken []explore.Taken) bool {
+		n := r.Visits(p.place)
+		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.place) || f.isTrustedWay(r, v, taken, node, keys)
+	}})
+	if path == nil {
+		path = f.breakBy(p, explore.Question{Guide: guide, Fixed: keys})
+	}
+	return path
+}
+
+// breakBy returns the path of a run that breaks a policy, or nil. Of a run with branches it
+// returns the guide if the run contains that.
+func (f *facts) breakBy(p *policy, q explore.Question) []int {
+	a := f.findBreach(p, q)
+	if a.Found && q.Guide != nil && f.flow().FansOut && isWithin(q.Guide, a.Witness) {
+		return q.Guide
+	}
+	return a.Witness
+}
+
+// decidedBy returns the state keys that a node decides: those that it writes, and those
+// that are written only after it.
+func (f *facts) decidedBy(node int) map[string]bool {
+	keys := map[string]bool{}
+	tree := f.flow().Dominators()
+	for v, a := range f.access() {
+		if tree.Covers(node, v) {
+			for _, w := range a.Writes {
+				keys[w.Name.Value] = true
+			}
+		}
+	}
+	return keys
+}
+
+// dependsOn reports whether a node may decide a condition.
+func (f *facts) dependsOn(p *eval.Program, node int, keys map[string]bool) bool {
+	return p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		switch r.Path[0] {
+		case "visits", "nodes", "history", "branches", "inputs":
+			return len(r.Path) < 2 || r.Path[1] == f.Name(node)
+		case "step", "last", "visit":
+			return true
+		}
+		return keys[r.Path[0]]
+	})
+}
+
+// isTrustedWay reports whether a run may take some ways out of v: not if a node decides
+// their conditions, unless the graph itself wrote all that these read.
+func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node int, keys map[string]bool) bool {
+	for _, t := range taken {
+		if t.Edge < 0 {
+			return !f.dependsOn(f.bound.Nodes[v].Goto, node, keys)
+		}
+		if f.graph.Edges[t.Edge].Condition == "on_failure" {
+			return !f.dependsOn(f.bound.Edges[t.Edge].When, node, keys)
+		}
+	}
+	return !slices.ContainsFunc(f.edgesOut()[v], func(e int) bool {
+		when := f.bound.Edges[e].When
+		return f.graph.Edges[e].Condition != "on_failure" && f.dependsOn(when, node, keys) &&
+			slices.ContainsFunc(when.Reads(), func(read eval.Read) bool { return len(read.Path) > 1 || !r.Written[read.Path[0]] })
+	})
+}
+
+// strand returns the path of a run from which END can't be reached after a place, or nil.
+func (f *facts) strand(p *policy) []int {
+	ends := f.before(f.End)
+	for v, reached := range f.alive().Reach(f.successors(p.place)...) {
+		if !reached || v >= len(f.graph.Nodes) || ends[v] {
+			continue
+		}
+		if path := f.pathThrough(p.place, v); path != nil && f.findBreach(p, explore.Question{Guide: path}).Found {
+			return path
+		}
+	}
+	return nil
+}
+
+// exceed looks for a run that visits a node more often than a policy allows.
+func (f *facts) exceed(p *policy) string {
+	often := fmt.Sprintf("%q can run more than %s", f.Name(p.place), plural(p.limit, "time"))
+	if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
+		if f.findBreach(p, explore.Question{}).Found {
+			return often + ": nothing bounds the cycle " + f.pathText(cycle)
+		}
+		return ""
+	}
+	keys := f.writtenAround(p.place)
+	if cycleThrough(f.openCycles(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
+		maps.DeleteFunc(keys, func(key string, _ bool) bool {
+			return slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return n.Kind.Value != "set" })
+		})
+	}
+	if a := f.findBreach(p, explore.Question{Fixed: keys}); a.Found {
+		return often + ", on the path " + f.pathText(a.Witness)
+	}
+	return ""
+}
+
+// writtenAround returns the state keys that the cycles of a node may count with: numbers,
+// lists, and all that set nodes write.
+func (f *facts) writtenAround(v int) map[string]bool {
+	keys := map[string]bool{}
+	for u, a := range f.access() {
+		for i := range a.Writes {
+			key := f.graph.State[a.Writes[i].Key]
+			kind := f.wholeDomain(key).Kind
+			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool && key.Schema["type"] != "object"
+			if f.sharesCycle(u, v) && counts {
+				keys[key.Name.Value] = true
+			}
+		}
+	}
+	return keys
+}
+
+// makeTrue returns the path of a run that makes the condition of a never policy true, or
+// nil. Inputs and results may do so only where conditions on the way are there to stop them.
+func (f *facts) makeTrue(p *policy) []int {
+	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
+	for _, r := range p.never.Reads() {
+		writers := f.writersOf()[r.Path[0]]
+		if len(writers) > 0 && !slices.ContainsFunc(writers, func(n *spec.Node) bool { return n.Kind.Value != "human" && n.Kind.Value != "set" }) {
+			keys[r.Path[0]] = true
+		}
+	}
+	guide := f.pathTo(p.place)
+	var path []int
+	if len(keys) > 0 {
+		path = f.breakBy(p, explore.Question{Guide: guide, Fixed: keys})
+	}
+	if path == nil && (f.isAlwaysTrueAt(p) || f.isGuarded(p, keys)) {
+		path = f.breakBy(p, explore.Question{Guide: guide})
+	}
+	return path
+}
+
+// isAlwaysTrueAt reports whether a condition holds whenever the node of its policy succeeds.
+func (f *facts) isAlwaysTrueAt(p *policy) bool {
+	at := site{f: f, node: f.graph.Nodes[p.place]}
+	return f.solver.Solve(solve.Problem{Conditions: []*eval.Program{p.never}, Domain: at.domain}).Verdicts[0].Always
+}
+
+// isGuarded reports whether conditions before a place speak of each key that a never policy
+// reads and the graph does not decide. They are there to keep the policy.
+func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
+	before := f.before(p.place)
+	return !slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {
+		key := r.Path[0]
+		return f.graph.Key(key) == nil || !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
+			when := f.bound.Edges[e.Index].When
+			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && dataflow.ReadsKey(when, key)
+		})
+	})
+}
+
+func reportUndecided(f *facts) {
+	for _, v := range f.verdicts {
+		if v.doubt != "" {
+			f.report(v.policy.at.Span, "whether this policy is kept can't be told before a run: %s", v.doubt)
+		}
+	}
+	f.foreignPolicies(func(name spec.Text, near string) {
+		if near != "" {
+			f.report(name.Span, "%q is no node of this graph, so that this policy of a shared file asks nothing of it", name.Value).Suggestion = near
+		}
+	})
+}
+
+func reportKept(f *facts) {
+	for _, v := range f.verdicts {
+		if v.proof != "" {
+			f.report(v.policy.at.Span, "every run keeps this policy: %s", v.proof)
+		}
+	}
+	f.foreignPolicies(func(name spec.Text, near string) {
+		if near == "" {
+			f.report(name.Span, "this policy of a shared file asks nothing of this graph, which has no node %q", name.Value)
+		}
+	})
+}
+
+// foreignPolicies visits the policies of shared files whose node the graph lacks, with the
+// name of that node and the nearest one of the graph.
+func (f *facts) foreignPolicies(visit func(name spec.Text, near string)) {
+	for i := range f.graph.Elsewhere {
+		policy := &f.graph.Elsewhere[i]
+		name := policy.Text
+		for _, words := range policyWords {
+			for _, word := range words { // where the policy holds comes first
+				v := policy.Get(word)
+				if v != nil && v.Kind == spec.String && word != "never" && v.Text.Value != spec.END && f.graph.Node(v.Text.Value) == nil {
+					name = v.Text
+				}
+			}
+		}
+		visit(name, suggest.Closest(name.Value, f.nodeNames()))
+	}
+}
+
+// uncheckedMessage begins the finding about a policy in a file with errors.
+const uncheckedMessage = "this policy is not checked, because "
+
+// uncheckedPolicies reports of each policy that an error kept it from being checked.
+func (f *facts) uncheckedPolicies(because *spec.Diagnostic) {
+	f.rule = &Rule{Name: "policy-undecided", Severity: spec.Info}
+	for i := range f.graph.Policies {
+		if because == nil {
+			f.report(f.graph.Policies[i].Span, uncheckedMessage+"the graph lacks what it speaks of")
+			continue
+		}
+		d := f.report(f.graph.Policies[i].Span, uncheckedMessage+"of an error at %s: %s [%s]", subgraph.LineOf(*because), because.Message, because.Rule)
+		d.Related = append(d.Related, spec.Related{File: because.File, Span: because.Span, Message: "the error is here"})
+	}
+}
+
+// WithoutEchoes drops findings about unchecked policies if the error that kept them from
+// being checked is among the findings.
+func WithoutEchoes(found spec.Diagnostics) spec.Diagnostics {
+	type position struct {
+		file *spec.File
+		span spec.Span
+	}
+	shown := map[position]bool{}
+	for i := range found {
+		if found[i].Rule != "policy-undecided" {
+			shown[position{found[i].File, found[i].Span}] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
+		return strings.HasPrefix(d.Message, uncheckedMessage) && len(d.Related) > 0 && shown[position{d.Related[0].File, d.Related[0].Span}]
+	})
+}

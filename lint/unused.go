@@ -1,0 +1,163 @@
+// Leftovers: unused-key, unused-ignore.
+
+package lint
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/suppress"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func unusedRules() []Rule {
+	return []Rule{
+		{
+			Name: "unused-ignore", Group: "structure", Severity: spec.Warning,
+			Summary: "a comment silences a rule that has nothing to say there",
+			Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
+			Bad: example + `nodes:
+  # graphrun: ignore missing-timeout it is fast
+  a: {kind: pass}
+edges:
+  - {from: a, to: END}
+`,
+			change: []string{"kind: pass", "kind: exec, command: [date]"},
+		},
+		{
+			Name: "unused-key", Group: "data", Severity: spec.Warning, needs: needAll,
+			Summary: "a state key that nothing reads or writes",
+			Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
+				"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
+			Bad: `graphrun: v1
+name: greet
+start: hello
+output: text
+state:
+  text: {type: string, default: ""}
+  txet: {type: string}
+nodes:
+  hello: {kind: set, set: {text: "'hello'"}}
+edges:
+  - {from: hello, to: END}
+`,
+			change: []string{"\n  txet: {type: string}", ""},
+			check:  checkUnusedKeys,
+		},
+	}
+}
+
+// Filter drops the findings that comments of the file silence, adds one for each comment
+// that silences nothing, and sorts the rest.
+func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
+	type position struct {
+		file *spec.File
+		span spec.Span
+	}
+	seen := map[position]bool{} // the parser and the compiler of expressions may both report a type
+	found = slices.DeleteFunc(found.NameOdd(), func(d spec.Diagnostic) bool {
+		at := position{d.File, d.Span}
+		again := seen[at]
+		seen[at] = again || d.Rule == "type-mismatch"
+		return again && d.Rule == "type-mismatch"
+	})
+	return suppress.Apply(file, found, suppress.Rules{Names: RuleNames, Optional: OptionalRules}).Sort()
+}
+
+func checkUnusedKeys(f *facts) {
+	used := f.usedKeys()
+	for _, key := range f.graph.State {
+		if !used.all && !used.names[key.Name.Value] {
+			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
+		}
+	}
+}
+
+// keyUse holds the names of state keys that something uses; all says that something reads
+// the whole state.
+type keyUse struct {
+	names map[string]bool
+	all   bool
+}
+
+func (k *keyUse) add(names ...spec.Text) {
+	for _, name := range names {
+		k.names[name.Value] = true
+	}
+}
+
+// read adds a path that is read. The input counts too: the first node has that of the run.
+func (k *keyUse) read(r eval.Read) {
+	path := r.Path
+	if path[0] == "run" {
+		if path = path[1:]; len(path) > 0 && path[0] != "input" {
+			return
+		}
+	} else if path[0] != "state" && path[0] != "input" {
+		k.names[path[0]] = true
+		return
+	}
+	if len(path) < 2 {
+		k.all = true
+		return
+	}
+	k.names[path[1]] = true
+}
+
+func (k *keyUse) program(p *eval.Program) {
+	if p != nil {
+		for _, r := range p.Reads() {
+			k.read(r)
+		}
+	}
+}
+
+// usedKeys collects what nodes, edges, policies, cache keys, tools and providers use.
+func (f *facts) usedKeys() *keyUse {
+	k := &keyUse{names: make(map[string]bool, len(f.graph.State))}
+	cache := func(c *spec.Cache) {
+		if c == nil {
+			return
+		}
+		k.add(c.Keys...)
+		for _, word := range words.FindAllString(c.Key.Value, -1) { // which nothing compiles yet
+			k.names[word] = true
+		}
+	}
+	cache(f.graph.Cache)
+	for v, a := range f.access() {
+		n := f.graph.Nodes[v]
+		k.all = k.all || a.SeesAll
+		k.add(n.Reads...)
+		if n.Decide != nil {
+			k.add(n.Decide.See...)
+		}
+		cache(n.Cache)
+		for _, w := range a.Writes {
+			k.add(w.Name)
+		}
+	}
+	for _, u := range f.uses().All {
+		k.program(u.Program)
+	}
+	for _, p := range slices.Concat(f.bound.Approvals, f.bound.Never) {
+		k.program(p)
+	}
+	for _, field := range slices.Concat(f.bound.Tools, f.bound.Providers) {
+		field.Value.Reads(k.read)
+	}
+	ref := f.graph.Ref() // a model may give the parameters of the tools that run the graph
+	for _, tool := range f.graph.Whole().Tools {
+		graph, properties := tool.Value.Get("graph"), tool.Value.Get("parameters").Get("properties")
+		if ref != "" && graph != nil && graph.Text.Value == ref && properties != nil {
+			for _, p := range properties.Fields {
+				k.add(p.Key)
+			}
+		}
+	}
+	return k
+}
+
+// words matches the identifiers in a text.
+var words = regexp.MustCompile(`\w+`)
