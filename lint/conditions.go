@@ -147,6 +147,33 @@ func (f *facts) findDead() map[int]bool {
 	return dead
 }
 
+// claims returns the outcomes of the conditions that only read known names if a group of a
+// node fires.
+func (f *facts) claims(v, fires int, known func(name string) bool) (out []solve.Claim) {
+	groups := f.flow().Groups[v]
+	kind := groups[fires].Kind
+	if kind != controlflow.ByGuard && kind != controlflow.ByDefault || f.graph.Nodes[v].OnMaxVisits == "skip" {
+		return nil
+	}
+	for i, g := range groups[:fires+1] {
+		if g.Kind != controlflow.ByGuard || g.Subset {
+			continue
+		}
+		when := f.bound.Edges[g.Edges[0]].When
+		if when != nil && !slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
+			out = append(out, solve.Claim{Tree: when.Tree(), Holds: i == fires})
+		}
+	}
+	return out
+}
+
+// arePossible reports whether conditions may come out so together after a node, or, without
+// one, anywhere.
+func (f *facts) arePossible(n *spec.Node, claims []solve.Claim) bool {
+	at := site{f: f, node: n, failed: n == nil}
+	return len(claims) == 0 || f.solver.Possible(claims, at.domain)
+}
+
 func checkConstantConditions(f *facts) {
 	for _, u := range f.uses().All {
 		f.reportImpossible(u.Program.Tree(), u.Span(), func(t *eval.Tree) (string, []any) {

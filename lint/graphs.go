@@ -27,7 +27,7 @@ edges:
 `,
 			change: []string{"no-such-file", "child"},
 			Files:  map[string]string{"child.yaml": oneNode},
-			check: checkSubgraphMissing,
+			check:  checkSubgraphMissing,
 		},
 		{
 			Name: "subgraph-cycle", Group: "structure", Severity: spec.Error, needs: needNode,

@@ -32,7 +32,7 @@ edges:
   - {from: [search, answer], to: END}
 `,
 			change: []string{"can be answered}", "can be answered, fallback: true}"},
-			check: checkDecisionFallback,
+			check:  checkDecisionFallback,
 		},
 		{
 			Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode,
@@ -50,7 +50,7 @@ edges:
   - {from: answer, to: END}
 `,
 			change: []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide, description: it can be answered", ""},
-			check: checkDecisionSingle,
+			check:  checkDecisionSingle,
 		},
 		{
 			Name: "missing-model", Group: "models", Severity: spec.Error, needs: needNode,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
@@ -61,16 +62,16 @@ edges:
   - {from: deploy, to: END}
 `,
 			change: []string{"deploy}\n  - {from: deploy", "deploy, when: sum <= 10}\n  - {from: measure, to: END}\n  - {from: deploy"},
-			check: reportUndecided,
+			check:  reportUndecided,
 		},
 		{
 			Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll,
 			Summary: "it is proven that every run keeps a policy",
 			Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Of those that are proven nothing is said unless it is asked for: by validate --explain-policies, which lists all, or by turning this rule on. " +
-				"The shape of the graph is the proof, whatever its conditions and results are; or each run was tried that inputs, results and the order of branches allow.",
+				"The proof is the shape of the graph, whatever its conditions and results are; or the conditions that have to hold on every path; or that each run was tried that inputs, results and the order of branches allow.",
 			Bad:    approved,
 			change: []string{"policies:\n  - {require: approve, before: deploy}\n", ""},
-			check: reportKept,
+			check:  reportKept,
 		},
 	}
 }
@@ -175,10 +176,12 @@ func checkPolicies(f *facts) {
 			f.verdicts = append(f.verdicts, verdict{p, "", "where some nodes lead is known at run time only"})
 		case i > maxPolicies && i*size > maxPondered:
 			f.verdicts = append(f.verdicts, verdict{p, "", "the graph is too large to ask of every policy"})
-		case f.obeys(p):
-			f.verdicts = append(f.verdicts, verdict{p, "the shape of the graph keeps it", ""})
 		default:
-			open = append(open, p)
+			if proof := f.prove(p); proof != "" {
+				f.verdicts = append(f.verdicts, verdict{p, proof, ""})
+			} else {
+				open = append(open, p)
+			}
 		}
 	}
 	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // runs that go round take longest
@@ -201,6 +204,87 @@ func checkPolicies(f *facts) {
 		}
 		f.verdicts = append(f.verdicts, v)
 	}
+}
+
+// prove returns why no run can break a policy, without trying any, or "".
+func (f *facts) prove(p *policy) string {
+	switch {
+	case f.obeys(p):
+		return "the shape of the graph keeps it"
+	case f.flow().Anywhere:
+		return ""
+	case p.kind == "never" && f.isExcluded(p):
+		return "the conditions on every path keep it"
+	case p.kind == "max_visits" && f.isCountedOut(p):
+		return "conditions on visits keep it"
+	}
+	return ""
+}
+
+// isExcluded reports whether an edge on every path to the place of a never policy excludes
+// its condition, and no node behind that writes what the condition reads.
+func (f *facts) isExcluded(p *policy) bool {
+	known := func(name string) bool { return f.graph.Key(name) != nil }
+	for _, r := range p.never.Reads() {
+		if key := f.graph.Key(r.Path[0]); key == nil || key.Once {
+			return false
+		}
+	}
+	for v, n := range f.graph.Nodes { // joins that a run gets to although no edge fires
+		if f.failsBypassed(n) || f.flow().FansOut && controlflow.FailurePolicy(f.graph, v) == "wait_all" {
+			return false
+		}
+	}
+	isDisturbed := func(v int) bool { // some node at work then may write what the condition reads
+		return v >= len(f.graph.Nodes) || slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {
+			writes := func(w dataflow.Write) bool { return w.Name.Value == r.Path[0] }
+			return slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(f.graph.Key(r.Path[0]), v)
+		})
+	}
+	seen := map[int]bool{p.place: true}
+	for todo := []int{p.place}; len(todo) > 0; todo = todo[1:] {
+		v := todo[0]
+		if v == f.Start() || isDisturbed(v) {
+			return false
+		}
+		for u, groups := range f.flow().Groups {
+			for i := range groups {
+				if seen[u] || !slices.Contains(groups[i].Targets, v) || f.isDead(&groups[i]) {
+					continue
+				}
+				claims := f.claims(u, i, known)
+				if len(claims) == 0 || f.arePossible(nil, append(claims, solve.Claim{Tree: p.never.Tree(), Holds: true})) {
+					seen[u] = true
+					todo = append(todo, u)
+				}
+			}
+		}
+	}
+	return true
+}
+
+// isCountedOut reports whether every cycle through the node of a max_visits policy has an
+// edge whose condition is false once the node has that many visits.
+func (f *facts) isCountedOut(p *policy) bool {
+	if f.flow().FansOut {
+		return false
+	}
+	full := solve.Claim{Holds: true, Tree: &eval.Tree{Op: eval.TreeBinary, Name: ">=", Args: []*eval.Tree{
+		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.place)}}, {Op: eval.TreeConst, Value: p.limit},
+	}}}
+	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
+	next := make([][]int, len(f.graph.Nodes)+2)
+	for v, groups := range f.flow().Groups {
+		for i := range groups {
+			claims := f.claims(v, i, known)
+			if len(claims) == 0 || f.arePossible(f.graph.Nodes[v], append(claims, full)) {
+				next[v] = append(next[v], groups[i].Targets...)
+			}
+		}
+	}
+	return !slices.ContainsFunc(next[p.place], func(first int) bool {
+		return shortest(func(v int) []int { return next[v] }, len(next), first, p.place) != nil
+	})
 }
 
 // obeys reports whether the shape of the graph alone keeps a policy.

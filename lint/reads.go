@@ -340,25 +340,13 @@ func (m *made) openPath(a *assignment.Analysis, number, v int) (path []int, agre
 // keys that no node writes.
 func (f *facts) agrees(path []int) bool {
 	var claims []solve.Claim
-	written := func(r eval.Read) bool { return f.graph.Key(r.Path[0]) == nil || len(f.writersOf()[r.Path[0]]) > 0 }
-	for i := range len(path) - 1 {
-		v := path[i]
-		groups := f.flow().Groups[v]
-		fires := slices.IndexFunc(groups, func(g controlflow.Group) bool { return slices.Contains(g.Targets, path[i+1]) })
-		if fires < 0 || groups[fires].Kind != controlflow.ByGuard && groups[fires].Kind != controlflow.ByDefault || f.graph.Nodes[v].OnMaxVisits == "skip" {
-			continue
-		}
-		for k, g := range groups[:fires+1] {
-			if g.Kind != controlflow.ByGuard || g.Subset {
-				continue
-			}
-			if when := f.bound.Edges[g.Edges[0]].When; when != nil && !slices.ContainsFunc(when.Reads(), written) {
-				claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: k == fires})
-			}
+	for i, v := range path[:len(path)-1] {
+		fires := slices.IndexFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return slices.Contains(g.Targets, path[i+1]) })
+		if fires >= 0 {
+			claims = append(claims, f.claims(v, fires, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
 		}
 	}
-	at := site{f: f, failed: true}
-	return len(claims) == 0 || f.solver.Possible(claims, at.domain)
+	return f.arePossible(nil, claims)
 }
 
 // findOpenRead returns a run that evaluates a use while a thing is not made, guided by a
