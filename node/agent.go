@@ -93,8 +93,8 @@ func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, 
 	if a.registry, err = h.kit.registry(task); err != nil {
 		return nil, err
 	}
-	if a.loop.pattern == "finish_tool" {
-		n.finish = a.loop.finishTool
+	if a.loop.Pattern == "finish_tool" {
+		n.finish = a.loop.FinishTool
 	}
 	req, said, err := n.compose(ctx, a.calls)
 	if err != nil {
@@ -104,7 +104,7 @@ func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, 
 	if n.finish != "" {
 		a.base.Schema = nil // the parameters of the tool say it
 	}
-	return a, a.offer(ctx, n.tools)
+	return a, a.offer(ctx, n.Tools)
 }
 
 // ownTool is a tool of the loop itself: a call of it that take accepts leaves
@@ -116,7 +116,7 @@ type ownTool struct {
 
 // offer changes which tools the model has.
 func (a *agent) offer(ctx context.Context, names []string) error {
-	finish := a.loop.finishTool
+	finish := a.loop.FinishTool
 	if finish != "" && a.registry.Declares(finish) && !slices.Contains(names, finish) {
 		names = append(slices.Clone(names), finish)
 	}
@@ -141,7 +141,7 @@ func (a *agent) provide(t ownTool) {
 
 // run runs the pattern of the loop.
 func (a *agent) run(ctx context.Context) (any, error) {
-	switch a.loop.pattern {
+	switch a.loop.Pattern {
 	case "evaluator_optimizer":
 		return a.optimise(ctx)
 	case "state_machine":
@@ -208,7 +208,7 @@ func (a *agent) tellEnd(reason string) {
 	if a.task.Emit == nil {
 		return
 	}
-	data := map[string]any{"pattern": a.loop.pattern, "reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls}
+	data := map[string]any{"pattern": a.loop.Pattern, "reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls}
 	if a.judge != nil {
 		data["judge_rounds"] = a.rounds
 	}

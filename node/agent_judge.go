@@ -16,13 +16,13 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// judge is the key `judge`, defaults filled in.
+// judge is the key `judge` with its defaults.
 type judge struct {
-	named     string
-	criteria  []string
-	maxRounds int
-	// bounded says that the file sets maxRounds: trials have a bound of their own.
-	bounded bool
+	Named     string   `key:"model" default:"judge"`
+	Criteria  []string `key:"criteria"`
+	MaxRounds int      `key:"max_rounds" default:"3" min:"1"`
+	// IsBounded is not nil if the file sets max_rounds: trials have a bound of their own.
+	IsBounded any `key:"max_rounds"`
 }
 
 // verdict is what a judge says.
@@ -33,19 +33,16 @@ type verdict struct {
 	scored   bool
 }
 
-// readJudge reads the key `judge`; nil when there is none.
+// readJudge returns the judge of an agent; nil if it has none.
 func readJudge(task *runner.Task) (*judge, error) {
-	fields, err := mapKey(task.Config, "judge")
-	if fields == nil || err != nil {
+	var outer struct {
+		Judge map[string]any `key:"judge"`
+	}
+	if err := decode(task.Config, &outer); err != nil || outer.Judge == nil {
 		return nil, err
 	}
-	j := &judge{criteria: texts(fields["criteria"])}
-	if j.named, err = textKey(fields, "model", "judge"); err != nil {
-		return nil, err
-	}
-	j.bounded = fields["max_rounds"] != nil
-	j.maxRounds, err = intKey(fields, "max_rounds", 3, 1)
-	return j, err
+	j := &judge{}
+	return j, decode(outer.Judge, j)
 }
 
 // judged lets work answer until the judge accepts: no answer gets past a judge
@@ -68,7 +65,7 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 			return value, nil
 		case v.word == "ESCALATE":
 			return nil, a.escalated("the judge handed the matter over", v.feedback, value)
-		case a.rounds >= a.judge.maxRounds:
+		case a.rounds >= a.judge.MaxRounds:
 			return nil, a.unaccepted(v.feedback, value)
 		}
 		a.ask("Your answer was not accepted." + said(v.feedback) + " Answer again, and better.")
@@ -118,7 +115,7 @@ func (a *agent) unaccepted(feedback string, value any) *runner.Failure {
 // legal counts as one that hands the matter over; only the end of the task and
 // of the money are what they are.
 func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, error) {
-	response, err := a.call(ctx, "judge", j.named, a.judgeRequest(j, value), nil)
+	response, err := a.call(ctx, "judge", j.Named, a.judgeRequest(j, value), nil)
 	var failure *runner.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -183,8 +180,8 @@ func readVerdict(text string) (verdict, error) {
 // judgeRequest shows the judge the task and the answer.
 func (a *agent) judgeRequest(j *judge, value any) model.Request {
 	var b strings.Builder
-	if a.node.instructions != "" {
-		fmt.Fprintf(&b, "The instructions were:\n%s\n\n", a.node.instructions)
+	if a.node.Instructions != "" {
+		fmt.Fprintf(&b, "The instructions were:\n%s\n\n", a.node.Instructions)
 	}
 	if a.node.prompt.text != "" {
 		fmt.Fprintf(&b, "The task was:\n%s\n\n", a.node.prompt.text)
@@ -212,8 +209,8 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 		}
 	}
 	criteria := "The answer must do what the task asks for."
-	if len(j.criteria) > 0 {
-		criteria = "The answer must meet these criteria:\n- " + strings.Join(j.criteria, "\n- ")
+	if len(j.Criteria) > 0 {
+		criteria = "The answer must meet these criteria:\n- " + strings.Join(j.Criteria, "\n- ")
 	}
 	return model.Request{
 		System: joinLayers([]string{

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 )
@@ -18,7 +19,7 @@ import (
 func (a *agent) optimise(ctx context.Context) (any, error) {
 	j := a.judge
 	if j == nil {
-		j = &judge{named: "judge"}
+		j = &judge{Named: "judge"}
 	}
 	var best any
 	bestScore, since := -1.0, 0 // since: trials without a better score
@@ -41,7 +42,7 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 			score = 1
 		}
 		since++
-		if score >= bestScore+a.loop.minImprovement {
+		if score >= bestScore+a.loop.MinImprovement {
 			since = 0
 		}
 		if score > bestScore || v.word == "ACCEPT" {
@@ -50,7 +51,7 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 		if a.reason = a.enough(v.word, score, since); a.reason != "" {
 			return best, nil
 		}
-		if j.bounded && a.rounds >= j.maxRounds {
+		if j.IsBounded != nil && a.rounds >= j.MaxRounds {
 			return nil, a.unaccepted(v.feedback, best)
 		}
 		a.repeats = 0
@@ -64,11 +65,11 @@ func (a *agent) enough(word string, score float64, since int) string {
 	switch {
 	case word == "ACCEPT":
 		return "accepted"
-	case score >= a.loop.threshold:
+	case score >= a.loop.Threshold:
 		return "threshold"
-	case a.trials >= a.loop.maxTrials:
+	case a.trials >= a.loop.MaxTrials:
 		return "max_trials"
-	case since >= a.loop.patience:
+	case since >= a.loop.Patience:
 		return "no_improvement"
 	}
 	return ""
@@ -82,19 +83,19 @@ func (a *agent) walk(ctx context.Context) (any, error) {
 	schema := a.base.Schema
 	defer func() { a.base.Schema = schema }()
 	text := ""
-	name := a.loop.initial
+	name := a.loop.Initial
 	for i := 0; ; i++ {
-		if i >= a.loop.maxIterations {
+		if i >= a.loop.MaxIterations {
 			return nil, &loopEnd{"max_iterations", fmt.Sprintf("the agent came to no terminal state in %s", count(i, "state"))}
 		}
 		state := a.loop.states[name]
-		if state.terminal && state.prompt == "" && i > 0 {
+		if state.Terminal && state.Prompt == "" && i > 0 {
 			return a.readFinal(text)
 		}
 		if err := a.enter(ctx, state); err != nil {
 			return nil, err
 		}
-		if state.terminal {
+		if state.Terminal {
 			a.base.Schema = schema
 			value, err := a.answer(ctx, a.node.read)
 			a.reason = "terminal_state"
@@ -125,20 +126,20 @@ func (a *agent) readFinal(text string) (any, error) {
 // enter tells the model of the state and gives it the state's tools.
 func (a *agent) enter(ctx context.Context, s *loopState) error {
 	a.turns, a.repeats = 0, 0
-	names := a.node.tools
-	if s.hasTools {
-		names = s.tools
+	names := a.node.Tools
+	if s.Tools != nil {
+		names = keys.Texts(s.Tools)
 	}
 	if err := a.offer(ctx, names); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("[State %q.]", s.name)
-	if s.prompt != "" {
-		text += " " + s.prompt
+	if s.Prompt != "" {
+		text += " " + s.Prompt
 	}
-	if !s.terminal && len(s.transitions) > 1 {
+	if !s.Terminal && len(s.Transitions) > 1 {
 		a.provide(transition(s))
-		text += fmt.Sprintf("\nWhen this state is done, call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.transitions, ", "))
+		text += fmt.Sprintf("\nWhen this state is done, call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", "))
 	}
 	a.ask(text)
 	return nil
@@ -146,8 +147,8 @@ func (a *agent) enter(ctx context.Context, s *loopState) error {
 
 // transition is the tool that leaves a state.
 func transition(s *loopState) ownTool {
-	to := make([]any, len(s.transitions))
-	for i, name := range s.transitions {
+	to := make([]any, len(s.Transitions))
+	for i, name := range s.Transitions {
 		to[i] = name
 	}
 	return ownTool{
@@ -157,8 +158,8 @@ func transition(s *loopState) ownTool {
 		}},
 		take: func(c model.ToolCall) (any, answer) {
 			name, _ := c.Args["to"].(string)
-			if !slices.Contains(s.transitions, name) {
-				return nil, answer{output: fmt.Sprintf("%q does not follow %q; allowed are %s", name, s.name, strings.Join(s.transitions, ", ")), isError: true}
+			if !slices.Contains(s.Transitions, name) {
+				return nil, answer{output: fmt.Sprintf("%q does not follow %q; allowed are %s", name, s.name, strings.Join(s.Transitions, ", ")), isError: true}
 			}
 			return name, answer{output: "the state is now " + name}
 		},
@@ -168,10 +169,10 @@ func transition(s *loopState) ownTool {
 // leave lets the model work in a state and returns what it said last, and the
 // state that follows.
 func (a *agent) leave(ctx context.Context, s *loopState) (text, next string, err error) {
-	if len(s.transitions) == 1 {
+	if len(s.Transitions) == 1 {
 		value, err := a.answer(ctx, plainText)
 		text, _ = value.(string)
-		return text, s.transitions[0], err
+		return text, s.Transitions[0], err
 	}
 	for {
 		response, err := a.turn(ctx)
@@ -183,7 +184,7 @@ func (a *agent) leave(ctx context.Context, s *loopState) (text, next string, err
 		}
 		if len(response.ToolCalls) == 0 {
 			a.note(response, nil)
-			a.ask(fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.transitions, ", ")))
+			a.ask(fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", ")))
 			continue
 		}
 		value, done, err := a.useTools(ctx, response.ToolCalls)

@@ -33,8 +33,8 @@ func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, err
 			continue
 		}
 		a.note(response, nil)
-		if a.loop.pattern == "finish_tool" {
-			a.ask(fmt.Sprintf("Go on. When you are done, call the tool %q.", a.loop.finishTool))
+		if a.loop.Pattern == "finish_tool" {
+			a.ask(fmt.Sprintf("Go on. When you are done, call the tool %q.", a.loop.FinishTool))
 			continue
 		}
 		value, problem := read(response)
@@ -51,7 +51,7 @@ func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, err
 // refuse tells the model that its answer does not fit, as often as the node
 // allows.
 func (a *agent) refuse(response *model.Response, problem error) error {
-	if a.invalid++; a.invalid > a.node.retries {
+	if a.invalid++; a.invalid > a.node.Retries {
 		return &runner.Failure{
 			Kind:    "invalid_output",
 			Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(a.invalid, "attempt"), problem),
@@ -72,7 +72,7 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 	req := a.base
 	req.Messages, req.Tools = a.messages, a.tools
 	stream := &streamer{task: a.task}
-	response, err := a.call(ctx, "chat", a.node.named, req, stream.text)
+	response, err := a.call(ctx, "chat", a.node.Named, req, stream.text)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +94,11 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case a.turns >= a.loop.maxTurns:
-		return &loopEnd{"max_turns", fmt.Sprintf("the agent gave no answer in %s", count(a.loop.maxTurns, "turn"))}
-	case a.loop.maxCost > 0 && a.spent >= a.loop.maxCost:
-		return &loopEnd{"max_cost_usd", fmt.Sprintf("the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.maxCost)}
-	case a.repeats >= a.loop.stuckAfter:
+	case a.turns >= a.loop.MaxTurns:
+		return &loopEnd{"max_turns", fmt.Sprintf("the agent gave no answer in %s", count(a.loop.MaxTurns, "turn"))}
+	case a.loop.MaxCost > 0 && a.spent >= a.loop.MaxCost:
+		return &loopEnd{"max_cost_usd", fmt.Sprintf("the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.MaxCost)}
+	case a.repeats >= a.loop.StuckAfter:
 		return &loopEnd{"stuck", fmt.Sprintf("the agent does the same again and again: %s alike", count(a.repeats, "turn"))}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (a *agent) call(ctx context.Context, role, named string, req model.Request,
 
 // count adds up what the calls cost.
 func (a *agent) count(named string, response *model.Response) error {
-	if a.loop.maxCost == 0 {
+	if a.loop.MaxCost == 0 {
 		return nil
 	}
 	ref, err := resolveModel(a.task, named)
@@ -164,7 +164,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	}
 	for i, result := range results {
 		answers[places[i]] = result
-		if calls[i].Name == a.loop.finishTool && !result.isError {
+		if calls[i].Name == a.loop.FinishTool && !result.isError {
 			value, done = result.output, true
 		}
 	}
@@ -193,7 +193,7 @@ func (a *agent) finishTool() ownTool {
 	if doc["type"] == "object" {
 		parameters = doc
 	}
-	return ownTool{model.Tool{Name: a.loop.finishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.finished}
+	return ownTool{model.Tool{Name: a.loop.FinishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.finished}
 }
 
 // finished reads the answer that a call of our finish tool brings: the object of

@@ -31,7 +31,7 @@ func BenchmarkCallKey(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				req.Messages = append(messages[:len(messages):len(messages)], model.Message{Role: model.User, Content: "And now?"})
-				if key, tokens := measure(modelRef{name: "m"}, req); key == "" || tokens < n {
+				if requestKey(modelRef{name: "m"}, req) == "" || price.RequestTokens(req) < n {
 					b.Fatal("no key or no tokens")
 				}
 			}
@@ -150,7 +150,7 @@ func processorTime(tb testing.TB) time.Duration {
 }
 
 // Calls with other messages, or of another model, have other keys.
-func TestMeasure(t *testing.T) {
+func TestRequestKey(t *testing.T) {
 	long := func(n int) []model.Message {
 		var out []model.Message
 		for i := range n {
@@ -166,18 +166,14 @@ func TestMeasure(t *testing.T) {
 	part := slices.Clone(all)
 	part[199].Parts = []model.Part{{Kind: model.TextPart, Text: "x"}}
 	seen := map[string]int{}
-	for i, messages := range [][]model.Message{all[:100], all[:150], all, changed, args, part, all[:199], all[:20], long(200), all} {
+	for _, messages := range [][]model.Message{all[:100], all[:150], all, changed, args, part, all[:199], all[:20], long(200), all} {
 		req := &model.Request{System: "s", Messages: messages}
-		key, tokens := measure(modelRef{name: "m"}, req)
-		if tokens != price.RequestTokens(req) {
-			t.Errorf("%d: %s with %d tokens, want %d", i, key, tokens, price.RequestTokens(req))
-		}
-		seen[key]++
+		seen[requestKey(modelRef{name: "m"}, req)]++
 	}
 	if len(seen) != 8 { // long(200) and the last are what all is
 		t.Errorf("%d keys", len(seen))
 	}
-	other, _ := measure(modelRef{name: "n"}, &model.Request{System: "s", Messages: all})
+	other := requestKey(modelRef{name: "n"}, &model.Request{System: "s", Messages: all})
 	if seen[other] > 0 {
 		t.Error("another model has the same key")
 	}

@@ -37,7 +37,7 @@ func (n *modelNode) ended(response *model.Response) error {
 	switch {
 	case failure == nil:
 		return nil
-	case !slices.Contains(n.accept, failure.Kind):
+	case !slices.Contains(n.Accept, failure.Kind):
 		if response.Stop == model.StopLength {
 			failure.Message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
 		}

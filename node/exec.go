@@ -17,24 +17,25 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	procs "github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// taskPrefix begins the names of the variables that tell a program about its task.
+// taskPrefix begins the names of variables that describe the task to its program.
 const taskPrefix = "GRAPHRUN_TASK_"
 
 type execHandler struct {
-	// source is the tool that the program is; "": the node itself.
+	// source is the tool whose program this is; "" means the node itself.
 	source string
 	grace  time.Duration
 	kill   <-chan struct{}
 	linger time.Duration
 }
 
-// Run runs the program and returns what it printed.
+// Run runs the program and returns its output.
 func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	job, parse, err := readExec(task)
 	if err != nil {
@@ -61,8 +62,8 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	defer job.mark.Close()
 	if err != nil {
-		// A system without a writable place for it can still run programs.
-		emit(runner.Said{Type: "warning", Message: err.Error() + ": they are not heard"})
+		// Without a writable folder, programs can still run.
+		emit(runner.Said{Type: "warning", Message: err.Error() + ": graphrun ignores them"})
 		events = &eventFile{path: os.DevNull}
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)
@@ -89,112 +90,89 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	return parseOutput(parse, job.argv[0], end.stdout, task.WantsText)
 }
 
-// keeperKey is that of the keeper of a run's programs.
+// keeperKey is the key of the keeper in the scope of a run.
 type keeperKey struct{}
 
-// keeperOf is what starts the programs of a run, or of all runs that this process
-// runs tasks of: its watchdog is a process, which costs more than many a program.
+// keeperOf returns the keeper of the programs of a run, or of all runs of this process:
+// its watchdog is a process, which costs more than many programs.
 func keeperOf(scope *handler.Scope) *procs.Keeper {
 	scope = scope.Lasting()
 	return scope.Keep(keeperKey{}, func() io.Closer { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
 
-// readExec turns a task's configuration into a process and a parse mode.
+// execConfig is the configuration of an exec node.
+type execConfig struct {
+	Parse     string         `key:"parse" default:"auto"`
+	MaxOutput int            `key:"max_output" default:"8388608" min:"1"`
+	Command   []any          `key:"command"`
+	Script    string         `key:"script"`
+	Shell     string         `key:"shell" default:"sh"`
+	Dir       string         `key:"dir"`
+	Env       map[string]any `key:"env"`
+	EnvPass   any            `key:"env_pass"`
+}
+
+// readExec returns the program of a task and how to parse its output.
 func readExec(task *runner.Task) (*process, string, error) {
-	config := task.Config
-	parse, err := textKey(config, "parse", "auto")
-	if err != nil {
+	var c execConfig
+	if err := decode(task.Config, &c); err != nil {
 		return nil, "", err
 	}
-	if modes := []string{"auto", "json", "lines", "text"}; !slices.Contains(modes, parse) {
-		return nil, "", invalidInput("\"parse\" is %q (%s)", parse, strings.Join(modes, ", "))
+	if modes := []string{"auto", "json", "lines", "text"}; !slices.Contains(modes, c.Parse) {
+		return nil, "", invalidInput("\"parse\" is %q (%s)", c.Parse, strings.Join(modes, ", "))
 	}
-	job := &process{}
-	if job.maxOutput, err = intKey(config, "max_output", defaultMaxBytes, 1); err != nil {
-		return nil, "", err
-	}
-	if job.argv, err = readArgv(config); err != nil {
-		return nil, "", err
-	}
-	if job.dir, err = readDir(task); err != nil {
-		return nil, "", err
-	}
-	if job.env, err = readEnv(task, job.dir); err != nil {
-		return nil, "", err
-	}
-	if job.stdin, err = readStdin(task); err != nil {
-		return nil, "", err
-	}
-	return job, parse, nil
-}
-
-func readArgv(config map[string]any) ([]string, error) {
-	script, err := textKey(config, "script", "")
-	if err != nil {
-		return nil, err
-	}
-	command, given := config["command"].([]any)
-	switch {
-	case script != "" && config["command"] != nil:
-		return nil, invalidInput(`both "command" and "script" are given; one is wanted`)
-	case script != "":
-		shell, err := textKey(config, "shell", "sh")
-		if err != nil {
-			return nil, err
+	job := &process{maxOutput: c.MaxOutput, argv: keys.Texts(c.Command)}
+	if c.Script != "" {
+		if c.Command != nil {
+			return nil, "", invalidInput(`both "command" and "script" are given; one is wanted`)
 		}
-		return checkArgv([]string{shell, "-c", script})
-	case !given && config["command"] != nil:
-		return nil, invalidInput(`"command" is %s; a list of a program and its arguments is wanted`, typeName(config["command"]))
+		job.argv = []string{c.Shell, "-c", c.Script}
 	}
-	return checkArgv(texts(command))
-}
-
-func checkArgv(argv []string) ([]string, error) {
-	if len(argv) == 0 || argv[0] == "" {
-		return nil, invalidInput("there is no program to run: the first element of \"command\" names it")
+	if len(job.argv) == 0 || job.argv[0] == "" {
+		return nil, "", invalidInput("there is no program to run: the first element of \"command\" names it")
 	}
-	for i, arg := range argv {
+	for i, arg := range job.argv {
 		if strings.ContainsRune(arg, 0) {
-			return nil, invalidInput("argument %d of %q holds a NUL byte, which no program can be given", i, head(argv[0], 60))
+			return nil, "", invalidInput("argument %d of %q holds a NUL byte, which no program can receive", i, head(job.argv[0], 60))
 		}
 	}
-	return argv, nil
+	var err error
+	if job.dir, err = workingDir(task.Dir, c.Dir); err != nil {
+		return nil, "", &runner.Failure{Kind: "failed", Message: err.Error()}
+	}
+	if job.env, err = c.environment(task, job.dir); err != nil {
+		return nil, "", err
+	}
+	job.stdin, err = readStdin(task)
+	return job, c.Parse, err
 }
 
-// readDir resolves the working directory and makes sure that it is one: the
-// error of starting a program would not say which of the two is missing.
-func readDir(task *runner.Task) (string, error) {
-	dir, err := textKey(task.Config, "dir", "")
-	if err != nil {
-		return "", err
-	}
+// workingDir checks a directory, because the error of starting a program would not say
+// which of the two is missing.
+func workingDir(base, dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(task.Dir, dir)
+		dir = filepath.Join(base, dir)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", &runner.Failure{Kind: "failed", Message: fmt.Sprintf("can't use the working directory: %v", err)}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(dir); err == nil && !info.IsDir() {
+			return "", fmt.Errorf("the working directory %q is not a directory", dir)
+		}
 	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", &runner.Failure{Kind: "failed", Message: fmt.Sprintf("the working directory %q does not exist", dir)}
-	case err != nil:
-		return "", &runner.Failure{Kind: "failed", Message: fmt.Sprintf("can't use the working directory: %v", err)}
-	case !info.IsDir():
-		return "", &runner.Failure{Kind: "failed", Message: fmt.Sprintf("the working directory %q is not a directory", dir)}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the working directory %q does not exist", dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("can't use the working directory: %w", err)
 	}
 	return dir, nil
 }
 
-// readEnv is the environment of a task's program but for EVENTS. Later entries
-// win over earlier ones of the same name.
-func readEnv(task *runner.Task, dir string) ([]string, error) {
-	own, err := mapKey(task.Config, "env")
-	if err != nil {
-		return nil, err
-	}
+// environment returns the variables of a program, except EVENTS. Later entries win.
+func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error) {
 	of := procs.Environment{Withheld: secretVariables(task.Graph)}
-	of.Read(task.Config["env_pass"])
+	of.Read(c.EnvPass)
 	env := append(of.Entries(), "PWD="+dir)
 	if task.RunDir != nil {
 		folder, err := task.RunDir()
@@ -203,8 +181,8 @@ func readEnv(task *runner.Task, dir string) ([]string, error) {
 		}
 		env = append(env, procs.RunDirVariable+"="+folder)
 	}
-	for _, name := range sortedNames(own) {
-		value := eval.Text(own[name])
+	for _, name := range keys.Sorted(c.Env) {
+		value := eval.Text(c.Env[name])
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
 			return nil, invalidInput("%q in \"env\" can't be the name of a variable", name)
@@ -224,7 +202,7 @@ func readEnv(task *runner.Task, dir string) ([]string, error) {
 	), nil
 }
 
-// secretVariables are the variables that hold a graph's secrets.
+// secretVariables lists the variables that hold a graph's secrets.
 func secretVariables(g *spec.Graph) []string {
 	if g == nil {
 		return nil
@@ -250,15 +228,10 @@ func readStdin(task *runner.Task) ([]byte, error) {
 	if len(task.Answers) > 0 {
 		about["answers"] = task.Answers
 	}
-	text, err := encodeJSON(about)
-	if err != nil {
-		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't write the program's stdin: %v", err)}
-	}
-	return text, nil
+	return encodeJSON(about)
 }
 
-// stopped is the failure of a task whose context ended. what says what was
-// going on.
+// stopped returns the failure of a task whose context ended during something.
 func stopped(ctx context.Context, what string) *runner.Failure {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {

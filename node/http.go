@@ -4,6 +4,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 )
@@ -44,13 +46,24 @@ func newHTTPHandler(client *http.Client) *httpHandler {
 	return &httpHandler{client: client}
 }
 
-// call is a request to make and what its answer may be.
+// httpConfig is the configuration of an http node.
+type httpConfig struct {
+	URL     string         `key:"url"`
+	Query   map[string]any `key:"query"`
+	Method  string         `key:"method"`
+	Headers map[string]any `key:"headers"`
+	Body    any            `key:"body"`
+	Expect  any            `key:"expect"`
+	MaxBody int            `key:"max_body" default:"8388608" min:"1"`
+	Follow  string         `key:"follow" default:"same_host"`
+}
+
+// call is a request and what its answer may be.
 type call struct {
+	httpConfig
 	request *http.Request
-	shown   string // "GET https://host/path", fit for messages
-	expect  []int  // empty: 200 to 299
-	maxBody int
-	follow  string // none, same_host, any
+	shown   string // "GET https://host/path", safe for messages
+	expect  []int  // empty means 200 to 299
 }
 
 // Run makes the request and returns {status, headers, body}.
@@ -73,83 +86,59 @@ func (h *httpHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 
 func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	c := &call{}
-	var err error
-	if c.maxBody, err = intKey(config, "max_body", defaultMaxBytes, 1); err != nil {
+	if err := decode(config, &c.httpConfig); err != nil {
 		return nil, err
 	}
-	if c.expect, err = readExpect(config); err != nil {
-		return nil, err
+	if !slices.Contains([]string{"none", sameHost, "any"}, c.Follow) {
+		return nil, invalidInput("\"follow\" is %q; none, same_host or any is wanted", head(c.Follow, 40))
 	}
-	if c.follow, err = textKey(config, "follow", sameHost); err != nil {
-		return nil, err
+	list, isList := c.Expect.([]any)
+	if !isList && c.Expect != nil {
+		list = []any{c.Expect}
 	}
-	if !slices.Contains([]string{"none", sameHost, "any"}, c.follow) {
-		return nil, invalidInput("\"follow\" is %q; none, same_host or any is wanted", head(c.follow, 40))
+	for _, v := range list {
+		n, ok := keys.WholeNumber(v)
+		if !ok || n < 100 || n > 599 {
+			return nil, invalidInput("\"expect\" holds %s; statuses from 100 to 599 are wanted", keys.Preview(v))
+		}
+		c.expect = append(c.expect, n)
 	}
-	target, err := readURL(config)
+	target, err := c.target()
 	if err != nil {
 		return nil, err
 	}
-	body, bodyType, err := readBody(config)
-	if err != nil {
-		return nil, err
+	method, body, bodyType := http.MethodGet, []byte(nil), ""
+	if c.Body != nil {
+		method = http.MethodPost
+		if body, bodyType, err = c.body(); err != nil {
+			return nil, err
+		}
 	}
-	fallback := http.MethodGet
-	if body != nil {
-		fallback = http.MethodPost
-	}
-	method, err := textKey(config, "method", fallback)
-	if err != nil {
-		return nil, err
-	}
-	if method = strings.ToUpper(method); !isToken(method) {
+	method = strings.ToUpper(cmp.Or(c.Method, method))
+	if !isToken(method) {
 		return nil, invalidInput("\"method\" is %q; a method such as GET or POST is wanted", head(method, 40))
 	}
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)
 	}
-	if c.request, err = http.NewRequestWithContext(ctx, method, target.String(), reader); err != nil {
-		return nil, invalidInput("\"url\" or \"method\" can't be requested: %s", method+" "+shownURL(target))
-	}
 	c.shown = method + " " + shownURL(target)
+	if c.request, err = http.NewRequestWithContext(ctx, method, target.String(), reader); err != nil {
+		return nil, invalidInput("\"url\" or \"method\" can't be requested: %s", c.shown)
+	}
 	if parent := handler.TraceParent(ctx); parent != "" {
 		c.request.Header.Set("Traceparent", parent)
 	}
-	return c, setHeaders(c.request, config, bodyType)
+	return c, c.setHeaders(bodyType)
 }
 
-func readExpect(config map[string]any) ([]int, error) {
-	var list []any
-	switch v := config["expect"].(type) {
-	case nil:
-	case []any:
-		list = v
-	default:
-		list = []any{v}
-	}
-	expect := make([]int, len(list))
-	for i, v := range list {
-		n, ok := wholeNumber(v)
-		if !ok || n < 100 || n > 599 {
-			return nil, invalidInput("\"expect\" holds %s; statuses from 100 to 599 are wanted", preview(v))
-		}
-		expect[i] = n
-	}
-	return expect, nil
-}
-
-// readURL reads url and query. The url's own query stays byte for byte as it
-// is, since signatures may depend on it.
-func readURL(config map[string]any) (*url.URL, error) {
-	text, err := textKey(config, "url", "")
-	if err != nil {
-		return nil, err
-	}
-	target, err := url.Parse(strings.TrimSpace(text))
+// target returns the URL with query. The URL's own query stays byte for byte, since
+// signatures may depend on it.
+func (c *call) target() (*url.URL, error) {
+	target, err := url.Parse(strings.TrimSpace(c.URL))
 	if err != nil {
 		var parse *url.Error
-		if strings.Contains(text, "@") || !errors.As(err, &parse) {
+		if strings.Contains(c.URL, "@") || !errors.As(err, &parse) {
 			return nil, invalidInput("\"url\" is not valid (it is not shown: it may hold a password)")
 		}
 		return nil, invalidInput("\"url\" is not valid: %v", parse.Err)
@@ -157,13 +146,9 @@ func readURL(config map[string]any) (*url.URL, error) {
 	if target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
 		return nil, invalidInput("\"url\" is %q; one that begins with http:// or https:// and a host is wanted", head(shownURL(target), 100))
 	}
-	query, err := mapKey(config, "query")
-	if err != nil {
-		return nil, err
-	}
 	added := url.Values{}
-	for _, name := range sortedNames(query) {
-		if values := texts(query[name]); len(values) > 0 {
+	for name, value := range c.Query {
+		if values := keys.Texts(value); len(values) > 0 {
 			added[name] = values
 		}
 	}
@@ -173,52 +158,44 @@ func readURL(config map[string]any) (*url.URL, error) {
 	return target, nil
 }
 
-// shownURL is a URL as messages show it: neither user nor query nor fragment.
+// shownURL returns a URL without user, query and fragment, for messages.
 func shownURL(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	return shown.String()
 }
 
-// readBody returns nil for no body, and the content type for a body whose
-// headers name none.
-func readBody(config map[string]any) ([]byte, string, error) {
-	switch v := config["body"].(type) {
-	case nil:
-		return nil, "", nil
-	case string:
-		return []byte(v), "text/plain; charset=utf-8", nil
-	default:
-		text, err := encodeJSON(v)
-		if err != nil {
-			return nil, "", invalidInput("\"body\" can't be written as JSON: %v", err)
-		}
-		return bytes.TrimSuffix(text, []byte("\n")), "application/json", nil
+// body returns the body and its content type.
+func (c *call) body() ([]byte, string, error) {
+	if text, isText := c.Body.(string); isText {
+		return []byte(text), "text/plain; charset=utf-8", nil
 	}
+	text, err := encodeJSON(c.Body)
+	if err != nil {
+		return nil, "", invalidInput("\"body\" can't be written as JSON: %v", err)
+	}
+	return bytes.TrimSuffix(text, []byte("\n")), "application/json", nil
 }
 
-func setHeaders(req *http.Request, config map[string]any, bodyType string) error {
-	headers, err := mapKey(config, "headers")
-	if err != nil {
-		return err
-	}
-	req.Header.Set("User-Agent", "graphrun")
+func (c *call) setHeaders(bodyType string) error {
+	header := c.request.Header
+	header.Set("User-Agent", "graphrun")
 	if bodyType != "" {
-		req.Header.Set("Content-Type", bodyType)
+		header.Set("Content-Type", bodyType)
 	}
-	for _, name := range sortedNames(headers) {
+	for _, name := range keys.Sorted(c.Headers) {
 		if !isToken(name) {
 			return invalidInput("%q in \"headers\" can't be the name of a header", head(name, 60))
 		}
-		req.Header.Del(name)
-		for _, value := range texts(headers[name]) {
+		header.Del(name)
+		for _, value := range keys.Texts(c.Headers[name]) {
 			if strings.ContainsAny(value, "\r\n\x00") {
 				return invalidInput("the value of %q in \"headers\" holds a line break or NUL byte", name)
 			}
-			req.Header.Add(name, value)
+			header.Add(name, value)
 		}
 	}
-	if host := req.Header.Get("Host"); host != "" {
-		req.Host = host
+	if host := header.Get("Host"); host != "" {
+		c.request.Host = host
 	}
 	return nil
 }
@@ -234,11 +211,11 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// checkRedirect follows redirects as far as the call says. From another host it
-// keeps what the graph's headers hold, and the query of a Referer: the standard
-// client drops only the headers that are known to be credentials.
+// checkRedirect follows redirects as far as the call says. It drops the graph's headers
+// and the query of a Referer at other hosts; the standard client drops only headers that
+// are known to be credentials.
 func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
-	if c.follow == "none" {
+	if c.Follow == "none" {
 		return http.ErrUseLastResponse
 	}
 	if len(via) > maxRedirects {
@@ -247,11 +224,11 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
 		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
 	}
-	// Who was sent away and comes back has been given the address by another host.
+	// A redirect back from another host may lead to an address that the host chose.
 	if stays := func(at *http.Request) bool { return atHost(via[0].URL, at.URL) }; stays(req) && !slices.ContainsFunc(via, func(at *http.Request) bool { return !stays(at) }) {
 		return nil
 	}
-	if c.follow == sameHost {
+	if c.Follow == sameHost {
 		return fmt.Errorf("was redirected to %s, another host than %s; \"follow: any\" allows it",
 			hostOf(req.URL), hostOf(via[0].URL))
 	}
@@ -263,8 +240,8 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// atHost reports whether a URL is at the host of the first: under the same name
-// and port, or the same name once it is encrypted, never less safe than before.
+// atHost reports whether a URL has the host and port of the first, or moves from its
+// port 80 to encryption at 443.
 func atHost(first, then *url.URL) bool {
 	switch {
 	case !strings.EqualFold(first.Hostname(), then.Hostname()):
@@ -285,10 +262,10 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// hostOf is where a URL leads, as messages show it.
+// hostOf returns scheme and host for messages.
 func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// failure says what became of a request that got no usable answer.
+// failure returns the failure of a request without a usable answer.
 func (c *call) failure(ctx context.Context, resp *http.Response, err error) *runner.Failure {
 	if ctx.Err() != nil {
 		return stopped(ctx, c.shown+" got no answer")

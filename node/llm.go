@@ -32,7 +32,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		return nil, err
 	}
 	stream := &streamer{task: task}
-	a := &asker{calls: calls, role: "chat", named: n.named, retries: n.retries, onText: stream.text, ended: n.ended}
+	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, onText: stream.text, ended: n.ended}
 	value, response, err := a.ask(ctx, req, n.read)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		task.Talk.Say(said...)
 		task.Talk.Say(spoken(response.Message()))
 	}
-	if len(n.tools) > 0 {
+	if len(n.Tools) > 0 {
 		return map[string]any{"content": value, "tool_calls": callsData(response.ToolCalls)}, nil
 	}
 	return value, nil
@@ -52,8 +52,8 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 // conversation.
 func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []handler.Message, error) {
 	req := n.request
-	if n.messages != nil {
-		given, system, err := givenMessages(n.task, n.messages)
+	if n.Messages != nil {
+		given, system, err := givenMessages(n.task, n.Messages)
 		req.System, req.Messages = n.systemPrompt(system), given
 		return req, nil, err
 	}
@@ -100,16 +100,16 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 
 // offered are the tools that the model may call.
 func (h *llmHandler) offered(ctx context.Context, n *modelNode) ([]model.Tool, error) {
-	if len(n.tools) == 0 {
+	if len(n.Tools) == 0 {
 		return nil, nil
 	}
-	return h.kit.offered(ctx, n.task, n.tools)
+	return h.kit.offered(ctx, n.task, n.Tools)
 }
 
 // read turns an answer into the node's value.
 func (n *modelNode) read(response *model.Response) (any, error) {
 	switch {
-	case len(response.ToolCalls) > 0 && len(n.tools) > 0, n.schema == nil:
+	case len(response.ToolCalls) > 0 && len(n.Tools) > 0, n.schema == nil:
 		return response.Content, nil
 	}
 	return structured(n.schema, response.Content)

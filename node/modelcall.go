@@ -5,6 +5,8 @@ package node
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +52,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	c.turns[role]++
 	req.Caller = model.Caller{Node: c.task.Node, Place: placeOf(c.task), Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
 	req.Messages = model.Paired(req.Messages)
-	key, size := measure(ref, &req)
+	key, size := requestKey(ref, &req), price.RequestTokens(&req)
 	if response, err, found := c.logged(key); found {
 		if err == nil && onText != nil && response.Content != "" {
 			onText(response.Content)
@@ -184,6 +186,16 @@ func fits(ref modelRef, req *model.Request, tokens int, known price.Prices) erro
 		}
 	}
 	return nil
+}
+
+// requestKey identifies a call among those of its task.
+func requestKey(ref modelRef, req *model.Request) string {
+	text, err := json.Marshal([]any{ref.name, req})
+	if err != nil { // arguments that JSON can't express
+		text = fmt.Appendf(nil, "%v", *req)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // placeOf is the place of a task, "" where it says no more than the node.

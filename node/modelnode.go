@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
@@ -17,66 +18,57 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// modelNode is what a model node says.
+// modelNode is the configuration that llm and agent nodes share.
 type modelNode struct {
-	task         *runner.Task
-	decl         *spec.Node
-	named        string // model
-	instructions string
-	prompt       content
-	// messages is the whole list for this call; nil: the conversation's.
-	messages []any
-	retries  int // of invalid output
-	tools    []string
-	accept   []string      // kinds of bad endings that are taken
-	request  model.Request // the parameters of each call
-	schema   *schema.Schema
-	// finish is the tool whose call alone ends the node's work; empty: an answer
-	// does. The output is what the tool is called with, so an answer of its form is
-	// not asked for as well.
+	Named        string `key:"model" default:"default"`
+	Instructions string `key:"instructions"`
+	Prompt       any    `key:"prompt"`
+	// Messages is the whole list for this call; nil means the conversation's.
+	Messages    []any          `key:"messages"`
+	Retries     int            `key:"output_retries" default:"2" min:"0"` // of invalid output
+	Tools       []string       `key:"tools"`
+	Accept      []string       `key:"accept"` // bad endings that count as answers
+	Temperature *float64       `key:"temperature"`
+	MaxTokens   int            `key:"max_tokens" min:"1"`
+	Stop        []string       `key:"stop"`
+	Reasoning   any            `key:"reasoning"`
+	Params      map[string]any `key:"params"`
+
+	task    *runner.Task
+	decl    *spec.Node
+	prompt  content
+	request model.Request // the parameters of each call
+	schema  *schema.Schema
+	// finish is the tool whose call alone ends the node's work; "" if an answer does.
+	// The arguments are the output, so no answer needs its form.
 	finish string
 }
 
-// paramKeys are the keys of model nodes that --set-model-param can set; any
-// other goes to the provider as it is.
-func paramKeys() []string {
-	return []string{"max_tokens", "model", "output_retries", "reasoning", "stop", "temperature"}
-}
+// paramKeys are the keys of model nodes that --set-model-param sets; others go to the
+// provider.
+var paramKeys = []string{"max_tokens", "model", "output_retries", "reasoning", "stop", "temperature"}
 
 // readModelNode reads the keys that llm and agent nodes share.
 func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*modelNode, error) {
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no models"}
 	}
-	config := withParams(task)
 	n := &modelNode{task: task, decl: task.Graph.Node(lastPart(task.Node))}
-	var err error
-	if n.named, err = textKey(config, "model", "default"); err != nil {
+	err := decode(withParams(task), n)
+	if err == nil && n.Prompt != nil {
+		n.prompt, err = kit.prompt(ctx, task, n.Prompt)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if n.instructions, err = textKey(config, "instructions", ""); err != nil {
-		return nil, err
-	}
-	if value, ok := config["prompt"]; ok {
-		if n.prompt, err = kit.prompt(ctx, task, value); err != nil {
-			return nil, err
+	n.request = model.Request{Temperature: n.Temperature, MaxTokens: n.MaxTokens, Stop: n.Stop, Reasoning: n.Reasoning, Params: n.Params}
+	if n.decl != nil && n.decl.Output != nil {
+		if n.schema, err = schema.Compile(n.decl.Output); err != nil {
+			return nil, invalidInput("output: %v", err)
 		}
+		n.request.Schema = n.decl.Output
 	}
-	if value, ok := config["messages"]; ok {
-		list, isList := value.([]any)
-		if !isList {
-			return nil, invalidInput("\"messages\" is %s; a list of messages is wanted", typeName(value))
-		}
-		n.messages = list
-	}
-	if n.retries, err = intKey(config, "output_retries", 2, 0); err != nil {
-		return nil, err
-	}
-	n.tools, n.accept = texts(config["tools"]), texts(config["accept"])
-	if err := n.readRequest(config); err != nil {
-		return nil, err
-	}
-	return n, n.readSchema()
+	return n, nil
 }
 
 // withParams is the configuration with what the caller of the run set.
@@ -86,51 +78,17 @@ func withParams(task *runner.Task) map[string]any {
 	}
 	out := maps.Clone(task.Config)
 	params := map[string]any{}
-	if given, ok := out["params"].(map[string]any); ok {
-		maps.Copy(params, given)
-	}
-	for _, key := range sortedNames(task.Models.Params) {
-		if slices.Contains(paramKeys(), key) {
-			out[key] = task.Models.Params[key]
+	given, _ := out["params"].(map[string]any)
+	maps.Copy(params, given)
+	for key, value := range task.Models.Params {
+		if slices.Contains(paramKeys, key) {
+			out[key] = value
 		} else {
-			params[key] = task.Models.Params[key]
+			params[key] = value
 		}
 	}
 	out["params"] = params
 	return out
-}
-
-func (n *modelNode) readRequest(config map[string]any) error {
-	if value, ok := config["temperature"]; ok && value != nil {
-		switch v := value.(type) {
-		case int:
-			n.request.Temperature = new(float64(v))
-		case float64:
-			n.request.Temperature = &v
-		default:
-			return invalidInput("\"temperature\" is %s; a number is wanted", preview(value))
-		}
-	}
-	var err error
-	if n.request.MaxTokens, err = intKey(config, "max_tokens", 0, 1); err != nil {
-		return err
-	}
-	n.request.Stop = texts(config["stop"])
-	n.request.Reasoning = config["reasoning"]
-	n.request.Params, err = mapKey(config, "params")
-	return err
-}
-
-func (n *modelNode) readSchema() error {
-	if n.decl == nil || n.decl.Output == nil {
-		return nil
-	}
-	compiled, err := schema.Compile(n.decl.Output)
-	if err != nil {
-		return invalidInput("output: %v", err)
-	}
-	n.schema, n.request.Schema = compiled, n.decl.Output
-	return nil
 }
 
 // lastPart is the node's own id in its path.
@@ -142,7 +100,7 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
-			return nil, nil, invalidInput("messages[%d] is %s; an object with role and content is wanted", i, typeName(item))
+			return nil, nil, invalidInput("messages[%d] is %s; an object with role and content is wanted", i, keys.TypeName(item))
 		}
 		role, _ := fields["role"].(string)
 		plain, err := plainParts(fields["content"])
@@ -174,7 +132,7 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 			if fields["role"] == nil {
 				return nil, nil, invalidInput("messages[%d] has no role; allowed are assistant, system, tool, user", i)
 			}
-			return nil, nil, invalidInput("messages[%d] has the role %s; allowed are assistant, system, tool, user", i, preview(fields["role"]))
+			return nil, nil, invalidInput("messages[%d] has the role %s; allowed are assistant, system, tool, user", i, keys.Preview(fields["role"]))
 		}
 		messages = append(messages, m)
 	}
@@ -184,7 +142,7 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 func givenCalls(v any, at int) ([]model.ToolCall, error) {
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		return nil, invalidInput("messages[%d].tool_calls is %s; a list is wanted", at, typeName(v))
+		return nil, invalidInput("messages[%d].tool_calls is %s; a list is wanted", at, keys.TypeName(v))
 	}
 	var out []model.ToolCall
 	for i, item := range list {

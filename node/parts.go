@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -111,7 +112,7 @@ func readPart(dir string, item any) (model.Part, error) {
 		}
 		named, ok := fields[key].(string)
 		if !ok {
-			return model.Part{}, invalidInput("the part %s is %s; a path, an address or a data URI is wanted", key, typeName(fields[key]))
+			return model.Part{}, invalidInput("the part %s is %s; a path, an address or a data URI is wanted", key, keys.TypeName(fields[key]))
 		}
 		if key == "text" {
 			return model.Part{Kind: model.TextPart, Text: named}, nil
@@ -125,7 +126,7 @@ func readPart(dir string, item any) (model.Part, error) {
 		}
 		return part, nil
 	}
-	return model.Part{}, invalidInput("a part is %s; allowed are %s", preview(item), strings.Join(eval.PartKinds(), ", "))
+	return model.Part{}, invalidInput("a part is %s; allowed are %s", keys.Preview(item), strings.Join(eval.PartKinds(), ", "))
 }
 
 // fetchPart is the part that an address, a data URI or a path names.

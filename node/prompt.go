@@ -28,7 +28,7 @@ func (n *modelNode) systemPrompt(more []string) string {
 
 // focus is what the node is about: its instructions, and what its output must be.
 func (n *modelNode) focus() string {
-	layers := []string{n.instructions}
+	layers := []string{n.Instructions}
 	switch {
 	case n.finish != "":
 		layers = append(layers, fmt.Sprintf("When you are done, call the tool %q with the result; nothing else ends your work.", n.finish))

@@ -20,8 +20,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// answer reads a response: the node's output, or a failure for a status that
-// is not expected.
+// answer returns the node's output, or a failure for an unexpected status.
 func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 	expected := resp.StatusCode/100 == 2
 	if len(c.expect) > 0 {
@@ -35,12 +34,12 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 		}
 		return nil, c.unexpected(resp, fmt.Sprintf("answered %s", statusText(resp.StatusCode)), begin)
 	}
-	if resp.ContentLength > int64(c.maxBody) && resp.Request.Method != http.MethodHead {
+	if resp.ContentLength > int64(c.MaxBody) && resp.Request.Method != http.MethodHead {
 		return nil, c.tooLarge()
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.maxBody)+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.MaxBody)+1))
 	switch {
-	case len(body) > c.maxBody:
+	case len(body) > c.MaxBody:
 		return nil, c.tooLarge()
 	case err != nil && ctx.Err() != nil:
 		return nil, stopped(ctx, c.shown+" was broken off")
@@ -61,11 +60,11 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 func (c *call) tooLarge() *runner.Failure {
 	return &runner.Failure{
 		Kind:    "invalid_output",
-		Message: fmt.Sprintf("%s answered with more than %d bytes (max_body)", c.shown, c.maxBody),
+		Message: fmt.Sprintf("%s answered with more than %d bytes (max_body)", c.shown, c.MaxBody),
 	}
 }
 
-// unexpected is the failure of a request that was answered, but not well.
+// unexpected returns the failure of an answer with an unexpected status.
 func (c *call) unexpected(resp *http.Response, what string, body []byte) *runner.Failure {
 	failure := &runner.Failure{
 		Kind:    "http_status",
@@ -90,9 +89,8 @@ func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// retryAfter reads a Retry-After header, seconds or a date, as milliseconds;
-// 0 without one or for one that is past or no such thing. A date counts from
-// the server's own, as the clocks of two machines differ.
+// retryAfter returns the milliseconds of a Retry-After header, which holds seconds or a
+// date; 0 if there is none. A date counts from the server's own clock.
 func retryAfter(header http.Header, now time.Time) int64 {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if value == "" {
@@ -111,7 +109,7 @@ func retryAfter(header http.Header, now time.Time) int64 {
 	return min(max(0, date.Sub(now).Milliseconds()), math.MaxInt32*1000)
 }
 
-// headerData is a response's headers as a node's output has them.
+// headerData returns headers as plain data.
 func headerData(header http.Header) map[string]any {
 	out := make(map[string]any, len(header))
 	for name, values := range header {
@@ -120,8 +118,7 @@ func headerData(header http.Header) map[string]any {
 	return out
 }
 
-// parseBody turns a body into data as its content type says. The error is that
-// of broken JSON.
+// parseBody returns a body as data of its content type. It fails for broken JSON.
 func parseBody(contentType string, body []byte) (any, error) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -148,8 +145,7 @@ func isText(kind string) bool {
 		}, kind)
 }
 
-// decodeText reads UTF-8 and Latin-1; of another encoding it keeps what is
-// valid UTF-8.
+// decodeText decodes UTF-8 and Latin-1, and keeps the valid UTF-8 of other encodings.
 func decodeText(charset string, body []byte) string {
 	if c := strings.ToLower(charset); c != "iso-8859-1" && c != "latin1" {
 		return validText(body)

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// detailBytes is how much of a stream goes into a failure's details.
+// detailBytes bounds a stream in the details of a failure.
 const detailBytes = 4 << 10
 
-// tail is a writer that keeps the last bytes written to it.
+// tail keeps the last bytes written to it.
 type tail struct {
 	keep int
 	buf  []byte
@@ -32,51 +32,32 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return tailText(t.buf, t.keep) }
 
-// tailText is the end of b, at most size bytes of valid UTF-8.
+// tailText returns the end of b, at most size bytes of valid UTF-8.
 func tailText(b []byte, size int) string {
-	if len(b) > size {
-		b = b[len(b)-size:]
-		for i := 0; i < utf8.UTFMax-1 && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
-			b = b[1:]
-		}
+	text := validText(b[max(0, len(b)-size-utf8.UTFMax):])
+	start := max(0, len(text)-size)
+	for start < len(text) && !utf8.RuneStart(text[start]) {
+		start++
 	}
-	return shrink(validText(b), size, false)
+	return text[start:]
 }
 
-// headText is the beginning of b, at most size bytes of valid UTF-8.
+// headText returns the beginning of b, at most size bytes of valid UTF-8.
 func headText(b []byte, size int) string {
-	if len(b) > size {
-		b = b[:size]
-		for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-			if c := b[len(b)-i]; utf8.RuneStart(c) {
-				if !utf8.FullRune(b[len(b)-i:]) {
-					b = b[:len(b)-i]
-				}
-				break
-			}
-		}
+	text := validText(b[:min(len(b), size+utf8.UTFMax)])
+	if len(text) <= size {
+		return text
 	}
-	return shrink(validText(b), size, true)
+	for !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size]
 }
 
-// shrink cuts s, which replaced bytes may have made longer, to size bytes.
-func shrink(s string, size int, front bool) string {
-	for len(s) > size {
-		if front {
-			_, n := utf8.DecodeLastRuneInString(s)
-			s = s[:len(s)-n]
-		} else {
-			_, n := utf8.DecodeRuneInString(s)
-			s = s[n:]
-		}
-	}
-	return s
-}
-
-// validText is b with bytes that are no UTF-8 replaced, so that it survives JSON.
+// validText replaces bytes that are not UTF-8, which JSON can't hold.
 func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// head is the beginning of s, at most size characters, with … if it was cut.
+// head returns the first size characters of s, with … if it was cut.
 func head(s string, size int) string {
 	n := 0
 	for i := range s {
@@ -88,8 +69,7 @@ func head(s string, size int) string {
 	return s
 }
 
-// lastLine is the last line of s that has visible text, fit for a message: no
-// escape sequences or control characters, at most 200 characters.
+// lastLine returns the last line with visible text, cut and cleaned for a message.
 func lastLine(s string) string {
 	for len(s) > 0 {
 		s = strings.TrimRight(s, "\r\n")
@@ -102,8 +82,7 @@ func lastLine(s string) string {
 	return ""
 }
 
-// plain drops terminal escape sequences and control characters; a tab becomes
-// a space.
+// plain removes escape sequences and control characters; a tab becomes a space.
 func plain(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -123,8 +102,8 @@ func plain(s string) string {
 	return b.String()
 }
 
-// escapeLen is the length of the escape sequence that s begins with: ESC [ …
-// up to its final byte, or ESC and one more byte.
+// escapeLen returns the length of the escape sequence at the beginning of s: ESC [ to
+// its final byte, or ESC and one byte.
 func escapeLen(s string) int {
 	if len(s) < 2 || s[1] != '[' {
 		return min(2, len(s))

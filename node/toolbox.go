@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
@@ -219,7 +220,7 @@ func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
 		if !ok {
 			continue
 		}
-		if n, ok := wholeNumber(note[kind]); !ok || n != number {
+		if n, ok := keys.WholeNumber(note[kind]); !ok || n != number {
 			continue
 		}
 		out := answer{output: note["output"]}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -118,7 +119,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 // declares.
 func allowList(config map[string]any, registry *tool.Registry) []string {
 	if list, given := config["tools"].([]any); given {
-		return texts(list)
+		return keys.Texts(list)
 	}
 	return registry.All()
 }
@@ -184,15 +185,14 @@ type toolHandler struct{ kit *toolkit }
 
 // Run makes the call; its result is the output.
 func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
-	name, err := textKey(task.Config, "tool", "")
-	if err != nil {
+	var c struct {
+		Tool string         `key:"tool"`
+		Args map[string]any `key:"args"`
+	}
+	if err := decode(task.Config, &c); err != nil {
 		return nil, err
 	}
-	args, err := mapKey(task.Config, "args")
-	if err != nil {
-		return nil, err
-	}
-	answers, err := h.kit.callAll(ctx, task, []string{name}, []toolCall{{Call: tool.Call{Name: name, Args: args}}}, true)
+	answers, err := h.kit.callAll(ctx, task, []string{c.Tool}, []toolCall{{Call: tool.Call{Name: c.Tool, Args: c.Args}}}, true)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner/handler"
-
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/tool"
 )
 

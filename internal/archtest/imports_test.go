@@ -83,6 +83,7 @@ func layers() []layer {
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		// the language server
+		{path: "internal/keys", own: []string{"eval"}},
 		{path: "internal/lsp", own: []string{"eval", "flowtest", "internal/fix", "internal/inspect", "lint", "spec"}, others: []string{yaml, "github.com/sourcegraph/jsonrpc2"}},
 		{path: "internal/templates", own: []string{"examples"}},
 		{path: "internal/terminal", others: []string{width}},
@@ -100,7 +101,7 @@ func layers() []layer {
 		{path: "model/responses", own: []string{"model", "model/openai", "model/wire"}},
 		{path: "model/scripted", own: []string{"model", "spec"}},
 		{path: "model/wire", own: []string{"eval", "model"}},
-		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
+		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/keys", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
 		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/flowtree", "runner/internal/journal", "runner/internal/jsonline", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/verify", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/input", "internal/schema"}},
 		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},

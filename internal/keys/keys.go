@@ -1,0 +1,194 @@
+// Decoding of evaluated configuration.
+
+// Package keys decodes the evaluated keys of a node, tool or provider into structs.
+package keys
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// Decode sets the fields of a struct whose tags name a key: `key:"max_turns"
+// default:"10" min:"1"`. Absent and null keys get the default, else stay. Fields are
+// strings, which take any scalar, int, float64, *float64, bool, time.Duration, []string,
+// which take a scalar or a list, map[string]any or any. The error says which key is
+// wrong, and how.
+func Decode(values map[string]any, into any) error {
+	out := reflect.ValueOf(into).Elem()
+	for i := range out.NumField() {
+		tag := out.Type().Field(i).Tag
+		key := tag.Get("key")
+		value := values[key]
+		if fallback, ok := tag.Lookup("default"); ok && value == nil {
+			value = fallback
+		}
+		if key == "" || value == nil {
+			continue
+		}
+		least := math.MinInt32
+		if text, bounded := tag.Lookup("min"); bounded {
+			least, _ = strconv.Atoi(text)
+		}
+		if wanted := set(out.Field(i), value, values[key] == nil, least); wanted != "" {
+			if eval.IsMedia(value) {
+				return fmt.Errorf("%q holds images, files or audio; it is a text, and these stand in \"prompt\"", key)
+			}
+			shown := Preview(value)
+			if wanted == "a map" || wanted == "a list" {
+				shown = TypeName(value)
+			}
+			return fmt.Errorf("%q is %s; %s is wanted", key, shown, wanted)
+		}
+	}
+	return nil
+}
+
+// set sets a field to a value or to the text of a default, or says what it takes.
+func set(field reflect.Value, value any, isDefault bool, least int) (wanted string) {
+	text, isText := value.(string)
+	switch into := field.Addr().Interface().(type) {
+	case *string:
+		if !isScalar(value) {
+			return "a text"
+		}
+		*into = eval.Text(value)
+	case *int:
+		n, ok := WholeNumber(value)
+		if isDefault {
+			n, _ = strconv.Atoi(text)
+		} else if !ok || n < least || n > math.MaxInt32 {
+			return fmt.Sprintf("a whole number from %d to %d", least, math.MaxInt32)
+		}
+		*into = n
+	case *float64:
+		n, ok := number(value)
+		if isDefault {
+			n, _ = strconv.ParseFloat(text, 64)
+		} else if !ok {
+			return "a number"
+		}
+		*into = n
+	case **float64:
+		n, ok := number(value)
+		if !ok {
+			return "a number"
+		}
+		*into = &n
+	case *bool:
+		b, ok := value.(bool)
+		if !ok {
+			return "a boolean"
+		}
+		*into = b
+	case *time.Duration:
+		d, err := time.ParseDuration(text)
+		if !isText || err != nil {
+			return "a duration such as 30s"
+		}
+		*into = d
+	case *[]string:
+		*into = Texts(value)
+	case *map[string]any:
+		m, ok := value.(map[string]any)
+		if !ok {
+			return "a map"
+		}
+		*into = m
+	case *[]any:
+		list, ok := value.([]any)
+		if !ok {
+			return "a list"
+		}
+		*into = list
+	case *any:
+		*into = value
+	}
+	return ""
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return true
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// WholeNumber returns a number without a fraction as an int.
+func WholeNumber(v any) (int, bool) {
+	switch n := v.(type) {
+	case int:
+		return n, true
+	case int64:
+		return int(n), true
+	case float64:
+		return int(n), n == math.Trunc(n) && math.Abs(n) <= 1<<53
+	}
+	return 0, false
+}
+
+// Texts returns the texts of a scalar or of a list; none for null.
+func Texts(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		out := make([]string, len(v))
+		for i := range v {
+			out[i] = eval.Text(v[i])
+		}
+		return out
+	}
+	return []string{eval.Text(v)}
+}
+
+// Sorted returns the keys of a map in order.
+func Sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// TypeName names the type of a value in messages.
+func TypeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a text"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}
+
+// Preview shows a scalar in a message, and the type of other values.
+func Preview(v any) string {
+	text, isText := v.(string)
+	switch {
+	case !isScalar(v):
+		return TypeName(v)
+	case isText && len([]rune(text)) > 60:
+		return fmt.Sprintf("%q", string([]rune(text)[:60])+"…")
+	case isText:
+		return fmt.Sprintf("%q", text)
+	}
+	return eval.Text(v)
+}
