@@ -113,7 +113,7 @@ func TestEventsWithoutFile(t *testing.T) {
 	if got, err := runExec(t, task); got != "ok" || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if len(rec.said) != 1 || rec.said[0].Type != "warning" || !strings.Contains(rec.said[0].Message, "they graphrun ignores them") {
+	if len(rec.said) != 1 || rec.said[0].Type != "warning" || !strings.Contains(rec.said[0].Message, "graphrun ignores events of this task") {
 		t.Errorf("said %+v", rec.said)
 	}
 }

@@ -63,7 +63,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	defer job.mark.Close()
 	if err != nil {
 		// Without a writable folder, programs can still run.
-		emit(runner.Said{Type: "warning", Message: err.Error() + ": graphrun ignores them"})
+		emit(runner.Said{Type: "warning", Message: err.Error() + ": graphrun ignores events of this task"})
 		events = &eventFile{path: os.DevNull}
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)

@@ -86,7 +86,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 			say(content{text: text})
 		}
 	}
-	if c := n.ask(); !c.isNothing() {
+	if c := n.ask(); !c.isEmpty() {
 		say(c)
 	} else if answered && !talk.Moved {
 		c, err := n.goOn()

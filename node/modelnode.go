@@ -103,7 +103,7 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 			return nil, nil, invalidInput("messages[%d] is %s; an object with role and content is wanted", i, keys.TypeName(item))
 		}
 		role, _ := fields["role"].(string)
-		plain, err := plainParts(fields["content"])
+		plain, err := ownForm(fields["content"])
 		if err != nil {
 			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}

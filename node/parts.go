@@ -1,9 +1,9 @@
-// Parts of messages, as prompts, messages and results of tools have them: {text},
-// {image}, {file}, {audio} (GraphSpec §9).
+// Contents of messages: texts, and parts that are images, files or audio.
 
 package node
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -19,21 +19,21 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
 )
 
-// mostPart is how many bytes a file has that becomes a part: no provider takes more.
-const mostPart = 50 << 20
+// maxPart bounds the bytes of a part: no provider takes more.
+const maxPart = 50 << 20
 
-// content is what somebody says: a text, and its parts where it is more than that.
+// content is what a message says: a text, and parts if it is more than text.
 type content struct {
 	text  string
 	parts []model.Part
 }
 
-// isNothing reports whether there is nothing to say.
-func (c content) isNothing() bool { return c.text == "" && len(c.parts) == 0 }
+func (c content) isEmpty() bool { return c.text == "" && len(c.parts) == 0 }
 
-// with is the content and a text behind it.
+// with returns the content followed by a text.
 func (c content) with(text string) content {
 	if len(c.parts) == 0 {
 		return content{text: joinLayers([]string{c.text, text})}
@@ -46,30 +46,88 @@ func (c content) message(role model.Role) model.Message {
 	return model.Message{Role: role, Content: c.text, Parts: c.parts}
 }
 
-// isParts reports whether a value is a list of parts, or one. A list of texts alone
-// is data like any other unless some are parts.
-func isParts(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		return eval.IsPart(v)
-	case []any:
-		some := false
-		for _, item := range v {
-			_, isText := item.(string)
-			fields, _ := item.(map[string]any)
-			if !isText && !eval.IsPart(fields) {
-				return false
-			}
-			some = some || !isText
-		}
-		return some
+// contentOfParts returns the content of parts, which is a text if all are.
+func contentOfParts(parts []model.Part) content {
+	out := content{text: model.PartsText(parts)}
+	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
+		out.parts = parts
 	}
-	return false
+	return out
 }
 
-// contentOf reads what a message says: a text, parts, or data, which is told as JSON,
-// and the parts that stand in it behind. dir is the folder that paths are relative to.
-func contentOf(dir string, v any) (content, error) {
+// finder returns the absolute path of the file that a part names.
+type finder func(kind, named string) (string, error)
+
+// anyFile finds files relative to the folder of the graph, for parts that the graph's
+// file names.
+func anyFile(task *runner.Task) finder {
+	return func(_, named string) (string, error) { return absolute(task.Dir, named), nil }
+}
+
+// ownFile finds files in the folder of the graph or of the run, for parts in values.
+// People, tools and requests must not choose what of the machine a provider receives.
+func ownFile(task *runner.Task) finder {
+	return func(kind, named string) (string, error) {
+		if path, within := findWithin(task, named); within {
+			return path, nil
+		}
+		return "", fmt.Errorf("there is no such file in the folder of the graph or of the run, and a value names no others; write {%s: path} in the prompt for one elsewhere", kind)
+	}
+}
+
+// errNotMedia means that a tool's result only names files.
+var errNotMedia = errors.New("not media")
+
+// toolFile finds images and audio in the results of tools. Other paths are data: a list
+// of file names is no list of parts.
+func toolFile(task *runner.Task) finder {
+	return func(kind, named string) (string, error) {
+		if path, within := findWithin(task, named); within && kind != "file" {
+			return path, nil
+		}
+		return "", errNotMedia
+	}
+}
+
+// valueContent returns the content of a value of a run.
+func valueContent(task *runner.Task, v any) (content, error) { return contentOf(v, ownFile(task)) }
+
+// resultContent returns the content of a tool's result: images, files and audio as
+// parts, other data as JSON.
+func resultContent(task *runner.Task, v any) (content, error) {
+	if _, media := eval.Pieces(v); !media {
+		return content{text: eval.Text(v)}, nil
+	}
+	c, err := contentOf(v, toolFile(task))
+	if errors.Is(err, errNotMedia) {
+		return content{text: eval.Text(v)}, nil
+	}
+	return c, err
+}
+
+// isParts reports whether a value is a part, or a list of parts and texts. A list of
+// texts alone is data.
+func isParts(v any) bool {
+	list, isList := v.([]any)
+	if !isList {
+		part, _ := v.(map[string]any)
+		return eval.IsPart(part)
+	}
+	some := false
+	for _, item := range list {
+		_, isText := item.(string)
+		part, _ := item.(map[string]any)
+		if !isText && !eval.IsPart(part) {
+			return false
+		}
+		some = some || !isText
+	}
+	return some
+}
+
+// contentOf returns the content of a text, of parts, or of data: its JSON, followed by
+// the parts in it.
+func contentOf(v any, find finder) (content, error) {
 	if !isParts(v) {
 		pieces, media := eval.Pieces(v)
 		if !media {
@@ -81,47 +139,39 @@ func contentOf(dir string, v any) (content, error) {
 	if !isList {
 		list = []any{v}
 	}
-	var parts []model.Part
-	for _, item := range list {
-		part, err := readPart(dir, item)
-		if err != nil {
+	parts := make([]model.Part, len(list))
+	for i, item := range list {
+		var err error
+		if parts[i], err = readPart(item, find); err != nil {
 			return content{}, err
 		}
-		parts = append(parts, part)
 	}
-	return saying(parts), nil
+	return contentOfParts(parts), nil
 }
 
-// saying is what parts say; those that are texts alone are one.
-func saying(parts []model.Part) content {
-	out := content{text: model.PartsText(parts)}
-	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
-		out.parts = parts
-	}
-	return out
-}
-
-func readPart(dir string, item any) (model.Part, error) {
+func readPart(item any, find finder) (model.Part, error) {
 	if text, isText := item.(string); isText {
 		return model.Part{Kind: model.TextPart, Text: text}, nil
 	}
-	fields, _ := item.(map[string]any)
-	for _, key := range eval.PartKinds() {
-		if fields[key] == nil {
+	given, _ := item.(map[string]any)
+	for _, kind := range eval.PartKinds() {
+		named, isText := given[kind].(string)
+		switch {
+		case given[kind] == nil:
 			continue
-		}
-		named, ok := fields[key].(string)
-		if !ok {
-			return model.Part{}, invalidInput("the part %s is %s; a path, an address or a data URI is wanted", key, keys.TypeName(fields[key]))
-		}
-		if key == "text" {
+		case !isText:
+			return model.Part{}, invalidInput("the part %s is %s; a path, an address or a data URI is wanted", kind, keys.TypeName(given[kind]))
+		case kind == "text":
 			return model.Part{Kind: model.TextPart, Text: named}, nil
 		}
-		part, err := fetchPart(dir, model.PartKind(key), named)
-		if err != nil {
-			return model.Part{}, invalidInput("the part %s %q: %v", key, head(named, 80), err)
+		part, err := fetchPart(model.PartKind(kind), named, find)
+		if errors.Is(err, errNotMedia) {
+			return model.Part{}, err
 		}
-		if name, ok := fields["name"].(string); ok {
+		if err != nil {
+			return model.Part{}, invalidInput("the part %s %q: %v", kind, head(named, 80), err)
+		}
+		if name, ok := given["name"].(string); ok {
 			part.Name = name
 		}
 		return part, nil
@@ -129,15 +179,15 @@ func readPart(dir string, item any) (model.Part, error) {
 	return model.Part{}, invalidInput("a part is %s; allowed are %s", keys.Preview(item), strings.Join(eval.PartKinds(), ", "))
 }
 
-// fetchPart is the part that an address, a data URI or a path names.
-func fetchPart(dir string, kind model.PartKind, named string) (model.Part, error) {
+// fetchPart returns the part of an address, a data URI or a path.
+func fetchPart(kind model.PartKind, named string, find finder) (model.Part, error) {
 	if part, is, err := model.ReadDataURI(named); is {
 		part.Kind = kind
-		if part.Size() > mostPart {
-			err = fmt.Errorf("it has %s; a part has at most %s", bounded.Size(int64(part.Size())), bounded.Size(mostPart))
+		if part.Size() > maxPart {
+			err = fmt.Errorf("it has %s; a part has at most %s", bounded.Size(int64(part.Size())), bounded.Size(maxPart))
 		}
 		if err == nil {
-			err = settleType(&part, part.Type)
+			err = setType(&part, part.Type)
 		}
 		return part, err
 	}
@@ -147,11 +197,11 @@ func fetchPart(dir string, kind model.PartKind, named string) (model.Part, error
 	if named == "" {
 		return model.Part{}, errors.New("it is empty; an address, a data URI or a path is wanted")
 	}
-	path := filepath.FromSlash(named)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
+	path, err := find(string(kind), named)
+	if err != nil {
+		return model.Part{}, err
 	}
-	data, err := bounded.ReadFile(path, mostPart)
+	data, err := bounded.ReadFile(path, maxPart)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return model.Part{}, fmt.Errorf("there is no such file; a path is relative to the graph's file")
@@ -160,65 +210,152 @@ func fetchPart(dir string, kind model.PartKind, named string) (model.Part, error
 	case len(data) == 0:
 		return model.Part{}, errors.New("the file is empty")
 	}
-	part := model.Part{Kind: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(path)}
-	return part, settleType(&part, "")
+	part := model.Part{Kind: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(named)}
+	return part, setType(&part, "")
 }
 
-// settleType finds out the media type of a part: what its bytes are comes before
-// what it is said to be, and that before the end of its name.
-func settleType(p *model.Part, said string) error {
+// findWithin returns the real path of a file in the folder of the graph or of the run.
+func findWithin(task *runner.Task, named string) (path string, within bool) {
+	dirs := []string{task.Dir}
+	if task.RunDir != nil {
+		if dir, err := task.RunDir(); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range dirs {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(absolute(dir, named))
+		if err != nil {
+			continue
+		}
+		if home, err := filepath.EvalSymlinks(dir); err == nil {
+			if rel, err := filepath.Rel(home, real); err == nil && filepath.IsLocal(rel) {
+				return real, true
+			}
+		}
+	}
+	return "", false
+}
+
+func absolute(dir, named string) string {
+	path := filepath.FromSlash(named)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return path
+}
+
+// setType sets the media type of a part. Its bytes count more than the declared type,
+// and that more than the end of its name; for files, bytes count least.
+func setType(p *model.Part, declared string) error {
 	begin, _ := base64.StdEncoding.DecodeString(p.Data[:min(len(p.Data), 1024)/4*4])
-	found, _, _ := mime.ParseMediaType(sniff(begin))
-	named := typeByName(p.Name)
-	general := found == "application/octet-stream" || found == "text/plain"
+	found, _, _ := mime.ParseMediaType(detectType(begin))
+	vague := found == "application/octet-stream" || found == "text/plain"
 	switch {
-	case !general && !(p.Kind == model.FilePart && (said != "" || named != "")):
-		p.Type = found
-	case said != "":
-		p.Type = said
-	case p.Kind == model.FilePart && named != "":
-		p.Type = named
+	case p.Kind == model.FilePart:
+		p.Type = cmp.Or(declared, typeByName[strings.ToLower(filepath.Ext(p.Name))], found)
+	case vague:
+		p.Type = cmp.Or(declared, found)
 	default:
 		p.Type = found
 	}
-	p.Type = plainType(p.Type)
+	p.Type = cmp.Or(commonTypes[p.Type], p.Type)
 	if p.Kind != model.FilePart && !strings.HasPrefix(p.Type, string(p.Kind)+"/") {
-		return fmt.Errorf("it is no %s but %s", p.Kind, p.Type)
+		return fmt.Errorf("it is %s, not %s/*", p.Type, p.Kind)
 	}
 	return nil
 }
 
-// typeByName is the media type of a file by the end of its name, "" for others than
-// models are given. The tables of the machine are not asked: they differ, and a
-// recording should not.
-func typeByName(name string) string {
-	office := "application/vnd.openxmlformats-officedocument."
-	return map[string]string{
-		".csv": "text/csv", ".docx": office + "wordprocessingml.document", ".htm": "text/html", ".html": "text/html",
-		".json": "application/json", ".jsonl": "application/x-ndjson", ".md": "text/markdown", ".pdf": "application/pdf",
-		".pptx": office + "presentationml.presentation", ".toml": "application/toml", ".tsv": "text/tab-separated-values",
-		".txt": "text/plain", ".xlsx": office + "spreadsheetml.sheet", ".xml": "application/xml", ".yaml": "application/yaml", ".yml": "application/yaml",
-	}[strings.ToLower(filepath.Ext(name))]
+// typeByName are media types by the end of a name. The tables of the machine, which
+// differ, would change recordings.
+var typeByName = map[string]string{
+	".csv": "text/csv", ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".htm": "text/html", ".html": "text/html", ".json": "application/json", ".jsonl": "application/x-ndjson", ".md": "text/markdown",
+	".pdf": "application/pdf", ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	".toml": "application/toml", ".tsv": "text/tab-separated-values", ".txt": "text/plain",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xml": "application/xml",
+	".yaml": "application/yaml", ".yml": "application/yaml",
 }
 
-// sniff is the media type of what begins so; a frame of MPEG without a tag is not
-// known to the standard library.
-func sniff(begin []byte) string {
+// commonTypes are the common names of media types that have several.
+var commonTypes = map[string]string{
+	"audio/wave": "audio/wav", "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
+	"audio/mp3": "audio/mpeg", "audio/mpeg3": "audio/mpeg", "audio/x-mpeg": "audio/mpeg", "image/jpg": "image/jpeg",
+}
+
+// detectType also knows MPEG audio without a tag, unlike the standard library.
+func detectType(begin []byte) string {
 	if len(begin) > 2 && begin[0] == 0xff && begin[1]&0xe6 == 0xe2 {
 		return "audio/mpeg"
 	}
 	return http.DetectContentType(begin)
 }
 
-// plainType is the common name of a media type that has several.
-func plainType(kind string) string {
-	switch kind {
-	case "audio/wave", "audio/x-wav", "audio/vnd.wave":
-		return "audio/wav"
-	case "audio/mp3", "audio/mpeg3", "audio/x-mpeg":
-		return "audio/mpeg"
-	case "image/jpg":
-		return "image/jpeg"
+// ownForm returns the content of a message with the parts of other chat APIs,
+// {type: image_url, image_url: {url: …}}, in the form of graph files. It fails for an
+// unknown type.
+func ownForm(v any) (any, error) {
+	list, isList := v.([]any)
+	if !isList {
+		return v, nil
 	}
-	return kind
+	out := slices.Clone(list)
+	for i, item := range list {
+		given, _ := item.(map[string]any)
+		kind, typed := given["type"].(string)
+		if !typed {
+			continue
+		}
+		if out[i] = ownPart(kind, given); out[i] == nil {
+			return nil, invalidInput("a part has the unknown type %q; parts are {text}, {image}, {file} and {audio}", kind)
+		}
+	}
+	return out, nil
+}
+
+// ownPart returns a part of another chat API; nil if it is unknown or empty.
+func ownPart(kind string, given map[string]any) any {
+	at := func(path ...string) string {
+		v := any(given)
+		for _, key := range path {
+			inner, _ := v.(map[string]any)
+			v = inner[key]
+		}
+		text, _ := v.(string)
+		return text
+	}
+	dataURI := func(media, data string) string {
+		if data == "" {
+			return ""
+		}
+		return "data:" + media + ";base64," + data
+	}
+	key, named := "", ""
+	switch kind {
+	case "text", "input_text", "output_text":
+		return map[string]any{"text": at("text")}
+	case "image_url", "input_image":
+		key, named = "image", cmp.Or(at("image_url", "url"), at("image_url"))
+	case "image", "document", "audio":
+		key = map[string]string{"image": "image", "document": "file", "audio": "audio"}[kind]
+		named = cmp.Or(at("source", "url"), dataURI(at("source", "media_type"), at("source", "data")), dataURI(at("mimeType"), at("data"))) // the last is MCP's
+		if at("source", "type") == "text" {
+			named = dataURI("text/plain", base64.StdEncoding.EncodeToString([]byte(at("source", "data"))))
+		}
+	case "input_audio":
+		key, named = "audio", dataURI("audio/"+at("input_audio", "format"), at("input_audio", "data"))
+	case "file", "input_file":
+		key, named = "file", cmp.Or(at("file", "file_data"), at("file_data"), at("file_url"))
+	}
+	if named == "" {
+		return nil
+	}
+	out := map[string]any{key: named}
+	if name := cmp.Or(at("file", "filename"), at("title"), at("filename"), at("name")); name != "" {
+		out["name"] = name
+	}
+	return out
 }

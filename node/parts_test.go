@@ -67,18 +67,18 @@ func TestContentOf(t *testing.T) {
 		{[]any{"see", part("file", "n.md"), part("file", "d.json"), part("file", "x.pdf"), part("file", "b.bin")}, "text see\nfile text/markdown n.md\nfile application/json d.json\nfile application/pdf x.pdf\nfile application/octet-stream b.bin", "see\n[file n.md]\n[file d.json]\n[file x.pdf]\n[file b.bin]", ""},
 		{map[string]any{"file": "x.pdf", "name": "rules.pdf"}, "file application/pdf rules.pdf", "[file rules.pdf]", ""},
 		{[]any{part("audio", "s.wav"), part("audio", "s.mp3")}, "audio audio/wav s.wav\naudio audio/mpeg s.mp3", "[audio s.wav]\n[audio s.mp3]", ""},
-		{part("image", "n.md"), "", "", `the part image "n.md": it is no image but text/plain`},
-		{part("image", "s.wav"), "", "", "it is no image but audio/wav"},
-		{part("audio", "data:image/png;base64,QUJD"), "", "", "it is no audio but image/png"},
+		{part("image", "n.md"), "", "", `the part image "n.md": it is text/plain, not image/*`},
+		{part("image", "s.wav"), "", "", "it is audio/wav, not image/*"},
+		{part("audio", "data:image/png;base64,QUJD"), "", "", "it is image/png, not audio/*"},
 		{part("file", "short"), "file text/plain short", "[file short]", ""},
-		{part("audio", "ab"), "", "", "it is no audio but"},
+		{part("audio", "ab"), "", "", "not audio/*"},
 		{part("file", "https:n.md"), "", "", "there is no such file"}, // no address without a host
 		{part("file", "none"), "", "", "there is no such file"},
 		{part("file", "empty"), "", "", "the file is empty"},
 		{part("file", ""), "", "", "it is empty"},
 		{part("file", "."), "", "", "is a folder"},
 	} {
-		got, err := contentOf(dir, test.value)
+		got, err := contentOf(test.value, anyFile(&runner.Task{Dir: dir}))
 		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
 	}
 }
@@ -117,7 +117,7 @@ func TestPlainParts(t *testing.T) {
 	inner := func(key string, fields map[string]any) map[string]any {
 		return map[string]any{"type": key, key: fields}
 	}
-	got, err := plainParts([]any{
+	got, err := ownForm([]any{
 		map[string]any{"type": "text", "text": "a"},
 		inner("image_url", map[string]any{"url": "https://x.org/1"}),
 		map[string]any{"type": "input_image", "image_url": "https://x.org/2"},
@@ -132,7 +132,7 @@ func TestPlainParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := contentOf("", got)
+	c, err := contentOf(got, anyFile(&runner.Task{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +140,8 @@ func TestPlainParts(t *testing.T) {
 	if got := shownParts(c); got != want {
 		t.Errorf("got %s", got)
 	}
-	_, err = plainParts([]any{map[string]any{"type": "video"}})
-	checkFailure(t, err, "invalid_input", `a part has the type "video"`)
+	_, err = ownForm([]any{map[string]any{"type": "video"}})
+	checkFailure(t, err, "invalid_input", `a part has the unknown type "video"`)
 	said := spoken(c.message(model.User))
 	back := heard(&said)
 	if shownParts(content{parts: back.Parts}) != want || back.Content != c.text {

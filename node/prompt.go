@@ -158,7 +158,7 @@ func (n *modelNode) goOn() (content, error) {
 			if !media {
 				pieces = []any{eval.Text(eval.Brief(input))}
 			}
-			return contentOf(n.task.Dir, append([]any{map[string]any{"text": "Input:"}}, pieces...))
+			return contentOf(append([]any{map[string]any{"text": "Input:"}}, pieces...), anyFile(n.task))
 		}
 	default:
 		return resultContent(n.task, input)

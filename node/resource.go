@@ -40,7 +40,7 @@ func (k *toolkit) prompt(ctx context.Context, task *runner.Task, v any) (content
 		}
 		parts = append(parts, said.parts...)
 	}
-	return saying(parts), nil
+	return contentOfParts(parts), nil
 }
 
 // writtenPrompt is the prompt of a task's node as its file has it; nil: it has none.
@@ -63,12 +63,12 @@ func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int,
 		if err != nil {
 			return content{}, err
 		}
-		return contentOf(task.Dir, fetched)
+		return contentOf(fetched, anyFile(task))
 	case isText:
 		return valueContent(task, text)
 	}
-	part, err := readPart(task.Dir, item)
-	return saying([]model.Part{part}), err
+	part, err := readPart(item, anyFile(task))
+	return contentOfParts([]model.Part{part}), err
 }
 
 // fetchedPart is the kind of number under which what was fetched for a part of a prompt

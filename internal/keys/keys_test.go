@@ -53,7 +53,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`"on" is "yes"; a boolean is wanted`:                               {"on": "yes"},
 		`"for" is "soon"; a duration such as 30s is wanted`:                {"for": "soon"},
 		`"map" is a list; a map is wanted`:                                 {"map": []any{}},
-		`"list" is a text; a list is wanted`:                                  {"list": "a"},
+		`"list" is a text; a list is wanted`:                               {"list": "a"},
 	} {
 		if err := Decode(values, new(sample)); err == nil || err.Error() != want {
 			t.Errorf("%v: got %v, want %s", values, err, want)
