@@ -46,19 +46,19 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 
 // shake starts the server, if it is a program, and makes a session.
 func (s *server) shake(ctx context.Context) (*link, error) {
-	l := &link{asking: newAsking(), gone: make(chan struct{}), lastWords: func() string { return "" }}
+	l := &link{asking: newAsking(), gone: make(chan struct{}), stderr: func() string { return "" }}
 	var transport mcp.Transport
 	kill := func() error { return nil }
-	if s.url != "" {
+	if s.URL != "" {
 		transport = &mcp.StreamableClientTransport{
-			Endpoint: s.url, HTTPClient: &http.Client{Transport: listening{withHeaders{http.DefaultTransport, s.headers}}},
+			Endpoint: s.URL, HTTPClient: &http.Client{Transport: listening{withHeaders{http.DefaultTransport, s.Headers}}},
 		}
 	} else {
 		p, err := s.start()
 		if err != nil {
 			return nil, err
 		}
-		transport, kill, l.lastWords = &mcp.IOTransport{Reader: newMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.stderr.last
+		transport, kill, l.stderr = &mcp.IOTransport{Reader: filterMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.stderr.last
 	}
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
@@ -81,7 +81,7 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 	}
 	if err != nil {
 		err = errors.Join(err, kill())
-		if words := l.lastWords(); words != "" {
+		if words := l.stderr(); words != "" {
 			err = errors.New(words)
 		}
 		return nil, err

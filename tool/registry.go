@@ -24,24 +24,8 @@ type Registry struct {
 	names []string // sorted
 }
 
-// declared is one entry of `tools`. Exactly one of exec, graph and server is set.
-type declared struct {
-	name        string
-	description string
-	parameters  map[string]any
-	schema      *schema.Schema
-	timeout     time.Duration // of a call; 0: none
-	maxResult   int           // bytes
-	exec        *Program      // without Args
-	graph       string
-	server      *server
-	approve     string // always, a condition, or nothing
-	retries     []retry
-	flights     chan struct{} // holds a token for each call under way; nil: any number
-}
-
-// New makes a registry of declarations as the file has them, by name, templates
-// rendered. Nothing is started. The error says which declaration is wrong.
+// New returns a registry of evaluated declarations by name. It starts nothing. The error
+// says which declaration is wrong.
 func New(decls map[string]any, opts Options) (*Registry, error) {
 	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
 	opts.DiscoverTime = cmp.Or(opts.DiscoverTime, 3*time.Second)
@@ -58,7 +42,7 @@ func New(decls map[string]any, opts Options) (*Registry, error) {
 	return r, nil
 }
 
-// Close ends the servers. No call may be under way.
+// Close ends the servers. No call may be in flight.
 func (r *Registry) Close() error {
 	var all []error
 	for _, name := range r.names {
@@ -69,19 +53,16 @@ func (r *Registry) Close() error {
 	return errors.Join(all...)
 }
 
-// All is the list that allows every declared tool.
+// All returns the list that allows every declared tool.
 func (r *Registry) All() []string { return r.names }
 
-// Tools lists what a node that is allowed these names can call, in the order of
-// the names; a server's own tools come in its order. It starts the servers that
-// it has to ask.
+// Tools lists the tools that names allow, in the order of the names and of the servers.
+// It starts the servers of these names.
 func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]Tool, error) {
 	var out []Tool
 	lists := r.listed(ctx, actor, allowed)
-	seen := map[string]bool{}
 	add := func(t Tool) {
-		if !seen[t.Name] {
-			seen[t.Name] = true
+		if !slices.ContainsFunc(out, func(other Tool) bool { return other.Name == t.Name }) {
 			out = append(out, t)
 		}
 	}
@@ -112,14 +93,14 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 	return out, nil
 }
 
-// listing is what a server has, or why that is not known.
+// listing holds the tools of a server, or why they are unknown.
 type listing struct {
 	tools []Tool
 	err   error
 }
 
-// listed asks the servers of an allow-list for their tools, all at once: each may
-// have to be started first.
+// listed lists the tools of all servers of an allow-list at once, since each may have to
+// start first.
 func (r *Registry) listed(ctx context.Context, actor Actor, allowed []string) map[*server]*listing {
 	out := map[*server]*listing{}
 	var group sync.WaitGroup
@@ -139,8 +120,8 @@ func (r *Registry) listed(ctx context.Context, actor Actor, allowed []string) ma
 // all stands for every tool of a server.
 const all = "*"
 
-// find returns what a name of an allow-list, or of a call, declares. The member
-// is the server's tool, or all.
+// find returns the declaration for a name of an allow-list or call. member is the
+// server's tool, or all.
 func (r *Registry) find(name string) (decl *declared, member string, err error) {
 	if decl := r.decls[name]; decl != nil {
 		return decl, all, nil
@@ -152,14 +133,13 @@ func (r *Registry) find(name string) (decl *declared, member string, err error) 
 	return nil, "", &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, list("declared are", r.names))}
 }
 
-// Declares reports whether a name, as a call has it, is that of a declared tool
-// or of a declared server's.
+// Declares reports whether a name of a call belongs to a declared tool or server.
 func (r *Registry) Declares(name string) bool {
 	_, _, err := r.find(name)
 	return err == nil
 }
 
-// Own is a tool that the file declares itself, without a server to ask.
+// Own returns a tool that the file declares without a server.
 func (r *Registry) Own(name string) (Tool, bool) {
 	decl := r.decls[name]
 	if decl == nil || decl.server != nil {
@@ -168,8 +148,8 @@ func (r *Registry) Own(name string) (Tool, bool) {
 	return decl.tool(), true
 }
 
-// Server splits a name of an allow-list that is a server's, or that of a tool of
-// one; member is "*" for all of its tools.
+// Server splits a name of an allow-list that belongs to a server; member is "*" for all
+// of its tools.
 func (r *Registry) Server(name string) (server, member string, ok bool) {
 	decl, member, err := r.find(name)
 	if err != nil || decl.server == nil {
@@ -178,27 +158,27 @@ func (r *Registry) Server(name string) (server, member string, ok bool) {
 	return decl.name, member, true
 }
 
-// Approve is when a person is asked before a call of that name, as the file says:
-// always, a condition over args and state, or "" for never.
+// Approve returns when a call needs a person's approval: always, a condition over args
+// and state, or "" for never.
 func (r *Registry) Approve(name string) string {
 	decl, _, err := r.find(name)
 	if err != nil {
 		return ""
 	}
-	return decl.approve
+	return decl.Approve
 }
 
-// Parameters is the JSON Schema of the arguments of a tool that the file declares; nil
-// for one of a server, and for one that can't stand inside of another schema.
+// Parameters returns the JSON Schema of the arguments of a tool of the file; nil for a
+// server's tool and for a schema with references, which can't be part of another.
 func (r *Registry) Parameters(name string) map[string]any {
 	decl, _, err := r.find(name)
-	if err != nil || decl.server != nil || decl.parameters == nil || strings.Contains(eval.Text(decl.parameters), `"$ref"`) {
+	if err != nil || decl.server != nil || decl.Parameters == nil || strings.Contains(eval.Text(decl.Parameters), `"$ref"`) {
 		return nil
 	}
-	return decl.parameters
+	return decl.Parameters
 }
 
-// permits says whether an allow-list has a call's name.
+// permits reports whether an allow-list has a call's name.
 func permits(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")
 	return slices.ContainsFunc(allowed, func(entry string) bool {
@@ -206,8 +186,8 @@ func permits(allowed []string, name string) bool {
 	})
 }
 
-// Call makes one call for a node that is allowed these names. The error is an
-// *Error, or ctx's own.
+// Call makes one call for a node that may call some names. The error is an *Error or
+// ctx's.
 func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call Call) (any, error) {
 	if !permits(allowed, call.Name) {
 		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, list("allowed are", allowed)), NotMade: true}
@@ -230,29 +210,19 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 			return nil, ctx.Err()
 		}
 	}
-	result, err := decl.timed(ctx, func(ctx context.Context) (any, error) { return decl.call(ctx, actor, member, call) })
-	var own *Error
-	if err == nil || errors.As(err, &own) || ctx.Err() != nil {
-		return result, err
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if decl.Timeout > 0 {
+		bounded, cancel = context.WithTimeout(ctx, decl.Timeout)
 	}
-	return nil, err
-}
-
-// timed bounds one call by the tool's own timeout.
-func (d *declared) timed(ctx context.Context, call func(context.Context) (any, error)) (any, error) {
-	if d.timeout == 0 {
-		return call(ctx)
-	}
-	bounded, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	result, err := call(bounded)
+	result, err := decl.call(bounded, actor, member, call)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", d.name, eval.DurationText(d.timeout)), Kind: "timeout"}
+		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", decl.name, eval.DurationText(decl.Timeout)), Kind: "timeout"}
 	}
 	return result, err
 }
 
-// call does the work of a call whose tool is found.
+// call passes a call on to the server, program or graph.
 func (d *declared) call(ctx context.Context, actor Actor, member string, call Call) (any, error) {
 	if d.server != nil {
 		if result, handled, err := actor.Server(ctx); handled {
@@ -269,15 +239,15 @@ func (d *declared) call(ctx context.Context, actor Actor, member string, call Ca
 		program.Args = args
 		return actor.Exec(ctx, &program)
 	}
-	return actor.Graph(ctx, d.graph, args)
+	return actor.Graph(ctx, d.Graph, args)
 }
 
-// tool is the declaration as a model is offered it.
+// tool returns the description for models.
 func (d *declared) tool() Tool {
-	return Tool{Name: d.name, Description: d.description, Parameters: d.parameters}
+	return Tool{Name: d.name, Description: d.Description, Parameters: d.Parameters}
 }
 
-// checkArgs makes the arguments fit a schema, or says what is wrong with them.
+// checkArgs normalises arguments and checks them against a schema.
 func checkArgs(name string, s *schema.Schema, args map[string]any) (map[string]any, error) {
 	if args == nil {
 		args = map[string]any{}
@@ -290,7 +260,7 @@ func checkArgs(name string, s *schema.Schema, args map[string]any) (map[string]a
 	return out, nil
 }
 
-// list names what there is.
+// list joins names, sorted.
 func list(intro string, names []string) string {
 	if len(names) == 0 {
 		return intro + " none"
@@ -298,7 +268,7 @@ func list(intro string, names []string) string {
 	return intro + " " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// noMember says that a server has no such tool.
+// noMember returns the error for an unknown tool of a server.
 func noMember(server, member string, tools []Tool) error {
 	names := make([]string, len(tools))
 	for i := range tools {

@@ -74,7 +74,7 @@ func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, as
 		}
 		s.drop(ctx, actor, l, err)
 		if !first {
-			return nil, &Error{Message: fmt.Sprintf("server %q went away while it was asked for the %s: %s", name, what, s.death(ctx))}
+			return nil, &Error{Message: fmt.Sprintf("server %q went away while it was asked for the %s: %s", name, what, s.causeOfEnd(ctx))}
 		}
 	}
 }

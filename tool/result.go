@@ -11,13 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// Fit returns the result of a call of the named tool as a model should get it:
-// the value itself, or the beginning of its text when it is larger than the
-// tool's max_result (256 KiB by default), with a line that says so.
+// Fit returns a tool's result for a model: the value, or the beginning of its text if it
+// is larger than max_result, with a line that says so.
 func (r *Registry) Fit(name string, result any) any {
 	limit := maxResult
 	if decl, _, err := r.find(name); err == nil {
-		limit = decl.maxResult
+		limit = decl.MaxResult
 	}
 	if fit, isParts := fitParts(result, limit); isParts {
 		return fit
@@ -36,8 +35,7 @@ func cut(text string, limit int) string {
 	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", headBytes(text, limit), limit, len(text))
 }
 
-// fitParts is Fit for a list of parts as Parts makes it: the limit holds for each
-// text of it; what is no text would be broken by a cut.
+// fitParts fits each text of a list of parts; a cut would break other parts.
 func fitParts(result any, limit int) (any, bool) {
 	list, isList := result.([]any)
 	media := false
@@ -61,7 +59,7 @@ func fitParts(result any, limit int) (any, bool) {
 	return out, true
 }
 
-// Text is a result as text: texts as they are, anything else as JSON.
+// Text returns a result as text: a string as it is, anything else as JSON.
 func Text(result any) string {
 	if s, ok := result.(string); ok {
 		return s
@@ -75,7 +73,7 @@ func Text(result any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// headBytes is the beginning of s, at most n bytes of whole characters.
+// headBytes returns the beginning of s, at most n bytes of whole characters.
 func headBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -86,7 +84,7 @@ func headBytes(s string, n int) string {
 	return s[:n]
 }
 
-// head is the beginning of a text in a message.
+// head shortens a text for a message.
 func head(s string, n int) string {
 	if cut := headBytes(s, n); cut != s {
 		return cut + "…"

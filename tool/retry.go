@@ -1,94 +1,73 @@
-// Trying a call again: the blocks of a tool's `retry`.
+// Retries of calls, by the key `retry` of tools.
 
 package tool
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 )
 
-// retry is one block.
+// retry is a block of `retry`.
 type retry struct {
-	maxAttempts      int
-	initial, longest time.Duration
-	backoff          float64
-	on               []string // kinds; none: every kind
-	when             *eval.Program
+	MaxAttempts int           `key:"max_attempts" default:"3"`
+	Initial     time.Duration `key:"initial_interval" default:"1s"`
+	Longest     time.Duration `key:"max_interval" default:"30s"`
+	Backoff     float64       `key:"backoff" default:"2"`
+	On          []string      `key:"on"` // kinds; none means every kind
+	When        string        `key:"when"`
+
+	when *eval.Program
 }
 
-// readRetries reads a block, or a list of them.
+// readRetries reads a block or a list of blocks.
 func readRetries(given any) ([]retry, error) {
 	list, isList := given.([]any)
 	if !isList && given != nil {
 		list = []any{given}
 	}
-	var out []retry
-	for _, entry := range list {
-		fields := object(entry)
-		r := retry{maxAttempts: 3, initial: time.Second, longest: 30 * time.Second, backoff: 2}
-		if n, ok := fields["max_attempts"].(int); ok {
-			r.maxAttempts = n
+	out := make([]retry, len(list))
+	for i, entry := range list {
+		block, _ := entry.(map[string]any)
+		if err := keys.Decode(block, &out[i]); err != nil {
+			return nil, fmt.Errorf("retry: %w", err)
 		}
-		switch n := fields["backoff"].(type) {
-		case int:
-			r.backoff = float64(n)
-		case float64:
-			r.backoff = n
-		}
-		for key, into := range map[string]*time.Duration{"initial_interval": &r.initial, "max_interval": &r.longest} {
-			if t := text(fields[key]); t != "" {
-				d, err := time.ParseDuration(t)
-				if err != nil {
-					return nil, fmt.Errorf("retry: %s: %w", key, err)
-				}
-				*into = d
-			}
-		}
-		switch on := fields["on"].(type) {
-		case string:
-			r.on = []string{on}
-		case []any:
-			for _, kind := range on {
-				r.on = append(r.on, text(kind))
-			}
-		}
-		if when := text(fields["when"]); when != "" {
+		if when := out[i].When; when != "" {
 			program, err := eval.RetryScope().Compile(when, eval.Condition)
 			if err != nil {
 				return nil, fmt.Errorf("retry: when: %w", err)
 			}
-			r.when = program
+			out[i].when = program
 		}
-		out = append(out, r)
 	}
 	return out, nil
 }
 
-// Again says whether a call that has failed so many times is made again, and after
-// how long: as the first block for failures of its kind says.
+// Again reports whether a call that has failed so many times is made again, and its
+// delay, by the first block for failures of its kind.
 func (r *Registry) Again(name string, failed *Error, times int) (delay time.Duration, attempts int, again bool) {
 	decl, _, err := r.find(name)
 	if err != nil {
 		return 0, 0, false
 	}
+	kind := cmp.Or(failed.Kind, "tool")
 	for i := range decl.retries {
 		b := &decl.retries[i]
-		if len(b.on) > 0 && !slices.Contains(b.on, failed.kind()) || !b.holds(name, failed, times) {
-			continue
+		if (len(b.On) == 0 || slices.Contains(b.On, kind)) && b.holds(name, kind, failed, times) {
+			wait := float64(b.Initial) * math.Pow(b.Backoff, float64(times-1))
+			return time.Duration(min(wait, float64(b.Longest))), b.MaxAttempts, times < b.MaxAttempts
 		}
-		wait := float64(b.initial) * math.Pow(b.backoff, float64(times-1))
-		return time.Duration(min(wait, float64(b.longest))), b.maxAttempts, times < b.maxAttempts
 	}
 	return 0, 0, false
 }
 
-// holds reports whether the block's condition holds for a failure. A condition that fails to
-// evaluate does not hold.
-func (b *retry) holds(name string, failed *Error, times int) bool {
+// holds evaluates the block's condition. One that fails does not hold.
+func (b *retry) holds(name, kind string, failed *Error, times int) bool {
 	if b.when == nil {
 		return true
 	}
@@ -98,14 +77,7 @@ func (b *retry) holds(name string, failed *Error, times int) bool {
 	}
 	var vm eval.VM
 	holds, err := vm.Test(b.when, map[string]any{"error": map[string]any{
-		"kind": failed.kind(), "message": failed.Message, "node": name, "attempt": times, "details": details,
+		"kind": kind, "message": failed.Message, "node": name, "attempt": times, "details": details,
 	}})
 	return err == nil && holds
-}
-
-func (e *Error) kind() string {
-	if e.Kind == "" {
-		return "tool"
-	}
-	return e.Kind
 }

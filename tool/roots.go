@@ -16,7 +16,7 @@ import (
 // that the graph names.
 func (s *server) capabilities() *mcp.ClientCapabilities {
 	out := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
-	if len(s.roots) > 0 {
+	if len(s.Roots) > 0 {
 		out.RootsV2 = &mcp.RootCapabilities{}
 	}
 	return out
@@ -24,7 +24,7 @@ func (s *server) capabilities() *mcp.ClientCapabilities {
 
 // tellRoots makes the client know the folders that the server may be told of.
 func (s *server) tellRoots(client *mcp.Client) error {
-	for _, path := range s.roots {
+	for _, path := range s.Roots {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(s.opts.Dir, path)
 		}

@@ -14,71 +14,69 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// maxStarts is how often a server is started for one run: a server that dies
-// again is broken, and starting it for every call would hide that.
+// maxStarts bounds the starts of a server in a run: one that dies again is broken, and
+// starting it for every call would hide that.
 const maxStarts = 2
 
 // startTime bounds a start until the server has listed its tools.
 const startTime = time.Minute
 
-// server is a declared server. The holder of turn owns link and starts.
+// server is a declared server. The holder of turn owns link, starts and died.
 type server struct {
-	name         string
-	command      []any // or
-	url          string
-	env, headers map[string]any
-	envPass      any // as the key has it
-	dir          string
-	roots        []string // paths, relative to the folder of the graph
-	opts         *Options
+	Command []string       `key:"command"` // or
+	URL     string         `key:"url"`
+	Env     map[string]any `key:"env"`
+	Headers map[string]any `key:"headers"`
+	EnvPass any            `key:"env_pass"`
+	Dir     string         `key:"dir"`
+	Roots   []string       `key:"roots"` // relative to the folder of the graph
+
+	name string
+	opts *Options
 
 	turn   chan struct{} // holds one token
 	link   *link         // nil: not connected
 	starts int
-	died   string // what the last connection died of
-	// stray are lines of its stdout that were no messages.
+	died   string // why the last connection ended
+	// stray holds lines of its stdout that are not messages.
 	stray chan string
 }
 
 // link is one connection to a server.
 type link struct {
 	session *mcp.ClientSession
-	// members are the server's tools, stale that it has told of others.
-	members atomic.Pointer[[]member]
-	stale   atomic.Bool
-	// progress is what the server says of calls that go on, asking what it asks.
+	// members are the server's tools; stale says that they have changed.
+	members  atomic.Pointer[[]member]
+	stale    atomic.Bool
 	progress progress
 	asking   *asking
 	// stop ends the connection and what runs behind it.
 	stop func() error
-	// gone is closed when the connection has ended; lastWords is what the
-	// server's stderr ended with.
-	gone      chan struct{}
-	lastWords func() string
+	gone chan struct{} // closed when the connection has ended
+	// stderr returns the last line of the server's stderr.
+	stderr func() string
 }
 
 // member is a tool of a server.
 type member struct {
 	Tool
-	// schema is nil when it is not one that we can check with: then the server
-	// alone checks.
+	// schema is nil if it can't be compiled: then only the server checks.
 	schema *schema.Schema
-	// repeatable says that calling twice does no more than calling once.
+	// repeatable says that two calls have the effect of one.
 	repeatable bool
 }
 
 // declareServer reads the `mcp` block.
-func declareServer(name string, fields map[string]any, opts *Options) (*server, error) {
-	s := &server{name: name, url: text(fields["url"]), dir: text(fields["dir"]), opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
-	s.command, _ = fields["command"].([]any)
-	given, _ := fields["roots"].([]any)
-	for _, root := range given {
-		s.roots = append(s.roots, eval.Text(root))
+func declareServer(name string, values map[string]any, opts *Options) (*server, error) {
+	s := &server{name: name, opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
+	if err := keys.Decode(values, s); err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
 	}
-	if len(s.command) == 0 && s.url == "" {
+	if len(s.Command) == 0 && s.URL == "" {
 		return nil, errors.New("mcp: it has neither command nor url")
 	}
 	s.turn <- struct{}{}
@@ -103,8 +101,8 @@ func (l *link) tools() []Tool {
 	return out
 }
 
-// call calls one of the server's tools. A call that the server died of is made
-// again only if that can do no harm.
+// call calls one of the server's tools. It repeats a call during which the server died
+// only if that does no harm.
 func (s *server) call(ctx context.Context, actor Actor, name string, call Call) (any, error) {
 	for first := true; ; first = false {
 		l, err := s.connected(ctx, actor)
@@ -147,12 +145,12 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 		}
 		s.drop(ctx, actor, l, err)
 		if !first || !m.repeatable {
-			return nil, &Error{Message: fmt.Sprintf("server %q went away during the call of %q: %s", s.name, name, s.death(ctx))}
+			return nil, &Error{Message: fmt.Sprintf("server %q went away during the call of %q: %s", s.name, name, s.causeOfEnd(ctx))}
 		}
 	}
 }
 
-// connected returns the connection, which it makes when there is none.
+// connected returns the connection and makes one if there is none.
 func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 	select {
 	case <-s.turn:
@@ -163,7 +161,7 @@ func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 	if s.link != nil {
 		select {
 		case <-s.link.gone:
-			s.bury(actor, s.link, mcp.ErrConnectionClosed)
+			s.discard(actor, s.link, mcp.ErrConnectionClosed)
 		default:
 			return s.link, s.link.refresh(ctx)
 		}
@@ -185,19 +183,19 @@ func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 	return l, nil
 }
 
-// warn tells of what the server has printed between its messages.
+// warn reports lines that the server printed between its messages.
 func (s *server) warn(actor Actor) {
 	for {
 		select {
 		case line := <-s.stray:
-			actor.Warn(fmt.Sprintf("server %q printed a line on stdout that is no message of the protocol; it is skipped: %s", s.name, line))
+			actor.Warn(fmt.Sprintf("server %q printed a line on stdout that is not a message of the protocol; it is skipped: %s", s.name, line))
 		default:
 			return
 		}
 	}
 }
 
-// refresh asks for the tools again if the server has told that they are others.
+// refresh lists the tools again if the server said that they have changed.
 func (l *link) refresh(ctx context.Context) error {
 	if !l.stale.Swap(false) {
 		return nil
@@ -214,7 +212,7 @@ func (l *link) refresh(ctx context.Context) error {
 	return nil
 }
 
-// drop forgets a connection that a call found lost, unless that is done already.
+// drop discards a connection that a call found lost, unless another call did.
 func (s *server) drop(ctx context.Context, actor Actor, l *link, cause error) {
 	select {
 	case <-s.turn:
@@ -223,23 +221,23 @@ func (s *server) drop(ctx context.Context, actor Actor, l *link, cause error) {
 	}
 	defer func() { s.turn <- struct{}{} }()
 	if s.link == l {
-		s.bury(actor, l, cause)
+		s.discard(actor, l, cause)
 	}
 }
 
-// bury ends what is left of a connection, and warns.
-func (s *server) bury(actor Actor, l *link, cause error) {
+// discard closes a broken connection and warns.
+func (s *server) discard(actor Actor, l *link, cause error) {
 	s.link = nil
 	_ = l.stop()
 	s.died = cause.Error()
-	if words := l.lastWords(); words != "" {
+	if words := l.stderr(); words != "" {
 		s.died = words
 	}
 	actor.Warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
 }
 
-// death is what the last connection died of.
-func (s *server) death(ctx context.Context) string {
+// causeOfEnd returns why the last connection ended.
+func (s *server) causeOfEnd(ctx context.Context) string {
 	select {
 	case <-s.turn:
 	case <-ctx.Done():
@@ -262,7 +260,7 @@ func (s *server) close() error {
 	return l.stop()
 }
 
-// result turns an answer into plain data, or into an error when it is one.
+// result returns an answer as plain data, or as an error.
 func (s *server) result(name string, answer *mcp.CallToolResult) (any, error) {
 	value, err := content(answer)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/process"
 )
 
@@ -31,9 +31,9 @@ type program struct {
 	opts   *Options
 }
 
-// start starts the program in a process group of its own.
+// start starts the server's program.
 func (s *server) start() (*program, error) {
-	dir := s.dir
+	dir := s.Dir
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(s.opts.Dir, dir)
 	}
@@ -41,10 +41,7 @@ func (s *server) start() (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := make([]string, len(s.command))
-	for i := range argv {
-		argv[i] = eval.Text(s.command[i])
-	}
+	argv := s.Command
 	env, err := s.environment(dir)
 	if err != nil {
 		return nil, err
@@ -81,10 +78,10 @@ func (s *server) start() (*program, error) {
 	return p, nil
 }
 
-// environment is what a shell needs of graphrun's own, and what the file adds.
+// environment returns what a shell needs of graphrun's variables, and what the file adds.
 func (s *server) environment(dir string) ([]string, error) {
 	of := process.Environment{Withheld: s.opts.Withheld}
-	of.Read(s.envPass)
+	of.Read(s.EnvPass)
 	env := append(of.Entries(), "PWD="+dir)
 	if s.opts.RunDir != nil {
 		folder, err := s.opts.RunDir()
@@ -93,14 +90,14 @@ func (s *server) environment(dir string) ([]string, error) {
 		}
 		env = append(env, process.RunDirVariable+"="+folder)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.env)) {
-		env = append(env, name+"="+eval.Text(s.env[name]))
+	for _, name := range keys.Sorted(s.Env) {
+		env = append(env, name+"="+eval.Text(s.Env[name]))
 	}
 	return env, nil
 }
 
-// watch waits for the program's end and ends what it leaves behind: a child
-// that holds stdout open would keep the connection waiting for ever.
+// watch ends the children of the program after it: a child that holds stdout open would
+// keep the connection waiting.
 func (p *program) watch() {
 	_ = p.cmd.Wait()
 	p.mark.Kill(p.cmd)
@@ -108,8 +105,7 @@ func (p *program) watch() {
 	close(p.ended)
 }
 
-// stop ends the program. Closing stdin asks first; who does not hear that gets
-// SIGTERM, and then SIGKILL.
+// stop ends the program: it closes stdin, then sends SIGTERM, then SIGKILL.
 func (p *program) stop() error {
 	_ = p.stdin.Close()
 	if !p.endsWithin(p.opts.Grace / 5) {
@@ -135,7 +131,7 @@ func (p *program) endsWithin(d time.Duration) bool {
 	return false
 }
 
-// keptBytes is how much of a server's stderr is kept.
+// keptBytes is how much of the end of stderr is kept.
 const keptBytes = 4 << 10
 
 // lastBytes keeps the end of what is written to it.
@@ -154,8 +150,8 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line that speaks of an error, or else the last with visible
-// text: what ends a stack trace says little.
+// last returns the last line about an error, or else the last with visible text: the end
+// of a stack trace says little.
 func (l *lastBytes) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/internal/process"
 )
 
-// Tool is a tool as a model is offered it.
+// Tool describes a tool to models.
 type Tool struct {
 	// Name is what calls name: "add", or "server.add".
 	Name        string
@@ -24,93 +24,81 @@ type Tool struct {
 	Parameters map[string]any
 }
 
-// Program is a declared program that one call runs.
+// Program is a declared program that one call runs. Empty fields have the defaults of
+// exec nodes.
 type Program struct {
 	// Tool is the name of the tool.
 	Tool    string
-	Command []any
-	// Env are more variables of the program; Dir is its working directory,
-	// relative to the graph file; Parse is how its output is read. Empty means
-	// the default of exec nodes.
-	Env   map[string]any
-	Dir   string
-	Parse string
-	// EnvPass is what the program gets of the caller's environment, as the key
-	// env_pass has it; nil: what a shell needs.
-	EnvPass any
+	Command []any          `key:"command"`
+	Env     map[string]any `key:"env"`
+	Dir     string         `key:"dir"` // relative to the graph file
+	Parse   string         `key:"parse"`
+	EnvPass any            `key:"env_pass"`
 	// Args is the argument object, which the program reads on stdin.
 	Args map[string]any
 }
 
-// Actor runs what a call of a declared tool wants done, in the name of the task
-// that makes the call. What it returns as a result is plain data.
+// Actor runs programs and graphs for the task that calls a tool. Results are plain data.
 type Actor interface {
 	Exec(ctx context.Context, program *Program) (any, error)
 	Graph(ctx context.Context, file string, args map[string]any) (any, error)
-	// Server answers a call of a server's tool in the place of the server; handled
-	// is false when the server is to be asked.
+	// Server answers a call in place of a server; handled is false to ask the server.
 	Server(ctx context.Context) (result any, handled bool, err error)
-	// Warn tells of something that the person who runs the graph should know.
+	// Warn warns the person who runs the graph.
 	Warn(message string)
-	// Ask puts a question of a server, asked while its tool is called, to a person.
-	// Without an answer yet the call ends with an error, and is made again when there
-	// is one. The schema is that of an object; nil: any answer will do. An answer is
-	// such an object, or Declined.
+	// Ask puts a server's question during a call to a person. If there is no answer yet
+	// the call ends with an error, and is made again later. schema describes an object;
+	// nil allows any answer. The answer is such an object or Declined.
 	Ask(tool, message string, schema map[string]any) (answer any, answered bool)
-	// Progress tells how far a call has come: what the server says of it, and, where
-	// total is not 0, the part of it that is done.
+	// Progress reports how far a call is; total is 0 if unknown.
 	Progress(tool, message string, done, total float64)
 }
 
 // Call is one call.
 type Call struct {
-	// Name is the tool's, as a model or a file names it.
 	Name string
 	Args map[string]any
-	// Malformed is the text of arguments that are no JSON object; Args is nil then.
+	// Malformed is the text of arguments that are not a JSON object; Args is nil then.
 	Malformed string
-	// TraceParent is the W3C traceparent that a server gets in `_meta`; "": none.
+	// TraceParent is the W3C traceparent for a server's `_meta`, or "".
 	TraceParent string
 }
 
-// Error says why a call gave no result: the tool failed, is not there or not
-// allowed, or its arguments are wrong. The message is for the model too.
+// Error is a failed call: the tool failed, is unknown or not allowed, or its arguments
+// are wrong. Models read the message too.
 type Error struct {
 	Message string
-	// Kind is the failure kind of a program or graph that failed; empty: tool.
+	// Kind is the failure kind of a program or graph; "" means tool.
 	Kind string
-	// NotMade says that the call was not made: it is not allowed, or its arguments
-	// are wrong. Nothing is gained by making it again.
+	// NotMade says that the call is not allowed or has wrong arguments: a retry is
+	// pointless.
 	NotMade bool
-	// Details are what else is known, such as exit_code; nil: nothing.
+	// Details hold more, such as exit_code.
 	Details map[string]any
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Options are the settings of a Registry. The zero value works.
 type Options struct {
-	// Dir is the folder of the graph file, to which the folders of servers are
-	// relative.
+	// Dir is the folder of the graph file.
 	Dir string
-	// Grace is how long a server may take to end when it is asked to, before it
-	// is killed; 0 means 5 seconds.
+	// Grace is how long a server may take to end before it is killed; 0 means 5 s.
 	Grace time.Duration
-	// DiscoverTime is how long a server may take to say which version of the protocol
-	// it speaks, before it is taken for an older one; 0 means 3 seconds.
+	// DiscoverTime is how long a server may take to name its version of the protocol
+	// before it counts as an older one; 0 means 3 s.
 	DiscoverTime time.Duration
-	// Kill, when it is closed, ends all graces at once; nil: never.
+	// Kill ends all graces when it is closed; nil means never.
 	Kill <-chan struct{}
-	// Stderr returns where to write what a server says on stderr, besides keeping
-	// its end for messages; nil: nowhere.
+	// Stderr returns the log of a server's stderr; nil means none.
 	Stderr func(server string) io.Writer
-	// Withheld are variables that no server gets unless its env_pass names them.
+	// Withheld are variables that a server gets only if its env_pass names them.
 	Withheld []string
-	// Keeper starts the servers that are programs; nil: one of their own.
+	// Keeper starts servers that are programs; nil means one of their own.
 	Keeper *process.Keeper
-	// RunDir makes the folder of the run for a server that starts; nil: there is none.
+	// RunDir returns the folder of the run; nil means there is none.
 	RunDir func() (string, error)
-	// Version is what servers are told that they talk to; empty: "dev".
+	// Version is graphrun's version for servers; "" means "dev".
 	Version string
 }

@@ -123,7 +123,7 @@ func layers() []layer {
 		{path: "runner/view", own: []string{"runner/machine", "spec"}},
 		{path: "runner/virtual", own: []string{"runner/store"}},
 		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
-		{path: "tool", own: []string{"eval", "internal/process", "internal/schema"}, others: []string{mcp}},
+		{path: "tool", own: []string{"internal/keys", "eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}
 }
 
