@@ -1,5 +1,5 @@
-// Flows that were checked before, for as long as none of the files changes that they
-// are made of: checking a large one takes a fifth of a second.
+// A cache of checked flows, valid until one of their files changes. Checking a large flow takes
+// a fifth of a second.
 
 package catalog
 
@@ -11,13 +11,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// known are flows that were checked, by path. Its zero value is ready.
+// known holds checked flows by path. The zero value is ready to use.
 type known struct {
 	mu    sync.Mutex
 	flows map[string]*Flow
 }
 
-// get is the flow of a path if it is still what it was; nil: it is not.
+// get returns the flow of a path if its files are unchanged, or nil.
 func (k *known) get(name string, src []byte) *Flow {
 	k.mu.Lock()
 	flow := k.flows[name]
@@ -43,11 +43,11 @@ func (k *known) drop(name string) {
 	delete(k.flows, name)
 }
 
-// reading reads the files that a flow names, and notes what they held.
+// reading reads the files that a flow names and remembers their contents.
 type reading struct {
 	load  func(path string) ([]byte, error)
 	mu    sync.Mutex
-	files map[string][sha256.Size]byte // of none, where there was no file
+	files map[string][sha256.Size]byte // the zero value for a missing file
 }
 
 func newReading(name string) *reading {
@@ -65,7 +65,7 @@ func (r *reading) file(path string) ([]byte, error) {
 	return src, err
 }
 
-// same reports whether the files hold what they held.
+// same reports whether the files are unchanged.
 func (r *reading) same() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,11 +84,10 @@ func digestOf(src []byte, err error) (digest [sha256.Size]byte) {
 	return sha256.Sum256(src)
 }
 
-// errUnread stands for a file of a flow that nobody has opened.
+// errUnread stands for a file that was not read yet.
 var errUnread = errors.New("the flow was not read from a folder")
 
-// Read reads a file by its path from the folder of the flow's own; changes of it make
-// the flow another one.
+// Read reads a file by its path relative to the flow. A change of it invalidates the flow.
 func (f *Flow) Read(path string) ([]byte, error) {
 	if f.read == nil {
 		return nil, errUnread
@@ -96,7 +95,7 @@ func (f *Flow) Read(path string) ([]byte, error) {
 	return f.read.file(path)
 }
 
-// Once is what make made of the flow when it was asked first.
+// Once returns the result of the first call of make for the flow.
 func (f *Flow) Once(make func() any) any {
 	f.once.Do(func() { f.made = make() })
 	return f.made

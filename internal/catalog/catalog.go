@@ -1,5 +1,5 @@
-// Package catalog finds the flows below a folder, and lets nobody out of it: flows
-// are named by their path from there, and no path leads elsewhere, by .. or by a link.
+// Package catalog finds the flows below a folder and names them by relative paths. No path leads
+// out of the folder, neither by .. nor by a link.
 package catalog
 
 import (
@@ -23,19 +23,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// ErrNoFlow says that there is no flow of a path.
+// ErrNoFlow says that a path is not a flow.
 var ErrNoFlow = errors.New("no such flow")
 
-// Rules are what the settings of the user make of findings.
+// Rules apply the user's settings to findings.
 type Rules struct {
-	// Optional says that rules that are off by default are looked at.
+	// Optional says that rules are checked that are off by default.
 	Optional bool
-	// Apply gives findings the severities that the settings want; nil: their own.
+	// Apply sets the severities of findings. If it is nil, they keep their own.
 	Apply func(spec.Diagnostics) spec.Diagnostics
 }
 
-// Catalog is a folder of flows. It is safe for concurrent use; Close lets go of the
-// folder.
+// Catalog is a folder of flows. It is safe for concurrent use.
 type Catalog struct {
 	dir   string // absolute, links resolved
 	root  *os.Root
@@ -43,7 +42,7 @@ type Catalog struct {
 	known known
 }
 
-// Open opens a folder; the error is one of the file system.
+// Open opens a folder. It returns errors of the file system.
 func Open(dir string, rules Rules) (*Catalog, error) {
 	given := dir
 	dir, err := filepath.Abs(dir)
@@ -69,20 +68,20 @@ func Open(dir string, rules Rules) (*Catalog, error) {
 	return &Catalog{dir: dir, root: root, rules: rules}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (c *Catalog) Close() error { return c.root.Close() }
 
-// Dir is the absolute path of the folder.
+// Dir returns the absolute path of the folder.
 func (c *Catalog) Dir() string { return c.dir }
 
-// Flow is a flow as it is checked.
+// Flow is a checked flow.
 type Flow struct {
-	// Path is the file from the folder, with slashes.
+	// Path is the path relative to the folder, with slashes.
 	Path  string
 	Graph *spec.Graph
-	// Found are the findings, with the severities that the settings want.
+	// Found are the findings after Rules.
 	Found spec.Diagnostics
-	// Broken are the errors with any of which the graph is incomplete.
+	// Broken are errors that make the graph incomplete.
 	Broken spec.Diagnostics
 
 	digest [sha256.Size]byte // of the file
@@ -94,11 +93,11 @@ type Flow struct {
 // Valid reports whether the flow can be run.
 func (f *Flow) Valid() bool { return !f.Found.HasErrors() && len(f.Broken) == 0 }
 
-// most bounds the flows that are listed.
+// most bounds the number of listed flows.
 const most = 2000
 
-// Paths are those of the graph files, sorted. What can't be read is left out, and so
-// are hidden folders, node_modules, and links that lead out of the folder.
+// Paths returns the paths of graph files, sorted. It skips unreadable files, hidden folders,
+// node_modules, and links that lead out of the folder.
 func (c *Catalog) Paths() ([]string, error) {
 	var out []string
 	err := fs.WalkDir(c.root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -142,12 +141,12 @@ func (c *Catalog) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // opened for reading only
 	return bounded.ReadAll(file, name, bounded.Text)
 }
 
-// Load reads and checks a flow, which several may share: nobody changes it. The error
-// is ErrNoFlow when the path is none of Paths.
+// Load reads and checks a flow. Callers share it and must not change it. It returns ErrNoFlow
+// for a path outside Paths.
 func (c *Catalog) Load(name string) (*Flow, error) {
 	if !fs.ValidPath(name) {
 		return nil, fmt.Errorf("%w: %q is no path from the folder that is served", ErrNoFlow, name)
@@ -174,8 +173,8 @@ func (c *Catalog) check(name string, src []byte) *Flow {
 	}
 }
 
-// Runnable prepares a flow to be run. The error is ErrNoFlow, or a
-// *runner.InvalidError for one with errors.
+// Runnable prepares a flow to run. It returns ErrNoFlow, or a *runner.InvalidError for a flow
+// with errors.
 func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) {
 	flow, err := c.Load(name)
 	switch {
@@ -188,14 +187,13 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 	}
 	// A plan has a graph of its own.
 	g, found := spec.Parse(c.File(name), flow.Graph.File.Src, spec.Options{Load: flow.Read})
-	if found.HasErrors() { // a file that it names has changed this moment
+	if found.HasErrors() { // one of its files has just changed
 		return nil, &runner.InvalidError{Diagnostics: inspect.ErrorsOnly(found)}
 	}
 	return r.Prepare(g)
 }
 
-// Check says what is wrong with a run of a flow: that it can't be run, or that it does
-// not take an input that is known.
+// Check returns the problems of running a flow with an input: an invalid flow or a bad input.
 func (c *Catalog) Check(name string, given map[string]any, known bool) error {
 	flow, err := c.Load(name)
 	switch {
@@ -212,10 +210,10 @@ func (c *Catalog) Check(name string, given map[string]any, known bool) error {
 	return nil
 }
 
-// File is the absolute path of a flow's file.
+// File returns the absolute path of a flow's file.
 func (c *Catalog) File(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
 
-// PathOf is the path in the catalog of a file; "": it is outside.
+// PathOf returns the relative path of a file, or "" outside the folder.
 func (c *Catalog) PathOf(file string) string {
 	name, err := filepath.Rel(c.dir, file)
 	if err != nil || !filepath.IsLocal(name) {

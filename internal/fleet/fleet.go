@@ -1,5 +1,5 @@
-// Package fleet drives many runs in one process, and lets others look on while they
-// happen. Whoever looks on costs a run nothing, however slow they are.
+// Package fleet drives many runs in one process and lets watchers follow them. Slow watchers do
+// not slow runs.
 package fleet
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// ErrClosing says that the fleet takes no new work: its process is about to end.
+// ErrClosing says that the fleet is stopping and accepts no runs.
 var ErrClosing = errors.New("the server is stopping and takes no new work")
 
-// FullError says that as many runs are driven as may be.
+// FullError says that the fleet drives the maximum number of runs.
 type FullError struct{ Max int }
 
-// Error names the limit.
+// Error returns a message with the limit.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("%d runs are driven, which is the most (--max-runs); try again when one has ended", e.Max)
 }
@@ -29,18 +29,18 @@ func (e *FullError) Error() string {
 type Config struct {
 	Runner *runner.Runner
 	Store  store.Store
-	// Max is the greatest number of runs that are driven at once; 0: 100.
+	// Max is the maximum number of runs at once, by default 100.
 	Max int
-	// Marks is a folder in which the runs of this fleet are noted, so that the next
-	// process takes them up; empty: they are forgotten.
+	// Marks is a folder with a file for each run, from which the next process resumes them. If it
+	// is empty, they are not resumed.
 	Marks string
-	// Home tells fleets with the same marks apart: each takes up its own runs.
+	// Home separates fleets with the same folder of marks.
 	Home string
-	// Kill, when it is closed, ends the grace of programs that are being stopped.
+	// Kill, when closed, ends programs that are stopping at once.
 	Kill chan struct{}
-	// Log is told in a line what happens to runs; nil: nobody is.
+	// Log receives a line about each change of a run. It may be nil.
 	Log func(line string)
-	// Now tells the time; nil: the machine's clock.
+	// Now returns the time, by default of the system clock.
 	Now func() time.Time
 }
 
@@ -48,20 +48,20 @@ type Config struct {
 type Fleet struct {
 	cfg     Config
 	marks   marks
-	watched atomic.Int64 // by so many watchers
+	watched atomic.Int64 // number of watchers
 
 	mu     sync.Mutex
 	drives map[string]*Drive
-	// admitted is closed when the next drive begins.
+	// admitted is closed when the next drive starts.
 	admitted chan struct{}
 	closing  bool
-	// seen is when paused runs were last noted, by id: answers change it.
+	// seen holds the update times of paused runs by id. Answers change them.
 	seen map[string]time.Time
 
-	started, finished int // since the process began
+	started, finished int // since the process started
 }
 
-// New makes a fleet that drives nothing yet.
+// New returns a fleet without runs.
 func New(cfg Config) *Fleet {
 	if cfg.Max == 0 {
 		cfg.Max = 100
@@ -78,11 +78,10 @@ func New(cfg Config) *Fleet {
 	}
 }
 
-// Drive is a run that is driven here.
+// Drive is a run that this fleet drives.
 type Drive struct {
 	ID string
-	// Done is closed when the drive is over: Result then says what the run came to,
-	// and Err why the tool could not work.
+	// Done is closed at the end of the drive, when Result and Err are set.
 	Done   <-chan struct{}
 	Result *runner.Result
 	Err    error
@@ -94,11 +93,11 @@ type Drive struct {
 	ring   ring
 }
 
-// Before is the number of the last event before the drive: what it tells comes after.
+// Before is the number of the last event before the drive.
 func (d *Drive) Before() int64 { return d.before }
 
-// Start begins a new run of a flow. It returns when the run is kept, or with the
-// reason why nothing was run, as Flow.Run gives it.
+// Start starts a run of a flow. It returns when the run is stored, or with an error of Flow.Run
+// if nothing runs.
 func (f *Fleet) Start(flow *runner.Flow, opts runner.Options) (*Drive, error) {
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(f.cfg.Now())
@@ -109,7 +108,7 @@ func (f *Fleet) Start(flow *runner.Flow, opts runner.Options) (*Drive, error) {
 	})
 }
 
-// Resume goes on with a run; see Runner.Resume.
+// Resume continues a run; see Runner.Resume.
 func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
 	return f.launch(id, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
 		opts.Sink = sink
@@ -117,7 +116,7 @@ func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
 	})
 }
 
-// Fork begins a new run from the past of another one; see Runner.Fork.
+// Fork starts a run from the past of another; see Runner.Fork.
 func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(f.cfg.Now())
@@ -128,7 +127,7 @@ func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
 	})
 }
 
-// launch drives a run in a goroutine of its own, and waits until it has begun.
+// launch drives a run in a new goroutine and waits until it has started.
 func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner.Result, error)) (*Drive, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
@@ -159,7 +158,7 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 	return d, nil
 }
 
-// admit makes room for a drive. known says that the run was this fleet's before.
+// admit reserves a place for a drive. known says that the fleet had the run before.
 func (f *Fleet) admit(d *Drive) (known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,14 +180,14 @@ func (f *Fleet) admit(d *Drive) (known bool, err error) {
 	return known, nil
 }
 
-// nextDrive returns what is closed when the next drive begins.
+// nextDrive returns a channel that is closed when the next drive starts.
 func (f *Fleet) nextDrive() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.admitted
 }
 
-// dismiss lets go of a drive that is over. A run that may go on stays this fleet's.
+// dismiss removes a finished drive. A run that may continue keeps its mark.
 func (f *Fleet) dismiss(d *Drive, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,28 +214,28 @@ func (f *Fleet) dismiss(d *Drive, known bool) {
 	}
 }
 
-// Driven is the drive of a run; nil: it is not driven here.
+// Driven returns the drive of a run, or nil.
 func (f *Fleet) Driven(id string) *Drive {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.drives[id]
 }
 
-// Counts are how many runs are driven, and have been since the process began.
+// Counts returns how many runs are driven now, and were started since the process started.
 func (f *Fleet) Counts() (driving, started, finished, watched int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.drives), f.started, f.finished, int(f.watched.Load())
 }
 
-// Closing reports whether no new work is taken.
+// Closing reports whether the fleet is stopping.
 func (f *Fleet) Closing() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.closing
 }
 
-// Cancel ends a run that is driven here; false: it is not. cause says who wants it.
+// Cancel cancels a run with a cause. It returns false if the fleet does not drive the run.
 func (f *Fleet) Cancel(id string, cause error) bool {
 	d := f.Driven(id)
 	if d == nil {
@@ -246,7 +245,7 @@ func (f *Fleet) Cancel(id string, cause error) bool {
 	return true
 }
 
-// hear takes an event of the run, for those who look on.
+// hear adds an event of the run for watchers.
 func (d *Drive) hear(e *runner.Event) error {
 	d.once.Do(func() {
 		d.before = e.Seq - 1

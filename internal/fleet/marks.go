@@ -1,4 +1,4 @@
-// Notes of which runs are a fleet's own, for the process that comes after it.
+// Marks of a fleet's runs, for the next process.
 
 package fleet
 
@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// How a run of a fleet stands: it is driven or may go on by itself, or it was stopped
-// because the process ended.
+// The states of a mark: the run is driven or may continue, or it was stopped with the process.
 const (
 	driving = "driving"
 	stopped = "stopped"
@@ -20,7 +19,7 @@ const (
 // marks is a folder with a file for each run of a fleet.
 type marks struct{ dir, home string }
 
-// set notes a run; known says that it was noted before.
+// set writes the mark of a run. known says that it exists.
 func (m *marks) set(id, how string) (known bool, err error) {
 	if m.dir == "" {
 		return false, nil
@@ -34,14 +33,14 @@ func (m *marks) set(id, how string) (known bool, err error) {
 	return known, os.WriteFile(path, []byte(how+"\n"+m.home+"\n"), 0o600)
 }
 
-// remove forgets a run.
+// remove deletes the mark of a run.
 func (m *marks) remove(id string) {
 	if m.dir != "" {
-		_ = os.Remove(filepath.Join(m.dir, id)) // one too many is looked at and found to have ended
+		_ = os.Remove(filepath.Join(m.dir, id)) // a superfluous mark does no harm: the run has ended
 	}
 }
 
-// all are the runs of this home, and how they stand.
+// all returns the runs of this home with their states.
 func (m *marks) all() (map[string]string, error) {
 	out := map[string]string{}
 	if m.dir == "" {

@@ -1,4 +1,4 @@
-// The latest events of a drive, for those who look on.
+// The latest events of a drive, for watchers.
 
 package fleet
 
@@ -14,9 +14,9 @@ import (
 type Line struct {
 	Seq  int64
 	Type runner.EventType
-	// JSON is the event as one object without a line break, as runs events prints it.
+	// JSON is the event as one line of JSON, as runs events prints it.
 	JSON []byte
-	// End says that the run has ended with it: a paused one has not.
+	// End says that the event ends the run. A pause does not.
 	End bool
 }
 
@@ -25,19 +25,19 @@ func lineOf(e *runner.Event) Line {
 	return Line{Seq: e.Seq, Type: e.Type, JSON: e.AppendJSON(nil), End: end}
 }
 
-// maxRing is the most bytes of events that a ring keeps. Whoever needs older ones reads the
-// journal, which has no text and no progress.
+// maxRing bounds the bytes of events in a ring. The journal has older events, without text and
+// progress.
 const maxRing = 2 << 20
 
-// ring keeps the latest events of a drive. Who adds one never waits for those who look on.
+// ring holds the latest events of a drive. Adding an event never waits for watchers.
 type ring struct {
 	mu sync.Mutex
-	// lines are the events after the one with the number from.
+	// lines are the events after number from.
 	from  int64
 	lines []Line
 	size  int
 	over  bool // the drive is over
-	// changed is closed when there are new events. It is nil while no reader waits.
+	// changed is closed on new events. It is nil while nobody waits.
 	changed chan struct{}
 }
 
@@ -66,7 +66,7 @@ func (r *ring) dropHalf() {
 	r.lines = append([]Line{}, r.lines[half:]...)
 }
 
-// end says that the drive is over.
+// end marks the end of the drive.
 func (r *ring) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,8 +81,8 @@ func (r *ring) wake() {
 	}
 }
 
-// after returns the events after a number, the number from which on the ring has them, and
-// what is closed when there are more; nil: there will be none.
+// after returns the events after a number, the number after which the ring has all events, and
+// a channel that is closed on more events, or nil at the end.
 func (r *ring) after(seq int64) (lines []Line, from int64, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

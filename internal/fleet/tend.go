@@ -1,5 +1,4 @@
-// Runs that go on without anybody asking: those that an earlier process left, those
-// whose time has come, and those that somebody has answered.
+// Resuming runs: those that an earlier process left, due ones, and answered ones.
 
 package fleet
 
@@ -18,11 +17,11 @@ import (
 
 const pausedStatus = machine.Paused
 
-// tendEvery is how often runs are looked at that nobody drives.
+// tendEvery is the interval of checking runs that nobody drives.
 const tendEvery = time.Second
 
-// Tend takes up what earlier processes of this home left, and then looks after the
-// runs of this fleet that wait, until ctx ends.
+// Tend resumes the runs that earlier processes of this home left, and then waiting runs when
+// they are due or answered, until ctx ends.
 func (f *Fleet) Tend(ctx context.Context) error {
 	left, err := f.marks.all()
 	if err != nil {
@@ -45,7 +44,7 @@ func (f *Fleet) Tend(ctx context.Context) error {
 	}
 }
 
-// recover takes up a run that an earlier process left, unless it only waits.
+// recover resumes a run that an earlier process left, unless it only waits.
 func (f *Fleet) recover(id, how string) {
 	if f.Driven(id) != nil { // it has been started since
 		return
@@ -67,7 +66,7 @@ func (f *Fleet) recover(id, how string) {
 	}
 }
 
-// takeUp goes on with a run of this fleet.
+// takeUp resumes a run of this fleet.
 func (f *Fleet) takeUp(id string) {
 	_, err := f.Resume(id, runner.Options{})
 	var driven *store.DrivenError
@@ -82,7 +81,7 @@ func (f *Fleet) takeUp(id string) {
 	}
 }
 
-// tend looks once.
+// tend checks all waiting runs once.
 func (f *Fleet) tend() error {
 	own, err := f.marks.all()
 	if err != nil || len(own) == 0 {
@@ -107,7 +106,7 @@ func (f *Fleet) tend() error {
 	return nil
 }
 
-// answered reports whether somebody has answered all that a paused run asks.
+// answered reports whether all questions of a paused run have answers.
 func (f *Fleet) answered(line *store.RunSummary) bool {
 	f.mu.Lock()
 	before, known := f.seen[line.ID]
@@ -120,12 +119,12 @@ func (f *Fleet) answered(line *store.RunSummary) bool {
 	return err == nil && result.Status == machine.Paused && len(result.Pending) == 0
 }
 
-// errStopping is why runs are cancelled whose nodes do not end in time.
+// errStopping cancels runs whose nodes do not end in time.
 var errStopping = errors.New("the server is stopping")
 
-// Stop takes no new work and ends the drives. Runs pause when what runs of them has
-// ended; what has not within grace is cancelled, and given as long to end as Ctrl-C
-// gives it. All is journaled, and the next process of this home goes on with it.
+// Stop accepts no new runs and ends the drives. A run pauses when its running nodes have ended.
+// Nodes that do not end within grace are cancelled as by Ctrl-C. The next process of this home
+// continues the runs.
 func (f *Fleet) Stop(grace time.Duration) {
 	f.mu.Lock()
 	f.closing = true

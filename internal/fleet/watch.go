@@ -1,4 +1,4 @@
-// Looking on at a run.
+// Watching a run.
 
 package fleet
 
@@ -12,29 +12,27 @@ import (
 )
 
 const (
-	// beat is the time without an event after which a watcher hears that the run is still
-	// there.
+	// beat is the time without events after which Idle is called.
 	beat = 15 * time.Second
-	// gather is the time between two calls of Tell: events in between are told together.
+	// gather is the time between two calls of Tell, which get all events in between.
 	gather = 15 * time.Millisecond
-	// maxTold is about how many bytes of a journal are told at once.
+	// maxTold bounds the bytes of one call of Tell, approximately.
 	maxTold = 256 << 10
 )
 
-// Watcher is told what happens in a run.
+// Watcher receives the events of a run.
 type Watcher struct {
-	// Tell gets events in order, none twice; Idle is called when there was none for a
-	// while. An error ends the watch.
+	// Tell gets each event once, in order. Idle is called after a while without events. An error
+	// ends the watch.
 	Tell func(lines []Line) error
 	Idle func() error
-	// Beat is the time between calls of Idle; 0: 15 seconds.
+	// Beat is the time between calls of Idle, by default 15 seconds.
 	Beat time.Duration
 }
 
-// Watch tells of the events of a run after the one with a number, those that have
-// happened and those that will, until the run has ended, ctx has, or the watcher
-// gives up. What a journal does not keep, text and progress, is told only live. It
-// fails with store.ErrNoRun.
+// Watch passes past and future events of a run after a number to a watcher, until the run or
+// ctx ends or the watcher fails. Text and progress, which the journal lacks, are live only. It
+// returns store.ErrNoRun for an unknown run.
 func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) error {
 	if _, err := f.cfg.Store.Run(id); err != nil {
 		return err
@@ -60,17 +58,17 @@ func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) er
 	return nil
 }
 
-// watch is a call of Watch. One goroutine uses it.
+// watch is the state of one call of Watch.
 type watch struct {
 	fleet *Fleet
 	id    string
 	w     Watcher
-	after int64 // the number of the last event told
+	after int64 // number of the last event passed on
 	over  bool  // the run has ended
 	idle  *time.Timer
 }
 
-// tell tells of events.
+// tell passes events on.
 func (t *watch) tell(lines []Line) error {
 	if len(lines) == 0 {
 		return nil
@@ -81,7 +79,7 @@ func (t *watch) tell(lines []Line) error {
 	return t.w.Tell(lines)
 }
 
-// beat says that the run is still there, or fails.
+// beat calls Idle if the run still exists.
 func (t *watch) beat() error {
 	if _, err := t.fleet.cfg.Store.Run(t.id); err != nil { // it was deleted
 		return err
@@ -90,7 +88,7 @@ func (t *watch) beat() error {
 	return t.w.Idle()
 }
 
-// drive tells of the events of a drive, until it is over.
+// drive passes on the events of a drive until its end.
 func (t *watch) drive(ctx context.Context, d *Drive) error {
 	for !t.over {
 		lines, from, changed := d.ring.after(t.after)
@@ -99,7 +97,7 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 			if _, err := t.read(ctx, from); err != nil {
 				return err
 			}
-			t.after = max(t.after, from) // what is neither kept nor in the journal nobody can tell
+			t.after = max(t.after, from) // events that are neither in the ring nor in the journal are lost
 		case len(lines) > 0:
 			if err := t.tell(lines); err != nil || t.over {
 				return err
@@ -122,7 +120,7 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 	return nil
 }
 
-// read tells of the events of the journal, up to one with a number unless that is negative.
+// read passes on the events of the journal, up to a number unless it is negative.
 func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
 	var lines []Line
 	size := 0
@@ -147,7 +145,7 @@ func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
 	return result, err
 }
 
-// follow tells of the journal of a run that is not driven here, until it is.
+// follow passes on the journal of a run that another process drives, until this one does.
 func (t *watch) follow(ctx context.Context) error {
 	result, err := t.read(ctx, -1)
 	if err != nil || result.Status != machine.Running && result.Status != machine.Paused {
@@ -206,7 +204,7 @@ func (t *watch) follow(ctx context.Context) error {
 	}
 }
 
-// sink is a function as a runner.Sink.
+// sink makes a runner.Sink of a function.
 type sink func(e *runner.Event) error
 
 // Event calls the function.

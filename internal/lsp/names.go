@@ -422,8 +422,8 @@ func (w *walker) reads(from, to int) {
 	}
 }
 
-// outputOf returns the graph whose output a word of an expression stands for, or nil: that
-// of `output`, or of `nodes.NODE.output`. before, node and root are the words before it.
+// outputOf returns the graph whose output a word of an expression reads, or nil: by `output` or
+// `nodes.NODE.output`. before, node and root are the words before it.
 func (w *walker) outputOf(name, before, node, root string) *scope {
 	switch {
 	case name != "output":

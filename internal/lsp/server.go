@@ -26,9 +26,9 @@ import (
 // Options configure a Server.
 type Options struct {
 	Version string
-	// Shown are the findings that settings let through; nil: all.
+	// Shown filters findings by settings. If it is nil, all are shown.
 	Shown func(found spec.Diagnostics) spec.Diagnostics
-	// Optional has the rules checked too that are off by default.
+	// Optional also checks rules that are off by default.
 	Optional bool
 }
 
@@ -41,7 +41,7 @@ type Server struct {
 
 	folders []string // of the workspace, set by initialize
 
-	mu   sync.Mutex // of what follows
+	mu   sync.Mutex // guards the fields below
 	open map[string]*document
 }
 
@@ -52,12 +52,12 @@ type document struct {
 	text      *text
 	names     *names // of the last text that was YAML
 	checked   inspect.Checked
-	last      *spec.Graph // the last graph that could be read
-	current   int         // the version that checked is of
+	last      *spec.Graph // the last valid graph
+	current   int         // the version of checked
 	graph     bool        // the file is a graph file, or was one before the latest edits
 }
 
-// New makes a server.
+// New returns a server.
 func New(opts Options) *Server {
 	if opts.Shown == nil {
 		opts.Shown = func(found spec.Diagnostics) spec.Diagnostics { return found }

@@ -43,9 +43,9 @@ type testName struct {
 	name   string
 }
 
-// nodeNames notes where a name stands below a key of a test file: a node as a key of stubs,
-// answers, decide, visits and outputs and as a text in paths; a state key in input and
-// state; a tool in tools; all in expressions.
+// nodeNames finds a name below a key of a test file: a node as a key of stubs, answers, decide,
+// visits and outputs and in paths; a state key in input and state; a tool in tools; all of them
+// in expressions.
 func (w *walker) nodeNames(v *yaml.Node, key string, name testName) {
 	byNode := []string{"stubs", "answers", "decide", "visits", "outputs", "nodes"}
 	inPath := []string{"path", "exactly", "starts", "ends", "contains", "order", "never", "node", "from", "to", "after", "pause_before", "pause_after", "target"}

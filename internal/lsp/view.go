@@ -1,4 +1,4 @@
-// How a file looks in the editor: folds, tokens, signatures, lenses.
+// Folding, semantic tokens, signatures and lenses.
 
 package lsp
 
@@ -18,7 +18,7 @@ import (
 //go:embed functions.md
 var functionTable string
 
-// function is what the documentation says of a function.
+// function is the documentation of a function.
 type function struct{ example, value, note string }
 
 // functions returns the documented functions by name.
@@ -50,7 +50,7 @@ type foldingRange struct {
 	End   int `json:"endLine"`
 }
 
-// folds returns a range for each line that others stand below, deeper indented.
+// folds returns a range for each line with deeper indented lines below it.
 func folds(d *document, _ *params) (any, error) {
 	out := []foldingRange{}
 	type open struct{ line, indent int }
@@ -98,8 +98,8 @@ var (
 	exprWords = []string{"and", "or", "not", "in", "true", "false", "nil", "null", "None", "True", "False", "contains", "startsWith", "endsWith", "matches", "let"}
 )
 
-// tokens returns the tokens of all expressions, encoded as the protocol wants them: five
-// numbers each, with lines and characters relative to the token before.
+// tokens returns the tokens of all expressions in the protocol's encoding: five numbers each,
+// with lines and characters relative to the previous token.
 func tokens(d *document, _ *params) (any, error) {
 	data := []int{}
 	before := position{}
@@ -264,7 +264,7 @@ type command struct {
 	Arguments []string `json:"arguments"`
 }
 
-// lenses offers what can be done with a graph file. The commands are the editor's.
+// lenses returns the lenses of a graph file. Their commands belong to the editor extension.
 func lenses(d *document, _ *params) (any, error) {
 	out := []codeLens{}
 	if !d.graph && !spec.IsGraph([]byte(d.text.src)) { // the first check may not be over yet

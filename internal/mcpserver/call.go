@@ -1,4 +1,4 @@
-// Calls: runs that a client waits for.
+// Tool calls, which run flows.
 
 package mcpserver
 
@@ -21,17 +21,15 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// errOver ends the telling of progress; progressTime is how long a client that is slow
-// to take it is waited for.
+// errOver ends the progress reports; progressTime bounds the wait for a slow client.
 var errOver = errors.New("the run does not go on")
 
 const progressTime = 2 * time.Second
 
-// errByClient is why a run is cancelled whose call the client has cancelled.
+// errByClient cancels a run when the client cancels its call.
 var errByClient = errors.New("cancelled by the MCP client")
 
-// run is the call of a flow's tool. A call that comes again with answers goes on with
-// the run that it was told of.
+// run handles the call of a flow's tool. A repeated call with answers continues its run.
 func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
 	if id := req.Params.RequestState; id != "" {
 		return s.goOn(ctx, req, id, req.Params.InputResponses)
@@ -51,7 +49,7 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, path string)
 	return s.follow(ctx, req, d)
 }
 
-// answer is the call of the tool that answers a run.
+// answer handles the call of the tool that answers a run.
 func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var args struct {
 		Run    string `json:"run_id"`
@@ -86,7 +84,7 @@ func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id stri
 			return failed(err), nil
 		}
 	}
-	if d == nil { // another process goes on with it
+	if d == nil { // another process continues it
 		result, err := s.Runner.Show(id, runner.Options{})
 		if err != nil {
 			return failed(err), nil
@@ -96,8 +94,8 @@ func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id stri
 	return s.follow(ctx, req, d)
 }
 
-// follow tells of the steps of a run until it ends or waits for a person, who is asked
-// if the client can.
+// follow reports the steps of a run until it ends or asks a question, which it passes to the
+// client if that can ask.
 func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) (*mcp.CallToolResult, error) {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -142,8 +140,7 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 	return s.goOn(ctx, req, result.RunID, answers)
 }
 
-// goOn gives a run what a person has said to the client. Without an answer the run
-// stays as it is.
+// goOn passes the client's answer to the run. Without an answer the run stays paused.
 func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
 	result, err := s.Runner.Show(id, runner.Options{})
 	if err != nil {
@@ -168,13 +165,13 @@ func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, 
 	return s.answered(ctx, req, id, given)
 }
 
-// progress tells the client of each step that has ended.
+// progress reports each finished step to the client.
 func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return
 	}
-	_ = s.Fleet.Watch(ctx, d.ID, d.Before(), fleet.Watcher{ // the call goes on without
+	_ = s.Fleet.Watch(ctx, d.ID, d.Before(), fleet.Watcher{ // the call continues without progress
 		Tell: func(lines []fleet.Line) error {
 			for i := range lines {
 				var e struct {
@@ -201,14 +198,14 @@ func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, d *flee
 	})
 }
 
-// canAsk reports whether the client asks people in forms.
+// canAsk reports whether the client supports elicitation.
 func canAsk(req *mcp.CallToolRequest) bool {
 	caps := req.ClientCapabilities()
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// firstOfRounds is the version of the protocol since which a server asks by a result
-// that wants input, not by a request of its own.
+// firstOfRounds is the first protocol version in which a server asks by a result that requests
+// input instead of by a request.
 const firstOfRounds = "2026-07-28"
 
 func byRounds(req *mcp.CallToolRequest) bool {
@@ -223,7 +220,7 @@ func byClient(req *mcp.CallToolRequest) string {
 	return "an MCP client"
 }
 
-// question is what a run asks, as a form.
+// question returns a question of a run as a form.
 func question(p *view.Pending) *mcp.ElicitParams {
 	message := p.Prompt
 	if p.Kind == "tool" {
@@ -240,7 +237,7 @@ func question(p *view.Pending) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: schema}
 }
 
-// flat reports whether a schema is one that a form can have: an object of primitives.
+// flat reports whether a form can have the schema: an object of primitives.
 func flat(schema any) bool {
 	document, _ := schema.(map[string]any)
 	properties, _ := document["properties"].(map[string]any)
@@ -273,7 +270,7 @@ func primitive(schema map[string]any) bool {
 	return false
 }
 
-// told is what a run came to.
+// told returns the result of a run.
 func told(result *runner.Result) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{StructuredContent: structured(result)}
 	say := func(format string, args ...any) {
@@ -301,7 +298,7 @@ func told(result *runner.Result) *mcp.CallToolResult {
 	return out
 }
 
-// structured is a run for programs.
+// structured is the structured content of a result.
 func structured(result *runner.Result) map[string]any {
 	return map[string]any{
 		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,
@@ -309,12 +306,12 @@ func structured(result *runner.Result) map[string]any {
 	}
 }
 
-// failed is the result of a call that did not come to a run.
+// failed returns the result of a call that did not start a run.
 func failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
 }
 
-// text is a value as people read it.
+// text formats a value for people.
 func text(value any) string {
 	if s, ok := value.(string); ok {
 		return s

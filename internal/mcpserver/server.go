@@ -1,5 +1,5 @@
-// Package mcpserver offers flows as tools of the Model Context Protocol: a call runs a
-// flow, tells of its steps as progress, and asks the client what the run asks.
+// Package mcpserver offers flows as MCP tools. A call runs a flow, reports its steps as progress,
+// and passes its questions to the client.
 package mcpserver
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Config says what is offered.
+// Config configures a server.
 type Config struct {
 	Catalog *catalog.Catalog
 	Fleet   *fleet.Fleet
@@ -35,7 +35,7 @@ type server struct {
 	Config
 }
 
-// New makes a server that offers the flows as they are now.
+// New returns a server that offers the present flows.
 func New(cfg Config) (*mcp.Server, error) {
 	s := &server{cfg}
 	out := mcp.NewServer(&mcp.Implementation{Name: "graphrun", Version: cfg.Version}, &mcp.ServerOptions{
@@ -50,7 +50,7 @@ func New(cfg Config) (*mcp.Server, error) {
 	for _, path := range paths {
 		flow, err := cfg.Catalog.Load(path)
 		if err != nil || !flow.Valid() {
-			continue // it can't be run
+			continue // can't be run
 		}
 		tool := toolOf(flow.Graph, path, taken)
 		out.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -88,7 +88,7 @@ func toolOf(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
 	return &mcp.Tool{Name: name, Title: g.Name.Value, Description: about, InputSchema: inspect.InputSchema(g)}
 }
 
-// toolName is a name that every client takes.
+// toolName returns a name that every client accepts.
 func toolName(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -105,21 +105,21 @@ func toolName(text string) string {
 	return text
 }
 
-// idleSession is how long a session of HTTP lives without a request.
+// idleSession is the lifetime of an HTTP session without requests.
 const idleSession = time.Hour
 
-// Handler speaks streamable HTTP. Who may call is asked before.
+// Handler serves streamable HTTP. The caller checks the token.
 func Handler(cfg Config) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 		s, err := New(cfg)
 		if err != nil {
-			return nil // the folder is gone: the client is told that there is no server
+			return nil // the folder is gone; the client gets an error
 		}
 		return s
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, DisableLocalhostProtection: true}) // Host is checked before
 }
 
-// Serve speaks over streams until the client hangs up or ctx ends.
+// Serve serves MCP over streams until the client disconnects or ctx ends.
 func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser) error {
 	s, err := New(cfg)
 	if err != nil {

@@ -1,4 +1,4 @@
-// What changes runs: starting, answering, stopping, going on, forking.
+// Requests that change runs: start, answer, stop, resume, fork.
 
 package serve
 
@@ -20,7 +20,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// limits are settings of a run instead of the graph's.
+// limits replace limits of the graph.
 type limits struct {
 	MaxSteps       int    `json:"max_steps,omitempty" doc:"most node executions, instead of the graph's limit"`
 	Timeout        string `json:"timeout,omitempty" doc:"longest active time, such as 90s or 10m, instead of the graph's limit"`
@@ -46,7 +46,7 @@ func (l *limits) options() (runner.Options, error) {
 	return opts, nil
 }
 
-// startBody says what to run.
+// startBody is the body of a start.
 type startBody struct {
 	limits
 	Flow   string            `json:"flow" doc:"the file from the folder that is served"`
@@ -54,7 +54,7 @@ type startBody struct {
 	RunID  string            `json:"run_id,omitempty" doc:"the new run's id; without it, one is made"`
 	Labels map[string]string `json:"labels,omitempty" doc:"to find the run by"`
 	Goal   string            `json:"goal,omitempty" doc:"the run's goal instead of the graph's"`
-	// Session names what the run shares with others.
+	// Session is the session of the run.
 	Session     string              `json:"session,omitempty" doc:"what this run goes on with and leaves to the next one"`
 	Answers     map[string][]string `json:"answers,omitempty" doc:"what people say, in advance, by question"`
 	PauseBefore []string            `json:"pause_before,omitempty" doc:"nodes to pause before"`
@@ -94,8 +94,7 @@ func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
 	return s.cfg.Runner.Show(id, runner.Options{})
 }
 
-// requestLabel keeps of a run what its request was, so that another one with the same
-// key is told apart.
+// requestLabel stores the fingerprint of the request, to detect another request with the same key.
 const requestLabel = "request"
 
 // Start starts a run of a flow.
@@ -107,9 +106,8 @@ func (s *Server) Start(path string, opts runner.Options) (*fleet.Drive, error) {
 	return s.cfg.Fleet.Start(flow, opts)
 }
 
-// StartOnce starts a run of a flow unless the same key has started one: its id is made
-// of the key, and a store has each id once. again says that there was one; another
-// request with the same key is refused.
+// StartOnce starts a run of a flow unless the same key has started one. The run's id derives from
+// the key. again says that the run existed. A different request with the same key is refused.
 func (s *Server) StartOnce(path string, opts runner.Options, key string, request any) (id string, again bool, err error) {
 	if key == "" {
 		d, err := s.Start(path, opts)
@@ -134,7 +132,7 @@ func (s *Server) StartOnce(path string, opts runner.Options, key string, request
 	}
 	record, recordErr := s.cfg.Store.Run(opts.RunID)
 	switch {
-	case errors.Is(recordErr, store.ErrNoRun): // it is being started this moment
+	case errors.Is(recordErr, store.ErrNoRun): // it is being started
 		return "", false, err
 	case recordErr != nil:
 		return "", false, recordErr
@@ -147,7 +145,7 @@ func (s *Server) StartOnce(path string, opts runner.Options, key string, request
 	return record.ID, true, nil
 }
 
-// fingerprint is 32 letters that tell values apart.
+// fingerprint returns a digest of values in 32 letters.
 func fingerprint(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -157,7 +155,7 @@ func fingerprint(v any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkIDs refuses names of runs and sessions that can't be any.
+// checkIDs refuses malformed ids of runs and sessions.
 func checkIDs(ids map[string]string) error {
 	for name, id := range ids {
 		err := store.CheckID(strconv.Quote(name), id)
@@ -171,11 +169,11 @@ func checkIDs(ids map[string]string) error {
 	return nil
 }
 
-// answerBody is what a run is answered.
+// answerBody is the body of an answer.
 type answerBody struct {
 	Answers []givenAnswer `json:"answers"`
 	By      string        `json:"by,omitempty" doc:"who answers, which is kept with the answer"`
-	// Stay leaves a run that nobody drives as it is.
+	// Stay does not resume a run that nobody drives.
 	Stay bool `json:"stay,omitempty" doc:"leave a run that nobody drives as it is: else it goes on here"`
 }
 
@@ -216,8 +214,7 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	return s.cfg.Runner.Show(record.ID, runner.Options{})
 }
 
-// Answer answers a run and, unless it is to stay, goes on with it here when nobody
-// drives it.
+// Answer answers a run and resumes it here if nobody drives it, unless Stay is set.
 func (s *Server) Answer(c *call, id string, given []store.GivenAnswer, by string, stay bool) error {
 	driven, err := s.cfg.Runner.Answer(c.ctx, id, given, by)
 	if err != nil || driven || stay {
@@ -225,13 +222,13 @@ func (s *Server) Answer(c *call, id string, given []store.GivenAnswer, by string
 	}
 	_, err = s.cfg.Fleet.Resume(id, runner.Options{By: by})
 	var other *store.DrivenError
-	if errors.As(err, &other) { // somebody came in between
+	if errors.As(err, &other) { // another process resumed it meanwhile
 		return nil
 	}
 	return err
 }
 
-// answerText is an answer as text or JSON.
+// answerText returns an answer as text or JSON.
 func answerText(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -243,7 +240,7 @@ func answerText(value any) string {
 	return string(out)
 }
 
-// stand is a run as the store lists it.
+// stand returns the summary of a run.
 func (s *Server) stand(name string) (*store.RunSummary, error) {
 	record, err := s.find(name)
 	if err != nil {
@@ -267,10 +264,10 @@ func (s *Server) cancelRun(_ *call, in *runIn) (inspect.ListedRun, error) {
 	return s.ask(in.Run, store.RequestCancel)
 }
 
-// errByAPI is why a run is cancelled that somebody cancelled here.
+// errByAPI cancels runs for requests to the API.
 var errByAPI = errors.New("cancelled by the API")
 
-// ask has the driver of a run stop it, or cancels one that nobody drives.
+// ask asks the driver of a run to stop it, or cancels a run without a driver.
 func (s *Server) ask(name string, request store.Request) (inspect.ListedRun, error) {
 	var out inspect.ListedRun
 	line, err := s.stand(name)

@@ -1,4 +1,4 @@
-// AG-UI: a run as the events that chat frontends understand (docs.ag-ui.com).
+// AG-UI: runs as events for chat frontends (docs.ag-ui.com).
 
 package serve
 
@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// aguiInput is AG-UI's RunAgentInput, as far as it matters here.
+// aguiInput holds the used fields of AG-UI's RunAgentInput.
 type aguiInput struct {
 	ThreadID  string          `json:"threadId"`
 	RunID     string          `json:"runId"`
@@ -35,7 +35,7 @@ type aguiMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// aguiForwarded is what a frontend says to graphrun itself.
+// aguiForwarded holds properties for graphrun itself.
 type aguiForwarded struct {
 	Flow       string         `json:"flow"`
 	Input      map[string]any `json:"input"`
@@ -48,8 +48,8 @@ type aguiResume struct {
 	Payload   any    `json:"payload"`
 }
 
-// agui runs a flow, or goes on with a run whose interrupts are answered, and tells of
-// it until it ends or waits.
+// agui runs a flow, or resumes a run whose interrupts are answered, and streams it until it ends
+// or waits.
 func (s *Server) agui(c *call) error {
 	in, err := readAGUI(c.r)
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *Server) agui(c *call) error {
 		Idle: out.beat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
-		return quiet(err) // whoever read has gone, and the run goes on
+		return quiet(err) // the reader has gone; the run continues
 	}
-	select { // it is about to be over
+	select { // it is ending
 	case <-d.Done:
 	case <-out.ctx.Done():
 		return nil
@@ -96,7 +96,7 @@ func (s *Server) agui(c *call) error {
 	return t.end(d)
 }
 
-// errAGUIOver ends the telling.
+// errAGUIOver ends the stream.
 var errAGUIOver = errors.New("the run has ended or waits")
 
 func readAGUI(r *http.Request) (*aguiInput, error) {
@@ -130,7 +130,7 @@ func readAGUI(r *http.Request) (*aguiInput, error) {
 	return in, nil
 }
 
-// aguiDrive starts or resumes what the input calls for.
+// aguiDrive starts or resumes a run for an input.
 func (s *Server) aguiDrive(c *call, in *aguiInput) (*fleet.Drive, error) {
 	if len(in.Resume) > 0 {
 		return s.aguiResume(c, in)
@@ -147,8 +147,7 @@ func (s *Server) aguiDrive(c *call, in *aguiInput) (*fleet.Drive, error) {
 	})
 }
 
-// aguiResume answers the interrupts of a run: their ids are the run's, a slash, and the
-// question's name.
+// aguiResume answers the interrupts of a run. Their ids are RUN/QUESTION.
 func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 	id := ""
 	var given []store.GivenAnswer
@@ -175,7 +174,7 @@ func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 	return s.cfg.Fleet.Resume(id, runner.Options{By: "AG-UI"})
 }
 
-// session is the thread, for a flow that keeps something from run to run.
+// session returns the thread as session id, for a flow with session data.
 func (in *aguiInput) session(g *spec.Graph) string {
 	for _, k := range g.State {
 		if k.Scope.Value == "session" && checkIDs(map[string]string{"threadId": in.ThreadID}) == nil {
@@ -185,15 +184,15 @@ func (in *aguiInput) session(g *spec.Graph) string {
 	return ""
 }
 
-// input is what a run is given: keys of the frontend's state that the flow declares,
-// then those of forwardedProps.input; what the user wrote last goes to the key that is
-// named for it, or to the only text that is required and has not been given.
+// input builds the input of a run: declared keys of the frontend's state, then those of
+// forwardedProps.input. The user's last message goes to the key named for it, or to the only
+// required text key without a value.
 func (in *aguiInput) input(g *spec.Graph) map[string]any {
 	out := map[string]any{}
 	state := map[string]any{}
 	dec := json.NewDecoder(strings.NewReader(string(in.State)))
 	dec.UseNumber()
-	_ = dec.Decode(&state) // what is no object has no keys
+	_ = dec.Decode(&state) // anything but an object has no keys
 	var texts []string
 	for _, k := range g.State {
 		name := k.Name.Value
@@ -217,7 +216,7 @@ func (in *aguiInput) input(g *spec.Graph) map[string]any {
 	return out
 }
 
-// lastMessage is what the user wrote last.
+// lastMessage returns the user's last message.
 func (in *aguiInput) lastMessage() string {
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		if in.Messages[i].Role != "user" {
@@ -230,7 +229,7 @@ func (in *aguiInput) lastMessage() string {
 		var parts []struct {
 			Text string `json:"text"`
 		}
-		_ = json.Unmarshal(in.Messages[i].Content, &parts) // what is no list has no parts
+		_ = json.Unmarshal(in.Messages[i].Content, &parts) // anything but a list has no parts
 		for _, p := range parts {
 			text += p.Text
 		}
@@ -239,15 +238,15 @@ func (in *aguiInput) lastMessage() string {
 	return ""
 }
 
-// aguiTeller turns events of a run into those of AG-UI.
+// aguiTeller converts events of a run to events of AG-UI.
 type aguiTeller struct {
 	out   *sse
 	in    *aguiInput
 	run   string
-	steps map[string]bool // that have begun and not ended
-	texts map[string]bool // messages that have begun and not ended
+	steps map[string]bool // open ones
+	texts map[string]bool // open messages
 	order []string        // of steps and texts, as they began
-	spoke string          // what the last message said
+	spoke string          // text of the last message
 	calls int
 }
 
@@ -260,7 +259,7 @@ func (t *aguiTeller) say(event object) {
 	t.out.event("", text)
 }
 
-// snapshot tells the state.
+// snapshot sends the state.
 func (t *aguiTeller) snapshot(r *runner.Runner) error {
 	result, err := r.Show(t.run, runner.Options{})
 	if err != nil {
@@ -270,7 +269,7 @@ func (t *aguiTeller) snapshot(r *runner.Runner) error {
 	return t.out.send()
 }
 
-// aguiEvent holds the fields of an event that AG-UI clients are told.
+// aguiEvent holds the fields of an event that AG-UI clients need.
 type aguiEvent struct {
 	Event   string         `json:"event"`
 	Node    string         `json:"node"`
@@ -286,7 +285,7 @@ type aguiEvent struct {
 	Output  any            `json:"output"`
 }
 
-// tell tells of an event; over: the drive has ended with it.
+// tell sends an event. over says that it ends the drive.
 func (t *aguiTeller) tell(line *fleet.Line) (over bool, err error) {
 	switch line.Type {
 	case runner.RunFinished:
@@ -368,7 +367,7 @@ func (t *aguiTeller) tool(e *aguiEvent) {
 	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": answerText(e.Output), "role": "tool"})
 }
 
-// patch is a change of the state as a JSON Patch.
+// patch returns a change of the state as a JSON Patch.
 func patch(delta map[string]any) []object {
 	out := []object{}
 	for _, key := range sortedKeys(delta) {
@@ -378,7 +377,7 @@ func patch(delta map[string]any) []object {
 	return out
 }
 
-// end tells what the run came to, after all that is still open.
+// end closes all open messages and sends the result.
 func (t *aguiTeller) end(d *fleet.Drive) error {
 	for _, name := range t.order {
 		t.finish(t.texts, name, object{"type": "TEXT_MESSAGE_END", "messageId": name})
@@ -415,7 +414,7 @@ func (t *aguiTeller) fail(err error) error {
 	return quiet(t.out.send())
 }
 
-// interrupts are what a run waits for.
+// interrupts returns the open questions of a run.
 func interrupts(r *runner.Result) []object {
 	out := []object{}
 	for i := range r.Pending {

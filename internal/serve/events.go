@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// slowest is how long a reader may take to read what it was sent; slower ones are let
-// go, and come back with the number of the last event that they have.
+// slowest bounds the time to write to a reader. A slower reader is disconnected and reconnects
+// with the number of its last event.
 const slowest = 20 * time.Second
 
 type eventsIn struct {
@@ -40,7 +40,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 		return err
 	}
 	defer out.close()
-	// A reader that has all of a run that has ended is told to ask no more.
+	// A reader that has all events of an ended run is told not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
 	return quiet(s.cfg.Fleet.Watch(out.ctx, record.ID, after, fleet.Watcher{
 		Tell: out.lines,
@@ -48,7 +48,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	}))
 }
 
-// sse is an answer of server-sent events.
+// sse is a response of server-sent events.
 type sse struct {
 	ctx     context.Context
 	stop    func()
@@ -56,13 +56,13 @@ type sse struct {
 	control *http.ResponseController
 	buffer  bytes.Buffer
 	begun   bool
-	// empty is the status of an answer without events.
+	// empty is the status of a response without events.
 	empty int
-	// short has long texts cut.
+	// short shortens long texts.
 	short bool
 }
 
-// openSSE begins an answer that ends when the request does, or the server.
+// openSSE starts a response that ends with the request or the server.
 func openSSE(c *call, server context.Context) (*sse, error) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	stop := context.AfterFunc(server, cancel)
@@ -79,13 +79,13 @@ func (o *sse) begin(status int) {
 	h := o.w.Header()
 	if status == http.StatusOK {
 		h.Set("Content-Type", "text/event-stream")
-		h.Set("X-Accel-Buffering", "no") // proxies pass on what they get
+		h.Set("X-Accel-Buffering", "no") // proxies must not buffer
 		o.buffer.WriteString("retry: 1000\n\n")
 	}
 	o.w.WriteHeader(status)
 }
 
-// event adds an event to what is sent next. Data has no line break.
+// event buffers an event. Data has no line break.
 func (o *sse) event(id string, data []byte) {
 	o.begin(http.StatusOK)
 	if id != "" {
@@ -102,7 +102,7 @@ func (o *sse) lines(lines []fleet.Line) error {
 		text := lines[i].JSON
 		switch {
 		case !o.short:
-		case lines[i].Type == runner.NodeOutput: // /logs has what the page shows of it
+		case lines[i].Type == runner.NodeOutput: // the page reads /logs
 			text = shorten(text, longOutput)
 		default:
 			text = shorten(text, longText)
@@ -112,7 +112,7 @@ func (o *sse) lines(lines []fleet.Line) error {
 	return o.send()
 }
 
-// beat says that all is well.
+// beat sends a comment to keep the connection alive.
 func (o *sse) beat() error {
 	o.begin(http.StatusOK)
 	o.buffer.WriteString(": here\n\n")
@@ -130,7 +130,7 @@ func (o *sse) send() error {
 }
 
 func (o *sse) patience() {
-	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // a writer of a test has none
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 }
 
 func (o *sse) close() {
@@ -140,7 +140,7 @@ func (o *sse) close() {
 	}
 	o.begin(status)
 	if status == http.StatusOK {
-		_ = o.send() // whoever read has gone
+		_ = o.send() // the reader has gone
 	}
 	o.stop()
 }

@@ -1,4 +1,4 @@
-// The flows below the folder that is served.
+// The flows of the served folder.
 
 package serve
 
@@ -68,12 +68,12 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 	return out, nil
 }
 
-// wholeFlow is a flow with what is known of it.
+// wholeFlow is a flow in full.
 type wholeFlow struct {
 	Path    string           `json:"path"`
 	Drawing *render.Document `json:"drawing"`
 	Flow    inspect.Flow     `json:"flow"`
-	// Schema is that of the object of inputs.
+	// Schema is the JSON Schema of the input object.
 	Schema map[string]any `json:"input_schema" doc:"JSON Schema of the object of inputs"`
 	Valid  bool           `json:"valid" doc:"whether it can be run"`
 }
@@ -98,11 +98,11 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	}).(wholeFlow), nil
 }
 
-// findingsOf are findings as validate prints them.
+// findingsOf converts findings to the JSON of validate.
 func findingsOf(found spec.Diagnostics) json.RawMessage {
 	var out bytes.Buffer
 	if report.Write(&out, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) != nil {
-		return nil // memory takes all
+		return nil // writing to memory can't fail
 	}
 	return bytes.TrimSpace(out.Bytes())
 }

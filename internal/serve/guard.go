@@ -1,4 +1,4 @@
-// Who may ask what: the token, the names of the host, where a request comes from.
+// Access control: token, host names, origin of requests.
 
 package serve
 
@@ -23,15 +23,14 @@ const (
 	writeTime = 60 * time.Second
 )
 
-// policy is what a browser may do with an answer: nothing from elsewhere, and no
-// script that stands in a page.
+// policy is the content security policy: nothing from other sites and no inline scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard lets requests through.
+// guard checks requests.
 type guard struct {
 	token    [sha256.Size]byte
-	cookie   string // its name: servers on other ports have cookies of their own
+	cookie   string // its name contains the port: servers on other ports have their own
 	hosts    []string
 	loopback bool
 	readOnly bool
@@ -40,14 +39,14 @@ type guard struct {
 
 func newGuard(cfg *Config) *guard {
 	sum := sha256.Sum256([]byte(cfg.Token))
-	again := sha256.Sum256(sum[:]) // what the cookie is called gives nothing away
+	again := sha256.Sum256(sum[:]) // the cookie's name is not secret
 	return &guard{
 		token: sum, cookie: "graphrun_" + hex.EncodeToString(again[:4]), hosts: cfg.Hosts,
 		loopback: cfg.Loopback, readOnly: cfg.ReadOnly, open: []string{"GET /api/v1/health", "GET /api/v1/ready"},
 	}
 }
 
-// serve answers a request, if it may be.
+// serve passes allowed requests on.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -58,7 +57,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(readTime)) // a writer of a test has none
+	_ = control.SetReadDeadline(time.Now().Add(readTime)) // writers of tests have none
 	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
 	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 	_, pattern := mux.Handler(r)
@@ -82,7 +81,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	mux.ServeHTTP(w, r)
 }
 
-// refusal is why a request is not answered; nil: it is.
+// refusal returns the problem of a request that is not allowed, or nil.
 func (g *guard) refusal(r *http.Request, pattern string) *problem {
 	if !g.knownHost(r.Host) {
 		return forbidden("host", "the request is for the host "+quote(r.Host)+
@@ -105,8 +104,8 @@ func forbidden(kind, detail string) *problem {
 	return &problem{Status: http.StatusForbidden, Kind: kind, Title: "refused", Detail: detail}
 }
 
-// knownHost reports whether a Host header names this server. A name that somebody
-// else's DNS leads here is none, or a page from there could speak to it.
+// knownHost reports whether a Host header names this server. It refuses other DNS names, which
+// protects against DNS rebinding.
 func (g *guard) knownHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -117,12 +116,12 @@ func (g *guard) knownHost(host string) bool {
 		return true
 	}
 	if addr, err := netip.ParseAddr(name); err == nil {
-		return addr.IsLoopback() || !g.loopback // no DNS leads to an address that is given
+		return addr.IsLoopback() || !g.loopback // addresses need no DNS
 	}
 	return name == "localhost"
 }
 
-// foreign says that a request comes from another site's page; "": it does not.
+// foreign returns the origin of a request from another site's page, or "".
 func foreign(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
@@ -134,7 +133,7 @@ func foreign(r *http.Request) string {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site", "same-site":
 		if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
-			return "" // a link that somebody follows
+			return "" // a followed link
 		}
 		return "the request comes from a page of another site"
 	}
@@ -152,18 +151,18 @@ func (g *guard) known(r *http.Request) bool {
 	return g.byLink(r)
 }
 
-// byLink reports whether a request is that of the link with the token.
+// byLink reports whether a request opens the link with the token.
 func (g *guard) byLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && g.is(r.URL.Query().Get("token"))
 }
 
-// is compares in a time that tells nothing of the token.
+// is compares the token in constant time.
 func (g *guard) is(token string) bool {
 	sum := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
-// signIn turns the token of a link into a cookie, and leads to the address without it.
+// signIn sets a cookie from the token of a link and redirects to the address without it.
 func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
 	if !r.URL.Query().Has("token") || !g.byLink(r) {
 		return false
@@ -181,22 +180,22 @@ func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// looks reports whether a request is that of a browser whose reader sees the answer.
+// looks reports whether a browser would show the response as a page.
 func looks(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// tellReader writes a page of one sentence, given as HTML.
+// tellReader writes a page with one sentence of HTML.
 func tellReader(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // whoever asked has gone
+	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // the client has gone
 }
 
-// plainErrors gives the errors of the mux the form of all others.
+// plainErrors converts errors of the mux to problems.
 type plainErrors struct {
 	http.ResponseWriter
-	reader bool // a person reads the answer
+	reader bool // a person reads the response
 	told   bool
 }
 
@@ -218,7 +217,7 @@ func (w *plainErrors) WriteHeader(status int) {
 	p.write(w.ResponseWriter)
 }
 
-// Write drops the text of an error.
+// Write drops the mux's error text.
 func (w *plainErrors) Write(p []byte) (int, error) {
 	if w.told {
 		return len(p), nil

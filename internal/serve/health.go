@@ -1,4 +1,4 @@
-// How the server itself is.
+// The state of the server itself.
 
 package serve
 
@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// standing is how the server is.
+// standing is the state of the server.
 type standing struct {
 	Status string `json:"status"`
 }
@@ -33,7 +33,7 @@ func (s *Server) ready(*call, *none) (standing, error) {
 	return standing{"ready"}, nil
 }
 
-// serverInfo is what a server is.
+// serverInfo describes the server.
 type serverInfo struct {
 	Version  string `json:"version"`
 	Dir      string `json:"dir" doc:"the folder that is served"`
@@ -47,7 +47,7 @@ func (s *Server) about(*call, *none) (serverInfo, error) {
 	return serverInfo{s.cfg.Version, s.cfg.Catalog.Dir(), s.cfg.StoreName, s.cfg.ReadOnly, driving}, nil
 }
 
-// counter counts answers by status.
+// counter counts responses by status.
 type counter struct {
 	mu sync.Mutex
 	by map[int]int
@@ -72,7 +72,7 @@ func (c *counter) lines() string {
 	return b.String()
 }
 
-// sortedKeys are the keys of a map.
+// sortedKeys returns the keys of a map, sorted.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func (s *Server) metrics(c *call, _ *none) error {

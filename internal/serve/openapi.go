@@ -1,4 +1,4 @@
-// The description of the API: OpenAPI 3.1, made of the types of the operations.
+// The OpenAPI 3.1 description, generated from the types of the operations.
 
 package serve
 
@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// object is a JSON object of the description.
+// object is a JSON object.
 type object = map[string]any
 
 // openAPI describes all operations.
@@ -54,12 +54,12 @@ func (s *Server) openAPI() []byte {
 		},
 	}, "", " ")
 	if err != nil {
-		panic(err) // it is made of maps, lists and texts
+		panic(err) // maps, lists and texts only
 	}
 	return out
 }
 
-// describer gathers the schemas of types.
+// describer collects the schemas of types.
 type describer struct {
 	schemas object
 	names   map[reflect.Type]string
@@ -121,10 +121,10 @@ func (d *describer) parameter(field reflect.StructField) object {
 		}
 		return out
 	}
-	panic("the field " + field.Name + " of what an operation takes has no place") // seen by every test
+	panic("the field " + field.Name + " of what an operation takes has no place") // every test would show it
 }
 
-// special are the types whose JSON is not what their fields say.
+// special holds schemas of types with their own JSON form.
 func special(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -139,7 +139,7 @@ func special(t reflect.Type) object {
 	return nil
 }
 
-// nullable are the fields that a type writes as null where it would leave them out.
+// nullable lists fields that are written as null instead of omitted.
 func nullable(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[machine.Failure]():
@@ -150,7 +150,7 @@ func nullable(t reflect.Type) []string {
 	return nil
 }
 
-// schema is that of a type.
+// schema returns the schema of a type.
 func (d *describer) schema(t reflect.Type) object {
 	if known := special(t); known != nil {
 		return known
@@ -182,7 +182,7 @@ func (d *describer) schema(t reflect.Type) object {
 	return object{} // any value
 }
 
-// reference names the schema of a struct.
+// reference returns a reference to the schema of a struct.
 func (d *describer) reference(t reflect.Type) object {
 	name, known := d.names[t]
 	if !known {
@@ -191,7 +191,7 @@ func (d *describer) reference(t reflect.Type) object {
 			name = strings.ToUpper(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:][:1]) + t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+2:] + name
 		}
 		d.names[t] = name
-		d.schemas[name] = object{} // a type may hold itself
+		d.schemas[name] = object{} // a type may contain itself
 		d.schemas[name] = d.structure(t)
 	}
 	return object{"$ref": "#/components/schemas/" + name}
@@ -231,7 +231,7 @@ func (d *describer) fields(t reflect.Type, properties object, required map[strin
 			schema = object{"anyOf": []any{schema, object{"type": "null"}}}
 		}
 		if doc := field.Tag.Get("doc"); doc != "" {
-			schema["description"] = doc // beside a $ref it is fine since 3.1
+			schema["description"] = doc // OpenAPI 3.1 allows it beside a $ref
 		}
 		properties[name] = schema
 		if !optional {

@@ -1,5 +1,4 @@
-// Operations of the API: a function from a type to a type, which the description
-// (openapi.go) is made of, too.
+// Operations of the API: typed functions, from which openapi.go generates the description.
 
 package serve
 
@@ -20,36 +19,36 @@ import (
 	"strings"
 )
 
-// operation is something that the API does. What it takes is a struct with fields
-// tagged path, query or header by the parameter's name, and perhaps one named Body.
+// operation is an operation of the API. Its input is a struct with fields tagged path, query or
+// header with the parameter's name, and an optional field Body.
 type operation struct {
 	method, path, id, summary string
 	// tag groups operations.
 	tag     string
 	in, out reflect.Type
-	// status is that of success; media what is answered, when it is not JSON.
+	// status is the status of success, media the content type if it is not JSON.
 	status int
 	media  string
-	// also are other statuses of success, with what they mean.
+	// also lists other statuses of success and their meaning.
 	also map[int]string
-	// open needs no token.
+	// open says that the operation needs no token.
 	open   bool
 	handle func(c *call) error
 }
 
-// call is a request that an operation answers.
+// call is a request to an operation.
 type call struct {
 	ctx    context.Context
 	w      http.ResponseWriter
 	r      *http.Request
 	status int
-	short  bool // long texts of the answer are cut
+	short  bool // shorten long texts of the response
 }
 
-// prefix is where the API begins.
+// prefix is the path of the API.
 const prefix = "/api/v1"
 
-// pattern is the operation's for a ServeMux.
+// pattern returns the pattern for a ServeMux.
 func (o *operation) pattern() string {
 	if strings.HasPrefix(o.path, "/metrics") {
 		return o.path
@@ -57,7 +56,7 @@ func (o *operation) pattern() string {
 	return prefix + o.path
 }
 
-// does makes an operation of a function that gives what is answered as JSON.
+// does makes an operation of a function whose result is sent as JSON.
 func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) operation {
 	o.in, o.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	if o.status == 0 {
@@ -78,7 +77,7 @@ func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) opera
 	return o
 }
 
-// streams makes an operation of a function that writes the answer itself.
+// streams makes an operation of a function that writes the response itself.
 func streams[In any](o operation, media string, do func(c *call, in *In) error) operation {
 	o.in, o.media, o.status = reflect.TypeFor[In](), media, http.StatusOK
 	o.handle = func(c *call) error {
@@ -91,7 +90,7 @@ func streams[In any](o operation, media string, do func(c *call, in *In) error) 
 	return o
 }
 
-// handler answers with an operation.
+// handler returns an HTTP handler for an operation.
 func (s *Server) handler(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := o.handle(&call{ctx: r.Context(), w: w, r: r})
@@ -102,7 +101,7 @@ func (s *Server) handler(o operation) http.Handler {
 	})
 }
 
-// reply answers with a value as JSON; 204 has none.
+// reply sends a value as JSON; 204 has none.
 func (c *call) reply(value any) error {
 	if c.status == http.StatusNoContent {
 		c.w.WriteHeader(c.status)
@@ -140,7 +139,7 @@ func (c *call) reply(value any) error {
 	return quiet(err)
 }
 
-// quiet drops the error of an answer that has begun: whoever asked has gone.
+// quiet ignores errors of a started response: the client has gone.
 func quiet(error) error { return nil }
 
 func writeJSON(w io.Writer, v any) error {
@@ -149,8 +148,7 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// decode reads what an operation takes from a request. Names that it does not know
-// are an error.
+// decode reads the input of an operation from a request. Unknown parameters are errors.
 func decode(r *http.Request, in any) error {
 	v := reflect.ValueOf(in).Elem()
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -222,7 +220,7 @@ func decodeParam(name string, given []string, into reflect.Value) error {
 	return nil
 }
 
-// decodeBody reads a JSON object; nothing at all stands for an empty one.
+// decodeBody reads a JSON object. An empty body is an empty object.
 func decodeBody(r *http.Request, into any) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return &problem{

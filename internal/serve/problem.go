@@ -15,26 +15,26 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// problem is why a request was not done.
+// problem is the error of a request.
 type problem struct {
-	// Kind is what the type's URI ends in.
+	// Kind is the last part of the type's URI.
 	Kind   string `json:"-"`
 	Type   string `json:"type" doc:"urn:graphrun:problem: and a word that says what is wrong"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
-	// Problems are sentences, where several things are wrong at once.
+	// Problems lists several errors as sentences.
 	Problems []string `json:"problems,omitempty" doc:"sentences, where several things are wrong at once"`
-	// Findings are those of an invalid flow, as validate prints them.
+	// Findings are the findings of an invalid flow, as validate prints them.
 	Findings json.RawMessage `json:"findings,omitempty" doc:"the findings of a flow that is not valid, as validate --format json prints them"`
-	// Cause is the error as a run would have it.
+	// Cause is the failure of a run.
 	Cause *machine.Failure `json:"error,omitempty" doc:"the error as a run has it"`
 }
 
-// Error is the detail.
+// Error returns the detail.
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
-// write answers with the problem.
+// write sends the problem.
 func (p *problem) write(w http.ResponseWriter) {
 	out := *p
 	out.Type = "urn:graphrun:problem:" + p.Kind
@@ -45,10 +45,10 @@ func (p *problem) write(w http.ResponseWriter) {
 		h.Set("Retry-After", "5")
 	}
 	w.WriteHeader(p.Status)
-	_ = writeJSON(w, out) // whoever asked has gone
+	_ = writeJSON(w, out) // the client has gone
 }
 
-// badRequest is a request that nobody could do.
+// badRequest returns a problem with status 400.
 func badRequest(detail string) *problem {
 	return &problem{Status: http.StatusBadRequest, Kind: "bad-request", Title: "the request is wrong", Detail: detail}
 }
@@ -57,7 +57,7 @@ func conflict(detail string) *problem {
 	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run does not stand so", Detail: detail}
 }
 
-// problemOf is the problem that an error is.
+// problemOf converts an error to a problem.
 func problemOf(err error) *problem {
 	var known *problem
 	var input *runner.InputError

@@ -1,4 +1,4 @@
-// All that is recorded of a run, for the page that shows it.
+// The record of a run, for the page.
 
 package serve
 
@@ -15,19 +15,19 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// runPage is all that is recorded of a run.
+// runPage is the record of a run.
 type runPage struct {
 	Drawing *render.Document `json:"drawing"`
 	Flow    inspect.Flow     `json:"flow"`
 	Run     *inspect.Run     `json:"run"`
-	// Path is the flow's below the folder that is served; empty: it is elsewhere.
+	// Path is the path of the flow in the served folder, or "".
 	Path string `json:"path" doc:"the flow below the folder that is served; empty: it is elsewhere"`
-	// Last is the number of the last event: what follows is told after it.
+	// Last is the number of the last event.
 	Last int64 `json:"last_event"`
-	// Driver has the run; Here says that it is this server.
+	// Driver drives the run; Here says that it is this server.
 	Driver string `json:"driver"`
 	Here   bool   `json:"here" doc:"this server drives the run"`
-	// Parent and ParentStep are what the run was forked from.
+	// Parent and ParentStep say from where the run was forked.
 	Parent     string            `json:"parent,omitempty"`
 	ParentStep int               `json:"parent_step,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -74,8 +74,7 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	return out, nil
 }
 
-// wholeRun is a run with all that is recorded of it, what it came through, and the
-// number of its last event.
+// wholeRun returns the record of a run, its trail, and the number of its last event.
 func (s *Server) wholeRun(c *call, record *store.RunRecord) (*inspect.Run, *render.Trail, int64, error) {
 	painted, err := inspect.Paint(s.cfg.Runner, record, true)
 	if err != nil {
@@ -94,7 +93,7 @@ type recordIn struct {
 	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
-// getRunRecord streams what is recorded of a run, a piece a line.
+// getRunRecord streams the record of a run, one piece per line.
 func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	record, err := s.find(in.Run)
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	begun := false
 	err = inspect.Record(c.ctx, s.cfg.Runner, &record, func(p *inspect.Piece) error {
 		begun = true
-		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // a writer of a test has none
+		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 		if line, err = p.AppendJSON(line[:0]); err != nil {
 			return err
 		}
@@ -135,7 +134,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 		h.Del("Content-Encoding")
 		return err
 	case err != nil:
-		panic(http.ErrAbortHandler) // what came is not all of it
+		panic(http.ErrAbortHandler) // the response is incomplete
 	case zip != nil:
 		return quiet(zip.Close())
 	}

@@ -1,4 +1,4 @@
-// Runs to look at.
+// Requests that read runs.
 
 package serve
 
@@ -32,7 +32,7 @@ func (s *Server) find(name string) (store.RunRecord, error) {
 	return inspect.FindRun(s.cfg.Store, name, s.cfg.StoreName)
 }
 
-// show is a run as it stands, or as it stood after a step.
+// show returns a run, or its state after a step.
 func (s *Server) show(name string, at *int, history bool) (*runner.Result, error) {
 	record, err := s.find(name)
 	if err != nil {
@@ -83,7 +83,7 @@ type listIn struct {
 	Cursor  string   `query:"cursor" doc:"next of the list before this one"`
 }
 
-// runList is a part of the list of runs.
+// runList is a page of the list of runs.
 type runList struct {
 	Runs []inspect.ListedRun `json:"runs"`
 	Next string              `json:"next,omitempty" doc:"the cursor of what follows; absent: nothing does"`
@@ -116,7 +116,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		limit = 50
 	}
 	limit = min(limit, 500)
-	// Runs of one moment are few: those of the cursor's that were listed are left out.
+	// Few runs start at the same time: skip those that were listed.
 	const together = 100
 	filter.StartedBy, filter.Limit = after.Started, limit+together
 	runs, err := inspect.Find(s.cfg.Store, filter, in.Status)
@@ -135,13 +135,13 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	return out, nil
 }
 
-// cursor is a place in the list of runs: after the run of that id.
+// cursor is a position in the list of runs: after a run.
 type cursor struct {
 	Started time.Time `json:"s"`
 	ID      string    `json:"i"`
 }
 
-// String is what a client gives back.
+// String returns the value that a client sends back.
 func (c cursor) String() string {
 	text, _ := json.Marshal(c) // it can be
 	return base64.RawURLEncoding.EncodeToString(text)
@@ -161,7 +161,7 @@ func readCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// rest are the runs after the cursor.
+// rest returns the runs after the cursor.
 func (c *cursor) rest(runs []store.RunSummary) []store.RunSummary {
 	if c.ID == "" {
 		return runs
@@ -211,7 +211,7 @@ type logsIn struct {
 
 type logList struct {
 	Said []inspect.Said `json:"said"`
-	// Cut is how many pieces of output last leaves out.
+	// Cut is how many pieces of output are left out.
 	Cut int `json:"cut,omitempty"`
 }
 
@@ -262,7 +262,7 @@ type questionsIn struct {
 
 type questionList struct {
 	Questions []inspect.Question `json:"questions"`
-	// Unreadable lists the runs whose journals can't be read: their questions are unknown.
+	// Unreadable lists runs whose journals, and so their questions, can't be read.
 	Unreadable []unreadableRun `json:"unreadable,omitempty"`
 }
 

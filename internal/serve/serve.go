@@ -1,6 +1,5 @@
-// Package serve is graphrun's server: the page, an API that does what the commands
-// do, and what else speaks HTTP. It shows the runs of a store and drives those that it
-// started or resumed.
+// Package serve is graphrun's HTTP server: the page and an API with the functions of the commands.
+// It shows the runs of a store and drives those that it started or resumed.
 package serve
 
 import (
@@ -27,47 +26,45 @@ type Config struct {
 	Store   store.Store
 	Runner  *runner.Runner
 	Fleet   *fleet.Fleet
-	// Token is what every request needs, health apart.
+	// Token is required in every request except health checks.
 	Token string
-	// Hosts are the names that the Host header may have, without port, besides those
-	// of this machine's own addresses.
+	// Hosts are allowed names in the Host header, without port, besides this machine's addresses.
 	Hosts []string
-	// Loopback says that the server listens to this machine only: then no address but
-	// its own is a good Host.
+	// Loopback says that the server listens on loopback only, and refuses other addresses as Host.
 	Loopback bool
-	// ReadOnly refuses what changes anything.
+	// ReadOnly refuses requests that change anything.
 	ReadOnly bool
-	// Version is graphrun's.
+	// Version is the version of graphrun.
 	Version string
-	// StoreName is the store for a person.
+	// StoreName is the name of the store for display.
 	StoreName string
-	// Extra adds what others speak on the same port, by pattern of ServeMux; Changes
-	// says that it may change something whatever the method.
+	// Extra adds other handlers by pattern of ServeMux. Changes marks handlers that may change
+	// something with any method.
 	Extra []Extra
-	// Triggers are what starts runs by itself.
+	// Triggers start runs.
 	Triggers []*trigger.Trigger
-	// Now tells the time; nil: the machine's clock.
+	// Now returns the time, by default of the system clock.
 	Now func() time.Time
 }
 
-// Trigger is what starts runs of a flow by itself.
+// Trigger starts runs of a flow.
 type Trigger struct {
 	Cron     string `json:"cron,omitempty"`
 	Timezone string `json:"timezone,omitempty"`
-	// Next is when it does; nil for a webhook.
+	// Next is the next start, or nil for a webhook.
 	Next    *time.Time `json:"next,omitempty"`
 	Webhook string     `json:"webhook,omitempty" doc:"the path that deliveries are posted to"`
 }
 
-// Extra is a handler beside the API. It is reached with the token only, unless Open
-// says that it knows by itself who may call.
+// Extra is a handler beside the API. It requires the token, unless Open says that the handler
+// checks callers itself.
 type Extra struct {
 	Pattern string
 	Handler http.Handler
 	Open    bool
 }
 
-// Server answers requests. It is safe for concurrent use.
+// Server handles requests. It is safe for concurrent use.
 type Server struct {
 	cfg        Config
 	mux        *http.ServeMux
@@ -75,12 +72,12 @@ type Server struct {
 	operations []operation
 	describe   func() []byte
 	answered   counter
-	// stop ends what is open for long: streams of events.
+	// stop ends event streams.
 	stop    context.Context
 	stopAll context.CancelFunc
 }
 
-// New makes a server; the error is a pattern that is wrong.
+// New returns a server, or an error for a bad pattern.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -106,23 +103,23 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// ServeHTTP answers a request that may be answered.
+// ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := &recorder{ResponseWriter: w}
 	s.guard.serve(answer, r, s.mux)
 	s.answered.add(answer.status)
 }
 
-// Close ends the streams that are open, so that the server can stop.
+// Close ends open streams, so that the server can stop.
 func (s *Server) Close() { s.stopAll() }
 
-// recorder notes with what status a request was answered.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
@@ -130,7 +127,7 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write answers with what has no status yet: it is 200.
+// Write records the status 200 if none was set.
 func (w *recorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -138,16 +135,16 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap is what http.ResponseController looks for.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush sends what was written.
+// Flush sends buffered data.
 func (w *recorder) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
-// none is what an operation takes that takes nothing, or gives that gives nothing.
+// none is the type of an operation without input or output.
 type none struct{}
 
-// api is all that the API can do.
+// api returns all operations.
 func (s *Server) api() []operation {
 	list := []operation{
 		does(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Whether the server lives", open: true}, s.health),
@@ -188,7 +185,7 @@ const (
 	mostConnections = 2048
 )
 
-// Listen makes the HTTP server of a handler, with limits on what clients can hold on to.
+// Listen returns an HTTP server with limits on connections.
 func Listen(handler http.Handler) *http.Server {
 	crowd := &crowd{waiting: map[net.Conn]time.Time{}}
 	return &http.Server{
@@ -197,15 +194,15 @@ func Listen(handler http.Handler) *http.Server {
 	}
 }
 
-// crowd keeps the number of connections within bounds: when there are too many, the
-// one that has waited longest without a request goes.
+// crowd bounds the number of connections: if there are too many, it closes the one that has been
+// idle longest.
 type crowd struct {
 	mu      sync.Mutex
-	waiting map[net.Conn]time.Time // without a request, since
+	waiting map[net.Conn]time.Time // idle since
 	open    int
 }
 
-// note is told how a connection stands.
+// note records the state of a connection.
 func (c *crowd) note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +223,7 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// sendAway closes a connection. At least the new one waits.
+// sendAway closes the connection that has been idle longest.
 func (c *crowd) sendAway() {
 	var oldest net.Conn
 	for conn, since := range c.waiting { //lint:ignore mapiter the oldest is the same in any order
@@ -240,7 +237,7 @@ func (c *crowd) sendAway() {
 	}
 }
 
-// page adds the page, and what it is made of.
+// page adds the page and its assets.
 func (s *Server) page() {
 	shell := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -249,7 +246,7 @@ func (s *Server) page() {
 			problemOf(err).write(w)
 			return
 		}
-		_, _ = out.WriteTo(w) // whoever asked has gone
+		_, _ = out.WriteTo(w) // the client has gone
 	}
 	for _, pattern := range []string{"GET /{$}", "GET /flow/{path...}", "GET /run/{run}", "GET /compare/{a}/{b}"} {
 		s.mux.HandleFunc(pattern, shell)
@@ -262,6 +259,6 @@ func (s *Server) page() {
 		}
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-		_, _ = w.Write([]byte(text)) // whoever asked has gone
+		_, _ = w.Write([]byte(text)) // the client has gone
 	})
 }

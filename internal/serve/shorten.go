@@ -1,4 +1,4 @@
-// Short answers: JSON in which long texts are cut, for readers that show values to people.
+// Short responses: JSON with shortened texts, for the page.
 
 package serve
 
@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// longText and longOutput are how many bytes a text may have, as JSON, and what a program
-// says at once. An eighth is left of a text that has more.
+// longText and longOutput bound the bytes of a text as JSON and of a piece of output. An eighth
+// of a longer text is kept.
 const (
 	longText   = 64 << 10
 	longOutput = 4 << 10
 )
 
-// shorten cuts the long texts of JSON. A text that is cut ends with how many bytes are
-// missing. It returns the same slice if there is nothing to cut.
+// shorten shortens long texts in JSON and appends the number of missing bytes. It returns the
+// same slice if nothing is too long.
 func shorten(text []byte, long int) []byte {
 	if len(text) <= long {
 		return text
@@ -47,7 +47,7 @@ func shorten(text []byte, long int) []byte {
 	return append(out, text[from:]...)
 }
 
-// endOfText returns the offset of the quote that ends the text that begins at an offset.
+// endOfText returns the offset of the closing quote of a text.
 func endOfText(text []byte, at int) int {
 	for at < len(text) {
 		next := bytes.IndexAny(text[at:], `"\`)

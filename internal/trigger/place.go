@@ -1,4 +1,4 @@
-// Triggers held against the flows that they start.
+// Checking triggers against the flows that they start.
 
 package trigger
 
@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// List is the triggers of a settings file, and what is wrong with them.
+// List holds the triggers of a settings file and their problems.
 type List struct {
 	Path     string
 	Src      []byte
@@ -37,14 +37,13 @@ func (l *List) Check() (spec.Diagnostics, error) {
 	return l.Place(flows), flows.Close()
 }
 
-// Place names the flows of triggers, which are relative to the settings file, by
-// their paths in a catalog. Each has to be there, to be valid and to take its input. It
-// returns what is wrong with the list.
+// Place converts the flow paths of triggers from the settings file's folder to a catalog. It
+// returns problems: missing or invalid flows and bad inputs.
 func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
 	found := slices.Clone(l.Problems)
 	for _, t := range l.Triggers {
 		if t.Flow == "" {
-			continue // that is a finding already
+			continue // reported already
 		}
 		wrong := func(at *yaml.Node, text string) { found = append(found, Problem{At: at, Rule: invalid, Text: text}) }
 		file, err := filepath.Abs(filepath.Join(filepath.Dir(l.Path), filepath.FromSlash(t.Flow)))
@@ -58,7 +57,7 @@ func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
 			wrong(t.FlowAt, fmt.Sprintf("%q is not below %s", t.Flow, flows.Dir()))
 			continue
 		}
-		// What a webhook is given is made of what is delivered: it is not known yet.
+		// The input of a webhook depends on the delivery.
 		err = flows.Check(path, t.Input, t.Schedule != nil)
 		var input *runner.InputError
 		if errors.As(err, &input) {
@@ -78,15 +77,14 @@ func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
 	return out
 }
 
-// spanOf is where a YAML node stands in a text: a scalar that is written as it reads,
-// with or without quotes, or else the rest of its line.
+// spanOf returns the span of a YAML node: of a plain or quoted scalar, or the rest of its line.
 func spanOf(src []byte, n *yaml.Node) spec.Span {
 	at := 0
 	for line := 1; line < n.Line; line++ {
 		at += bytes.IndexByte(src[at:], '\n') + 1
 	}
 	if n.Line == 1 && bytes.HasPrefix(src, []byte("\ufeff")) {
-		at = 3 // the library does not count the mark
+		at = 3 // the library does not count the byte order mark
 	}
 	for column := 1; column < n.Column && at < len(src); column++ {
 		_, size := utf8.DecodeRune(src[at:])

@@ -1,4 +1,4 @@
-// Times of a schedule, over changes of the clocks too.
+// Times of a schedule, including changes of the clocks.
 
 package trigger
 
@@ -13,23 +13,22 @@ import (
 // Schedule is a cron expression in a time zone: minute, hour, day of the month, month,
 // day of the week.
 //
-// A time of day that the clocks skip is when they have gone forward, one that comes
-// twice is the first of the two. An expression for every hour, or every few, goes by
-// the time that passes.
+// A time of day that the clocks skip runs after the change; one that occurs twice runs the first
+// time. Expressions for every hour or every few minutes follow elapsed time.
 type Schedule struct {
 	expr   string
 	zone   *time.Location
 	hourly bool
 }
 
-// NewSchedule reads an expression.
+// NewSchedule parses an expression.
 func NewSchedule(expr string, zone *time.Location) (*Schedule, error) {
 	fields := strings.Fields(expr)
 	if strings.HasPrefix(expr, "@") {
 		fields, _ = gronx.Segments(expr) // checked below
 		fields = fields[max(0, len(fields)-6):]
 		if len(fields) > 5 {
-			fields = fields[1:6] // seconds stand before
+			fields = fields[1:6] // the library expects seconds first
 		}
 	}
 	if !gronx.IsValid(expr) || len(fields) != 5 {
@@ -38,16 +37,16 @@ func NewSchedule(expr string, zone *time.Location) (*Schedule, error) {
 	return &Schedule{strings.Join(fields, " "), zone, strings.HasPrefix(fields[1], "*")}, nil
 }
 
-// String is the expression.
+// String returns the expression.
 func (s *Schedule) String() string { return s.expr }
 
-// Zone is the name of the time zone.
+// Zone returns the name of the time zone.
 func (s *Schedule) Zone() string { return s.zone.String() }
 
-// Next is the first time after a moment; zero: there is none.
+// Next returns the first time after another, or the zero time.
 func (s *Schedule) Next(after time.Time) time.Time {
 	_, offset := after.In(s.zone).Zone()
-	// On a clock that nobody changes.
+	// Without clock changes.
 	wall := floating(after, offset)
 	for range 4 {
 		next, err := gronx.NextTickAfter(s.expr, wall, false)
@@ -60,7 +59,7 @@ func (s *Schedule) Next(after time.Time) time.Time {
 			if now == offset {
 				return at
 			}
-			// The clocks change before it: from there on, by the new time.
+			// The clocks change before it: continue with the new time.
 			change := s.change(after, at, offset)
 			offset, wall = now, floating(change.Add(-time.Second), now)
 			continue
@@ -72,12 +71,12 @@ func (s *Schedule) Next(after time.Time) time.Time {
 		if at.After(after) {
 			return at
 		}
-		wall = next // it was the second of two, or skipped
+		wall = next // the second of two, or skipped
 	}
 	return time.Time{}
 }
 
-// floating is a moment as a clock shows it that is some seconds ahead of UTC.
+// floating returns a time as shown by a clock that is some seconds ahead of UTC.
 func floating(t time.Time, offset int) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second).Truncate(time.Second)
 }
@@ -86,8 +85,7 @@ func sameWall(t, wall time.Time) bool {
 	return t.Day() == wall.Day() && t.Hour() == wall.Hour() && t.Minute() == wall.Minute()
 }
 
-// change is the first second between two moments at which the clocks differ from what
-// they were.
+// change returns the first second between two times at which the clock offset has changed.
 func (s *Schedule) change(from, to time.Time, offset int) time.Time {
 	for to.Sub(from) > time.Second {
 		middle := from.Add(to.Sub(from) / 2)

@@ -1,4 +1,4 @@
-// Runs that triggers start.
+// Starting runs.
 
 package trigger
 
@@ -25,31 +25,31 @@ import (
 // Config configures Triggers.
 type Config struct {
 	Triggers []*Trigger
-	// Start starts a run of the flow of a path, as soon as it is kept.
+	// Start starts a run of a flow and returns when it is stored.
 	Start func(flow string, opts runner.Options) error
-	// Store tells when a schedule last started a run.
+	// Store knows when a schedule last started a run.
 	Store store.Store
 	Clock runner.Clock
-	// Log is told in a line what could not be started.
+	// Log receives a line about each run that could not be started.
 	Log func(line string)
 }
 
 // Triggers start runs.
 type Triggers struct{ cfg Config }
 
-// New makes triggers; Run looks after the schedules, Hooks after the webhooks.
+// New returns Triggers. Run serves the schedules, ServeHTTP the webhooks.
 func New(cfg Config) *Triggers { return &Triggers{cfg} }
 
-// The labels of runs that triggers have started: by which, and for what time.
+// The labels of started runs: the trigger and the scheduled time.
 const (
 	byLabel  = "trigger"
 	forLabel = "scheduled"
 )
 
-// mostCaughtUp bounds the runs that make up for times that have passed.
+// mostCaughtUp bounds the runs for missed times.
 const mostCaughtUp = 1000
 
-// Name tells a trigger from others: its runs' ids begin with it.
+// Name identifies a trigger; the ids of its runs start with it.
 func (t *Trigger) Name() string {
 	if t.Schedule == nil {
 		return "hook-" + short(t.Webhook+"\n"+t.Flow)
@@ -97,14 +97,14 @@ func (t *Triggers) follow(ctx context.Context, one *Trigger) {
 	}
 }
 
-// missed are the times to make up for: those since the last run of the schedule.
+// missed returns the times since the last run of the schedule.
 func (t *Triggers) missed(one *Trigger, now time.Time) []time.Time {
 	if one.CatchUp == "none" {
 		return nil
 	}
 	runs, err := t.cfg.Store.List(store.RunFilter{Labels: map[string]string{byLabel: one.Name()}, Limit: 1})
 	if err != nil || len(runs) == 0 {
-		return nil // it has never run: there is nothing to make up for
+		return nil // it has never run: nothing was missed
 	}
 	last, err := time.Parse(time.RFC3339, runs[0].Labels[forLabel])
 	if err != nil {
@@ -120,8 +120,8 @@ func (t *Triggers) missed(one *Trigger, now time.Time) []time.Time {
 	return out
 }
 
-// sleep waits until a moment; false: ctx has ended. It looks at the clock now and then,
-// since that may be set.
+// sleep waits until a time, or returns false when ctx ends. It checks the clock repeatedly,
+// since the clock may be set.
 func (t *Triggers) sleep(ctx context.Context, until time.Time) bool {
 	for {
 		left := until.Sub(t.cfg.Clock.Now())
@@ -139,8 +139,8 @@ func (t *Triggers) sleep(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// fire starts the run of a time. Its id is made of it, so that several servers, or one
-// that is started again, start one run.
+// fire starts the run of a time. The run's id derives from the time, so that several servers or
+// a restarted one start one run.
 func (t *Triggers) fire(one *Trigger, at time.Time) {
 	err := t.cfg.Start(one.Flow, runner.Options{
 		RunID: one.Name() + "-" + at.UTC().Format("20060102T150405"), Input: one.Input, By: "the schedule " + one.Schedule.expr,
@@ -151,13 +151,13 @@ func (t *Triggers) fire(one *Trigger, at time.Time) {
 	}
 }
 
-// Prefix is where webhooks are: a trigger's path comes after it.
+// Prefix is the path prefix of webhooks.
 const Prefix = "/hooks"
 
 // mostBody bounds the body of a delivery.
 const mostBody = 4 << 20
 
-// ServeHTTP takes a delivery to a webhook.
+// ServeHTTP handles a delivery to a webhook.
 func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, Prefix)
 	i := slices.IndexFunc(t.cfg.Triggers, func(one *Trigger) bool { return one.Webhook == path && path != "" })
@@ -203,11 +203,11 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": opts.RunID}) // whoever asked has gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": opts.RunID}) // the client has gone
 }
 
-// signed reports whether a delivery has the secret: as the key of a signature of its
-// body, as GitHub and others sign, or as a bearer token.
+// signed reports whether a delivery is authenticated by the secret: with a signature of its body
+// as GitHub makes it, or with a bearer token.
 func signed(r *http.Request, body []byte, secret string) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(secret))
@@ -228,7 +228,7 @@ func run(p *eval.Program, env map[string]any) (any, error) {
 	return vm.Eval(p, env)
 }
 
-// options are those of the run of a delivery.
+// options returns the options of the run for a delivery.
 func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) {
 	opts := runner.Options{By: "the webhook " + t.Webhook, Labels: map[string]string{byLabel: t.Name()}}
 	headers := map[string]any{}
@@ -263,7 +263,7 @@ func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) 
 			return opts, fmt.Errorf("the webhook's dedupe: %w", err)
 		}
 		if same != nil {
-			text, _ := json.Marshal(same) // canonical data can be
+			text, _ := json.Marshal(same) // canonical data always can
 			key = short(string(text))
 		}
 	}

@@ -1,5 +1,4 @@
-// Package trigger starts runs by the clock and by requests of other programs, as
-// `triggers` of graphrun.yaml says.
+// Package trigger starts runs by cron and by webhooks, as `triggers` of graphrun.yaml says.
 package trigger
 
 import (
@@ -16,33 +15,30 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// Trigger says when a flow runs: at the times of Schedule, or when something is posted
-// to Webhook.
+// Trigger starts a flow at the times of Schedule, or on requests to Webhook.
 type Trigger struct {
-	// Flow is the file, as its list names it.
+	// Flow is the file as given in the list.
 	Flow string
 	// Schedule is nil for a webhook.
 	Schedule *Schedule
-	// CatchUp is what becomes of times that passed while nothing served: "none", "one"
-	// (the latest of them) or "all".
+	// CatchUp says which missed times run later: "none", "one" (the latest) or "all".
 	CatchUp string
-	// Input is given to each run of a schedule.
+	// Input is the input of runs of a schedule.
 	Input map[string]any
-	// Webhook is a path, from a slash on.
+	// Webhook is a path with a leading slash.
 	Webhook string
-	// From makes the input of a run from body and headers, and Dedupe a value that is the
-	// same for deliveries of the same thing; nil: no input, and every delivery is new.
+	// From computes the input of a run from body and headers, and Dedupe a value that is equal for
+	// repeated deliveries. Both may be nil.
 	From, Dedupe *eval.Program
-	// secret reads what signs the deliveries.
+	// secret reads the secret of deliveries.
 	secret func() (string, error)
-	// At is where it stands in its file, FlowAt and InputAt are its flow and its input
-	// there; InputAt is At when it has none.
+	// At is its position in the file; FlowAt and InputAt are the positions of its flow and input.
 	At, FlowAt, InputAt *yaml.Node
 }
 
 // Problem is a mistake in a list of triggers.
 type Problem struct {
-	// At is where it stands; Rule says what kind of finding it is, as validate has it.
+	// At is the position; Rule is the rule under which validate reports it.
 	At   *yaml.Node
 	Rule string
 	Text string
@@ -197,7 +193,7 @@ func (r *reader) webhook(t *Trigger, values map[string]*yaml.Node) {
 	t.secret = r.secret(values["secret"])
 }
 
-// secret says where what signs the deliveries is.
+// secret reads the key secret.
 func (r *reader) secret(n *yaml.Node) func() (string, error) {
 	const want = `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`
 	if n == nil || n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode {
