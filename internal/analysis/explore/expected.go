@@ -1,5 +1,5 @@
-// What a flow takes results for that declare no schema: a list where it asks something of
-// each element, a number where it adds.
+// The schemas that expressions expect of results that declare none: a list where they look
+// at each element, a number where they add.
 
 package explore
 
@@ -12,11 +12,29 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 )
 
-// doc is a JSON Schema that grows.
+// doc is a JSON Schema.
 type doc = map[string]any
 
-// expected is the schema that the expressions of a node take its result for, or that of
-// an element where it runs for each; empty where they don't tell.
+// Schemas of operands and arguments.
+var (
+	boolean = doc{"type": "boolean"}
+	number  = doc{"type": "number"}
+	text    = doc{"type": "string"}
+	numbers = doc{"type": "array", "items": number, "minItems": 1}
+)
+
+// operands are the schemas that operators and functions expect of each operand.
+var operands = map[string]doc{
+	"not": boolean, "and": boolean, "or": boolean, "<": number, "<=": number, ">": number, ">=": number, "-": number, "*": number, "/": number, "%": number,
+	"startsWith": text, "endsWith": text, "contains": text, "matches": text,
+	"min": number, "max": number, "abs": number, "round": number, "floor": number, "ceil": number, "float": number, "int": number,
+	"sum": number, "mean": number, "median": number, "join": {"type": "array", "items": text}, "lower": text, "upper": text, "trim": text, "split": text,
+	// of the body for each element of a list:
+	"any": boolean, "all": boolean, "none": boolean, "one": boolean, "count": boolean, "filter": boolean, "find": boolean, "findIndex": boolean,
+}
+
+// expected returns the schema that the expressions of a node expect of its result, or of
+// an element where it runs for each. It is empty where they don't tell.
 func (m *Model) expected(v int) doc {
 	root := doc{}
 	for _, e := range m.own[v] {
@@ -25,8 +43,7 @@ func (m *Model) expected(v int) doc {
 		}
 		var want doc
 		if key := m.graph.Key(m.target(e)); e.Field == "writes" && key != nil {
-			gathers := slices.Contains([]string{"append", "prepend", "union"}, key.Reducer.Value)
-			if tree := e.Program.Tree(); !gathers || tree.Op == eval.TreeList || tree.Over != nil {
+			if tree := e.Program.Tree(); !collects(key) || tree.Op == eval.TreeList || tree.Over != nil {
 				want = key.Schema
 			}
 		}
@@ -38,12 +55,11 @@ func (m *Model) expected(v int) doc {
 	return root
 }
 
-// expect takes in what a part of an expression has to be for its value to be of a schema,
-// nil for any; roots are the schemas of the names that are looked at.
-func expect(t *eval.Tree, want doc, roots map[string]doc) {
-	switch t.Op {
-	case eval.TreePath:
-		if at, known := roots[t.Path[0]]; known {
+// expect extends the schemas of some names by what an expression needs for its value to be
+// of a schema, nil for any.
+func expect(t *eval.Tree, want doc, names map[string]doc) {
+	if t.Op == eval.TreePath {
+		if at, known := names[t.Path[0]]; known {
 			for _, part := range t.Path[1:] {
 				at = inside(at, part)
 			}
@@ -51,116 +67,71 @@ func expect(t *eval.Tree, want doc, roots map[string]doc) {
 				maps.Copy(at, cloned(want).(doc))
 			}
 		}
-	case eval.TreeList:
-		items, _ := want["items"].(doc)
-		for _, a := range t.Args {
-			expect(a, items, roots)
-		}
-	case eval.TreeUnary:
-		expect(t.Args[0], typed(map[string]string{"not": "boolean", "-": "number"}[t.Name]), roots)
-	case eval.TreeChoice:
-		expect(t.Args[0], typed("boolean"), roots)
-		expect(t.Args[1], want, roots)
-		expect(t.Args[2], want, roots)
-	case eval.TreeBinary:
-		expectBoth(t, want, roots)
-	case eval.TreeCall:
-		expectArgs(t, want, roots)
-	case eval.TreeOther:
-		if t.Over != nil {
-			expectEach(t, want, roots)
-		}
-		for _, name := range slices.Sorted(maps.Keys(t.Members)) {
-			expect(t.Members[name], domain.Subschema(want, name), roots)
-		}
+		return
 	}
-}
-
-func expectBoth(t *eval.Tree, want doc, roots map[string]doc) {
-	switch t.Name {
-	case "and", "or":
-		want = typed("boolean")
-	case "<", "<=", ">", ">=", "-", "*", "/", "%":
-		want = typed("number")
-	case "startsWith", "endsWith", "contains", "matches":
-		want = typed("string")
-	case "??", "+":
-	default:
-		want = nil
+	if t.Over != nil {
+		expectEach(t, want, names)
 	}
-	for _, a := range t.Args {
-		expect(a, want, roots)
+	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
+		expect(t.Members[name], domain.Subschema(want, name), names)
 	}
-}
-
-func expectArgs(t *eval.Tree, want doc, roots map[string]doc) {
-	switch name := t.Name; {
-	case slices.Contains([]string{"min", "max", "sum", "mean", "median"}, name) && len(t.Args) == 1:
-		want = doc{"type": "array", "items": typed("number"), "minItems": 1}
-	case slices.Contains([]string{"min", "max", "abs", "round", "floor", "ceil", "float", "int"}, name):
-		want = typed("number")
-	case name == "join":
-		want = doc{"type": "array", "items": typed("string")}
-	case slices.Contains([]string{"lower", "upper", "trim", "split"}, name):
-		want = typed("string")
-	case name == "first" || name == "last":
-		want = doc{"type": "array", "items": cloned(want), "minItems": 1}
-	case name != "concat":
-		want = nil
-	}
+	function := t.Op == eval.TreeCall
 	for i, a := range t.Args {
-		if i == 0 || t.Name != "join" && t.Name != "split" { // what separates is a text
-			expect(a, want, roots)
+		of := operands[t.Name]
+		switch {
+		case t.Op == eval.TreeList:
+			of, _ = want["items"].(doc)
+		case t.Op == eval.TreeChoice && i == 0:
+			of = boolean
+		case t.Op == eval.TreeChoice, t.Name == "??", t.Name == "+", t.Name == "concat":
+			of = want
+		case function && len(t.Args) == 1 && slices.Contains([]string{"min", "max", "sum", "mean", "median"}, t.Name):
+			of = numbers
+		case function && (t.Name == "first" || t.Name == "last"):
+			of = doc{"type": "array", "items": want, "minItems": 1}
+		case function && i > 0 && (t.Name == "join" || t.Name == "split"):
+			continue // the separator
 		}
+		expect(a, of, names)
 	}
 }
 
-// expectEach is expect for what is asked of each element of a list.
-func expectEach(t *eval.Tree, want doc, roots map[string]doc) {
-	element := doc{}
-	var body doc
-	switch function, _, _ := strings.Cut(t.Name, "("); function {
-	case "any", "all", "none", "one", "count", "filter", "find", "findIndex":
-		body = typed("boolean")
-	case "sum":
-		body = typed("number")
-	case "map":
+// expectEach extends schemas by what an expression needs of each element of a list.
+func expectEach(t *eval.Tree, want doc, names map[string]doc) {
+	function, _, _ := strings.Cut(t.Name, "(")
+	body := operands[function]
+	if function == "map" {
 		body, _ = want["items"].(doc)
 	}
-	inner := maps.Clone(roots)
+	element := doc{}
+	inner := maps.Clone(names)
 	inner["#"] = element
 	expect(t.Body, body, inner)
-	expect(t.Over, doc{"type": "array", "items": element}, roots)
+	expect(t.Over, doc{"type": "array", "items": element}, names)
 }
 
-func typed(kind string) doc { return doc{"type": kind} }
-
-// inside is the schema of a member or an element, made where there is none.
+// inside returns the schema of a member or an element, and makes it where there is none.
 func inside(at doc, part string) doc {
-	if strings.HasPrefix(part, "[") {
-		at["type"] = "array"
-		items, _ := at["items"].(doc)
-		if items == nil {
-			items = doc{}
-			at["items"] = items
+	parent, kind := at, "array"
+	if !isElement(part) {
+		kind = "object"
+		if parent, _ = at["properties"].(doc); parent == nil {
+			parent = doc{}
+			at["properties"] = parent
 		}
-		return items
+	} else {
+		part = "items"
 	}
-	at["type"] = "object"
-	properties, _ := at["properties"].(doc)
-	if properties == nil {
-		properties = doc{}
-		at["properties"] = properties
+	at["type"] = kind
+	sub, _ := parent[part].(doc)
+	if sub == nil {
+		sub = doc{}
+		parent[part] = sub
 	}
-	member, _ := properties[part].(doc)
-	if member == nil {
-		member = doc{}
-		properties[part] = member
-	}
-	return member
+	return sub
 }
 
-// cloned is a schema whose own parts may be changed.
+// cloned returns a schema that can be extended.
 func cloned(v any) any {
 	object, is := v.(doc)
 	if !is {

@@ -106,7 +106,7 @@ type search struct {
 // branch is a choice of a run: an event, or the value of a slot.
 type branch struct {
 	from  *branch
-	event *choice
+	event *machine.Event
 	slot  int
 	value any
 }
@@ -114,7 +114,7 @@ type branch struct {
 // untried are the choices of a run at one point that have not been tried.
 type untried struct {
 	from   *branch
-	events []choice
+	events []machine.Event
 	slot   int
 	values []any
 }
@@ -189,7 +189,7 @@ func (s *search) gap(what string) {
 }
 
 // choicesOf returns the events of a run and the values of its slots.
-func choicesOf(b *branch) (events []*choice, values map[int]any) {
+func choicesOf(b *branch) (events []*machine.Event, values map[int]any) {
 	values = map[int]any{}
 	for ; b != nil; b = b.from {
 		if b.event == nil {
@@ -224,7 +224,7 @@ func (s *search) follow(b *branch) {
 			return
 		case r.settle():
 		case len(events) > 0:
-			if !r.take(events[0]) {
+			if !r.take(*events[0]) {
 				s.gap(otherWay)
 				return
 			}
@@ -245,7 +245,7 @@ func (s *search) follow(b *branch) {
 			}
 			r.last, _ = rest.next()
 			s.later(rest, r)
-			r.take(r.last.event)
+			r.take(*r.last.event)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func (s *search) confirm(found *Run) {
 		if r.settle() {
 			continue
 		}
-		if len(events) == 0 || !r.take(events[0]) {
+		if len(events) == 0 || !r.take(*events[0]) {
 			break
 		}
 		events = events[1:]

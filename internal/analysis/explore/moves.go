@@ -9,20 +9,9 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// choice is one event that can happen.
-type choice struct {
-	kind     machine.EventKind
-	task     machine.TaskID
-	failure  *machine.Failure
-	asks     bool // the task asks somebody first
-	timer    timer
-	question string
-	target   string
-}
-
-// moves lists the events that can happen next.
-func (r *Run) moves() []choice {
-	var out []choice
+// moves lists the events that can happen next. They lack the time and outputs.
+func (r *Run) moves() []machine.Event {
+	var out []machine.Event
 	switch {
 	case len(r.tasks) > 0:
 		for _, id := range r.racing() {
@@ -32,15 +21,15 @@ func (r *Run) moves() []choice {
 	case len(r.decides) > 0:
 		c := &r.decides[0] // the other decisions do not depend on it
 		for _, option := range c.Choice.Candidates {
-			out = append(out, choice{kind: machine.Decided, task: c.Task, target: option.Target})
+			out = append(out, machine.Event{Kind: machine.Decided, Task: c.Task, Target: option.Target})
 		}
-		return append(out, choice{kind: machine.Decided, task: c.Task, failure: &machine.Failure{Kind: "llm", Message: "no decision"}})
+		return append(out, machine.Event{Kind: machine.Decided, Task: c.Task, Failure: &machine.Failure{Kind: "llm", Message: "no decision"}})
 	}
 	for _, q := range r.State.Questions() {
-		out = append(out, choice{kind: machine.Answered, task: q.Task, question: q.ID})
+		out = append(out, machine.Event{Kind: machine.Answered, Task: q.Task, Question: q.ID})
 	}
 	for _, t := range r.due() {
-		out = append(out, choice{kind: machine.TimerFired, timer: t})
+		out = append(out, machine.Event{Kind: machine.TimerFired, Task: t.Task, Timer: t.Timer, Fan: t.Fan, Lane: t.Lane})
 	}
 	return out
 }
@@ -59,113 +48,92 @@ func (r *Run) racing() []machine.TaskID {
 }
 
 // endings lists how a task can end.
-func (r *Run) endings(id machine.TaskID) []choice {
+func (r *Run) endings(id machine.TaskID) []machine.Event {
 	m := r.s.Model
 	v := r.node(id)
-	out := []choice{{kind: machine.TaskEnded, task: id}}
+	out := []machine.Event{{Kind: machine.TaskEnded, Task: id}}
 	if m.mayFail[v] || v == r.s.Watch {
 		for _, failure := range m.failures(v) {
-			out = append(out, choice{kind: machine.TaskEnded, task: id, failure: failure})
+			out = append(out, machine.Event{Kind: machine.TaskEnded, Task: id, Failure: failure})
 		}
 	}
 	if r.s.Late && len(r.State.Current()) > 1 && !r.asked[id] && id.Element == 0 {
-		out = append(out, choice{kind: machine.TaskEnded, task: id, asks: true})
+		out = append(out, machine.Event{Kind: machine.TaskEnded, Task: id, Asks: []machine.Ask{{ID: "1", Key: "1", Prompt: "?"}}})
 	}
 	return out
 }
 
 // due returns the timers that can be the next to fire. Unless the search is Late, that is
 // the first one, and none if only limits of time are left.
-func (r *Run) due() []timer {
-	if r.s.Late {
-		return slices.DeleteFunc(slices.Clone(r.timers), timer.isLimit)
+func (r *Run) due() []machine.Command {
+	isLimit := func(t machine.Command) bool {
+		return !slices.Contains([]machine.TimerKind{machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer}, t.Timer)
 	}
-	if !slices.ContainsFunc(r.timers, func(t timer) bool { return !t.isLimit() }) {
-		return nil
+	waiting := slices.DeleteFunc(slices.Clone(r.timers), isLimit)
+	if r.s.Late || len(waiting) == 0 {
+		return waiting
 	}
-	return []timer{slices.MinFunc(r.timers, func(a, b timer) int { return int(min(max(a.due-b.due, -1), 1)) })}
-}
-
-// isLimit reports whether a timer limits the time of something that runs.
-func (t timer) isLimit() bool {
-	switch t.kind {
-	case machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer:
-		return false
-	}
-	return true
+	return []machine.Command{slices.MinFunc(r.timers, func(a, b machine.Command) int { return int(min(max(a.For-b.For, -1), 1)) })}
 }
 
 // take lets an event happen; false if it can't.
-func (r *Run) take(c *choice) bool {
-	switch c.kind {
+func (r *Run) take(e machine.Event) bool {
+	switch e.Kind {
 	case machine.TaskEnded:
-		return r.end(c)
-	case machine.Answered:
-		if !slices.ContainsFunc(r.State.Questions(), func(q machine.Question) bool { return q.Task == c.task && q.ID == c.question }) {
+		if !slices.Contains(r.tasks, e.Task) {
 			return false
 		}
-		var answer any = "yes"
-		if n := r.s.Model.graph.Node(r.places[c.task.Task].Node); n.Kind.Value == "human" {
-			answer = r.output(n.Index)
-			r.results[r.execution(c.task)] = &result{output: answer}
+		if len(e.Asks) > 0 {
+			r.asked[e.Task] = true
+			r.remove(e.Task)
+			break
 		}
-		r.note(c.task, Chosen{Output: answer})
+		end := &result{failure: e.Failure}
+		if e.Failure == nil {
+			end.output = r.output(r.node(e.Task))
+		}
+		r.results[r.execution(e.Task)] = end
+		r.finish(e.Task)
+		return true
+	case machine.Answered:
+		if !slices.ContainsFunc(r.State.Questions(), func(q machine.Question) bool { return q.Task == e.Task && q.ID == e.Question }) {
+			return false
+		}
+		e.Output = "yes"
+		if v := r.node(e.Task); r.s.Model.graph.Nodes[v].Kind.Value == "human" {
+			e.Output = r.output(v)
+			r.results[r.execution(e.Task)] = &result{output: e.Output}
+		}
+		r.note(e.Task, Chosen{Output: e.Output})
 		r.asking--
-		if !r.stopped {
-			r.apply(machine.Event{Kind: machine.Answered, Task: c.task, Question: c.question, Output: answer})
-		}
 	case machine.TimerFired:
-		return r.fire(c.timer)
+		i := slices.IndexFunc(r.timers, func(t machine.Command) bool { return isTimer(&t, e.Timer, e.Task, e.Fan, e.Lane) })
+		if i < 0 {
+			return false
+		}
+		if e.Timer == machine.AnswerTimer {
+			r.note(e.Task, Chosen{Absent: true})
+			r.asking--
+		}
+		if !r.s.Late {
+			r.now = max(r.now, int64(r.timers[i].For))
+		}
+		r.timers = slices.Delete(slices.Clone(r.timers), i, i+1)
 	case machine.Decided:
-		i := slices.IndexFunc(r.decides, func(d machine.Command) bool { return d.Task == c.task })
+		i := slices.IndexFunc(r.decides, func(d machine.Command) bool { return d.Task == e.Task })
 		if i < 0 {
 			return false
 		}
 		r.decides = slices.Delete(slices.Clone(r.decides), i, i+1)
-		r.note(c.task, Chosen{Decision: true, Target: c.target, Failure: c.failure})
-		r.apply(machine.Event{Kind: machine.Decided, Task: c.task, Target: c.target, Failure: c.failure})
+		r.note(e.Task, Chosen{Decision: true, Target: e.Target, Failure: e.Failure})
 	}
+	r.apply(e)
 	return true
 }
 
-// fire lets a timer run out.
-func (r *Run) fire(t timer) bool {
-	i := slices.Index(r.timers, t)
-	if i < 0 {
-		return false
-	}
-	if t.kind == machine.AnswerTimer {
-		r.note(t.task, Chosen{Absent: true})
-		r.asking--
-	}
-	r.timers = slices.Delete(slices.Clone(r.timers), i, i+1)
-	if !r.s.Late {
-		r.now = max(r.now, t.due)
-	}
-	r.apply(machine.Event{Kind: machine.TimerFired, Task: t.task, Timer: t.kind, Fan: t.fan, Lane: t.lane})
-	return true
-}
-
-// end ends a task.
-func (r *Run) end(c *choice) bool {
-	if !slices.Contains(r.tasks, c.task) {
-		return false
-	}
-	if c.asks {
-		r.asked[c.task] = true
-		r.remove(c.task)
-		r.apply(machine.Event{Kind: machine.TaskEnded, Task: c.task, Asks: []machine.Ask{{ID: "1", Key: "1", Prompt: "?"}}})
-		return true
-	}
-	end := &result{failure: c.failure}
-	if c.failure == nil {
-		end.output = r.output(r.node(c.task))
-	}
-	r.results[r.execution(c.task)] = end
-	if !r.stopped {
-		r.finish(c.task)
-	}
-	return true
+// isTimer reports whether a command has started a timer.
+func isTimer(c *machine.Command, kind machine.TimerKind, task machine.TaskID, fan, lane int) bool {
+	return c.Timer == kind && c.Task == task && c.Fan == fan && c.Lane == lane
 }
 
 // output returns a result of a node in which the parts that count are open.

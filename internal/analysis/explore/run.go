@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -31,7 +32,7 @@ type Run struct {
 	tasks   []machine.TaskID // that run
 	cancels []machine.TaskID
 	decides []machine.Command
-	timers  []timer
+	timers  []machine.Command // that have started; For is when they fire
 	advance bool
 	results map[string]*result      // by execution
 	places  map[int]machine.Place   // of the executions, by task
@@ -45,14 +46,6 @@ type Run struct {
 	followed int  // nodes of the guide, or of the round
 	again    int  // nodes visited again beside it
 	past     bool // it has left the end of the guide
-}
-
-// timer is a timer that the machine has started.
-type timer struct {
-	task      machine.TaskID
-	kind      machine.TimerKind
-	fan, lane int
-	due       int64
 }
 
 // result is the result of an execution, for all of its attempts and elements.
@@ -141,20 +134,16 @@ func (r *Run) command(c *machine.Command) {
 		r.places[c.Task.Task] = c.Work.Place
 	case machine.CancelTask:
 		r.cancels = append(r.cancels, c.Task)
-	case machine.StartTimer:
-		r.stopTimer(c)
-		r.timers = append(r.timers, timer{c.Task, c.Timer, c.Fan, c.Lane, r.now + max(0, int64(c.For))})
-	case machine.StopTimer:
-		r.stopTimer(c)
+	case machine.StartTimer, machine.StopTimer:
+		r.timers = slices.DeleteFunc(r.timers, func(t machine.Command) bool { return isTimer(&t, c.Timer, c.Task, c.Fan, c.Lane) })
+		if c.Kind == machine.StartTimer {
+			t := *c
+			t.For = time.Duration(r.now) + max(0, c.For)
+			r.timers = append(r.timers, t)
+		}
 	case machine.Decide:
 		r.decides = append(r.decides, *c)
 	}
-}
-
-func (r *Run) stopTimer(c *machine.Command) {
-	r.timers = slices.DeleteFunc(r.timers, func(t timer) bool {
-		return t.kind == c.Timer && t.task == c.Task && t.fan == c.Fan && t.lane == c.Lane
-	})
 }
 
 // observe takes in a note of the last event.
@@ -264,6 +253,9 @@ func (r *Run) remove(id machine.TaskID) {
 // finish ends an attempt with the result of its execution.
 func (r *Run) finish(id machine.TaskID) {
 	r.remove(id)
+	if r.stopped {
+		return
+	}
 	end := r.results[r.execution(id)]
 	if id.Attempt == 1 {
 		r.note(id, Chosen{Output: end.output, Failure: end.failure})
