@@ -18,7 +18,7 @@ func parallelRules() []Rule {
 			Name: "accidental-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape,
 			Summary: "edges without a condition fire together where only one seems meant",
 			Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
-				"The rule speaks when they stand in declarations of their own and one is the else of a condition, leads back to the node itself, or goes to END or to a fail node next to another. " +
+				"The rule reports edges that are declared apart if one is the else of a condition, leads back to the node itself, or goes to END or to a fail node. " +
 				"Write both targets into one edge, to: [a, b], if both are meant; else give one a condition.",
 			Bad: `graphrun: v1
 name: review
@@ -41,7 +41,7 @@ edges:
 			Summary: "parallel branches write one key, or one reads what another writes",
 			Doc: "Of two branches that write one key, only the later write in path order is kept where they meet; one that reads a key does not see what another writes. " +
 				"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
-				"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes; with conflict: error no branch wins, and the run fails where they meet.",
+				"To let one branch win, set parallel.conflict, which silences the rule for writes; with conflict: error the run fails where the branches meet.",
 			Bad: `graphrun: v1
 name: search
 start: split

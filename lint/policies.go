@@ -41,12 +41,12 @@ func policyRules() []Rule {
 		},
 		{
 			Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll,
-			Summary: "it can't be told before a run whether a policy is kept",
-			Doc: "No path that breaks the policy was found, and no proof that there is none: the message says what stood in the way. The run watches the policy all the same. " +
-				"A policy of which neither policy-violated nor policy-undecided speaks is kept by every run, whatever programs yield, however long they take and whoever they ask. " +
-				"A policy of a shared file (extends) whose place is no node of the graph asks nothing of it; where a node's name is near, that is said here. " +
-				"Nor are policies checked in a file that has errors, even where these are switched off: that is said in the place of what is known of each policy, unless the error itself is printed. " +
-				"The finding fails nothing, also under --strict; --rule +policy-undecided makes it a warning.",
+			Summary: "no run was found that breaks a policy, and no proof that there is none",
+			Doc: "The message says what stood in the way of a proof. The run watches the policy all the same. " +
+				"A policy that neither policy-violated nor policy-undecided reports is kept by every run, whatever programs yield and however long they take. " +
+				"A policy of a shared file (extends) is ignored if the graph lacks its node; if a similar name exists, this rule says so. " +
+				"Policies are not checked in a file that has errors, even if their rules are switched off; this rule says so for each policy, unless the error itself is printed. " +
+				"It never fails a check, not even with --strict; --rule +policy-undecided makes it a warning.",
 			Bad: `graphrun: v1
 name: release
 start: measure
@@ -67,7 +67,7 @@ edges:
 		{
 			Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll,
 			Summary: "it is proven that every run keeps a policy",
-			Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Of those that are proven nothing is said unless it is asked for: by validate --explain-policies, which lists all, or by turning this rule on. " +
+			Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Proven policies are listed by validate --explain-policies, or if this rule is turned on. " +
 				"The proof is the shape of the graph, whatever its conditions and results are; or the conditions that have to hold on every path; or that each run was tried that inputs, results and the order of branches allow.",
 			Bad:    approved,
 			change: []string{"policies:\n  - {require: approve, before: deploy}\n", ""},
@@ -559,7 +559,7 @@ func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
 func reportUndecided(f *facts) {
 	for _, v := range f.verdicts {
 		if v.doubt != "" {
-			f.report(v.policy.at.Span, "whether this policy is kept can't be told before a run: %s", v.doubt)
+			f.report(v.policy.at.Span, "cannot decide this policy before a run: %s", v.doubt)
 		}
 	}
 	f.foreignPolicies(func(name spec.Text, near string) {

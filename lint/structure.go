@@ -98,14 +98,14 @@ edges:
 		{
 			Name: "no-outgoing-edge", Group: "structure", Severity: spec.Error,
 			Summary: "a node from which no edge leads on",
-			Doc:     "A branch that comes to the node could not end well. Give it an edge, to END if the run is over there; a fail node needs none.",
+			Doc:     "A branch that reaches the node gets stuck. Give it an edge, to END if the run is over there; a fail node needs none.",
 			Good:    twoNodes,
 			change:  []string{"\n  - {from: b, to: END}", ""},
 		},
 		{
 			Name: "edge-from-end", Group: "structure", Severity: spec.Error,
 			Summary: "an edge that leaves END",
-			Doc:     "END completes a branch. What is to happen afterwards belongs before it.",
+			Doc:     "END completes a branch, so nothing can follow it. Put the next step before END.",
 			Good:    twoNodes,
 			change:  []string{"b, to: END}", "b, to: END}\n  - {from: END, to: a}"},
 		},
@@ -126,7 +126,7 @@ edges:
 		{
 			Name: "end-unreachable", Group: "structure", Severity: spec.Error,
 			Summary: "no path leads to END or to a fail node",
-			Doc:     "A run could only end by a limit. Some path must lead to END.",
+			Doc:     "Without a path to END or to a fail node, a run can end only at a limit.",
 			Good: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
@@ -170,7 +170,7 @@ edges:
 		},
 		{
 			Name: "type-mismatch", Group: "data", Severity: spec.Error,
-			Summary: "a value of a type that its place can not hold",
+			Summary: "a value of the wrong type for the key that takes it",
 			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it.",
 			Bad: example + `output: n
 state:
@@ -214,7 +214,7 @@ func expressionRules() []Rule {
 		},
 		{
 			Name: "expr-unknown-name", Group: "expressions", Severity: spec.Error,
-			Summary: "a name in an expression that stands for nothing",
+			Summary: "an unknown name in an expression",
 			Doc:     "Expressions see the declared state keys and the names of the run, such as output, input, visits and step. visits and nodes know the nodes of the graph only.",
 			Bad: example + `nodes:
   a: {kind: pass}
