@@ -28,9 +28,8 @@ func (r *reporter) suggest(replacement string) { r.diags[len(r.diags)-1].Suggest
 // decoder reads one file. A value of a wrong shape is reported and reads as absent.
 type decoder struct {
 	reporter
-	tables *tables
-	kinds  []Kind // those of a program too
-	graph  *Graph // that is being read; nil for other files
+	kinds []Kind // those of a program too
+	graph *Graph // that is being read; nil for other files
 
 	load      func(path string) ([]byte, error)
 	texts     map[string][]byte // that were read, by path
@@ -38,7 +37,7 @@ type decoder struct {
 }
 
 func newDecoder(file *File, opts Options) *decoder {
-	return &decoder{reporter: reporter{file: file}, tables: language(), kinds: allKinds(opts.Kinds), load: opts.Load}
+	return &decoder{reporter: reporter{file: file}, kinds: allKinds(opts.Kinds), load: opts.Load}
 }
 
 // place is what a value is in a message: the key it belongs to.
@@ -57,8 +56,8 @@ func (p place) String() string {
 // field checks an entry of a map as the value of a key and assigns it to the fields
 // of into for that key. into is a pointer to a struct; nil: nothing is assigned.
 func (d *decoder) field(k *Key, f *Field, into any) {
-	d.check(k, &f.Value, place{f.Key, false}, d.open(k.Name, &f.Value, into))
-	d.assign(k, f, into)
+	d.check(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
+	assign(k, f, into)
 }
 
 // check reports what is wrong with v as the value of a key. into takes the parts of
@@ -167,7 +166,7 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
-	if k.Type == TypeNode && v.Get("kind") == nil && findKey(d.tables.top, at.key.Value) != nil {
+	if k.Type == TypeNode && v.Get("kind") == nil && findKey(topKeys, at.key.Value) != nil {
 		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
 	suggestion := d.inShape(k, v)

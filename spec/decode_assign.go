@@ -4,50 +4,46 @@ package spec
 
 import (
 	"reflect"
+	"sync"
 	"time"
 )
 
-// slot is a field that takes the value of a key.
-type slot struct {
-	index int
-	given bool // it only says that the key is there
-}
-
-// slotsOf maps the keys of a struct to its fields: those tagged `key` take the value,
-// those tagged `given` are set where the key stands.
-func slotsOf(t reflect.Type) map[string][]slot {
-	slots := map[string][]slot{}
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("key"); name != "" {
-			slots[name] = append(slots[name], slot{index: i})
-		}
-		if name := t.Field(i).Tag.Get("given"); name != "" {
-			slots[name] = append(slots[name], slot{i, true})
+// fieldsOf maps the structs that hold parts of a graph and their keys to the indices of
+// the fields whose tags name the keys.
+var fieldsOf = sync.OnceValue(func() map[reflect.Type]map[string][]int {
+	out := map[reflect.Type]map[string][]int{}
+	for _, holder := range []any{Graph{}, Goal{}, StateKey{}, Secret{}, Limits{}, Parallel{}, Concurrency{}, Retry{}, Cache{}, Node{}, Decide{}, Join{}, Edge{}} {
+		t := reflect.TypeOf(holder)
+		out[t] = map[string][]int{}
+		for i := range t.NumField() {
+			if name := t.Field(i).Tag.Get("key"); name != "" {
+				out[t][name] = append(out[t][name], i)
+			}
 		}
 	}
-	return slots
-}
+	return out
+})
 
-// slots are the fields of the struct that into points to for a key.
-func (d *decoder) slots(into any, name string) []slot {
+// pointers returns pointers to the fields of a struct that take the value of a key.
+func pointers(into any, name string) (out []any) {
 	if into == nil {
 		return nil
 	}
-	return d.tables.slots[reflect.TypeOf(into).Elem()][name]
-}
-
-func pointer(into any, index int) any {
-	return reflect.ValueOf(into).Elem().Field(index).Addr().Interface()
+	holder := reflect.ValueOf(into).Elem()
+	for _, i := range fieldsOf()[holder.Type()][name] {
+		out = append(out, holder.Field(i).Addr().Interface())
+	}
+	return out
 }
 
 // open makes room for the value of a key that has keys or entries of its own and
 // returns what takes them; nil for other values.
-func (d *decoder) open(name string, v *Value, into any) any {
-	slots := d.slots(into, name)
-	if len(slots) == 0 {
+func open(name string, v *Value, into any) any {
+	fields := pointers(into, name)
+	if len(fields) == 0 {
 		return nil
 	}
-	switch p := pointer(into, slots[0].index).(type) {
+	switch p := fields[0].(type) {
 	case *Goal, *[]*Node, *[]*Edge, *[]*StateKey, *[]Secret, *[]*Graph:
 		return p
 	case *Limits:
@@ -81,7 +77,10 @@ func (d *decoder) open(name string, v *Value, into any) any {
 }
 
 func addRetry(list *[]Retry, v *Value) *Retry {
-	*list = append(*list, Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1, Span: v.Span})
+	*list = append(*list, Retry{
+		MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1,
+		HasMaxInterval: v.Get("max_interval") != nil, Span: v.Span,
+	})
 	return &(*list)[len(*list)-1]
 }
 
@@ -133,21 +132,15 @@ func (d *decoder) addEntry(into any, f *Field) any {
 	return nil
 }
 
-// assign reads an entry into the fields for its key.
-func (d *decoder) assign(k *Key, f *Field, into any) {
-	for _, s := range d.slots(into, k.Name) {
-		to := pointer(into, s.index)
-		if s.given {
-			*to.(*bool) = true
-			continue
-		}
-		assign(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
+// assign reads an entry into the fields for its key. Where names stand, only a string is
+// a text.
+func assign(k *Key, f *Field, into any) {
+	for _, to := range pointers(into, k.Name) {
+		assignTo(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
 	}
 }
 
-// assign reads a value into what its pointer points to; names says that only a
-// string is a text.
-func assign(v *Value, to any, names bool) {
+func assignTo(v *Value, to any, names bool) {
 	switch p := to.(type) {
 	case *Text:
 		if !names || v.Kind == String {

@@ -36,7 +36,7 @@ func (d *decoder) inner(g *Graph, v *Value, owner Text) {
 	outer := d.graph
 	v.Fields = slices.DeleteFunc(v.Fields, d.atTop)
 	d.graph = g
-	d.readGraph(d.tables.inner, v, owner)
+	d.readGraph(innerKeys, v, owner)
 	if !g.Name.IsSet() {
 		g.Name = owner
 	}
@@ -183,7 +183,7 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 	outside := f.Value.Get("schema")
 	for i := range f.Value.Fields {
 		f := &f.Value.Fields[i]
-		own := findKey(d.tables.state, f.Key.Value)
+		own := findKey(stateKeywords, f.Key.Value)
 		aList := f.Key.Value == "required" && f.Value.Kind == List
 		switch {
 		case f.Key.Value == "schema" && f.Value.Kind == Map:
@@ -191,7 +191,7 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 				maps.Copy(k.Schema, doc)
 			}
 		case own != nil && (f.Key.Value != "required" || f.Value.Kind == Bool):
-			d.assign(own, f, k)
+			assign(own, f, k)
 		case !isExtension(f.Key.Value):
 			k.Schema[f.Key.Value] = f.Value.Data()
 		}
@@ -211,9 +211,9 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 // current and update has more to it.
 func (d *decoder) reducer(k *StateKey) {
 	name := k.Reducer.Value
-	if !isIdentifier(name) || name == "current" || name == "update" || slices.Contains(reducers(), name) {
+	if !isIdentifier(name) || name == "current" || name == "update" || slices.Contains(reducers, name) {
 		return
 	}
-	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers()))
-	d.suggest(nearest(name, reducers()))
+	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers))
+	d.suggest(nearest(name, reducers))
 }

@@ -47,7 +47,7 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 	for i := range v.Fields {
 		d.nodeKey(n, v, &v.Fields[i], kind)
 	}
-	n.written = v.Fields
+	n.written, n.HasReads, n.HasEnds = v.Fields, v.Get("reads") != nil, v.Get("ends") != nil
 	n.Kind = textOf(v.Get("kind"))
 	n.unsure = findKind(d.kinds, n.Kind.Value) == nil
 	if ends := v.Get("ends"); ends != nil {
@@ -76,7 +76,7 @@ func (d *decoder) nodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	if f.Key.Value == "kind" {
 		return
 	}
-	k := findKey(d.tables.common, f.Key.Value)
+	k := findKey(nodeKeys, f.Key.Value)
 	if k == nil && kind != nil {
 		k = findKey(kind.Keys, f.Key.Value)
 	}
@@ -86,7 +86,7 @@ func (d *decoder) nodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	case kind != nil && !isExtension(f.Key.Value):
 		d.unknownNodeKey(n, v, f, kind)
 	}
-	if !isExtension(f.Key.Value) && findKey(d.tables.common, f.Key.Value) == nil {
+	if !isExtension(f.Key.Value) && findKey(nodeKeys, f.Key.Value) == nil {
 		n.Fields = append(n.Fields, *f)
 	}
 }
@@ -126,7 +126,7 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 func (d *decoder) misnamedKind(v *Value) *Value {
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if findKey(d.tables.common, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
+		if findKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
 			d.report("unknown-key", f.Key.At(0, len(f.Key.Value)), "unknown key %q", f.Key.Value)
 			d.suggest("kind")
 			f.Key = Text{Value: "kind", Span: f.Key.Span}
@@ -162,7 +162,7 @@ func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 			owners = append(owners, other.Name)
 		}
 	}
-	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, d.tables.common)
+	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, nodeKeys)
 	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
 		d.unknownKey(v, f, keys, n)
 		return

@@ -64,7 +64,7 @@ func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 		allowed = fmt.Sprintf("; it stands under %q", above)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
-	} else if findKey(d.tables.common, key.Value) != nil {
+	} else if findKey(nodeKeys, key.Value) != nil {
 		allowed = "; it stands on a node" + target(v) + "; allowed here are " + strings.Join(names, ", ")
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
@@ -108,8 +108,8 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 		d.field(k, f, into)
 		return
 	}
-	d.open(k.Name, &f.Value, into)
-	d.assign(k, f, into)
+	open(k.Name, &f.Value, into)
+	assign(k, f, into)
 }
 
 // missing reports what a map lacks, at the name that it belongs to.
@@ -164,7 +164,7 @@ func (d *decoder) schema(k *Key, v *Value, at place) {
 		f := &v.Fields[i]
 		keyword := findKey(k.Keys, f.Key.Value)
 		if keyword == nil {
-			keyword = findKey(d.tables.keywords, f.Key.Value)
+			keyword = findKey(schemaKeywords, f.Key.Value)
 		}
 		switch {
 		case keyword != nil:
@@ -183,7 +183,7 @@ func (d *decoder) schema(k *Key, v *Value, at place) {
 // unknownKeyword reports a key that is no keyword. JSON Schema has too many for
 // a list in a message; more are those that the place adds.
 func (d *decoder) unknownKeyword(v *Value, f *Field, more []Key) {
-	key, keywords := f.Key, slices.Concat(more, d.tables.keywords)
+	key, keywords := f.Key, slices.Concat(more, schemaKeywords)
 	near, what := nearest(key.Value, keyNames(keywords)), ""
 	switch {
 	case key.Value == "nullable":

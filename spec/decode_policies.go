@@ -16,16 +16,12 @@ import (
 const policyFile = "a file of policies is a list of policies, or a map with the key policies"
 
 // policyForms are the shapes of `policies`: an entry or a list of them.
-func policyForms() []Key {
-	return oneOrMany(Key{Type: TypeObject, Keys: policyKeys(), Choices: []Choice{{Keys: []string{"extends", "forbid", "max_visits", "never", "reach", "require"}, Required: true}}})
-}
+var policyForms = oneOrMany(Key{Type: TypeObject, Keys: policyKeys, Choices: []Choice{{Keys: []string{"extends", "forbid", "max_visits", "never", "reach", "require"}, Required: true}}})
 
 // policyFileKeys are the keys of a file of policies that is a map.
-func policyFileKeys() []Key {
-	return []Key{
-		{Name: "description", Type: TypeString, Doc: "What the policies are for."},
-		{Name: "policies", Type: TypeOneOf, Required: true, Forms: policyForms(), Doc: "As in a graph."},
-	}
+var policyFileKeys = []Key{
+	{Name: "description", Type: TypeString, Doc: "What the policies are for."},
+	{Name: "policies", Type: TypeOneOf, Required: true, Forms: policyForms, Doc: "As in a graph."},
 }
 
 // policies keeps the policies and reports those that lack their second half. What
@@ -68,7 +64,7 @@ func (x *extension) entries(v *Value, from []string) {
 			continue
 		}
 		if slices.ContainsFunc(item.Fields, func(f Field) bool {
-			return findKey(x.tables.policy, f.Key.Value) == nil && !isExtension(f.Key.Value)
+			return findKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value)
 		}) {
 			continue // an unknown key may be the one that would be missed
 		}
@@ -162,7 +158,7 @@ func (x *extension) parse(file *File) *Value {
 	}
 	whole := root.in(file.base, &scalar{src: file.Src, base: file.base})
 	if whole.Kind == Map {
-		x.object(policyFileKeys(), nil, &whole, Text{}, nil)
+		x.object(policyFileKeys, nil, &whole, Text{}, nil)
 		policies := whole.Get("policies")
 		if policies == nil {
 			x.within = append(x.within, file.InHost(Span{0, len(file.Src)}))
@@ -173,7 +169,7 @@ func (x *extension) parse(file *File) *Value {
 		x.report("policy-invalid", whole.Span, "the file holds %s; %s", describe(&whole), policyFile)
 		return nil
 	}
-	x.check(&policyForms()[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
+	x.check(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
 	return &whole
 }
 

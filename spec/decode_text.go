@@ -25,9 +25,7 @@ func text(name string, role Role, doc string) Key {
 }
 
 // textFileKeys are the keys of {file: path}.
-func textFileKeys() []Key {
-	return []Key{{Name: "file", Type: TypeString, Required: true, Doc: "The file that holds the text; its path is relative to the folder of the graph's file."}}
-}
+var textFileKeys = []Key{{Name: "file", Type: TypeString, Required: true, Doc: "The file that holds the text; its path is relative to the folder of the graph's file."}}
 
 // namesFile reports whether a value is {file: path}, or meant to be.
 func namesFile(v *Value) bool {
@@ -58,7 +56,7 @@ func (d *decoder) text(k *Key, v *Value, at place) {
 	if at.item {
 		owner = Text{}
 	}
-	d.object(d.tables.textFile, nil, v, owner, nil)
+	d.object(textFileKeys, nil, v, owner, nil)
 	named := Text{Span: v.Span} // whatever the text would have been
 	if path := v.Get("file"); path != nil && path.Kind == String {
 		named = path.Text

@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -93,6 +94,28 @@ func (g *Graph) Complete() bool { return g.gaps == 0 }
 // whoever looks at it again needs not say so.
 func (g *Graph) Faulty(at Span) bool {
 	return slices.ContainsFunc(g.faults, func(f Span) bool { return at.From <= f.From && f.To <= at.To })
+}
+
+// WithNodes is the graph with other nodes in the place of some, by id; each takes
+// over the Index of the one it replaces. The graph itself stays as it is, and what
+// both have in common is shared.
+func (g *Graph) WithNodes(with map[string]*Node) *Graph {
+	if len(with) == 0 {
+		return g
+	}
+	out := *g
+	out.Nodes = make([]*Node, len(g.Nodes))
+	out.nodes = maps.Clone(g.nodes)
+	for i, n := range g.Nodes {
+		if other := with[n.ID.Value]; other != nil {
+			own := *other
+			own.Index = n.Index
+			n = &own
+		}
+		out.Nodes[i] = n
+		out.nodes[n.ID.Value] = n
+	}
+	return &out
 }
 
 // Text is a scalar read as a string. The zero Text is absent.
@@ -200,7 +223,7 @@ type Retry struct {
 	Backoff         float64       `key:"backoff"`
 	MaxInterval     time.Duration `key:"max_interval"`
 	// HasMaxInterval says that the file sets MaxInterval.
-	HasMaxInterval bool    `given:"max_interval"`
+	HasMaxInterval bool
 	Jitter         float64 `key:"jitter"`
 	On             []Text  `key:"on"`
 	// When is a condition over error. If it is unset, every failure is retried.
@@ -258,15 +281,15 @@ type Node struct {
 	Description Text `key:"description"`
 	// Reads lists the state keys the node may see; HasReads false means all.
 	Reads    []Text `key:"reads"`
-	HasReads bool   `given:"reads"`
+	HasReads bool
 	// Queue names the workers of a cluster that run the node; absent: any.
 	Queue Text   `key:"queue"`
 	Cache *Cache `key:"cache"`
 	// Goto is an expression; absent when not declared.
 	Goto    Text  `key:"goto"`
 	Ends    []End `key:"ends"`
-	HasEnds bool  `given:"ends"`
-	Each    Text  `key:"each"`
+	HasEnds bool
+	Each    Text `key:"each"`
 	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
 	// allows.
 	MaxConcurrency int         `key:"max_concurrency"`
@@ -298,6 +321,24 @@ func (n *Node) Keys() []string {
 
 // Field returns the value of one of the node kind's keys, or nil.
 func (n *Node) Field(name string) *Value { return valueOf(n.Fields, name) }
+
+// RetryBlocks are the blocks that apply to a node: its own, or the graph's. Nil
+// means that there is none.
+func (n *Node) RetryBlocks(g *Graph) []Retry {
+	if n.Retry != nil {
+		return n.Retry
+	}
+	return g.Retry
+}
+
+// VisitLimit is how often the node may run in a run of a graph: as often as it says itself,
+// else as the limits of the run do; 0 for no limit.
+func (n *Node) VisitLimit(g *Graph) int {
+	if n.MaxVisits > 0 {
+		return n.MaxVisits
+	}
+	return g.Limits.MaxVisits
+}
 
 // Decide is what the model sees that decides between the edges of a node.
 type Decide struct {

@@ -145,10 +145,10 @@ func (d *decoder) inShape(k *Key, v *Value) string {
 	word := v.Text.Value
 	switch k.Type {
 	case TypeSchema:
-		if name := synonym(word, schemaTypes()); name != "" {
+		if name := synonym(word, schemaTypes); name != "" {
 			word = name
 		}
-		if slices.Contains(schemaTypes(), word) {
+		if slices.Contains(schemaTypes, word) {
 			return "{type: " + word + "}"
 		}
 	case TypeNode:
@@ -158,7 +158,7 @@ func (d *decoder) inShape(k *Key, v *Value) string {
 	case TypeObject:
 		for i := range k.Keys {
 			key := &k.Keys[i]
-			scratch := &decoder{reporter: reporter{file: d.file}, tables: d.tables, kinds: d.kinds}
+			scratch := &decoder{reporter: reporter{file: d.file}, kinds: d.kinds}
 			free := key.Type != TypeEnum && key.Type != TypeDuration && !slices.ContainsFunc(key.Forms, func(f Key) bool { return f.Type == TypeEnum })
 			if !fits(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
 				continue

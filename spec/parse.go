@@ -46,7 +46,7 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	}
 	g := newGraph(file)
 	d.graph = g
-	d.readGraph(d.tables.top, root, Text{})
+	d.readGraph(topKeys, root, Text{})
 	diags = append(diags, d.diags...)
 	if slices.ContainsFunc(diags, func(d Diagnostic) bool { return d.Rule == "duplicate-key" }) {
 		g.gaps |= gapEdges

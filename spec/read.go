@@ -24,6 +24,14 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 	return root, append(diags, d.diags...).Sort()
 }
 
+// ReadValue reads a YAML or JSON file of any shape. what says in the finding about an empty
+// file what was expected. The value is nil if the text can't be read. It keeps src, which must
+// not change afterwards.
+func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
+	root, diags := loadAny(NewFile(name, src), what)
+	return root, diags.Sort()
+}
+
 // InvalidError is that a file can't be used: what is wrong with it, all of it,
 // sorted by place.
 type InvalidError struct{ Findings Diagnostics }

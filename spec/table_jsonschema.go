@@ -2,7 +2,10 @@
 
 package spec
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // idPattern and identifierPattern are what isID and isIdentifier accept, and
 // durationPattern what a duration looks like, for the JSON Schema.
@@ -23,9 +26,9 @@ func Schema(opts Options) map[string]any {
 	kinds := allKinds(opts.Kinds)
 	g := schemaWriter{defs: map[string]any{}}
 	g.defs["json_schema"] = g.jsonSchema(nil)
-	g.defs["state_key"] = g.jsonSchema(stateKeywords())
+	g.defs["state_key"] = g.jsonSchema(stateKeywords)
 	g.node(kinds)
-	g.defs["graph"] = g.object(language().inner, nil)
+	g.defs["graph"] = g.object(innerKeys, nil)
 	root := g.object(TopKeys(), nil)
 	root["$id"], root["$schema"] = SchemaID, "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "GraphSpec v1"
@@ -56,7 +59,7 @@ func (g schemaWriter) node(kinds []Kind) {
 	var choose []any
 	for _, kind := range kinds {
 		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
-		def := g.object(append(keys, nodeKeys()...), kind.Choices)
+		def := g.object(append(keys, nodeKeys...), kind.Choices)
 		if kind.Name == "agent" {
 			delete(def["properties"].(object), "retry")
 		}
@@ -162,7 +165,7 @@ func (g schemaWriter) shape(k *Key) object {
 	case TypeGraph:
 		return ref("graph")
 	case TypeText:
-		named := g.object(textFileKeys(), nil)
+		named := g.object(textFileKeys, nil)
 		forms := []any{g.shape(&Key{Type: TypeString, Role: k.Role}), named}
 		if k.Elem != nil {
 			forms = append(forms, g.shape(k.Elem), g.shape(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
@@ -198,26 +201,16 @@ func withBounds(k *Key, out object) object {
 
 func (g schemaWriter) mapping(k *Key) object {
 	out := object{"type": "object", "additionalProperties": g.shape(k.Elem)}
-	pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]
-	if pattern != "" {
+	if pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]; pattern != "" {
 		out["patternProperties"] = object{"^x-": true}
 		out["propertyNames"] = object{"anyOf": []any{object{"pattern": pattern}, object{"pattern": "^x-"}}}
-		out["additionalProperties"] = g.shape(k.Elem)
 	}
 	return out
 }
 
 // jsonSchema is the schema of a JSON Schema, with more keywords at its top.
 func (g schemaWriter) jsonSchema(more []Key) object {
-	properties := object{}
-	keywords := append(schemaKeywords(), more...) // a later one replaces an earlier one
-	for i := range keywords {
-		properties[keywords[i].Name] = g.documented(&keywords[i])
-	}
-	out := object{
-		"type": "object", "properties": properties, "additionalProperties": false,
-		"patternProperties": object{"^x-": true},
-	}
+	out := g.object(slices.Concat(schemaKeywords, more), nil) // a later key replaces an earlier one
 	if more == nil {
 		out["type"] = []any{"object", "boolean"}
 	}

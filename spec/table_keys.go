@@ -102,3 +102,29 @@ func oneOrMany(elem Key) []Key { return []Key{elem, list(elem)} }
 func oneOrSome(elem Key) []Key {
 	return []Key{elem, {Type: TypeList, Elem: &elem, NonEmpty: true}}
 }
+
+// TopKeys returns the keys of a file. The list is shared: it must not be changed.
+func TopKeys() []Key { return topKeys }
+
+// NodeKeys returns the keys that every node may have, without `kind`. The list is shared: it
+// must not be changed.
+func NodeKeys() []Key { return nodeKeys }
+
+// BuiltinKinds returns the kinds that every graph has, sorted by name. The list is shared: it
+// must not be changed.
+func BuiltinKinds() []Kind { return builtinKinds }
+
+// innerKeys are the keys of a graph in `graphs`: it is no file of its own, and has
+// a name already.
+var innerKeys = func() (out []Key) {
+	for _, k := range topKeys {
+		switch k.Name {
+		case "graphrun", "graphs":
+			continue
+		case "name":
+			k.Required, k.Default = false, "its key in `graphs`"
+		}
+		out = append(out, k)
+	}
+	return out
+}()

@@ -5,60 +5,54 @@ package spec
 import "math"
 
 // builtinKinds are sorted by name.
-func builtinKinds() []Kind {
-	return []Kind{
-		agentKind(), execKind(),
-		{
-			Name: "fail", Doc: "Ends in a failure of kind `failed`; no edge leaves it.",
-			Keys: []Key{{Name: "message", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "What went wrong."}},
+var builtinKinds = []Kind{
+	agentKind, execKind,
+	{
+		Name: "fail", Doc: "Ends in a failure of kind `failed`; no edge leaves it.",
+		Keys: []Key{{Name: "message", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "What went wrong."}},
+	},
+	{
+		Name: "graph", Doc: "Runs another graph; the output is its output, state, status and quality.",
+		Keys: []Key{
+			{Name: "graph", Type: TypeString, Required: true, Doc: "A file, relative to this one, or `#name` of `graphs`."},
+			{Name: "with", Type: TypeMap, Role: RoleSet, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "The subgraph's inputs: strings are expressions, other values literals."},
 		},
-		{
-			Name: "graph", Doc: "Runs another graph; the output is its output, state, status and quality.",
-			Keys: []Key{
-				{Name: "graph", Type: TypeString, Required: true, Doc: "A file, relative to this one, or `#name` of `graphs`."},
-				{Name: "with", Type: TypeMap, Role: RoleSet, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "The subgraph's inputs: strings are expressions, other values literals."},
-			},
+	},
+	httpKind, humanKind, llmKind,
+	{Name: "pass", Doc: "Does nothing: a place to route from; the output is its input."},
+	{
+		Name: "set", Doc: "Evaluates values in order and writes them to the state.",
+		Keys: []Key{{Name: "set", Type: TypeMap, Role: RoleSet, Required: true, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "State keys and values: a string is an expression (a template if it contains `{{`), any other value a literal."}},
+	},
+	{
+		Name: "tool", Doc: "Calls one tool; the output is its result.",
+		Keys: []Key{
+			{Name: "tool", Type: TypeString, Required: true, Doc: "The tool, as `name` or `server.name`."},
+			{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "The arguments."},
 		},
-		httpKind(), humanKind(), llmKind(),
-		{Name: "pass", Doc: "Does nothing: a place to route from; the output is its input."},
-		{
-			Name: "set", Doc: "Evaluates values in order and writes them to the state.",
-			Keys: []Key{{Name: "set", Type: TypeMap, Role: RoleSet, Required: true, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "State keys and values: a string is an expression (a template if it contains `{{`), any other value a literal."}},
+	},
+	{
+		Name: "tools", Doc: "Makes the tool calls of the model's last message; the output is the list of results in call order.",
+		Keys: []Key{
+			toolsKey("The tools that may be called."),
+			{Name: "sequential", Type: TypeBool, Default: "false", Doc: "Whether calls run one after the other."},
 		},
-		{
-			Name: "tool", Doc: "Calls one tool; the output is its result.",
-			Keys: []Key{
-				{Name: "tool", Type: TypeString, Required: true, Doc: "The tool, as `name` or `server.name`."},
-				{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "The arguments."},
-			},
+	},
+	{
+		Name: "wait", Doc: "Waits for a duration or until a time; the output is null.",
+		Choices: []Choice{{Keys: []string{"for", "until"}, Required: true}},
+		Keys: []Key{
+			{Name: "for", Type: TypeDuration, Role: RoleExpr, Doc: "How long: a duration, or an expression that gives one as text or in seconds."},
+			{Name: "until", Type: TypeString, Role: RoleExpr, Doc: "An expression that gives an RFC 3339 time."},
 		},
-		{
-			Name: "tools", Doc: "Makes the tool calls of the model's last message; the output is the list of results in call order.",
-			Keys: []Key{
-				toolsKey("The tools that may be called."),
-				{Name: "sequential", Type: TypeBool, Default: "false", Doc: "Whether calls run one after the other."},
-			},
-		},
-		{
-			Name: "wait", Doc: "Waits for a duration or until a time; the output is null.",
-			Choices: []Choice{{Keys: []string{"for", "until"}, Required: true}},
-			Keys: []Key{
-				{Name: "for", Type: TypeDuration, Role: RoleExpr, Doc: "How long: a duration, or an expression that gives one as text or in seconds."},
-				{Name: "until", Type: TypeString, Role: RoleExpr, Doc: "An expression that gives an RFC 3339 time."},
-			},
-		},
-	}
+	},
 }
 
-func parseKey() Key {
-	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text if only text fits what the node writes, else JSON if it parses, else text."}
-}
+var parseKey = Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text if only text fits what the node writes, else JSON if it parses, else text."}
 
-func envPassKey() Key {
-	return Key{
-		Name: "env_pass", Type: TypeOneOf, Forms: []Key{{Type: TypeEnum, Enum: []string{"all"}}, {Type: TypeList, Elem: &Key{Type: TypeString}}},
-		Default: "what a shell needs", Doc: "Variables of the caller's environment that the program gets besides those that a shell needs.",
-	}
+var envPassKey = Key{
+	Name: "env_pass", Type: TypeOneOf, Forms: []Key{{Type: TypeEnum, Enum: []string{"all"}}, {Type: TypeList, Elem: &Key{Type: TypeString}}},
+	Default: "what a shell needs", Doc: "Variables of the caller's environment that the program gets besides those that a shell needs.",
 }
 
 func toolsKey(doc string) Key {
@@ -73,132 +67,116 @@ func templateMap(name, doc string) Key {
 	return Key{Name: name, Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: doc}
 }
 
-func execKind() Kind {
-	return Kind{
-		Name: "exec", Doc: "Runs a program; the output is what it prints.",
-		Choices: []Choice{{Keys: []string{"command", "script"}, Required: true}},
-		Keys: []Key{
-			{Name: "command", Type: TypeList, NonEmpty: true, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
-			template("script", "A script for `shell`."),
-			{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
-			template("dir", "The folder in which the program starts."),
-			templateMap("env", "Additional environment variables."), envPassKey(),
-			{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
-			parseKey(),
-			{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of output to read."},
-		},
-	}
+var execKind = Kind{
+	Name: "exec", Doc: "Runs a program; the output is what it prints.",
+	Choices: []Choice{{Keys: []string{"command", "script"}, Required: true}},
+	Keys: []Key{
+		{Name: "command", Type: TypeList, NonEmpty: true, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
+		template("script", "A script for `shell`."),
+		{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
+		template("dir", "The folder in which the program starts."),
+		templateMap("env", "Additional environment variables."), envPassKey,
+		{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
+		parseKey,
+		{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of output to read."},
+	},
 }
 
-func httpKind() Kind {
-	return Kind{
-		Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
-		Keys: []Key{
-			{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
-			{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
-			templateMap("headers", "Headers of the request."),
-			{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters to add to the URL."},
-			{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: text, or a value to send as JSON."},
-			{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects to follow: none (the redirect is the answer), those to the same host, or all; another host does not get `headers`."},
-			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that count as success."},
-			{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of the answer to read."},
-		},
-	}
+var httpKind = Kind{
+	Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
+	Keys: []Key{
+		{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
+		{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
+		templateMap("headers", "Headers of the request."),
+		{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters to add to the URL."},
+		{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: text, or a value to send as JSON."},
+		{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects to follow: none (the redirect is the answer), those to the same host, or all; another host does not get `headers`."},
+		{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that count as success."},
+		{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of the answer to read."},
+	},
 }
 
-func humanKind() Kind {
-	return Kind{
-		Name: "human", Doc: "Pauses until a person answers; the output is the answer.",
-		Choices: []Choice{{Keys: []string{"choices", "schema"}}},
-		Keys: []Key{
-			{Name: "prompt", Type: TypeText, Role: RoleTemplate, Required: true, Doc: "The question."},
-			{
-				Name: "choices", Type: TypeOneOf, Doc: "The legal answers, or an expression that gives a list of them.",
-				Forms: []Key{{Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}}, {Type: TypeString, Role: RoleExpr}},
-			},
-			{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
-			{Name: "default", Type: TypeAny, Doc: "The answer after `timeout`."},
-			{Name: "remind", Type: TypeObject, Doc: "Repeats the notification of a question that is still open (`notify` with `on: reminder`).", Keys: []Key{
-				{Name: "after", Type: TypeDuration, Positive: true, Required: true, Doc: "The time until the first reminder."},
-				{Name: "every", Type: TypeDuration, Positive: true, Default: "`after`", Doc: "The time between reminders."},
-				{Name: "max", Type: TypeInt, Positive: true, Default: "3", Doc: "The most reminders."},
-			}},
+var humanKind = Kind{
+	Name: "human", Doc: "Pauses until a person answers; the output is the answer.",
+	Choices: []Choice{{Keys: []string{"choices", "schema"}}},
+	Keys: []Key{
+		{Name: "prompt", Type: TypeText, Role: RoleTemplate, Required: true, Doc: "The question."},
+		{
+			Name: "choices", Type: TypeOneOf, Doc: "The legal answers, or an expression that gives a list of them.",
+			Forms: []Key{{Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}}, {Type: TypeString, Role: RoleExpr}},
 		},
-	}
+		{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
+		{Name: "default", Type: TypeAny, Doc: "The answer after `timeout`."},
+		{Name: "remind", Type: TypeObject, Doc: "Repeats the notification of a question that is still open (`notify` with `on: reminder`).", Keys: []Key{
+			{Name: "after", Type: TypeDuration, Positive: true, Required: true, Doc: "The time until the first reminder."},
+			{Name: "every", Type: TypeDuration, Positive: true, Default: "`after`", Doc: "The time between reminders."},
+			{Name: "max", Type: TypeInt, Positive: true, Default: "3", Doc: "The most reminders."},
+		}},
+	},
 }
 
 // partKey is a part of a prompt.
-func partKey() *Key {
-	return &Key{Type: TypeOneOf, Forms: []Key{
-		{Type: TypeString, Role: RoleContent},
-		{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "prompt", "resource", "text"}, Required: true}}, Keys: []Key{
-			{Name: "text", Type: TypeString, Role: RoleContent, Doc: "A text."},
-			template("image", "An image: a path relative to the graph's file, an address, or a data URI."),
-			template("file", "A file, such as a PDF or a text, named like an image."),
-			template("audio", "Audio, named like an image."),
-			template("resource", "A resource of an MCP server of `tools`: `server:uri`."),
-			template("prompt", "A prompt of such a server: `server:name`."),
-			{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The arguments of that prompt."},
-			template("name", "The name under which the model gets a file."),
-		}},
-	}}
-}
+var partKey = &Key{Type: TypeOneOf, Forms: []Key{
+	{Type: TypeString, Role: RoleContent},
+	{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "prompt", "resource", "text"}, Required: true}}, Keys: []Key{
+		{Name: "text", Type: TypeString, Role: RoleContent, Doc: "A text."},
+		template("image", "An image: a path relative to the graph's file, an address, or a data URI."),
+		template("file", "A file, such as a PDF or a text, named like an image."),
+		template("audio", "Audio, named like an image."),
+		template("resource", "A resource of an MCP server of `tools`: `server:uri`."),
+		template("prompt", "A prompt of such a server: `server:name`."),
+		{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The arguments of that prompt."},
+		template("name", "The name under which the model gets a file."),
+	}},
+}}
 
 // modelKeys are what llm and agent nodes share.
-func modelKeys() []Key {
-	return []Key{
-		{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
-		text("instructions", RoleContent, "The focus layer of the prompt."),
-		{Name: "prompt", Type: TypeText, Role: RoleContent, NonEmpty: true, Elem: partKey(), Doc: "What the model is asked: a text, or a list of parts."},
-		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; replaces `prompt`."},
-		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often to ask again after an invalid output."},
-		{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Kinds of badly ended answers to accept anyway, with a warning; without it they are failures of these kinds."},
-		toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
-		{Name: "temperature", Type: TypeNumber, Min: new(0.0), Doc: "Randomness of the model."},
-		{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "The most tokens of the answer."},
-		{Name: "stop", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString}), Doc: "Texts that end the answer."},
-		{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons: a level, or a value that its provider takes."},
-		{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "Additional parameters of the request."},
-	}
+var modelKeys = []Key{
+	{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
+	text("instructions", RoleContent, "The focus layer of the prompt."),
+	{Name: "prompt", Type: TypeText, Role: RoleContent, NonEmpty: true, Elem: partKey, Doc: "What the model is asked: a text, or a list of parts."},
+	{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; replaces `prompt`."},
+	{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often to ask again after an invalid output."},
+	{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Kinds of badly ended answers to accept anyway, with a warning; without it they are failures of these kinds."},
+	toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
+	{Name: "temperature", Type: TypeNumber, Min: new(0.0), Doc: "Randomness of the model."},
+	{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "The most tokens of the answer."},
+	{Name: "stop", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString}), Doc: "Texts that end the answer."},
+	{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons: a level, or a value that its provider takes."},
+	{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "Additional parameters of the request."},
 }
 
-func llmKind() Kind {
-	return Kind{Name: "llm", Doc: "Makes one model call; the output is its text, or an object of the `output` schema.", Keys: modelKeys()}
-}
+var llmKind = Kind{Name: "llm", Doc: "Makes one model call; the output is its text, or an object of the `output` schema.", Keys: modelKeys}
 
 // loopKeys are the patterns of an agent's loop.
-func loopKeys() []Key {
-	return []Key{
-		{Name: "pattern", Type: TypeEnum, Enum: []string{"evaluator_optimizer", "finish_tool", "state_machine", "turn_limited"}, Default: "turn_limited", Doc: "The kind of loop."},
-		{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "The most model calls; in `evaluator_optimizer` per trial."},
-		{Name: "stuck_after", Type: TypeInt, Positive: true, Default: "3", Doc: "How many equal turns in a row end the loop as stuck."},
-		{Name: "max_cost_usd", Type: TypeNumber, Positive: true, Default: "none", Doc: "The cost of the loop's model calls, in US dollars, at which no further turn begins."},
-		{Name: "finish_tool", Type: TypeString, Default: "finish, in `finish_tool`", Doc: "The tool whose call ends the loop."},
-		{Name: "max_trials", Type: TypeInt, Positive: true, Default: "10", Doc: "The most trials of `evaluator_optimizer`."},
-		{Name: "threshold", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.8", Doc: "The score at which a trial of `evaluator_optimizer` is good enough."},
-		{Name: "patience", Type: TypeInt, Positive: true, Default: "3", Doc: "How many trials in a row without a better score end `evaluator_optimizer`."},
-		{Name: "min_improvement", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.01", Doc: "How much higher a score must be to count as better."},
-		{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "The most states that `state_machine` enters."},
-		{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
-		{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
-			text("prompt", RoleContent, "What the model is asked in this state."),
-			toolsKey("The tools that the model is offered in this state; without it those of the node."),
-			{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
-			{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},
-		}}},
-	}
+var loopKeys = []Key{
+	{Name: "pattern", Type: TypeEnum, Enum: []string{"evaluator_optimizer", "finish_tool", "state_machine", "turn_limited"}, Default: "turn_limited", Doc: "The kind of loop."},
+	{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "The most model calls; in `evaluator_optimizer` per trial."},
+	{Name: "stuck_after", Type: TypeInt, Positive: true, Default: "3", Doc: "How many equal turns in a row end the loop as stuck."},
+	{Name: "max_cost_usd", Type: TypeNumber, Positive: true, Default: "none", Doc: "The cost of the loop's model calls, in US dollars, at which no further turn begins."},
+	{Name: "finish_tool", Type: TypeString, Default: "finish, in `finish_tool`", Doc: "The tool whose call ends the loop."},
+	{Name: "max_trials", Type: TypeInt, Positive: true, Default: "10", Doc: "The most trials of `evaluator_optimizer`."},
+	{Name: "threshold", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.8", Doc: "The score at which a trial of `evaluator_optimizer` is good enough."},
+	{Name: "patience", Type: TypeInt, Positive: true, Default: "3", Doc: "How many trials in a row without a better score end `evaluator_optimizer`."},
+	{Name: "min_improvement", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.01", Doc: "How much higher a score must be to count as better."},
+	{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "The most states that `state_machine` enters."},
+	{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
+	{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
+		text("prompt", RoleContent, "What the model is asked in this state."),
+		toolsKey("The tools that the model is offered in this state; without it those of the node."),
+		{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
+		{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},
+	}}},
 }
 
-func agentKind() Kind {
-	return Kind{
-		Name: "agent", Doc: "Runs a model with tools in a loop, optionally with a judge; the output is the final answer.",
-		Keys: append(modelKeys(),
-			Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: loopKeys()},
-			Key{Name: "judge", Type: TypeObject, Doc: "Who accepts the answer.", Keys: []Key{
-				{Name: "model", Type: TypeString, Default: "judge", Doc: "A role of `models`, or `provider/name`."},
-				{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "The criteria that the answer must meet."},
-				{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "The most rounds with the judge."},
-			}},
-		),
-	}
+var agentKind = Kind{
+	Name: "agent", Doc: "Runs a model with tools in a loop, optionally with a judge; the output is the final answer.",
+	Keys: append(modelKeys,
+		Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: loopKeys},
+		Key{Name: "judge", Type: TypeObject, Doc: "Who accepts the answer.", Keys: []Key{
+			{Name: "model", Type: TypeString, Default: "judge", Doc: "A role of `models`, or `provider/name`."},
+			{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "The criteria that the answer must meet."},
+			{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "The most rounds with the judge."},
+		}},
+	),
 }

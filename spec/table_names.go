@@ -32,27 +32,23 @@ func isReserved(name string) bool {
 }
 
 // reservedStateKeys are the names that expressions have of their own, sorted.
-func reservedStateKeys() []string {
-	return []string{
-		"branches", "error", "goal", "history", "index", "input", "inputs", "item", "last", "node", "nodes",
-		"outcome", "output", "run", "secrets", "state", "step", "visits",
-	}
+var reservedStateKeys = []string{
+	"branches", "error", "goal", "history", "index", "input", "inputs", "item", "last", "node", "nodes",
+	"outcome", "output", "run", "secrets", "state", "step", "visits",
 }
 
 // expressionKeywords are the words that can't be names in expressions, sorted.
-func expressionKeywords() []string {
-	return []string{
-		"False", "None", "True", "and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil",
-		"not", "or", "startsWith", "true",
-	}
+var expressionKeywords = []string{
+	"False", "None", "True", "and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil",
+	"not", "or", "startsWith", "true",
 }
 
 // reservedReason says why a name can't be a state key; "" when it can.
 func reservedReason(name string) string {
 	switch {
-	case slices.Contains(reservedStateKeys(), name):
+	case slices.Contains(reservedStateKeys, name):
 		return "expressions have a name of their own"
-	case slices.Contains(expressionKeywords(), name):
+	case slices.Contains(expressionKeywords, name):
 		return "it is a word of the expression language"
 	}
 	return ""

@@ -2,52 +2,46 @@
 
 package spec
 
+import "strings"
+
 // reducers are the named ways to fold a write into a state key, sorted.
-func reducers() []string {
-	return []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
-}
+var reducers = []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
 
 // stateKeywords are what a state key may have besides JSON Schema.
-func stateKeywords() []Key {
-	return []Key{
-		{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
-		{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},
-		{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, list(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
-		{Name: "secret", Type: TypeBool, Default: "false", Doc: "Whether the value is masked in every output."},
-		{Name: "once", Type: TypeBool, Default: "false", Doc: "Whether the key goes back to its default after a model node has read it."},
-		{Name: "scope", Type: TypeEnum, Enum: []string{"run", "session"}, Default: "run", Doc: "How long the value lives."},
-		{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write changes the value: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
-	}
+var stateKeywords = []Key{
+	{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
+	{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},
+	{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, list(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
+	{Name: "secret", Type: TypeBool, Default: "false", Doc: "Whether the value is masked in every output."},
+	{Name: "once", Type: TypeBool, Default: "false", Doc: "Whether the key goes back to its default after a model node has read it."},
+	{Name: "scope", Type: TypeEnum, Enum: []string{"run", "session"}, Default: "run", Doc: "How long the value lives."},
+	{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write changes the value: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
 }
 
 // schemaTypes are the types of JSON Schema, sorted.
-func schemaTypes() []string {
-	return []string{"array", "boolean", "integer", "null", "number", "object", "string"}
-}
+var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // schemaKeywords are the keywords of JSON Schema.
-func schemaKeywords() []Key {
+var schemaKeywords = func() []Key {
 	schema := Key{Type: TypeSchema}
-	keys := append(
-		make([]Key, 0, 64),
-		Key{Name: "type", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes()})},
-		Key{Name: "enum", Type: TypeList, Elem: &Key{Type: TypeAny}},
-		Key{Name: "required", Type: TypeList, Elem: &Key{Type: TypeString}},
-	)
-	add := func(k Key, names ...string) {
-		for _, name := range names {
+	var keys []Key
+	add := func(k Key, names string) {
+		for _, name := range strings.Fields(names) {
 			k.Name = name
 			keys = append(keys, k)
 		}
 	}
-	add(schema, "items", "additionalItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else", "contentSchema")
-	add(Key{Type: TypeMap, Elem: &schema}, "properties", "patternProperties", "$defs", "definitions")
-	add(Key{Type: TypeList, Elem: &schema}, "allOf", "anyOf", "oneOf", "prefixItems")
-	add(Key{Type: TypeNumber}, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+	add(Key{Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes})}, "type")
+	add(Key{Type: TypeList, Elem: &Key{Type: TypeAny}}, "enum")
+	add(Key{Type: TypeList, Elem: &Key{Type: TypeString}}, "required")
+	add(schema, "items additionalItems additionalProperties propertyNames contains not if then else contentSchema")
+	add(Key{Type: TypeMap, Elem: &schema}, "properties patternProperties $defs definitions")
+	add(Key{Type: TypeList, Elem: &schema}, "allOf anyOf oneOf prefixItems")
+	add(Key{Type: TypeNumber}, "minimum maximum exclusiveMinimum exclusiveMaximum")
 	add(Key{Type: TypeNumber, Positive: true}, "multipleOf")
-	add(Key{Type: TypeInt, Min: new(0.0)}, "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains")
-	add(Key{Type: TypeBool}, "uniqueItems", "deprecated", "readOnly", "writeOnly")
-	add(Key{Type: TypeString}, "title", "description", "format", "pattern", "contentEncoding", "contentMediaType", "$ref", "$id", "$schema", "$anchor", "$comment", "$dynamicRef", "$dynamicAnchor")
-	add(Key{Type: TypeAny}, "const", "default", "examples", "$vocabulary")
+	add(Key{Type: TypeInt, Min: new(0.0)}, "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains")
+	add(Key{Type: TypeBool}, "uniqueItems deprecated readOnly writeOnly")
+	add(Key{Type: TypeString}, "title description format pattern contentEncoding contentMediaType $ref $id $schema $anchor $comment $dynamicRef $dynamicAnchor")
+	add(Key{Type: TypeAny}, "const default examples $vocabulary")
 	return keys
-}
+}()

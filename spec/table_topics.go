@@ -37,7 +37,7 @@ func Topics(opts Options) []Topic {
 	}
 	collect(&out, "", "", TopKeys())
 	kind := Key{Name: "kind", Type: TypeEnum, Enum: kindNames(kinds), Required: true, Doc: "The kind of the node."}
-	every := append([]Key{kind}, nodeKeys()...)
+	every := append([]Key{kind}, nodeKeys...)
 	for i := range out {
 		if out[i].Path == "nodes" {
 			out[i].inside("nodes.*", every, nil)
@@ -102,3 +102,8 @@ func innerMaps(path string, k *Key, f func(path string, inner *Key)) {
 		}
 	}
 }
+
+// sameKeys reports whether two maps have one table of keys.
+func sameKeys(a, b []Key) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }

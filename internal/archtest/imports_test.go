@@ -60,7 +60,7 @@ func layers() []layer {
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
 		// many runs driven in one process, and those who look on
 		{path: "internal/fleet", own: []string{"runner", "runner/machine", "runner/store"}},
-		{path: "internal/given", own: []string{"eval", "internal/bounded", "internal/schema", "internal/suggest", "spec"}, others: []string{yaml}},
+		{path: "internal/given", own: []string{"eval", "internal/bounded", "internal/schema", "internal/suggest", "spec"}},
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
 		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},

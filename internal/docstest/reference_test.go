@@ -21,7 +21,70 @@ import (
 )
 
 func TestKeys(t *testing.T) {
-	compareFile(t, "docs/reference/keys.md", spec.Reference(spec.Options{}))
+	page := keysPage{topics: spec.Topics(spec.Options{})}
+	page.printf("# Keys of a graph file\n\nEvery key that the parser knows; `go test ./internal/docstest -update` writes this page. [The language](../language.md) says how they work together. Keys that begin with `x-` are yours, at any place where the language has keys of its own: graphrun ignores them.\n")
+	var top []spec.Topic
+	for _, t := range page.topics {
+		if t.Path == t.Name {
+			top = append(top, t)
+		}
+	}
+	page.printf("\n## Top level\n")
+	page.rows(top, nil, "")
+	page.printf("\n## Every node\n")
+	page.rows(page.find("nodes", "").Keys, nil, "")
+	for _, t := range page.topics {
+		if t.Path == "" {
+			page.printf("\n## Kind `%s`\n\n%s\n", t.Name, t.Doc)
+			page.rows(t.Keys, t.Choices, t.Kind)
+		}
+	}
+	compareFile(t, "docs/reference/keys.md", page.text.String())
+}
+
+// keysPage is the page of keys under construction.
+type keysPage struct {
+	topics []spec.Topic
+	text   strings.Builder
+}
+
+func (p *keysPage) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
+
+// find returns the topic of a key by its path, and by the kind of node that has it.
+func (p *keysPage) find(path, kind string) *spec.Topic {
+	i := slices.IndexFunc(p.topics, func(t spec.Topic) bool { return t.Path == path && t.Kind == kind })
+	return &p.topics[i]
+}
+
+// rows writes the table of some keys, then those of the maps inside them.
+func (p *keysPage) rows(keys []spec.Topic, choices []string, kind string) {
+	if len(keys) > 0 {
+		p.printf("\n| key | value | default | meaning |\n|---|---|---|---|\n")
+	}
+	cell := strings.NewReplacer("|", `\|`)
+	for _, k := range keys {
+		if k.Required {
+			k.Default = "required"
+		}
+		p.printf("| `%s` | %s | %s | %s |\n", k.Name, cell.Replace(k.Value), cell.Replace(k.Default), cell.Replace(k.Doc))
+	}
+	for _, c := range choices {
+		how, names, _ := strings.Cut(c, " of ")
+		what := map[string]string{"at most one": "allowed", "exactly one": "required"}[how]
+		p.printf("\n%s%s of `%s` is %s.\n", strings.ToUpper(how[:1]), how[1:], strings.ReplaceAll(names, ", ", "`, `"), what)
+	}
+	for _, k := range keys {
+		inner := p.find(k.Path, kind)
+		if len(inner.Keys) == 0 || k.Path == "nodes" {
+			continue
+		}
+		path := strings.TrimSuffix(inner.Keys[0].Path, "."+inner.Keys[0].Name)
+		p.printf("\n### `%s`\n", path)
+		if path == "state.*" {
+			p.printf("\nA JSON Schema, and:\n")
+		}
+		p.rows(inner.Keys, inner.Choices, kind)
+	}
 }
 
 // The schema that files name in their first line is the program's, and templates name it.

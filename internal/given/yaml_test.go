@@ -18,11 +18,11 @@ func TestYAML(t *testing.T) {
 		{"a: &x [1]\nb: *x\n", map[string]any{"a": []any{1}, "b": []any{1}}, ""},
 		{"", nil, ""},
 		{"1: a\n", map[string]any{"1": "a"}, ""},
-		{"a: 1\na: 2\n", nil, "given twice"},
+		{"a: 1\na: 2\n", nil, "stands twice"},
 		{"a: .nan\n", nil, "is no number"},
-		{"[a]: 1\n", nil, "a key must be text"},
+		{"[a]: 1\n", nil, "a map key must be a scalar"},
 		{"a: [\n", nil, "is not YAML"},
-		{"a: &x [*x]\n", nil, "deeper than 100"},
+		{"a: &x [*x]\n", nil, "inside the value that it repeats"},
 	} {
 		got, err := YAML([]byte(c.src))
 		switch {
