@@ -17,13 +17,24 @@ import (
 // graph may be incomplete; it is not changed.
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
-	c.names()
-	c.resolve()
+	for _, n := range g.Nodes {
+		c.nodeNames.names = append(c.nodeNames.names, n.ID.Value)
+	}
+	for _, k := range g.State {
+		c.keyNames.names = append(c.keyNames.names, k.Name.Value)
+	}
+	for _, r := range g.references() {
+		if !c.node(r.name, r.key == "ends") && r.key == "ends" {
+			c.lost = true
+		}
+	}
+	for _, n := range g.Nodes {
+		c.keysOfNode(n)
+	}
 	c.edges()
 	c.finishes()
 	c.finals()
-	c.fallbacks()
-	c.duplicates()
+	c.repeatedEdges()
 	c.stateKeys()
 	c.literals()
 	c.structure()
@@ -38,42 +49,79 @@ func Check(g *Graph) Diagnostics {
 type graphChecker struct {
 	reporter
 	graph     *Graph
-	from, to  []int           // of each edge: the indices of its nodes, -1 for no node
-	nodeNames *suggest.Finder // nil until a name is wrong
-	keyNames  *suggest.Finder
-	known     string // the nodes, as messages list them
-	declared  string // the state keys, likewise
-	lost      bool   // an edge leaves from or leads to no node
+	nodeNames nameSet
+	keyNames  nameSet
+	lost      bool // an edge leaves from or leads to no node
 }
 
-// names reports references to nodes that do not exist, outside of edges.
-func (c *graphChecker) names() {
-	g := c.graph
-	if g.Start.IsSet() {
-		c.node(g.Start, false)
+// nameSet holds the names that a reference may have.
+type nameSet struct {
+	names  []string
+	finder *suggest.Finder // nil until a name is wrong
+}
+
+func (s *nameSet) nearest(name string) string {
+	if s.finder == nil {
+		slices.Sort(s.names)
+		s.finder = suggest.New(s.names)
 	}
-	for _, list := range [][]Text{g.Finish, g.PauseBefore, g.PauseAfter, g.Finally} {
-		for _, t := range list {
-			c.node(t, false)
+	return s.finder.Closest(name)
+}
+
+// list names the first dozen. nearest has sorted them.
+func (s *nameSet) list() string {
+	const most = 12
+	text := strings.Join(s.names[:min(most, len(s.names))], ", ")
+	if len(s.names) > most {
+		text += fmt.Sprintf(" and %d more", len(s.names)-most)
+	}
+	return text
+}
+
+// reference is a name of a node outside of edges, and the key that it stands under.
+type reference struct {
+	name Text
+	key  string
+}
+
+func (g *Graph) references() (out []reference) {
+	if g.Start.IsSet() {
+		out = append(out, reference{g.Start, "start"})
+	}
+	for _, list := range []struct {
+		key   string
+		names []Text
+	}{{"finish", g.Finish}, {"pause_before", g.PauseBefore}, {"pause_after", g.PauseAfter}, {"finally", g.Finally}} {
+		for _, name := range list.names {
+			out = append(out, reference{name, list.key})
 		}
 	}
 	for _, n := range g.Nodes {
-		if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
-			c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
-		}
-		if j := n.Join; j != nil && j.Wait == "any" && j.OnBypass.IsSet() && j.Valid() {
-			c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all or a number; %q waits for any branch, so that none can bypass it", n.ID.Value)
-		}
-		c.atOnce(n)
 		for _, end := range n.Ends {
-			if !c.node(end.Target, true) {
-				c.lost = true
-			}
+			out = append(out, reference{end.Target, "ends"})
 		}
+	}
+	return out
+}
+
+// keysOfNode reports keys of a node that do not go with others.
+func (c *graphChecker) keysOfNode(n *Node) {
+	if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
+		c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
+	}
+	if j := n.Join; j != nil && j.Wait == "any" && j.OnBypass.IsSet() && j.Valid() {
+		c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all or a number; %q waits for any branch, so that none can bypass it", n.ID.Value)
+	}
+	switch {
+	case n.MaxConcurrency == 0:
+	case !n.Each.IsSet():
+		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
+	case n.Kind.Value == "human":
+		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
 	}
 }
 
-// node reports a name that is no node; end allows END.
+// node reports a name of no node; end allows END.
 func (c *graphChecker) node(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
@@ -84,11 +132,11 @@ func (c *graphChecker) node(t Text, end bool) bool {
 		c.reserved(t, end)
 		return false
 	}
-	near := c.nearNode(t.Value)
+	near := c.nodeNames.nearest(t.Value)
 	if end && (strings.EqualFold(t.Value, END) || near == "" && nearest(t.Value, []string{END}) != "") {
 		near = END
 	}
-	detail := "; nodes are " + c.knownNodes()
+	detail := "; nodes are " + c.nodeNames.list()
 	switch {
 	case near != "":
 		detail = ""
@@ -115,45 +163,7 @@ func (c *graphChecker) reserved(t Text, end bool) {
 	c.suggest(suggestion)
 }
 
-func (c *graphChecker) nearNode(name string) string {
-	if c.nodeNames == nil {
-		names := make([]string, 0, len(c.graph.Nodes))
-		for _, n := range c.graph.Nodes {
-			names = append(names, n.ID.Value)
-		}
-		c.nodeNames = suggest.New(names)
-	}
-	return c.nodeNames.Closest(name)
-}
-
-// knownNodes lists the nodes, at most a dozen.
-func (c *graphChecker) knownNodes() string {
-	const most = 12
-	if c.known != "" {
-		return c.known
-	}
-	names := make([]string, 0, len(c.graph.Nodes))
-	for _, n := range c.graph.Nodes {
-		names = append(names, n.ID.Value)
-	}
-	slices.Sort(names)
-	c.known = strings.Join(names[:min(most, len(names))], ", ")
-	if len(names) > most {
-		c.known += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return c.known
-}
-
-// resolve finds the nodes that edges speak of.
-func (c *graphChecker) resolve() {
-	edges := c.graph.Edges
-	both := make([]int, 2*len(edges))
-	c.from, c.to = both[:len(edges)], both[len(edges):]
-	for i, e := range edges {
-		c.from[i], c.to[i] = c.index(e.From), c.index(e.To)
-	}
-}
-
+// index is the index of the node of a name, or -1.
 func (c *graphChecker) index(t Text) int {
 	if n := c.graph.nodes[t.Value]; n != nil {
 		return n.Index
@@ -163,21 +173,21 @@ func (c *graphChecker) index(t Text) int {
 
 // edges reports ends of edges that are no node, and edges that leave an end.
 func (c *graphChecker) edges() {
-	for i, e := range c.graph.Edges {
+	for _, e := range c.graph.Edges {
 		if e.Decl < 0 {
 			continue
 		}
-		from, to := true, c.to[i] >= 0 || c.node(e.To, true)
+		from, to := c.graph.nodes[e.From.Value], c.node(e.To, true)
 		switch {
 		case e.From.Value == END || e.From.Value == "__end__":
 			c.report("edge-from-end", e.From.Span, "no edge can leave %s: a branch is over there", e.From.Value)
-		case c.from[i] < 0:
-			from = c.node(e.From, false)
-		}
-		c.lost = c.lost || !from || !to
-		if c.from[i] >= 0 && c.graph.Nodes[c.from[i]].Kind.Value == "fail" {
+		case from == nil:
+			c.lost = true
+			c.node(e.From, false)
+		case from.Kind.Value == "fail":
 			c.report("invalid-value", e.From.Span, "no edge can leave %q: a fail node is terminal", e.From.Value)
 		}
+		c.lost = c.lost || !to
 	}
 }
 
@@ -201,40 +211,25 @@ func (c *graphChecker) finishes() {
 	}
 }
 
-// fallbacks reports a second fallback edge of a node.
-func (c *graphChecker) fallbacks() {
-	first := map[string]*Edge{}
-	for _, e := range c.graph.Edges {
-		if !e.Fallback {
-			continue
-		}
-		if earlier := first[e.From.Value]; earlier != nil {
-			c.report("invalid-value", e.To.Span, "%q has a second fallback edge; one is allowed", e.From.Value)
-			c.diags[len(c.diags)-1].Related = []Related{{File: c.file, Span: earlier.To.Span, Message: "the first is here"}}
-			continue
-		}
-		first[e.From.Value] = e
-	}
-}
-
-// duplicates warns of two edges that always fire together.
-func (c *graphChecker) duplicates() {
+// repeatedEdges reports a second fallback edge of a node, and warns of two edges that
+// always fire together.
+func (c *graphChecker) repeatedEdges() {
 	type identity struct{ from, to, condition, when string }
-	first := make(map[identity]*Edge, len(c.graph.Edges))
+	fallbacks, edges := map[string]*Edge{}, make(map[identity]*Edge, len(c.graph.Edges))
 	for _, e := range c.graph.Edges {
+		if first := fallbacks[e.From.Value]; e.Fallback && first != nil {
+			c.report("invalid-value", e.To.Span, "%q has a second fallback edge; one is allowed", e.From.Value)
+			c.relate(first.To.Span, "the first is here")
+		} else if e.Fallback {
+			fallbacks[e.From.Value] = e
+		}
 		id := identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
-		earlier := first[id]
-		if earlier == nil {
-			first[id] = e
-			continue
+		if first := edges[id]; first == nil {
+			edges[id] = e
+		} else if e.Decl >= 0 { // others are reported by finishes
+			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value)
+			c.diags[len(c.diags)-1].Severity = Warning
+			c.relate(first.To.Span, "the first is here")
 		}
-		if e.Decl < 0 {
-			continue // reported by finishes
-		}
-		c.diags = append(c.diags, Diagnostic{
-			File: c.file, Rule: "duplicate-edge", Severity: Warning, Span: e.To.Span,
-			Message: fmt.Sprintf("a second edge from %q to %q with the same condition", e.From.Value, e.To.Value),
-			Related: []Related{{File: c.file, Span: earlier.To.Span, Message: "the first is here"}},
-		})
 	}
 }

@@ -4,8 +4,8 @@ package spec
 
 import "slices"
 
-// finals reports nodes of `finally` that something else leads to, or that would
-// lead on, and such that can't run when the end of the run is decided.
+// finals reports nodes of `finally` that something else leads to, that would lead on, or
+// that can't run when the end of the run is decided.
 func (c *graphChecker) finals() {
 	g := c.graph
 	if len(g.Finally) == 0 {
@@ -26,26 +26,10 @@ func (c *graphChecker) finals() {
 			}
 		}
 	}
-	for _, n := range g.Nodes {
-		for _, end := range n.Ends {
-			c.notFinal(end.Target, "ends")
+	for _, r := range g.references() {
+		if n := g.nodes[r.name.Value]; r.key != "finally" && n != nil && n.Final {
+			c.report("invalid-value", r.name.At(0, len(r.name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", r.name.Value, r.key)
 		}
-	}
-	c.notFinal(g.Start, "start")
-	for _, list := range [...]struct {
-		key   string
-		names []Text
-	}{{"finish", g.Finish}, {"pause_before", g.PauseBefore}, {"pause_after", g.PauseAfter}} {
-		for _, name := range list.names {
-			c.notFinal(name, list.key)
-		}
-	}
-}
-
-// notFinal reports a node of finally where a key needs one that edges lead to.
-func (c *graphChecker) notFinal(name Text, key string) {
-	if n := c.graph.nodes[name.Value]; n != nil && n.Final {
-		c.report("invalid-value", name.At(0, len(name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", name.Value, key)
 	}
 }
 
@@ -54,18 +38,9 @@ func (c *graphChecker) final(n *Node) {
 	if n.Kind.Value == "human" {
 		c.report("invalid-value", n.Kind.Span, "%q can't ask a person: it runs in finally, when the end of the run is decided", n.ID.Value)
 	}
-	for _, key := range [...]struct {
-		name string
-		has  bool
-	}{
-		{"goto", n.Goto.IsSet()},
-		{"ends", n.HasEnds},
-		{"join", n.Join != nil},
-		{"routing", n.Routing != "first"},
-		{"max_visits", n.MaxVisits > 0},
-	} {
-		if key.has {
-			c.report("invalid-value", n.ID.Span, "%q can't have %q: it runs in finally, on no edge and once", n.ID.Value, key.name)
+	for _, key := range []string{"goto", "ends", "join", "routing", "max_visits"} {
+		if v := n.Written(key); v != nil && v.Text.Value != "first" {
+			c.report("invalid-value", n.ID.Span, "%q can't have %q: it runs in finally, on no edge and once", n.ID.Value, key)
 		}
 	}
 }

@@ -2,13 +2,7 @@
 
 package spec
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/graphrun/graphrun/internal/suggest"
-)
+import "fmt"
 
 // stateKeys reports names of undeclared keys, unless undeclared keys are allowed.
 func (c *graphChecker) stateKeys() {
@@ -56,21 +50,10 @@ func (c *graphChecker) key(name Text) {
 	if c.graph.keys[name.Value] != nil {
 		return
 	}
-	if c.keyNames == nil {
-		names := make([]string, 0, len(c.graph.State))
-		for _, k := range c.graph.State {
-			names = append(names, k.Name.Value)
-		}
-		c.keyNames = suggest.New(names)
-		c.declared = "; declare it under \"state\""
-		if len(names) > 0 && len(names) <= 12 {
-			c.declared = "; declared are " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
-		}
-	}
-	near := c.keyNames.Closest(name.Value)
-	detail := c.declared
-	if near != "" {
-		detail = "; declare it under \"state\""
+	near := c.keyNames.nearest(name.Value)
+	detail := "; declare it under \"state\""
+	if near == "" && len(c.keyNames.names) > 0 {
+		detail = "; declared are " + c.keyNames.list()
 	}
 	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is no declared state key%s", name.Value, detail)
 	c.suggest(near)

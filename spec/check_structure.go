@@ -12,7 +12,17 @@ func (c *graphChecker) structure() {
 		return
 	}
 	shape := c.shape()
-	if !c.lostSource() {
+	lostSource := false // a node without a way out may just be misspelt there
+	var fromEnd []int   // targets of edges that leave END: the edges are reported
+	for _, e := range g.Edges {
+		switch from, to := c.index(e.From), c.index(e.To); {
+		case from < 0 && !isReserved(e.From.Value):
+			lostSource = true
+		case from < 0 && e.From.Value == END && to >= 0:
+			fromEnd = append(fromEnd, to)
+		}
+	}
+	if !lostSource {
 		for i, n := range g.Nodes {
 			if shape.stuck[i] && !n.Final && !isReserved(n.ID.Value) {
 				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
@@ -23,7 +33,7 @@ func (c *graphChecker) structure() {
 	if start == nil || c.lost || g.gaps&gapNodes != 0 {
 		return
 	}
-	reached := shape.graph.Reach(append(c.behindEnd(), start.Index)...)
+	reached := shape.graph.Reach(append(fromEnd, start.Index)...)
 	for i, n := range g.Nodes {
 		if !reached[i] && !n.Final {
 			c.report("unreachable-node", n.ID.Span, "%q can't be reached from %q, the start", n.ID.Value, g.Start.Value)
@@ -35,40 +45,6 @@ func (c *graphChecker) structure() {
 		return
 	}
 	c.cycles(shape, reached, escapes)
-}
-
-// atOnce reports a limit of elements where there are none that run.
-func (c *graphChecker) atOnce(n *Node) {
-	switch {
-	case n.MaxConcurrency == 0:
-	case !n.Each.IsSet():
-		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
-	case n.Kind.Value == "human":
-		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
-	}
-}
-
-// behindEnd are the targets of edges that leave END: the edges are reported, so
-// what they lead to is not.
-func (c *graphChecker) behindEnd() []int {
-	var out []int
-	for i, e := range c.graph.Edges {
-		if e.From.Value == END && c.from[i] < 0 && c.to[i] >= 0 {
-			out = append(out, c.to[i])
-		}
-	}
-	return out
-}
-
-// lostSource reports whether an edge leaves from no node, so that a node
-// without a way out may just be misspelt there.
-func (c *graphChecker) lostSource() bool {
-	for i, e := range c.graph.Edges {
-		if c.from[i] < 0 && !isReserved(e.From.Value) {
-			return true
-		}
-	}
-	return false
 }
 
 // shape is the graph as numbers: the nodes by index, then END, then a vertex
@@ -100,9 +76,9 @@ func (c *graphChecker) shape() shape {
 		}
 		return end // END, or no node: reported, and taken for a way out
 	}
-	for i := range g.Edges {
-		if c.from[i] >= 0 {
-			add(c.from[i], target(c.to[i]))
+	for _, e := range g.Edges {
+		if from := c.index(e.From); from >= 0 {
+			add(from, target(c.index(e.To)))
 		}
 	}
 	wild := false
@@ -134,13 +110,6 @@ func (c *graphChecker) shape() shape {
 
 // cycles reports each innermost cycle that can be reached and never left, at its first node.
 func (c *graphChecker) cycles(s shape, reached, escapes []bool) {
-	trapped := false
-	for i := range c.graph.Nodes {
-		trapped = trapped || reached[i] && !escapes[i]
-	}
-	if !trapped {
-		return
-	}
 	of, count := s.graph.SCC()
 	leaves := make([]bool, count)
 	for v := range s.graph.Len() {

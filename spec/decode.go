@@ -25,6 +25,12 @@ func (r *reporter) report(rule string, span Span, format string, args ...any) {
 // suggest adds a replacement to the latest finding.
 func (r *reporter) suggest(replacement string) { r.diags[len(r.diags)-1].Suggestion = replacement }
 
+// relate adds another place to the latest finding.
+func (r *reporter) relate(at Span, message string) {
+	d := &r.diags[len(r.diags)-1]
+	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
+}
+
 // decoder reads one file. A value of a wrong shape is reported and reads as absent.
 type decoder struct {
 	reporter
@@ -177,34 +183,26 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 	d.suggest(suggestion)
 }
 
+// outlines are the kinds of values that have the outline of a shape.
+var outlines = map[Type][]ValueKind{
+	TypeBool: {Bool}, TypeInt: {Int}, TypeNumber: {Int, Float}, TypeName: {String}, TypeEnum: {String}, TypeDuration: {Int, Float, String},
+	TypeList: {List}, TypeMap: {Map}, TypeObject: {Map}, TypeNode: {Map}, TypeGraph: {Map}, TypeSchema: {Map, Bool},
+}
+
 // fits reports whether a value has the outline of a key's shape, so that a
 // finding about its content makes more sense than one about its outline.
 func fits(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:
 		return true
-	case TypeBool:
-		return v.Kind == Bool
-	case TypeInt:
-		return v.Kind == Int
-	case TypeNumber:
-		return v.Kind == Int || v.Kind == Float
-	case TypeText:
-		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || fitsText(k, v)
 	case TypeString:
 		return fitsText(k, v)
-	case TypeName, TypeEnum:
-		return v.Kind == String
-	case TypeDuration:
-		return v.IsScalar() && v.Kind != Null && v.Kind != Bool
-	case TypeList:
-		return v.Kind == List
-	case TypeMap, TypeObject, TypeNode, TypeGraph:
-		return v.Kind == Map
-	case TypeSchema:
-		return v.Kind == Map || v.Kind == Bool
+	case TypeText:
+		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || fitsText(k, v)
+	case TypeOneOf:
+		return slices.ContainsFunc(k.Forms, func(form Key) bool { return fits(&form, v) })
 	}
-	return slices.ContainsFunc(k.Forms, func(form Key) bool { return fits(&form, v) })
+	return slices.Contains(outlines[k.Type], v.Kind)
 }
 
 // fitsText reports whether a value may be the text of a key.

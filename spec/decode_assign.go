@@ -4,6 +4,7 @@ package spec
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 )
@@ -155,10 +156,12 @@ func assignTo(v *Value, to any, names bool) {
 	case *float64:
 		*p = number(v)
 	case *bool:
-		*p = boolOf(v, *p)
+		if v.Kind == Bool {
+			*p = v.bits != 0
+		}
 	case **bool:
 		if v.Kind == Bool {
-			*p = new(boolOf(v, false))
+			*p = new(v.bits != 0)
 		}
 	case *time.Duration:
 		*p = durationOf(v)
@@ -169,13 +172,18 @@ func assignTo(v *Value, to any, names bool) {
 	case *[]Value:
 		*p = v.Items
 	case *[]Field:
-		*p = named(v)
+		*p = slices.DeleteFunc(slices.Clone(v.Fields), func(f Field) bool { return isExtension(f.Key.Value) })
 	case *map[string]any:
 		*p, _ = v.Data().(map[string]any)
 	case *[]NamedExpr:
 		*p = exprsOf(v)
 	case *Writes:
-		*p = writesOf(v)
+		p.Span = v.Span
+		if v.Kind == Map {
+			p.Exprs = exprsOf(v)
+		} else {
+			p.Keys = textsOf(v, true)
+		}
 	case *[]End:
 		*p = endsOf(v)
 	case *Goal:
@@ -226,21 +234,13 @@ func textsOf(v *Value, names bool) []Text {
 }
 
 // exprsOf are the entries of a map of expressions.
-func exprsOf(v *Value) []NamedExpr {
-	var out []NamedExpr
+func exprsOf(v *Value) (out []NamedExpr) {
 	for i := range v.Fields {
 		if t := textOf(&v.Fields[i].Value); t.IsSet() {
 			out = append(out, NamedExpr{Name: v.Fields[i].Key, Expr: t})
 		}
 	}
 	return out
-}
-
-func boolOf(v *Value, absent bool) bool {
-	if v.Kind == Bool {
-		return v.bits != 0
-	}
-	return absent
 }
 
 func intOf(v *Value) int {
@@ -258,40 +258,17 @@ func durationOf(v *Value) time.Duration {
 	return length
 }
 
-// named are the entries of a map of names, without those that are ignored.
-func named(v *Value) []Field {
-	var out []Field
-	for _, f := range v.Fields {
-		if !isExtension(f.Key.Value) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-func writesOf(v *Value) Writes {
-	w := Writes{Span: v.Span}
-	if v.Kind == Map {
-		w.Exprs = exprsOf(v)
-	} else {
-		w.Keys = textsOf(v, true)
-	}
-	return w
-}
-
 // endsOf reads both forms of ends; in a list the node is its own label.
-func endsOf(v *Value) []End {
-	var out []End
-	for i := range v.Fields {
-		if target := &v.Fields[i].Value; target.Kind == String {
-			out = append(out, End{Label: v.Fields[i].Key, Target: target.Text})
+func endsOf(v *Value) (out []End) {
+	for _, f := range v.Fields {
+		if f.Value.Kind == String {
+			out = append(out, End{Label: f.Key, Target: f.Value.Text})
 		}
 	}
-	if v.Kind == Map {
-		return out
-	}
-	for _, t := range textsOf(v, true) {
-		out = append(out, End{Label: t, Target: t})
+	if v.Kind != Map {
+		for _, t := range textsOf(v, true) {
+			out = append(out, End{Label: t, Target: t})
+		}
 	}
 	return out
 }

@@ -150,7 +150,7 @@ func (d *decoder) edge(e *Edge, v *Value) {
 	}
 	if first, taken := d.graph.edgeIDs[e.ID.Value]; taken {
 		d.report("invalid-value", e.ID.Span, "the edge id %q is taken; every id stands once", e.ID.Value)
-		d.diags[len(d.diags)-1].Related = []Related{{File: d.file, Span: first, Message: "first here"}}
+		d.relate(first, "first here")
 	} else if e.ID.IsSet() {
 		d.graph.edgeIDs[e.ID.Value] = e.ID.Span
 	}

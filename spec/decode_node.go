@@ -104,7 +104,6 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	}
 	k := Key{Type: TypeEnum, Enum: kindNames(d.kinds)}
 	switch {
-	case named == nil && d.oddKey(v):
 	case named == nil:
 		d.missing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
 	case named.Kind != String:
@@ -134,18 +133,6 @@ func (d *decoder) misnamedKind(v *Value) *Value {
 		}
 	}
 	return nil
-}
-
-// oddKey reports a key of a node without a kind that holds a character which
-// nobody sees.
-func (d *decoder) oddKey(v *Value) bool {
-	for i := range v.Fields {
-		if key := v.Fields[i].Key; strings.ContainsFunc(key.Value, isOdd) {
-			d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q", key.Value)
-			return true
-		}
-	}
-	return false
 }
 
 // unknownNodeKey reports a key that neither nodes nor the kind have. A key of

@@ -74,25 +74,18 @@ func textWord(k *Key) string {
 }
 
 func plural(k *Key) string {
-	switch k.Type {
-	case TypeString:
-		switch k.Role {
-		case RoleExpr:
-			return "expressions"
-		case RoleState:
-			return "names of state keys"
-		}
-		return "texts"
-	case TypeName:
-		return "names of nodes"
-	case TypeInt:
-		return "whole numbers"
-	case TypeEnum:
+	switch {
+	case k.Type == TypeEnum:
 		return oneOf(k.Enum)
-	case TypeObject, TypeMap:
-		return "maps"
-	case TypeSchema:
-		return "JSON Schemas"
+	case k.Type == TypeName:
+		return "names of nodes"
+	case k.Type == TypeInt:
+		return "whole numbers"
+	case k.Role == RoleState:
+		return "names of state keys"
+	case k.Type == TypeString, k.Type == TypeObject, k.Type == TypeMap, k.Type == TypeSchema:
+		_, noun, _ := strings.Cut(expects(k), " ")
+		return noun + "s"
 	}
 	return "values"
 }

@@ -3,7 +3,6 @@
 package spec
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,9 +103,7 @@ func (c *graphChecker) innerGraphs() {
 		case len(names) > 0:
 			detail = "; graphs are " + strings.Join(names, ", ")
 		}
-		c.diags = append(c.diags, Diagnostic{
-			File: c.file, Rule: "subgraph-missing", Severity: Error, Span: t.At(0, len(t.Value)),
-			Message: fmt.Sprintf("%q is no graph of this file%s", t.Value, detail), Suggestion: near,
-		})
+		c.report("subgraph-missing", t.At(0, len(t.Value)), "%q is no graph of this file%s", t.Value, detail)
+		c.suggest(near)
 	}
 }

@@ -14,6 +14,9 @@ import (
 // nearest returns the allowed name that a wrong one most likely stands for, or "": the
 // name for what other tools call so, a misspelling, or the only name that has it as a part.
 func nearest(word string, allowed []string) string {
+	if seen := strings.Trim(strings.Map(dropUnseen, word), " "); seen != word && slices.Contains(allowed, seen) {
+		return seen
+	}
 	if name := synonym(strings.ToLower(word), allowed); name != "" {
 		return name
 	}

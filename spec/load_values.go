@@ -260,7 +260,7 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 // repeated reports a key that stands twice in a map.
 func (c *converter) repeated(at, first Span, message string) {
 	c.report("duplicate-key", at, "%s", message)
-	c.diags[len(c.diags)-1].Related = []Related{{File: c.file, Span: first, Message: "first here"}}
+	c.relate(first, "first here")
 }
 
 // enter adds an entry, unless its key is wrong or was there before.

@@ -52,6 +52,13 @@ func isUnseen(r rune) bool {
 	return isOdd(r) && (write == "" || write == " ")
 }
 
+func dropUnseen(r rune) rune {
+	if isUnseen(r) {
+		return -1
+	}
+	return r
+}
+
 // blamesText are the rules whose findings are about the letters of their text.
 const blamesText = "syntax invalid-value unknown-key unknown-node unknown-state-key reserved-name " +
 	"expr-syntax expr-unknown-name unknown-tool unknown-model-provider type-mismatch"
