@@ -10,11 +10,10 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// Check reports where the parts of a graph do not fit each other: names of no
-// node or state key, nodes without a way out or in, cycles without an exit,
-// literals of a wrong type. It looks at nodes and edges, never at conditions,
-// and says nothing of what is only the consequence of an earlier finding. The
-// graph may be incomplete; it is not changed.
+// Check reports parts of a graph that do not fit each other: names of no node or state key,
+// nodes without a way out or in, cycles without an exit, literals of a wrong type. It ignores
+// conditions, and does not report consequences of earlier findings. The graph may be
+// incomplete; it is not changed.
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
 	for _, n := range g.Nodes {
@@ -171,7 +170,7 @@ func (c *graphChecker) index(t Text) int {
 	return -1
 }
 
-// edges reports ends of edges that are no node, and edges that leave an end.
+// edges reports edges from or to names of no node, and edges that leave an end.
 func (c *graphChecker) edges() {
 	for _, e := range c.graph.Edges {
 		if e.Decl < 0 {
@@ -191,7 +190,7 @@ func (c *graphChecker) edges() {
 	}
 }
 
-// finishes reports nodes of the finish list that go on all the same.
+// finishes reports nodes of the finish list that lead on.
 func (c *graphChecker) finishes() {
 	finish := map[string]bool{}
 	for _, f := range c.graph.Finish {

@@ -59,8 +59,8 @@ func (c *graphChecker) key(name Text) {
 	c.suggest(near)
 }
 
-// literals reports values of set nodes that their key can't hold. Strings are
-// expressions and not judged here.
+// literals reports values of set nodes that do not fit their key. Strings are expressions
+// and not checked here.
 func (c *graphChecker) literals() {
 	for _, n := range c.graph.Nodes {
 		set := targets(n)

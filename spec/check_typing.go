@@ -23,8 +23,8 @@ func (r *reporter) fits(doc map[string]any, v *Value, what string) {
 	}
 }
 
-// at is the part of a value at a place such as `items[2].name`, or what of the way to
-// it there is.
+// at returns the part of a value at a path like `items[2].name`, or the last part on the
+// way that exists.
 func (v *Value) at(path string) *Value {
 	path = strings.TrimPrefix(path, ".")
 	for i := range v.Items {
@@ -43,8 +43,8 @@ func (v *Value) at(path string) *Value {
 	return v
 }
 
-// updateSchema is what a write to a key must fit, given its reducer; nil when
-// any value may do.
+// updateSchema returns the schema of a write to a key with its reducer, or nil if any value
+// is allowed.
 func updateSchema(k *StateKey, v *Value) map[string]any {
 	items, hasItems := k.Schema["items"].(map[string]any)
 	switch k.Reducer.Value {

@@ -46,7 +46,7 @@ func newDecoder(file *File, opts Options) *decoder {
 	return &decoder{reporter: reporter{file: file}, kinds: allKinds(opts.Kinds), load: opts.Load}
 }
 
-// place is what a value is in a message: the key it belongs to.
+// place names a value in a message by the key that it belongs to.
 type place struct {
 	key  Text
 	item bool // an item or entry of the key's value
@@ -60,7 +60,7 @@ func (p place) String() string {
 }
 
 // field checks an entry of a map as the value of a key and assigns it to the fields
-// of into for that key. into is a pointer to a struct; nil: nothing is assigned.
+// of into for that key. into is a pointer to a struct, or nil.
 func (d *decoder) field(k *Key, f *Field, into any) {
 	d.check(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
 	assign(k, f, into)

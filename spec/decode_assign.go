@@ -37,8 +37,8 @@ func pointers(into any, name string) (out []any) {
 	return out
 }
 
-// open makes room for the value of a key that has keys or entries of its own and
-// returns what takes them; nil for other values.
+// open makes room for the value of a key that has keys or entries of its own. It returns the
+// pointer that takes them, or nil.
 func open(name string, v *Value, into any) any {
 	fields := pointers(into, name)
 	if len(fields) == 0 {
@@ -85,7 +85,7 @@ func addRetry(list *[]Retry, v *Value) *Retry {
 	return &(*list)[len(*list)-1]
 }
 
-// addItem makes room for an item of a list.
+// addItem makes room for an item of a list, like open.
 func (d *decoder) addItem(into any, i int, item *Value) any {
 	if item.Kind != Map {
 		if _, ok := into.(*[]*Edge); ok {
@@ -102,7 +102,7 @@ func (d *decoder) addItem(into any, i int, item *Value) any {
 	return nil
 }
 
-// addEntry makes room for an entry of a map of names.
+// addEntry makes room for an entry of a map of names, like open.
 func (d *decoder) addEntry(into any, f *Field) any {
 	switch list := into.(type) {
 	case *[]*Node:

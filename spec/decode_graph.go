@@ -1,4 +1,4 @@
-// Reads a graph: what its parts have to do with each other while it is read.
+// Reads a graph and what depends on several of its keys.
 
 package spec
 
@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// gaps say what of a graph could not be read, so that Check reports nothing
-// that is only a consequence.
+// gaps are the parts of a graph that could not be read. Check reports no consequences of
+// them.
 type gaps int
 
 const (
@@ -86,8 +86,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	d.complete(root)
 }
 
-// complete reads what of a graph depends on several keys; the edges of finish come
-// behind all others.
+// complete reads what depends on several keys of a graph. The edges of finish come last.
 func (d *decoder) complete(root *Value) {
 	g := d.graph
 	if !g.Start.IsSet() {

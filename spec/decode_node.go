@@ -10,8 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// allKinds are the built-in kinds and those of a program; a kind of a program
-// with the name of a built-in one is left out.
+// allKinds returns the built-in kinds and those of a program with other names.
 func allKinds(more []Kind) []Kind {
 	kinds := slices.Clip(BuiltinKinds())
 	for _, k := range more {
@@ -40,8 +39,8 @@ func kindNames(kinds []Kind) []string {
 	return names
 }
 
-// node reads one node. Without a known kind its other keys are not judged:
-// they may be that kind's.
+// node reads one node. Without a known kind, other keys than those of every node are not
+// checked.
 func (d *decoder) node(n *Node, v *Value, id Text) {
 	kind := d.kindOf(v, id)
 	for i := range v.Fields {
@@ -120,8 +119,7 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	return nil
 }
 
-// misnamedKind finds a key that stands for "kind" in a node without one, reports
-// it, and reads it as that.
+// misnamedKind finds and reports a misspelt "kind" in a node without one.
 func (d *decoder) misnamedKind(v *Value) *Value {
 	for i := range v.Fields {
 		f := &v.Fields[i]
@@ -135,8 +133,8 @@ func (d *decoder) misnamedKind(v *Value) *Value {
 	return nil
 }
 
-// unknownNodeKey reports a key that neither nodes nor the kind have. A key of
-// another kind is called that.
+// unknownNodeKey reports a key that neither nodes nor the kind have, and the kinds that
+// have it.
 func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	key := f.Key
 	if advice := adviseKey(f, n.ID.Value); advice != "" {
@@ -166,7 +164,7 @@ func (d *decoder) repeats(keys []Text) {
 	}
 }
 
-// retries reports blocks of a list that the blocks before them leave nothing.
+// retries reports blocks of a list that are never tried.
 func (d *decoder) retries(blocks []Retry) {
 	for i := range blocks {
 		r, before := &blocks[i], blocks[:i]

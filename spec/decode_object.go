@@ -72,7 +72,7 @@ func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 	d.repair(v, f, near, keys, into)
 }
 
-// target names the node that an edge leads to, behind a text; "": it is no edge to one.
+// target returns ", as on" and the node that an edge leads to, or "".
 func target(v *Value) string {
 	if to := v.Get("to"); to != nil && v.Get("from") != nil && to.IsScalar() && to.Text.Value != END {
 		return ", as on " + quoteShort(to.Text.Value)
@@ -80,8 +80,7 @@ func target(v *Value) string {
 	return ""
 }
 
-// mapOf is the only one of some keys whose map has a key of that name; "" when there
-// is none.
+// mapOf returns the only one of some keys whose map has a key of that name, or "".
 func mapOf(keys []Key, name string) string {
 	found := ""
 	for i := range keys {
@@ -96,8 +95,8 @@ func mapOf(keys []Key, name string) string {
 	return found
 }
 
-// repair reads a key that was reported as the one that it most likely stands
-// for, unless that is there too, so that nothing is reported as a consequence.
+// repair reads a wrong key as the one that it most likely means, unless that is there too.
+// Otherwise its absence would be reported.
 func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) {
 	k := findKey(keys, near)
 	if k == nil || v.Get(near) != nil {
@@ -112,7 +111,7 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 	assign(k, f, into)
 }
 
-// missing reports what a map lacks, at the name that it belongs to.
+// missing reports a missing part of a map, at the map's name.
 func (d *decoder) missing(v *Value, owner Text, what string) {
 	span := owner.Span
 	if span.From == span.To {

@@ -1,6 +1,5 @@
-// Texts that stand in files of their own: `prompt: {file: path}` (GraphSpec §9).
-// Such a file is read when the graph is parsed, and from there on its text is like
-// one that stands in the graph's file, but for its place: see File.Texts.
+// Texts in files of their own: `prompt: {file: path}` (GraphSpec §9). Parse reads such a file
+// and puts its text in the place of the map; File.Texts has its place.
 
 package spec
 
@@ -16,10 +15,10 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// mostTexts is how many bytes all the texts have that one graph file names.
+// mostTexts bounds the bytes of all texts that one graph file names.
 const mostTexts = 64 << 20
 
-// text is the shape of a key that takes a text, or {file: path}.
+// text returns a key that takes a text or {file: path}.
 func text(name string, role Role, doc string) Key {
 	return Key{Name: name, Type: TypeText, Role: role, Doc: doc}
 }
@@ -27,15 +26,15 @@ func text(name string, role Role, doc string) Key {
 // textFileKeys are the keys of {file: path}.
 var textFileKeys = []Key{{Name: "file", Type: TypeString, Required: true, Doc: "The file that holds the text; its path is relative to the folder of the graph's file."}}
 
-// namesFile reports whether a value is {file: path}, or meant to be.
+// namesFile reports whether a value is {file: path}, perhaps misspelt.
 func namesFile(v *Value) bool {
 	return v.Kind == Map && slices.ContainsFunc(v.Fields, func(f Field) bool {
 		return f.Key.Value == "file" || nearest(f.Key.Value, []string{"file"}) != ""
 	})
 }
 
-// text checks the value of a key that takes a text, and puts the text of the file
-// that it names in its place.
+// text checks the value of a key that takes a text, and replaces {file: path} by the text of
+// the file.
 func (d *decoder) text(k *Key, v *Value, at place) {
 	if v.IsScalar() && fits(k, v) {
 		return
@@ -69,30 +68,35 @@ func (d *decoder) text(k *Key, v *Value, at place) {
 
 // fromFile reads the file that a path names into a value.
 func (d *decoder) fromFile(v *Value, path Text) {
-	name := filepath.FromSlash(path.Value)
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(d.file.Name), name)
-	}
-	src, problem := d.readText(path.Value, name)
+	file, problem := d.addText(path.Value, path.Span)
 	if problem != "" {
 		d.report("invalid-value", path.Span, "%s", problem)
 		return
 	}
-	file := d.file.addText(name, src, path.Span)
 	if fault, bad := checkText(file); bad {
 		fault.File, fault.Span = d.file, file.InHost(fault.Span)
 		d.diags = append(d.diags, fault)
 		return
 	}
-	v.Text = Text{
-		Value:  file.content(),
-		Span:   file.InHost(Span{0, len(src)}),
-		source: &scalar{src: src, text: file},
-	}
+	v.Text = Text{Value: file.content(), Span: file.InHost(Span{0, len(file.Src)}), source: &scalar{src: file.Src, text: file}}
 }
 
-// readText reads a file by its path, each once; problem says why it can't be had.
-// Name is what messages call it.
+// addText reads a file by its path relative to the graph's and adds it to the graph's texts.
+// problem says why it can't be read.
+func (d *decoder) addText(path string, at Span) (text *File, problem string) {
+	name := filepath.FromSlash(path)
+	if !filepath.IsAbs(name) && path != "" {
+		name = filepath.Join(filepath.Dir(d.file.Name), name)
+	}
+	src, problem := d.readText(path, name)
+	if problem != "" {
+		return nil, problem
+	}
+	return d.file.addText(name, src, at), ""
+}
+
+// readText reads a file by its path, each once; problem says why it can't be read.
+// name is for messages.
 func (d *decoder) readText(path, name string) (src []byte, problem string) {
 	shown := quoteShort(name)
 	if src, ok := d.texts[path]; ok {
@@ -125,8 +129,8 @@ func (d *decoder) readText(path, name string) (src []byte, problem string) {
 	return src, ""
 }
 
-// Beside reads files by their paths relative to the folder of another file, as
-// Options.Load does: regular ones of at most 16 MiB, each within 30 seconds.
+// Beside returns an Options.Load that reads files relative to the folder of another file:
+// regular files of at most 16 MiB, each within 30 seconds.
 func Beside(name string) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		path = filepath.FromSlash(path)
@@ -139,14 +143,14 @@ func Beside(name string) func(path string) ([]byte, error) {
 
 const byteOrderMark = "\ufeff"
 
-// content is the text of a file as a block text of YAML would hold it: without a
-// byte order mark, its lines ended by "\n", without the break of the last one.
+// content returns the text of a file without a byte order mark and the last line break, with
+// "\n" at the end of lines.
 func (f *File) content() string {
 	text := strings.TrimPrefix(string(f.Src), byteOrderMark)
 	return strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 }
 
-// textSpan are the offsets in the host's space of the bytes [from, to) of content.
+// textSpan returns the bytes [from, to) of content in the offsets of the host.
 func (f *File) textSpan(from, to int) Span {
 	start := f.base
 	rest := f.Src

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Severity says how bad a finding is. The zero value is unset.
+// Severity is the severity of a finding. The zero value is unset.
 type Severity int
 
-// The severities. A file with an Error finding is never run; an Info finding says
-// what could not be told and never fails anything.
+// The severities. A file with an Error finding is never run. An Info finding
+// tells what could not be decided and never fails anything.
 const (
 	Error Severity = iota + 1
 	Warning
@@ -31,8 +31,8 @@ func (s Severity) String() string {
 	return "unset"
 }
 
-// Diagnostic is one finding. Message is lower case, says what was found, then
-// what is allowed, quotes names, and ends without a period.
+// Diagnostic is one finding. Message is lower case, says what was found, then what is
+// allowed, quotes names, and ends without a period.
 type Diagnostic struct {
 	File     *File
 	Rule     string // slug of the rule, such as "unknown-key"
@@ -55,8 +55,8 @@ type Related struct {
 // Diagnostics is a list of findings; several tools append to one.
 type Diagnostics []Diagnostic
 
-// Locate moves findings about texts that stand in files of their own there, and
-// says where the graph's file names them.
+// Locate moves findings about texts of other files there, and relates the place where the
+// graph's file names them.
 func (ds Diagnostics) Locate() {
 	for i := range ds {
 		d := &ds[i]
@@ -70,8 +70,8 @@ func (ds Diagnostics) Locate() {
 	}
 }
 
-// Sort puts findings where they stand (see Locate), orders them by file name, place, rule and message and drops exact
-// repeats, so that output never depends on the order in which rules ran.
+// Sort locates findings (see Locate), orders them by file name, place, rule and message, and
+// drops repeats.
 func (ds Diagnostics) Sort() Diagnostics {
 	ds.Locate()
 	slices.SortStableFunc(ds, compareDiagnostics)

@@ -28,7 +28,7 @@ type Graph struct {
 	Edges       []*Edge     `key:"edges"`
 	Limits      Limits      `key:"limits"`
 	Parallel    Parallel    `key:"parallel"`
-	// Retry are the blocks of `retry`, in order; nil: there is none.
+	// Retry are the blocks of `retry`, in order.
 	Retry       []Retry `key:"retry"`
 	Cache       *Cache  `key:"cache"`
 	PauseBefore []Text  `key:"pause_before"`
@@ -43,17 +43,15 @@ type Graph struct {
 	Tools        []Field  `key:"tools"`
 	Secrets      []Secret `key:"secrets"`
 	Policies     []Value
-	// Elsewhere are policies of shared files that speak of nodes of other graphs: they
-	// ask nothing of this one.
+	// Elsewhere are policies of shared files about nodes that this graph does not have.
 	Elsewhere []Value
 	// Notify are the entries of notify: maps with on, and url or command.
 	Notify []Value `key:"notify"`
-	// Concurrency is the group that runs are in; nil: none.
+	// Concurrency is the group of the runs, or nil.
 	Concurrency *Concurrency `key:"concurrency"`
-	// Graphs are those of the file, in file order; a graph among them has none.
+	// Graphs are the graphs within the file, in file order.
 	Graphs []*Graph `key:"graphs"`
-	// Entry is the name of a graph that stands in another one's Graphs; absent for
-	// that of the file.
+	// Entry is the name of a graph within a file.
 	Entry Text
 
 	settings []Field // see Settings
@@ -66,16 +64,19 @@ type Graph struct {
 	faults   []Span // of what Parse reported
 }
 
-// Settings returns what the file says of the graph but for its state, nodes, edges and
-// graphs, as plain data, with the texts and policies of other files in their places. Each
-// call builds it anew.
+// Settings returns the graph's keys as plain data, without state, nodes, edges and graphs.
+// Texts and policies of other files stand in their places.
 func (g *Graph) Settings() map[string]any {
 	out := make(map[string]any, len(g.settings))
 	for i := range g.settings {
 		out[g.settings[i].Key.Value] = g.settings[i].Value.Data()
 	}
 	if _, ok := out["policies"]; ok {
-		out["policies"] = g.policyData()
+		list := []any{}
+		for _, p := range slices.Concat(g.Policies, g.Elsewhere) {
+			list = append(list, p.Data())
+		}
+		out["policies"] = list
 	}
 	return out
 }
@@ -86,19 +87,16 @@ func (g *Graph) Node(id string) *Node { return g.nodes[id] }
 // Key returns the declared state key of that name, or nil.
 func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 
-// Complete reports whether all nodes, edges and state keys of the file could be
-// read, so that what is absent here is absent there.
+// Complete reports whether all nodes, edges and state keys of the file could be read.
 func (g *Graph) Complete() bool { return g.gaps == 0 }
 
-// Faulty reports whether Parse has found something wrong within a place, so that
-// whoever looks at it again needs not say so.
+// Faulty reports whether Parse has found something wrong within a place.
 func (g *Graph) Faulty(at Span) bool {
 	return slices.ContainsFunc(g.faults, func(f Span) bool { return at.From <= f.From && f.To <= at.To })
 }
 
-// WithNodes is the graph with other nodes in the place of some, by id; each takes
-// over the Index of the one it replaces. The graph itself stays as it is, and what
-// both have in common is shared.
+// WithNodes returns a copy of the graph with some nodes replaced, by id. Each gets the Index
+// of the one it replaces. Both graphs share all other parts.
 func (g *Graph) WithNodes(with map[string]*Node) *Graph {
 	if len(with) == 0 {
 		return g
@@ -128,7 +126,7 @@ type Text struct {
 // IsSet reports whether the file has the scalar (it may still be "").
 func (t Text) IsSet() bool { return t.Span.To > t.Span.From || t.source != nil }
 
-// Goal is what the graph is for.
+// Goal is the goal of a graph.
 type Goal struct {
 	Description     Text   `key:"description"`
 	SuccessCriteria []Text `key:"success_criteria"`
@@ -161,7 +159,7 @@ type Secret struct {
 	Command []Text `key:"command"` // the program that prints it, and its arguments
 }
 
-// Words is a command as one line.
+// Words joins a command into one line.
 func Words(command []Text) string {
 	var words []string
 	for _, word := range command {
@@ -182,7 +180,7 @@ type Limits struct {
 	MaxConcurrency int           `key:"max_concurrency"`
 	MaxTokens      int           `key:"max_tokens"`
 	MaxCostUSD     float64       `key:"max_cost_usd"`
-	// MaxStateBytes bounds the state and each value; 0: the default of the runner, or
+	// MaxStateBytes bounds the state and each value. 0 means the default of the runner, or
 	// the limit of the run around a subgraph.
 	MaxStateBytes int `key:"max_state_bytes"`
 	Span          Span
@@ -192,7 +190,7 @@ type Limits struct {
 	written []Field
 }
 
-// Written returns the value of a limit as the file has it, or nil.
+// Written returns the value of a limit as written, or nil.
 func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
 // Parallel says what failing, conflicting and slow branches do. Empty strings
@@ -236,8 +234,7 @@ func (r *Retry) Takes(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }
 
-// Attempts is the most attempts that blocks allow, whatever fails: each counts its
-// own failures.
+// Attempts returns the most attempts that retry blocks allow together.
 func Attempts(blocks []Retry) int {
 	n := 1
 	for i := range blocks {
@@ -290,27 +287,26 @@ type Node struct {
 	Ends    []End `key:"ends"`
 	HasEnds bool
 	Each    Text `key:"each"`
-	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
-	// allows.
+	// MaxConcurrency bounds the elements of Each that run at once. 0 means as many as the
+	// run allows.
 	MaxConcurrency int         `key:"max_concurrency"`
 	Feedback       *bool       `key:"feedback"`
 	Conversation   *Value      `key:"conversation"`
 	Before         []NamedExpr `key:"before"`
 	Emit           []NamedExpr `key:"emit"`
-	// Decide is what a router sees besides; nil when not declared.
+	// Decide configures the decision between the node's edges; nil when not declared.
 	Decide *Decide `key:"decide"`
-	// Final says that `finally` names the node: it stands on no edge.
+	// Final says that `finally` names the node.
 	Final bool
 
 	written []Field // all of its keys
 	unsure  bool    // its kind or shape was reported: Check says nothing of its ways out
 }
 
-// Written returns the value of a key of the node as the file has it, or nil. Keys names
-// them, in file order.
+// Written returns the value of a key of the node as written, or nil.
 func (n *Node) Written(key string) *Value { return valueOf(n.written, key) }
 
-// Keys are the keys that the file gives the node, in its order.
+// Keys returns the names of the node's keys in file order.
 func (n *Node) Keys() []string {
 	out := make([]string, len(n.written))
 	for i := range n.written {
@@ -322,8 +318,7 @@ func (n *Node) Keys() []string {
 // Field returns the value of one of the node kind's keys, or nil.
 func (n *Node) Field(name string) *Value { return valueOf(n.Fields, name) }
 
-// RetryBlocks are the blocks that apply to a node: its own, or the graph's. Nil
-// means that there is none.
+// RetryBlocks returns the retry blocks of a node: its own, or the graph's.
 func (n *Node) RetryBlocks(g *Graph) []Retry {
 	if n.Retry != nil {
 		return n.Retry
@@ -331,8 +326,8 @@ func (n *Node) RetryBlocks(g *Graph) []Retry {
 	return g.Retry
 }
 
-// VisitLimit is how often the node may run in a run of a graph: as often as it says itself,
-// else as the limits of the run do; 0 for no limit.
+// VisitLimit returns how often the node may run: its own limit, or the graph's, or 0 for
+// no limit.
 func (n *Node) VisitLimit(g *Graph) int {
 	if n.MaxVisits > 0 {
 		return n.MaxVisits
@@ -340,7 +335,7 @@ func (n *Node) VisitLimit(g *Graph) int {
 	return g.Limits.MaxVisits
 }
 
-// Decide is what the model sees that decides between the edges of a node.
+// Decide configures the model that decides between the edges of a node.
 type Decide struct {
 	See          []Text `key:"see"` // state keys
 	Instructions Text   `key:"instructions"`
@@ -370,12 +365,12 @@ type End struct {
 type Join struct {
 	Wait  string
 	Count int
-	// OnBypass is drop, continue or fail; unset is drop. It is said of "all" only.
+	// OnBypass is drop (default), continue or fail. It belongs to "all" and "N".
 	OnBypass Text `key:"on_bypass"`
 	Span     Span
 }
 
-// Valid reports whether the file says a legal number of branches to wait for.
+// Valid reports whether the number of branches to wait for is legal.
 func (j *Join) Valid() bool {
 	return j.Wait == "all" || j.Wait == "any" || j.Wait == "N" && j.Count > 0
 }

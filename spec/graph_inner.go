@@ -11,13 +11,12 @@ import (
 // MaxDepth is the most graphs that may run inside each other, counting the outermost one.
 const MaxDepth = 32
 
-// TooDeepMessage returns the message for a subgraph beyond MaxDepth. name is what the node's
-// `graph` says.
+// TooDeepMessage returns the message for a subgraph beyond MaxDepth; name is the node's `graph`.
 func TooDeepMessage(name string) string {
 	return "subgraph " + strconv.Quote(name) + " is nested too deep: at most " + strconv.Itoa(MaxDepth) + " graphs may run inside each other"
 }
 
-// Whole is the graph of the file that a graph stands in: mostly itself.
+// Whole returns the graph of the file that holds this graph, often itself.
 func (g *Graph) Whole() *Graph {
 	if g.whole != nil {
 		return g.whole
@@ -25,8 +24,8 @@ func (g *Graph) Whole() *Graph {
 	return g
 }
 
-// Ref is the name by which nodes of the file run a graph within it, "#name"; ""
-// for the graph of the file.
+// Ref returns the name by which nodes run a graph within a file, "#name", or "" for the graph
+// of the file.
 func (g *Graph) Ref() string {
 	if g.whole == nil {
 		return ""
@@ -47,7 +46,7 @@ func (g *Graph) Inner(ref string) *Graph {
 	return nil
 }
 
-// Span is where the graph stands in its file.
+// Span returns the place of the graph in its file.
 func (g *Graph) Span() Span {
 	if g.whole == nil {
 		return Span{0, len(g.File.Src)}
@@ -55,8 +54,8 @@ func (g *Graph) Span() Span {
 	return g.span
 }
 
-// Text is what is said of the graph: all of its file, or the entry of a graph
-// within one, and behind it the texts that this takes from other files.
+// Text returns the source of the graph: its file, or its entry in one, followed by the texts
+// of other files that it includes.
 func (g *Graph) Text() []byte {
 	at := g.Span()
 	out := slices.Clip(g.File.Src[at.From:at.To])

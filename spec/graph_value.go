@@ -4,7 +4,7 @@ package spec
 
 import "math"
 
-// ValueKind says what a Value is. The zero value is unset.
+// ValueKind is the kind of a Value. The zero value is unset.
 type ValueKind int
 
 // The kinds of values.
@@ -19,10 +19,9 @@ const (
 )
 
 // Value is a tree of YAML values. Scalars have Text (as written, decoded) and
-// Data; lists have Items; maps have Fields in file order. Every value has a Span,
-// which is that of its Text: a file has so many values that its size counts. Parts
-// that an alias repeats are shared and point to where they are written: a Value
-// is read-only.
+// Data; lists have Items; maps have Fields in file order. Every value has the Span
+// of its Text. Parts that an alias repeats are shared and point to where they are written:
+// a Value is read-only.
 type Value struct {
 	Kind ValueKind
 	Text
@@ -94,7 +93,7 @@ func (v *Value) Data() any {
 	return nil
 }
 
-// SummarySchema is the schema of summaries that a `conversation` gives; nil: none.
+// SummarySchema returns the schema of summaries of a `conversation`, or nil.
 func SummarySchema(conversation *Value) *Value {
 	return conversation.Get("compaction").Get("output")
 }

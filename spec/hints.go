@@ -1,4 +1,4 @@
-// Hints for people who know other tools, and what they are likely to have meant.
+// Hints for people who know other tools.
 
 package spec
 
@@ -100,8 +100,8 @@ var synonyms = []struct{ name, words string }{
 	{"null", "none nil"},
 }
 
-// nodeAdvice says how a graph says what other tools say by a key of a node. OTHER
-// stands for the key's value, NODE for the node.
+// nodeAdvice tells how to write here what other tools write as a key of a node. OTHER is the
+// key's value, NODE the node.
 var nodeAdvice = []struct{ words, say string }{
 	{"needs depends_on dependson dependencies requires after upstream runs_after", "edges say what runs before a node: {from: OTHER, to: NODE}; join: {wait: all} on the node waits for several"},
 	{"next then transitions goto_node to successor downstream on_success edges branches", "edges say what runs next: {from: NODE, to: OTHER}"},
@@ -111,7 +111,7 @@ var nodeAdvice = []struct{ words, say string }{
 	{"retries max_retries max_attempts", "attempts stand under retry: {max_attempts: 3}"},
 }
 
-// kindAdvice says what a kind of node that other tools have is here.
+// kindAdvice tells how to write here what is a kind of node in other tools.
 var kindAdvice = []struct{ words, say string }{
 	{"join merge barrier gather sync", "a join is a node of any kind that has the key join: {kind: pass, join: {wait: all}}"},
 	{"parallel fork fan_out fanout split", "several edges from one node start branches: {from: a, to: [b, c]}"},
@@ -119,7 +119,7 @@ var kindAdvice = []struct{ words, say string }{
 	{"loop while foreach for_each map", "an edge back makes a loop, and each: list on a node runs it for every element"},
 }
 
-// adviseKey says what to write instead of a key that nodes do not have, or "".
+// adviseKey returns what to write instead of a key that nodes do not have, or "".
 func adviseKey(f *Field, node string) string {
 	if f.Value.Get("kind") != nil {
 		return fmt.Sprintf("it looks like a node, and is indented too deep: nodes begin in the column of %q", node)

@@ -17,7 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// What a file may cost. A person's graph is far below each of them.
+// Limits of a file, far above any graph that a person writes.
 const (
 	maxFileSize = 64 << 20 // bytes
 	maxDepth    = 100      // nested lists and maps
@@ -121,8 +121,8 @@ func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 }
 
 // readYAML reads a text like decodeYAML, and what YAML 1.2 and JSON allow but the
-// library refuses. While it reads, private characters stand for these, one for one, so
-// that lines and columns stay the same.
+// library refuses. While it reads, private characters replace these one for one, so that
+// lines and columns stay the same.
 func readYAML(text []byte) (doc, next *yaml.Node, read []byte, err error) {
 	if bytes.ContainsFunc(text, isPrivate) {
 		doc, next, err = decodeYAML(bytes.NewReader(text))
@@ -142,8 +142,7 @@ func readYAML(text []byte) (doc, next *yaml.Node, read []byte, err error) {
 	return doc, next, read, err
 }
 
-// The characters that stand for others. The halves of surrogate pairs are those of
-// Unicode plus 0x800.
+// The private characters. The halves of surrogate pairs are those of Unicode plus 0x800.
 const (
 	privateSlash    = '\uE800' // with privatePad behind it
 	privatePad      = '\uE801'
@@ -178,7 +177,7 @@ func hideEscapes(text []byte) []byte {
 	})
 }
 
-// reveal puts back what private characters stand for.
+// reveal replaces private characters by the original ones.
 func reveal(n *yaml.Node) {
 	if strings.ContainsFunc(n.Value, isPrivate) {
 		var out []rune

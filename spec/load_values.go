@@ -195,7 +195,7 @@ func (c *converter) close(n *yaml.Node, start, end int) int {
 }
 
 // checkTag reports a tag that is not the one of a value's kind. One that touches a text is
-// likely to be the ! of an expression, and read as such.
+// likely to be the ! of an expression: it becomes a part of the text.
 func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	if n.Style&yaml.TaggedStyle == 0 || n.Tag == want {
 		return

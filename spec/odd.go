@@ -63,9 +63,8 @@ func dropUnseen(r rune) rune {
 const blamesText = "syntax invalid-value unknown-key unknown-node unknown-state-key reserved-name " +
 	"expr-syntax expr-unknown-name unknown-tool unknown-model-provider type-mismatch"
 
-// NameOdd gives findings about what can't be read the name and the place of the
-// odd character that is to blame, where their text has one: nobody sees a
-// no-break space in the source line.
+// NameOdd adds to findings the odd character that causes them, and moves them to its place:
+// nobody sees a no-break space in the source line.
 func (ds Diagnostics) NameOdd() Diagnostics {
 	ds.Locate()
 	for i := range ds {

@@ -1,6 +1,5 @@
-// Package spec is the language of graph files: it reads them, says what is wrong with
-// them, and knows every key. Parse makes a Graph of a text, in which each value knows its
-// place; Check has the rules over a whole graph that need no expressions.
+// Package spec reads and checks graph files. Parse turns a text into a Graph in which each
+// value knows its place. Check has the rules over a whole graph that need no expressions.
 //
 // The files follow the way of a text through the package:
 //
@@ -16,23 +15,20 @@ package spec
 
 import "slices"
 
-// Options are what a program adds to the language. The zero value adds nothing.
+// Options extend the language. The zero value adds nothing.
 type Options struct {
 	// Kinds are node kinds besides the built-in ones. One with the name of a
 	// built-in kind is ignored.
 	Kinds []Kind
-	// Load returns the text of a file that the graph names as `{file: path}`, by its
-	// path as it stands there: relative to the folder of the graph's file, with
-	// slashes. An error that is fs.ErrNotExist says that there is none. Without Load
-	// such a text is an error of the graph. Beside makes one that reads files.
+	// Load reads a file that the graph names as `{file: path}`. The path is relative to
+	// the folder of the graph's file, with slashes. Without Load such a text is an error
+	// of the graph. Beside returns a Load that reads files.
 	Load func(path string) ([]byte, error)
 }
 
-// Parse reads a graph file, YAML or JSON, and reports everything that is wrong
-// with its text and the shape of its parts; Check has the rules over the whole
-// graph. The Graph is never nil; one that came with errors may lack parts. The
-// graph keeps src, which must not change afterwards. Nothing is run, and nothing
-// opened but what opts.Load does.
+// Parse reads a graph file, YAML or JSON, and reports all errors in its text and the shape
+// of its parts. The Graph is never nil; with errors it may lack parts. It keeps src, which
+// must not change afterwards.
 func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	file := NewFile(name, src)
 	root, diags := load(file, graphFile)

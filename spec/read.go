@@ -7,12 +7,10 @@ import (
 	"strings"
 )
 
-// Read reads a YAML or JSON file that is a map with the given keys, such as
-// answers for a scripted model, and reports everything that is wrong with its
-// text and shape. what says in findings what such a file is: "a script is a map
-// with the key responses". The value is nil when the text can't be read; one
-// that came with errors may have parts of other shapes than the keys say. It
-// keeps src, which must not change afterwards.
+// Read reads a YAML or JSON file that is a map with the given keys and reports all errors in
+// its text and shape. what describes such a file in findings: "a script is a map with the key
+// responses". The value is nil if the text can't be read; with errors, parts may have other
+// shapes than the keys. It keeps src, which must not change afterwards.
 func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics) {
 	file := NewFile(name, src)
 	root, diags := load(file, what)
@@ -24,16 +22,15 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 	return root, append(diags, d.diags...).Sort()
 }
 
-// ReadValue reads a YAML or JSON file of any shape. what says in the finding about an empty
-// file what was expected. The value is nil if the text can't be read. It keeps src, which must
+// ReadValue reads a YAML or JSON file of any shape. what ends the finding about an empty
+// file. The value is nil if the text can't be read. It keeps src, which must
 // not change afterwards.
 func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
 	root, diags := loadAny(NewFile(name, src), what)
 	return root, diags.Sort()
 }
 
-// InvalidError is that a file can't be used: what is wrong with it, all of it,
-// sorted by place.
+// InvalidError holds all findings about a file that can't be used, sorted by place.
 type InvalidError struct{ Findings Diagnostics }
 
 // Error has one line for each finding: file, line, column, message.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// scalar is what a Text needs to find its bytes again; one serves a whole file.
+// scalar lets a Text find its bytes again. All texts of a file share one.
 type scalar struct {
 	src  []byte
 	text *File // of a text that stands in a file of its own

@@ -10,13 +10,13 @@ import (
 // Span is a half-open range of byte offsets in a File's source.
 type Span struct{ From, To int }
 
-// Position is where an offset stands for a person. Both numbers start at 1;
-// Column counts Unicode code points, as editors and SARIF do.
+// Position is a line and a column, both from 1. Column counts Unicode code points, as
+// editors and SARIF do.
 type Position struct{ Line, Column int }
 
 // File is the text of one graph file and the offsets of its lines.
 type File struct {
-	// Name is what messages call the file: the path as the user gave it, or "<stdin>".
+	// Name is the file's name in messages: the path as the user gave it, or "<stdin>".
 	Name string
 	// Src is the text, unchanged.
 	Src   []byte
@@ -30,15 +30,13 @@ type File struct {
 	base int
 }
 
-// Texts are the files of which a graph file's `{file: path}` take their text and its
-// `{extends: path}` their policies, in the order in which they were read; one that is
-// named twice is there twice. In
-// the offsets of a Graph their bytes follow those of Src: Locate leads from there
-// to the file itself.
+// Texts returns the files that a graph file includes by `{file: path}` and `{extends: path}`,
+// in the order in which they were read. One that is named twice is there twice. In the
+// offsets of a Graph their bytes follow Src; Locate finds the file.
 func (f *File) Texts() []*File { return f.texts }
 
-// Host is the graph file that a text belongs to and the place there that names it, or
-// the file that names it; nil for a graph file.
+// Host returns the graph file that includes a text and the place there, or nil for a graph
+// file.
 func (f *File) Host() (*File, Span) {
 	if f.host == nil {
 		return nil, f.at
@@ -57,10 +55,10 @@ func (f *File) Locate(s Span) (*File, Span) {
 	return t, Span{s.From - t.base, s.To - t.base}
 }
 
-// InHost is a span of a text in the offsets of its Host; see Texts.
+// InHost returns a span of a text in the offsets of its Host; see Texts.
 func (f *File) InHost(s Span) Span { return Span{f.base + s.From, f.base + s.To} }
 
-// addText takes up a text that is named at a place.
+// addText adds a text that is named at a place.
 func (f *File) addText(name string, src []byte, at Span) *File {
 	base := len(f.Src) + 1
 	if n := len(f.texts); n > 0 {
@@ -72,8 +70,8 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 	return t
 }
 
-// home is a span's place in the file itself: of one in a text that where the text
-// is named.
+// home returns a span's place in the file itself. For one in a text that is where the file
+// names the text.
 func (f *File) home(s Span) Span {
 	for {
 		t, _ := f.Locate(s)
@@ -102,9 +100,8 @@ func (f *File) Position(offset int) Position {
 	return Position{Line: line + 1, Column: utf8.RuneCount(f.Src[f.lines[line]:offset]) + 1}
 }
 
-// Around is the part of an offset's line that is at most so many bytes from it, cut
-// between code points. at is the offset in the text; before and after say that the
-// line has more there.
+// Around returns the part of an offset's line within reach bytes, cut between code points.
+// at is the offset in the text; before and after tell whether the line has more there.
 func (f *File) Around(offset, reach int) (text string, at int, before, after bool) {
 	offset = max(0, min(offset, len(f.Src)))
 	line := sort.SearchInts(f.lines, offset+1) - 1

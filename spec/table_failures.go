@@ -1,14 +1,14 @@
-// The kinds of failures, for the checks of `retry.on` and for those who read of one.
+// The kinds of failures, for `retry.on` and for help.
 
 package spec
 
 import "slices"
 
-// FailureKind is a kind of a node's error and what it means.
+// FailureKind is a kind of a node's error and its meaning.
 type FailureKind struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
-	// Help says what can be done about it.
+	// Help suggests a remedy.
 	Help string `json:"help"`
 }
 
@@ -53,8 +53,8 @@ func FailureKinds() []string {
 	return names
 }
 
-// FailsAs reports whether a node may fail with an error of a kind. Tools, agents and
-// kinds of Go programs may with any.
+// FailsAs reports whether a node may fail with an error of a kind. Tools, agents and kinds
+// of Go programs may fail with any.
 func (n *Node) FailsAs(kind string) bool {
 	switch n.Kind.Value {
 	case "exec", "http", "llm", "graph", "human", "set", "pass", "wait":

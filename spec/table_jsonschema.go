@@ -7,21 +7,19 @@ import (
 	"slices"
 )
 
-// idPattern and identifierPattern are what isID and isIdentifier accept, and
-// durationPattern what a duration looks like, for the JSON Schema.
+// The patterns of isID, isIdentifier and durations for the JSON Schema.
 const (
 	idPattern         = `^[A-Za-z][A-Za-z0-9_-]*$`
 	identifierPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 	durationPattern   = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
 )
 
-// SchemaID is where editors find the schema of graph files.
+// SchemaID is the address of the schema of graph files for editors.
 const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/reference/graphrun.v1.schema.json"
 
-// Schema is the JSON Schema (draft 2020-12) of graph files, for editors and
-// other tools: plain data, ready for encoding/json. It knows the kinds of
-// opts too. It accepts every file that Parse finds no error in; what it can't
-// say (references, expressions) it lets pass.
+// Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, as
+// plain data. It accepts every file without errors of Parse, and does not check references
+// and expressions.
 func Schema(opts Options) map[string]any {
 	kinds := allKinds(opts.Kinds)
 	g := schemaWriter{defs: map[string]any{}}
@@ -37,7 +35,7 @@ func Schema(opts Options) map[string]any {
 	return root
 }
 
-// SchemaOf is the JSON Schema of files that Read reads with these keys.
+// SchemaOf returns the JSON Schema of files that Read reads with these keys.
 func SchemaOf(title, description string, keys []Key) map[string]any {
 	g := schemaWriter{defs: map[string]any{}}
 	root := g.object(keys, nil)

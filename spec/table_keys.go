@@ -26,8 +26,7 @@ const (
 	TypeText                     // a string scalar, or {file: path} for the text of that file; with Key.Elem also a list of that
 )
 
-// Role says what a string in the value is to the machine. The zero value is
-// plain data.
+// Role tells how the machine reads strings in the value. The zero value is plain data.
 type Role int
 
 // The roles. A scalar with a role other than RolePlain may be written without
@@ -42,8 +41,7 @@ const (
 	RoleState                // the name of a state key
 )
 
-// Names says what the keys of a TypeMap may be. The zero value means that
-// every key is data.
+// Names restricts the keys of a TypeMap. By default every key is data.
 type Names int
 
 // The kinds of names. In maps of names, keys that begin with "x-" are ignored.
@@ -53,8 +51,7 @@ const (
 	NamesState              // [A-Za-z_][A-Za-z0-9_]*, so that expressions can hold them
 )
 
-// Choice is a group of keys of which at most one may stand, or exactly one
-// when Required.
+// Choice is a group of keys that exclude each other; one is needed if Required.
 type Choice struct {
 	Keys     []string
 	Required bool
@@ -73,12 +70,11 @@ type Key struct {
 	Choices  []Choice // of TypeObject
 	Required bool
 	NonEmpty bool // of TypeList: it has an item at least
-	// Positive asks of numbers and durations to be greater than zero; durations
-	// are never negative.
+	// Positive numbers and durations are greater than zero. Durations are never negative.
 	Positive bool
-	// Min and Max bound numbers; nil: no bound.
+	// Min and Max bound numbers, unless nil.
 	Min, Max *float64
-	// Default is what an absent key means, as a person reads it; "" for none.
+	// Default describes the meaning of an absent key, or "".
 	Default string
 	// Doc is one sentence for the reference page and for editors.
 	Doc string

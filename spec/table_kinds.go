@@ -130,7 +130,7 @@ var partKey = &Key{Type: TypeOneOf, Forms: []Key{
 	}},
 }}
 
-// modelKeys are what llm and agent nodes share.
+// modelKeys are the keys that llm and agent nodes share.
 var modelKeys = []Key{
 	{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
 	text("instructions", RoleContent, "The focus layer of the prompt."),

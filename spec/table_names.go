@@ -26,7 +26,7 @@ func isIdentifier(s string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// isReserved reports whether a name stands for the ends of a graph.
+// isReserved reports whether a name means an end of the graph.
 func isReserved(name string) bool {
 	return name == END || name == "START" || name == "__start__" || name == "__end__"
 }
@@ -43,7 +43,7 @@ var expressionKeywords = []string{
 	"not", "or", "startsWith", "true",
 }
 
-// reservedReason says why a name can't be a state key; "" when it can.
+// reservedReason returns why a name can't be a state key, or "".
 func reservedReason(name string) string {
 	switch {
 	case slices.Contains(reservedStateKeys, name):

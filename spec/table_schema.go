@@ -7,7 +7,7 @@ import "strings"
 // reducers are the named ways to fold a write into a state key, sorted.
 var reducers = []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
 
-// stateKeywords are what a state key may have besides JSON Schema.
+// stateKeywords are the keys of a state key besides JSON Schema.
 var stateKeywords = []Key{
 	{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
 	{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},

@@ -1,4 +1,4 @@
-// The table of keys as a list of what there is to explain.
+// The table of keys as topics of `explain`.
 
 package spec
 
@@ -12,7 +12,7 @@ type Topic struct {
 	// Kind is the kind of node that has the key, or that the topic is about; ""
 	// for keys of every node and of others than nodes.
 	Kind string `json:"kind,omitempty"`
-	// Name is the key's last name, or that of the kind.
+	// Name is the last name of the key, or the name of the kind.
 	Name string `json:"name"`
 	// Value says what the key takes, Default what its absence means.
 	Value    string `json:"value,omitempty"`
