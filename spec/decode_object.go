@@ -60,6 +60,8 @@ func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 	allowed := "; allowed are " + strings.Join(names, ", ")
 	if near != "" {
 		allowed = ""
+	} else if slices.Contains(names, "$ref") { // too many for a message
+		allowed = "; allowed are the keywords of JSON Schema"
 	} else if above := mapOf(keys, key.Value); above != "" {
 		allowed = fmt.Sprintf("; it stands under %q", above)
 	} else if len(names) == 0 {
@@ -159,40 +161,14 @@ func (d *decoder) schema(k *Key, v *Value, at place) {
 		}
 		return
 	}
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		keyword := findKey(k.Keys, f.Key.Value)
-		if keyword == nil {
-			keyword = findKey(schemaKeywords, f.Key.Value)
-		}
-		switch {
-		case keyword != nil:
-			d.field(keyword, f, nil)
-		case !isExtension(f.Key.Value):
-			d.unknownKeyword(v, f, k.Keys)
-		}
+	keys := schemaKeywords
+	if len(k.Keys) > 0 {
+		keys = stateSchemaKeywords
 	}
+	d.known(keys, v, nil)
 	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
 		if _, err := regexp.Compile(pattern.Text.Value); err != nil {
 			d.report("invalid-value", pattern.Span, "\"pattern\" must be a regular expression; %v", err)
 		}
 	}
-}
-
-// unknownKeyword reports a key that is no keyword. JSON Schema has too many for
-// a list in a message; more are those that the place adds.
-func (d *decoder) unknownKeyword(v *Value, f *Field, more []Key) {
-	key, keywords := f.Key, slices.Concat(more, schemaKeywords)
-	near, what := nearest(key.Value, keyNames(keywords)), ""
-	switch {
-	case key.Value == "nullable":
-		near, what = "", "; name the type null instead: type: [string, null]"
-	case near == "" && len(more) > 0:
-		what = "; allowed are the keywords of JSON Schema and " + strings.Join(keyNames(more), ", ")
-	case near == "":
-		what = "; allowed are the keywords of JSON Schema"
-	}
-	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), what)
-	d.suggest(near)
-	d.repair(v, f, near, keywords, nil)
 }

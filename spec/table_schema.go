@@ -2,7 +2,10 @@
 
 package spec
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // reducers are the named ways to fold a write into a state key, sorted.
 var reducers = []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
@@ -17,6 +20,9 @@ var stateKeywords = []Key{
 	{Name: "scope", Type: TypeEnum, Enum: []string{"run", "session"}, Default: "run", Doc: "How long the value lives."},
 	{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write changes the value: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
 }
+
+// stateSchemaKeywords are the keywords of a state key.
+var stateSchemaKeywords = slices.Concat(stateKeywords, schemaKeywords)
 
 // schemaTypes are the types of JSON Schema, sorted.
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
