@@ -1,9 +1,8 @@
-// What the condition sees under which a person approves a call of a tool.
+// The scope of conditions for approving tool calls.
 
 package eval
 
-// ApprovalScope is the scope of a tool's `approve`: the arguments of the call, and
-// the state.
+// ApprovalScope returns the scope of a tool's `approve`: args and state.
 func ApprovalScope() *Scope {
 	return NewScope(map[string]Type{"args": Object(nil, true), "state": Object(nil, true)}, ScopeOptions{})
 }

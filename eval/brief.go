@@ -1,4 +1,4 @@
-// Values for people and models to read as a text: without bytes that say nothing there.
+// Values without long data URIs, for people and models.
 
 package eval
 
@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// shortURI is up to how many bytes a data URI stays as it is.
+// shortURI bounds the data URIs that stay, in bytes.
 const shortURI = 200
 
-// Brief is a value in which long data URIs, as images and files of tools are, have
-// given way to a word on them: [image/png, 12.3 kB].
+// Brief replaces long data URIs in a value by a note such as [image/png, 12.3 kB].
 func Brief(v any) any {
 	switch v := v.(type) {
 	case string:

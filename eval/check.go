@@ -15,7 +15,7 @@ type local struct {
 	value *Tree
 }
 
-// surroundings are what a predicate sees: the element and, in reduce, #acc.
+// surroundings holds what a predicate reads: the element and, in reduce, #acc.
 type surroundings struct {
 	element Type
 	ref     *ref
@@ -23,8 +23,8 @@ type surroundings struct {
 	list    string // the name of the list, where it is searched from its end
 }
 
-// checker walks one expression. The first error wins; after it the walk goes
-// on with values of unknown type.
+// checker walks one expression. It keeps the first error and continues with values of
+// unknown type.
 type checker struct {
 	scope  *Scope
 	src    source
@@ -52,13 +52,13 @@ func unknown(from, to int) *Tree {
 	return &Tree{Op: TreeOther, node: &ast.NilNode{}, from: from, to: to}
 }
 
-// place is the byte span of the token that the parser put on the node.
+// place returns the byte span of a node's token.
 func (c *checker) place(n ast.Node) (from, to int) {
 	loc := n.Location()
 	return c.src.bytes(loc.From), c.src.bytes(loc.To)
 }
 
-// value checks a part whose value is used, and records what it reads.
+// value checks a part and records what it reads.
 func (c *checker) value(n ast.Node) *Tree {
 	t := c.expr(n)
 	c.use(t)
@@ -74,7 +74,7 @@ func (c *checker) use(t *Tree) {
 	}
 }
 
-// expr checks one part without recording the path that it resolves to.
+// expr checks a part without recording its own path.
 func (c *checker) expr(n ast.Node) *Tree {
 	from, to := c.place(n)
 	if c.nest++; c.nest > maxNesting {
@@ -313,7 +313,7 @@ func (c *checker) mustBeBool(t *Tree) bool {
 	return false
 }
 
-// span covers the operands and the parentheses around them.
+// span returns the bytes of the operands with the parentheses around them.
 func (c *checker) span(operands ...*Tree) (from, to int) {
 	for i, o := range operands {
 		f, t := c.src.outer(o.from, o.to)

@@ -1,4 +1,4 @@
-// What the library compiles: syntax in which each of our operations is a call.
+// The syntax for the library's compiler: each of our operations is a call.
 
 package eval
 
@@ -13,11 +13,11 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// operation computes a value from others, and the units that the evaluation pays
-// for it. It must not keep args. What fails panics with an error.
+// operation computes a value and its cost in units. It must not keep args. It panics with
+// an error.
 type operation = func(args ...any) (any, uint)
 
-// frame is the environment of the library's machine.
+// frame is the environment of one evaluation.
 type frame struct {
 	names map[string]any
 	spent uint
@@ -29,7 +29,7 @@ func (f *frame) spend(units uint) {
 	}
 }
 
-// partError is the error of an operation, with the part that it belongs to.
+// partError is the error of an operation, with its part.
 type partError struct {
 	error
 	part *Tree
@@ -37,7 +37,7 @@ type partError struct {
 
 func (e *partError) Unwrap() error { return e.error }
 
-// blame is deferred by the operations of a part.
+// blame adds the part to a panic; the operations of a part defer it.
 func (t *Tree) blame() {
 	if err, ok := recover().(error); ok {
 		panic(&partError{err, t})
@@ -52,7 +52,7 @@ func at(n ast.Node, from, to int) ast.Node {
 	return n
 }
 
-// run is an operation that belongs to a part.
+// run makes a call of an operation that belongs to a part.
 func (c *checker) run(t *Tree, run operation, args ...ast.Node) ast.Node {
 	return t.callNode(func(args ...any) any {
 		defer t.blame()
@@ -63,7 +63,7 @@ func (c *checker) run(t *Tree, run operation, args ...ast.Node) ast.Node {
 	}, append(args, at(&ast.IdentifierNode{Value: "$env"}, t.from, t.to))...)
 }
 
-// runSmall is run for an operation on two values that costs nothing.
+// runSmall is run for a free operation on two values.
 func (c *checker) runSmall(t *Tree, run func(a, b any) any, a, b ast.Node) ast.Node {
 	return t.callNode(func(a, b any) any {
 		defer t.blame()
@@ -71,7 +71,7 @@ func (c *checker) runSmall(t *Tree, run func(a, b any) any, a, b ast.Node) ast.N
 	}, a, b)
 }
 
-// charged is run for an operation whose time depends on its data.
+// charged is run for an operation whose cost depends on its data.
 func (c *checker) charged(t *Tree, run operation, args ...ast.Node) ast.Node {
 	c.cost += costCall
 	return c.run(t, run, args...)
@@ -89,7 +89,7 @@ func (t *Tree) load(name string) ast.Node {
 		at(&ast.IdentifierNode{Value: "$env"}, t.from, t.to), at(&ast.StringNode{Value: name}, t.from, t.to))
 }
 
-// boolean makes sure that a value is a boolean; blamed is the part that fails when it is not.
+// boolean makes a value a boolean or fails; the error names the part blamed.
 func (c *checker) boolean(t, blamed *Tree) ast.Node {
 	if t.isBoolean() {
 		return t.node
@@ -104,7 +104,7 @@ func mustBeBoolean(args ...any) (any, uint) {
 	return args[0], 0
 }
 
-// constantPart is a scalar as it is written in the source.
+// constantPart makes the tree of a scalar.
 func constantPart(v any, from, to int) *Tree {
 	t := &Tree{Op: TreeConst, Value: v, Type: typeOf(v), from: from, to: to}
 	switch v := v.(type) {
@@ -123,7 +123,7 @@ func constantPart(v any, from, to int) *Tree {
 	return t
 }
 
-// compile compiles a part; nil when it can't be compiled, which is a defect.
+// compile compiles a part. It returns nil on a defect.
 func (t *Tree) compile() (code *vm.Program) {
 	defer func() {
 		if r := recover(); r != nil {

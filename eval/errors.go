@@ -10,9 +10,8 @@ const (
 	RuleNotBoolean = "expr-not-boolean"
 )
 
-// Error says why a source doesn't compile. From and To are byte offsets into
-// the source that was given to Compile or Template and mark the offending
-// token or operand.
+// Error says why a source doesn't compile. From and To are the bytes of the offending token
+// or operand in the source.
 type Error struct {
 	Rule       string
 	From, To   int
@@ -20,15 +19,15 @@ type Error struct {
 	Suggestion string // replacement for the marked text, or ""
 }
 
-// Error is the message alone; the place is for those who know the file.
+// Error returns the message alone.
 func (e *Error) Error() string { return e.Message }
 
-// RunError says why an expression failed on the values of one evaluation.
-// From and To mark the operation in the source, as bytes.
+// RunError says why an evaluation failed. From and To are the bytes of the operation in the
+// source.
 type RunError struct {
 	From, To int
 	Message  string
 }
 
-// Error is the message alone.
+// Error returns the message alone.
 func (e *RunError) Error() string { return e.Message }

@@ -1,4 +1,4 @@
-// Why a condition came out as it did: its parts, with the values they read.
+// Explaining a condition: its parts, with the values they read.
 
 package eval
 
@@ -12,19 +12,19 @@ import (
 type Reason struct {
 	// Source is the part's text.
 	Source string
-	// Op is "and", "or" or "not" for what is made of Parts; else empty.
+	// Op is "and", "or" or "not", or empty without Parts.
 	Op string
-	// Values is Source with the values that it read in the place of their names.
+	// Values is Source with values instead of names.
 	Values string
-	// Result is the part's value; nil when it was not evaluated, or failed.
+	// Result is the value, or nil if the part was not evaluated or failed.
 	Result any
-	// Evaluated is false when an earlier part had decided already.
+	// Evaluated is false if an earlier part decided.
 	Evaluated bool
 	Parts     []Reason
 }
 
-// Explain evaluates a program part by part. show writes the value that was read
-// from a path of names and indexes.
+// Explain evaluates a program part by part. show writes the value at a path of names and
+// indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
 	return v.reason(p, p.tree, env, show)
 }
@@ -75,14 +75,13 @@ func (t *Tree) joint() (op string, parts []*Tree) {
 
 func (p *Program) text(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
 
-// place is a part of an expression: where it stands, and the path that it reads
-// when it is one of constant names and indexes.
+// place is the span of a path of constant names and indexes.
 type place struct {
 	from, to int
 	keys     []any
 }
 
-// substituted is a part of the source with values in the place of names.
+// substituted writes a part of the source with values instead of names.
 func (p *Program) substituted(t *Tree, env map[string]any, show func(path []any, v any) string) string {
 	var b strings.Builder
 	at := t.from
@@ -98,14 +97,14 @@ func (p *Program) substituted(t *Tree, env map[string]any, show func(path []any,
 	return strings.TrimSpace(b.String())
 }
 
-// sortPlaces puts the outermost first where one contains another.
+// sortPlaces sorts by position, outer places first.
 func sortPlaces(places []place) {
 	slices.SortFunc(places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
 }
 
-// String tells the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.
+// String writes the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.
 func (t *Reason) String() string {
 	switch {
 	case !t.Evaluated:
@@ -123,7 +122,7 @@ func (t *Reason) String() string {
 	return t.Source + " → " + ResultText(t.Result) + ": " + strings.Join(texts, ", ")
 }
 
-// line is the part without those it is made of.
+// line writes the part without its parts.
 func (t *Reason) line() string {
 	result := ResultText(t.Result)
 	if t.Values == t.Source || t.Values == result {
@@ -132,7 +131,7 @@ func (t *Reason) line() string {
 	return t.Source + " → " + t.Values + " → " + result
 }
 
-// ResultText writes what a part came to; nil is one that failed.
+// ResultText writes the result of a part; nil is null.
 func ResultText(v any) string {
 	if v == nil {
 		return "null"

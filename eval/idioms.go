@@ -1,5 +1,4 @@
-// Signs and words of other languages that no expression has, each with how it
-// is written here.
+// Operators of other languages, and how they are written here.
 
 package eval
 
@@ -9,8 +8,7 @@ import (
 	"strings"
 )
 
-// idiom finds what people who know another language write: of text that can't
-// be parsed, the first such place. Nil when there is none.
+// idiom finds the first operator of another language in a text that can't be parsed.
 func idiom(text *source) *Error {
 	bare := withoutTexts(text.text)
 	if err := filtered(text.text, bare); err != nil {
@@ -52,7 +50,7 @@ var idioms = []struct{ pattern, write string }{
 	{`\b(IN)\b`, "in"},
 }
 
-// withoutTexts is an expression of the same length without what stands in quotes.
+// withoutTexts blanks the texts in quotes; the length stays.
 func withoutTexts(src string) string {
 	out := []byte(src)
 	for i := 0; i < len(src); {
@@ -103,7 +101,7 @@ func filtered(src, bare string) *Error {
 	}
 }
 
-// lengthOf recognises text.length, which other languages have.
+// lengthOf recognises text.length.
 func (c *checker) lengthOf(base, key *Tree, name string) bool {
 	switch name {
 	case "length", "len", "size", "count":

@@ -1,4 +1,4 @@
-// Parts in values: images, files and audio, which are no text where a message is made.
+// Parts of messages in values: images, files and audio.
 
 package eval
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// PartKinds are the keys that say what a part is, sorted.
+// PartKinds returns the keys that mark a part, sorted.
 func PartKinds() []string { return []string{"audio", "file", "image", "text"} }
 
 // IsPart reports whether an object is a part: {text}, {image}, {file} or {audio} with a
@@ -30,8 +30,8 @@ func IsPart(fields map[string]any) bool {
 	return kinds == 1
 }
 
-// IsMedia reports whether a value is a part that is no text, or a list of parts and
-// texts with such a part in it.
+// IsMedia reports whether a value is an image, file or audio, or a list of texts and parts
+// with one of them.
 func IsMedia(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -50,10 +50,9 @@ func IsMedia(v any) bool {
 	return false
 }
 
-// Pieces is a value as what a message says, in order: texts (string) and parts
-// (map[string]any). Data is told as Text does; parts with their bytes that stand deep
-// in it follow, and [image 1] stands in the place of the first. media is false, and there
-// are no pieces, where there is nothing but text.
+// Pieces splits a value into the texts (string) and parts (map[string]any) of a message.
+// Data becomes Text; parts with their bytes inside it follow, replaced by [image 1] and so
+// on. media is false, without pieces, if there is only text.
 func Pieces(v any) (pieces []any, media bool) {
 	if IsMedia(v) {
 		list, isList := v.([]any)
@@ -70,8 +69,8 @@ func Pieces(v any) (pieces []any, media bool) {
 	return append([]any{Text(plain)}, deep...), true
 }
 
-// liftParts is a value with names in the place of parts that hold their bytes, which it
-// adds to out. What names a file or an address alone is data.
+// liftParts moves parts that hold their bytes to out and leaves names in their place. A
+// part that only names a file or an address is data.
 func liftParts(v any, out *[]any) any {
 	switch v := v.(type) {
 	case []any:
@@ -110,14 +109,13 @@ func liftItems(list []any, out *[]any) any {
 	return list
 }
 
-// RenderParts is Render for what a message says: where expressions give parts that are
-// no texts, it is a list of texts and parts, in their order. A template that is exactly
-// one expression is its value, as with Render.
+// RenderParts is Render for messages: if expressions give images, files or audio, it returns
+// a list of texts and parts, in order.
 func (v *VM) RenderParts(t *Template, env map[string]any) (any, error) {
 	return v.render(t, env, true)
 }
 
-// mediaOf are the pieces of a value that is no text alone, where parts are wanted.
+// mediaOf returns the pieces of a value, if parts are wanted.
 func mediaOf(v any, parts bool) (pieces []any, media bool) {
 	switch v.(type) {
 	case []any, map[string]any:
@@ -128,8 +126,8 @@ func mediaOf(v any, parts bool) (pieces []any, media bool) {
 	return nil, false
 }
 
-// appendPieces adds pieces to what was said; texts that meet are one. What follows the
-// last part stays in b.
+// appendPieces adds pieces to a message and joins adjacent texts. Text after the last part
+// stays in b.
 func appendPieces(said []any, b *strings.Builder, pieces []any) []any {
 	for _, piece := range pieces {
 		if text, isText := piece.(string); isText {

@@ -50,32 +50,29 @@ type Program struct {
 	code   atomic.Pointer[vm.Program]
 }
 
-// Tree returns the tree of the program's expression, which must not be changed.
+// Tree returns the tree of the expression. It must not be changed.
 func (p *Program) Tree() *Tree { return p.tree }
 
-// Source is the text that was compiled.
+// Source returns the source text.
 func (p *Program) Source() string { return p.src }
 
-// Type is what is known of the result.
+// Type returns the static type of the result.
 func (p *Program) Type() Type { return p.tree.Type }
 
-// Reads are the paths that an evaluation may read, sorted. The slice is the
-// program's own.
+// Reads returns the paths that an evaluation may read, sorted. It must not be changed.
 func (p *Program) Reads() []Read { return p.reads }
 
 // Uses reports whether an evaluation may read the top-level name.
 func (p *Program) Uses(name string) bool { return uses(p.reads, p.roots, name) }
 
-// Whole reports whether an evaluation may read the top-level name as a whole or
-// by a computed key, so that no part of it can be left out.
+// Whole reports whether an evaluation may read all of the top-level name.
 func (p *Program) Whole(name string) bool { return whole(p.reads, p.roots, name) }
 
-// Path is the path of a program that only reads one, such as input.items[0]:
-// names and indexes; nil for other programs.
+// Path returns the names and indexes of a program that is a path, such as input.items[0],
+// or nil.
 func (p *Program) Path() []any { return p.tree.ref.constant() }
 
-// Const returns the value of a program that reads nothing; not ok when it
-// reads something or fails.
+// Const returns the value of a program that reads nothing and does not fail.
 func (p *Program) Const() (value any, ok bool) {
 	if len(p.reads) > 0 {
 		return nil, false

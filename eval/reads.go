@@ -1,4 +1,4 @@
-// What a program may read.
+// The paths that a program may read.
 
 package eval
 
@@ -11,7 +11,7 @@ import (
 // under it. Elements of lists are not told apart: items[0].id reads items.
 type Read struct {
 	Path []string
-	// Dynamic says that some member of the path's end is read by a computed key.
+	// Dynamic marks a path whose members are read by a computed key.
 	Dynamic bool
 }
 

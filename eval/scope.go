@@ -29,8 +29,8 @@ import (
 	"slices"
 )
 
-// Scope is the set of names that an expression may read. It doesn't change
-// once built and is safe for concurrent use.
+// Scope is the set of names that an expression may read. It never changes and is safe for
+// concurrent use.
 type Scope struct {
 	parent *Scope // for names that are not among its own
 	names  map[string]Type
@@ -40,23 +40,20 @@ type Scope struct {
 	open   bool
 }
 
-// ScopeOptions say how names are found; the zero value knows only the names
-// themselves.
+// ScopeOptions configures how names are found.
 type ScopeOptions struct {
 	// Roots are names such as "state" under which the scope's own names are
 	// readable too: state.x is x.
 	Roots []string
-	// Alias maps a bare name that is none of the scope's own to the path it
-	// stands for.
+	// Alias maps other bare names to the paths they stand for.
 	Alias map[string][]string
-	// Open allows unknown top-level names; they read as null when missing.
+	// Open allows unknown top-level names; missing ones are null.
 	Open bool
 	// Refuse maps a name to the reason why it may not be read here.
 	Refuse map[string]string
 }
 
-// NewScope builds a scope from names and their types. It keeps the maps, which
-// must not change afterwards.
+// NewScope builds a scope from names and types. The maps must not change afterwards.
 func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 	return &Scope{
 		names:  names,
@@ -67,8 +64,8 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 	}
 }
 
-// With is the scope with other types for some names, and with more aliases. It
-// keeps the map of names, which must not change afterwards.
+// With returns a scope with other types for some names, and with more aliases. The map of
+// names must not change afterwards.
 func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	out := *s
 	out.parent, out.names = s, names
@@ -79,7 +76,7 @@ func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	return &out
 }
 
-// Refusing is the scope where some names may not be read, for the reasons given.
+// Refusing returns a scope where some names may not be read, with the reasons.
 func (s *Scope) Refusing(reasons map[string]string) *Scope {
 	out := *s
 	out.refuse = maps.Clone(reasons)
@@ -87,7 +84,7 @@ func (s *Scope) Refusing(reasons map[string]string) *Scope {
 	return &out
 }
 
-// Closed is the scope without names but those that it declares.
+// Closed returns the scope without undeclared names.
 func (s *Scope) Closed() *Scope {
 	out := *s
 	out.open = false

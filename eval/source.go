@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// source is an expression's text with the place of each bracket pair.
+// source is the text of an expression with its bracket pairs.
 type source struct {
 	text string
 	at   []int // the byte offset of each rune and of the end, if they differ
@@ -70,9 +70,8 @@ func (s *source) scan(text string) *Error {
 	return nil
 }
 
-// overLines notes a string that holds a line break, as \n becomes one in double
-// quotes of YAML and JSON. False when it has escapes besides: the parser can't
-// read it then.
+// overLines notes a string with a line break, which \n becomes in double quotes of YAML and
+// JSON. It returns false if the string has escapes, too: the parser can't read it then.
 func (s *source) overLines(from, end int) bool {
 	quote := s.text[from]
 	if quote != '\'' && quote != '"' || strings.IndexByte(s.text[from:end], '\n') < 0 {
@@ -88,8 +87,8 @@ func (s *source) overLines(from, end int) bool {
 	return true
 }
 
-// suspect is the string to blame when the one at a place has no end: the first
-// that goes over the end of a line is likely to lack its own.
+// suspect returns the string to blame for an unclosed one: the first string over several
+// lines probably lacks its end.
 func (s *source) suspect(at int) int {
 	if s.broken >= 0 && s.text[at] != '/' {
 		return s.broken
@@ -206,7 +205,7 @@ func (s *source) skipSpace(at int) int {
 	return at
 }
 
-// outer widens the span of an operand by the parentheses around it.
+// outer adds the parentheses around an operand to its span.
 func (s *source) outer(from, to int) (int, int) {
 	for {
 		left := strings.TrimRightFunc(s.text[:from], unicode.IsSpace)

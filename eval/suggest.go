@@ -1,4 +1,4 @@
-// Which known name a misspelt one stands for.
+// Suggestions for misspelt names.
 
 package eval
 
@@ -60,7 +60,7 @@ func abs(n int) int {
 	return n
 }
 
-// list names what is allowed when that is short enough to help.
+// list names the known names, if they are few.
 func list(what string, known []string) string {
 	const most = 12
 	if len(known) == 0 || len(known) > most {

@@ -17,14 +17,13 @@ type Template struct {
 
 // Part is a piece of a template: text, or an expression.
 type Part struct {
-	// Text is the piece as it is, when Program is nil.
+	// Text is the literal text, if Program is nil.
 	Text    string
 	Program *Program
-	// From and To mark the expression in the template's source, in bytes,
-	// without the braces, white space and question mark around it.
+	// From and To are the bytes of the expression in the template's source, without
+	// braces, white space and question mark.
 	From, To int
-	// Optional says that the expression is a path with a question mark, which
-	// is empty when any part of it is missing.
+	// Optional marks a path with a question mark: it is empty if a part is missing.
 	Optional bool
 }
 
@@ -120,8 +119,8 @@ func (s *Scope) compilePart(src string, from, to int) (Part, *Error) {
 	return Part{Program: p, From: from, To: to, Optional: optional}, nil
 }
 
-// loosely compiles an optional path without the type of its root: a part of it
-// that is no object makes it empty, and is no error of the file.
+// loosely compiles an optional path without the type of its root: a part that is not an
+// object makes the path empty.
 func (s *Scope) loosely(path string, fault *Error) (*Program, *Error) {
 	end := strings.IndexFunc(path, func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) || r == '.' || r == '-' })
 	if end <= 0 || s.refuse[path[:end]] != "" {
@@ -134,13 +133,13 @@ func (s *Scope) loosely(path string, fault *Error) (*Program, *Error) {
 	return p, nil
 }
 
-// Source is the text that was compiled.
+// Source returns the source text.
 func (t *Template) Source() string { return t.src }
 
-// Parts are the pieces in order. The slice is the template's own.
+// Parts returns the pieces in order. They must not be changed.
 func (t *Template) Parts() []Part { return t.parts }
 
-// Type is what is known of the rendered value: a string, unless the template is
+// Type returns the static type of the rendered value: a string, unless the template is
 // exactly one expression.
 func (t *Template) Type() Type {
 	if p := t.single(); p != nil && !p.Optional {
@@ -152,18 +151,16 @@ func (t *Template) Type() Type {
 	return String()
 }
 
-// Reads are the paths that rendering may read, sorted. The slice is the
-// template's own.
+// Reads returns the paths that rendering may read, sorted. It must not be changed.
 func (t *Template) Reads() []Read { return t.reads }
 
 // Uses reports whether rendering may read the top-level name.
 func (t *Template) Uses(name string) bool { return uses(t.reads, t.roots, name) }
 
-// Whole reports whether rendering may read the top-level name as a whole or by
-// a computed key.
+// Whole reports whether rendering may read all of the top-level name.
 func (t *Template) Whole(name string) bool { return whole(t.reads, t.roots, name) }
 
-// single is the only part of a template that is exactly one expression.
+// single returns the part of a template that is exactly one expression, or nil.
 func (t *Template) single() *Part {
 	if len(t.parts) == 1 && t.parts[0].Program != nil {
 		return &t.parts[0]
@@ -171,10 +168,9 @@ func (t *Template) single() *Part {
 	return nil
 }
 
-// Render evaluates a template over an environment as Eval does. A template that
-// is exactly one expression keeps the value's type; all others are text. A path
-// that is missing or null is an error, unless it is optional: then it is "".
-// The error is a *RunError with offsets into the template's source.
+// Render evaluates a template over an environment. A template that is exactly one
+// expression keeps the value's type; others are text. A path that is missing or null is an
+// error, or "" if it is optional. The error is a *RunError with offsets into the source.
 func (v *VM) Render(t *Template, env map[string]any) (any, error) { return v.render(t, env, false) }
 
 func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
@@ -215,7 +211,7 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 	return said, nil
 }
 
-// printed is Text for values that fit into limit bytes.
+// printed returns Text of a value that fits into limit bytes.
 func printed(v any, limit int) (string, error) {
 	switch s := v.(type) {
 	case string:

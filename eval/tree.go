@@ -35,16 +35,16 @@ const (
 	TreeOther
 )
 
-// Tree is one part of an expression, checked. Names are resolved: state.x and
-// an alias are the path that they stand for, and a name bound by let is what it
-// is bound to. Two parts with equal keys have equal values in one environment.
+// Tree is one checked part of an expression. Names are resolved: state.x and an alias are
+// the paths they stand for, and a name bound by let is its value. Parts with equal keys have
+// equal values in one environment.
 type Tree struct {
 	Op    TreeOp
 	Name  string
 	Value any
 	Path  []string
 	Args  []*Tree
-	// Type is what is known of the part's value.
+	// Type is the static type of the value.
 	Type Type
 	// Over and Body belong to a TreeOther that evaluates Body for each element of
 	// the list Over: the path of an element begins with "#".
@@ -61,13 +61,13 @@ type Tree struct {
 	operands []*Tree  // named when they are null and the operation fails
 }
 
-// partID is the Value of a TreeOther that tells parts of equal text apart.
+// partID is the Value of a TreeOther that distinguishes parts of equal text.
 type partID string
 
 // maxTree bounds the parts of a tree: names bound by let are written out.
 const maxTree = 2 * maxNodes
 
-// measure counts the parts; what has too many is one part.
+// measure counts the parts; a tree with too many becomes one part.
 func (t *Tree) measure() {
 	t.size = 1
 	for _, a := range t.Args {
@@ -85,7 +85,7 @@ func (t *Tree) measure() {
 	}
 }
 
-// Key is the part in a canonical notation.
+// Key writes the part in a canonical notation.
 func (t *Tree) Key() string { return string(t.appendKey(nil)) }
 
 func (t *Tree) appendKey(key []byte) []byte {
@@ -134,8 +134,8 @@ func (t *Tree) Each(f func(*Tree)) {
 	}
 }
 
-// Implied calls part for each part of a condition whose outcome follows from that of the
-// whole: the sides of `and` where it holds, those of `or` where it does not.
+// Implied calls part for each part of a condition whose outcome the whole implies: the sides
+// of `and` where it holds, the sides of `or` where it does not.
 func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 	switch {
 	case t.Op == TreeUnary && t.Name == "not":
@@ -150,7 +150,7 @@ func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 
 func (t *Tree) typ() Type { return t.Type }
 
-// may reports whether the value can be of that kind, as far as types tell.
+// may reports whether the value can be of one of the kinds.
 func (t *Tree) may(kinds ...kind) bool {
 	if t.Type.kind == kindAny {
 		return true
@@ -163,13 +163,13 @@ func (t *Tree) may(kinds ...kind) bool {
 	return false
 }
 
-// isSmall reports whether an operator costs nothing because of this operand: numbers, and
-// what is compared to a constant or a boolean.
+// isSmall reports whether this operand makes an operator free: a number, or a constant or a
+// boolean in a comparison.
 func (t *Tree) isSmall(operator string) bool {
 	return t.Type.isNumber() || operator != "+" && (t.Op == TreeConst || t.Type.kind == kindBool || t.Type.kind == kindNull)
 }
 
-// isBoolean reports whether the value is never null nor anything else than a boolean.
+// isBoolean reports whether the value is always true or false.
 func (t *Tree) isBoolean() bool {
 	if t.Type.kind != kindBool {
 		return false
@@ -185,7 +185,7 @@ func (t *Tree) isBoolean() bool {
 	return false
 }
 
-// ref is a path of the environment that a value is read from. It is never changed.
+// ref is the path of the environment that a value is read from. It never changes.
 type ref struct {
 	path    []string
 	stopped bool // members are no longer followed
@@ -193,7 +193,7 @@ type ref struct {
 	keys    []any // the full path with constant indexes, nil if not constant
 }
 
-// constant is the full path of names and indexes, nil if there is none.
+// constant returns the full path of names and indexes, or nil.
 func (r *ref) constant() []any {
 	if r == nil {
 		return nil
@@ -201,8 +201,8 @@ func (r *ref) constant() []any {
 	return r.keys
 }
 
-// unkeyed is a value that stands under a name of its own: what it reads counts,
-// its path is not written there.
+// unkeyed returns the ref of a value under a name of its own: it is read, but its path is
+// not written there.
 func (r *ref) unkeyed() *ref {
 	if r == nil {
 		return nil
@@ -210,7 +210,7 @@ func (r *ref) unkeyed() *ref {
 	return &ref{path: r.path, stopped: r.stopped, dynamic: r.dynamic}
 }
 
-// member is the path of base[key], nil when base has none.
+// member returns the path of base[key], or nil.
 func (r *ref) member(base, key *Tree) *ref {
 	if r == nil {
 		return nil

@@ -31,7 +31,7 @@ const (
 	kindObject
 )
 
-// Any is the type of values that nothing is known of.
+// Any is the unknown type.
 func Any() Type { return Type{} }
 
 // Null is the type of the constant None.
@@ -59,9 +59,8 @@ func Object(fields map[string]Type, open bool) Type {
 	return Type{kind: kindObject, fields: fields, open: open}
 }
 
-// FromSchema reads the parts of a JSON Schema (plain data) that say what kind
-// of value it admits: type, enum, const, items, properties and
-// additionalProperties: false. Whatever it doesn't understand is any.
+// FromSchema returns the type of a JSON Schema by its type, enum, const, items, properties
+// and additionalProperties: false. Anything else is any.
 func FromSchema(schema map[string]any) Type { return fromSchema(schema, 0) }
 
 const maxSchemaDepth = 100
@@ -125,7 +124,7 @@ func objectFromSchema(schema map[string]any, depth int) Type {
 	return Object(fields, schema["additionalProperties"] != false)
 }
 
-// typeOf is the type of a plain value.
+// typeOf returns the type of a plain value.
 func typeOf(v any) Type {
 	switch v := v.(type) {
 	case nil:
@@ -150,7 +149,7 @@ func typeOf(v any) Type {
 	return Any()
 }
 
-// joined is the narrowest of our types that holds the values of all; any for none.
+// joined returns the narrowest type that holds the values of all; any for none.
 func joined[T any](list []T, typeOf func(T) Type) Type {
 	var out Type
 	for i, e := range list {
@@ -196,9 +195,8 @@ func joinObjects(a, b Type) Type {
 	return Object(fields, a.open || b.open || !same)
 }
 
-// Accepts reports whether a value of type v may be used where a t is wanted,
-// as far as the types can tell: any fits everywhere, null too, and an integer
-// is a number.
+// Accepts reports whether a value of type v may be used as a t. Any and null fit
+// everywhere, and an integer is a number.
 func (t Type) Accepts(v Type) bool {
 	switch {
 	case t.kind == kindAny || v.kind == kindAny || v.kind == kindNull:
@@ -222,17 +220,17 @@ func (t Type) Accepts(v Type) bool {
 	return true
 }
 
-// IsAny reports whether nothing is known of the value.
+// IsAny reports whether the type is unknown.
 func (t Type) IsAny() bool { return t.kind == kindAny }
 
-// IsList reports whether the value is known to be a list (or null).
+// IsList reports whether the value is a list or null.
 func (t Type) IsList() bool { return t.kind == kindList }
 
-// IsObject reports whether the value is known to be an object (or null).
+// IsObject reports whether the value is an object or null.
 func (t Type) IsObject() bool { return t.kind == kindObject }
 
-// Field is the type of a member: known says that the object declares it,
-// allowed that reading it is no error.
+// Field returns the type of a member. known: the object declares it; allowed: it may be
+// read.
 func (t Type) Field(name string) (f Type, known, allowed bool) {
 	switch t.kind {
 	case kindAny:
@@ -244,7 +242,7 @@ func (t Type) Field(name string) (f Type, known, allowed bool) {
 	return Any(), false, false
 }
 
-// Fields are the names of the declared members, sorted.
+// Fields returns the names of the declared members, sorted.
 func (t Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
 // Elem returns the type of a list's elements, or any.

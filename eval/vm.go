@@ -24,10 +24,9 @@ type VM struct {
 	frame frame
 }
 
-// Eval evaluates a program over an environment of canonical plain data: nil,
-// bool, int, float64, string, []any and map[string]any. The result is
-// canonical and may share parts with the environment. Names that the
-// environment doesn't hold read as null. The error is a *RunError.
+// Eval evaluates a program over an environment of canonical plain data. Missing names are
+// null. The result is canonical and may share parts with the environment. The error is a
+// *RunError.
 func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	out, err := v.run(p, env)
 	if err != nil {
@@ -55,8 +54,7 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	return out, nil
 }
 
-// Test evaluates a condition. A result that is no boolean is an error, null
-// too.
+// Test evaluates a condition. A result that is not a boolean is an error.
 func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 	out, err := v.run(p, env)
 	if err != nil {
@@ -95,7 +93,7 @@ func (v *VM) runCode(p *Program, code *vm.Program, env map[string]any) (any, err
 	return out, err
 }
 
-// explain puts a failed operation into words and names operands that are null.
+// explain describes a failed operation and names operands that are null.
 func (v *VM) explain(p *Program, err error) *RunError {
 	out := &RunError{To: len(p.src), Message: "expression failed on these values"}
 	var fe *file.Error
@@ -119,7 +117,7 @@ func (v *VM) explain(p *Program, err error) *RunError {
 	return out
 }
 
-// nulls names the operands of a failed operation that are null in the environment.
+// nulls lists the operands of a failed operation that are null.
 func (t *Tree) nulls(src string, env map[string]any) string {
 	operands := t.operands
 	if operands == nil {
@@ -134,8 +132,7 @@ func (t *Tree) nulls(src string, env map[string]any) string {
 	return strings.Join(out, ", ")
 }
 
-// lookup follows a path of names and indexes; nil when a part of it is missing or
-// is no object or list.
+// lookup returns the value at a path of names and indexes, or nil.
 func lookup(env map[string]any, keys []any) any {
 	var value any = env
 	for _, key := range keys {

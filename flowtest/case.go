@@ -14,17 +14,17 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Case is one run of a flow. A row of a table is a case.
+// Case is one run of a flow; each row of a table is a case.
 type Case struct {
-	// Name is unique in the file: that of the case, and of the row behind a slash.
+	// Name is unique in the file: NAME, or NAME/ROW.
 	Name string
-	// Line is where the case, or the row, begins, from 1.
+	// Line is the first line of the case or row, from 1.
 	Line int
 
-	value *spec.Value // with what defaults and the case around a row say
-	own   *spec.Value // as the case is written
+	value *spec.Value // merged with the defaults, and a row with its case
+	own   *spec.Value // as written
 	at    spec.Span
-	row   int // -1: the case is no row
+	row   int // -1 without a table
 
 	input   map[string]any
 	stubs   map[string]*stub
@@ -32,7 +32,7 @@ type Case struct {
 	answers map[string][]string
 	decide  map[string]*decision
 	script  string // scripted answers: the name of the model
-	dir     string // that the script's path is relative to
+	dir     string // the folder of the script
 	opts    runner.Options
 	session *spec.Value
 	resumes []resumption
@@ -41,20 +41,20 @@ type Case struct {
 	fill    *filler // of a generated case
 }
 
-// decision is what llm_decide edges of a node decide.
+// decision holds the targets that a node's llm_decide edges choose.
 type decision struct {
 	targets []string
 	list    bool
 	line    int
 }
 
-// resumption is how a paused run goes on.
+// resumption says how a paused run is resumed.
 type resumption struct {
 	answers map[string][]string
 	after   time.Duration
 }
 
-// compile reads what a case says.
+// compile reads the keys of a case.
 func (f *File) compile(c *Case) {
 	v := c.value
 	if input := v.Get("input"); input != nil {
@@ -97,7 +97,7 @@ func (f *File) checkInput(input *spec.Value) {
 	}
 }
 
-// checkNode reports a path that leads to no node.
+// checkNode reports an unknown node path.
 func (f *File) checkNode(path spec.Text) {
 	_, err := f.plain.Find(path.Value)
 	if err != nil {
@@ -116,7 +116,7 @@ func (f *File) checkTool(name spec.Text) {
 	}
 }
 
-// answers are what people say, as texts, by the target of the question.
+// answers reads the answers of people, as texts, by the target of the question.
 func (f *File) answers(v *spec.Value) map[string][]string {
 	if v == nil {
 		return nil
@@ -143,10 +143,10 @@ func (f *File) answers(v *spec.Value) map[string][]string {
 	return out
 }
 
-// everyVisit is how often an answer is given that is no list: as often as anybody asks.
+// everyVisit is how often a single answer is given: more often than a run asks.
 const everyVisit = 256
 
-// answerText is an answer as a person gives it.
+// answerText writes an answer as a person types it.
 func answerText(v *spec.Value) string {
 	if v.IsScalar() {
 		return v.Text.Value
@@ -176,7 +176,7 @@ func (f *File) decisions(v *spec.Value) map[string]*decision {
 	return out
 }
 
-// checkDecides reports a node of the graph that decides nothing.
+// checkDecides reports a node without llm_decide edges.
 func (f *File) checkDecides(name spec.Text) {
 	if n := f.Graph.Node(name.Value); n == nil || slices.ContainsFunc(f.Graph.Edges, func(e *spec.Edge) bool {
 		return e.From.Value == name.Value && e.Condition == "llm_decide"
@@ -186,7 +186,7 @@ func (f *File) checkDecides(name spec.Text) {
 	f.report(name.Span, "invalid-value", "%s has no llm_decide edge, so nothing is decided there", quoted(name.Value))
 }
 
-// textsOf is a text, or a list of them.
+// textsOf returns the texts of a text or of a list of texts.
 func textsOf(v *spec.Value) []spec.Text {
 	if v == nil {
 		return nil
@@ -228,7 +228,7 @@ func numberOf(v *spec.Value) int {
 	return n
 }
 
-// run reads what flags would set.
+// run reads the options that flags of run set.
 func (f *File) run(c *Case, v *spec.Value) {
 	c.opts = runner.Options{RunID: "test", Input: c.input, Answers: c.answers, Dir: filepath.Dir(f.Flow)}
 	if v == nil {
@@ -259,5 +259,4 @@ func (f *File) run(c *Case, v *spec.Value) {
 	}
 }
 
-// quoted names what an error is about.
 func quoted(text string) string { return strconv.Quote(text) }

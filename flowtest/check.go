@@ -1,4 +1,4 @@
-// Comparing a run with what is expected of it.
+// Comparing a run with the expectations of its case.
 
 package flowtest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// check compares a run with what is expected of it.
+// check returns the expectations that a run fails.
 func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
 		return []Failure{{What: "expect", Line: x.file.line(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
@@ -28,7 +28,7 @@ func (x *expectation) check(r *runner.Result) []Failure {
 	return k.failures
 }
 
-// checker collects what does not hold of one run.
+// checker collects the failed expectations of one run.
 type checker struct {
 	x        *expectation
 	r        *runner.Result
@@ -98,7 +98,7 @@ func (k *checker) data(what string, v *spec.Value, got any) {
 	}
 }
 
-// failure compares the error of the run, key by key.
+// failure compares the error of the run.
 func (k *checker) failure(v *spec.Value) {
 	e := k.r.Error
 	if e == nil {
@@ -113,7 +113,7 @@ func (k *checker) failure(v *spec.Value) {
 	}
 }
 
-// pending compares the questions that are open.
+// pending compares the open questions.
 func (k *checker) pending(v *spec.Value) {
 	got := pendingData(k.r)
 	want, _ := v.Data().([]any)
@@ -163,7 +163,7 @@ func (k *checker) edges() {
 	}
 }
 
-// visitsOf counts the executions of each node.
+// visitsOf counts the visits of each node.
 func visitsOf(r *runner.Result) map[string]int {
 	out := map[string]int{}
 	for _, node := range r.Path {
@@ -172,7 +172,7 @@ func visitsOf(r *runner.Result) map[string]int {
 	return out
 }
 
-// path compares the path with one of the forms.
+// path compares the path with a list or with several forms.
 func (k *checker) path(v *spec.Value) {
 	if v.Kind == spec.List {
 		k.form("exactly", v)

@@ -1,4 +1,4 @@
-// Coverage: what the cases of a flow have reached.
+// Coverage of a flow by its cases.
 
 package flowtest
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Coverage is what the cases of a flow have reached of it.
+// Coverage counts the parts of a flow that its cases reach.
 type Coverage struct {
 	Nodes    Covered[string] `json:"nodes"`
 	Edges    Covered[string] `json:"edges"`
@@ -24,14 +24,14 @@ type Coverage struct {
 	seen  *seen
 }
 
-// Covered counts what was reached of something.
+// Covered counts the parts of one sort that were reached.
 type Covered[M any] struct {
 	Covered int `json:"covered"`
 	Total   int `json:"total"`
 	Missing []M `json:"missing"`
 }
 
-// Percent is the share that was reached, from 0 to 100; of nothing it is 100.
+// Percent returns the share that was reached, from 0 to 100; without parts it is 100.
 func (c Covered[M]) Percent() float64 {
 	if c.Total == 0 {
 		return 100
@@ -39,7 +39,7 @@ func (c Covered[M]) Percent() float64 {
 	return math.Floor(1000*float64(c.Covered)/float64(c.Total)) / 10
 }
 
-// Guard is a condition that never came to a value.
+// Guard is a condition that never had a value.
 type Guard struct {
 	Edge  string `json:"edge"`
 	Value bool   `json:"value"`
@@ -52,7 +52,7 @@ type Loop struct {
 	Taken string `json:"taken"`
 }
 
-// seen is what one run, or all of them, have reached.
+// seen counts what one run, or all runs, reached.
 type seen struct {
 	graph  *spec.Graph
 	nodes  []int
@@ -80,7 +80,7 @@ func (s *seen) node(id string) {
 	}
 }
 
-// resolved takes in what the edges of a node came to.
+// resolved notes which edges of a node fired.
 func (s *seen) resolved(e *runner.Event) {
 	for i := range e.Candidates {
 		c := &e.Candidates[i]
@@ -104,7 +104,7 @@ func newCoverage(g *spec.Graph) *Coverage {
 	return &Coverage{graph: g, seen: newSeen(g), loops: backEdges(g)}
 }
 
-// take adds what a run has reached, and counts anew.
+// take adds a run, and counts again.
 func (c *Coverage) take(s *seen) {
 	all := c.seen
 	all.runs++
@@ -157,8 +157,8 @@ func (c *Covered[M]) count(reached bool, what M) {
 	}
 }
 
-// EdgeNames name every edge, in the order of the graph, as coverage does: "from ->
-// to"; those between the same nodes with their ids, or a number.
+// EdgeNames names every edge in the order of the graph: "from -> to", with an id or a
+// number for edges between the same nodes.
 func EdgeNames(g *spec.Graph) []string {
 	out, count := make([]string, len(g.Edges)), map[string]int{}
 	for i, e := range g.Edges {

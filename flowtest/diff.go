@@ -1,4 +1,4 @@
-// Differences between what was wanted and what came.
+// Differences between two values or texts.
 
 package flowtest
 
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// difference tells lists and objects apart line by line; nil when one line each
-// says it better.
+// difference compares lists and objects line by line, or returns nil if one line each says
+// it better.
 func difference(want, got any) []string {
 	w, wok := linesOf(want)
 	g, gok := linesOf(got)
@@ -24,8 +24,8 @@ func difference(want, got any) []string {
 	return append([]string{"- want, + got"}, edits(w, g, same)...)
 }
 
-// aligned is what was wanted, written as what came where that is as wanted: texts that
-// match patterns, numbers of another type and, where some keys are enough, the others.
+// aligned returns what was wanted, with the parts of got that match it: matches of
+// patterns, numbers of another type and, for subsets, the other keys.
 func aligned(want, got any, subset bool) any {
 	if compare(want, got, subset) {
 		return got
@@ -60,7 +60,7 @@ func aligned(want, got any, subset bool) any {
 	return want
 }
 
-// linesOf is a list or object, a line an entry.
+// linesOf writes a list or object with one entry per line.
 func linesOf(v any) ([]string, bool) {
 	switch v := v.(type) {
 	case []string:
@@ -79,10 +79,9 @@ func linesOf(v any) ([]string, bool) {
 // maxCells bounds the table of the longest common subsequence.
 const maxCells = 1 << 20
 
-// sameLine compares lines as they are; names of a path may be wanted as patterns.
 func sameLine(a, b string) bool { return a == b }
 
-// edits are the lines of both, those of one side only marked.
+// edits returns the lines of both, and marks those of one side only.
 func edits(a, b []string, same func(want, got string) bool) []string {
 	if len(a)*len(b) > maxCells {
 		return append(marked("- ", a), marked("+ ", b)...)
@@ -126,8 +125,8 @@ func marked(mark string, lines []string) []string {
 	return out
 }
 
-// Lines tells two texts apart: their lines, those of one only marked with - and +,
-// and of what both have no more than three around a change.
+// Lines compares two texts: lines of one side only are marked with - and +, with three
+// common lines around a change.
 func Lines(before, after string) []string {
 	const around = 3
 	split := func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }

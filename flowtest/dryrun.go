@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// dryRun is a run whose effects are made up.
+// dryRun is a run with made-up effects.
 type dryRun struct {
 	graph *spec.Graph
 	stubs map[string]*stub
@@ -31,10 +31,9 @@ type dryRun struct {
 
 type dryRunKey struct{}
 
-// DryRun runs a flow with made-up values in the place of what nodes do, and says
-// what each step would do. It begins at the time of opts.Clock, if there is one, and
-// time passes without anybody waiting. stubs is a map of a case's stubs, nil for none. Nothing
-// is executed, sent or stored.
+// DryRun runs a flow with made-up effects and returns what each step would do. It starts at
+// the time of opts.Clock, if set, and uses virtual time. stubs is a map of a case's stubs, or
+// nil. Nothing is executed, sent or stored.
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
 	re := &dryRun{graph: g, made: outputs{cfg: cfg}, tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
@@ -74,7 +73,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	return result, re.steps, err
 }
 
-// inputs are those of a run, with what is missing made up.
+// inputs adds made-up values for missing inputs.
 func (re *dryRun) inputs(given map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range given {
@@ -89,7 +88,7 @@ func (re *dryRun) inputs(given map[string]any) map[string]any {
 	return out
 }
 
-// maskedSecrets stand in the place of the secrets of a graph.
+// maskedSecrets returns masks for the secrets of a graph.
 func maskedSecrets(g *spec.Graph) map[string]any {
 	out := map[string]any{}
 	for _, secret := range g.Secrets {
@@ -115,7 +114,7 @@ func newDryRunner(cfg *Config) (*runner.Runner, error) {
 		Spec: spec.Kind{Name: stubKind, Keys: humanKeys()}, Handler: runner.HandlerFunc(runStub),
 	}})
 	return runner.New(runner.Config{
-		Kinds: kinds, Decider: firstChoice{}, Rewrite: askNobody, Hooks: runner.Hooks{BeforeNode: planStep},
+		Kinds: kinds, Decider: firstChoice{}, Rewrite: answerPeople, Hooks: runner.Hooks{BeforeNode: planStep},
 	})
 }
 
@@ -124,8 +123,8 @@ func humanKeys() []spec.Key {
 	return kinds[slices.IndexFunc(kinds, func(k spec.Kind) bool { return k.Name == "human" })].Keys
 }
 
-// askNobody makes nodes that ask people ones that a dry run answers.
-func askNobody(_ string, g *spec.Graph) *spec.Graph {
+// answerPeople replaces nodes that ask people by nodes that the dry run answers.
+func answerPeople(_ string, g *spec.Graph) *spec.Graph {
 	with := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
 		if n.Kind.Value == "human" {
@@ -137,14 +136,14 @@ func askNobody(_ string, g *spec.Graph) *spec.Graph {
 	return g.WithNodes(with)
 }
 
-// firstChoice decides for the first of the candidates.
+// firstChoice decides for the first candidate.
 type firstChoice struct{}
 
 func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice handler.Choice) (string, string, error) {
 	return choice.Candidates[0].Target, "made up: the first candidate", nil
 }
 
-// madeUpModel answers a model node with what its schema allows.
+// madeUpModel answers with a value that the schema allows.
 type madeUpModel struct{ task *runner.Task }
 
 func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
@@ -170,7 +169,7 @@ func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(s
 	return &model.Response{Content: content, Stop: model.StopEnd}, nil
 }
 
-// stubOf is the output that a stub gives a model node; nil: none does.
+// stubOf returns the stubbed output of a model node, or nil.
 func (re *dryRun) stubOf(task *runner.Task) *spec.Value {
 	if re == nil || re.stubs[task.Node] == nil {
 		return nil
@@ -182,7 +181,7 @@ func (re *dryRun) stubOf(task *runner.Task) *spec.Value {
 	return e.output
 }
 
-// prompted notes what a model would be asked.
+// prompted notes the prompt of a model call.
 func (re *dryRun) prompted(task *runner.Task, req *model.Request) {
 	re.mu.Lock()
 	defer re.mu.Unlock()
@@ -206,7 +205,7 @@ func (re *dryRun) prompted(task *runner.Task, req *model.Request) {
 	re.taint(task)
 }
 
-// step is the step that a task is; nil before it is told.
+// step returns the step of a task, or nil before its start event.
 func (re *dryRun) step(task *runner.Task) *Planned {
 	for _, p := range slices.Backward(re.steps) {
 		if p.Node == task.Node && p.Visit == task.Visit {
@@ -216,7 +215,7 @@ func (re *dryRun) step(task *runner.Task) *Planned {
 	return nil
 }
 
-// taint notes that what a node writes is made up.
+// taint notes that the keys a node writes are made up.
 func (re *dryRun) taint(task *runner.Task) {
 	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
 	if n == nil {
@@ -230,7 +229,7 @@ func (re *dryRun) taint(task *runner.Task) {
 	}
 }
 
-// planStep answers in the place of a node, and notes what it would do.
+// planStep answers for a node, and notes what the node would do.
 func planStep(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
 	if re == nil {
@@ -306,7 +305,7 @@ func (re *dryRun) describe(p *Planned, task *runner.Task, about map[string]any) 
 	}
 }
 
-// masked is a text without what is secret.
+// masked hides secrets in a text.
 func (re *dryRun) masked(text string) string {
 	for _, hidden := range re.hidden {
 		text = strings.ReplaceAll(text, hidden, "***")
@@ -314,7 +313,7 @@ func (re *dryRun) masked(text string) string {
 	return text
 }
 
-// Event notes the steps as they are taken.
+// Event notes the steps of the run.
 func (re *dryRun) Event(e *runner.Event) error {
 	re.mu.Lock()
 	defer re.mu.Unlock()
@@ -358,7 +357,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 	return nil
 }
 
-// at is the step that an event is about.
+// at returns the step of an event.
 func (re *dryRun) at(e *runner.Event) *Planned {
 	for _, p := range slices.Backward(re.steps) {
 		if p.Node == e.Node && p.Visit == e.Visit && p.branch == e.Branch {
@@ -368,7 +367,7 @@ func (re *dryRun) at(e *runner.Event) *Planned {
 	return nil
 }
 
-// spread notes that a set node hands on what was made up.
+// spread notes that a set node passes made-up values on.
 func (re *dryRun) spread(p *Planned) {
 	n := re.graph.Node(p.Node)
 	if n == nil {
@@ -383,7 +382,7 @@ func (re *dryRun) spread(p *Planned) {
 	}
 }
 
-// isMadeUp reports whether an expression reads something that was made up.
+// isMadeUp reports whether an expression reads a made-up value.
 func (re *dryRun) isMadeUp(p *Planned, text string) bool {
 	names := sortedNames(re.tainted)
 	if p.MadeUp != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// expectation is what a case expects; nil: nothing is said yet.
+// expectation holds what a case expects.
 type expectation struct {
 	file   *File
 	value  *spec.Value
@@ -21,20 +21,20 @@ type expectation struct {
 	edges  []edgeWish
 }
 
-// where is an expression that is to be true.
+// where is an expression that must be true.
 type where struct {
 	text    spec.Text
 	program *eval.Program
 }
 
-// edgeWish is an edge that is to fire, or not.
+// edgeWish is an edge that must fire, or must not.
 type edgeWish struct {
 	name  spec.Text
 	edges []int // by index: all between two nodes, or the one with that id
 	fired bool
 }
 
-// expectation reads and checks what is expected.
+// expectation reads and checks the key expect.
 func (f *File) expectation(c *Case, v *spec.Value) *expectation {
 	x := &expectation{file: f, value: v}
 	if v == nil || v.Kind == spec.Map && len(v.Fields) == 0 {
@@ -78,7 +78,7 @@ func (f *File) expectation(c *Case, v *spec.Value) *expectation {
 	return x
 }
 
-// checkOwnNode reports a name that is no node of the flow itself.
+// checkOwnNode reports an unknown node of the flow itself.
 func (f *File) checkOwnNode(name spec.Text) {
 	if isPattern(name.Value) || f.Graph.Node(name.Value) != nil {
 		return
@@ -112,7 +112,7 @@ func (f *File) checkPath(v *spec.Value) {
 	}
 }
 
-// checkPatterns reports texts between slashes that are no regular expressions.
+// checkPatterns reports invalid regular expressions between slashes.
 func (f *File) checkPatterns(v *spec.Value) {
 	switch v.Kind {
 	case spec.List:
@@ -157,7 +157,7 @@ func (f *File) edgeWishes(v *spec.Value, fired bool) []edgeWish {
 	return out
 }
 
-// edgeName is how test files and reports name an edge.
+// edgeName returns the name of an edge in test files.
 func edgeName(e *spec.Edge) string {
 	if e.ID.IsSet() {
 		return e.ID.Value

@@ -18,23 +18,23 @@ import (
 
 // File is a test file that is ready to run.
 type File struct {
-	// Name is the file's path, Flow that of the flow it is about.
+	// Name is the path of the file, Flow the path of the flow under test.
 	Name, Flow string
 	Graph      *spec.Graph
 	Cases      []*Case
 
 	src      *spec.File
-	defaults *spec.Value // under every case; nil: none
+	defaults *spec.Value // may be nil
 	cfg      Config
 	found    spec.Diagnostics
 	shape    spec.Diagnostics // those of found that are about the file's shape
 	mu       sync.Mutex
-	flows    map[string]*prepared // by what their nodes are replaced by
-	plain    *runner.Flow         // without anything replaced: to look nodes up
+	flows    map[string]*prepared // by replaced nodes
+	plain    *runner.Flow         // without replaced nodes
 }
 
-// Load reads a test file and its flow. Findings are about either; with an error
-// among them the file must not be run. The error is one of the file system.
+// Load reads a test file and its flow. A file with an error among the findings must not be
+// run. The error is one of the file system.
 func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 	src, err := readFile(name)
 	if err != nil {
@@ -43,12 +43,12 @@ func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 	return Parse(cfg, name, src)
 }
 
-// Parse is Load for a text that has been read.
+// Parse is Load for a text in memory.
 func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error) {
 	return parse(cfg, name, src, readFile)
 }
 
-// parseFor is Parse for a flow that has been read.
+// parseFor is Parse for a flow in memory.
 func parseFor(cfg Config, name string, src []byte, g *spec.Graph) (*File, spec.Diagnostics, error) {
 	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
 	return parse(cfg, name, src, func(string) ([]byte, error) { return nil, nil })
@@ -150,7 +150,7 @@ func (f *File) report(at spec.Span, rule, format string, args ...any) {
 	})
 }
 
-// line is the line of a value in the test file, from 1.
+// line returns the line of a span, from 1.
 func (f *File) line(at spec.Span) int { return f.src.Position(at.From).Line }
 
 // cases reads the cases, each row of a table as one.
@@ -190,7 +190,7 @@ func (f *File) add(c *Case) {
 	f.Cases = append(f.Cases, c)
 }
 
-// textOf is the text of a value that may be missing.
+// textOf returns the text of a value, which may be nil.
 func textOf(v *spec.Value) spec.Text {
 	if v == nil {
 		return spec.Text{}
@@ -198,12 +198,12 @@ func textOf(v *spec.Value) spec.Text {
 	return v.Text
 }
 
-// mergedKeys are the keys whose entries are taken one by one.
+// mergedKeys lists the keys whose entries are merged one by one.
 func mergedKeys() []string {
 	return []string{"answers", "decide", "expect", "input", "run", "stubs", "tools"}
 }
 
-// merged is a map with what over says in the place of what base says, key by key.
+// merged returns base with the keys of over replacing its own.
 func merged(base, over *spec.Value) *spec.Value {
 	if base == nil {
 		return over
@@ -227,7 +227,7 @@ func merged(base, over *spec.Value) *spec.Value {
 	return &out
 }
 
-// entries is one map with the entries of two, those of over before others.
+// entries returns a map with the entries of both; over wins.
 func entries(base, over *spec.Value) *spec.Value {
 	out := *over
 	out.Fields = slices.Clone(over.Fields)
@@ -239,7 +239,7 @@ func entries(base, over *spec.Value) *spec.Value {
 	return &out
 }
 
-// unknown reports a name that is none of those known.
+// unknown reports an unknown name.
 func (f *File) unknown(at spec.Span, what, name string, known []string) {
 	message := fmt.Sprintf("no %s %s", what, strconv.Quote(name))
 	f.report(at, "unknown-node", "%s", message)

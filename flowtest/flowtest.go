@@ -1,6 +1,6 @@
-// Package flowtest tests flows: it runs the cases of test files on the machine that
-// runs flows, by a virtual clock, with stubs in the place of what nodes do. What
-// test files hold is in docs/testing.md.
+// Package flowtest tests flows: it runs the cases of test files on the machine that runs
+// flows, under a virtual clock, with stubs for the effects of nodes. docs/testing.md
+// describes test files.
 //
 // A Go program tests its flows, with node kinds of its own, like this:
 //
@@ -22,26 +22,23 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Config is what test files are read and run with. The zero value works.
+// Config configures how test files are read and run. The zero value works.
 type Config struct {
 	// Kinds are node kinds besides graphrun's own.
 	Kinds []runner.Kind
-	// Real names kinds of Kinds that run as they are where a case has no stub for a
-	// node: those that do nothing in the world.
+	// Real names kinds of Kinds without effects, which run where a case has no stub.
 	Real []string
-	// Check checks a flow; nil: spec.Parse and spec.Check do.
+	// Check parses and checks a flow; the default is spec.Parse and spec.Check.
 	Check func(path string, src []byte) (*spec.Graph, spec.Diagnostics)
-	// Run chooses the cases whose name matches; nil: all.
+	// Run chooses cases by name; the default is all.
 	Run *regexp.Regexp
-	// Parallel is how many cases run at once; 0: one for each processor.
+	// Parallel is how many cases run at once; the default is one per processor.
 	Parallel int
 	// FailFast stops at the first case that fails.
 	FailFast bool
-	// Update writes what happened into the test files, where a case expects update or
-	// another exact path.
+	// Update writes actual results into the test files (see Update).
 	Update bool
-	// Limit is the longest that a case may take on the clock of the world; 0: one
-	// minute.
+	// Limit bounds the real time of a case; the default is one minute.
 	Limit time.Duration
 }
 
@@ -52,10 +49,9 @@ type T[Self any] interface {
 	Run(name string, f func(t Self)) bool
 }
 
-// Test runs the test files of some paths as subtests: a file as it is, a folder
-// searched for *.test.yaml. A case that fails fails its subtest, with the place of
-// each expectation that does not hold. A file or flow that is not valid, and a path
-// without a test, fail t.
+// Test runs test files as subtests; folders are searched for *.test.yaml. A failing case
+// fails its subtest and names each failed expectation. An invalid file or flow, or a path
+// without a test, fails t.
 func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 	t.Helper()
 	names, err := Find(paths...)
@@ -93,7 +89,7 @@ func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 	}
 }
 
-// suffixes end the names of test files.
+// suffixes lists the endings of test files.
 func suffixes() []string { return []string{".test.yaml", ".test.yml", ".test.json"} }
 
 // IsTestFile reports whether a path names a test file.
@@ -101,8 +97,8 @@ func IsTestFile(path string) bool {
 	return slices.ContainsFunc(suffixes(), func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
-// Find lists the test files of some paths, each once, in order: files as they are,
-// folders searched. Hidden folders and node_modules are skipped.
+// Find lists test files, each once and sorted. It searches folders, except hidden ones and
+// node_modules.
 func Find(paths ...string) ([]string, error) {
 	var out []string
 	for _, path := range paths {
@@ -133,7 +129,7 @@ func Find(paths ...string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// flowOf is the flow that a test file is about, where it does not say so.
+// flowOf returns the default flow of a test file.
 func flowOf(path string) string {
 	for _, end := range suffixes() {
 		if base, ok := strings.CutSuffix(path, end); ok {

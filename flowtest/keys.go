@@ -1,10 +1,10 @@
-// The table of keys: what may stand where in a test file.
+// The table of the keys of test files.
 
 package flowtest
 
 import "github.com/graphrun/graphrun/spec"
 
-// Keys is the table of a test file's keys.
+// Keys returns the table of a test file's keys.
 func Keys() []spec.Key {
 	return []spec.Key{
 		{Name: "graphrun-test", Type: spec.TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The version of test files; its presence makes a file a test file."},
@@ -51,7 +51,7 @@ func caseKeys() []spec.Key {
 	}
 }
 
-// stubKey is the shape of a stub; deep says how far stubs may stand in stubs.
+// stubKey returns the key of a stub; deep bounds how stubs nest.
 func stubKey(deep int) spec.Key {
 	entry := entryKey(deep)
 	return spec.Key{Type: spec.TypeOneOf, Forms: []spec.Key{entry, {Type: spec.TypeList, NonEmpty: true, Elem: &entry}}}

@@ -1,4 +1,4 @@
-// Coverage as LCOV has it, for tools that show covered lines.
+// Coverage in LCOV format, for tools that show covered lines.
 
 package flowtest
 
@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// WriteLCOV writes what was reached of each flow: a node and an edge count for the
-// lines on which they begin, a condition for two branches.
+// WriteLCOV writes the coverage of each flow: nodes and edges by their first line, a
+// condition as two branches.
 func WriteLCOV(w io.Writer, r *Report) error {
 	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
 		if err := r.Coverage[flow].writeLCOV(w, flow); err != nil {

@@ -1,4 +1,4 @@
-// Values made up for what nodes come to: the least that their schemas allow.
+// Made-up results of nodes: the least values that their schemas allow.
 
 package flowtest
 
@@ -16,11 +16,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// madeUpText is what a text is that may be any.
+// madeUpText is a text where any text fits.
 const madeUpText = "made up"
 
-// least is the first value that a schema allows: the first of an enum, the least
-// number, a text that says that it is made up.
+// least returns the first value that a schema allows: the first of an enum, the least
+// number, or madeUpText.
 func least(doc map[string]any) any {
 	value := leastOf(doc, 0)
 	compiled, err := schema.Compile(plainSchema(doc))
@@ -35,7 +35,7 @@ func least(doc map[string]any) any {
 	return value
 }
 
-// plainSchema is a schema without the keywords of state keys.
+// plainSchema returns a schema without the keywords of state keys.
 func plainSchema(doc map[string]any) map[string]any {
 	out := maps.Clone(doc)
 	for _, name := range []string{"once", "reducer", "scope", "secret"} {
@@ -91,7 +91,7 @@ func leastOf(doc map[string]any, depth int) any {
 	return text
 }
 
-// maxMadeUp is the longest text that is made up, in bytes.
+// maxMadeUp bounds a made-up text, in bytes.
 const maxMadeUp = 1 << 20
 
 func matches(pattern, text string) bool {
@@ -282,7 +282,7 @@ func leastFor(g *spec.Graph, n *spec.Node, name string) any {
 	return least(items)
 }
 
-// humanAnswer is the first legal answer.
+// humanAnswer returns the first legal answer.
 func humanAnswer(n *spec.Node) any {
 	if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List && len(choices.Items) > 0 {
 		return choices.Items[0].Data()

@@ -1,4 +1,4 @@
-// Values against what is wanted: subsets, patterns, numbers.
+// Matching values: subsets, patterns, numbers.
 
 package flowtest
 
@@ -16,7 +16,7 @@ func isPattern(text string) bool {
 	return len(text) > 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
 }
 
-// unwrapped is a pattern without its slashes.
+// unwrapped returns a pattern without its slashes.
 func unwrapped(text string) string {
 	if isPattern(text) {
 		return text[1 : len(text)-1]
@@ -24,7 +24,7 @@ func unwrapped(text string) string {
 	return text
 }
 
-// matchText reports whether a text is as wanted: equal, or matching /…/.
+// matchText reports whether a text equals want, or matches /want/.
 func matchText(want, got string) bool {
 	if !isPattern(want) {
 		return want == got
@@ -33,11 +33,11 @@ func matchText(want, got string) bool {
 	return err == nil && (pattern.MatchString(got) || want == got)
 }
 
-// fits reports whether data is as wanted: an object holds at least the keys that
-// are named, a text may be /a pattern/, and numbers are equal whatever their type.
+// fits reports whether data matches: objects may hold more keys, a text may be a /pattern/,
+// and numbers compare across types.
 func fits(want, got any) bool { return compare(want, got, true) }
 
-// equal is fits where objects hold nothing else.
+// equal is fits for objects without other keys.
 func equal(want, got any) bool { return compare(want, got, false) }
 
 func compare(want, got any, subset bool) bool {
@@ -88,7 +88,7 @@ func sameNumber(want float64, got any) bool {
 	return false
 }
 
-// shown is a value in a message.
+// shown writes a value for a message.
 func shown(v any) string {
 	if text, ok := v.(string); ok && !strings.Contains(text, "\n") {
 		return text

@@ -15,24 +15,24 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Mutation is what changing a flow, one place at a time, has shown of its tests.
+// Mutation reports how many changes of a flow its tests notice.
 type Mutation struct {
-	// Mutants counts the changes that may be noticed, Killed those that a case did.
+	// Mutants counts the changes that can be noticed, Killed those that a case notices.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
-	// Equivalent counts changes that no input can tell from the original, as far as
-	// the solver knows; they are no mutants.
+	// Equivalent counts changes that no input can show, as far as the solver knows. They
+	// are not in Mutants.
 	Equivalent int `json:"equivalent"`
-	// Score is the share of mutants that were killed, from 0 to 100; of none it is 100.
+	// Score is the share of killed mutants, from 0 to 100; without mutants it is 100.
 	Score     float64    `json:"score"`
 	Survivors []Survivor `json:"survivors"`
 }
 
-// Survivor is a change that no case has noticed.
+// Survivor is a change that no case notices.
 type Survivor struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// What says what was changed, and how.
+	// What describes the change.
 	What string `json:"what"`
 }
 
@@ -41,13 +41,11 @@ type mutant struct {
 	at    spec.Span
 	what  string
 	graph *spec.Graph
-	// equal is set when the change can't be noticed.
-	equal bool
+	equal bool // no input can show the change
 }
 
-// Mutate changes the flows of some test files one place at a time, and runs their
-// tests on each change. Files of one flow count together. The error is one of reading
-// the files.
+// Mutate changes the flows of test files one place at a time, and runs their tests on each
+// change. Files of one flow count together.
 func Mutate(cfg Config, files []*File) (*Mutation, error) {
 	out := &Mutation{Survivors: []Survivor{}}
 	cfg.FailFast = true
@@ -106,7 +104,7 @@ func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err 
 	return Run(cfg, changed).Failed > 0, true, nil
 }
 
-// mutants are the changes of a graph, in the order of the file.
+// mutants lists the changes of a graph, in the order of the file.
 func mutants(g *spec.Graph) []mutant {
 	var out []mutant
 	names := EdgeNames(g)
@@ -132,7 +130,7 @@ func mutants(g *spec.Graph) []mutant {
 	return out
 }
 
-// withEdges is a graph with other edges in the place of some, by index.
+// withEdges returns a graph with some edges replaced, by index.
 func withEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 	out := *g
 	out.Edges = slices.Clone(g.Edges)
@@ -142,7 +140,7 @@ func withEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 	return &out
 }
 
-// guardMutants negate a condition, and move its numbers by one.
+// guardMutants negates a condition, and moves its numbers by one.
 func guardMutants(g *spec.Graph, i int, name string) []mutant {
 	e := g.Edges[i]
 	changes := append([]string{"not (" + e.When.Value + ")"}, moved(e.When.Value)...)
@@ -158,13 +156,12 @@ func guardMutants(g *spec.Graph, i int, name string) []mutant {
 	return out
 }
 
-// never reports whether it is proven that the condition of an edge never holds.
+// never reports whether the condition of an edge provably never holds.
 func never(g *spec.Graph, e *spec.Edge) bool {
 	return e.When.IsSet() && impossible(g, e, e.When.Value)
 }
 
-// impossible reports whether it is proven that a claim behind an edge's node never
-// holds.
+// impossible reports whether a claim after an edge's node provably never holds.
 func impossible(g *spec.Graph, e *spec.Edge, claim string) bool {
 	n := g.Node(e.From.Value)
 	if n == nil {
@@ -180,7 +177,7 @@ func impossible(g *spec.Graph, e *spec.Edge, claim string) bool {
 	})
 }
 
-// sameGuard reports whether it is proven that two conditions always come out alike.
+// sameGuard reports whether two conditions are provably equal.
 func sameGuard(g *spec.Graph, e *spec.Edge, text string) bool {
 	return impossible(g, e, "("+e.When.Value+") and not ("+text+")") && impossible(g, e, "not ("+e.When.Value+") and ("+text+")")
 }
@@ -207,7 +204,7 @@ func moved(text string) []string {
 	return out
 }
 
-// nextOf is the next edge of the same node; -1: there is none.
+// nextOf returns the next edge of the same node, or -1.
 func nextOf(g *spec.Graph, i int) int {
 	for j := i + 1; j < len(g.Edges); j++ {
 		if g.Edges[j].From.Value == g.Edges[i].From.Value {
@@ -217,8 +214,7 @@ func nextOf(g *spec.Graph, i int) int {
 	return -1
 }
 
-// pairMutants swap the targets of two edges of a node, and which of two conditions is
-// tried first.
+// pairMutants swaps the targets of two edges of a node, and the order of two conditions.
 func pairMutants(g *spec.Graph, i, j int, names []string) []mutant {
 	a, b := *g.Edges[i], *g.Edges[j]
 	if a.Decl < 0 || b.Decl < 0 {
@@ -245,13 +241,13 @@ func pairMutants(g *spec.Graph, i, j int, names []string) []mutant {
 	return out
 }
 
-// exclusive reports whether it is proven that two conditions of a node never hold at
-// once: then it does not matter which is tried first.
+// exclusive reports whether two conditions of a node provably never hold at once, so that
+// their order does not matter.
 func exclusive(g *spec.Graph, a, b *spec.Edge) bool {
 	return impossible(g, a, "("+a.When.Value+") and ("+b.When.Value+")")
 }
 
-// scopeOf returns the names that a condition of a node reads, as far as types are known.
+// scopeOf returns the scope of a node's conditions, with the types that schemas declare.
 func scopeOf(g *spec.Graph, n *spec.Node) *eval.Scope {
 	names := map[string]eval.Type{
 		"output": eval.Any(), "outcome": eval.String(), "error": eval.Any(), "input": eval.Any(), "inputs": eval.Any(),
@@ -273,7 +269,7 @@ func scopeOf(g *spec.Graph, n *spec.Node) *eval.Scope {
 	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: true, Alias: alias})
 }
 
-// domainOf returns what schemas say of a value that a condition of a node reads.
+// domainOf returns the domain of a value that a node's condition reads.
 func domainOf(g *spec.Graph, n *spec.Node, path []string, typ eval.Type) solve.Domain {
 	key := g.Key(path[0])
 	switch {

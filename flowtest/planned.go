@@ -1,4 +1,4 @@
-// The steps of a dry run, and what it is given.
+// The steps of a dry run, and its stubs.
 
 package flowtest
 
@@ -12,37 +12,36 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Planned is one step of a dry run: what the node would start, send, ask or write.
+// Planned is one step of a dry run: what the node would run, send, ask or write.
 type Planned struct {
-	// Step is the number of the step; 0: it was stopped.
+	// Step is the number of the step, or 0 if it was stopped.
 	Step  int    `json:"step"`
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
 	Kind  string `json:"kind"`
-	// Command is the program of an exec node and its arguments; Stdin what it reads.
+	// Command is the argv of an exec node, Stdin its input.
 	Command []string       `json:"command,omitempty"`
 	Dir     string         `json:"dir,omitempty"`
 	Env     map[string]any `json:"env,omitempty"`
 	Stdin   string         `json:"stdin,omitempty"`
-	// Request is that of an http node, or the call of a tool.
+	// Request is the request of an http node, or the call of a tool.
 	Request map[string]any `json:"request,omitempty"`
-	// Prompt are the messages of a model node, the system prompt first.
+	// Prompt holds the messages of a model node, the system prompt first.
 	Prompt []PromptPart `json:"prompt,omitempty"`
-	// Question is what a person would be asked.
+	// Question is the prompt for a person.
 	Question string `json:"question,omitempty"`
-	// Waits is how long a wait takes, and WaitsMS the same in milliseconds.
+	// Waits is the duration of a wait, WaitsMS the same in milliseconds.
 	Waits   time.Duration `json:"-"`
 	WaitsMS int64         `json:"waits_ms,omitempty"`
-	// Writes are the state keys that the step changes, with their values.
+	// Writes holds the state keys that the step changes.
 	Writes map[string]any `json:"writes,omitempty"`
-	// MadeUp is the output that was made up; absent where the node has really run.
+	// MadeUp is the made-up output; nil where the node really ran.
 	MadeUp any `json:"made_up,omitempty"`
-	// Next are the nodes that follow, and Decided the conditions behind that which
-	// made-up values decided.
+	// Next lists the next nodes, Decided the conditions that made-up values decided.
 	Next    []string `json:"next"`
 	Decided []string `json:"decided,omitempty"`
 
-	branch string // the step's, of those that are not joined
+	branch string
 }
 
 // PromptPart is a message to a model.
@@ -51,7 +50,7 @@ type PromptPart struct {
 	Text string `json:"text"`
 }
 
-// order is the step's number; one that was stopped has none, and stands last.
+// order returns the sort key; stopped steps stand last.
 func (p *Planned) order() int {
 	if p.Step == 0 {
 		return math.MaxInt
@@ -59,7 +58,7 @@ func (p *Planned) order() int {
 	return p.Step
 }
 
-// Text is a step for a person.
+// Text writes a step for a person.
 func (p *Planned) Text() string {
 	var b strings.Builder
 	head := p.Node
@@ -110,8 +109,7 @@ func (p *Planned) Text() string {
 	return b.String()
 }
 
-// ReadStubs reads a file of stubs: a map of them by node, which may stand under the
-// key stubs.
+// ReadStubs reads a file with a map of stubs by node under the key stubs.
 func ReadStubs(name string, src []byte) (*spec.Value, spec.Diagnostics) {
 	stub := stubKey(2)
 	key := []spec.Key{{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Required: true}}

@@ -1,6 +1,5 @@
-// Flows with nodes replaced: those that the machine executes itself and that have a
-// stub, and those whose stub is an expression, which the machine evaluates where the
-// node runs.
+// Flows with replaced nodes: nodes that the machine executes itself and that have a stub,
+// and nodes whose stub is an expression, which the machine evaluates in their place.
 
 package flowtest
 
@@ -32,7 +31,7 @@ const (
 // exprBase is where the spans of the stubs' expressions begin: beyond any file.
 const exprBase = 1 << 40
 
-// newRunner makes what runs the cases.
+// newRunner returns a runner for cases.
 func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
 	kinds := slices.Concat(node.Kinds(node.Options{Stand: standOfCase()}), cfg.Kinds, []runner.Kind{{
 		Spec:    spec.Kind{Name: stubKind},
@@ -49,7 +48,7 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 	})
 }
 
-// chooseFlow finds or makes the flow that a case runs.
+// chooseFlow finds or prepares the flow that a case runs.
 func (f *File) chooseFlow(c *Case) spec.Diagnostics {
 	replaced, key := f.replaced(c)
 	keeps := len(c.resumes) > 0 || c.session != nil
@@ -94,7 +93,7 @@ func (f *File) finding(at spec.Span, message string) spec.Diagnostic {
 	return spec.Diagnostic{File: f.src, Rule: "invalid-value", Severity: spec.Error, Span: at, Message: message}
 }
 
-// inStubs puts findings about the expressions of stubs where these stand.
+// inStubs moves findings about expressions of stubs to the test file.
 func (f *File) inStubs(c *Case, replaced *replacement, found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for _, d := range found {
@@ -109,13 +108,13 @@ func (f *File) inStubs(c *Case, replaced *replacement, found spec.Diagnostics) s
 	return out
 }
 
-// replacement says which nodes of a flow are replaced, by their paths.
+// replacement lists the replaced nodes of a flow, by path.
 type replacement struct {
 	stubs map[string]*stub // those that need it
 	exprs []*entry
 }
 
-// replaced finds the nodes to replace; key tells replacements apart.
+// replaced finds the nodes to replace; equal replacements have equal keys.
 func (f *File) replaced(c *Case) (r *replacement, key string) {
 	r = &replacement{stubs: map[string]*stub{}}
 	names := make([]string, 0, len(c.stubs))
@@ -160,8 +159,7 @@ func (r *replacement) rewrite(path string, g *spec.Graph) *spec.Graph {
 	return g.WithNodes(with)
 }
 
-// stubbed is a node with the expressions of its stub; one that has no handler gets
-// one.
+// stubbed returns a node with the expressions of its stub, and with a handler.
 func (r *replacement) stubbed(n *spec.Node, s *stub) *spec.Node {
 	out := *n
 	out.Fields = slices.Clone(n.Fields)
@@ -187,8 +185,8 @@ func (r *replacement) stubbed(n *spec.Node, s *stub) *spec.Node {
 	return &out
 }
 
-// takeOver gives a stub what the kind that it stands for does with an output: a set
-// node writes its keys, a person's answer has to be a legal one.
+// takeOver lets a stub treat its output as the original kind does: a set node writes its
+// keys, and an answer must be legal.
 func takeOver(out, n *spec.Node) {
 	switch n.Kind.Value {
 	case "set":

@@ -1,4 +1,4 @@
-// What running test files came to.
+// Results of test files.
 
 package flowtest
 
@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// Report is what the cases of some files came to. Its JSON is a public contract.
+// Report holds the results of test files. Its JSON is a public contract.
 type Report struct {
 	Files  int `json:"files"`
 	Cases  int `json:"cases"`
@@ -17,11 +17,11 @@ type Report struct {
 	Failed int `json:"failed"`
 	// Results are in the order of the files and of the cases in them.
 	Results []Result `json:"results"`
-	// Coverage tells by flow what its cases have reached.
+	// Coverage is by flow.
 	Coverage map[string]*Coverage `json:"coverage"`
 }
 
-// Result is what a case came to.
+// Result is the result of a case.
 type Result struct {
 	File     string    `json:"file"`
 	Line     int       `json:"line"`
@@ -36,15 +36,14 @@ type Result struct {
 	seen    *seen
 	got     *runner.Result
 	trace   []string
-	resumed int // how often it went on
+	resumed int // how often the run was resumed
 }
 
-// Failure is an expectation that does not hold, or something that kept the case
-// from running.
+// Failure is a failed expectation, or the reason why the case did not run.
 type Failure struct {
 	// What names the expectation: path, state.n, where; or stub, run.
 	What string `json:"what"`
-	// Line is where it stands in the test file, from 1.
+	// Line is the line in the test file, from 1.
 	Line int `json:"line"`
 	Want any `json:"want"`
 	Got  any `json:"got"`
@@ -69,7 +68,7 @@ func (r *Report) add(f *File, result *Result) {
 	c.take(result.seen)
 }
 
-// Text is a case for a person: what failed, and the trace.
+// Text writes a case for a person: the failures, and the trace.
 func (r *Result) Text() string {
 	var b strings.Builder
 	word := "FAIL"
@@ -99,7 +98,7 @@ func (r *Result) Text() string {
 
 func (f *Failure) gotText() string { return shown(f.Got) }
 
-// lines tell what was wanted and got: a difference for what is long.
+// lines writes what was wanted and got, as a difference where that is shorter.
 func (f *Failure) lines() []string {
 	lines := f.difference()
 	if lines == nil {
@@ -108,8 +107,8 @@ func (f *Failure) lines() []string {
 	return lines
 }
 
-// difference is what sets what was wanted and got apart, line by line: only that. nil
-// when one line each says it better.
+// difference compares what was wanted and got line by line, or returns nil if one line
+// each says it better.
 func (f *Failure) difference() []string {
 	path, _ := f.Got.([]string)
 	want, isPath := f.Want.([]string)
@@ -126,7 +125,7 @@ func (f *Failure) difference() []string {
 	return difference(aligned(f.Want, f.Got, f.What != "state_exactly"), f.Got)
 }
 
-// Brief is what does not hold in one line.
+// Brief describes the failure in one line.
 func (f *Failure) Brief() string {
 	if f.Want == nil {
 		return f.What + ": " + short(f.gotText())

@@ -20,14 +20,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// started is when every case begins, by its own clock.
+// started returns the virtual time at which every case starts.
 func started() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// limit is the longest that a case may take on the clock of the world.
+// limit bounds the real time of a case.
 const limit = time.Minute
 
-// Run runs the cases of files, those that cfg chooses, several at once. The results
-// are in the order of the files, whatever ends first.
+// Run runs the chosen cases of files, several at once. The results are in the order of the
+// files.
 func Run(cfg Config, files []*File) *Report {
 	report := &Report{Files: len(files), Coverage: map[string]*Coverage{}}
 	type job struct {
@@ -128,7 +128,7 @@ func (a *acting) gaveUp() bool {
 	return len(a.failures) > 0
 }
 
-// problemOf says why nothing was run.
+// problemOf explains why a run did not start.
 func problemOf(err error) string {
 	var input *runner.InputError
 	if errors.As(err, &input) {
@@ -137,7 +137,7 @@ func problemOf(err error) string {
 	return err.Error()
 }
 
-// touchesWorld reports whether some stub is real.
+// touchesWorld reports whether a stub is real.
 func (c *Case) touchesWorld() bool {
 	for _, stubs := range []map[string]*stub{c.stubs, c.tools} {
 		for _, s := range stubs {
@@ -149,7 +149,7 @@ func (c *Case) touchesWorld() bool {
 	return false
 }
 
-// madeUpSecrets are values for the secrets of a graph, which a test has no use for.
+// madeUpSecrets returns placeholders for the secrets of a graph.
 func madeUpSecrets(g *spec.Graph) map[string]any {
 	out := make(map[string]any, len(g.Secrets))
 	for _, secret := range g.Secrets {

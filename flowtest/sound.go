@@ -1,4 +1,4 @@
-// What is left of a file whose shape is wrong.
+// The valid parts of a file with findings about its shape.
 
 package flowtest
 
@@ -8,8 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// sound is a value without what findings about its shape speak of; what is missing is
-// left missing. So the rest can be checked as well.
+// sound returns a value without its invalid parts, so that the rest can be checked.
 func sound(v *spec.Value, found spec.Diagnostics) *spec.Value {
 	keys, values := map[int]bool{}, map[int]bool{}
 	for i := range found {
@@ -46,7 +45,7 @@ func sound(v *spec.Value, found spec.Diagnostics) *spec.Value {
 	return &out
 }
 
-// misshapen reports whether a finding about the file's shape may have to do with a case.
+// misshapen reports whether a finding about the file's shape may concern a case.
 func (f *File) misshapen(c *Case) bool {
 	return slices.ContainsFunc(f.shape, func(d spec.Diagnostic) bool {
 		in := func(at spec.Span) bool { return at.From <= d.Span.From && d.Span.From < at.To }

@@ -1,4 +1,4 @@
-// What stands in for nodes, models, tools and decisions while a case runs.
+// Stand-ins for nodes, models, tools and decisions while a case runs.
 
 package flowtest
 
@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// acting is a case while it runs.
+// acting is a running case.
 type acting struct {
 	c     *Case
 	cfg   *Config
@@ -27,23 +27,23 @@ type acting struct {
 
 	mu       sync.Mutex
 	failures []Failure
-	// visits number the executions of a node in subgraphs, whose own visits begin
-	// anew each time; by the node's path and the key of its work.
+	// visits numbers the executions of a node in subgraphs, where visits restart each
+	// time; by node path and work key.
 	visits map[string]map[string]int
 	calls  map[string]int // of tools, by name
-	// unfit are nodes whose stub broke their schema.
+	// unfit lists stubs that break the schema of their node.
 	unfit []Failure
 }
 
 type actingKey struct{}
 
-// actingIn is the case that a context belongs to.
+// actingIn returns the running case of a context, or nil.
 func actingIn(ctx context.Context) *acting {
 	a, _ := ctx.Value(actingKey{}).(*acting)
 	return a
 }
 
-// errGivenUp ends the run of a case that can't go on.
+// errGivenUp ends the run of a case that cannot continue.
 var errGivenUp = errors.New("the case can't go on")
 
 // giveUp fails the case and ends its run.
@@ -57,7 +57,7 @@ func (a *acting) giveUp(line int, format string, args ...any) error {
 	return &runner.Failure{Kind: "cancelled", Message: errGivenUp.Error()}
 }
 
-// beforeNode answers in the place of a node.
+// beforeNode returns the stubbed result of a node.
 func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	a := actingIn(ctx)
 	if a == nil {
@@ -98,7 +98,7 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	return &runner.Reply{Output: e.output.Data()}, nil
 }
 
-// tell says what the stub has the node say.
+// tell emits the events of a stub.
 func (a *acting) tell(task *runner.Task, e *entry) error {
 	if len(e.events) == 0 {
 		return nil
@@ -110,8 +110,7 @@ func (a *acting) tell(task *runner.Task, e *entry) error {
 	return err
 }
 
-// runsItself reports whether a node without a stub can run: what it asks of the
-// world has something that stands in for it.
+// runsItself reports whether a node without a stub can run: its effects have stand-ins.
 func (a *acting) runsItself(task *runner.Task) bool {
 	switch task.Kind {
 	case "graph":
@@ -145,13 +144,13 @@ func (a *acting) visit(task *runner.Task) int {
 	return seen[task.Key]
 }
 
-// runStub runs a node that is a stub and nothing else; beforeNode has answered.
+// runStub is the handler of stub nodes; beforeNode answers for them.
 func runStub(context.Context, *runner.Task) (any, error) {
 	return nil, &runner.Failure{Kind: "internal", Message: "a stub can't run for real"}
 }
 
-// realOnly runs a handler for real while time passes as it does in the world. What
-// only models and tools of a script answer takes no time.
+// realOnly runs a handler in real time if it has effects. Scripted models and tools take
+// no time.
 type realOnly struct{ handler runner.Handler }
 
 func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err error) {
@@ -163,12 +162,12 @@ func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err e
 	return output, err
 }
 
-// isReal reports whether a node that runs touches the world.
+// isReal reports whether a running node has effects.
 func (a *acting) isReal(task *runner.Task) bool {
 	return a.c.stubs[task.Node] != nil || slices.Contains(a.cfg.Real, task.Kind)
 }
 
-// standOfCase stands in for models and tools.
+// standOfCase returns the stand-ins for models and tools.
 func standOfCase() *node.Stand {
 	return &node.Stand{
 		Model: func(ctx context.Context, task *runner.Task, _ string) (string, string, model.Client) {
@@ -199,7 +198,7 @@ func standOfCase() *node.Stand {
 	}
 }
 
-// touches reports whether a node with a stub that is real may do what it does.
+// touches reports whether a node has a real stub and may have effects.
 func (a *acting) touches(task *runner.Task) bool { return a.c.stubs[task.Node] != nil }
 
 // callTool answers a call of a tool.
@@ -248,10 +247,10 @@ func isGraphTool(task *runner.Task, name string) bool {
 	return false
 }
 
-// decider decides as the case says, or asks the script.
+// decider decides by the case, or by the script.
 type decider struct{ models runner.Decider }
 
-// Decide names a target.
+// Decide returns a target.
 func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
 	a := actingIn(ctx)
 	if a == nil {

@@ -1,4 +1,4 @@
-// Stubs: what nodes and tools come to instead of running.
+// Stubs: the results of nodes and tools that do not run.
 
 package flowtest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// stub is what a node comes to: one entry for every visit, or one a visit.
+// stub holds the results of a node: one entry for every visit, or one per visit.
 type stub struct {
 	name   string // of the node, by its path
 	line   int
@@ -24,10 +24,10 @@ type stub struct {
 	exprs []*entry
 }
 
-// entry is what one execution comes to.
+// entry is the result of one execution.
 type entry struct {
 	line     int
-	output   *spec.Value // nil: something else is given
+	output   *spec.Value // may be nil
 	failure  *runner.Failure
 	expr     spec.Text
 	key      string // of the expression's value, in the task's configuration
@@ -39,7 +39,7 @@ type entry struct {
 	events   []map[string]any
 }
 
-// stubs reads stubs by name; check reports names that nothing has.
+// stubs reads stubs by name; check reports unknown names.
 func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 	if v == nil {
 		return nil
@@ -110,8 +110,7 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 	return e
 }
 
-// program is the text of the expression as the node evaluates it: only where the
-// entry is due.
+// program returns the expression as the node evaluates it: only when the entry applies.
 func (e *entry) program() string {
 	if e.guard == "" {
 		return e.expr.Value
@@ -119,13 +118,13 @@ func (e *entry) program() string {
 	return "(" + e.guard + ") ? (" + e.expr.Value + ") : nil"
 }
 
-// occasion is which execution a stub is asked about.
+// occasion names one execution.
 type occasion struct {
 	visit, attempt int // from 1
-	index          int // of an element, from 0; -1: none
+	index          int // of an element, from 0; -1 without each
 }
 
-// pick finds the entry for an execution; problem says why there is none.
+// pick returns the entry for an execution, or the reason why there is none.
 func (s *stub) pick(at occasion, what string) (e *entry, problem string) {
 	e = s.visits[0]
 	if s.list {
@@ -152,7 +151,7 @@ func (s *stub) pick(at occasion, what string) (e *entry, problem string) {
 	}
 }
 
-// isReal reports whether some entry runs the node as it is.
+// isReal reports whether an entry runs the real node.
 func (s *stub) isReal() bool {
 	var any func(list []*entry) bool
 	any = func(list []*entry) bool {
@@ -161,7 +160,7 @@ func (s *stub) isReal() bool {
 	return any(s.visits)
 }
 
-// counted is a number and what it counts.
+// counted writes a number with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,4 +1,4 @@
-// Writing what happened into test files.
+// Writing actual results into test files.
 
 package flowtest
 
@@ -11,16 +11,15 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// edit puts a text in the place of some bytes of a file.
+// edit replaces some bytes of a file.
 type edit struct {
 	at   spec.Span
 	text string
 }
 
-// Update writes the path and the state of what happened into the cases of a file
-// that expect update, and into those that expect another exact path. What else
-// stands there is kept, comments too. It reports how many cases were changed; their
-// results pass from then on if nothing else of them failed.
+// Update writes the actual path and state into cases that expect update, and the actual
+// path into cases that expect another exact path. Everything else is kept, comments too. It
+// returns how many cases changed.
 func Update(f *File, report *Report) (changed int, err error) {
 	var edits []edit
 	for i := range report.Results {
@@ -50,12 +49,12 @@ func Update(f *File, report *Report) (changed int, err error) {
 	return changed, os.WriteFile(f.Name, src, 0o644)
 }
 
-// hasOther reports whether a case failed in a way that no update mends.
+// hasOther reports whether a case failed in a way that no update fixes.
 func hasOther(failures []Failure) bool {
 	return slices.ContainsFunc(failures, func(f Failure) bool { return f.What == "stub" || f.What == "run" })
 }
 
-// updated is what to change of a case.
+// updated returns the edits of a case.
 func (f *File) updated(r *Result) (edits []edit, changed bool) {
 	x := r.c.expect
 	path := yamlFlow(r.got.Path)
@@ -78,8 +77,8 @@ func (f *File) updated(r *Result) (edits []edit, changed bool) {
 	return edits, true
 }
 
-// block is the expectation that takes the place of the word update: in lines of its
-// own, unless it stands in a map of one line.
+// block returns the expectation that replaces the word update: on its own lines, unless it
+// stands in a one-line map.
 func (f *File) block(at spec.Span, path string, state map[string]any) edit {
 	src := f.src.Src
 	start := bytes.LastIndexByte(src[:at.From], '\n') + 1

@@ -1,4 +1,4 @@
-// What a case's run tells: for coverage, and the trace of a case that fails.
+// Events of a case's run, for coverage and for the trace of a failing case.
 
 package flowtest
 
@@ -21,7 +21,7 @@ type watcher struct {
 	failed string // the node that failed last
 }
 
-// Event takes in what happened.
+// Event notes an event.
 func (w *watcher) Event(e *runner.Event) error {
 	if w.acting.gaveUp() { // what follows is only the end of the run
 		return nil
@@ -73,7 +73,7 @@ func failed(e *runner.Event) string {
 	return "failed"
 }
 
-// brokeOff fails the case when the expression of a stub has no value.
+// brokeOff fails the case when the expression of a stub fails.
 func (w *watcher) brokeOff(e *runner.Event) bool {
 	s := w.acting.c.stubs[e.Node]
 	if s == nil || e.Error == nil || e.Error.Kind != "expression" {
@@ -89,7 +89,7 @@ func (w *watcher) brokeOff(e *runner.Event) bool {
 	return true
 }
 
-// unfit notes that a stub broke the schema of its node.
+// unfit notes that a stub breaks the schema of its node.
 func (w *watcher) unfit(e *runner.Event) {
 	s := w.acting.c.stubs[e.Node]
 	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + quoted(e.Node) + " does not fit: " + e.Error.Message}
@@ -105,7 +105,7 @@ func (w *watcher) place(e *runner.Event) string {
 	return strings.Repeat(" ", max(0, 6-len(strconv.Itoa(e.Step)))) + strconv.Itoa(e.Step)
 }
 
-// step is a line of the trace: what ran and where it led.
+// step writes a line of the trace.
 func (w *watcher) step(e *runner.Event) string {
 	line := w.place(e) + " " + e.Node
 	if e.Visit > 1 {
@@ -122,5 +122,5 @@ func (w *watcher) step(e *runner.Event) string {
 	return line
 }
 
-// short is a text in one line of the trace.
+// short cuts a text for a line of the trace.
 func short(text string) string { return terminal.Truncate(terminal.Line(text), 100) }

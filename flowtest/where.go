@@ -1,4 +1,4 @@
-// Expressions over the end of a run.
+// Expressions about the end of a run.
 
 package flowtest
 
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// endScope is what the expressions of where may read.
+// endScope returns the scope of the expressions of where.
 func (f *File) endScope() *eval.Scope {
 	g := f.Graph
 	keys, counts, outputs, nodes := map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}
@@ -41,7 +41,7 @@ func (f *File) endScope() *eval.Scope {
 	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: !g.StrictState})
 }
 
-// wheres compiles expressions.
+// wheres compiles the expressions of where.
 func (f *File) wheres(v *spec.Value) []where {
 	if v == nil {
 		return nil
@@ -60,7 +60,7 @@ func (f *File) wheres(v *spec.Value) []where {
 	return out
 }
 
-// endOf is what the expressions of where read.
+// endOf returns the environment of the expressions of where.
 func endOf(g *spec.Graph, r *runner.Result) map[string]any {
 	visits, nodes, history := map[string]any{}, map[string]any{}, map[string]any{}
 	counts := visitsOf(r)

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// plainText matches texts that YAML takes without quotes, in flow style too.
+// plainText matches texts that YAML reads without quotes, in flow style too.
 var plainText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 })
 
-// yamlText is a text as a scalar: quoted where it must be.
+// yamlText writes a text as a scalar, quoted if necessary.
 func yamlText(text string) string {
 	words := []string{"false", "no", "null", "off", "on", "true", "yes"}
 	if plainText().MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
@@ -25,7 +25,7 @@ func yamlText(text string) string {
 	return jsonText(text)
 }
 
-// yamlFlow is a value in flow style, in one line.
+// yamlFlow writes a value in flow style, on one line.
 func yamlFlow(v any) string {
 	switch v := v.(type) {
 	case string:
