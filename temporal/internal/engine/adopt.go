@@ -1,4 +1,4 @@
-// Runs that go on with another version of their graph.
+// Runs that continue with another version of their graph.
 
 package engine
 
@@ -23,30 +23,22 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.start(runID, info.GetExecution().GetRunId())
-	if err != nil {
-		return nil, err
-	}
 	if one.Owner != "" {
 		return nil, &store.DrivenError{RunID: runID, Owner: one.Owner}
 	}
-	kinds := node.Options{}
-	comparing, err := runner.New(runner.Config{
-		Kinds: node.Kinds(kinds), Decider: node.NewDecider(kinds), Store: s, Secrets: sealedSecrets(before.Nonce),
-	})
+	next, err := s.again(info, &opts)
 	if err != nil {
 		return nil, err
 	}
-	record, err := comparing.Fit(runID, g, opts)
+	here, err := hereRunner(next.Nonce, s)
 	if err != nil {
 		return nil, err
 	}
-	next, err := s.again(runID, info.GetExecution().GetRunId(), &opts)
-	if err != nil {
+	before := next.Record
+	if next.Record, err = here.Fit(runID, g, opts); err != nil {
 		return nil, err
 	}
-	next.Before, next.Record = &before.Record, record
-	next.Settings.Dir, next.Seed.Stood = filepath.Dir(record.File), standingBefore(&next.Record, &one)
+	next.Before, next.Settings.Dir, next.Seed.Stood = &before, filepath.Dir(next.Record.File), standingBefore(&next.Record, &one)
 	events := len(next.Seed.Events)
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		err = s.adoptInWorkflow(runID, &adoption{*next, events})
@@ -59,13 +51,16 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 	return s.attendResumed(ctx, r, runID, events, opts)
 }
 
-// adoptInWorkflow has the workflow of a run that pauses go on with another version.
+// hereRunner returns a runner that drives nothing on the cluster.
+func hereRunner(nonce string, kept store.Store) (*runner.Runner, error) {
+	kinds := node.Options{}
+	return runner.New(runner.Config{Kinds: node.Kinds(kinds), Decider: node.NewDecider(kinds), Store: kept, Secrets: sealedSecrets(nonce)})
+}
+
+// adoptInWorkflow has the workflow of a run that pauses continue with another version.
 func (s *Store) adoptInWorkflow(runID string, a *adoption) error {
 	var refused string
-	journal, err := a.Start.journal()
-	if err == nil {
-		err = s.update(runID, updateAdopt, &refused, a, journal)
-	}
+	err := s.update(runID, updateAdopt, &refused, a, a.Start.Seed.Events)
 	if errors.Is(err, store.ErrNoRun) { // it has ended by itself
 		refused, err = wentOn, nil
 	}

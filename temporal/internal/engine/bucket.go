@@ -22,7 +22,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// bucketScheme begins what names a bucket.
+// bucketScheme begins the setting that names a bucket.
 const bucketScheme = "s3://"
 
 // bucket is a store of blobs in a bucket.
@@ -39,9 +39,9 @@ const (
 	bucketRetries = 5
 )
 
-// openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and looks whether it is
-// there. Who asks is known from the environment (AWS_ACCESS_KEY_ID …), the file and
-// profile of AWS, or the machine's role.
+// openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and checks that it is there.
+// Keys come from the environment (AWS_ACCESS_KEY_ID …), the file and profile of AWS, or the
+// role of the machine.
 func openBucket(where string) (*bucket, error) {
 	at, err := url.Parse(where)
 	if err != nil || at.Host == "" {
@@ -83,7 +83,7 @@ func openBucket(where string) (*bucket, error) {
 	return b, b.check()
 }
 
-// endpointOf splits the URL of a server; empty: that of AWS.
+// endpointOf splits the URL of a server; "" is AWS.
 func endpointOf(given string) (endpoint string, secure bool, err error) {
 	if given == "" {
 		return "s3.amazonaws.com", true, nil
@@ -95,7 +95,7 @@ func endpointOf(given string) (endpoint string, secure bool, err error) {
 	return to.Host, to.Scheme == "https", nil
 }
 
-// check asks for something that only who may use the bucket gets.
+// check lists the bucket, which takes all permissions that reading needs.
 func (b *bucket) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel() // also ends the listing
@@ -105,7 +105,7 @@ func (b *bucket) check() error {
 	return nil
 }
 
-// explain says what to do about an error.
+// explain adds to an error what to do about it.
 func (b *bucket) explain(err error) error {
 	if err == nil {
 		return nil
@@ -145,7 +145,10 @@ func (b *bucket) get(name string) ([]byte, error) {
 		return nil, b.explain(err)
 	}
 	text, err := io.ReadAll(object)
-	return text, b.explain(errors.Join(err, object.Close()))
+	if err = b.explain(errors.Join(err, object.Close())); errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("bucket %q has no %s: %w", b.name, b.key(name), err)
+	}
+	return text, err
 }
 
 func (b *bucket) since(name string) (time.Time, error) {
@@ -166,5 +169,3 @@ func (b *bucket) list(name string) (names []string, err error) {
 	}
 	return names, nil
 }
-
-func (b *bucket) String() string { return fmt.Sprintf("bucket %q", b.name) }

@@ -1,4 +1,4 @@
-// The cluster as clients and workers see it.
+// Connections to a cluster.
 
 package engine
 
@@ -42,7 +42,7 @@ type Options struct {
 	Payloads string
 	// Identity names this program in histories; empty: by its process and machine.
 	Identity string
-	// Logger takes what the SDK says; nil: warnings go to stderr.
+	// Logger gets the messages of the SDK; nil: errors go to stderr.
 	Logger *slog.Logger
 
 	core int // version of the core, of workers and new runs; 0: coreVersion
@@ -56,7 +56,7 @@ type Cluster struct {
 	blobs     blobs
 }
 
-// Dial connects. The error says what could not be reached.
+// Dial connects to a cluster and its payload store.
 func Dial(o Options) (*Cluster, error) {
 	if o.Address == "" {
 		o.Address = client.DefaultHostPort
@@ -103,7 +103,7 @@ func Dial(o Options) (*Cluster, error) {
 // Close ends the connection.
 func (c *Cluster) Close() { c.client.Close() }
 
-// queue is a task queue, or the usual one.
+// queue returns the name of a task queue, or the default.
 func (c *Cluster) queue(name string) string {
 	switch {
 	case name != "":
@@ -114,11 +114,11 @@ func (c *Cluster) queue(name string) string {
 	return "graphrun"
 }
 
-// ofCore is the task queue of the runs that a version of the core drives: workers of
-// another do not even see them.
+// ofCore returns the task queue of the runs of a core version. Workers of other versions do
+// not see them.
 func ofCore(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
 
-// workers reports whether somebody drives the runs of a task queue.
+// workers reports whether a worker polls a task queue.
 func (c *Cluster) workers(ctx context.Context, queue string) (bool, error) {
 	reply, err := c.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
@@ -129,8 +129,7 @@ func (c *Cluster) workers(ctx context.Context, queue string) (bool, error) {
 	}), nil
 }
 
-// lastPoll is how long ago a worker that is there may have asked for work: it waits a
-// minute for an answer, and then asks again.
+// lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
 const lastPoll = 90 * time.Second
 
 // pause waits.

@@ -1,4 +1,4 @@
-// What comes over the wire, as plain data again.
+// Decoding of payloads to plain data.
 
 package engine
 
@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// plainConverter converts to JSON, and back to plain data.
+// plainConverter converts plain data to JSON and back.
 type plainConverter struct {
 	*converter.JSONPayloadConverter
 }
@@ -27,7 +27,7 @@ func (plainConverter) FromPayload(p *common.Payload, into any) error {
 	return nil
 }
 
-// plainData is the converter of the SDK, but for numbers: they keep their digits.
+// plainData returns the converter of the SDK, except that numbers keep their digits.
 func plainData() converter.DataConverter {
 	return converter.NewCompositeDataConverter(
 		converter.NewNilPayloadConverter(), converter.NewByteSlicePayloadConverter(), converter.NewProtoJSONPayloadConverter(),
@@ -35,8 +35,8 @@ func plainData() converter.DataConverter {
 	)
 }
 
-// decode reads JSON. What has no type becomes canonical data, as in [eval.Canonical]. What
-// into held before is not changed, since others may hold it, too.
+// decode reads JSON. Values without a type become canonical data, as in [eval.Canonical]. The
+// value that into held before is not changed, because it may be shared.
 func decode(text []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	fresh := reflect.New(to.Type())
@@ -49,7 +49,7 @@ func decode(text []byte, into any) error {
 	return canonize(to)
 }
 
-// canonize makes all that has no type in a value canonical data.
+// canonize makes all values without a type canonical data.
 func canonize(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Interface:

@@ -54,5 +54,3 @@ func (f folder) list(name string) (names []string, err error) {
 	}
 	return names, err
 }
-
-func (f folder) String() string { return string(f) }

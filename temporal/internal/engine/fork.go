@@ -9,7 +9,6 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -22,27 +21,19 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.start(runID, info.GetExecution().GetRunId())
+	start, err := s.again(info, &opts.Options)
 	if err != nil {
 		return nil, err
 	}
-	cfg := runner.Config{Kinds: node.Kinds(node.Options{}), Store: s, Secrets: sealedSecrets(before.Nonce)}
-	planner, err := runner.New(cfg)
+	here, err := hereRunner(start.Nonce, s)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planner.PlanFork(runID, opts)
+	plan, err := here.PlanFork(runID, opts)
 	if err != nil {
 		return nil, err
 	}
-	start := *before
-	start.Record, start.Session, start.Settings = plan.Record, nil, opts.Options
-	start.Before, start.Tape = nil, nil
-	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{Fork: true}
-	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
-		return nil, err
-	}
-	start.Seed.Events = start.Seed.Events[:plan.From]
+	start.Record, start.Seed.Fork, start.Seed.Events = plan.Record, true, start.Seed.Events[:plan.From:plan.From]
 	for i := range plan.First {
 		text, err := store.EncodeEvent(&plan.First[i])
 		if err != nil {
@@ -53,7 +44,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if plan.Held {
 		start.Seed.Stood = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
 	}
-	if err := s.launch(&start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+	if err := s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, err
 	}
 	told := len(start.Seed.Events)
@@ -62,12 +53,10 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	}
 	result, err := s.attend(ctx, r, start.Record.ID, told, opts.Options)
 	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-		if void := s.findVoid(busy.RunID); void != nil {
-			_ = s.deleteWorkflow(void)
-		}
-		opts.RunID, cfg.Store = busy.RunID, rejectedStore{s, &busy.Waiting}
-		if planner, err = runner.New(cfg); err == nil {
-			result, err = planner.Fork(ctx, runID, opts)
+		s.forgetVoid(busy.RunID)
+		opts.RunID = busy.RunID
+		if here, err = hereRunner(start.Nonce, rejectedStore{s, &busy.Waiting}); err == nil {
+			result, err = here.Fork(ctx, runID, opts)
 		}
 	}
 	return result, err

@@ -1,4 +1,4 @@
-// Groups of runs: who is inside, and who waits, is kept by a workflow of the group's own.
+// Concurrency groups: a workflow per group knows the runs inside and those that wait.
 
 package engine
 
@@ -33,12 +33,12 @@ const (
 )
 
 const (
-	// checkEvery is how often a group that others wait for looks whether the workflows of
-	// those inside are still there.
+	// checkEvery is how often a group for which runs wait checks that the workflows of the
+	// runs inside still exist.
 	checkEvery = 15 * time.Second
-	// checkedLately is how long it relies on what it saw.
+	// checkedLately is how long the result of a check counts.
 	checkedLately = time.Second
-	// maxTold is how many of those who wait are told who is inside: the first ones.
+	// maxTold is how many of the waiting runs learn which runs are inside: the first ones.
 	maxTold = 50
 )
 
@@ -54,7 +54,7 @@ type claim struct {
 	Chain  string `json:"chain"`
 }
 
-// turn is how a group stands for a claim. Of two, that with the higher Number is later.
+// turn is the reply to a claim. Later turns have a higher Number.
 type turn struct {
 	Group   string              `json:"group"`
 	Ticket  string              `json:"ticket"`
@@ -68,11 +68,11 @@ type member struct {
 	claim
 	Inside bool      `json:"inside,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	// Told is what the run knows: the tickets of those inside.
+	// Told holds the tickets of the runs inside, as the run knows them.
 	Told string `json:"told,omitempty"`
 }
 
-// group is the workflow; what is exported of it goes on in another one.
+// group is the state of the workflow. Exported fields go to the next one.
 type group struct {
 	// Members are in the order in which they came.
 	Members []*member `json:"members"`
@@ -88,7 +88,7 @@ type group struct {
 	watching    bool      // a timer fires for it
 }
 
-// groupID is the id of the workflow of a group.
+// groupID returns the id of the workflow of a group.
 func groupID(name string) string {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if utf8.ValidString(name) && len(name) <= 200 && !strings.ContainsFunc(name, odd) {
@@ -128,8 +128,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	}
 }
 
-// take receives claims, each once, and what was given up. It reports whether there was
-// something.
+// take receives new claims and those that are given up. It reports whether there were any.
 func (g *group) take() (some bool) {
 	for c := (claim{}); g.enters.ReceiveAsync(&c); c = (claim{}) {
 		if some = true; g.find(c.Ticket) == nil {
@@ -169,7 +168,7 @@ func (g *group) inside() (out []*member) {
 	return out
 }
 
-// admit lets in whose turn it is: each has a limit of its own.
+// admit gives slots to waiting runs in their order. Each run has a limit of its own.
 func (g *group) admit() {
 	inside, before := len(g.inside()), 0
 	for _, m := range g.Members {
@@ -184,7 +183,7 @@ func (g *group) admit() {
 	}
 }
 
-// known is what a member has been told when it has been told all.
+// known returns the value of Told for a member that knows all.
 func known(m *member, inside []*member) string {
 	if m.Inside {
 		return "inside"
@@ -196,7 +195,7 @@ func known(m *member, inside []*member) string {
 	return strings.Join(tickets, " ")
 }
 
-// turnOf is how the group stands for a member, which knows it then.
+// turnOf returns the turn of a member, which knows it from then on.
 func (g *group) turnOf(m *member) *turn {
 	inside := g.inside()
 	m.Told = known(m, inside)
@@ -208,7 +207,7 @@ func (g *group) turnOf(m *member) *turn {
 	return out
 }
 
-// tell tells members what is news to them. One whose workflow is gone is forgotten.
+// tell sends members their turn if it has changed. Those without a workflow are dropped.
 func (g *group) tell() {
 	inside, waiting := g.inside(), 0
 	for _, m := range g.Members {
@@ -231,7 +230,7 @@ func (g *group) tell() {
 	}
 }
 
-// watch has those inside looked after while others wait for them.
+// watch has the runs inside checked after a while, if others wait for them.
 func (g *group) watch() {
 	inside := len(g.inside())
 	if g.watching || inside == 0 || inside == len(g.Members) {
@@ -244,7 +243,7 @@ func (g *group) watch() {
 	})
 }
 
-// dropGone forgets those inside whose workflows are gone: ended from outside, or deleted.
+// dropGone drops the runs inside whose workflows were terminated or deleted.
 func (g *group) dropGone() {
 	if workflow.Now(g.ctx).Sub(g.checked) < checkedLately {
 		return
@@ -266,8 +265,8 @@ func (g *group) dropGone() {
 	}
 }
 
-// Gone is the activity that finds the claims whose workflows are gone, by their tickets.
-// One of which the cluster says nothing counts as there.
+// Gone is the activity that returns the tickets of claims whose workflows are gone. A claim
+// counts if the cluster does not answer.
 func (w *Worker) Gone(ctx context.Context, claims []claim) (tickets []string, err error) {
 	for i := range claims {
 		c := &claims[i]
@@ -285,7 +284,7 @@ func (w *Worker) Gone(ctx context.Context, claims []claim) (tickets []string, er
 	return tickets, nil
 }
 
-// Enter is the activity that brings a claim before its group.
+// Enter is the activity that sends a claim to its group.
 func (w *Worker) Enter(ctx context.Context, queue string, c claim) error {
 	_, err := w.client.SignalWithStartWorkflow(ctx, groupID(c.Group), enterName, c, client.StartWorkflowOptions{
 		TaskQueue: sessionQueue(queue), StaticSummary: "group " + c.Group,

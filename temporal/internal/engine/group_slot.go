@@ -1,4 +1,4 @@
-// The slot of a run in its group, as the run's workflow knows it.
+// The slot of a run in its concurrency group.
 
 package engine
 
@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// retrySlotEvery is how often a run that goes on by itself, and may not wait for a slot,
-// asks for one.
+// retrySlotEvery is how often a run that goes on by itself asks for a slot if it may not
+// wait for one.
 const retrySlotEvery = time.Minute
 
 // groupSlot is the state of a run's slot in its concurrency group.
@@ -25,7 +25,15 @@ type groupSlot struct {
 	waiting bool          // the driver waits for its turn
 	request store.Request // that stops it
 	left    []claim       // that were given up
-	evicts  []eviction    // of other runs
+	wanted  []eviction    // of other runs
+
+	turns, evicts workflow.ReceiveChannel
+	claims        int             // that were made
+	entry         workflow.Future // of the activity that sends the claim; nil: it has ended
+	leaving       int             // signals to groups on their way
+	again         time.Time       // when a run that goes on by itself asks again; zero for never
+	stopped       store.Request   // that stopped the run while it waited
+	busy          *store.Waiting  // why the run did not go on; nil: it did
 }
 
 // eviction is a request to a run that holds a slot.
@@ -78,7 +86,7 @@ func (k keeper) Close() error {
 
 // Ask sends a request to a run that holds a slot of the group.
 func (j *journal) Ask(runID string, request store.Request) error {
-	j.slot.evicts = append(j.slot.evicts, eviction{runID, request})
+	j.slot.wanted = append(j.slot.wanted, eviction{runID, request})
 	return nil
 }
 
@@ -99,31 +107,20 @@ func (s *groupSlot) turned(t *turn) {
 	}
 }
 
-// groupClient gets and returns the slot of a run for its workflow.
-type groupClient struct {
-	turns, evicts workflow.ReceiveChannel
-	claims        int             // that were made
-	entry         workflow.Future // of the latest; nil: the group has answered
-	leaving       int             // signals to groups on their way
-	again         time.Time       // when it tries again; zero: it does not
-	stopped       store.Request   // while it waited
-	busy          *store.Waiting  // why the run did not go on; nil: it did
-}
-
 // idle reports whether nothing is on its way.
-func (g *groupClient) idle() bool { return g.entry == nil && g.leaving == 0 }
+func (s *groupSlot) idle() bool { return s.entry == nil && s.leaving == 0 }
 
-// takeTurns receives what groups and other runs have sent.
+// takeTurns receives the turns of groups and the evictions of other runs.
 func (f *workflowRun) takeTurns() {
-	g, s := &f.group, &f.store.slot
-	if g.entry != nil && g.entry.IsReady() {
-		s.err = g.entry.Get(f.ctx, nil)
-		g.entry = nil
+	s := f.group
+	if s.entry != nil && s.entry.IsReady() {
+		s.err = s.entry.Get(f.ctx, nil)
+		s.entry = nil
 	}
-	for t := new(turn); g.turns.ReceiveAsync(t); t = new(turn) {
+	for t := new(turn); s.turns.ReceiveAsync(t); t = new(turn) {
 		s.turned(t)
 	}
-	for e := new(eviction); g.evicts.ReceiveAsync(e); e = new(eviction) {
+	for e := new(eviction); s.evicts.ReceiveAsync(e); e = new(eviction) {
 		if f.driver != nil && s.turn != nil && s.turn.Inside {
 			f.driver.Ask(e.Request)
 		}
@@ -140,14 +137,13 @@ func (f *workflowRun) activityContext(summary string) workflow.Context {
 	})
 }
 
-// claimSlot brings the claim of the run before its group, if it has a new one, and asks
-// other runs what it wants of them.
+// claimSlot sends a new claim to its group, and evictions to other runs.
 func (f *workflowRun) claimSlot() {
-	s, start, info := &f.store.slot, f.start, workflow.GetInfo(f.ctx)
-	for _, one := range s.evicts {
+	s, start, info := f.group, f.start, workflow.GetInfo(f.ctx)
+	for _, one := range s.wanted {
 		workflow.SignalExternalWorkflow(f.ctx, one.RunID, "", signalEvict, one) // one that is gone has no slot
 	}
-	s.evicts = nil
+	s.wanted = nil
 	if c := s.claim; c != nil && c.Ticket == "" {
 		f.group.claims++
 		c.Ticket, c.Chain, c.Owner = fmt.Sprintf("%s/%d", info.OriginalRunID, f.group.claims), info.FirstRunID, ownerOf(start.Queue)
@@ -155,9 +151,9 @@ func (f *workflowRun) claimSlot() {
 	}
 }
 
-// leaveGroup tells groups of slots that were given up, when no claim is on its way there.
+// leaveGroup tells groups of slots that are given up, unless a claim is on its way.
 func (f *workflowRun) leaveGroup() {
-	s := &f.store.slot
+	s := f.group
 	if f.group.entry != nil {
 		return
 	}

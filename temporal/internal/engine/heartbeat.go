@@ -1,4 +1,4 @@
-// Tasks tell the cluster that they live.
+// Heartbeats of tasks.
 
 package engine
 
@@ -11,11 +11,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// beat says that a task is alive, until stop. That is also how it learns that it is
-// cancelled, so it is said every second; by many tasks less often, or nothing else would
-// get through. The SDK would end a task whose cluster takes longer than that to reply,
-// which a busy one does: here a task lives until the cluster says that it does not. The
-// cause of alive is a *temporal.CanceledError when the run does not want the task any more.
+// beat sends heartbeats of a task until stop: every second, since the reply says whether the
+// task is cancelled, or less often for many tasks. The SDK would end a task whose cluster
+// takes longer to reply, as a busy one does; here only the cluster ends it. The cause of
+// alive is a *temporal.CanceledError if the run has cancelled the task.
 func (w *Worker) beat(ctx context.Context, token []byte) (alive context.Context, stop func()) {
 	w.atWork.Add(1)
 	alive, cancel := context.WithCancelCause(ctx)
@@ -40,7 +39,7 @@ func (w *Worker) beat(ctx context.Context, token []byte) (alive context.Context,
 	}
 }
 
-// endsTask reports whether the cluster says that a task is to end, or is over for it.
+// endsTask reports whether the cluster has ended or cancelled a task.
 func endsTask(err error) bool {
 	var asked *temporal.CanceledError
 	var gone *serviceerror.NotFound

@@ -1,9 +1,8 @@
-// What the driver of a run gets from its workflow: time, and tasks that activities do.
+// The workflow as host of the driver: it has the time, and activities do the tasks.
 
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -112,8 +111,8 @@ func (f *workflowRun) Wait(ready func() bool) error {
 	return nil
 }
 
-// collect takes what tasks and groups have sent. A coroutine for each of them would do so
-// too, but all of them wake whenever anything happens.
+// collect receives notes and results of tasks, and turns of groups. A coroutine for each
+// task would wake whenever anything happens.
 func (f *workflowRun) collect() {
 	f.takeNotes()
 	f.takeTurns()
@@ -138,7 +137,7 @@ type call struct {
 	unwanted bool // the driver has cancelled it
 	over     bool
 	room     map[string]*handler.Reserved // by the id of the reservation
-	noted    []json.RawMessage            // what the task has noted since it began here
+	noted    []any                        // by the task, in this workflow
 	// beside is how many calls the task makes side by side, by the activity of that attempt.
 	beside  int
 	attempt int32
@@ -267,14 +266,13 @@ func (f *workflowRun) launch(c *call) {
 	f.queue, f.calls = f.queue[1:], append(f.calls, c)
 }
 
-// workerRetries are the retries of activities whose workers fail: a node's own are the
-// machine's.
+// workerRetries is the policy for activities whose workers fail. The machine retries nodes.
 func workerRetries() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
 }
 
-// packState makes a payload of what a task sees of the state. One that others share is
-// kept beside the history from a smaller size on, and made once.
+// packState returns the payload of a state. One that tasks share is made once, and stored
+// from a smaller size on.
 func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, error) {
 	if shared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
 		return f.packed, nil
@@ -287,11 +285,10 @@ func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, err
 	return payload, err
 }
 
-// takesNoNotes reports whether nodes of a kind call no tools and no models, and so note
-// nothing either.
+// takesNoNotes reports whether nodes of a kind call no tools and no models.
 func takesNoNotes(kind string) bool { return kind == "exec" || kind == "http" }
 
-// inputOf is a task as it is sent.
+// inputOf returns the input of a task.
 func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
 	in := &taskInput{
 		Flow: f.digest, Nonce: f.start.Nonce, Task: *job.Task, Choice: job.Choice, Graphs: job.Call != nil, RunDir: f.start.RunDir,
@@ -311,7 +308,7 @@ func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
 	return in
 }
 
-// stateOf is what a task needs to see of the state.
+// stateOf returns the part of the state that a task needs.
 func stateOf(t *runner.Task) *taskState {
 	_, given := t.Config["stdin"]
 	if t.Kind == "http" || t.Kind == "exec" && given { // it shows the state to nobody
@@ -320,7 +317,7 @@ func stateOf(t *runner.Task) *taskState {
 	return &taskState{t.State}
 }
 
-// queueOf is the queue that a node names; empty: the run's.
+// queueOf returns the queue that a node names, or "".
 func queueOf(job *runner.Job) string {
 	if job.Choice != nil {
 		return ""
@@ -342,16 +339,14 @@ func (f *workflowRun) takeNotes() {
 	}
 }
 
-// note keeps what a running task notes. Errors of the run's own bookkeeping end the task.
+// note passes a note of a running task to the driver.
 func (c *call) note(n *note) {
 	task := c.job.Task
 	if n.Beside != 0 {
 		c.countBeside(n)
 		return
 	}
-	if text, err := json.Marshal(n.Data); err == nil {
-		c.noted = append(c.noted, text)
-	}
+	c.noted = append(c.noted, n.Data)
 	if n.Usage == nil {
 		_ = task.Note(n.Data)
 		return

@@ -1,16 +1,16 @@
-// Tasks on a worker.
+// Tasks on workers.
 
 package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -75,6 +75,7 @@ type job struct {
 	secrets *secrets
 	scope   *handler.Scope
 	log     *taskLog
+	streams atomic.Int64 // that were opened
 
 	handlers map[string]runner.Handler
 	decider  runner.Decider
@@ -82,8 +83,7 @@ type job struct {
 
 	mu      sync.Mutex
 	result  taskResult
-	text    int // bytes of it in the result
-	streams int64
+	text    int            // bytes of it in the result
 	said    io.WriteCloser // takes the text of the node; nil: none is open
 	rooms   int            // reservations
 	settles string         // the reservation of the next call
@@ -152,13 +152,13 @@ func (j *job) change(do func(*taskResult)) {
 	do(&j.result)
 }
 
-// emit writes text into the log, and keeps what the task says for the end of the task.
+// emit writes text into the log and keeps the message for the result.
 func (j *job) emit(said runner.Said) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if said.Type == "text" {
 		if j.said == nil {
-			j.said = j.newStream("", "text")
+			j.said = j.openLog("", "text")
 		}
 		_, _ = j.said.Write([]byte(said.Text))
 		if said.Final {
@@ -169,8 +169,7 @@ func (j *job) emit(said runner.Said) {
 	j.keep(said)
 }
 
-// keep adds to the result what the task says. Pieces of text become one: in a history they
-// are worth no more.
+// keep adds a message to the result. Pieces of text become one, to keep the history small.
 func (j *job) keep(said runner.Said) {
 	all := j.result.Said
 	if said.Type == "text" || said.Type == "thinking" {
@@ -186,7 +185,7 @@ func (j *job) keep(said runner.Said) {
 	}
 }
 
-// note keeps something in the journal of the run.
+// note sends a note to the run.
 func (j *job) note(n *note) (err error) {
 	n.Task = j.in.ID
 	if n.Recorded, err = j.recorded(); err != nil {
@@ -201,27 +200,18 @@ func (j *job) note(n *note) (err error) {
 	})
 }
 
-// recall adds what the task noted before the worker that ran it was gone.
+// recall adds the notes of the task from a worker that was lost.
 func (j *job) recall(task *runner.Task) error {
 	at := home(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
 	if err != nil {
 		return err
 	}
-	var texts []json.RawMessage
-	if err := reply.Get(&texts); err != nil {
+	var notes []any
+	if err := errors.Join(reply.Get(&notes), j.secrets.unmark(&notes)); err != nil {
 		return err
 	}
-	for _, text := range texts {
-		n := note{}
-		if err := decode(text, &n.Data); err != nil {
-			return err
-		}
-		if err := j.secrets.unmark(&n); err != nil {
-			return err
-		}
-		task.Log = append(task.Log, n.Data)
-	}
+	task.Log = append(task.Log, notes...)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// The journal of one run inside its workflow: the workflow's history makes it anew.
+// The journal of a run inside its workflow, which the history of the workflow restores.
 
 package engine
 
@@ -16,11 +16,9 @@ import (
 // errLeft is the error of a driver whose run continues in a new workflow.
 var errLeft = errors.New("the run continues in a new workflow")
 
-// journal is a store.Store of one run. Results that are cached are those of this run. It
-// is its own Journal. Its driver uses it while the workflow waits for the stage to settle,
-// and the workflow when it has.
+// journal is a store.Store of one run. Its cache is the run's own.
 type journal struct {
-	store.Memory // what is not of the run
+	store.Memory // for the cache
 
 	wait func(ready func() bool) error // lets the workflow do something else
 
@@ -31,28 +29,27 @@ type journal struct {
 	snapshots []store.Snapshot // in order
 	journaled int
 	standing  store.RunSummary
-	noted     bool // by who drives the run here
+	noted     bool // by a driver in this workflow
 	slot      groupSlot
 	failed    error
-	session   *keptSession       // that the run began with; nil: none
-	left      *store.Session     // what the run leaves; nil: nothing
+	session   *keptSession       // with which the run began; nil for none
+	left      *store.Session     // for the next run; nil for none
 	previous  string             // the workflow run with the events before texts
 	live      []runner.LiveEvent // the latest, from number liveFrom on
 	liveFrom  int
-	liveSize  int               // bytes, about
-	verdicts  map[string]string // of offers: why they were refused; "": they were taken
+	verdicts  map[string]string // why offers were refused; "" if they were accepted
 
-	// sure is how many events there are for good; those after them are of the workflow
-	// task that began with event task of the history. 0: it has been completed; -1: none
-	// has begun.
+	// sure is the number of final events. Later ones belong to the workflow task that began
+	// with event task of the history. task is 0 if that is completed, and -1 if none has
+	// begun.
 	sure, task int
-	replayed   int // the latest workflow task that was replayed, and so has been completed
+	replayed   int // the latest workflow task that was replayed, which is completed
 }
 
-// beginTask says that a workflow task begins, or goes on, that began with an event of the
-// history. What it adds is sure only if it is replayed. One that a worker is at, or was
-// when it was lost, may be done again with other events; and a worker that is asked
-// something reads the history to its end, also where no workflow task has begun yet.
+// beginTask notes the workflow task that adds to the journal, by the event with which it
+// began. What it adds is final only if it is replayed: another worker may do it again with
+// other events. A worker that is queried reads the history to its end, even where no
+// workflow task has begun yet.
 func (j *journal) beginTask(task int, replayed bool) {
 	if replayed {
 		j.task, j.replayed = 0, task
@@ -66,8 +63,7 @@ func (j *journal) beginTask(task int, replayed bool) {
 	}
 }
 
-// atMost bounds how many events a snapshot may have, any number when negative, to those
-// that are there for good.
+// atMost limits the events of a snapshot, any number if negative, to the final ones.
 func (j *journal) atMost(most int) int {
 	if j.task != 0 && (most < 0 || most > j.sure) {
 		return j.sure
@@ -96,7 +92,7 @@ func newJournal(record store.RunRecord, start *Start) *journal {
 	return j
 }
 
-// Session is the one that the run began with.
+// Session returns the session with which the run began.
 func (j *journal) Session(id string) (store.Session, error) {
 	if j.session == nil {
 		return store.Session{}, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
@@ -104,13 +100,13 @@ func (j *journal) Session(id string) (store.Session, error) {
 	return j.session.session()
 }
 
-// SaveSession has the workflow keep what the run leaves.
+// SaveSession keeps a session for the workflow.
 func (j *journal) SaveSession(left store.Session) error {
 	j.left = &left
 	return nil
 }
 
-// seed is what another workflow goes on with.
+// seed returns the journal for the next workflow.
 func (j *journal) seed(previous string) *Seed {
 	out := &Seed{Base: j.base, Previous: previous, Claim: j.slot.claim, Turn: j.slot.turn}
 	if n := len(j.snapshots); n > 0 {
@@ -136,7 +132,7 @@ func (j *journal) Create(record store.RunRecord, first ...machine.Event) (store.
 	return k, k.AppendAll(first)
 }
 
-// Open goes on with the journal.
+// Open opens the journal for a driver.
 func (j *journal) Open(runID, _ string) (store.Journal, error) {
 	if runID != j.record.ID {
 		return nil, store.ErrNoRun
@@ -155,12 +151,12 @@ func (j *journal) Run(runID string) (store.RunRecord, error) {
 	return j.record, nil
 }
 
-// length is how many events there are, those before this workflow included.
+// length returns the number of events, including those of earlier workflows.
 func (j *journal) length() int {
 	return j.base + len(j.texts)
 }
 
-// after are the texts of the events after the first n, of about size bytes.
+// after returns the texts of events after the first n, of about size bytes.
 func (j *journal) after(n, size int) [][]byte {
 	out := j.texts[min(max(0, n-j.base), len(j.texts)):]
 	for i := range out {
@@ -183,7 +179,7 @@ func (j *journal) part(q *journalQuery) *journalPart {
 
 const allBytes = int(^uint(0) >> 1)
 
-// Events returns the events that are here.
+// Events returns the events that this workflow has.
 func (j *journal) Events(string) ([]machine.Event, error) { return decodeEvents(j.after(0, allBytes)) }
 
 // EventsAfter returns the events after the first n.
@@ -222,7 +218,7 @@ func (j *journal) List(store.RunFilter) ([]store.RunSummary, error) {
 	return []store.RunSummary{j.stands(&j.record).RunSummary}, nil
 }
 
-// stands is how the run stands.
+// stands returns the summary of the run.
 func (j *journal) stands(record *store.RunRecord) standing {
 	if j.standing.Status == "" {
 		return standingOf(record, nil)
@@ -230,10 +226,10 @@ func (j *journal) stands(record *store.RunRecord) standing {
 	return standingOf(record, &j.standing)
 }
 
-// RunDir is the folder of the run.
+// RunDir returns the folder of the run.
 func (j *journal) RunDir(string) string { return j.runDir }
 
-// keeper is the journal as its driver has it.
+// keeper is the journal for its driver.
 type keeper struct{ *journal }
 
 // Append adds an event.
@@ -258,7 +254,7 @@ func (k keeper) AppendAll(events []machine.Event) error {
 	return nil
 }
 
-// Snapshot keeps a state.
+// Snapshot adds a snapshot.
 func (k keeper) Snapshot(s store.Snapshot) error {
 	j := k.journal
 	s.Events = j.base + len(j.texts)
@@ -269,31 +265,31 @@ func (k keeper) Snapshot(s store.Snapshot) error {
 	return nil
 }
 
-// Journaled is the size of the events since the last snapshot.
+// Journaled returns the bytes of the events since the last snapshot.
 func (k keeper) Journaled() int {
 	return k.journaled
 }
 
-// Note tells how the run stands.
+// Note changes the summary of the run.
 func (k keeper) Note(s store.RunSummary) error {
 	k.noted, k.standing = true, s
 	return nil
 }
 
-// Adopt replaces the version of the run. There is no snapshot of the one before: the
+// Adopt replaces the version of the run. There are no snapshots to delete, because the
 // workflow began with the whole journal.
 func (k keeper) Adopt(record store.RunRecord) error {
 	k.record = record
 	return nil
 }
 
-// Asked is nil: requests come by the stage.
+// Asked returns nil: requests reach the driver by runner.Drive.
 func (k keeper) Asked() <-chan store.Request { return nil }
 
-// Offers is nil: offers come by the stage.
+// Offers returns nil: offers reach the driver by runner.Drive.
 func (k keeper) Offers() <-chan store.Offer { return nil }
 
-// Settle takes or refuses an offer.
+// Settle accepts or refuses an offer.
 func (k keeper) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
 	if refused == "" {
 		if err := k.AppendAll(events); err != nil {

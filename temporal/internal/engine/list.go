@@ -16,21 +16,18 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// List returns the runs that a filter lets through, the last started first.
+// List returns the runs that match a filter, the last started first.
 func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 	var out []store.RunSummary
 	if filter.ID != "" {
-		info, err := s.latest(filter.ID)
+		_, one, err := s.describe(filter.ID)
 		if errors.Is(err, store.ErrNoRun) {
 			return nil, nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		if one, ok := s.summary(info); ok && filter.Match(&one) {
+		if err == nil && one.ID != "" && filter.Match(&one) {
 			out = append(out, one)
 		}
-		return out, nil
+		return out, err
 	}
 	var next []byte
 	seen := map[string]bool{}
@@ -62,7 +59,7 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 	return out, nil
 }
 
-// summary is a run in a list, from what its workflow says of itself.
+// summary returns the summary of a run; ok is false for one of which nothing is kept.
 func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
 	if info.GetType().GetName() != workflowName {
 		return out, false
@@ -86,7 +83,7 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 	return out, true
 }
 
-// owner is who drives the run of an open workflow.
+// owner returns the owner of the run of an open workflow.
 func owner(info *workflowapi.WorkflowExecutionInfo) string {
 	queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
 	return ownerOf(queue)

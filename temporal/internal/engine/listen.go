@@ -1,4 +1,4 @@
-// What a workflow takes from outside.
+// Updates, signals and queries that a workflow takes.
 
 package engine
 
@@ -24,7 +24,7 @@ const (
 	refusal = "refused: "
 )
 
-// listen lets the workflow take updates, signals and queries.
+// listen registers the handlers.
 func (f *workflowRun) listen(ctx workflow.Context) error {
 	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
 	f.group.turns, f.group.evicts = workflow.GetSignalChannel(f.ctx, signalTurn), workflow.GetSignalChannel(f.ctx, signalEvict)
@@ -54,13 +54,13 @@ func (f *workflowRun) settled(ctx workflow.Context) error {
 	return err
 }
 
-// handleAsk does what somebody asks of the run.
+// handleAsk passes a request to the driver, or cancels a run that pauses.
 func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
 	_, cancels := request.Cancels()
-	switch s := &f.store.slot; {
+	switch s := f.group; {
 	case f.driver != nil:
 		f.driver.Ask(request)
 	case f.current != nil && s.waiting:
@@ -157,10 +157,8 @@ func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refu
 }
 
 // handleAdopt has a run that pauses go on in a new workflow with another version.
-func (f *workflowRun) handleAdopt(ctx workflow.Context, a adoption, journal []byte) (refused string, err error) {
-	if err := a.Start.addJournal(nil, journal); err != nil {
-		return err.Error(), nil
-	}
+func (f *workflowRun) handleAdopt(ctx workflow.Context, a adoption, events []json.RawMessage) (refused string, err error) {
+	a.Start.Seed.Events = events
 	if err := f.settled(ctx); err != nil {
 		return "", err
 	}
@@ -226,7 +224,7 @@ func (f *workflowRun) answerQueries() error {
 			}
 			return f.tape.Recorded, nil
 		}),
-		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]json.RawMessage, error) {
+		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]any, error) {
 			if c := f.find(task); c != nil {
 				return c.noted, nil
 			}

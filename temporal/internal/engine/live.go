@@ -1,43 +1,30 @@
-// What a run tells live: kept in its workflow for those who attend it.
+// Live events, which are not in the journal: a workflow keeps them for clients that follow.
 
 package engine
 
 import "github.com/graphrun/graphrun/runner"
 
-// maxLive and maxLiveBytes bound what a workflow keeps of what was told live: who
-// attends a run asks several times a second.
-const (
-	maxLive      = 1000
-	maxLiveBytes = 1 << 20
-)
+// maxLive is how many live events a workflow keeps: clients ask several times a second.
+const maxLive = 500
 
-// sizeOf is about how many bytes an event takes.
-func sizeOf(e *runner.Event) int {
-	if e.Said == nil {
-		return 1000
-	}
-	return 1000 + len(e.Said.Text) + len(e.Said.Message)
-}
-
-// liveSink is the journal as a sink.
+// liveSink adds live events to the journal.
 type liveSink struct{ *journal }
 
-// Event keeps what no journal tells.
+// Event keeps a live event.
 func (l liveSink) Event(e *runner.Event) error {
 	if !e.Live() {
 		return nil
 	}
 	j := l.journal
 	one := runner.LiveEvent{After: j.base + len(j.texts), Event: *e}
-	j.live, j.liveSize = append(j.live, one), j.liveSize+sizeOf(e)
-	for len(j.live) > maxLive || j.liveSize > maxLiveBytes {
-		j.liveSize -= sizeOf(&j.live[0].Event)
+	j.live = append(j.live, one)
+	if len(j.live) > maxLive {
 		j.live, j.liveFrom = j.live[1:], j.liveFrom+1
 	}
 	return nil
 }
 
-// liveAfter is what was told live from a number on, and its number.
+// liveAfter returns the live events from a number on, and the number of the first.
 func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
 	if n < 0 {
 		return nil, 0
@@ -46,7 +33,7 @@ func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
 	return append(out, j.live[min(n-j.liveFrom, len(j.live)):]...), n
 }
 
-// liveTail is what a store has heard of what a run tells live.
+// liveTail holds the live events that a store has read of a run.
 type liveTail struct {
 	runID string
 	run   string // the workflow run
@@ -54,7 +41,7 @@ type liveTail struct {
 	heard []runner.LiveEvent
 }
 
-// listen makes the store hear what a run tells live.
+// listen makes the store read the live events of a run.
 func (s *Store) listen(runID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,43 +50,41 @@ func (s *Store) listen(runID string) {
 	}
 }
 
-// wanted is from where on what a workflow run tells live is wanted; negative: nowhere.
+// tailOf calls do with the live events of a run, if the store reads them.
+func (s *Store) tailOf(runID string, do func(*liveTail)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tail != nil && s.tail.runID == runID {
+		do(s.tail)
+	}
+}
+
+// wanted returns the number of the next live event to read; negative for none.
 func (s *Store) wanted(runID, run string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.tail == nil || s.tail.runID != runID:
-		return -1
-	case s.tail.run != run:
-		s.tail.run, s.tail.next = run, 0
-	}
-	return s.tail.next
+	next := -1
+	s.tailOf(runID, func(t *liveTail) {
+		if t.run != run {
+			t.run, t.next = run, 0
+		}
+		next = t.next
+	})
+	return next
 }
 
-// heardLive keeps what a workflow run told live when its journal had so many events.
+// heardLive keeps the live events that came before an event of the journal. Later ones come
+// again, with the events before them.
 func (s *Store) heardLive(runID string, part *journalPart, events int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tail == nil || s.tail.runID != runID {
-		return
-	}
-	for i, one := range part.Live {
-		if one.After > events {
-			return // it comes again, with the events before it
+	s.tailOf(runID, func(t *liveTail) {
+		for i, one := range part.Live {
+			if number := part.LiveFrom + i; one.After <= events && number >= t.next {
+				t.heard, t.next = append(t.heard, one), number+1
+			}
 		}
-		if number := part.LiveFrom + i; number >= s.tail.next {
-			s.tail.heard, s.tail.next = append(s.tail.heard, one), number+1
-		}
-	}
+	})
 }
 
-// Live returns what a run told live since the last call.
+// Live returns the live events of a run since the last call.
 func (s *Store) Live(runID string) (out []runner.LiveEvent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tail == nil || s.tail.runID != runID {
-		return nil
-	}
-	out, s.tail.heard = s.tail.heard, nil
+	s.tailOf(runID, func(t *liveTail) { out, t.heard = t.heard, nil })
 	return out
 }

@@ -22,12 +22,12 @@ import (
 // maxReads is how many logs are read at once.
 const maxReads = 16
 
-// logFolder is where the logs of a run are.
+// logFolder returns the name of the logs of a run.
 func logFolder(runID string) string {
 	return "logs/" + strings.NewReplacer("/", "_", "..", "_").Replace(runID)
 }
 
-// readLogs returns the chunks of a run, in the order of their times.
+// readLogs returns the chunks of a run by time.
 func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
 	names, err := b.list(logFolder(runID))
 	if err != nil {
@@ -62,8 +62,8 @@ func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
 // logEvery is how long a chunk waits for more of them.
 const logEvery = time.Second
 
-// taskLog is the log of an activity, with a LogChunk a line: blobs do not grow, so it is
-// several of them. A log that can't be written stops nothing.
+// taskLog is the log of an activity: several blobs, because they do not grow, with a LogChunk
+// a line. A log that can't be written stops nothing.
 type taskLog struct {
 	blobs blobs
 	name  string // the parts' is this and their number
@@ -128,7 +128,7 @@ func (l *taskLog) close() {
 	}
 }
 
-// maxLogged bounds what is kept of a stream: its beginning.
+// maxLogged is how many bytes of a stream are kept.
 const maxLogged = 128 << 10
 
 // stream is one text that a task says.
@@ -142,17 +142,9 @@ type stream struct {
 
 // openLog begins a stream.
 func (j *job) openLog(source, name string) io.WriteCloser {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.newStream(source, name)
-}
-
-// newStream is openLog, with the lock held.
-func (j *job) newStream(source, name string) io.WriteCloser {
-	j.streams++
 	in := &j.in.Task
 	return &stream{job: j, about: store.LogChunk{
-		Node: in.Node, Place: in.Place, Visit: in.Visit, Attempt: in.Attempt, Source: source, Stream: name, Call: j.streams,
+		Node: in.Node, Place: in.Place, Visit: in.Visit, Attempt: in.Attempt, Source: source, Stream: name, Call: j.streams.Add(1),
 	}}
 }
 

@@ -1,4 +1,4 @@
-// Patience with workers that are busy or lost, and with a server that is.
+// Retries of requests while workers or the server are busy, lost or restarting.
 
 package engine
 
@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// query asks a workflow run. While workers are there it is patient: they may be busy,
-// or one of them was lost and another has to read the history first.
+// query sends a query to a workflow run, again while there are workers: they may be busy, or
+// one was lost and another has to read the history first.
 func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 	return s.retryAsking(runID, func() error {
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
@@ -28,19 +28,18 @@ func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 	})
 }
 
-// longestOutage is how long a cluster may be out of reach, or only workers of another
-// version may be there, before a command gives up. A server that was killed needs up to a
-// minute to start.
+// longestOutage is how long a command waits for a cluster that is out of reach, or for workers
+// of the right version. A server that was killed needs up to a minute to start.
 const longestOutage = 2 * time.Minute
 
-// retryAsking does what a worker has to answer, again if none does and some are there.
+// retryAsking calls do, which a worker has to answer, again while there are workers.
 func (s *Store) retryAsking(runID string, do func() error) error {
 	for from := time.Now(); ; {
 		err := do()
 		wait := time.Second
 		switch {
 		case err == nil:
-			s.heard()
+			s.answered.Store(time.Now().Unix())
 			return nil
 		case s.ctx.Err() != nil:
 			return missing(runID, err)
@@ -62,8 +61,8 @@ func (s *Store) retryAsking(runID string, do func() error) error {
 	}
 }
 
-// checkWorkers is an error if no worker is there that could answer for a run, or if none ever
-// will, since the cluster ended its workflow before it began.
+// checkWorkers returns an error if no worker can answer for a run, or none ever will because
+// the cluster ended its workflow before it began.
 func (s *Store) checkWorkers(runID string, cause error) error {
 	info, err := s.latest(runID)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 	if err := s.reach(func() (err error) {
 		there, err = s.cluster.workers(s.ctx, queue)
 		return err
-	}); err != nil || there || s.answeredLately() {
+	}); err != nil || there || time.Since(time.Unix(s.answered.Load(), 0)) < longestOutage {
 		return err
 	}
 	name, core, _ := strings.Cut(queue, "@")
@@ -85,21 +84,7 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 		runID, name, core)
 }
 
-// heard notes that a worker has answered.
-func (s *Store) heard() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answered = time.Now()
-}
-
-// answeredLately reports whether a worker has answered before an outage could have begun.
-func (s *Store) answeredLately() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Since(s.answered) < longestOutage
-}
-
-// reach asks the cluster, again while it is out of reach, for as long as an outage may be.
+// reach calls do, again while the cluster is out of reach, for longestOutage.
 func (s *Store) reach(do func() error) error {
 	for from := time.Now(); ; {
 		err := do()
@@ -112,24 +97,23 @@ func (s *Store) reach(do func() error) error {
 	}
 }
 
-// isUnavailable reports whether an error says that the cluster or the payload store is out of
-// reach, or that the cluster has too much to do: it holds back one question to a workflow
-// at a time while that is at work.
+// isUnavailable reports whether the cluster or the payload store is out of reach, or the
+// cluster is overloaded: it buffers one query of a workflow at a time.
 func isUnavailable(err error) bool {
 	var out *serviceerror.Unavailable
 	var busy *serviceerror.ResourceExhausted
 	return errors.As(err, &out) || errors.As(err, &busy) || errors.Is(err, errOutOfReach)
 }
 
-// wrongVersion begins what a worker says that can't run the version of a run: it leaves it
+// wrongVersion begins the error of a worker that can't run the version of a run and leaves it
 // to others.
 const wrongVersion = "this worker can't run the version of the run: "
 
-// historyMismatch is what a worker says that gets more of a history than belongs to what it is
-// asked: the run has gone on while the cluster put that together.
+// historyMismatch is in the error of a worker that gets a history which grew while the
+// cluster read it.
 const historyMismatch = "[TMPRL1100]"
 
-// isTransient reports whether an error says that another time, or another worker, will do.
+// isTransient reports whether another attempt, or another worker, may succeed.
 func isTransient(err error) bool {
 	var failed *serviceerror.QueryFailed
 	return errors.As(err, &failed) && slices.ContainsFunc([]string{wrongVersion, historyMismatch, errOutOfReach.Error()}, func(text string) bool {
@@ -137,9 +121,8 @@ func isTransient(err error) bool {
 	})
 }
 
-// isUnanswered reports whether an error says that no worker has answered in time, that
-// the one that was asked is gone, or that what was asked waits for one to do well what
-// another one failed in. The caller has found its own context alive.
+// isUnanswered reports whether no worker answered in time, the one that was asked is gone, or
+// the workflow task before the query failed. The caller's own context is alive.
 func isUnanswered(err error) bool {
 	var late *serviceerror.DeadlineExceeded
 	var gone *serviceerror.Canceled

@@ -1,5 +1,4 @@
-// The payload store: values that are too large for a history are kept beside it, by
-// their digest.
+// The payload store, which keeps values that are too large for a history by their digest.
 
 package engine
 
@@ -24,8 +23,8 @@ import (
 // largestPayload is the size in bytes from which on a value goes to the payload store.
 const largestPayload = 64 << 10
 
-// largestShared is the same for a value that many tasks get: each would have its copy
-// in the history.
+// largestShared is that size for a value that many tasks get, each with a copy in the
+// history.
 const largestShared = 4 << 10
 
 // sharedMetadata marks those.
@@ -39,7 +38,7 @@ func isLarge(p *common.Payload) bool {
 	return len(p.GetData()) >= largestPayload
 }
 
-// sizeInHistory is about how many bytes of a payload are sent.
+// sizeInHistory returns about how many bytes of a payload are sent.
 func sizeInHistory(p *common.Payload) int {
 	if isLarge(p) {
 		return 2 * sha256.Size // its digest
@@ -60,14 +59,12 @@ type blobs interface {
 	since(name string) (time.Time, error)
 	// list returns the names below a folder.
 	list(folder string) (names []string, err error)
-	// String names the store in messages.
-	String() string
 }
 
-// renewedAfter is the age from which on a text that is kept once more counts as new.
+// renewedAfter is the age from which on a text that is kept once more is sent again.
 const renewedAfter = 24 * time.Hour
 
-// openBlobs opens a bucket, s3://…, or else a folder.
+// openBlobs opens a bucket (s3://…) or a folder.
 func openBlobs(where string) (blobs, error) {
 	if strings.HasPrefix(where, bucketScheme) {
 		return openBucket(where)
@@ -86,7 +83,7 @@ func blobName(digest string) (string, error) {
 	return digest[:2] + "/" + digest, nil
 }
 
-// storeError is what went wrong with the payload store.
+// storeError is an error of the payload store.
 type storeError struct{ err error }
 
 func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
@@ -120,7 +117,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 		err = fmt.Errorf("what is kept as %s is something else", digest)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s has no %s: are all workers and clients given the same --temporal-payloads?", b, name)
+		err = fmt.Errorf("%w: are all workers and clients given the same --temporal-payloads?", err)
 	}
 	if err != nil {
 		return nil, &storeError{err}
@@ -128,7 +125,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// errOutOfReach is what is wrong with a store that may be there again in a moment.
+// errOutOfReach is the error of a store that may be back in a moment.
 var errOutOfReach = errors.New("is out of reach")
 
 // codec replaces large payloads by their digests.
@@ -220,8 +217,8 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 	return out, err
 }
 
-// retryStore has an activity do something, again as long as the payload store is out of
-// reach: the task stays alive, since to run it again would be worse.
+// retryStore calls do for an activity, again while the payload store fails: to run the task
+// again would be worse.
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()

@@ -1,4 +1,4 @@
-// Journals of runs, read from their workflows.
+// Reading journals from the workflows of runs.
 
 package engine
 
@@ -24,8 +24,7 @@ type link struct {
 	base int
 }
 
-// linksOf are the workflow runs of a run, the first one first, and whether the last one
-// is open.
+// linksOf returns the workflow runs of a run in order, and whether the last one is open.
 func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
 	info, err := s.latest(runID)
 	if err != nil {
@@ -54,10 +53,10 @@ func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
 	return out, info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// part is how many bytes of events are asked for at once.
+// part is how many bytes of events a query asks for.
 const part = 1 << 20
 
-// after are the texts of events after the first n, of about size bytes.
+// after returns the texts of events after the first n, of about size bytes.
 func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 	links, open, err := s.linksOf(runID)
 	if err != nil {
@@ -102,9 +101,9 @@ func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// completed reports whether the workflow task is that began with an event of a history.
-// A worker that is asked reads the history to its end, also where it ends with a workflow
-// task that another one was lost in: that is done again, with all that has come since.
+// completed reports whether the workflow task that began with an event of a history is
+// completed. A worker that is queried reads the history to its end, even if it ends with a
+// workflow task of a lost worker, which another worker does again with later events.
 func (s *Store) completed(runID, run string, task int64) (done bool, err error) {
 	if task < 0 {
 		return false, nil

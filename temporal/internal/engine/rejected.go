@@ -1,4 +1,4 @@
-// Runs that found no slot in their group: of new ones nothing is kept, others do not change.
+// Runs that found no slot in their group: new ones leave nothing, others do not change.
 
 package engine
 
@@ -55,7 +55,7 @@ func stoppedError(runID string) error {
 	return fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
 }
 
-// standing returns how a workflow says that its run stands.
+// standing returns the summary that a workflow gives of its run.
 func (s *Store) standing(info *workflowapi.WorkflowExecutionInfo) (at standing, err error) {
 	at.Driven, at.Status, at.Started = true, machine.Running, info.GetStartTime().AsTime()
 	if field := info.GetMemo().GetFields()[memoStatus]; field != nil {
@@ -79,41 +79,46 @@ func (s *Store) findVoid(runID string) *common.WorkflowExecution {
 	return nil
 }
 
-// rejectedStore is the store of a run that is rejected once more, here, to tell of it.
+// forgetVoid has the cluster delete the workflow of a run of which nothing is kept.
+func (s *Store) forgetVoid(runID string) {
+	if void := s.findVoid(runID); void != nil {
+		_ = s.deleteWorkflow(void) // one that stays counts as none
+	}
+}
+
+// rejectedStore rejects a run once more in this process, which emits the events of that.
 type rejectedStore struct {
 	*Store
 	busy *store.Waiting
 }
 
-// Create makes a journal that nobody reads.
+// Create returns a journal that nobody reads.
 func (r rejectedStore) Create(store.RunRecord, ...machine.Event) (store.Journal, error) {
 	return busyJournal{keeper{&journal{}}, r.busy}, nil
 }
 
-// Fork makes one, too.
+// Fork returns such a journal.
 func (r rejectedStore) Fork(store.RunRecord, string, int, ...machine.Event) (store.Journal, error) {
 	return busyJournal{keeper{&journal{}}, r.busy}, nil
 }
 
-// Delete deletes nothing: the run was never there.
+// Delete does nothing: the run does not exist.
 func (r rejectedStore) Delete(string) error { return nil }
 
-// busyJournal is the journal of a run that finds its group busy.
+// busyJournal is a journal whose group is busy.
 type busyJournal struct {
 	keeper
 	busy *store.Waiting
 }
 
-// Enter says who is inside.
+// Enter returns the members of the group.
 func (j busyJournal) Enter(string, int) (store.GroupState, error) {
 	return store.GroupState{Members: j.busy.Members}, nil
 }
 
 // rejected returns the result of a new run that found no slot. The cluster forgets it.
 func (s *Store) rejected(ctx context.Context, start *Start, opts runner.Options, busy *store.BusyError) (*runner.Result, error) {
-	if void := s.findVoid(busy.RunID); void != nil {
-		_ = s.deleteWorkflow(void) // one that stays counts as none
-	}
+	s.forgetVoid(busy.RunID)
 	_, flow, err := flowRunner(&start.Record, runner.Config{
 		Kinds: node.Kinds(node.Options{}), Store: rejectedStore{s, &busy.Waiting}, Secrets: sealedSecrets(start.Nonce),
 	})
@@ -147,8 +152,8 @@ func (s *Store) attendResumed(ctx context.Context, r *runner.Runner, runID strin
 	return result, localTimes(&store.BusyError{RunID: runID, Waiting: *at.Busy})
 }
 
-// keepsNothing reports whether nothing is kept of a run that is refused: it has not begun. A
-// fork that has, on paper, and was stopped while it waited, is kept as any run is.
+// keepsNothing reports whether a run that is refused has not begun, so nothing is kept of it.
+// A fork that was stopped while it waited is kept.
 func (f *workflowRun) keepsNothing(result *runner.Result, err error) bool {
 	busy, stopped := (*store.BusyError)(nil), errors.Is(err, store.ErrStopped)
 	switch seed := f.start.Seed; {
@@ -184,7 +189,7 @@ func (f *workflowRun) refuse(err error) error {
 	return err
 }
 
-// rejectedAs is the error of a workflow, or an update, that keeps nothing.
+// rejectedAs returns the error of a workflow or an update that keeps nothing.
 func rejectedAs(kind string, cause error, details ...any) error {
 	return temporal.NewNonRetryableApplicationError(cause.Error(), kind, cause, details...)
 }

@@ -1,4 +1,4 @@
-// Runs that begin and resume on the cluster, and are followed until they have ended.
+// Commands that begin and resume runs, and follow them to their end.
 
 package engine
 
@@ -83,26 +83,22 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	return start, err
 }
 
-// launch begins a workflow. An interrupt does not stop it: nobody would know whether the
-// run has begun.
+// launch starts a workflow. An interrupt does not stop it, because nobody would know then
+// whether the run has begun.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	var stood *store.RunSummary
 	if start.Seed != nil {
 		stood = start.Seed.Stood
-	}
-	journal, err := start.journal()
-	if err != nil {
-		return err
 	}
 	begin := func(reuse enums.WorkflowIdReusePolicy) error {
 		_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 			ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 			WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 			Memo: map[string]any{memoStatus: standingOf(&start.Record, stood)},
-		}, workflowName, start, start.snapshot(), journal)
+		}, workflowName, start.arguments()...)
 		return err
 	}
-	err = begin(reuse)
+	err := begin(reuse)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) && s.findVoid(start.Record.ID) != nil {
 		err = begin(enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
@@ -120,11 +116,15 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	s.listen(runID)
-	told, err := s.told(runID, &one)
-	if err != nil {
-		return nil, err
+	told := 0 // events, that others have seen; those of a run that is driven are emitted again
+	if one.Owner == "" {
+		texts, err := s.after(runID, 0, allBytes)
+		if err != nil {
+			return nil, err
+		}
+		told = len(texts)
 	}
-	s.Live(runID) // was told to others
+	s.Live(runID) // others have seen it
 	err = s.resumeUndriven(info, &one, &opts)
 	if errors.Is(err, store.ErrNoRun) { // it went on by itself, and has ended
 		if info, one, err = s.stands(runID); err == nil {
@@ -145,7 +145,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 	return s.attendResumed(ctx, r, runID, told, opts)
 }
 
-// resumeUndriven has a run go on that is not driven, unless it has completed.
+// resumeUndriven resumes a run that is not driven, unless it has completed.
 func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
 	runID := one.ID
 	switch {
@@ -162,7 +162,7 @@ func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *sto
 			return &runner.InputError{Problems: []string{refused}}
 		}
 	case one.Status != machine.Completed:
-		start, err := s.again(runID, info.GetExecution().GetRunId(), opts)
+		start, err := s.again(info, opts)
 		if err != nil {
 			return err
 		}
@@ -172,39 +172,21 @@ func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *sto
 	return nil
 }
 
-// one returns how a run stands.
-func (s *Store) one(runID string) (one store.RunSummary, err error) {
-	info, err := s.latest(runID)
-	if err == nil {
+// describe returns the latest workflow run of a run, and the summary of the run.
+func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
+	if info, err = s.latest(runID); err == nil {
 		one, _ = s.summary(info)
 	}
-	return one, err
+	return info, one, err
 }
 
-// stands returns the status of a run that is to be resumed.
+// stands is describe for a run that is to be resumed: it waits for a workflow that ends.
 func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
-	info, err := s.latest(runID)
-	if err != nil {
-		return nil, store.RunSummary{}, err
+	info, one, err := s.describe(runID)
+	if one.Owner != "" && s.endsAtOnce(runID) {
+		return s.describe(runID)
 	}
-	one, _ := s.summary(info)
-	if one.Owner != "" && s.endsAtOnce(runID) { // its last event is told, and its workflow was about to end
-		if info, err = s.latest(runID); err != nil {
-			return nil, one, err
-		}
-		one, _ = s.summary(info)
-	}
-	return info, one, nil
-}
-
-// told returns how many events of a run that is resumed were told before. All events of a
-// run that is driven are told again.
-func (s *Store) told(runID string, one *store.RunSummary) (int, error) {
-	if one.Owner != "" {
-		return 0, nil
-	}
-	texts, err := s.after(runID, 0, allBytes)
-	return len(texts), err
+	return info, one, err
 }
 
 // endsAtOnce reports whether the workflow of a run ends at once.
@@ -215,27 +197,22 @@ func (s *Store) endsAtOnce(runID string) bool {
 	return ctx.Err() == nil
 }
 
-// again returns the input of a workflow that resumes a run that has ended.
-func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
-	before, err := s.start(runID, run)
+// again returns the input of a workflow that resumes a run.
+func (s *Store) again(info *workflowapi.WorkflowExecutionInfo, opts *runner.Options) (*Start, error) {
+	at := info.GetExecution()
+	before, err := s.start(at.GetWorkflowId(), at.GetRunId())
 	if err != nil {
 		return nil, err
 	}
-	texts, err := s.after(runID, 0, allBytes)
-	if err != nil {
-		return nil, err
-	}
+	events, err := s.after(at.GetWorkflowId(), 0, allBytes)
 	start := *before
-	start.Session, start.Seed, start.Core = nil, &Seed{Events: texts}, s.cluster.options.core
-	start.Before, start.Tape = nil, nil
-	dir := start.Settings.Dir
-	start.Settings = *opts
-	start.Settings.Dir = dir
-	return &start, nil
+	start.Core, start.Seed, start.Settings, start.Settings.Dir = s.cluster.options.core, &Seed{Events: events}, *opts, before.Settings.Dir
+	start.Session, start.Before, start.Tape = nil, nil, nil
+	return &start, err
 }
 
-// attend tells what happens in a run after the first events until it has ended, or pauses
-// and nobody here can answer. When ctx ends, the run is cancelled.
+// attend emits the events of a run after the first ones until it has ended, or pauses and
+// nobody here can answer. When ctx ends, the run is cancelled.
 func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, store.RequestCancel) })
 	defer stop()
@@ -245,7 +222,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 	s.listen(runID)
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
 		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been resumed, and wait for its slot
-			one, err := s.one(runID)
+			_, one, err := s.describe(runID)
 			return one.Owner == "", err
 		}
 		if opts.Ask != nil && ctx.Err() == nil {
@@ -263,7 +240,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		if result.Status != machine.Paused {
 			return false, nil
 		}
-		one, err := s.one(runID)
+		_, one, err := s.describe(runID)
 		return one.Status == machine.Paused && one.Owner == "", err
 	})
 	if err != nil {
@@ -277,8 +254,8 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 	return result, nil
 }
 
-// watch gives a context that ends when the cluster ends the workflow of a run, which
-// then tells nobody anything any more; its cause says why.
+// watch returns a context that ends, with a cause, when the cluster ends the workflow of a
+// run, which emits no more events then.
 func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	go func() {
@@ -304,7 +281,7 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// askPerson asks the person here, and gives the run the answer.
+// askPerson asks the person here and sends the answer to the run.
 func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p *view.Pending, opts *runner.Options) error {
 	for problem := ""; ; {
 		text, err := opts.Ask(ctx, *p, problem)
@@ -320,7 +297,7 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 	}
 }
 
-// addUnused says which answers nothing has asked for.
+// addUnused adds the answers that no question asked for to a result.
 func (s *Store) addUnused(runID string, result *runner.Result) {
 	if result.Status == machine.Paused || result.Status == machine.Running {
 		return

@@ -1,5 +1,4 @@
-// Secrets never leave the workers: where the run is driven, and in its history, stand
-// marks in their place.
+// Secrets, which never leave the workers: workflows and histories have marks instead.
 
 package engine
 
@@ -15,14 +14,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// secretMark stands for a secret. The nonce is that of the run, so that nobody who
-// writes texts into its state can name a secret.
+// secretMark returns the mark of a secret. Without the nonce of the run, nobody who writes
+// texts into its state can name a secret.
 func secretMark(nonce string, s *spec.Secret) string {
 	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + spec.Words(s.Command)))
 	return "[[graphrun-secret:" + hex.EncodeToString(sum[:12]) + "]]"
 }
 
-// sealedSecrets gives the marks of a graph's secrets.
+// sealedSecrets returns the marks of a graph's secrets.
 func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
 	return func(g *spec.Graph) map[string]any {
 		out := map[string]any{}
@@ -33,13 +32,13 @@ func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
 	}
 }
 
-// secrets are the marks of a flow and what they stand for, both as in JSON.
+// secrets holds the marks of a flow and their values, both as JSON has them.
 type secrets struct {
 	marks, values [][]byte
 	texts         []string // the values as they are
 }
 
-// openSecrets reads the secrets of the graphs that a task stands in.
+// openSecrets reads the secrets of the graphs around a task.
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	out := &secrets{}
 	for _, g := range graphs {
@@ -61,7 +60,7 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	return out, nil
 }
 
-// forms is how the secrets may read.
+// forms returns all spellings of the secrets.
 func (s *secrets) forms() (all []string) {
 	if s == nil {
 		return nil
@@ -72,10 +71,10 @@ func (s *secrets) forms() (all []string) {
 	return all
 }
 
-// unmark puts the secrets into v, which is read from its JSON again.
+// unmark replaces marks by secrets in v, which it decodes from its JSON again.
 func (s *secrets) unmark(v any) error { return s.swap(v, s.marks, s.values) }
 
-// mark puts marks in their place.
+// mark replaces secrets by marks.
 func (s *secrets) mark(v any) error { return s.swap(v, s.values, s.marks) }
 
 func (s *secrets) swap(v any, from, to [][]byte) error {
@@ -99,7 +98,7 @@ func (s *secrets) swap(v any, from, to [][]byte) error {
 	return decode(text, v)
 }
 
-// mask hides the secrets in v for good.
+// mask replaces secrets by stars.
 func (s *secrets) mask(v any) error {
 	if s == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Sessions: what the runs of a session leave is kept by a workflow of its own.
+// Sessions: a workflow per session keeps what runs leave to the next one.
 
 package engine
 
@@ -26,19 +26,19 @@ const (
 	sessionPrefix = "session/" // of workflow ids; no run's id has a slash
 )
 
-// maxLeft is how many runs leave something to a session before its history begins anew.
+// maxLeft is how many runs leave something before a session moves to a new history.
 const maxLeft = 500
 
-// sessionQueue is the task queue of the sessions: workers of every version of the core
-// serve it.
+// sessionQueue returns the task queue of sessions and groups, which workers of every core
+// version serve.
 func sessionQueue(queue string) string { return queue + "@sessions" }
 
-// keptSession is a store.Session on the wire.
+// keptSession is a store.Session in a payload.
 type keptSession struct {
 	store.Session // without Keys
 	// Values are the keys, as a store encodes them.
 	Values json.RawMessage
-	// Nonce is that of its runs: one can read the marks of secrets that another left.
+	// Nonce is the nonce of all its runs, so that each reads the secret marks of the others.
 	Nonce string
 }
 
@@ -49,7 +49,7 @@ func keepSession(s *store.Session, nonce string) (*keptSession, error) {
 	return out, err
 }
 
-// session is the session again; that of nil has nothing.
+// session returns the session; that of nil is empty.
 func (k *keptSession) session() (out store.Session, err error) {
 	if k == nil {
 		return out, nil
@@ -60,7 +60,7 @@ func (k *keptSession) session() (out store.Session, err error) {
 	return out, err
 }
 
-// merge is the session that results when a run leaves something to it.
+// merge returns the session after a run has left something to it.
 func (k *keptSession) merge(left *keptSession) (*keptSession, error) {
 	before, err := k.session()
 	last, wrong := left.session()
@@ -96,7 +96,7 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 	return workflow.NewContinueAsNewError(ctx, sessionName, kept)
 }
 
-// Leave is the activity that leaves what a run had to its session.
+// Leave is the activity that updates a session.
 func (w *Worker) Leave(ctx context.Context, queue string, left *keptSession) error {
 	begin := w.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: sessionPrefix + left.ID, TaskQueue: sessionQueue(queue), StaticSummary: "session " + left.ID,
@@ -117,7 +117,7 @@ func (w *Worker) Leave(ctx context.Context, queue string, left *keptSession) err
 	return handle.Get(ctx, nil)
 }
 
-// leave leaves what the run had to its session, if it is in one.
+// leave updates the session of the run, if it has one.
 func (f *workflowRun) leave() error {
 	left, start := f.store.left, f.start
 	if left == nil {
@@ -132,10 +132,10 @@ func (f *workflowRun) leave() error {
 	return leaving.Get(f.ctx, nil)
 }
 
-// keptSession asks for a session.
+// keptSession reads a session.
 func (s *Store) keptSession(id string) (*keptSession, error) {
-	open, err := s.open(sessionPrefix + id)
-	if errors.Is(err, store.ErrNoRun) || err == nil && !open {
+	info, err := s.latest(sessionPrefix + id)
+	if errors.Is(err, store.ErrNoRun) || err == nil && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Store) Session(id string) (store.Session, error) {
 	return kept.session()
 }
 
-// SaveSession is a run's.
+// SaveSession fails: only runs change a session.
 func (s *Store) SaveSession(left store.Session) error {
 	return s.cannot("session %q is left to by its runs", left.ID)
 }
@@ -192,7 +192,7 @@ func (s *Store) Sessions() (out []store.Session, err error) {
 	}
 }
 
-// DeleteSession forgets a session.
+// DeleteSession ends the workflow of a session.
 func (s *Store) DeleteSession(id string) error {
 	if _, err := s.keptSession(id); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// How a run stands, as the memo of its workflow says.
+// Summaries of runs in the memos of their workflows.
 
 package engine
 
@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// standingOf is how a run stands; nil: it begins.
+// standingOf returns the summary of a run; at is nil if it begins.
 func standingOf(r *store.RunRecord, at *store.RunSummary) standing {
 	if at == nil {
 		at = &store.RunSummary{Status: machine.Running, Updated: r.Started}
@@ -19,8 +19,8 @@ func standingOf(r *store.RunRecord, at *store.RunSummary) standing {
 	return out
 }
 
-// standingBefore is how a run stands that is resumed and may have to wait for its group; nil: it
-// goes on at once.
+// standingBefore returns the summary of a run that is resumed and may have to wait for its
+// group; nil if it goes on at once.
 func standingBefore(record *store.RunRecord, one *store.RunSummary) *store.RunSummary {
 	if g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}); g.Concurrency == nil {
 		return nil
@@ -30,5 +30,5 @@ func standingBefore(record *store.RunRecord, one *store.RunSummary) *store.RunSu
 	return &stood
 }
 
-// ownerOf is who drives the runs of a task queue.
+// ownerOf returns the owner of the runs of a task queue.
 func ownerOf(queue string) string { return "the cluster (task queue " + queue + ")" }

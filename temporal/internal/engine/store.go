@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
@@ -33,15 +34,16 @@ type Store struct {
 
 	starts cache[*Start] // by workflow run
 
-	mu       sync.Mutex
-	verdicts map[string]string // of offers
-	answered time.Time         // by a worker, at last; zero: none has
-	tail     *liveTail         // of the run that is attended; nil: none is
+	verdicts sync.Map     // on offers
+	answered atomic.Int64 // the Unix time of the latest answer of a worker; 0: there was none
+
+	mu   sync.Mutex
+	tail *liveTail // of the run that is attended; nil for none
 }
 
 // Store is the store of the cluster's runs, for as long as ctx.
 func (c *Cluster) Store(ctx context.Context) *Store {
-	return &Store{cluster: c, ctx: ctx, verdicts: map[string]string{}}
+	return &Store{cluster: c, ctx: ctx}
 }
 
 // Close ends the connection.
@@ -95,15 +97,6 @@ func (s *Store) Run(runID string) (store.RunRecord, error) {
 		return store.RunRecord{}, err
 	}
 	return start.Record, nil
-}
-
-// open reports whether the workflow of a run is open.
-func (s *Store) open(runID string) (bool, error) {
-	info, err := s.latest(runID)
-	if err != nil {
-		return false, err
-	}
-	return info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
 // Create fails: only the cluster begins runs.
@@ -165,56 +158,46 @@ func (s *Store) Ask(runID string, request store.Request) error {
 	return err
 }
 
-// Offer gives a run answers. Offered then returns its verdict.
-func (s *Store) Offer(runID string, offer store.Offer) error {
-	refused, err := s.offer(runID, offer)
-	for end := time.Now().Add(longestOffer); err == nil && refused == tryAgain && time.Now().Before(end); {
-		if err := pause(s.ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-		refused, err = s.offer(runID, offer)
-	}
-	if errors.Is(err, store.ErrNoRun) {
-		if open, err := s.open(runID); err != nil || open {
-			return err
-		}
-		return nil // it has ended meanwhile: the offer stays open, and nobody drives the run
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.verdicts[offer.ID] = refused
-	return err
-}
-
 // longestOffer is how long a run may take no answers because it is about to pause or to
 // go on: as long as a driver of one machine has.
 const longestOffer = 15 * time.Second
 
-func (s *Store) offer(runID string, offer store.Offer) (refused string, err error) {
-	err = s.update(runID, updateOffer, &refused, offer)
-	var rejected *temporal.ApplicationError
-	if errors.As(err, &rejected) {
-		if text, ok := strings.CutPrefix(rejected.Message(), refusal); ok {
-			return text, nil
+// Offer gives a run answers. Offered then returns its verdict. A run that has ended leaves
+// the offer open.
+func (s *Store) Offer(runID string, offer store.Offer) error {
+	for end := time.Now().Add(longestOffer); ; {
+		refused := ""
+		err := s.update(runID, updateOffer, &refused, offer)
+		if rejected := (*temporal.ApplicationError)(nil); errors.As(err, &rejected) && strings.HasPrefix(rejected.Message(), refusal) {
+			refused, err = strings.TrimPrefix(rejected.Message(), refusal), nil
+		}
+		switch {
+		case errors.Is(err, store.ErrNoRun):
+			_, err = s.latest(runID)
+			return err
+		case err != nil:
+			return err
+		case refused != tryAgain || time.Now().After(end):
+			s.verdicts.Store(offer.ID, refused)
+			return nil
+		}
+		if err := pause(s.ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
-	return refused, err
 }
 
 // Offered returns the verdict on an offer.
 func (s *Store) Offered(id string) (open bool, refused string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	refused, settled := s.verdicts[id]
+	verdict, settled := s.verdicts.Load(id)
+	refused, _ = verdict.(string)
 	return !settled, refused, nil
 }
 
 // Withdraw forgets an offer and returns the verdict on it.
 func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 	open, refused, err = s.Offered(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.verdicts, id)
+	s.verdicts.Delete(id)
 	return open, refused, err
 }
 

@@ -1,5 +1,5 @@
-// Recordings of what models and tools answer: tasks record on their workers, or play
-// there what the client sent.
+// Recordings of models and tools: tasks record on their workers, or play there the recording
+// of the client.
 
 package engine
 
@@ -13,30 +13,30 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// tape is what the models and tools of a run are recorded on, or played from. Texts of
-// recordings are in the payload store, by their digests.
+// tape records or plays the models and tools of a run. Recordings are in the payload store,
+// by digest.
 type tape struct {
-	// Digest is that of the recording to play, Name what messages call it. Empty: the run
-	// is recorded.
+	// Digest names the recording to play, Name is its name in messages. Empty: the run is
+	// recorded.
 	Digest string `json:"digest,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Recorded is what tasks have recorded so far, in the order in which the run was told.
+	// Recorded holds the recordings of tasks in the order in which they came.
 	Recorded []string `json:"recorded,omitempty"`
 	// Used are the numbers of the calls that were played for each execution.
 	Used map[string][]int `json:"used,omitempty"`
 }
 
-// taskTape is the part of a tape that a task gets.
+// taskTape is the tape of a task.
 type taskTape struct {
 	Digest string `json:"digest,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Used   []int  `json:"used,omitempty"`
 }
 
-// execution names that of a task on a tape: its attempts play one after the other.
+// execution returns the key of a task on a tape. Its attempts play one after the other.
 func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
 
-// copy is a tape that another workflow goes on with.
+// copy returns a copy of the tape for a workflow.
 func (t *tape) copy() *tape {
 	if t == nil {
 		return nil
@@ -49,7 +49,7 @@ func (t *tape) copy() *tape {
 // plays reports whether there is a recording to play.
 func (t *tape) plays() bool { return t != nil && t.Digest != "" }
 
-// of is what a task gets of a tape; nil: nothing, its models and tools are asked.
+// of returns the tape of a task; nil if its models and tools are called.
 func (t *tape) of(in *taskInput) *taskTape {
 	if t == nil || in.Choice == nil && takesNoNotes(in.Task.Kind) {
 		return nil
@@ -57,7 +57,7 @@ func (t *tape) of(in *taskInput) *taskTape {
 	return &taskTape{t.Digest, t.Name, t.Used[in.execution()]}
 }
 
-// add keeps what a task has recorded and played.
+// add adds the recording of a task and the calls that it played.
 func (t *tape) add(in *taskInput, recorded string, used []int) {
 	if t == nil {
 		return
@@ -104,16 +104,11 @@ func (j *job) insert(t *taskTape) error {
 	}); err != nil {
 		return err
 	}
-	options := node.Options{Cassette: j.tape}
-	j.handlers, j.decider = map[string]runner.Handler{}, node.NewDecider(options)
-	for _, kind := range node.Kinds(options) {
-		j.handlers[kind.Spec.Name] = kind.Handler
-	}
+	j.handlers, j.decider = handlersOf(node.Options{Cassette: j.tape})
 	return nil
 }
 
-// recorded keeps what was recorded since the last time, and returns its digest; empty:
-// nothing was.
+// recorded stores the recording since the last call and returns its digest; "" for none.
 func (j *job) recorded() (digest string, err error) {
 	if j.tape == nil || j.tape.Playing() {
 		return "", nil
@@ -129,7 +124,7 @@ func (j *job) recorded() (digest string, err error) {
 	return digest, err
 }
 
-// tapeTo adds to the result of a task what it recorded and played.
+// tapeTo adds the recording, or the calls that were played, to the result of a task.
 func (j *job) tapeTo(result *taskResult) (err error) {
 	if j.tape.Playing() {
 		result.Used = j.tape.Played()
@@ -139,7 +134,7 @@ func (j *job) tapeTo(result *taskResult) (err error) {
 	return err
 }
 
-// newTape is the tape of a run that is recorded or played; nil: neither.
+// newTape returns the tape of a run that is recorded or played; nil for neither.
 func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	switch {
 	case c == nil:
@@ -155,8 +150,8 @@ func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	return &tape{Digest: digest, Name: c.Name()}, err
 }
 
-// recorder takes what a run records to the client, step by step, so that who is
-// interrupted has what there was.
+// recorder copies the recording of a run to the client step by step, so that it is there
+// after an interrupt.
 type recorder struct {
 	runner.Sink // nil: nobody
 	store       *Store
@@ -165,7 +160,7 @@ type recorder struct {
 	taken       int
 }
 
-// Event tells the sink.
+// Event passes an event to the sink.
 func (r *recorder) Event(e *runner.Event) error {
 	if e.Type == runner.Checkpoint {
 		if err := r.take(); err != nil {
@@ -178,7 +173,7 @@ func (r *recorder) Event(e *runner.Event) error {
 	return r.Sink.Event(e)
 }
 
-// take adds what was recorded since the last time.
+// take copies the recording since the last call.
 func (r *recorder) take() error {
 	var all []string
 	if err := r.store.query(r.runID, "", queryTape, &all); err != nil {

@@ -1,7 +1,7 @@
-// What goes over the wire: how a run begins, what a task gets and what it gives.
+// The types and names that clients, workflows and workers share.
 
-// Package engine runs graphs on a Temporal cluster: a workflow is the loop around the
-// machine, its history the journal, activities run node handlers.
+// Package engine runs graphs on a Temporal cluster. A workflow drives a run, its history is
+// the journal, and activities run the handlers of nodes.
 package engine
 
 import (
@@ -30,27 +30,27 @@ const (
 	queryLog      = "graphrun-log"  // what a task has noted
 	queryTape     = "graphrun-tape" // what was recorded
 
-	// memoStatus is where a run says how it stands.
+	// memoStatus is the key of the memo in which a run says how it stands.
 	memoStatus = "graphrun"
 )
 
-// coreVersion is raised when the machine's decisions change for runs that are under
-// way: a worker leaves runs of another version to others.
+// coreVersion is raised when the decisions of the machine change for runs that are under way.
+// A worker leaves runs of another version to other workers.
 const coreVersion = 3
 
 // Start is the input of a workflow.
 type Start struct {
 	Core int `json:"core"`
-	// Record is what the run is; its texts are the version that it is pinned to.
+	// Record describes the run. Its texts are the version that the run is pinned to.
 	Record store.RunRecord `json:"record"`
-	// Before is what the run was, when it goes on with another version of its graph;
-	// nil: it goes on with the same.
+	// Before is the record of a run that continues with another version of its graph; nil:
+	// the version is the same.
 	Before *store.RunRecord `json:"before,omitempty"`
-	// Settings are those that the run begins or is resumed with.
+	// Settings are the options with which the run begins or is resumed.
 	Settings runner.Options `json:"settings"`
-	// Seed is what the run goes on from; nil: it is new.
+	// Seed is the journal of a run that continues; nil for a new run.
 	Seed *Seed `json:"seed,omitempty"`
-	// Session is what a new run takes over; nil: nothing.
+	// Session is the session of a new run; nil for none.
 	Session *keptSession `json:"session,omitempty"`
 	// RunDir is the folder of the run on the workers.
 	RunDir string `json:"run_dir"`
@@ -58,11 +58,11 @@ type Start struct {
 	Queue string `json:"queue"`
 	// Nonce is drawn for the run; see secretMark.
 	Nonce string `json:"nonce"`
-	// Tape is what models and tools are recorded on, or played from; nil: neither.
+	// Tape records or plays models and tools; nil for neither.
 	Tape *tape `json:"tape,omitempty"`
 }
 
-// Seed is the journal of a run up to where a workflow takes it over.
+// Seed is the journal of a run, up to the start of a workflow.
 type Seed struct {
 	// Base is how many events come before Events, which are those since Snapshot;
 	// 0: there is no snapshot.
@@ -72,22 +72,29 @@ type Seed struct {
 	// Claim and Turn are the run's claim to a slot in its group, which it keeps.
 	Claim *claim `json:"claim,omitempty"`
 	Turn  *turn  `json:"turn,omitempty"`
-	// Stood is how the run stands until it is inside; nil: it runs.
+	// Stood is the summary of the run until it is inside; nil: it is running.
 	Stood *store.RunSummary `json:"stood,omitempty"`
-	// Fork says that nothing is kept of the run if it does not get inside.
+	// Fork says that nothing is kept of the run if it finds no slot.
 	Fork bool `json:"fork,omitempty"`
-	// What follows is no part of the start: the workflow gets it beside that, as it is, and
-	// who only looks at a start does not.
+	// Snapshot and Events are arguments of their own, so that a client that reads a start
+	// does not read them.
 	Snapshot []byte            `json:"-"`
 	Events   []json.RawMessage `json:"-"`
 }
 
-// adoption has a run that pauses go on in a new workflow, with another version of its
-// graph.
+// arguments returns the arguments of the workflow.
+func (s *Start) arguments() []any {
+	if s.Seed == nil {
+		return []any{s, []byte{}, []json.RawMessage{}}
+	}
+	return []any{s, append([]byte{}, s.Seed.Snapshot...), s.Seed.Events}
+}
+
+// adoption continues a run that pauses in a new workflow, with another version of its graph.
 type adoption struct {
-	// Start is the input of that workflow. What its seed has not is sent beside.
+	// Start is the input of that workflow, but for the events.
 	Start Start `json:"start"`
-	// Events is how many the run had when the version was compared with them.
+	// Events is the number of events that the version was compared with.
 	Events int `json:"events"`
 }
 
@@ -96,22 +103,22 @@ type Outcome struct {
 	Status machine.Status `json:"status"`
 	Reason string         `json:"reason,omitempty"`
 	Steps  int            `json:"steps"`
-	// Unused names the answers given in advance that nothing has asked for.
+	// Unused names the answers given in advance that no question asked for.
 	Unused []string `json:"unused,omitempty"`
 }
 
-// standing is how a run stands, in the memo of its workflow.
+// standing is the summary of a run in the memo of its workflow.
 type standing struct {
 	store.RunSummary
-	// Driven says that the workflow drives the run; else it waits to be told.
+	// Driven says that the workflow drives the run, which does not pause.
 	Driven bool `json:"driven"`
-	// Void says that nothing is kept of the run: it got no slot in its group.
+	// Void says that the run found no slot in its group, so nothing is kept of it.
 	Void bool `json:"void,omitempty"`
-	// Busy is why the run did not go on when it was to; nil: it did, or somebody stopped it.
+	// Busy describes the busy group that kept the run from going on; nil for none.
 	Busy *store.Waiting `json:"busy,omitempty"`
 }
 
-// taskInput is what a task needs, besides the flow.
+// taskInput is the input of a task, besides its flow and state.
 type taskInput struct {
 	Flow  string `json:"flow"` // its digest
 	ID    string `json:"id"`   // of the call, in the workflow
@@ -119,18 +126,18 @@ type taskInput struct {
 
 	Task   runner.Task `json:"task"`
 	RunDir string      `json:"run_dir,omitempty"`
-	// Choice is what is to be decided; nil: the task is a node.
+	// Choice is the decision to make; nil: the task is a node.
 	Choice *handler.Choice `json:"choice,omitempty"`
 	// Graphs says that the file declares graphs as tools.
 	Graphs bool `json:"graphs,omitempty"`
-	// Budget says that a graph around the task bounds what models may cost.
+	// Budget says that a graph around the task limits the use of models.
 	Budget bool `json:"budget,omitempty"`
-	// Tape is what models and tools are recorded on, or played from; nil: neither.
+	// Tape records or plays models and tools; nil for neither.
 	Tape *taskTape `json:"tape,omitempty"`
 }
 
-// taskState is what a task sees of the state. It is sent by itself, because elements of a
-// list see the same.
+// taskState is the part of the state that a task sees. It is an argument of its own, because
+// elements of a list share it.
 type taskState struct {
 	State map[string]any `json:"state"`
 }
@@ -138,37 +145,37 @@ type taskState struct {
 // taskResult is the result of a task.
 type taskResult struct {
 	handler.Attempt
-	// Because is Task.Because, Partial what a task that did not succeed had produced.
+	// Because is the word of Task.Because, Partial the output of a task that failed.
 	Because string `json:"because,omitempty"`
 	Partial any    `json:"partial,omitempty"`
 	// Hide are texts to mask from now on.
 	Hide []string `json:"hide,omitempty"`
-	// Said is what the task said for those who look at the run.
+	// Said holds the messages of the task.
 	Said []runner.Said `json:"said,omitempty"`
 	// Target and Reasoning are a decision.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
-	// Recorded and Used are for the tape of the run.
+	// Recorded and Used are added to the tape of the run.
 	Recorded string `json:"recorded,omitempty"`
 	Used     []int  `json:"used,omitempty"`
 }
 
-// note is what a running task notes.
+// note is a note of a running task.
 type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Settles names the reservation that the call was made with.
+	// Settles names the reservation of the call.
 	Settles string `json:"settles,omitempty"`
-	// Recorded is what was recorded before, for the tape of the run.
+	// Recorded is added to the tape of the run.
 	Recorded string `json:"recorded,omitempty"`
-	// Beside is runner.Task.Beside; the note has nothing else then. Attempt is that of
-	// the activity.
+	// Beside is the change that Task.Beside reports; all else is empty then. Attempt is the
+	// attempt of the activity.
 	Beside  int   `json:"beside,omitempty"`
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// reservation is a handler.Reservation; its prices are linear in the tokens.
+// reservation is a handler.Reservation. Its prices are linear in the tokens.
 type reservation struct {
 	Task   string  `json:"task"`
 	ID     string  `json:"id"`
@@ -191,27 +198,26 @@ type graphCall struct {
 	handler.GraphCall
 }
 
-// journalQuery asks for events after the first From, of about Size bytes, and, unless
-// Live is negative, for what was told live after the first Live.
+// journalQuery asks for events after the first From, of about Size bytes, and for live
+// events after the first Live, unless that is negative.
 type journalQuery struct {
 	From int `json:"from"`
 	Size int `json:"size"`
 	Live int `json:"live"`
 }
 
-// journalPart is the reply.
+// journalPart is the reply to a journalQuery.
 type journalPart struct {
-	// Base is how many events are with workflow runs before, Previous the last of
-	// those.
+	// Base is the number of events of earlier workflow runs, Previous the last of those.
 	Base     int               `json:"base"`
 	Previous string            `json:"previous,omitempty"`
 	Events   []json.RawMessage `json:"events"`
-	// Sure is how many events there are for good. Those after them stay if the workflow
-	// task is completed that began with event Task of the history. 0: they stay; -1: it
-	// is not to be known.
+	// Sure is the number of final events. Later ones become final with the workflow task that
+	// began with event Task of the history. Task is 0 if all events are final, and -1 if
+	// that can't be known.
 	Sure int `json:"sure,omitempty"`
 	Task int `json:"task,omitempty"`
-	// Live is what was told live, from number LiveFrom on.
+	// Live holds the live events from number LiveFrom on.
 	Live     []runner.LiveEvent `json:"live,omitempty"`
 	LiveFrom int                `json:"live_from,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Workers: they run workflows and the handlers of nodes.
+// Workers, which run workflows and the handlers of nodes.
 
 package engine
 
@@ -53,7 +53,7 @@ type WorkerOptions struct {
 	// MaxEvents is the length of a history from which on its run moves to a new
 	// workflow; 0: 10,000.
 	MaxEvents int
-	// Ready is told of every queue that the worker takes tasks of; nil: nobody is.
+	// Ready is called with every queue that the worker takes tasks of.
 	Ready func(queue string)
 }
 
@@ -69,7 +69,7 @@ func (c *Cluster) Work(ctx context.Context, o WorkerOptions) error {
 	return nil
 }
 
-// StartWorker starts a worker; stop lets what runs have some seconds and ends them.
+// StartWorker starts a worker. stop ends it, and gives running tasks some seconds.
 func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 10 * time.Second
@@ -77,14 +77,10 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	if o.MaxEvents == 0 {
 		o.MaxEvents = maxEvents
 	}
-	kinds := node.Options{}
 	w := &Worker{
 		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MaxEvents, core: c.options.core, blobs: c.blobs,
-		handlers: map[string]runner.Handler{}, decider: node.NewDecider(kinds),
 	}
-	for _, kind := range node.Kinds(kinds) {
-		w.handlers[kind.Spec.Name] = kind.Handler
-	}
+	w.handlers, w.decider = handlersOf(node.Options{})
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxWorkflowTasks,
 		// A step with a large state may take longer than a second on a busy machine.
@@ -95,13 +91,8 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 	}
-	var queues []string
-	for _, name := range o.Nodes {
-		queues = append(queues, c.queue(o.Queue)+"-"+name)
-	}
-	if len(queues) == 0 {
-		queues = []string{c.queue(o.Queue)}
-	}
+	queue := c.queue(o.Queue)
+	ready := []string{queue}
 	var started []worker.Worker
 	stop = func() {
 		for _, one := range started {
@@ -109,34 +100,36 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 		w.scope.Close()
 	}
-	if len(o.Nodes) == 0 {
-		one := worker.New(c.client, sessionQueue(queues[0]), worker.Options{
-			LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout,
-		})
-		w.registerKeepers(one)
-		if err := one.Start(); err != nil {
-			return nil, err
-		}
-		started = append(started, one)
-	}
-	for _, name := range queues {
-		queue := name
-		if len(o.Nodes) == 0 {
-			queue = ofCore(name, w.core)
-		}
-		options.DisableWorkflowWorker = len(o.Nodes) > 0
+	start := func(queue string, options worker.Options, register func(worker.Worker)) {
 		one := worker.New(c.client, queue, options)
-		if len(o.Nodes) == 0 {
+		register(one)
+		if err == nil {
+			err = one.Start()
+		}
+		if err == nil {
+			started = append(started, one)
+		}
+	}
+	if len(o.Nodes) == 0 {
+		keepers := worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout}
+		start(sessionQueue(queue), keepers, func(one worker.Worker) { w.registerKeepers(one) })
+		start(ofCore(queue, w.core), options, func(one worker.Worker) {
 			w.register(one)
-		}
-		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
-		one.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
-		one.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
-		if err := one.Start(); err != nil {
-			stop()
-			return nil, err
-		}
-		started = append(started, one)
+			w.registerActivities(one)
+		})
+	} else {
+		ready = nil
+	}
+	options.DisableWorkflowWorker = true
+	for _, name := range o.Nodes {
+		start(queue+"-"+name, options, w.registerActivities)
+		ready = append(ready, queue+"-"+name)
+	}
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	for _, name := range ready {
 		if o.Ready != nil {
 			o.Ready(name)
 		}
@@ -144,7 +137,23 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	return stop, nil
 }
 
-// registerKeepers registers the workflows of what several runs share.
+// handlersOf returns the handlers of nodes by kind, and the decider.
+func handlersOf(o node.Options) (map[string]runner.Handler, runner.Decider) {
+	out := map[string]runner.Handler{}
+	for _, kind := range node.Kinds(o) {
+		out[kind.Spec.Name] = kind.Handler
+	}
+	return out, node.NewDecider(o)
+}
+
+// registerActivities registers the activities of runs.
+func (w *Worker) registerActivities(with worker.Worker) {
+	with.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
+	with.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
+	with.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
+}
+
+// registerKeepers registers the workflows of sessions and groups.
 func (w *Worker) registerKeepers(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Session, workflow.RegisterOptions{Name: sessionName})
 	with.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -23,17 +24,17 @@ import (
 const (
 	// maxPending is how many activities are open at once; the cluster takes 2,000.
 	maxPending = 1000
-	// maxConcurrency bounds max_concurrency. What is under way ends before a run moves to a
-	// new history, so the old one grows by it.
+	// maxConcurrency limits max_concurrency: all running tasks end in the old history when
+	// a run moves to a new one.
 	maxConcurrency = 500
-	// maxSent is how many bytes of tasks are sent at once, the one task that exceeds it
-	// included; the cluster ends workflows that send 4 MB.
+	// maxSent is how many bytes of tasks are sent at once, before the task that exceeds it;
+	// the cluster ends workflows that send 4 MB.
 	maxSent = 1 << 20
 	// maxEvents is how many events a history may have before the run continues in a new
 	// one. The cluster allows 51,200.
 	maxEvents = 10000
-	// attemptTime bounds an activity that nothing else bounds: the machine has its own
-	// timers.
+	// attemptTime limits an activity, because the cluster wants a limit: the machine has its
+	// own timers.
 	attemptTime = 365 * 24 * time.Hour
 )
 
@@ -55,7 +56,7 @@ type workflowRun struct {
 	over      bool
 	moving    bool   // no task starts any more: the run is about to continue in a new workflow
 	elsewhere *Start // what the run continues with in a new workflow; nil: it does not
-	group     groupClient
+	group     *groupSlot
 	told      standing
 
 	started int     // tasks
@@ -82,12 +83,12 @@ type drive struct {
 }
 
 // Run is the workflow.
-func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byte) (*Outcome, error) {
+func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events []json.RawMessage) (*Outcome, error) {
 	if start.Core != w.core {
 		panic(fmt.Sprintf(wrongVersion+"it has core version %d, the run wants %d", w.core, start.Core))
 	}
-	if err := start.addJournal(snapshot, journal); err != nil {
-		return nil, err
+	if start.Seed != nil {
+		start.Seed.Snapshot, start.Seed.Events = snapshot, events
 	}
 	f, err := w.newRun(ctx, start)
 	if err != nil {
@@ -111,10 +112,10 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 			}
 		}
 	}
-	return nil, f.elsewhere.again(ctx)
+	return nil, workflow.NewContinueAsNewError(ctx, workflowName, f.elsewhere.arguments()...)
 }
 
-// newRun prepares a run. The error says that this worker can't run its version.
+// newRun prepares a run. It fails if this worker can't run its version.
 func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error) {
 	f := &workflowRun{worker: w, start: start, digest: digestOf(&start.Record), tape: start.Tape.copy()}
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -123,7 +124,7 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 		record = *start.Before
 	}
 	f.store = newJournal(record, start)
-	f.store.wait = f.Wait
+	f.store.wait, f.group = f.Wait, &f.store.slot
 	var err error
 	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{
 		Kinds: node.Kinds(node.Options{}), Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce),
@@ -155,7 +156,7 @@ func (f *workflowRun) begin() (*runner.Result, error) {
 	return f.flow.Run(context.Background(), opts)
 }
 
-// options are the options of a drive with some settings.
+// options returns the options of a drive.
 func (f *workflowRun) options(s *runner.Options) runner.Options {
 	opts := *s
 	opts.Park, opts.History = 0, false
@@ -170,25 +171,25 @@ func (f *workflowRun) options(s *runner.Options) runner.Options {
 	return opts
 }
 
-// resume is a drive that goes on.
+// resume returns a drive that resumes the run.
 func (f *workflowRun) resume(s *runner.Options) *drive {
 	return &drive{settings: s, do: func() (*runner.Result, error) {
 		return f.runner.Resume(context.Background(), f.start.Record.ID, f.options(s))
 	}}
 }
 
-// goOn is a drive that nobody asked for.
+// goOn returns a drive by which the run resumes itself.
 func (f *workflowRun) goOn() *drive {
 	d := f.resume(&runner.Options{Rush: f.tape.plays()})
 	d.alone = true
 	return d
 }
 
-// cancel is a drive that ends the run.
+// cancel cancels a run that pauses.
 func (f *workflowRun) cancel() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
 
-// run drives the run until it pauses, ends, or moves to a new workflow. What is refused
-// leaves the run as it was.
+// run drives the run until it pauses, ends, or moves to a new workflow. A drive that is
+// refused changes nothing.
 func (f *workflowRun) run() error {
 	d := f.next
 	f.current, f.next = d, nil
@@ -217,8 +218,8 @@ func (f *workflowRun) run() error {
 	return f.tell()
 }
 
-// stayOutside is the result of a run that was resumed and found no slot. A fork, which has
-// begun only on paper, can be cancelled there.
+// stayOutside returns the result of a run that was resumed and found no slot. A fork, which
+// has not run yet, can be cancelled then.
 func (f *workflowRun) stayOutside(result *runner.Result) (*runner.Result, error) {
 	if _, cancels := f.group.stopped.Cancels(); cancels && f.start.Seed.Fork {
 		defer func() { f.driver = nil }()
@@ -252,12 +253,13 @@ func (f *workflowRun) pause() error {
 		fired := f.fired
 		f.await(func() bool {
 			f.collect()
-			return f.next != nil || f.elsewhere != nil || f.fired != fired || f.isNews()
+			gives := f.group.entry == nil && len(f.group.left) > 0
+			return f.next != nil || f.elsewhere != nil || f.fired != fired || f.isNews() || gives
 		})
 	}
 }
 
-// due is when a run that pauses goes on by itself; zero: it does not.
+// due returns when a run that pauses resumes itself; zero for never.
 func (f *workflowRun) due() time.Time {
 	if !f.group.again.IsZero() {
 		return f.group.again
@@ -281,7 +283,7 @@ func (f *workflowRun) ended() (*Outcome, error) {
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
 }
 
-// awaitHandlers waits until all that was asked of the run has a reply.
+// awaitHandlers waits until all updates have a reply.
 func (f *workflowRun) awaitHandlers() {
 	f.await(func() bool { return workflow.AllHandlersFinished(f.ctx) })
 }
@@ -291,8 +293,7 @@ func (f *workflowRun) beginTask() {
 	f.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
-// await waits until something holds. The journal is told of every workflow task, also of
-// those that the run waits through.
+// await waits until a condition holds. It tells the journal of every workflow task.
 func (f *workflowRun) await(holds func() bool) {
 	_ = workflow.Await(f.ctx, func() bool { // nothing cancels it
 		f.beginTask()
@@ -300,7 +301,7 @@ func (f *workflowRun) await(holds func() bool) {
 	})
 }
 
-// tell says in the workflow's memo how the run stands, when that is news.
+// tell updates the memo of the workflow if the run stands otherwise.
 func (f *workflowRun) tell() error {
 	if !f.isNews() {
 		return nil
@@ -310,7 +311,7 @@ func (f *workflowRun) tell() error {
 	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: f.told})
 }
 
-// isNews reports whether the run stands otherwise than it was told.
+// isNews reports whether the memo is out of date.
 func (f *workflowRun) isNews() bool {
 	s, t := f.stands(), &f.told
 	same := s.Status == t.Status && s.Reason == t.Reason && s.Driven == t.Driven && (s.Busy == nil) == (t.Busy == nil) && s.Due.Equal(t.Due)
@@ -323,13 +324,13 @@ func (f *workflowRun) stands() standing {
 	return s
 }
 
-// mayMove reports whether all has ended that the run waits for before it moves.
+// mayMove reports whether the run is to move and nothing is under way.
 func (f *workflowRun) mayMove() bool {
 	return f.moving && len(f.calls) == 0 && f.group.idle() && !f.store.entering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// move lets the run continue in a new workflow when the history of this one is long: what
-// is under way ends first, and nothing else begins.
+// move has the run continue in a new workflow once the history of this one is long. Running
+// tasks end first, and no others start. It returns errLeft when the run moves.
 func (f *workflowRun) move() error {
 	info := workflow.GetInfo(f.ctx)
 	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
@@ -349,13 +350,4 @@ func (f *workflowRun) move() error {
 	f.stillOutside(&next)
 	f.elsewhere, f.store.failed = &next, errLeft
 	return errLeft
-}
-
-// again ends a workflow so that the run goes on in a new one.
-func (s *Start) again(ctx workflow.Context) error {
-	journal, err := s.journal()
-	if err != nil {
-		return err
-	}
-	return workflow.NewContinueAsNewError(ctx, workflowName, s, s.snapshot(), journal)
 }
