@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/answers"
-	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
@@ -82,9 +81,7 @@ type driver struct {
 	event   Event
 	history []view.HistoryRecord
 	driven  bool // Config.Watch is told
-	// before is what the run was restored from, saved when the next snapshot is due.
-	before journal.Snapshot
-	saved  saving
+	saved   saving
 	// noted is when the number of steps was last told to those who list runs.
 	noted int64
 	// sinkErr is the first error of the sink, journalErr what kept a task from starting.
@@ -104,10 +101,7 @@ type driver struct {
 }
 
 func newDriver(f *Flow, opts Options, known secrets) *driver {
-	clock := opts.Clock
-	if clock == nil {
-		clock = f.runner.cfg.Clock
-	}
+	clock := f.clock(&opts)
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.maskOf(known),
 		inbox: make(chan *message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
@@ -117,12 +111,10 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 		time: wallclock.NewKeeper(clock), budgets: newBudgets(),
 		scope:  handler.NewScope(nil, rundir.TasksDir(f.runner.cfg.Store, opts.RunID)),
 		folder: rundir.New(f.runner.cfg.Store, opts.RunID),
-		log:    runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Heard: opts.Heard}),
 	}
+	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.Heard})
 	d.pace, _ = clock.(*virtual.Clock)
 	d.host = f.runner.cfg.Host
-	d.log.HideForms(d.mask.Values)
-	d.mask.Also = d.log.Hide
 	d.vault = known.vault()
 	d.notices = f.newNotices()
 	d.watch()
@@ -155,7 +147,7 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 		event.Run.Dir = d.folder.Where()
 	}
 	d.state.SetSecrets(d.secrets)
-	return d.begin(ctx, d.record(), &event)
+	return d.begin(ctx, d.flow.record(&d.opts, d.started), &event)
 }
 
 // now returns the run's time, Unix nanoseconds. It never goes back.

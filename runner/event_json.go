@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner/internal/jsonline"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -17,7 +16,7 @@ import (
 // stand in a fixed order, those of maps sorted: equal events give equal bytes.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	if e.Type == RunFinished && e.Result != nil {
-		dst = append(jsonline.Time(append(e.appendNumber(dst), `,"time":"`...), e.Time), '"')
+		dst = append(appendTime(append(e.appendNumber(dst), `,"time":"`...), e.Time), '"')
 		return appendRunResult(dst, e.Result)
 	}
 	return e.appendJSON(dst, e.appendStamp(nil))
@@ -25,25 +24,25 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 
 func (e *Event) appendNumber(dst []byte) []byte {
 	dst = append(append(append(dst, `{"event":"`...), e.Type...), `","seq":`...)
-	return jsonline.Int(dst, int(e.Seq))
+	return appendInt(dst, int(e.Seq))
 }
 
 // appendStamp appends the time and the run.
 func (e *Event) appendStamp(dst []byte) []byte {
-	dst = jsonline.Time(append(dst, `,"time":"`...), e.Time)
+	dst = appendTime(append(dst, `,"time":"`...), e.Time)
 	return eval.AppendString(append(dst, `","run_id":`...), e.RunID)
 }
 
 // appendJSON is AppendJSON of an event that is stamped so, and no result.
 func (e *Event) appendJSON(dst, stamp []byte) []byte {
 	dst = append(e.appendNumber(dst), stamp...)
-	dst = jsonline.IntKey(dst, `,"step":`, e.Step)
-	dst = jsonline.IntKey(dst, `,"rank":`, e.Rank)
-	dst = jsonline.TextKey(dst, `,"branch":`, e.Branch)
-	dst = jsonline.TextKey(dst, `,"node":`, e.Node)
-	dst = jsonline.TextKey(dst, `,"place":`, e.Place)
-	dst = jsonline.IntKey(dst, `,"visit":`, e.Visit)
-	dst = jsonline.IntKey(dst, `,"attempt":`, e.Attempt)
+	dst = appendIntKey(dst, `,"step":`, e.Step)
+	dst = appendIntKey(dst, `,"rank":`, e.Rank)
+	dst = appendTextKey(dst, `,"branch":`, e.Branch)
+	dst = appendTextKey(dst, `,"node":`, e.Node)
+	dst = appendTextKey(dst, `,"place":`, e.Place)
+	dst = appendIntKey(dst, `,"visit":`, e.Visit)
+	dst = appendIntKey(dst, `,"attempt":`, e.Attempt)
 	if e.Finally {
 		dst = append(dst, `,"finally":true`...)
 	}
@@ -54,52 +53,52 @@ func (e *Event) appendJSON(dst, stamp []byte) []byte {
 func (e *Event) appendContent(dst []byte) []byte {
 	switch e.Type {
 	case RunStarted:
-		dst = jsonline.TextKey(dst, `,"graph":`, e.Graph)
-		dst = jsonline.TextKey(dst, `,"start":`, e.Start)
-		dst = jsonline.IntKey(dst, `,"max_steps":`, e.MaxSteps)
-		dst = jsonline.ValueKey(dst, `,"input":`, e.Input)
+		dst = appendTextKey(dst, `,"graph":`, e.Graph)
+		dst = appendTextKey(dst, `,"start":`, e.Start)
+		dst = appendIntKey(dst, `,"max_steps":`, e.MaxSteps)
+		dst = appendValueKey(dst, `,"input":`, e.Input)
 	case BranchesStarted:
-		dst = jsonline.Names(append(dst, `,"next":`...), e.Next)
+		dst = appendNames(append(dst, `,"next":`...), e.Next)
 	case BranchesJoined:
-		dst = jsonline.Names(append(dst, `,"from":`...), e.From)
+		dst = appendNames(append(dst, `,"from":`...), e.From)
 	case NodeRetrying:
 		if e.Said != nil && e.Said.Retry != nil {
-			dst = jsonline.TextKey(dst, `,"call":`, e.Said.Retry.What)
+			dst = appendTextKey(dst, `,"call":`, e.Said.Retry.What)
 		}
-		dst = jsonline.Retry(dst, &machine.RetryNote{MaxAttempts: e.MaxAttempts, Delay: e.NextDelay, Asked: e.AskedDelay}, e.Error)
+		dst = appendRetry(dst, &machine.RetryNote{MaxAttempts: e.MaxAttempts, Delay: e.NextDelay, Asked: e.AskedDelay}, e.Error)
 	case NodeStarted:
-		dst = jsonline.TextKey(dst, `,"kind":`, e.Kind)
+		dst = appendTextKey(dst, `,"kind":`, e.Kind)
 	case NodeFailed:
-		dst = jsonline.Duration(jsonline.TextKey(dst, `,"kind":`, e.Kind), e.Duration)
-		dst = jsonline.Failure(dst, e.Error)
+		dst = appendDuration(appendTextKey(dst, `,"kind":`, e.Kind), e.Duration)
+		dst = appendFailure(dst, e.Error)
 	case NodeCompleted:
-		dst = jsonline.Duration(jsonline.TextKey(dst, `,"kind":`, e.Kind), e.Duration)
-		dst = jsonline.Value(appendCompleted(dst, e.Cached, e.Skipped), e.Output)
+		dst = appendDuration(appendTextKey(dst, `,"kind":`, e.Kind), e.Duration)
+		dst = appendValue(appendCompleted(dst, e.Cached, e.Skipped), e.Output)
 	case EdgesResolved:
-		dst = jsonline.IntKey(dst, `,"max_steps":`, e.MaxSteps)
-		dst = jsonline.ValueKey(dst, `,"output":`, e.Output)
-		dst = jsonline.Names(append(dst, `,"next":`...), e.Next)
-		dst = jsonline.Candidates(dst, e.Candidates)
+		dst = appendIntKey(dst, `,"max_steps":`, e.MaxSteps)
+		dst = appendValueKey(dst, `,"output":`, e.Output)
+		dst = appendNames(append(dst, `,"next":`...), e.Next)
+		dst = appendCandidates(dst, e.Candidates)
 	case RunWaiting:
-		dst = jsonline.TextKey(dst, `,"group":`, e.Waiting.Group)
-		dst = jsonline.IntKey(dst, `,"limit":`, e.Waiting.Limit)
-		dst = jsonline.Marshalled(append(dst, `,"holders":`...), e.Waiting.Members)
-		dst = jsonline.TextKey(dst, `,"cancelling":`, e.Waiting.Cancelling)
+		dst = appendTextKey(dst, `,"group":`, e.Waiting.Group)
+		dst = appendIntKey(dst, `,"limit":`, e.Waiting.Limit)
+		dst = appendMarshalled(append(dst, `,"holders":`...), e.Waiting.Members)
+		dst = appendTextKey(dst, `,"cancelling":`, e.Waiting.Cancelling)
 	case RunPaused:
 		if r := e.Result; r != nil {
-			dst = jsonline.TextKey(dst, `,"reason":`, r.Reason)
-			dst = jsonline.Marshalled(append(dst, `,"pending":`...), r.Pending)
-			dst = jsonline.Marshalled(append(dst, `,"due":`...), r.Due)
+			dst = appendTextKey(dst, `,"reason":`, r.Reason)
+			dst = appendMarshalled(append(dst, `,"pending":`...), r.Pending)
+			dst = appendMarshalled(append(dst, `,"due":`...), r.Due)
 			if r.PausedAt != nil {
-				dst = jsonline.Marshalled(append(dst, `,"paused_at":`...), r.PausedAt)
+				dst = appendMarshalled(append(dst, `,"paused_at":`...), r.PausedAt)
 			}
 		}
 	case StateUpdated:
-		dst = jsonline.Pairs(append(dst, `,"delta":`...), e.Delta)
+		dst = appendPairs(append(dst, `,"delta":`...), e.Delta)
 	case ToolCalled:
 		dst = appendToolCall(dst, e.Said)
 	case LLMUsage:
-		dst = jsonline.Usage(dst, e.Usage)
+		dst = appendUsage(dst, e.Usage)
 	case NodeThinking:
 		dst = eval.AppendString(append(dst, `,"text":`...), e.Said.Text)
 	case NodeEvent, NodeOutput:
@@ -136,18 +135,18 @@ func appendSaid(dst []byte, s *Said) []byte {
 	dst = eval.AppendString(append(dst, `,"type":`...), s.Type)
 	if s.Type == "progress" {
 		dst = append(dst, `,"percent":`...)
-		dst = jsonline.Value(dst, s.Percent)
+		dst = appendValue(dst, s.Percent)
 	}
-	dst = jsonline.TextKey(dst, `,"message":`, s.Message)
+	dst = appendTextKey(dst, `,"message":`, s.Message)
 	switch s.Type {
 	case "answer":
-		dst = jsonline.TextKey(dst, `,"by":`, s.Name)
+		dst = appendTextKey(dst, `,"by":`, s.Name)
 		fallthrough
 	case "question":
-		dst = jsonline.Marshalled(append(dst, `,"question":`...), s.Question)
+		dst = appendMarshalled(append(dst, `,"question":`...), s.Question)
 	case "custom", "element", "dropped":
-		dst = jsonline.TextKey(dst, `,"name":`, s.Name)
-		dst = jsonline.ValueKey(dst, `,"data":`, s.Data)
+		dst = appendTextKey(dst, `,"name":`, s.Name)
+		dst = appendValueKey(dst, `,"data":`, s.Data)
 	}
 	return dst
 }
@@ -161,7 +160,7 @@ func appendToolCall(dst []byte, s *Said) []byte {
 	for _, name := range [...]string{"id", "args", "is_error", "output", "duration_ms"} {
 		if value, has := data[name]; has {
 			dst = append(append(append(dst, `,"`...), name...), `":`...)
-			dst = jsonline.Value(dst, value)
+			dst = appendValue(dst, value)
 		}
 	}
 	return dst
@@ -172,11 +171,11 @@ func appendRunResult(dst []byte, r *Result) []byte {
 	// The path may be long, and is the one part that need not be marshalled.
 	short := *r
 	short.Path = []string{}
-	text := jsonline.Marshalled(nil, &short)
+	text := appendMarshalled(nil, &short)
 	const empty = `"path":[]` // not in a string, where the quotes are escaped
 	before, after, _ := bytes.Cut(text[1:], []byte(empty))
 	dst = append(append(dst, ','), before...)
-	dst = jsonline.Names(append(dst, empty[:len(empty)-len("[]")]...), r.Path)
+	dst = appendNames(append(dst, empty[:len(empty)-len("[]")]...), r.Path)
 	return append(dst, after...)
 }
 

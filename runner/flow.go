@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/internal/flowtree"
@@ -37,14 +38,7 @@ func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
 
 // Run runs the flow; see Runner.Run.
 func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
-	err := opts.checkNames()
-	if err != nil {
-		return nil, err
-	}
-	if opts.taken, err = f.takeOver(opts.Session); err != nil {
-		return nil, err
-	}
-	values, err := checkInput(f.tree.Graph, opts.Input, opts.taken.keys)
+	values, err := f.check(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +46,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
-		return nil, err
-	}
-	if problems := f.badTargets(&opts); len(problems) > 0 {
-		return nil, &InputError{Problems: problems}
-	}
-	if opts.Clock == nil {
-		opts.Clock = f.runner.cfg.Clock
-	}
+	opts.Clock = f.clock(&opts)
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(opts.Clock.Now())
 	}
@@ -70,41 +56,57 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	return newDriver(f, opts, secrets).run(ctx, values)
 }
 
-// Check reports what Run would refuse, but for secrets: they are those of where the
-// run is driven. The error is an *InputError.
+// Check reports what Run would refuse, except for secrets: they are read where the run is
+// driven. The error is an *InputError.
 func (f *Flow) Check(opts Options) error {
-	if err := opts.checkNames(); err != nil {
-		return err
-	}
-	taken, err := f.takeOver(opts.Session)
-	if err != nil {
-		return err
-	}
-	if _, err := checkInput(f.tree.Graph, opts.Input, taken.keys); err != nil {
-		return err
-	}
-	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
-		return err
-	}
-	if problems := f.badTargets(&opts); len(problems) > 0 {
-		return &InputError{Problems: problems}
-	}
-	return nil
+	_, err := f.check(&opts)
+	return err
 }
 
-// Record is what identifies a run of the flow, with its texts: for who drives it
-// elsewhere.
+// check validates the options and takes over the session. It returns the input.
+func (f *Flow) check(opts *Options) (values map[string]any, err error) {
+	if err := opts.checkNames(); err != nil {
+		return nil, err
+	}
+	if opts.taken, err = f.takeOver(opts.Session); err != nil {
+		return nil, err
+	}
+	has := opts.taken.keys
+	if has == nil {
+		has = map[string]any{}
+	}
+	values, problems := input.Check(f.tree.Graph, opts.Input, has)
+	if len(problems) == 0 {
+		problems = input.CheckSecret(f.tree.Graph, opts.Input)
+	}
+	if len(problems) == 0 {
+		problems = f.badTargets(opts)
+	}
+	return values, inputError(problems)
+}
+
+// clock returns the clock of a run.
+func (f *Flow) clock(opts *Options) Clock {
+	if opts.Clock != nil {
+		return opts.Clock
+	}
+	return f.runner.cfg.Clock
+}
+
+// Record returns what a store keeps of a run of the flow, for a driver elsewhere.
 func (f *Flow) Record(opts Options) store.RunRecord {
-	clock := opts.Clock
-	if clock == nil {
-		clock = f.runner.cfg.Clock
-	}
+	now := f.clock(&opts).Now()
 	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(clock.Now())
+		opts.RunID = store.NewRunID(now)
 	}
+	return f.record(&opts, now)
+}
+
+func (f *Flow) record(opts *Options, started time.Time) store.RunRecord {
+	g := f.tree.Graph
 	return store.RunRecord{
-		ID: opts.RunID, Graph: f.tree.Graph.Name.Value, File: flowtree.Absolute(f.tree.Graph.File.Name), Source: f.tree.Graph.File.Src, Files: f.files,
-		Labels: opts.Labels, Session: opts.Session, Started: clock.Now(),
+		ID: opts.RunID, Graph: g.Name.Value, File: flowtree.Absolute(g.File.Name), Source: g.File.Src, Files: f.files,
+		Labels: opts.Labels, Session: opts.Session, Started: started,
 	}
 }
 
@@ -113,10 +115,6 @@ func (f *Flow) Limits() spec.Limits { return f.tree.Graph.Limits }
 
 // Notifies reports whether the graph has `notify`.
 func (f *Flow) Notifies() bool { return len(f.tree.Graph.Notify) > 0 }
-
-// Grouped reports whether runs of the flow are in a group of which only so many run
-// at once.
-func (f *Flow) Grouped() bool { return f.tree.Graph.Concurrency != nil }
 
 // Tools are the declarations of the graph's tools by name, templates rendered with
 // its secrets, which stand in them in the clear. The error says which template needs
@@ -184,4 +182,12 @@ func (o *Options) checkNames() error {
 		}
 	}
 	return inputError(problems)
+}
+
+// inputError returns an *InputError, or nil without problems.
+func inputError(problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &InputError{Problems: problems}
 }

@@ -38,7 +38,7 @@ func (r *Runner) PlanFork(runID string, opts ForkOptions) (*ForkPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &ForkPlan{Record: rec.run, From: rec.Total, First: first}
+	plan := &ForkPlan{Record: rec.run, From: rec.total, First: first}
 	if opts.At == 0 {
 		group, err := d.plan.Group(&first[0])
 		if err != nil {
@@ -135,13 +135,13 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 // record then has read the events before it. The edit is written at the end of the step.
 // nil: the run has taken fewer steps.
 func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
-	err = rec.Each(func(e *machine.Event) (bool, error) {
+	err = rec.each(func(e *machine.Event) (bool, error) {
 		d.state.StopAt, d.state.Edit = step, edit
 		err := d.replay(e)
 		d.state.StopAt, d.state.Edit = 0, nil
 		if d.state.Count() >= step {
 			last = e
-			rec.Total--
+			rec.total--
 		}
 		return last == nil, err
 	})
@@ -151,7 +151,7 @@ func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *mac
 // forkFromStart begins a fork that shares nothing with the other run but its input.
 func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []machine.Event, error) {
 	var began *machine.Event
-	err := rec.Each(func(e *machine.Event) (bool, error) {
+	err := rec.each(func(e *machine.Event) (bool, error) {
 		began = e
 		return false, nil
 	})
@@ -181,7 +181,7 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 	for i := range first {
 		d.vault.Event(&first[i])
 	}
-	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.Total, first...)
+	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
 	switch {
 	case errors.Is(err, store.ErrRunExists):
 		return err

@@ -65,7 +65,9 @@ func (d *driver) hear(m *message) *machine.Event {
 		d.calls[graphCall{m.event.Task, m.event.Call}] = m.call
 		return &m.event
 	case m.learn != nil:
-		d.mask.HideForms(m.learn)
+		for _, text := range m.learn {
+			d.mask.HideText(text)
+		}
 	default:
 		d.forget(&m.event)
 		return &m.event

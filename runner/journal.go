@@ -9,18 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
-
-// record is what the store is told of a new run.
-func (d *driver) record() store.RunRecord {
-	return store.RunRecord{
-		ID: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, File: flowtree.Absolute(d.flow.tree.Graph.File.Name), Source: d.flow.tree.Graph.File.Src,
-		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.started,
-	}
-}
 
 // create makes the journal of a run, if there is a store: of events that were
 // applied and of those that are to be, in one commit.

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/answers"
-	"github.com/graphrun/graphrun/runner/internal/journal"
-	"github.com/graphrun/graphrun/runner/internal/jsonline"
 	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -28,32 +26,22 @@ import (
 // store.ErrNoRun; or that a driver that lives did not take the answers in time: nothing
 // has changed then.
 func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
-	if r.cfg.Store == nil {
-		return false, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
-	}
 	var other *store.DrivenError
-	for {
-		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-		if err == nil {
-			return false, errors.Join(r.answerUndriven(runID, journal, answers, by), journal.Close())
-		}
+	for !driven && err == nil {
+		_, err = r.drive(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
+			return nil, r.answerUndriven(runID, journal, answers, by)
+		})
 		if !errors.As(err, &other) {
 			return false, err
 		}
-		settled, err := r.offer(ctx, runID, answers, by)
-		if settled || err != nil {
-			return settled, err
-		}
+		driven, err = r.offer(ctx, runID, answers, by)
 	}
+	return driven, err
 }
 
 // answerUndriven adds answers to the journal of a run that nobody drives.
 func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []store.GivenAnswer, by string) error {
-	rec, err := r.findLatest(runID, false)
-	if err != nil {
-		return err
-	}
-	d, err := rec.replayed(Options{})
+	d, err := r.standing(runID, Options{})
 	if err != nil {
 		return err
 	}
@@ -131,11 +119,7 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 // WhoAnswered says in a line who has answered a question of that name (see
 // Pending.Target) last, what, and when; "": nobody.
 func (r *Runner) WhoAnswered(runID, target string) (string, error) {
-	rec, err := r.findLatest(runID, false)
-	if err != nil {
-		return "", err
-	}
-	d, err := rec.replayed(Options{})
+	d, err := r.standing(runID, Options{})
 	if err != nil {
 		return "", err
 	}
@@ -153,8 +137,8 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 		return nil
 	}
 	var last *machine.Event
-	rec := journal.Reading{RunID: d.opts.RunID, Store: kept}
-	err := rec.Each(func(e *machine.Event) (bool, error) {
+	rec := record{id: d.opts.RunID, store: kept}
+	err := rec.each(func(e *machine.Event) (bool, error) {
 		byPerson := e.Kind == machine.Answered && e.By != ""
 		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
 		if (e.Target == target || answers.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
@@ -185,7 +169,7 @@ func quoted(v any) string {
 	if text, ok := v.(string); ok {
 		return strconv.Quote(text)
 	}
-	return string(jsonline.Value(nil, v))
+	return string(appendValue(nil, v))
 }
 
 // unused says that an answer was of no use: what asked for it had ended meanwhile.
@@ -288,23 +272,6 @@ func (d *driver) summary(result *Result) store.RunSummary {
 		s.Due = *result.Due
 	}
 	return s
-}
-
-// openTries is how often openSoon tries, every 20 ms.
-const openTries = 50
-
-// openSoon opens the journal of a run to go on with it. Whoever only leaves an answer
-// there is gone in a moment, also where the machine is busy.
-func (r *Runner) openSoon(ctx context.Context, runID string) (store.Journal, error) {
-	for tries := 0; ; tries++ {
-		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-		if driven := (*store.DrivenError)(nil); tries == openTries || !errors.As(err, &driven) {
-			return journal, err
-		}
-		if wallclock.Sleep(ctx, wallclock.System{}, 20*time.Millisecond) != nil {
-			return nil, err
-		}
-	}
 }
 
 // moment is a moment in Unix nanoseconds as a time; 0: nil.

@@ -3,33 +3,107 @@
 package runner
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
+// stretchSize is how many bytes of events are in memory at once.
+const stretchSize = 128 << 10
+
 // record is a run whose journal is read.
 type record struct {
-	journal.Reading
-	run  store.RunRecord
-	flow *Flow
+	id    string // of the journal
+	run   store.RunRecord
+	flow  *Flow
+	store store.Store
+	// state is the snapshot that the events continue, with what the driver kept beside it;
+	// nil for the beginning of the run. stale says that there is a later one that this program
+	// can't read.
+	state *machine.State
+	head  head
+	stale bool
+	total int // events that were read or are in the snapshot
 	// live has what was told live, nil: nothing has; heard is what is to be told.
 	live  LiveStore
 	heard []LiveEvent
 }
 
-// readBy makes a record one of another flow.
-func (rec *record) readBy(flow *Flow) { rec.flow, rec.Plan = flow, flow.tree.Plan }
+// head is what a driver keeps besides the machine's state: the first line of a snapshot.
+type head struct {
+	Started int64 `json:"started"` // Unix nanoseconds
+	Last    int64 `json:"last"`    // when the last event happened
+	Steps   int   `json:"steps"`   // of the outermost graph that have ended
+	// Told is the number of the last event that was told.
+	Told int64 `json:"told,omitempty"`
+	// Hidden are the texts that secret keys have had.
+	Hidden []string `json:"hidden,omitempty"`
+}
+
+// latest begins at the latest snapshot of at most so many events; any number when negative.
+// A snapshot of another version is passed over: its events are still there.
+func (rec *record) latest(most int) error {
+	for {
+		kept, err := rec.store.Snapshot(rec.id, most)
+		rec.state, rec.head, rec.total = nil, head{}, 0
+		if err != nil || kept.Events == 0 {
+			return err
+		}
+		line, state, _ := bytes.Cut(kept.State, []byte("\n"))
+		if err = json.Unmarshal(line, &rec.head); err == nil {
+			rec.state, err = rec.flow.tree.Plan.Restore(state)
+		}
+		if err == nil {
+			rec.total = kept.Events
+			return nil
+		}
+		most, rec.stale = kept.Events-1, true
+	}
+}
+
+// before begins at the latest snapshot in which fewer than so many steps have ended.
+func (rec *record) before(step int) error {
+	if step <= 1 {
+		return rec.latest(0)
+	}
+	for most := -1; ; most = rec.total - 1 {
+		if err := rec.latest(most); err != nil || rec.state == nil || rec.head.Steps < step {
+			return err
+		}
+	}
+}
+
+// next reads the next events; none: that was all. The caller counts those that it takes.
+func (rec *record) next() ([]machine.Event, error) {
+	return rec.store.Stretch(rec.id, rec.total, stretchSize)
+}
+
+// each visits the events in order, until visit returns false.
+func (rec *record) each(visit func(e *machine.Event) (more bool, err error)) error {
+	for {
+		events, err := rec.next()
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for i := range events {
+			rec.total++
+			if more, err := visit(&events[i]); err != nil || !more {
+				return err
+			}
+		}
+	}
+}
 
 // find reads what a run is, and compiles the graph that it was started with.
 func (r *Runner) find(runID string) (*record, error) {
 	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
+		return nil, noStore(runID)
 	}
 	run, err := r.cfg.Store.Run(runID)
 	if err != nil {
@@ -43,7 +117,7 @@ func (r *Runner) find(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &record{Reading: journal.Reading{RunID: runID, Store: r.cfg.Store, Plan: flow.tree.Plan}, run: run, flow: flow}, nil
+	return &record{id: runID, run: run, flow: flow, store: r.cfg.Store}, nil
 }
 
 // findAt reads a run from its latest snapshot in which fewer than so many steps have
@@ -51,18 +125,21 @@ func (r *Runner) find(runID string) (*record, error) {
 func (r *Runner) findAt(runID string, step int) (*record, error) {
 	rec, err := r.find(runID)
 	if err == nil {
-		err = rec.Before(step)
+		err = rec.before(step)
 	}
 	return rec, err
 }
 
-// findLatest reads a run from its latest snapshot, or with all from its beginning.
-func (r *Runner) findLatest(runID string, all bool) (*record, error) {
+// standing returns a driver in the state of a run, which it may only look at.
+func (r *Runner) standing(runID string, opts Options) (*driver, error) {
 	rec, err := r.find(runID)
-	if err == nil && !all {
-		err = rec.Latest(-1)
+	if err == nil && !opts.History {
+		err = rec.latest(-1)
 	}
-	return rec, err
+	if err != nil {
+		return nil, err
+	}
+	return rec.replayed(opts)
 }
 
 // restored returns a driver in the state that a record begins with.
@@ -77,9 +154,7 @@ func (rec *record) restored(opts Options) (*driver, error) {
 	}
 	d := newDriver(rec.flow, opts, known)
 	d.unread = err
-	if err := d.startFrom(&rec.Reading); err != nil {
-		return nil, err
-	}
+	d.startFrom(rec)
 	if rec.run.Parent != "" {
 		d.forked, d.started = rec.run.Started, rec.run.Started
 	}
@@ -94,10 +169,10 @@ func (rec *record) replayed(opts Options) (*driver, error) {
 	opts.Sink, opts.Warn = nil, nil
 	d, err := rec.restored(opts)
 	if err == nil {
-		err = rec.Each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
+		err = rec.each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
 	}
-	if err == nil && rec.Total == 0 {
-		err = fmt.Errorf("run %q was killed before its first event: nothing of it goes on; delete it and start it again", rec.RunID)
+	if err == nil && rec.total == 0 {
+		err = fmt.Errorf("run %q was killed before its first event: nothing of it goes on; delete it and start it again", rec.id)
 	}
 	if err != nil {
 		return nil, err

@@ -96,9 +96,9 @@ func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 	}
 	d.state.Explain, d.attends = how.explain, how.live
 	if how.from > 0 {
-		err = rec.Each(func(e *machine.Event) (bool, error) {
+		err = rec.each(func(e *machine.Event) (bool, error) {
 			err := d.replay(e)
-			return rec.Total < how.from, err
+			return rec.total < how.from, err
 		})
 		d.opts.Sink, d.pauseTold = opts.Sink, d.state.Status == machine.Paused
 		d.watch()
@@ -112,7 +112,7 @@ func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 // replayNew tells of the events of a record that have not been read.
 func (d *driver) replayNew(rec *record) error {
 	for {
-		events, err := rec.Next()
+		events, err := rec.next()
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (d *driver) replayNew(rec *record) error {
 			if err := d.tellLive(rec); err != nil {
 				return err
 			}
-			rec.Total++
+			rec.total++
 			if err := d.replay(&events[i]); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (d *driver) replayNew(rec *record) error {
 
 // tellLive tells what was told live before the next event of the journal.
 func (d *driver) tellLive(rec *record) error {
-	for len(rec.heard) > 0 && rec.heard[0].After <= rec.Total {
+	for len(rec.heard) > 0 && rec.heard[0].After <= rec.total {
 		d.event = rec.heard[0].Event
 		d.event.live = true
 		rec.heard = rec.heard[1:]

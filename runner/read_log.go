@@ -99,11 +99,7 @@ func (l *logReader) look() error {
 	if !l.rec.flow.tree.HasSecrets() {
 		return nil
 	}
-	rec, err := l.runner.findLatest(l.rec.run.ID, false)
-	if err != nil {
-		return err
-	}
-	d, err := rec.replayed(Options{looks: true})
+	d, err := l.runner.standing(l.rec.run.ID, Options{looks: true})
 	if err != nil {
 		return err
 	}

@@ -56,10 +56,10 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	}
 	rec, err := r.find(runID)
 	if err == nil {
-		err = rec.Latest(-1)
+		err = rec.latest(-1)
 	}
-	if err == nil && opts.Sink != nil && rec.From.Events > 0 {
-		err = rec.Latest(max(0, rec.From.Events-recentEvents))
+	if err == nil && opts.Sink != nil && rec.state != nil {
+		err = rec.latest(max(0, rec.total-recentEvents))
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 		return nil, err
 	}
 	d.state.Explain = true
-	err = rec.Each(func(e *machine.Event) (bool, error) {
+	err = rec.each(func(e *machine.Event) (bool, error) {
 		if at == 0 && e.Kind != machine.RunBegan {
 			return false, nil
 		}

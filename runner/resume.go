@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/rundir"
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -23,27 +24,41 @@ const lostNumbers = 1_000_000
 // nothing. Errors are those of Run, and store.ErrNoRun, and *store.DrivenError while another
 // driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
+	return r.drive(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resume(ctx, runID, opts, journal) })
+}
+
+// openTries is how often Resume tries to open a journal, every 20 ms: whoever only leaves an
+// answer there is gone in a moment, also where the machine is busy.
+const openTries = 50
+
+// drive opens the journal of a run for do, which is then the only one to add to it.
+func (r *Runner) drive(ctx context.Context, runID string, tries int, do func(journal store.Journal) (*Result, error)) (*Result, error) {
 	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
+		return nil, noStore(runID)
 	}
-	// The journal is opened first: whoever has it is the only one to add to what is read now.
-	journal, err := r.openSoon(ctx, runID)
+	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
+	for driven := (*store.DrivenError)(nil); tries > 0 && errors.As(err, &driven); tries-- {
+		if wallclock.Sleep(ctx, wallclock.System{}, 20*time.Millisecond) != nil {
+			return nil, err
+		}
+		journal, err = r.cfg.Store.Open(runID, r.cfg.Owner)
+	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := r.resume(ctx, runID, opts, journal)
+	result, err := do(journal)
 	return result, errors.Join(err, journal.Close()) // closing twice is fine
+}
+
+func noStore(runID string) error {
+	return fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 }
 
 func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal store.Journal) (*Result, error) {
 	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
 		return nil, err
 	}
-	rec, err := r.findLatest(runID, opts.History)
-	if err != nil {
-		return nil, err
-	}
-	d, err := rec.replayed(opts)
+	d, err := r.standing(runID, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -50,23 +49,11 @@ func (d *driver) forwardRequests() {
 // stays as it is. It fails with store.ErrNoRun, and with a *store.DrivenError while a
 // driver has the run: Store.Ask asks that one.
 func (r *Runner) Cancel(runID string) (*Result, error) {
-	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
-	}
-	held, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-	if err != nil {
-		return nil, err
-	}
-	result, err := r.cancel(runID, held)
-	return result, errors.Join(err, held.Close())
+	return r.drive(context.Background(), runID, 0, func(journal store.Journal) (*Result, error) { return r.cancel(runID, journal) })
 }
 
 func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
-	rec, err := r.findLatest(runID, false)
-	if err != nil {
-		return nil, err
-	}
-	d, err := rec.replayed(Options{})
+	d, err := r.standing(runID, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
-	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
-	"github.com/graphrun/graphrun/runner/internal/verify"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -61,18 +59,12 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, err
 	}
-	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
-	}
-	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-	if err != nil {
-		return nil, err
-	}
-	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
-		return nil, errors.Join(err, journal.Close())
-	}
-	result, err := r.resumeWith(ctx, runID, flow, opts, journal)
-	return result, errors.Join(err, journal.Close())
+	return r.drive(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
+		if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
+			return nil, err
+		}
+		return r.resumeWith(ctx, runID, flow, opts, journal)
+	})
 }
 
 // Fit returns the record that a run has once it goes on with another version of its graph, for
@@ -95,10 +87,9 @@ func (r *Runner) fit(runID string, flow *Flow, opts Options) (*driver, store.Run
 	if err != nil {
 		return nil, store.RunRecord{}, err
 	}
-	g := flow.tree.Graph
-	own := &record{Reading: rec.Reading, run: rec.run, flow: flow}
-	own.Plan, own.Total = flow.tree.Plan, 0
-	own.run.Graph, own.run.File, own.run.Source, own.run.Files = g.Name.Value, flowtree.Absolute(g.File.Name), g.File.Src, flow.files
+	own := &record{id: rec.id, run: rec.run, flow: flow, store: rec.store}
+	next := flow.record(&opts, rec.run.Started)
+	own.run.Graph, own.run.File, own.run.Source, own.run.Files = next.Graph, next.File, next.Source, next.Files
 	d, err := own.replayed(opts)
 	if err == nil {
 		err = errors.Join(d.unread, d.checkAnswers())
@@ -132,31 +123,31 @@ func (rec *record) fits(flow *Flow) error {
 	}
 	var last *view.Divergence
 	resumed := false
-	err = rec.Each(func(e *machine.Event) (bool, error) {
+	err = rec.each(func(e *machine.Event) (bool, error) {
 		if resumed = last != nil; resumed {
 			return false, nil
 		}
 		var err error
-		last, err = verify.Compare(then.Walk, now.Walk, e)
-		return last == nil || then.State.Ended(), err
+		last, err = compareWalks(then, now, e)
+		return last == nil || then.state.Ended(), err
 	})
 	if err != nil {
 		return err
 	}
-	ended := then.State.Ended()
+	ended := then.state.Ended()
 	if last != nil && (resumed || !ended) { // the step that ended the run runs again
 		return &MisfitError{RunID: rec.run.ID, Divergence: last}
 	}
-	if then.State.Status == machine.Completed {
+	if then.state.Status == machine.Completed {
 		return &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to resume", rec.run.ID)}}
 	}
-	if d := verify.Ends(then.Walk, now.Walk); d != nil && !ended {
+	if d := compareEnds(then, now); d != nil && !ended {
 		return &MisfitError{RunID: rec.run.ID, Divergence: d}
 	}
-	if _, wrong := input.Check(flow.tree.Graph, then.State.Scope("").Values(), nil); len(wrong) > 0 {
+	if _, wrong := input.Check(flow.tree.Graph, then.state.Scope("").Values(), nil); len(wrong) > 0 {
 		out := &MisfitError{RunID: rec.run.ID}
 		for _, problem := range wrong {
-			out.Problems = append(out.Problems, then.Mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
+			out.Problems = append(out.Problems, then.mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
 		}
 		return out
 	}

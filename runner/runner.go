@@ -86,9 +86,6 @@ type Config struct {
 	Decider Decider
 	// Store keeps the journals; nil: none is kept.
 	Store store.Store
-	// Unread says that nobody will read the Store's journals: their events need not say
-	// which numbers those have that only a Sink is told.
-	Unread bool
 	// Load reads the file of a subgraph, or of a text that one takes in; nil: a
 	// regular file of at most 16 MiB is read.
 	Load func(path string) ([]byte, error)

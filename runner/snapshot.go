@@ -4,10 +4,10 @@
 package runner
 
 import (
+	"encoding/json"
 	"math"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -50,10 +50,10 @@ func (d *driver) keepSnapshot() error {
 	if d.saved.stale {
 		limit = math.MaxInt
 	}
-	head := journal.Head{
+	kept := head{
 		Started: d.started.UnixNano(), Last: d.state.Now, Steps: d.state.Count(), Told: d.seq, Hidden: d.mask.Learned,
 	}
-	text, err := head.Line()
+	text, err := json.Marshal(&kept)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (d *driver) keepSnapshot() error {
 	if err != nil {
 		return err
 	}
-	text = append(text, state...)
+	text = append(append(text, '\n'), state...)
 	if d.saved.stale = false; len(text) > limit {
 		d.saved.from = len(text)
 		return nil
@@ -74,21 +74,17 @@ func (d *driver) keepSnapshot() error {
 }
 
 // startFrom puts a driver into the state that a record begins with.
-func (d *driver) startFrom(rec *journal.Reading) (err error) {
-	d.before = rec.From
-	d.saved = saving{stale: rec.Stale, count: rec.From.Head.Steps}
-	if rec.From.Events == 0 {
-		return nil
+func (d *driver) startFrom(rec *record) {
+	d.saved = saving{stale: rec.stale, count: rec.head.Steps}
+	if rec.state == nil {
+		return
 	}
-	if d.state, err = rec.From.Restore(d.plan); err != nil {
-		return err
-	}
+	d.state, rec.state = rec.state, nil
 	d.watch()
-	d.counted, d.seq = d.state.Count(), rec.From.Head.Told
-	d.started, d.last = time.Unix(0, rec.From.Head.Started), rec.From.Head.Last
+	d.counted, d.seq = d.state.Count(), rec.head.Told
+	d.started, d.last = time.Unix(0, rec.head.Started), rec.head.Last
 	d.time.NotBefore(d.last)
-	for _, text := range rec.From.Head.Hidden {
+	for _, text := range rec.head.Hidden {
 		d.mask.LearnValue(text)
 	}
-	return nil
 }

@@ -4,7 +4,6 @@ package runner
 
 import (
 	"context"
-	"slices"
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/budget"
@@ -48,8 +47,8 @@ func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *set
 	goal := scopes[0].Goal()
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
-		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: slices.Clone(d.mask.Values), Turns: turns,
-		Desk: &desk{d, id, d.budgets.of(scopes)},
+		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
+		ModelDesk: &desk{d, id, d.budgets.of(scopes)},
 	}
 	for _, sc := range scopes[1:] {
 		task.Models.Around = append(task.Models.Around, d.modelScope(sc))

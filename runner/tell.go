@@ -189,7 +189,7 @@ func (d *driver) publishNotes(at int64) {
 	for i := range d.state.Notes() {
 		n := &d.state.Notes()[i]
 		e := &d.event
-		*e = Event{Type: noteType(n.Kind), Time: now, Step: n.Step, Attempt: n.Task.Attempt, Finally: n.Finally}
+		*e = Event{Type: noteTypes[n.Kind], Time: now, Step: n.Step, Attempt: n.Task.Attempt, Finally: n.Finally}
 		e.stand(&n.Place, -1)
 		d.describe(n, at)
 		d.emit()
@@ -217,29 +217,13 @@ func (d *driver) learnConfided() {
 	}
 }
 
-// noteType is the type of the event that tells a note.
-func noteType(kind machine.NoteKind) EventType {
-	switch kind {
-	case machine.NoteBranchesStarted:
-		return BranchesStarted
-	case machine.NoteBranchesJoined:
-		return BranchesJoined
-	case machine.NoteNodeStarted:
-		return NodeStarted
-	case machine.NoteNodeRetrying:
-		return NodeRetrying
-	case machine.NoteNodeCompleted:
-		return NodeCompleted
-	case machine.NoteNodeFailed:
-		return NodeFailed
-	case machine.NoteNodeEmitted, machine.NoteElementEnded, machine.NoteJoinDropped, machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
-		return NodeEvent
-	case machine.NoteEdgesResolved:
-		return EdgesResolved
-	case machine.NoteStateUpdated:
-		return StateUpdated
-	}
-	return ""
+// noteTypes are the types of the events that tell notes.
+var noteTypes = [...]EventType{
+	machine.NoteNodeStarted: NodeStarted, machine.NoteNodeRetrying: NodeRetrying, machine.NoteNodeCompleted: NodeCompleted,
+	machine.NoteNodeFailed: NodeFailed, machine.NoteNodeEmitted: NodeEvent, machine.NoteElementEnded: NodeEvent,
+	machine.NoteAsked: NodeEvent, machine.NoteReminded: NodeEvent, machine.NoteAnswered: NodeEvent, machine.NoteJoinDropped: NodeEvent,
+	machine.NoteEdgesResolved: EdgesResolved, machine.NoteStateUpdated: StateUpdated,
+	machine.NoteBranchesStarted: BranchesStarted, machine.NoteBranchesJoined: BranchesJoined,
 }
 
 // emitted is the custom event of a node's `emit`, or a warning of an element that

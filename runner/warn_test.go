@@ -43,7 +43,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]
 	want := []string{"a/x: failed: element 1: no *** (item 2); the other elements go on", "a/y: beware of ***", "b: beware of ***"}
 	load := func(string) ([]byte, error) { return []byte(warnChild), nil }
 	for name, cfg := range map[string]runner.Config{
-		"no store": {}, "store": {Store: &store.Memory{}}, "unread store": {Store: &store.Memory{}, Unread: true},
+		"no store": {}, "store": {Store: &store.Memory{}},
 	} {
 		for _, sink := range []runner.Sink{nil, &recorder{}} {
 			cfg.Kinds, cfg.Load = []runner.Kind{work}, load

@@ -106,8 +106,8 @@ type ModelAccess struct {
 	Turns map[string]int
 	// Answered are the calls that scripts answered before the run was taken up.
 	Answered []Usage
-	// Desk is where the run keeps account of calls; it is never nil in a handler.
-	Desk ModelDesk `json:"-"`
+	// ModelDesk is where the run keeps account of calls; it is never nil in a handler.
+	ModelDesk `json:"-"`
 }
 
 // ModelDesk keeps account of the calls of models that a task makes.
@@ -117,29 +117,10 @@ type ModelDesk interface {
 	Note(data any, call Usage) error
 	// Reserve keeps room in the run's budget for a call; see Reservation.
 	Reserve(r Reservation) (*Reserved, error)
-	// Hide masks a text in everything that the run shows from now on.
+	// Hide masks a text in everything that the run shows from now on; "" masks nothing.
 	Hide(secret string)
 	// Sleep waits, by the clock of the run.
 	Sleep(ctx context.Context, d time.Duration) error
 	// Now is the time by that clock: what a call took is measured with it.
 	Now() time.Time
 }
-
-// Note is that of the Desk.
-func (m *ModelAccess) Note(data any, call Usage) error { return m.Desk.Note(data, call) }
-
-// Reserve is that of the Desk.
-func (m *ModelAccess) Reserve(r Reservation) (*Reserved, error) { return m.Desk.Reserve(r) }
-
-// Hide is that of the Desk; an empty text is not masked.
-func (m *ModelAccess) Hide(secret string) {
-	if secret != "" {
-		m.Desk.Hide(secret)
-	}
-}
-
-// Sleep is that of the Desk.
-func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error { return m.Desk.Sleep(ctx, d) }
-
-// Now is that of the Desk.
-func (m *ModelAccess) Now() time.Time { return m.Desk.Now() }

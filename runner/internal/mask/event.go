@@ -11,8 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// NewVault returns a masker of secrets that never changes and may be used by several
-// goroutines. Nil: there are none.
+// NewVault returns a masker of secrets, or nil if there are none.
 func NewVault(secrets []any) *Masker {
 	if len(secrets) == 0 {
 		return nil
@@ -99,17 +98,18 @@ func Placeholders(g *spec.Graph) map[string]any {
 // Chunk masks a piece of a text that comes in pieces. rest is the end of it that
 // may be the beginning of a secret: it belongs before the next piece.
 func (m *Masker) Chunk(text string) (shown, rest string) {
-	if len(m.Values) == 0 {
+	secrets := m.secrets.Load()
+	if secrets == nil {
 		return text, ""
 	}
 	var b strings.Builder
 	from := 0
 	for i := 0; i < len(text); {
-		if !m.begins[text[i]] { // as mostly
+		if !secrets.begins[text[i]] { // as mostly
 			i++
 			continue
 		}
-		length, open := m.match(text[i:])
+		length, open := secrets.match(text[i:])
 		switch {
 		case open:
 			b.WriteString(text[from:i])
@@ -129,8 +129,8 @@ func (m *Masker) Chunk(text string) (shown, rest string) {
 
 // match is the length of the longest secret that a text begins with; 0: none.
 // open says that more text could make it the beginning of a longer one.
-func (m *Masker) match(text string) (length int, open bool) {
-	for _, value := range m.Values { // longest first
+func (s *secretTexts) match(text string) (length int, open bool) {
+	for _, value := range s.texts { // longest first
 		switch {
 		case value[0] != text[0]:
 		case len(value) > len(text) && strings.HasPrefix(value, text):

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/redact"
@@ -15,15 +16,26 @@ import (
 // masked stands for a secret.
 const masked = redact.Mask
 
-// Masker hides the values of secrets, and the state keys that are secret. The
-// zero Masker hides nothing.
+// Masker hides the values of secrets, and the state keys that are secret. The zero Masker
+// hides nothing. One goroutine adds secrets while others mask texts.
 type Masker struct {
-	Values []string  // longest first
-	begins [256]bool // the first bytes of values
+	secrets atomic.Pointer[secretTexts]
 	// Learned are the texts that secret keys have had, as they were.
 	Learned []string
-	// Also is told what is hidden; nil: nobody.
-	Also func(v any)
+}
+
+// secretTexts are the texts to hide. They never change.
+type secretTexts struct {
+	texts  []string  // longest first
+	begins [256]bool // their first bytes
+}
+
+// Values returns the texts that are hidden, longest first.
+func (m *Masker) Values() []string {
+	if s := m.secrets.Load(); s != nil {
+		return s.texts
+	}
+	return nil
 }
 
 // LearnDefaults hides the defaults of the secret keys of a graph.
@@ -56,32 +68,29 @@ func OfSession(secret []string, keys map[string]any) *Masker {
 // Hide adds the texts in a value to what is hidden; very short ones would hide
 // too much.
 func (m *Masker) Hide(v any) {
-	if m.Also != nil {
-		m.Also(v)
-	}
 	eachText(v, func(text string) {
 		if len(text) < redact.Least {
 			return
 		}
 		for _, form := range redact.Forms(text) {
-			m.hideText(form)
+			m.HideText(form)
 		}
 	})
 }
 
-// HideForms adds what another masker of the run hides: forms already, which have no
-// forms of their own. Who shares its log has told it of them.
-func (m *Masker) HideForms(texts []string) {
-	for _, text := range texts {
-		m.hideText(text)
+// HideText hides a text as it is. An empty one hides nothing.
+func (m *Masker) HideText(text string) {
+	old := m.secrets.Load()
+	if old == nil {
+		old = &secretTexts{}
 	}
-}
-
-func (m *Masker) hideText(text string) {
-	if !slices.Contains(m.Values, text) {
-		m.Values, m.begins[text[0]] = append(m.Values, text), true
-		slices.SortFunc(m.Values, func(a, b string) int { return len(b) - len(a) })
+	if text == "" || slices.Contains(old.texts, text) {
+		return
 	}
+	next := &secretTexts{append(slices.Clone(old.texts), text), old.begins}
+	next.begins[text[0]] = true
+	slices.SortFunc(next.texts, func(a, b string) int { return len(b) - len(a) })
+	m.secrets.Store(next)
 }
 
 // Learn hides the values that the secret keys of a graph have in a state.
@@ -120,10 +129,10 @@ func eachText(v any, f func(string)) {
 }
 
 func (m *Masker) Text(s string) string {
-	for _, value := range m.Values {
+	for _, value := range m.Values() {
 		s = strings.ReplaceAll(s, value, masked)
 	}
-	if len(m.Values) > 0 && strings.Contains(s, cutMark) {
+	if len(m.Values()) > 0 && strings.Contains(s, cutMark) {
 		return m.cutText(s)
 	}
 	return s
@@ -136,7 +145,7 @@ const cutMark = "…"
 func (m *Masker) cutText(s string) string {
 	parts := strings.Split(s, cutMark)
 	for i := range parts[:len(parts)-1] {
-		for _, value := range m.Values {
+		for _, value := range m.Values() {
 			for n := min(len(value), len(parts[i])); n >= 4; n-- {
 				if rest, cut := strings.CutSuffix(parts[i], value[:n]); cut {
 					parts[i] = rest + masked
@@ -150,7 +159,7 @@ func (m *Masker) cutText(s string) string {
 
 // Value returns v with every secret text in it hidden; v itself is not changed.
 func (m *Masker) Value(v any) any {
-	if len(m.Values) == 0 {
+	if len(m.Values()) == 0 {
 		return v
 	}
 	switch v := v.(type) {
@@ -170,7 +179,7 @@ func (m *Masker) Value(v any) any {
 		return out
 	case int, float64:
 		// a secret of digits that was read as a number
-		if slices.Contains(m.Values, eval.Text(v)) {
+		if slices.Contains(m.Values(), eval.Text(v)) {
 			return masked
 		}
 	}
@@ -180,7 +189,7 @@ func (m *Masker) Value(v any) any {
 // key hides the secrets in the key of an object that a program or a model gave. A
 // secret that reads as a name does stays: it may be one.
 func (m *Masker) key(name string) string {
-	for _, value := range m.Values {
+	for _, value := range m.Values() {
 		if !redact.Word(value) {
 			name = strings.ReplaceAll(name, value, masked)
 		}
@@ -203,7 +212,7 @@ func (m *Masker) Keys(secret []string, values map[string]any) map[string]any {
 
 // State masks a state of a graph: secret keys whole, secret texts elsewhere.
 func (m *Masker) State(g *spec.Graph, state map[string]any) map[string]any {
-	if len(m.Values) == 0 && !HasSecretKeys(g) {
+	if len(m.Values()) == 0 && !HasSecretKeys(g) {
 		return state
 	}
 	var secret []string
@@ -217,7 +226,7 @@ func (m *Masker) State(g *spec.Graph, state map[string]any) map[string]any {
 
 // Delta masks the changes of a state of a graph.
 func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyValue {
-	if len(m.Values) == 0 && !HasSecretKeys(g) {
+	if len(m.Values()) == 0 && !HasSecretKeys(g) {
 		return delta
 	}
 	out := make([]machine.KeyValue, len(delta))
@@ -232,7 +241,7 @@ func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyVal
 }
 
 func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
-	if f == nil || len(m.Values) == 0 {
+	if f == nil || len(m.Values()) == 0 {
 		return f
 	}
 	out := *f
@@ -247,7 +256,7 @@ func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
 
 // Candidates masks the reasons of candidates.
 func (m *Masker) Candidates(list []machine.Candidate) {
-	if len(m.Values) == 0 {
+	if len(m.Values()) == 0 {
 		return
 	}
 	for i := range list {

@@ -30,22 +30,16 @@ const (
 	heardAfter = 100 * time.Millisecond
 )
 
-// Keeper is what of a store keeps logs.
+// Keeper keeps logs. See store.Store.
 type Keeper interface {
-	// AppendLog adds chunks in order, forgets those whose numbers are in drop, and returns
-	// the number of the first.
 	AppendLog(runID string, chunks []store.LogChunk, drop []int64) (first int64, err error)
 }
 
 // Log takes what is said, from any goroutine, and keeps it in batches.
 type Log struct {
-	store Keeper // nil: nothing is kept
-	runID string
-	now   func() time.Time
-	heard func(store.LogChunk)
+	Config
 
-	mu      sync.Mutex // of all that follows
-	mask    *mask.Masker
+	mu      sync.Mutex // of what follows
 	calls   int64
 	queue   []*chunk    // not kept yet, in order
 	gone    int         // of queue, about
@@ -56,7 +50,7 @@ type Log struct {
 	flushed sync.Mutex // held while a batch is written
 }
 
-// logChunk is a chunk on its way.
+// chunk is a chunk on its way.
 type chunk struct {
 	store.LogChunk
 	text    []byte
@@ -65,36 +59,21 @@ type chunk struct {
 	writing bool // it is in a batch that is being written
 }
 
-// Config says of a Log whose it is. Now may not be nil.
+// Config configures a Log.
 type Config struct {
-	// Store keeps the chunks; nil: they are not kept.
+	// Store keeps the chunks; nil: nobody does.
 	Store Keeper
 	RunID string
-	// Now is the clock that chunks are stamped by.
+	// Now returns the time.
 	Now func() time.Time
-	// Heard is told the latest line of a stream, from several goroutines; nil: nobody
-	// listens.
+	// Mask hides secrets.
+	Mask *mask.Masker
+	// Heard is called with the latest line of a stream, in several goroutines; nil: it is not.
 	Heard func(store.LogChunk)
 }
 
-// New is the log of a run. It is safe for concurrent use.
-func New(cfg Config) *Log {
-	return &Log{store: cfg.Store, runID: cfg.RunID, heard: cfg.Heard, now: cfg.Now, mask: &mask.Masker{}}
-}
-
-// HideForms masks texts that are what secrets read as.
-func (l *Log) HideForms(texts []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mask.HideForms(texts)
-}
-
-// Hide masks texts in what is said from now on.
-func (l *Log) Hide(v any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mask.Hide(v)
-}
+// New returns the log of a run. It is safe for concurrent use.
+func New(cfg Config) *Log { return &Log{Config: cfg} }
 
 // Open begins a stream of a task: what it writes never fails and never waits. Heard is told nothing of a quiet one.
 func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
@@ -107,7 +86,7 @@ func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 
 // later makes sure that what waits is kept soon. The caller has the lock.
 func (l *Log) later() {
-	if l.timer == nil && l.store != nil && !l.failed {
+	if l.timer == nil && l.Store != nil && !l.failed {
 		l.timer = time.AfterFunc(logFlush, l.flush)
 	}
 }
@@ -134,10 +113,10 @@ func (l *Log) flush() {
 	drop := l.drop
 	l.queue, l.gone, l.drop = nil, 0, nil
 	l.mu.Unlock()
-	if len(chunks)+len(drop) == 0 || l.store == nil {
+	if len(chunks)+len(drop) == 0 || l.Store == nil {
 		return
 	}
-	first, err := l.store.AppendLog(l.runID, chunks, drop)
+	first, err := l.Store.AppendLog(l.RunID, chunks, drop)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed = l.failed || err != nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -37,7 +38,7 @@ func (l *logOf) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (int6
 func (l *logOf) Log(string, int64, int) ([]store.LogChunk, error) { return l.chunks, nil }
 
 func openedLog(store *logOf) *Log {
-	return New(Config{Store: store, RunID: "r", Now: time.Now})
+	return New(Config{Store: store, RunID: "r", Now: time.Now, Mask: &mask.Masker{}})
 }
 
 func free() chan struct{} {
@@ -147,7 +148,7 @@ func TestLogMasksPieces(t *testing.T) {
 	for cut := range len(secret) + 1 {
 		kept := &logOf{wait: free()}
 		log := openedLog(kept)
-		log.Hide(secret)
+		log.Mask.Hide(secret)
 		s := log.Open(store.LogChunk{Stream: "stdout"}, false)
 		_, _ = s.Write([]byte("it is " + secret[:cut]))
 		log.flush()
@@ -167,7 +168,7 @@ func TestLogMasksPieces(t *testing.T) {
 // Heard is told the latest line, of a quiet stream nothing.
 func TestHeard(t *testing.T) {
 	lines := make(chan store.LogChunk, 10)
-	log := New(Config{Heard: func(c store.LogChunk) { lines <- c }, Now: time.Now})
+	log := New(Config{Heard: func(c store.LogChunk) { lines <- c }, Now: time.Now, Mask: &mask.Masker{}})
 	quiet := log.Open(store.LogChunk{Node: "b"}, true)
 	_, _ = quiet.Write([]byte("nothing\n"))
 	s := log.Open(store.LogChunk{Node: "a"}, false)

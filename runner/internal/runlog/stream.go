@@ -31,7 +31,7 @@ type stream struct {
 func (s *stream) Write(p []byte) (int, error) {
 	l := s.log
 	l.mu.Lock()
-	shown, rest := l.mask.Chunk(s.rest + string(p))
+	shown, rest := l.Mask.Chunk(s.rest + string(p))
 	s.rest = rest
 	s.add([]byte(shown))
 	l.mu.Unlock()
@@ -44,10 +44,10 @@ func (s *stream) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.add([]byte(mask.LastChunk(s.rest)))
-	if s.offset > 0 && l.store != nil && !l.failed {
+	if s.offset > 0 && l.Store != nil && !l.failed {
 		if s.last == nil || s.last.writing || s.last.Seq > 0 {
 			s.last = &chunk{LogChunk: s.about}
-			s.last.Time, s.last.Offset = l.now(), s.offset
+			s.last.Time, s.last.Offset = l.Now(), s.offset
 			l.queue = append(l.queue, s.last)
 		}
 		s.last.End = true
@@ -61,7 +61,7 @@ func (s *stream) Close() error {
 // its beginning.
 func (s *stream) add(text []byte) {
 	s.hear(text)
-	if s.log.store == nil || s.log.failed {
+	if s.log.Store == nil || s.log.failed {
 		return
 	}
 	if room := max(0, min(logHead-s.head, len(text))); room > 0 {
@@ -85,7 +85,7 @@ func (s *stream) add(text []byte) {
 // append adds text to the last chunk, if it still waits and is recent, or else a
 // new one.
 func (s *stream) append(text []byte, tail bool) {
-	now := s.log.now()
+	now := s.log.Now()
 	for len(text) > 0 {
 		c := s.last
 		if !s.takesMore(c, now, tail) {
@@ -147,7 +147,7 @@ const maxLine = 1 << 10
 // hear keeps the latest line that has visible text, and sees to it that it is told.
 func (s *stream) hear(text []byte) {
 	l := s.log
-	if l.heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
+	if l.Heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
 	all := append(s.line, text[max(0, len(text)-maxLine):]...)
@@ -166,11 +166,11 @@ func (s *stream) tell() {
 	l := s.log
 	l.mu.Lock()
 	line := s.about
-	line.Time, line.Text = l.now(), string(bytes.TrimSpace(s.line))
+	line.Time, line.Text = l.Now(), string(bytes.TrimSpace(s.line))
 	s.telling = false
 	over := l.over
 	l.mu.Unlock()
 	if !over {
-		l.heard(line)
+		l.Heard(line)
 	}
 }

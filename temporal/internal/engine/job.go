@@ -141,7 +141,7 @@ func (j *job) task() *runner.Task {
 	if t.Models == nil {
 		t.Models = &handler.ModelAccess{}
 	}
-	t.Models.Desk, t.Models.Secrets = (*desk)(j), j.secrets.forms()
+	t.Models.ModelDesk, t.Models.Secrets = (*desk)(j), j.secrets.forms()
 	return &t
 }
 
