@@ -264,7 +264,7 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	}
 	u.Until, u.Ends, u.Cause, u.Questions, u.Called = 0, 0, nil, nil, nil
 	if failure == nil {
-		output, failure = t.check(u, n, output)
+		output, u.Writes, failure = t.check(u, n, output, u.Writes)
 	}
 	if failure != nil {
 		failure.Node, failure.Attempt = n.id, u.Attempt
@@ -292,52 +292,52 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	t.finish()
 }
 
-// check validates an output: its schema, its writes and its goto.
-func (t *Task) check(u *Unit, n *node, output any) (any, *Failure) {
+// check validates the result of an attempt: the output's schema and size, its writes and
+// its goto. u is nil, or the unit.
+func (t *Task) check(u *Unit, n *node, output any, writes []Write) (any, []Write, *Failure) {
 	if n.schema != nil {
 		output = n.schema.Normalise(output)
 		if err := n.schema.Check(output); err != nil {
-			return nil, &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
+			return nil, nil, &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
 		}
 	}
-	size, fits := eval.Size(output, t.scope.stateBytes())
+	size, fits := eval.Size(output, t.scope.maxBytes)
 	if !fits {
-		return nil, t.scope.sizeFailure("the output")
+		return nil, nil, t.scope.sizeFailure("the output")
 	}
-	if e := t.Each; u.Element > 0 {
-		if e.Size+size > t.scope.stateBytes() {
-			return nil, t.scope.sizeFailure("the list of the outputs of the elements")
+	if e := t.Each; e != nil {
+		if e.Size+size > t.scope.maxBytes {
+			return nil, nil, t.scope.sizeFailure("the list of the outputs of the elements")
 		}
 		e.Size += size
-		return output, nil
+		return output, writes, nil
 	}
-	return output, t.checkStep(n, output, &u.Writes)
+	writes, failure := t.checkStep(n, output, writes)
+	return output, writes, failure
 }
 
-// checkStep checks the writes and the goto of a whole step.
-func (t *Task) checkStep(n *node, output any, writes *[]Write) (failure *Failure) {
+// checkStep checks the writes and the goto of a whole step. It returns all writes.
+func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failure *Failure) {
 	t.Output = output
-	defer func() {
-		if failure != nil {
-			t.Output = nil
-		}
-	}()
 	if n.act != actSet && (len(n.writeKeys) > 0 || len(n.writes) > 0) {
-		if *writes, failure = t.collectWrites(n, output); failure != nil {
-			return failure
-		}
+		writes, failure = t.collectWrites(n, output)
 	}
-	if _, _, failure = t.evalTargets(n, output, *writes); failure != nil {
-		return failure
+	if failure == nil {
+		_, _, failure = t.evalTargets(n, output, writes)
 	}
-	if len(n.emit) > 0 {
+	if failure == nil && len(n.emit) > 0 {
 		values, err := bind.EvalFields(n.emit, &t.scope.state.vm, t.nodeContext(n))
 		if err != nil {
-			return &Failure{Kind: "expression", Message: "emit: " + err.Error()}
+			failure = &Failure{Kind: "expression", Message: "emit: " + err.Error()}
+		} else {
+			t.noteEmitted(values)
 		}
-		t.noteEmitted(values)
 	}
-	return nil
+	if failure != nil {
+		t.Output = nil
+		return nil, failure
+	}
+	return writes, nil
 }
 
 // startWait starts the timer of a wait node.

@@ -12,7 +12,6 @@ import (
 // begin sets up the first view of a scope from its input.
 func (sc *Scope) begin(input, session, edit map[string]any) {
 	s, p := sc.state, sc.plan
-	sc.views, sc.fans = map[int]*View{}, map[int]*Fan{}
 	v := sc.newView(nil)
 	v.Vals = slices.Clone(p.initial)
 	for i := range v.Vals {
@@ -84,7 +83,7 @@ func (v *View) context(t *Task, mask uses) map[string]any {
 		case useInput:
 			value = t.input()
 		case useInputs:
-			value = orEmpty(t.Inputs)
+			value = t.inputs()
 		case useOutcome:
 			value = t.outcome()
 		case useError:
@@ -239,7 +238,12 @@ func (t *Task) nodeContext(n *node) map[string]any {
 }
 
 // view returns the view that the task sees.
-func (t *Task) view() *View { return t.scope.view(t.View) }
+func (t *Task) view() *View {
+	if t.seen == nil || t.seen.ID != t.View {
+		t.seen = t.scope.view(t.View)
+	}
+	return t.seen
+}
 
 // input returns the task's input: that of its source merged with `before`, or an object
 // by source for a join.
@@ -248,9 +252,17 @@ func (t *Task) input() any {
 	case t.Before != nil:
 		return t.Before
 	case t.Met:
-		return orEmpty(t.Inputs)
+		return t.inputs()
 	}
 	return t.Input
+}
+
+// inputs returns what came along each edge, by source node.
+func (t *Task) inputs() map[string]any {
+	if t.Inputs == nil && t.From.Task != 0 {
+		return map[string]any{t.scope.plan.nodes[t.From.Node].id: t.Input}
+	}
+	return orEmpty(t.Inputs)
 }
 
 // readable returns the part of the state that a node may read.

@@ -20,9 +20,9 @@ type Each struct {
 	FirstAt int      `json:"first_at,omitempty"`
 	// Size is that of all results, in bytes as JSON.
 	Size int `json:"size,omitempty"`
-	// Writes and Talk are those of elements, by element.
-	Writes map[int][]Write    `json:"writes,omitempty"`
-	Talk   map[int]*TalkDelta `json:"talk,omitempty"`
+	// FailedAt are the failed elements, and Talk what the others said, by index.
+	FailedAt []int              `json:"failed_at,omitempty"`
+	Talk     map[int]*TalkDelta `json:"talk,omitempty"`
 
 	looping bool // in moreElements
 }
@@ -66,6 +66,7 @@ func (t *Task) moreElements() {
 	}
 	e.looping = true
 	defer func() { e.looping = false }()
+	var u *Unit
 	for !t.Done && e.Next <= len(e.Items) {
 		if n.atOnce > 0 && e.open(t) >= n.atOnce {
 			return
@@ -74,7 +75,10 @@ func (t *Task) moreElements() {
 		if waits {
 			return
 		}
-		u := &Unit{Element: e.Next, Attempt: 1}
+		if u == nil || u.State != ended {
+			u = &Unit{}
+		}
+		*u = Unit{Element: e.Next, Attempt: 1}
 		e.Next++
 		t.Units = append(t.Units, u)
 		t.queue(u)
@@ -109,12 +113,6 @@ func (t *Task) endElement(u *Unit) {
 	switch {
 	case u.Failure == nil:
 		e.Results[i] = u.Output
-		if len(u.Writes) > 0 {
-			if e.Writes == nil {
-				e.Writes = map[int][]Write{}
-			}
-			e.Writes[i] = u.Writes
-		}
 		if u.Talk != nil {
 			if e.Talk == nil {
 				e.Talk = map[int]*TalkDelta{}
@@ -124,8 +122,11 @@ func (t *Task) endElement(u *Unit) {
 	case policy == "wait_all":
 		e.Results[i] = map[string]any{"error": failureData(u.Failure)}
 	}
-	if u.Failure != nil && (e.First == nil || u.Element < e.FirstAt) {
-		e.First, e.FirstAt = u.Failure, u.Element
+	if u.Failure != nil {
+		e.FailedAt = append(e.FailedAt, i)
+		if e.First == nil || u.Element < e.FirstAt {
+			e.First, e.FirstAt = u.Failure, u.Element
+		}
 	}
 	t.Units = slices.DeleteFunc(t.Units, func(o *Unit) bool { return o == u })
 	if e.Done == len(e.Items) {
@@ -154,10 +155,8 @@ func (t *Task) endEach() {
 	}
 	sc.Degraded = sc.Degraded || e.Failed > 0
 	t.Output = e.Results
-	for i := range e.Items {
-		t.Writes = append(t.Writes, e.Writes[i]...)
-	}
-	failure := t.checkStep(n, t.Output, &t.Writes)
+	writes, failure := t.checkStep(n, t.Output, t.elementWrites(n))
+	t.Writes = writes
 	if failure == nil && n.act == actSet {
 		failure = t.checkElementWrites()
 	}
@@ -166,6 +165,27 @@ func (t *Task) endEach() {
 		return
 	}
 	t.finish()
+}
+
+// elementWrites returns what a set node wrote for its elements: the outputs say it.
+func (t *Task) elementWrites(n *node) []Write {
+	e := t.Each
+	if len(n.set) == 0 {
+		return nil
+	}
+	writes := make([]Write, 0, len(n.set)*len(e.Items))
+	failed := slices.Sorted(slices.Values(e.FailedAt))
+	for i := range e.Items {
+		if _, is := slices.BinarySearch(failed, i); is {
+			continue
+		}
+		output, _ := e.Results[i].(map[string]any)
+		for j := range n.set {
+			key := n.set[j].key
+			writes = append(writes, Write{Key: key, Update: output[t.scope.plan.keys[key].name]})
+		}
+	}
+	return writes
 }
 
 // checkElementWrites checks the writes of all elements one after the other.

@@ -270,7 +270,7 @@ func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, er
 
 // PathNodes returns the executed nodes of a scope in path order.
 func (sc *Scope) PathNodes() []string {
-	steps := slices.Clone(sc.Steps)
+	steps := slices.AppendSeq(make([]PathStep, 0, sc.Steps.Count), sc.Steps.all())
 	if c := sc.Culprit; c != nil && !c.Refused && c.Done {
 		steps = append(steps, PathStep{c.Node, c.Rank, c.Order})
 	}

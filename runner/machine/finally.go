@@ -42,7 +42,7 @@ func (sc *Scope) nextFinal() {
 			"status": string(sc.End.Status), "reason": sc.End.Reason, "error": failureData(sc.End.Failure), "output": sc.End.Output,
 		},
 	}
-	for _, step := range sc.Steps {
+	for step := range sc.Steps.all() {
 		t.Rank = max(t.Rank, step.Rank+1)
 	}
 	s.Numbers.Task++

@@ -198,11 +198,11 @@ func (sc *Scope) resolveJoin(group []*Task) {
 		sc.join(group, sc.bypassFailure(group[0].Node, group, sc.bypassing(group)))
 	default:
 		sc.noteDropped(group)
+		sc.dropAll(group)
 		for _, t := range group {
-			sc.drop(t)
 			t.Waits = false
-			sc.Ended = append(sc.Ended, t)
 		}
+		sc.Ended = append(sc.Ended, group...)
 	}
 }
 
@@ -222,7 +222,7 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure 
 		failed = append(failed, b.Node)
 	}
 	for _, t := range group {
-		if t.From != nil {
+		if t.From.Task != 0 {
 			arrived = append(arrived, t.From.Node)
 		}
 	}
@@ -319,8 +319,8 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	view, conflicts := sc.merge(group, lost)
 	view.refs++
 	merged := view.changedKeys()
-	for _, m := range group {
-		sc.drop(m)
+	sc.dropAll(group)
+	for _, m := range slices.Backward(group) {
 		sc.release(m.view())
 	}
 	sources := map[int]int{}
@@ -458,7 +458,7 @@ func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
 // inputs sets the input of a joined task, by source node, and the results of its
 // branches.
 func (sc *Scope) inputs(t *Task, group, lost []*Task) {
-	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From == nil })
+	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From.Task == 0 })
 	slices.SortStableFunc(came, func(a, b *Task) int {
 		return comparePath(a.From.Rank, a.From.Order, b.From.Rank, b.From.Order)
 	})

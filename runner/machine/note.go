@@ -95,7 +95,7 @@ func (sc *Scope) noteFan(t *Task, targets []target) {
 func (sc *Scope) noteJoined(t *Task, group []*Task, keys []int) {
 	if n := sc.state.note(NoteBranchesJoined, t); n != nil {
 		for _, m := range group {
-			if m.From != nil {
+			if m.From.Task != 0 {
 				n.Targets = append(n.Targets, sc.plan.nodes[m.From.Node].id)
 			}
 		}
@@ -114,11 +114,11 @@ func (s *State) Notes() []Note { return s.notes }
 // including invalid ones. It is valid until the next Apply.
 func (s *State) Confided() []any { return s.confided }
 
-// note appends a note about a task for the caller to fill. It returns nil without an
-// observer.
+// note appends a note about a task for the caller to fill. Without an observer it returns
+// nil, except for what a node emits: a driver warns of failed elements in any case.
 func (s *State) note(kind NoteKind, t *Task) *Note {
 	s.noted++
-	if !s.Watched {
+	if !s.Watched && kind != NoteNodeEmitted {
 		return nil
 	}
 	s.notes = append(s.notes, Note{
@@ -203,6 +203,10 @@ func (sc *Scope) noteDropped(group []*Task) {
 
 // noteUpdates reports which keys a step changed.
 func (s *State) noteUpdates(t *Task) {
+	if !s.Watched {
+		s.noted += min(1, len(t.Writes))
+		return
+	}
 	var keys []int
 	for i := range t.Writes {
 		keys = append(keys, t.Writes[i].Key)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// hitsBreakpoint reports whether a breakpoint before or after the node stops the task,
-// and then pauses the run. Each breakpoint stops a task once.
-func (t *Task) hitsBreakpoint(phase string) bool {
+// breakpoint returns the path of a breakpoint before or after the node that stops the task.
+// Each breakpoint stops a task once.
+func (t *Task) breakpoint(phase string) (path string, stops bool) {
 	s, sc := t.scope.state, t.scope
 	g := sc.plan.Graph
 	own, names := g.PauseBefore, s.Run.PauseBefore
@@ -18,21 +18,21 @@ func (t *Task) hitsBreakpoint(phase string) bool {
 		own, names = g.PauseAfter, s.Run.PauseAfter
 	}
 	if len(own)+len(names) == 0 {
-		return false
+		return "", false
 	}
 	place := t.place()
-	path := place.Path()
+	path = place.Path()
 	found := slices.Contains(names, path) || slices.Contains(names, withoutIndexes(path))
 	for _, name := range own {
 		found = found || name.Value == place.Node
 	}
-	if !found || slices.Contains(t.Passed, phase) {
-		return false
-	}
-	t.Passed = append(t.Passed, phase)
+	return path, found && !slices.Contains(t.Passed, phase)
+}
+
+// stopAt pauses the run at a breakpoint.
+func (s *State) stopAt(phase, path string) {
 	s.Pausing = true
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
-	return true
 }
 
 // withoutIndexes is a path without the numbers of elements and calls: a breakpoint that
@@ -186,8 +186,8 @@ func (s *State) applySettings(info *RunInfo) {
 	}
 	s.Run.PauseBefore = mergeNames(s.Run.PauseBefore, info.PauseBefore)
 	s.Run.PauseAfter = mergeNames(s.Run.PauseAfter, info.PauseAfter)
-	root.limits = root.ownLimits()
 	for _, sc := range s.Scopes {
+		sc.setLimits()
 		sc.clearFixed()
 	}
 }
@@ -278,6 +278,7 @@ func (sc *Scope) reopen() {
 	}
 	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
 	sc.running = 0
+	sc.setLimits()
 	sc.clearFixed()
 	s.waits = true
 	for _, t := range sc.Tasks { // before the culprit runs again and may ask by itself
@@ -377,7 +378,7 @@ func (sc *Scope) retryFailedTask(t *Task) {
 		}
 	}
 	if len(again) == 0 || t.Preset != nil {
-		t.Skipped = false
+		t.Skipped, t.Writes = false, nil
 		t.createUnits()
 		return
 	}

@@ -127,7 +127,7 @@ func (t *Task) checkPolicies(n *node) *Failure {
 // unreachable, or nil.
 func (sc *Scope) checkReachable(t *Task) *Failure {
 	for _, r := range sc.plan.reachable {
-		if t.From == nil || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
+		if t.From.Task == 0 || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
 			continue
 		}
 		return violation(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't come to "+

@@ -42,6 +42,7 @@ func (t *Task) route() (out routed) {
 		t.noteRouted(n, out)
 		t.countFired(out.targets)
 	}
+	t.scope.state.routes = out.targets[:0]
 	return out
 }
 
@@ -49,10 +50,7 @@ func (t *Task) countFired(targets []target) {
 	sc := t.scope
 	for _, to := range targets {
 		if to.edge >= 0 {
-			if sc.Fired == nil {
-				sc.Fired = map[int]int{}
-			}
-			sc.Fired[to.edge]++
+			add(&sc.Fired, to.edge, 1)
 		}
 	}
 }
@@ -94,6 +92,7 @@ func (t *Task) routeFailure(n *node) routed {
 // The edges of one declaration fire together.
 func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 	p, s := t.scope.plan, t.scope.state
+	out.targets = s.routes[:0]
 	decl := -1
 	for _, at := range edges {
 		e := &p.edges[at]
@@ -263,7 +262,7 @@ func (sc *Scope) pastNodes(t *Task) []string {
 			split = min(split, f.Rank)
 		}
 	}
-	for _, step := range sc.Steps {
+	for step := range sc.Steps.all() {
 		if step.Rank <= split {
 			before = append(before, step)
 		}

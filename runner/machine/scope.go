@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -36,7 +37,7 @@ type Scope struct {
 	Fans  []*Fan  `json:"fans,omitempty"`
 	Views []*View `json:"views"`
 	// Steps are the finished steps in the order in which they ended.
-	Steps []PathStep `json:"steps,omitempty"`
+	Steps stepList `json:"steps,omitzero"`
 	// Decided names the joins that ran or failed for a fan-out.
 	Decided []Desertion `json:"decided,omitempty"`
 	// Partial is, by node, what cancelled executions had produced; Reasons why a node
@@ -90,14 +91,14 @@ type Scope struct {
 
 	state *State
 	plan  *Plan
+	outer *Scope
 	owner *Task
 	// suspended says that the scope is cut off with what is around it.
 	suspended bool
 	limits    spec.Limits
+	maxBytes  int // the smallest max_state_bytes of this scope and those around it
 	// running counts the attempts in it, and in scopes within it, that take a place.
 	running int
-	views   map[int]*View
-	fans    map[int]*Fan
 	// blocked holds one waiting task of each group, arrived the tasks that began to wait
 	// since the last full scan. looked is false if a full scan is due.
 	looked  bool
@@ -113,13 +114,6 @@ type End struct {
 	Failure *Failure `json:"failure,omitempty"`
 	Output  any      `json:"output,omitempty"`
 	Limited bool     `json:"limited,omitempty"`
-}
-
-// PathStep is a finished step.
-type PathStep struct {
-	Node  int   `json:"n"`
-	Rank  int   `json:"r"`
-	Order []int `json:"o,omitempty"`
 }
 
 // LastOutput is the output of a step, with its position in path order.
@@ -193,35 +187,26 @@ func (s *State) open(p *Plan, owner TaskID, outer *Scope, path, key string) *Sco
 	s.Numbers.Scope++
 	sc := &Scope{ID: s.Numbers.Scope, Owner: owner, Path: path, Key: key, Since: s.Active, state: s, plan: p}
 	if outer != nil {
-		sc.Outer, sc.owner = outer.ID, outer.task(owner.Task)
+		sc.Outer, sc.outer, sc.owner = outer.ID, outer, outer.task(owner.Task)
 	}
 	s.byID[sc.ID] = sc
-	sc.limits = sc.ownLimits()
+	sc.setLimits()
 	s.Scopes = append(s.Scopes, sc)
 	return sc
 }
 
-// ownLimits returns the limits of the graph. For the outermost graph the caller's limits
-// come first.
-func (sc *Scope) ownLimits() spec.Limits {
-	limits := sc.plan.Graph.Limits
-	if sc.Outer != 0 {
-		return limits
+// setLimits sets the limits of the graph. For the outermost graph the caller's limits come
+// first.
+func (sc *Scope) setLimits() {
+	sc.limits = sc.plan.Graph.Limits
+	if sc.Outer == 0 {
+		l, run := &sc.limits, &sc.state.Run
+		l.MaxSteps = cmp.Or(run.MaxSteps, l.MaxSteps)
+		l.MaxConcurrency = cmp.Or(run.MaxConcurrency, l.MaxConcurrency)
+		l.MaxStateBytes = cmp.Or(run.MaxStateBytes, l.MaxStateBytes)
+		l.Timeout = cmp.Or(run.Timeout, l.Timeout)
 	}
-	run := &sc.state.Run
-	if run.MaxSteps > 0 {
-		limits.MaxSteps = run.MaxSteps
-	}
-	if run.MaxConcurrency > 0 {
-		limits.MaxConcurrency = run.MaxConcurrency
-	}
-	if run.MaxStateBytes > 0 {
-		limits.MaxStateBytes = run.MaxStateBytes
-	}
-	if run.Timeout > 0 {
-		limits.Timeout = run.Timeout
-	}
-	return limits
+	sc.maxBytes, _ = sc.sizeLimit()
 }
 
 // inCallOrder returns the open scopes in the order in which they opened, but those that
@@ -252,14 +237,14 @@ func (s *State) scope(id int) *Scope {
 
 // eachEnclosing calls do for the scope and the enclosing ones, innermost first.
 func (sc *Scope) eachEnclosing(do func(*Scope)) {
-	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+	for ; sc != nil; sc = sc.outer {
 		do(sc)
 	}
 }
 
 // isWithin reports whether the scope is other, or lies within it.
 func (sc *Scope) isWithin(other *Scope) bool {
-	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+	for ; sc != nil; sc = sc.outer {
 		if sc == other {
 			return true
 		}
@@ -268,10 +253,24 @@ func (sc *Scope) isWithin(other *Scope) bool {
 }
 
 // fan returns a fan-out by its number.
-func (sc *Scope) fan(id int) *Fan { return sc.fans[id] }
+func (sc *Scope) fan(id int) *Fan {
+	if i, ok := slices.BinarySearchFunc(sc.Fans, id, func(f *Fan, id int) int { return f.ID - id }); ok {
+		return sc.Fans[i]
+	}
+	return nil
+}
 
 // view returns a view by its number.
-func (sc *Scope) view(id int) *View { return sc.views[id] }
+func (sc *Scope) view(id int) *View {
+	if i, ok := sc.viewIndex(id); ok {
+		return sc.Views[i]
+	}
+	return nil
+}
+
+func (sc *Scope) viewIndex(id int) (int, bool) {
+	return slices.BinarySearchFunc(sc.Views, id, func(v *View, id int) int { return v.ID - id })
+}
 
 // remove closes a scope and those within it.
 func (s *State) remove(sc *Scope) {

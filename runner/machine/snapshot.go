@@ -64,17 +64,15 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 		if outer == nil {
 			return fmt.Errorf("scope %d has no scope %d around it", sc.ID, sc.Outer)
 		}
+		sc.outer = outer
 		if sc.plan = outer.plan.Inner[sc.Graph]; sc.plan == nil {
 			return fmt.Errorf("graph %q is unknown", sc.Graph)
 		}
 	}
 	s.byID[sc.ID] = sc
-	sc.limits = sc.ownLimits()
-	sc.views, sc.fans = map[int]*View{}, map[int]*Fan{}
+	sc.setLimits()
 	for _, v := range sc.Views {
-		v.makeCounts()
 		v.scope = sc
-		sc.views[v.ID] = v
 		for i := range v.Vals {
 			v.Vals[i] = restored(v.Vals[i])
 		}
@@ -82,7 +80,7 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 			v.refs++
 			continue
 		}
-		base := sc.views[v.Base]
+		base := sc.view(v.Base)
 		if base == nil {
 			return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
 		}
@@ -97,11 +95,10 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 		v.Changed = nil
 	}
 	if sc.FinalView != 0 {
-		sc.views[sc.FinalView].refs++
+		sc.view(sc.FinalView).refs++
 	}
 	for _, f := range sc.Fans {
-		sc.fans[f.ID] = f
-		sc.views[f.View].refs++
+		sc.view(f.View).refs++
 	}
 	return nil
 }
@@ -110,7 +107,7 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 func (sc *Scope) adopt() {
 	s := sc.state
 	if sc.Outer != 0 {
-		sc.owner = s.byID[sc.Outer].task(sc.Owner.Task)
+		sc.owner = sc.outer.task(sc.Owner.Task)
 	}
 	seen := map[int]*Task{}
 	one := func(t *Task) *Task {
@@ -122,7 +119,7 @@ func (sc *Scope) adopt() {
 		}
 		seen[t.ID] = t
 		t.scope = sc
-		if v := sc.views[t.View]; v != nil && !t.Final {
+		if v := sc.view(t.View); v != nil && !t.Final {
 			v.refs++
 		}
 		for _, u := range t.Units {

@@ -16,7 +16,7 @@ func (n *node) countsForConcurrency() bool { return n.act == actRun }
 // hasRoom reports whether max_concurrency of this graph and of all around it allows one
 // more attempt.
 func (sc *Scope) hasRoom() bool {
-	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+	for ; sc != nil; sc = sc.outer {
 		if limit := sc.limits.MaxConcurrency; limit > 0 && sc.running >= limit {
 			return false
 		}
@@ -33,7 +33,9 @@ func (t *Task) mayBegin() bool {
 		return false
 	}
 	if !t.Final {
-		if t.hitsBreakpoint("before") {
+		if path, stops := t.breakpoint("before"); stops {
+			t.Passed = append(t.Passed, "before")
+			sc.state.stopAt("before", path)
 			return false
 		}
 		left := true
@@ -78,10 +80,7 @@ func (t *Task) begin() {
 	t.Visit = visits + 1
 	if t.Final {
 		s.Endings++
-		if sc.FinalVisits == nil {
-			sc.FinalVisits = map[int]int{}
-		}
-		sc.FinalVisits[t.Node]++
+		add(&sc.FinalVisits, t.Node, 1)
 		t.Visit = sc.FinalVisits[t.Node] // those of ends that a resume took back count
 	} else if t.Preset == nil {
 		if failure := t.checkPolicies(n); failure != nil {
@@ -99,7 +98,7 @@ func (t *Task) begin() {
 // createUnits creates the units of a step, also when it runs again after a resume.
 func (t *Task) createUnits() {
 	n := &t.scope.plan.nodes[t.Node]
-	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, nil, nil
+	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, t.Writes[:0], nil
 	if t.Preset != nil {
 		failure := *t.Preset
 		t.Failure = &failure
@@ -116,9 +115,54 @@ func (t *Task) createUnits() {
 		t.launchEach(n)
 		return
 	}
+	if n.isPure() {
+		t.runPure(n)
+		return
+	}
 	u := &Unit{Attempt: 1}
 	t.Units = []*Unit{u}
 	t.queue(u)
+}
+
+// isPure reports whether the machine itself runs the node, at once.
+func (n *node) isPure() bool { return n.act == actSet || n.act == actPass || n.act == actFail }
+
+// runPure runs a step without effects. Only a failure makes it an attempt, which may be
+// followed by others.
+func (t *Task) runPure(n *node) {
+	output, writes, failure := t.evaluate(nil, n)
+	if failure == nil {
+		output, writes, failure = t.check(nil, n, output, writes)
+	}
+	if failure != nil {
+		u := &Unit{Attempt: 1, State: running, Begun: true}
+		t.Units = []*Unit{u}
+		t.endAttempt(u, nil, failure)
+		return
+	}
+	t.Output, t.Writes = output, writes
+	t.finish()
+}
+
+// evaluate returns the output and the writes of a node without effects. u is nil, or an
+// element.
+func (t *Task) evaluate(u *Unit, n *node) (output any, writes []Write, failure *Failure) {
+	switch n.act {
+	case actPass:
+		if u != nil && u.Element > 0 {
+			return t.Each.Items[u.Element-1], nil, nil
+		}
+		return t.input(), nil, nil
+	case actSet:
+		return t.assign(n, t.unitContext(u, n))
+	default:
+		config, err := bind.EvalFields(n.config, &t.scope.state.vm, t.unitContext(u, n))
+		if err != nil {
+			return nil, nil, &Failure{Kind: "expression", Message: err.Error()}
+		}
+		message, _ := config["message"].(string)
+		return nil, nil, &Failure{Kind: "failed", Message: message}
+	}
 }
 
 // queue starts the unit's next attempt, or makes it ready if it has to wait for room.
@@ -216,9 +260,13 @@ func (t *Task) settleStep() {
 	if !t.Refused {
 		sc.stepEnded(t)
 	}
+	path, stops := "", false
+	if !t.Skipped && !t.Refused {
+		path, stops = t.breakpoint("after")
+	}
 	sc.advance(t, out.targets)
-	if !t.Skipped && !t.Refused && sc.End == nil {
-		t.hitsBreakpoint("after")
+	if stops && sc.End == nil {
+		s.stopAt("after", path)
 	}
 }
 
@@ -234,7 +282,7 @@ func (t *Task) writeEdit(edit map[string]any) {
 
 // stepEnded puts a step into the path.
 func (sc *Scope) stepEnded(t *Task) {
-	sc.Steps = append(sc.Steps, PathStep{t.Node, t.Rank, t.Order})
+	sc.Steps.add(PathStep{t.Node, t.Rank, t.Order})
 	if t.Failure == nil {
 		last(&sc.LastStep, PathStep{t.Node, t.Rank, t.Order}, t.Output)
 	}
@@ -270,9 +318,7 @@ func (sc *Scope) keepAtSplit(t *Task, v *View) {
 		}
 		v.write(&w)
 		if d != nil {
-			sc.state.Numbers.Write++
-			w.ID, w.After = sc.state.Numbers.Write, v.Heads[c.Key].All
-			v.Heads[c.Key] = Head{w.ID, []int{w.ID}}
+			v.addHead(&w)
 			d.Writes = append(d.Writes, w)
 		}
 	}
@@ -287,53 +333,73 @@ func (v *View) lastDone() *Done {
 
 // advance moves on: one target continues the branch, several begin branches.
 func (sc *Scope) advance(t *Task, targets []target) {
-	sc.drop(t)
-	v := t.view()
-	from := &Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
-	next := func(to target) *Task {
-		return &Task{
-			Node: to.to, View: v.ID, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Over: t.Over, Lanes: t.Lanes,
-			From: from, Input: to.input, Cause: t.Failure,
-		}
-	}
 	if len(targets) == 1 {
-		v.refs++
-		sc.arrive(sc.addTask(next(targets[0])))
-		sc.release(v)
+		sc.arrive(sc.moveTo(t, targets[0]))
 		return
 	}
-	s := sc.state
+	s, v := sc.state, t.view()
+	sc.drop(t)
 	sc.noteFan(t, targets)
 	s.Numbers.Fan++
 	f := &Fan{
 		ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, Order: t.Order, View: v.ID, Place: t.Place, Lanes: t.Lanes,
-		Joined: t.Joined, Over: t.Over, Began: s.Active,
+		Joined: t.Joined, Over: t.Over, Began: s.Active, Branch: make([]Branch, len(targets)),
 	}
-	var first []int
-	for _, to := range targets {
-		f.Branch = append(f.Branch, Branch{First: to.to})
-		first = append(first, to.to)
+	first := make([]int, len(targets))
+	for i, to := range targets {
+		first[i], f.Branch[i].First = to.to, to.to
 	}
 	f.Implicit = sc.implicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
-	sc.fans[f.ID] = f
 	v.refs++
-	var tasks []*Task
+	branches := make([]Task, len(targets))
 	for i, to := range targets {
-		branch := next(to)
+		branch := &branches[i]
+		*branch = t.next(to)
 		view := sc.newView(v)
 		view.refs++
 		lane := Lane{f.ID, i}
-		branch.View, branch.Order = view.ID, append(slices.Clone(t.Order), i)
-		branch.Place, branch.Lanes = append(slices.Clone(t.Place), lane), append(slices.Clone(t.Lanes), lane)
-		tasks = append(tasks, sc.addTask(branch))
+		branch.View, branch.Order = view.ID, append(slices.Clip(t.Order), i)
+		branch.Place, branch.Lanes = append(slices.Clip(t.Place), lane), append(slices.Clip(t.Lanes), lane)
+		sc.addTask(branch)
 	}
-	for _, branch := range tasks {
-		sc.arrive(branch)
+	for i := range branches {
+		sc.arrive(&branches[i])
 	}
 	sc.release(v)
 	sc.startBranchTimers(f)
 }
+
+// next returns the task at a target, without a number.
+func (t *Task) next(to target) Task {
+	return Task{
+		Node: to.to, View: t.View, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Over: t.Over, Lanes: t.Lanes,
+		From:  Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID},
+		Input: to.input, Cause: t.Failure, seen: t.seen,
+	}
+}
+
+// moveTo turns a finished task into the next one of its branch.
+func (sc *Scope) moveTo(t *Task, to target) *Task {
+	if t.Each != nil { // its elements may still be among those that are ready
+		sc.drop(t)
+		old := t
+		t = &Task{}
+		*t = old.next(to)
+		return sc.addTask(t)
+	}
+	next := t.next(to)
+	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // nobody keeps the writes of the step
+		next.Writes = t.Writes[:0]
+	}
+	sc.state.Numbers.Task++
+	next.ID, next.scope = sc.state.Numbers.Task, sc
+	*t = next
+	return t
+}
+
+// maxKeptWrites is how many writes a task keeps room for.
+const maxKeptWrites = 16
 
 // arrive brings a task to its node: it ends at END, waits at a join, or is ready.
 func (sc *Scope) arrive(t *Task) {
@@ -358,10 +424,6 @@ func (sc *Scope) arrive(t *Task) {
 		t.Waits = true
 		sc.state.waits, sc.arrived = true, append(sc.arrived, t)
 		return
-	}
-	t.Inputs = map[string]any{}
-	if t.From != nil {
-		t.Inputs[sc.plan.nodes[t.From.Node].id] = t.Input
 	}
 	sc.state.makeReady(ready{t, nil})
 }
@@ -393,7 +455,7 @@ func overUpTo(list []Over, k int) []Over {
 	return list
 }
 
-// run executes what the machine itself can execute, or hands the attempt to the driver.
+// start starts an attempt: in the machine itself if it can, otherwise in the driver.
 func (t *Task) start(u *Unit) {
 	sc := t.scope
 	s, n := sc.state, &sc.plan.nodes[t.Node]
@@ -407,26 +469,14 @@ func (t *Task) start(u *Unit) {
 		t.endAttempt(u, late.Output, nil)
 		return
 	}
+	if n.isPure() {
+		out, writes, failure := t.evaluate(u, n)
+		u.Writes = writes
+		t.endAttempt(u, out, failure)
+		return
+	}
 	env := t.unitContext(u, n)
 	switch n.act {
-	case actPass:
-		out := t.input()
-		if u.Element > 0 {
-			out = t.Each.Items[u.Element-1]
-		}
-		t.endAttempt(u, out, nil)
-	case actSet:
-		out, writes, failure := t.assign(n, env)
-		u.Writes = writes
-		t.endAttempt(u, anyOf(out), failure)
-	case actFail:
-		config, err := bind.EvalFields(n.config, &s.vm, env)
-		if err != nil {
-			t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
-			return
-		}
-		message, _ := config["message"].(string)
-		t.endAttempt(u, nil, &Failure{Kind: "failed", Message: message})
 	case actWait:
 		t.startWait(u, n, env)
 	case actHuman:
@@ -442,10 +492,11 @@ func (t *Task) start(u *Unit) {
 	}
 }
 
-// unitContext returns the names that the node's expressions see in an attempt.
+// unitContext returns the names that the node's expressions see in an attempt. u is nil, or
+// an element.
 func (t *Task) unitContext(u *Unit, n *node) map[string]any {
 	env := t.nodeContext(n)
-	if u.Element > 0 {
+	if u != nil && u.Element > 0 {
 		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
 	}
 	return env

@@ -145,8 +145,9 @@ func (sc *Scope) close() {
 		s.conclude()
 		return
 	}
-	outer := s.scope(sc.Outer)
+	outer := sc.outer
 	s.remove(sc)
+	delete(s.byID, sc.ID)
 	t := outer.task(sc.Owner.Task)
 	if t == nil {
 		return

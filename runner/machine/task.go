@@ -28,8 +28,8 @@ type Task struct {
 	// Over holds the finished fan-outs around the task.
 	Over  []Over `json:"over,omitempty"`
 	Lanes []Lane `json:"lanes,omitempty"`
-	// From is the step that led here.
-	From *Source `json:"from,omitempty"`
+	// From is the step that led here; zero: none did.
+	From Source `json:"from,omitzero"`
 	// Input is what came along the edge; Inputs and Branches what came to a join.
 	Input    any            `json:"input,omitempty"`
 	Met      bool           `json:"met,omitempty"` // Inputs are those of several
@@ -84,6 +84,7 @@ type Task struct {
 	Thread *thread `json:"thread,omitempty"`
 
 	scope *Scope
+	seen  *View // with the number View
 	// blocker is a task that keeps a waiting one from going on, as far as is known.
 	blocker *Task
 	// gone says that the task is not in Scope.Tasks any more.
@@ -128,6 +129,13 @@ func (sc *Scope) drop(t *Task) {
 	if i := slices.Index(sc.Tasks, t); i >= 0 {
 		sc.Tasks = slices.Delete(sc.Tasks, i, i+1)
 	}
+}
+
+func (sc *Scope) dropAll(tasks []*Task) {
+	for _, t := range tasks {
+		t.gone = true
+	}
+	sc.Tasks = slices.DeleteFunc(sc.Tasks, func(t *Task) bool { return t.gone })
 }
 
 // task is a task of an open scope by its number; nil: there is none.

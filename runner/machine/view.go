@@ -113,7 +113,6 @@ func restored(v any) any {
 func (sc *Scope) newView(base *View) *View {
 	sc.state.Numbers.View++
 	v := &View{ID: sc.state.Numbers.View, scope: sc}
-	v.makeCounts()
 	if base != nil {
 		v.Base, v.Depth = base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
@@ -121,21 +120,23 @@ func (sc *Scope) newView(base *View) *View {
 		base.refs++
 	}
 	sc.Views = append(sc.Views, v)
-	sc.views[v.ID] = v
 	return v
 }
 
-// makeCounts makes the maps by node that are missing: in a snapshot, those without entries.
-func (v *View) makeCounts() {
-	if v.Visits == nil {
-		v.Visits = map[int]int{}
+// add adds to a count of a map that may not exist yet.
+func add(counts *map[int]int, key, by int) {
+	if *counts == nil {
+		*counts = map[int]int{}
 	}
-	if v.Succeeded == nil {
-		v.Succeeded = map[int]int{}
-	}
+	(*counts)[key] += by
+}
+
+// remember sets the result of a node.
+func (v *View) remember(node int, m *Memory) {
 	if v.Mem == nil {
 		v.Mem = map[int]*Memory{}
 	}
+	v.Mem[node] = m
 }
 
 // below returns the view on which v is built, or nil.
@@ -178,12 +179,14 @@ func (v *View) memory(node int) *Memory {
 // addCounts adds the visits and results of another view, which are later.
 func (v *View) addCounts(later *View) {
 	for node, n := range later.Visits { //lint:ignore mapiter sums
-		v.Visits[node] += n
+		add(&v.Visits, node, n)
 	}
 	for node, n := range later.Succeeded { //lint:ignore mapiter sums
-		v.Succeeded[node] += n
+		add(&v.Succeeded, node, n)
 	}
-	maps.Copy(v.Mem, later.Mem)
+	for node, m := range later.Mem { //lint:ignore mapiter each is set once
+		v.remember(node, m)
+	}
 }
 
 // addPast adds the visits and results of a view and of all below it.
@@ -199,8 +202,7 @@ func (sc *Scope) release(v *View) {
 	if v.refs--; v.refs > 0 {
 		return
 	}
-	delete(sc.views, v.ID)
-	if i, ok := slices.BinarySearchFunc(sc.Views, v.ID, func(v *View, id int) int { return v.ID - id }); ok {
+	if i, ok := sc.viewIndex(v.ID); ok {
 		sc.Views = slices.Delete(sc.Views, i, i+1)
 	}
 	if v.Base != 0 {
@@ -222,71 +224,78 @@ func (t *Task) finishedStep() *Done {
 
 // undo is what revert needs to remove the last step of a view.
 type undo struct {
-	vals   []any
-	heads  map[int]Head
+	writes []undoWrite
 	mem    *Memory
 	thread *thread
 	size   int
-	done   bool
 }
 
-// apply adds a finished step to the view of its task.
-func (v *View) apply(t *Task) (back undo) {
-	sc := v.scope
-	back = undo{mem: v.Mem[t.Node], thread: v.Thread, size: v.Size}
+// undoWrite is what a write replaced.
+type undoWrite struct {
+	value any
+	head  Head
+}
+
+// apply adds a finished step to the view of its task. The returned undo is valid until the
+// next apply.
+func (v *View) apply(t *Task) undo {
+	s := v.scope.state
+	back := undo{writes: s.undone[:0], mem: v.Mem[t.Node], thread: v.Thread, size: v.Size}
 	for i := range t.Writes {
 		w := &t.Writes[i]
-		back.vals = append(back.vals, v.Vals[w.Key])
+		replaced := undoWrite{value: v.Vals[w.Key]}
 		v.write(w)
+		if v.Base != 0 && v.scope.plan.keys[w.Key].reducer == reduceReplace {
+			replaced.head = v.Heads[w.Key]
+			v.addHead(w)
+		}
+		back.writes = append(back.writes, replaced)
 	}
+	s.undone = back.writes
 	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, 1)
 	v.updateMemory(t.Node, t.Skipped, t.Refused, t.Output, t.Failure)
 	if t.Thread != nil {
 		v.Thread = t.Thread
 	}
 	if v.Base != 0 {
-		if v.Heads == nil {
-			v.Heads = map[int]Head{}
-		}
-		back.heads = map[int]Head{}
-		for i := range t.Writes {
-			w := &t.Writes[i]
-			if sc.plan.keys[w.Key].reducer != reduceReplace {
-				continue
-			}
-			old, had := v.Heads[w.Key]
-			if _, kept := back.heads[w.Key]; !kept && had {
-				back.heads[w.Key] = old
-			}
-			sc.state.Numbers.Write++
-			w.ID, w.After = sc.state.Numbers.Write, old.All
-			v.Heads[w.Key] = Head{w.ID, []int{w.ID}}
-		}
 		v.Done = append(v.Done, t.finishedStep())
-		back.done = true
 	}
 	return back
+}
+
+// addHead numbers a write to a key with the reducer replace, and makes it the current one.
+func (v *View) addHead(w *Write) {
+	s := v.scope.state
+	s.Numbers.Write++
+	w.ID, w.After = s.Numbers.Write, v.Heads[w.Key].All
+	if v.Heads == nil {
+		v.Heads = map[int]Head{}
+	}
+	v.Heads[w.Key] = Head{w.ID, []int{w.ID}}
 }
 
 // revert removes the last step of the view.
 func (v *View) revert(t *Task, back undo) {
 	for i := len(t.Writes) - 1; i >= 0; i-- {
-		w := &t.Writes[i]
-		v.set(w.Key, back.vals[i])
-		if back.done && v.scope.plan.keys[w.Key].reducer == reduceReplace {
-			if old, had := back.heads[w.Key]; had {
-				v.Heads[w.Key] = old
-			} else {
-				delete(v.Heads, w.Key)
-			}
+		w, replaced := &t.Writes[i], &back.writes[i]
+		v.set(w.Key, replaced.value)
+		if v.Base == 0 || v.scope.plan.keys[w.Key].reducer != reduceReplace {
+			continue
+		}
+		if replaced.head.All != nil {
+			v.Heads[w.Key] = replaced.head
+		} else {
+			delete(v.Heads, w.Key)
 		}
 	}
 	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, -1)
-	v.Mem[t.Node], v.Thread, v.Size = back.mem, back.thread, back.size
-	if back.mem == nil {
+	v.Thread, v.Size = back.thread, back.size
+	if back.mem != nil {
+		v.remember(t.Node, back.mem)
+	} else {
 		delete(v.Mem, t.Node)
 	}
-	if back.done {
+	if v.Base != 0 {
 		v.Done = v.Done[:len(v.Done)-1]
 	}
 }
@@ -297,9 +306,9 @@ func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by i
 	}
 	v.Count += by
 	if !skipped {
-		v.Visits[node] += by
+		add(&v.Visits, node, by)
 		if failure == nil && v.scope.plan.requires {
-			v.Succeeded[node] += by
+			add(&v.Succeeded, node, by)
 		}
 	}
 }
@@ -326,7 +335,7 @@ func (v *View) updateMemory(node int, skipped, refused bool, output any, failure
 			m.History = append(slices.Clip(m.History), output)
 		}
 	}
-	v.Mem[node] = m
+	v.remember(node, m)
 }
 
 // write applies one write. It was valid when its step ended; after a merge it may not be,
@@ -689,7 +698,6 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 			first = f
 		}
 		dead[f.ID] = true
-		delete(sc.fans, f.ID)
 		base.refs--
 		return true
 	})
@@ -735,7 +743,6 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	v, conflicts := sc.merge(arrived, lost)
 	sc.state.Numbers = numbers
 	whole := &View{}
-	whole.makeCounts()
 	whole.addPast(v)
 	v.Visits, v.Succeeded, v.Mem = whole.Visits, whole.Succeeded, whole.Mem
 	v.refs = 1

@@ -17,10 +17,7 @@ const DefaultStateBytes = 256 << 20
 
 // stateBytes returns the smallest max_state_bytes of the scope and those around it. It
 // limits the state and each value.
-func (sc *Scope) stateBytes() int {
-	most, _ := sc.sizeLimit()
-	return most
-}
+func (sc *Scope) stateBytes() int { return sc.maxBytes }
 
 // sizeLimit returns the smallest max_state_bytes, and the innermost scope that has it.
 func (sc *Scope) sizeLimit() (most int, owner *Scope) {
@@ -148,9 +145,14 @@ func (sc *Scope) sizeFailure(what string) *Failure {
 }
 
 // assign evaluates the assignments of a set node in order. Later ones see earlier ones.
-func (t *Task) assign(n *node, env map[string]any) (output map[string]any, writes []Write, failure *Failure) {
+func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 	v, p := t.view(), t.scope.plan
-	output = make(map[string]any, len(n.set))
+	output := make(map[string]any, len(n.set))
+	var writes []Write
+	var failure *Failure
+	if t.Each == nil {
+		writes = t.Writes[:0]
+	}
 	var undo []any
 	for i := range n.set {
 		a := &n.set[i]

@@ -186,7 +186,7 @@ func (w *digester) task(t *machine.Task) {
 	w.word("task", w.number("task", t.ID), t.Node, t.Waits, t.Begun, t.Done, t.Met, t.Skipped, t.Refused, t.Late, t.Deciding)
 	w.position(t.Rank, t.Order, t.Place, t.Lanes, t.Joined)
 	w.over(t.Over)
-	if t.From != nil {
+	if t.From.Task != 0 {
 		w.word("from", t.From.Node, t.From.Failed)
 		if len(w.scope.Fans) > 0 {
 			w.word(t.From.Rank-w.rank, t.From.Order)
@@ -205,7 +205,7 @@ func (w *digester) task(t *machine.Task) {
 		for _, v := range [...]any{t.Input, t.Inputs, t.Branches, t.Before} {
 			w.value(v)
 		}
-		if t.From != nil {
+		if t.From.Task != 0 {
 			w.value(t.From.Output)
 		}
 	}
@@ -224,9 +224,7 @@ func (w *digester) task(t *machine.Task) {
 		w.failure(e.First)
 		w.value(e.Items)
 		w.value(e.Results)
-		for i := range e.Items {
-			w.writes(e.Writes[i])
-		}
+		w.word(e.FailedAt)
 	}
 	w.view(t.View)
 }

@@ -72,7 +72,7 @@ var digestFields = map[reflect.Type]struct {
 		map[string]string{"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Scope": inner, "Kept": inner, "Called": inner, "Talk": spoken, "Late": "only a run that was cancelled and resumes has one"},
 	},
 	reflect.TypeFor[machine.Asked](): {`Ask Settled Answer`, map[string]string{"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime}},
-	reflect.TypeFor[machine.Each]():  {`Items Results Next Done Failed First FirstAt Writes`, map[string]string{"Talk": spoken, "Size": derived}},
+	reflect.TypeFor[machine.Each]():  {`Items Results Next Done Failed First FirstAt FailedAt`, map[string]string{"Talk": spoken, "Size": derived}},
 	reflect.TypeFor[machine.View](): {
 		`ID Base Vals Heads Visits Succeeded Count Mem Done`,
 		map[string]string{"Depth": derived, "Whole": derived, "Changed": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
