@@ -123,7 +123,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 
 // watch has the machine take notes if somebody wants to know.
 func (d *driver) watch() {
-	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.opts.Warn != nil || d.notices != nil
+	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.notices != nil
 }
 
 // watchDriven has Config.Watch told of the run, which is driven from now on.

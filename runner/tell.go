@@ -91,9 +91,6 @@ func (d *driver) said(m *message) {
 		kind = NodeOutput
 		d.texts[m.task] = d.texts[m.task].and(m.said)
 	}
-	if d.opts.Sink == nil && (d.opts.Warn == nil || m.said.Type != "warning") {
-		return
-	}
 	switch m.said.Type {
 	case "thinking":
 		kind, m.said.Text = NodeThinking, d.mask.Text(m.said.Text)

@@ -284,7 +284,10 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink, opts.By = s.out, currentUser()
+	opts.By = currentUser()
+	if s.out.view != nil || len(s.out.writers) > 0 {
+		opts.Sink = s.out
+	}
 	opts.Warn = s.out.warn()
 	if l, ok := s.out.view.(runview.Listener); ok {
 		opts.Heard = l.Heard
