@@ -149,7 +149,7 @@ func (s *State) timerFired(t *Task, e *Event) {
 		}
 	case WaitTimer:
 		if u.State == waiting {
-			t.endWait(u)
+			t.endAttempt(u, nil, u.Cause)
 		}
 	case AnswerTimer:
 		t.unanswered(u)

@@ -361,11 +361,6 @@ func (t *Task) startWait(u *Unit, n *node, env map[string]any) {
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: delay})
 }
 
-// endWait ends a wait.
-func (t *Task) endWait(u *Unit) {
-	t.endAttempt(u, nil, u.Cause)
-}
-
 // waitDuration returns how long a wait node waits. A moment in the past gives 0.
 func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
 	if given, ok := config["for"]; ok {
@@ -442,10 +437,7 @@ func (t *Task) stop(u *Unit) {
 			inner.discard()
 		}
 	}
-	if u.Ends > 0 {
-		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: id})
-		u.Ends = 0
-	}
+	t.stopTimeout(u)
 	if u.State != ended {
 		u.State, u.CutOff = ended, true
 	}

@@ -133,7 +133,7 @@ func (sc *Scope) fixed(env map[string]any) {
 		env["secrets"] = secrets
 	}
 	if p.wanted&useGoal != 0 {
-		env["goal"] = sc.goal()
+		env["goal"] = sc.Goal()
 	}
 	if p.wanted&useRun != 0 {
 		if sc.run == nil {
@@ -149,7 +149,8 @@ func (sc *Scope) fixed(env map[string]any) {
 	}
 }
 
-func (sc *Scope) goal() string {
+// Goal returns the goal of the scope in words.
+func (sc *Scope) Goal() string {
 	if sc.Outer == 0 && sc.state.Goal != "" {
 		return sc.state.Goal
 	}
@@ -289,7 +290,7 @@ func (t *Task) outcome() any {
 // cause returns the failure of the task. Until it has ended, it is the failure whose edge
 // led here.
 func (t *Task) cause() *Failure {
-	if t.Failure == nil && !t.ended() {
+	if t.Failure == nil && !t.Done {
 		return t.Cause
 	}
 	return t.Failure

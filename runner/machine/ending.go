@@ -46,7 +46,7 @@ func (p *Plan) Group(began *Event) (string, error) {
 	}
 	sc := s.open(&plain, TaskID{}, nil, "", "")
 	sc.begin(began.Input, nil, began.Edit)
-	value, err := s.vm.Eval(p.group, sc.Views[0].context(&Task{scope: sc, Input: anyOf(orEmpty(sc.Input))}, p.wanted))
+	value, err := s.vm.Eval(p.group, sc.Views[0].context(&Task{scope: sc, Input: orEmpty(sc.Input)}, p.wanted))
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func (sc *Scope) output(parts bool) (any, error) {
 		return output, nil
 	}
 	v, _ := sc.mergeAll()
-	t := &Task{scope: sc, Output: output, Input: anyOf(orEmpty(sc.Input)), Done: true, Step: v.Count, Node: sc.plan.start}
+	t := &Task{scope: sc, Output: output, Input: orEmpty(sc.Input), Done: true, Step: v.Count, Node: sc.plan.start}
 	env := v.context(t, sc.plan.outUses)
 	value, err := sc.plan.output.Eval(&sc.state.vm, env)
 	if err != nil && parts {
@@ -230,7 +230,7 @@ func (s *State) conclude() {
 // Setup evaluates the tools and providers of a scope, by name. They contain secrets in
 // clear text: only for starting tools and calling models, never for display or storage.
 func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
-	env := map[string]any{"goal": sc.goal()}
+	env := map[string]any{"goal": sc.Goal()}
 	sc.fixed(env)
 	if tools, err = bind.EvalFields(sc.plan.tools, &sc.state.vm, env); err != nil {
 		return nil, nil, err

@@ -8,39 +8,38 @@ import (
 	"strings"
 )
 
-// target is where a goto leads.
+// target is where a goto or an edge leads.
 type target struct {
-	to       int
-	input    any
-	hasInput bool
-	edge     int // -1: none
+	to    int
+	input any
+	edge  int // -1: none
 }
 
 // evalTargets returns the targets of a goto, from the output or the node's `goto`. ok is
 // false without a goto: then the edges decide. The expression sees the writes of the
 // step.
 func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, ok bool, failure *Failure) {
-	sc := t.scope
-	if n.gotoExpr == nil {
-		if !n.hasEnds {
-			return nil, false, nil
+	var value any
+	if n.gotoExpr != nil {
+		var err error
+		if value, err = t.evalGoto(n, writes); err != nil {
+			return nil, false, &Failure{Kind: "expression", Message: "goto: " + err.Error()}
 		}
-		out, failure = sc.plan.outputTargets(n, output)
-		return out, len(out) > 0, failure
+	} else if object, is := output.(map[string]any); is && n.hasEnds {
+		value = object["goto"]
 	}
-	value, err := t.evalGoto(n, writes)
-	if err != nil {
-		return nil, false, &Failure{Kind: "expression", Message: "goto: " + err.Error()}
+	items, isList := value.([]any)
+	if !isList && value != nil {
+		items = []any{value}
 	}
-	if out, failure = sc.plan.targets(n, value); failure == nil && len(out) == 0 {
-		return nil, false, nil
-	}
-	for i := range out {
-		if !out[i].hasInput {
-			out[i].input = output
+	for _, item := range items {
+		to, failure := t.scope.plan.target(n, item, output)
+		if failure != nil {
+			return nil, false, failure
 		}
+		out = append(out, to)
 	}
-	return out, true, failure
+	return out, len(out) > 0, nil
 }
 
 // evalGoto evaluates the goto expression on the state after the writes.
@@ -58,47 +57,15 @@ func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	return value, err
 }
 
-// outputTargets reads the `goto` of a node's output.
-func (p *Plan) outputTargets(n *node, output any) ([]target, *Failure) {
-	data, ok := output.(map[string]any)
-	if !ok {
-		return nil, nil
-	}
-	out, failure := p.targets(n, data["goto"])
-	for i := range out {
-		if !out[i].hasInput {
-			out[i].input = output
-		}
-	}
-	return out, failure
-}
-
-// targets reads a label, or a list of labels and {to, input} objects. Null is no goto.
-func (p *Plan) targets(n *node, value any) ([]target, *Failure) {
-	items, isList := value.([]any)
-	if !isList {
-		if value == nil {
-			return nil, nil
-		}
-		items = []any{value}
-	}
-	out := make([]target, 0, len(items))
-	for _, item := range items {
-		t, failure := p.target(n, item)
-		if failure != nil {
-			return nil, failure
-		}
-		out = append(out, t)
-	}
-	return out, nil
-}
-
-func (p *Plan) target(n *node, item any) (target, *Failure) {
-	t := target{edge: -1}
+// target reads a label, or an object {to, input}. Without an input it is the output.
+func (p *Plan) target(n *node, item, output any) (target, *Failure) {
+	t := target{edge: -1, input: output}
 	label, ok := item.(string)
 	if object, isObject := item.(map[string]any); isObject {
 		label, ok = object["to"].(string)
-		t.input, t.hasInput = object["input"]
+		if input, has := object["input"]; has {
+			t.input = input
+		}
 	}
 	if !ok {
 		return t, &Failure{

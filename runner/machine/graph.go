@@ -67,10 +67,11 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	if len(begin) < 2 || p.joinsOf(source) != "auto" {
 		return noNode
 	}
-	key := sc.Graph + "\x00" + strconv.Itoa(source)
+	text := strconv.AppendInt([]byte(sc.Graph+"\x00"), int64(source), 10)
 	for _, to := range begin {
-		key += " " + strconv.Itoa(to)
+		text = strconv.AppendInt(append(text, ' '), int64(to), 10)
 	}
+	key := string(text)
 	if at, ok := s.meets[key]; ok {
 		return at
 	}

@@ -124,10 +124,10 @@ func (sc *Scope) endAtStepLimit() {
 // checkStateSize returns a failure if the state is larger than max_state_bytes with some
 // writes.
 func (sc *Scope) checkStateSize(v *View, writes []Write) *Failure {
-	if v.Size <= sc.stateBytes() {
+	if v.Size <= sc.maxBytes {
 		return nil
 	}
-	message := "the state would take more than " + plural(sc.stateBytes(), "byte") + ", its limit (max_state_bytes)"
+	message := "the state would take more than " + plural(sc.maxBytes, "byte") + ", its limit (max_state_bytes)"
 	var names []string
 	for i := range writes {
 		names = append(names, strconv.Quote(sc.plan.keys[writes[i].Key].name))

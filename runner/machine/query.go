@@ -95,7 +95,7 @@ func (s *State) MaxStateBytes() int {
 	if len(s.Scopes) == 0 {
 		return DefaultStateBytes
 	}
-	return s.root().stateBytes()
+	return s.root().maxBytes
 }
 
 // Steps returns how many steps have ended, those of subgraphs included.
@@ -249,7 +249,7 @@ type ValueLimit struct{ bytes int }
 // ValueLimit returns the limit for the values of a task.
 func (s *State) ValueLimit(task TaskID) ValueLimit {
 	if t := s.task(task.Task); t != nil {
-		return ValueLimit{t.scope.stateBytes()}
+		return ValueLimit{t.scope.maxBytes}
 	}
 	return ValueLimit{s.MaxStateBytes()}
 }
@@ -280,9 +280,6 @@ func (s *State) Place(task TaskID) (Place, bool) {
 	}
 	return Place{}, false
 }
-
-// Goal returns the goal of the scope in words.
-func (sc *Scope) Goal() string { return sc.goal() }
 
 // Count returns how many steps of the outermost graph have ended.
 func (s *State) Count() int {

@@ -222,7 +222,7 @@ func (t *Task) choice() *Choice {
 	back := v.apply(t)
 	defer v.revert(t, back)
 	c := &Choice{
-		Place: t.place(), Graph: sc.plan, Goal: sc.goal(), Output: t.Output, Log: t.Notes, Turns: t.earlierTurns(),
+		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.Output, Log: t.Notes, Turns: t.earlierTurns(),
 		Trail: sc.pastNodes(t),
 	}
 	n := sc.plan.Graph.Nodes[t.Node]

@@ -192,9 +192,6 @@ func (t *Task) failFinal(failure *Failure, attempt int) {
 	t.finish()
 }
 
-// ended reports whether the step has an outcome.
-func (t *Task) ended() bool { return t.Done }
-
 // finish ends a step: its writes stand, and its edges are resolved.
 func (t *Task) finish() {
 	sc := t.scope
@@ -500,13 +497,6 @@ func (t *Task) unitContext(u *Unit, n *node) map[string]any {
 		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
 	}
 	return env
-}
-
-func anyOf(m map[string]any) any {
-	if m == nil {
-		return nil
-	}
-	return m
 }
 
 func plural(n int, noun string) string {

@@ -15,10 +15,6 @@ import (
 // DefaultStateBytes is max_state_bytes where nobody sets it.
 const DefaultStateBytes = 256 << 20
 
-// stateBytes returns the smallest max_state_bytes of the scope and those around it. It
-// limits the state and each value.
-func (sc *Scope) stateBytes() int { return sc.maxBytes }
-
 // sizeLimit returns the smallest max_state_bytes, and the innermost scope that has it.
 func (sc *Scope) sizeLimit() (most int, owner *Scope) {
 	most, owner = DefaultStateBytes, nil
@@ -91,7 +87,7 @@ func (p *Plan) keyNames(keys []int) string {
 func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	sc := t.scope
 	k := &sc.plan.keys[key]
-	if _, fits := eval.Size(update, sc.stateBytes()); !fits {
+	if _, fits := eval.Size(update, sc.maxBytes); !fits {
 		return to, sc.sizeFailure("what is written to state key " + strconv.Quote(k.name))
 	}
 	if k.decl.Secret {
@@ -141,7 +137,7 @@ func tooLarge(what string, most int) string {
 
 // sizeFailure returns the failure of a value beyond max_state_bytes.
 func (sc *Scope) sizeFailure(what string) *Failure {
-	return &Failure{Kind: "limit", Message: tooLarge(what, sc.stateBytes())}
+	return &Failure{Kind: "limit", Message: tooLarge(what, sc.maxBytes)}
 }
 
 // assign evaluates the assignments of a set node in order. Later ones see earlier ones.
