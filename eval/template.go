@@ -229,7 +229,11 @@ func printed(v any, limit int) (string, error) {
 // evalPart evaluates one expression of a template.
 func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 	if keys := p.Program.Path(); keys != nil {
-		if out := lookup(env, keys); out != nil {
+		out := lookup(env, keys)
+		if out == nil && v.Before != nil {
+			out = lookup(v.Before(p.Program, env), keys)
+		}
+		if out != nil {
 			return out, nil
 		}
 		if p.Optional {

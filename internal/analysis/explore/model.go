@@ -117,7 +117,17 @@ func (m *Model) decides(e *dataflow.Use) bool {
 	case "transform", "set", "writes", "before":
 		return m.mayFail[e.Node]
 	}
-	return false
+	return readsElement(e.Program.Tree())
+}
+
+// readsElement reports whether an expression reads an element of a list by its number,
+// which fails if the list is too short.
+func readsElement(t *eval.Tree) bool {
+	found := false
+	t.Each(func(t *eval.Tree) {
+		found = found || t.Op == eval.TreePath && slices.ContainsFunc(t.Path, func(name string) bool { return strings.HasPrefix(name, "[") })
+	})
+	return found
 }
 
 // findDecisive finds the programs and the state keys that decide, and what else they read.
