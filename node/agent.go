@@ -20,9 +20,8 @@ type agentHandler struct {
 	kit    *toolkit
 }
 
-// Run lets the model work and returns its final answer: text, or the object of
-// the node's schema. The turns enter the conversation when the agent succeeds;
-// what they were is the node's partial result when it does not.
+// Run lets the model work and returns its final answer: text, or the object of the node's
+// schema. Its turns enter the conversation if it succeeds, else the partial result.
 func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	a, err := h.prepare(ctx, task)
 	if err != nil {
@@ -33,10 +32,10 @@ func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 		return nil, err
 	}
 	if err != nil {
-		a.tellEnd(reasonOf(err))
+		a.reportEnd(reasonOf(err))
 		return nil, a.outcome(ctx, err)
 	}
-	a.tellEnd(a.reason)
+	a.reportEnd(a.reason)
 	if task.Talk != nil {
 		task.Talk.Say(a.said...)
 	}
@@ -51,13 +50,12 @@ type agent struct {
 	loop  *loopConfig
 	judge *judge
 	calls *caller
-	// base holds the parameters of each call; messages is the conversation so
-	// far, and said what of it is new.
+	// base holds the parameters of each call, messages the conversation, said its new
+	// part.
 	base     model.Request
 	messages []model.Message
 	said     []handler.Message
-	// tools are those that the model is offered now, allowed the names of those
-	// that the file declares, own the others.
+	// tools are the current tools, allowed the names of the declared ones, own the others.
 	tools    []model.Tool
 	allowed  []string
 	own      map[string]ownTool
@@ -69,15 +67,15 @@ type agent struct {
 	rounds    int     // of the judge
 	invalid   int     // answers that did not fit, in a row
 	spent     float64 // US dollars
-	last      string  // the last turn, to see a loop that stands still
-	repeats   int     // how often it came in a row
+	last      string  // the last turn, to detect a loop that stands still
+	repeats   int     // of the last turn
 	trail     []any   // the turns, for the partial result
 	trials    int
 	score     float64 // of the best trial
 	reason    string  // why the loop ended
 }
 
-// prepare reads the node's keys and makes the first request.
+// prepare reads the node's keys and composes the first request.
 func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, error) {
 	n, err := readModelNode(ctx, h.kit, task)
 	if err != nil {
@@ -102,19 +100,19 @@ func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, 
 	}
 	a.base, a.messages, a.said = req, req.Messages, said
 	if n.finish != "" {
-		a.base.Schema = nil // the parameters of the tool say it
+		a.base.Schema = nil // the tool has it as parameters
 	}
 	return a, a.offer(ctx, n.Tools)
 }
 
-// ownTool is a tool of the loop itself: a call of it that take accepts leaves
-// the turns with a value.
+// ownTool is a tool of the loop itself. A call that take accepts ends the turns with a
+// value.
 type ownTool struct {
 	model.Tool
 	take func(model.ToolCall) (any, answer)
 }
 
-// offer changes which tools the model has.
+// offer sets the tools of the model.
 func (a *agent) offer(ctx context.Context, names []string) error {
 	finish := a.loop.FinishTool
 	if finish != "" && a.registry.Declares(finish) && !slices.Contains(names, finish) {
@@ -139,7 +137,7 @@ func (a *agent) provide(t ownTool) {
 	a.tools = append(a.tools, t.Tool)
 }
 
-// run runs the pattern of the loop.
+// run runs the loop by its pattern.
 func (a *agent) run(ctx context.Context) (any, error) {
 	switch a.loop.Pattern {
 	case "evaluator_optimizer":
@@ -160,16 +158,16 @@ func (a *agent) add(m model.Message) {
 	a.said = append(a.said, spoken(m))
 }
 
-// loopEnd is a loop that ended without an answer. Its reason is one of
-// max_turns, max_cost_usd, stuck and max_iterations.
+// loopEnd is the end of a loop without an answer, for the reason max_turns,
+// max_cost_usd, stuck or max_iterations.
 type loopEnd struct {
 	reason, message string
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *loopEnd) Error() string { return e.message }
 
-// reasonOf is the word for why an agent ended with an error.
+// reasonOf returns the word for an agent's error.
 func reasonOf(err error) string {
 	var end *loopEnd
 	var failure *runner.Failure
@@ -186,7 +184,7 @@ func reasonOf(err error) string {
 	return "failed"
 }
 
-// outcome is the failure of the node.
+// outcome returns the failure of the node.
 func (a *agent) outcome(ctx context.Context, err error) error {
 	var end *loopEnd
 	switch {
@@ -200,8 +198,8 @@ func (a *agent) outcome(ctx context.Context, err error) error {
 	return err
 }
 
-// tellEnd makes an event of why the loop ended.
-func (a *agent) tellEnd(reason string) {
+// reportEnd emits the reason of the end as an event.
+func (a *agent) reportEnd(reason string) {
 	if a.task.Because != nil {
 		a.task.Because(reason)
 	}

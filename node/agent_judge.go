@@ -25,7 +25,7 @@ type judge struct {
 	IsBounded any `key:"max_rounds"`
 }
 
-// verdict is what a judge says.
+// verdict is the answer of a judge.
 type verdict struct {
 	word     string // ACCEPT, RETRY, ESCALATE
 	feedback string
@@ -45,8 +45,7 @@ func readJudge(task *runner.Task) (*judge, error) {
 	return j, decode(outer.Judge, j)
 }
 
-// judged lets work answer until the judge accepts: no answer gets past a judge
-// that did not say so.
+// judged lets work answer until the judge accepts.
 func (a *agent) judged(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
 	for {
 		value, err := work(ctx)
@@ -68,7 +67,7 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 		case a.rounds >= a.judge.MaxRounds:
 			return nil, a.unaccepted(v.feedback, value)
 		}
-		a.ask("Your answer was not accepted." + said(v.feedback) + " Answer again, and better.")
+		a.ask("Your answer was not accepted." + judgeSays(v.feedback) + " Answer again, and better.")
 	}
 }
 
@@ -88,15 +87,15 @@ func (a *agent) reportVerdict(v verdict) {
 	}
 }
 
-// said is feedback after a sentence.
-func said(feedback string) string {
+// judgeSays returns feedback as a sentence.
+func judgeSays(feedback string) string {
 	if feedback == "" {
 		return ""
 	}
 	return " The judge says: " + feedback
 }
 
-// escalated is the failure of an agent whose judge did not accept.
+// escalated returns the failure of an agent whose judge did not accept.
 func (a *agent) escalated(why, feedback string, value any) *runner.Failure {
 	message := why
 	if feedback != "" {
@@ -111,9 +110,8 @@ func (a *agent) unaccepted(feedback string, value any) *runner.Failure {
 	return a.escalated(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), feedback, value)
 }
 
-// verdict asks the judge about an answer. A judge that fails or says nothing
-// legal counts as one that hands the matter over; only the end of the task and
-// of the money are what they are.
+// verdict asks the judge about an answer. A judge that fails or gives no valid verdict
+// escalates, unless the task is over or the budget spent.
 func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, error) {
 	response, err := a.call(ctx, "judge", j.Named, a.judgeRequest(j, value), nil)
 	var failure *runner.Failure
@@ -135,27 +133,21 @@ func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, erro
 	return v, nil
 }
 
-func verdicts() []string { return []string{"ACCEPT", "RETRY", "ESCALATE"} }
-
-// verdictSchema is what a judge is asked for.
+// verdictSchema returns the schema of a judge's answer.
 func verdictSchema() map[string]any {
-	words := []any{}
-	for _, word := range verdicts() {
-		words = append(words, word)
-	}
 	return map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"verdict", "feedback", "score"},
 		"properties": map[string]any{
-			"verdict":  map[string]any{"type": "string", "enum": words},
+			"verdict":  map[string]any{"type": "string", "enum": []any{"ACCEPT", "RETRY", "ESCALATE"}},
 			"feedback": map[string]any{"type": "string"},
 			"score":    map[string]any{"type": "number", "minimum": 0, "maximum": 1},
 		},
 	}
 }
 
-// readVerdict reads a judge's reply. Feedback and score may be missing.
+// readVerdict reads a judge's answer, in which feedback and score are optional.
 func readVerdict(text string) (verdict, error) {
-	if word := strings.TrimSpace(text); slices.Contains(verdicts(), word) {
+	if word := strings.TrimSpace(text); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
 		return verdict{word: word}, nil
 	}
 	doc := verdictSchema()
@@ -198,11 +190,11 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 		b.WriteByte('\n')
 	}
 	answer, err := resultContent(a.node.task, value)
-	if err != nil { // a part that can't be shown
+	if err != nil { // an unreadable part
 		answer = content{text: eval.Text(eval.Brief(value))}
 	}
 	fmt.Fprintf(&b, "The answer to judge:\n%s", answer.text)
-	var shown content // what the task was about, and what the answer shows
+	var shown content // images and other parts of the task and the answer
 	for _, part := range slices.Concat(a.node.prompt.parts, answer.parts) {
 		if part.Kind != model.TextPart {
 			shown.parts = append(shown.parts, part)

@@ -14,15 +14,15 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// optimise makes trials until one is good enough or they get no better. The one
-// with the best score is the answer.
+// optimise makes trials until one is good enough or they stop improving, and returns the
+// best.
 func (a *agent) optimise(ctx context.Context) (any, error) {
 	j := a.judge
 	if j == nil {
 		j = &judge{Named: "judge"}
 	}
 	var best any
-	bestScore, since := -1.0, 0 // since: trials without a better score
+	bestScore, since := -1.0, 0 // trials since the last better score
 	for a.trials = 1; ; a.trials++ {
 		a.turns = 0
 		value, err := a.answer(ctx, a.node.read)
@@ -56,11 +56,11 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 		}
 		a.repeats = 0
 		a.ask(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
-			a.trials, score, bestScore, said(v.feedback)))
+			a.trials, score, bestScore, judgeSays(v.feedback)))
 	}
 }
 
-// enough says why no further trial begins; "" when one does.
+// enough returns why no further trial begins, or "".
 func (a *agent) enough(word string, score float64, since int) string {
 	switch {
 	case word == "ACCEPT":
@@ -75,10 +75,10 @@ func (a *agent) enough(word string, score float64, since int) string {
 	return ""
 }
 
-// transitionTool is the name of the tool by which a model chooses the next state.
+// transitionTool lets a model choose the next state.
 const transitionTool = "transition"
 
-// walk goes from state to state until it comes to one that ends the loop.
+// walk goes from state to state to a terminal one.
 func (a *agent) walk(ctx context.Context) (any, error) {
 	schema := a.base.Schema
 	defer func() { a.base.Schema = schema }()
@@ -86,7 +86,7 @@ func (a *agent) walk(ctx context.Context) (any, error) {
 	name := a.loop.Initial
 	for i := 0; ; i++ {
 		if i >= a.loop.MaxIterations {
-			return nil, &loopEnd{"max_iterations", fmt.Sprintf("the agent came to no terminal state in %s", count(i, "state"))}
+			return nil, &loopEnd{"max_iterations", fmt.Sprintf("the agent reached no terminal state in %s", count(i, "state"))}
 		}
 		state := a.loop.states[name]
 		if state.Terminal && state.Prompt == "" && i > 0 {
@@ -113,7 +113,7 @@ func (a *agent) walk(ctx context.Context) (any, error) {
 	}
 }
 
-// readFinal is the last text as the node's value.
+// readFinal reads the last text as the node's value.
 func (a *agent) readFinal(text string) (any, error) {
 	value, err := a.node.read(&model.Response{Content: text})
 	if err != nil {
@@ -123,7 +123,7 @@ func (a *agent) readFinal(text string) (any, error) {
 	return value, nil
 }
 
-// enter tells the model of the state and gives it the state's tools.
+// enter describes a state to the model and offers its tools.
 func (a *agent) enter(ctx context.Context, s *loopState) error {
 	a.turns, a.repeats = 0, 0
 	names := a.node.Tools
@@ -145,7 +145,7 @@ func (a *agent) enter(ctx context.Context, s *loopState) error {
 	return nil
 }
 
-// transition is the tool that leaves a state.
+// transition returns the tool that leaves a state.
 func transition(s *loopState) ownTool {
 	to := make([]any, len(s.Transitions))
 	for i, name := range s.Transitions {
@@ -166,8 +166,7 @@ func transition(s *loopState) ownTool {
 	}
 }
 
-// leave lets the model work in a state and returns what it said last, and the
-// state that follows.
+// leave lets the model work in a state and returns its last text and the next state.
 func (a *agent) leave(ctx context.Context, s *loopState) (text, next string, err error) {
 	if len(s.Transitions) == 1 {
 		value, err := a.answer(ctx, plainText)

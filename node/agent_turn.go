@@ -13,12 +13,12 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// callTries is how often an agent makes a call that failed in a way that may
-// pass by itself: the executor does not repeat agents.
+// callTries bounds the attempts of a call with transient failures: the runner does not
+// repeat agents.
 const callTries = 3
 
-// answer lets the model take turns until it answers; read makes the answer's
-// value, or says what is wrong with it, which the model is then told.
+// answer lets the model take turns until read accepts its answer. The model is told why
+// read refuses one.
 func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, error)) (any, error) {
 	for {
 		response, err := a.turn(ctx)
@@ -48,8 +48,7 @@ func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, err
 	}
 }
 
-// refuse tells the model that its answer does not fit, as often as the node
-// allows.
+// refuse asks for another answer, as often as the node allows.
 func (a *agent) refuse(response *model.Response, problem error) error {
 	if a.invalid++; a.invalid > a.node.Retries {
 		return &runner.Failure{
@@ -77,8 +76,8 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 		return nil, err
 	}
 	stream.end(response.Content)
-	// A turn that was cut in the arguments of its calls goes on: the results say
-	// which of them could not be read.
+	// A turn cut in the arguments of its calls goes on: the results say which arguments
+	// can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
 		if err := a.node.ended(response); err != nil {
 			return nil, err
@@ -88,8 +87,7 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 	return response, nil
 }
 
-// mayGoOn says why no further turn begins: in this order the task is over, the
-// turns are used up, the money is, the loop stands still.
+// mayGoOn returns why no further turn begins.
 func (a *agent) mayGoOn(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -99,17 +97,17 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 	case a.loop.MaxCost > 0 && a.spent >= a.loop.MaxCost:
 		return &loopEnd{"max_cost_usd", fmt.Sprintf("the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.MaxCost)}
 	case a.repeats >= a.loop.StuckAfter:
-		return &loopEnd{"stuck", fmt.Sprintf("the agent does the same again and again: %s alike", count(a.repeats, "turn"))}
+		return &loopEnd{"stuck", fmt.Sprintf("the agent repeats itself: %s alike", count(a.repeats, "turn"))}
 	}
 	return nil
 }
 
-// call makes a call of a model, again if it failed in a way that may pass.
+// call calls a model and repeats transient failures.
 func (a *agent) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
 	for try := 1; ; try++ {
 		response, err := a.calls.call(ctx, role, named, req, onText)
 		if err == nil {
-			return response, a.count(named, response)
+			return response, a.addCost(named, response)
 		}
 		failure, mayPass := transient(err)
 		if !mayPass || try >= callTries {
@@ -121,8 +119,8 @@ func (a *agent) call(ctx context.Context, role, named string, req model.Request,
 	}
 }
 
-// count adds up what the calls cost.
-func (a *agent) count(named string, response *model.Response) error {
+// addCost adds the price of a call to the loop's.
+func (a *agent) addCost(named string, response *model.Response) error {
 	if a.loop.MaxCost == 0 {
 		return nil
 	}
@@ -139,8 +137,7 @@ func (a *agent) count(named string, response *model.Response) error {
 	return nil
 }
 
-// useTools makes the calls of a turn. done says that one of them left the turns,
-// with that value.
+// useTools makes the calls of a turn. done says that one ended the turns with a value.
 func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any, done bool, err error) {
 	answers := make([]answer, len(asked))
 	var calls []toolCall
@@ -182,7 +179,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	return value, done, nil
 }
 
-// finishTool is the tool that ends the loop, where the file declares none.
+// finishTool returns the tool that ends the loop if the file declares none.
 func (a *agent) finishTool() ownTool {
 	var answer any = map[string]any{"type": "string"}
 	doc := a.node.request.Schema
@@ -196,11 +193,10 @@ func (a *agent) finishTool() ownTool {
 	return ownTool{model.Tool{Name: a.loop.FinishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.finished}
 }
 
-// finished reads the answer that a call of our finish tool brings: the object of
-// its arguments, or what the only one of them holds.
+// finished reads the answer in a call of the finish tool: its arguments, or the only one.
 func (a *agent) finished(c model.ToolCall) (any, answer) {
 	if c.Malformed != "" {
-		return nil, answer{output: "the arguments are no JSON object", isError: true}
+		return nil, answer{output: "the arguments are not a JSON object", isError: true}
 	}
 	var only any = ""
 	for _, value := range c.Args {
@@ -219,8 +215,7 @@ func (a *agent) finished(c model.ToolCall) (any, answer) {
 	}
 }
 
-// note keeps a turn for the partial result, and sees whether it is the same as
-// the one before.
+// note adds a turn to the partial result and compares it with the one before.
 func (a *agent) note(response *model.Response, results []answer) {
 	turn := map[string]any{"turn": a.allTurns, "content": response.Content}
 	if len(response.ToolCalls) > 0 {
@@ -241,7 +236,7 @@ func (a *agent) note(response *model.Response, results []answer) {
 	a.repeats++
 }
 
-// short is a result as the partial result has it: the beginning of a long one.
+// short returns a result, or the beginning of a long one.
 func short(output any) any {
 	output = eval.Brief(output)
 	if text := tool.Text(output); len(text) > detailBytes {
@@ -250,7 +245,7 @@ func short(output any) any {
 	return output
 }
 
-// count is a number with its noun.
+// count joins a number and its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -11,8 +11,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// approvalSchema says what a person may answer about a call: other arguments must be
-// such as the tool takes, where that is known.
+// approvalSchema returns the schema of answers about a call. args is the schema of the
+// tool's arguments, nil if unknown.
 func approvalSchema(args map[string]any) map[string]any {
 	if args == nil {
 		args = map[string]any{"type": "object"}
@@ -27,13 +27,12 @@ func approvalSchema(args map[string]any) map[string]any {
 	}}
 }
 
-// approval is the key of the question about a call: the number of the call in the
-// visit tells calls of one tool apart.
+// approval returns the key of the question about a call, which is unique in the visit.
 func (c *toolCall) approval() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
-// approved asks a person about the calls that need it, all at once, and returns
-// them as they are to be made. A call that was rejected has its answer already,
-// by its place. The error of a task that has to wait is the caller's to return.
+// approved asks a person about all calls that need approval and returns the calls with
+// edited arguments, and the answers to rejected ones by index. The error makes the task
+// wait.
 func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
 	registry, err := k.registry(task)
 	if err != nil {
@@ -76,8 +75,8 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 	return out, rejected, nil
 }
 
-// needsApproval says whether a person is asked before a call. One whose arguments
-// can't be read is not made anyway.
+// needsApproval reports whether a call needs a person's approval. One with malformed
+// arguments is not made anyway.
 func needsApproval(when string, task *runner.Task, c *toolCall) (bool, error) {
 	if when == "" || c.Malformed != "" {
 		return false, nil

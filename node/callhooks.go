@@ -15,13 +15,12 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// hookCall is a tool call as hooks see it.
+// hookCall returns a tool call for hooks.
 func (c *toolCall) hookCall() handler.ToolCall {
 	return handler.ToolCall{ID: c.id, Name: c.Name, Args: c.Args, Malformed: c.Malformed}
 }
 
-// before calls the hooks before a tool call; what it returns is the answer of a
-// call that one of them refused.
+// before calls the hooks before a tool call and returns the answer if one refuses it.
 func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	for _, h := range task.Hooks {
 		if h.BeforeTool == nil {
@@ -43,7 +42,7 @@ func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answe
 		result := h.AfterTool(ctx, task, c.hookCall(), handler.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
 		plain, err := eval.Canonical(result.Output)
 		if err != nil {
-			return answer{output: fmt.Sprintf("a hook's result is no plain data: %v", err), isError: true}
+			return answer{output: fmt.Sprintf("a hook's result is not plain data: %v", err), isError: true}
 		}
 		out = answer{plain, result.IsError, result.Details}
 	}
@@ -57,8 +56,8 @@ type modelHooks struct {
 	name string
 }
 
-// before calls the hooks before a model call; size estimates the tokens of what they
-// made of it.
+// before calls the hooks before a model call and returns the estimated tokens of the
+// request after them.
 func (m modelHooks) before(ctx context.Context, size int) (int, error) {
 	for _, h := range m.task.Hooks {
 		if h.BeforeModel == nil {
@@ -74,8 +73,8 @@ func (m modelHooks) before(ctx context.Context, size int) (int, error) {
 	return size, nil
 }
 
-// take puts what a hook made of a call into the request. Messages that it left
-// alone stay as they are, with what only the adapter understands of them.
+// take puts a hook's changes into the request. Unchanged messages keep what only their
+// adapter understands.
 func (m modelHooks) take(call *handler.ModelCall) {
 	before := m.req.Messages
 	m.req.System = call.System

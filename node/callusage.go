@@ -10,12 +10,10 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// came is what a call came to in tokens; estimated says that they are an estimate.
-// A limit is never void because nobody counted: what the server does not report,
-// or can't be right, is estimated, and so is a call that was cut or that broke off
-// after it had said something. One that was refused is free.
-// The request is estimated at size tokens.
-func came(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
+// tokensOf returns the tokens of a call, whose request has about size. So that limits
+// hold, it estimates what the server does not report or can't be right, and calls that
+// broke off after some text. A refused call is free.
+func tokensOf(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
 	switch {
 	case ref.isScript() && response == nil:
@@ -30,8 +28,7 @@ func came(ref modelRef, size int, response *model.Response, err error, heard str
 	return price.Estimated(size, &model.Response{Content: heard}), true
 }
 
-// counted is what an answer came to: what the server reports, and where it says nothing
-// or none for what there was, an estimate.
+// counted returns the reported tokens of an answer, with estimates for missing ones.
 func counted(size int, response *model.Response) (tokens model.Usage, estimated bool) {
 	tokens = response.Usage
 	said := response.Content != "" || len(response.ToolCalls) > 0
@@ -48,7 +45,7 @@ func counted(size int, response *model.Response) (tokens model.Usage, estimated 
 	return tokens, estimated
 }
 
-// usage is what a call came to, as the journal and budgets have it.
+// usage returns the usage of a call for the journal and budgets.
 func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) handler.Usage {
 	who := req.Caller
 	out := handler.Usage{

@@ -18,8 +18,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// compact summarises the oldest turns of a request that has become too long.
-// When that fails the request goes out as it is, with a warning.
+// compact summarises the oldest turns of a request that is too long. If that fails it
+// warns and leaves the request as it is.
 func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Request) error {
 	talk := n.task.Talk
 	if talk.MaxTokens == 0 || price.RequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
@@ -50,7 +50,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	return nil
 }
 
-// summary is what messages come to: a text, or JSON of the schema that the graph gives.
+// summary summarises messages as text, or as JSON of the graph's schema.
 func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
 	req := model.Request{
 		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
@@ -71,8 +71,7 @@ func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model
 	return eval.Text(value), err
 }
 
-// summarySchema is the schema of summaries, the node's own before the graph's; nil:
-// they are texts.
+// summarySchema returns the schema of summaries, the node's or the graph's; nil for text.
 func (n *modelNode) summarySchema() map[string]any {
 	source := spec.SummarySchema(n.task.Graph.Conversation)
 	if n.decl != nil {
@@ -85,8 +84,8 @@ func (n *modelNode) summarySchema() map[string]any {
 	return doc
 }
 
-// oldest is how many messages stand before the last keep turns. A turn is a
-// message with the results of its tool calls, which are never torn from it.
+// oldest counts the messages before the last keep turns. A turn is a message with the
+// results of its tool calls.
 func oldest(messages []model.Message, keep int) int {
 	cut := len(messages)
 	for i := len(messages) - 1; i >= 0 && keep > 0; i-- {
@@ -98,7 +97,7 @@ func oldest(messages []model.Message, keep int) int {
 	if keep > 0 {
 		return 0
 	}
-	if cut == len(messages) { // nothing is to be kept: but open calls are
+	if cut == len(messages) { // open calls stay in any case
 		for i := len(messages) - 1; i >= 0; i-- {
 			if len(messages[i].ToolCalls) > 0 {
 				return i
@@ -111,7 +110,7 @@ func oldest(messages []model.Message, keep int) int {
 	return cut
 }
 
-// transcript is a conversation as text.
+// transcript returns a conversation as text.
 func transcript(messages []model.Message) string {
 	var b strings.Builder
 	for i := range messages {

@@ -17,19 +17,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Limits of a decision: its time where the graph sets no node_timeout, how often
-// an answer that names no candidate is asked for again, and how often a call
-// that may pass by itself is tried.
+// Limits of a decision: its default timeout, the retries of answers without a candidate,
+// and the attempts of calls with transient failures.
 const (
 	decisionTime    = 2 * time.Minute
 	decisionRetries = 2
 	decisionTries   = 3
 )
 
-// decider asks the router model.
+// decider answers llm_decide edges by the router model.
 type decider struct{ models *models }
 
-// Decide asks the router model which target to take, and why.
+// Decide asks the router model for a target and its reason.
 func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
 	limit := task.Graph.Limits.NodeTimeout
 	if limit == 0 {
@@ -59,8 +58,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	}
 }
 
-// tries is how often a call that may pass by itself is tried: as the graph's
-// retry says, if it has one.
+// tries returns the attempts of calls with transient failures, by the graph's retry.
 func tries(task *runner.Task) int {
 	if retry := task.Graph.Retry; retry != nil {
 		return spec.Attempts(retry)
@@ -104,11 +102,11 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	}
 }
 
-// pathLength is how much of a run's path a router is told.
+// pathLength bounds the path in a router's prompt.
 const pathLength = 40
 
-// pathText is the way here, and how often each step on it has run: without it no
-// model can tell whether enough was done.
+// pathText returns the path of the run and the visits of its steps, from which a model
+// tells whether enough was done.
 func pathText(path []string) string {
 	var names []string // in the order of their first visits
 	visits := map[string]int{}
@@ -127,7 +125,7 @@ func pathText(path []string) string {
 	return "The path so far: " + way + "\nVisits: " + strings.Join(names, ", ")
 }
 
-// targets are the names of the candidates, each once.
+// targets returns the names of the candidates, each once.
 func targets(choice *handler.Choice) []any {
 	var out []any
 	seen := map[string]bool{}
@@ -140,8 +138,7 @@ func targets(choice *handler.Choice) []any {
 	return out
 }
 
-// targetOf reads a decision. A model that gives no reason has decided all the
-// same.
+// targetOf returns a reader of decisions, in which the reason is optional.
 func targetOf(choice *handler.Choice) func(*model.Response) (any, error) {
 	compiled, err := schema.Compile(map[string]any{
 		"type": "object", "required": []any{"target"},

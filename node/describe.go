@@ -11,9 +11,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// Describe says what an exec or http node would start or send, exactly: command,
-// dir, stdin and the variables that the node sets, or method, url, headers and body.
-// Nothing is started and nothing sent. Of another kind it is nil.
+// Describe returns what an exec node would start (command, dir, stdin, env) or an http
+// node send (method, url, headers, body), without doing so; nil for other kinds.
 func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
 	switch task.Kind {
 	case "exec":

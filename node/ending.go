@@ -11,27 +11,23 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// endings are the failure kinds of answers that ended badly, and what happened.
-func endings() map[model.StopReason][2]string {
-	return map[model.StopReason][2]string{
-		model.StopRefusal: {"refused", "the model refused to answer"},
-		model.StopFilter:  {"filtered", "the provider's content filter ended the answer"},
-		model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
-	}
+// endings are the failure kinds and messages of answers that ended badly.
+var endings = map[model.StopReason][2]string{
+	model.StopRefusal: {"refused", "the model refused to answer"},
+	model.StopFilter:  {"filtered", "the provider's content filter ended the answer"},
+	model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
 }
 
-// badEnding is the failure of an answer that ended badly, with what was said;
-// nil: it ended well.
+// badEnding returns the failure of an answer that ended badly, else nil.
 func badEnding(response *model.Response) *runner.Failure {
-	what, bad := endings()[response.Stop]
+	what, bad := endings[response.Stop]
 	if !bad {
 		return nil
 	}
 	return &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
 }
 
-// ended is badEnding, unless the node accepts such an answer: then there is a
-// warning.
+// ended is badEnding with a warning instead if the node accepts such an answer.
 func (n *modelNode) ended(response *model.Response) error {
 	failure := badEnding(response)
 	switch {
@@ -44,13 +40,13 @@ func (n *modelNode) ended(response *model.Response) error {
 		return failure
 	}
 	if n.task.Emit != nil {
-		n.task.Emit(runner.Said{Type: "warning", Message: fmt.Sprintf("an answer is accepted that is %s: %s", failure.Kind, endings()[response.Stop][1])})
+		n.task.Emit(runner.Said{Type: "warning", Message: fmt.Sprintf("an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])})
 	}
 	return nil
 }
 
-// wellEnded is badEnding for calls that belong to no node that may accept one. Of their
-// failures often nothing but the message is shown, so that it tells what was said.
+// wellEnded is badEnding for calls other than a node's own. The message quotes the answer,
+// because often only the message is shown.
 func wellEnded(response *model.Response) error {
 	failure := badEnding(response)
 	if failure == nil {

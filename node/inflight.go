@@ -17,19 +17,19 @@ type flightKey struct {
 	most     int
 }
 
-// gate holds a token for each call that is under way.
+// gate holds a token for each call in flight.
 type gate chan struct{}
 
-// Close has nothing to do.
+// Close does nothing.
 func (gate) Close() error { return nil }
 
-// gated is a client whose calls wait for their turn.
+// gated is a client whose calls wait for the gate.
 type gated struct {
 	model.Client
 	gate gate
 }
 
-// Chat waits until there is room, and makes the call.
+// Chat waits for the gate and makes the call.
 func (c gated) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
 	select {
 	case c.gate <- struct{}{}:
@@ -40,7 +40,7 @@ func (c gated) Chat(ctx context.Context, req *model.Request, onText func(string)
 	return c.Client.Chat(ctx, req, onText)
 }
 
-// inTurn is a client that makes no more calls at once than its provider takes.
+// inTurn bounds the calls in flight by the provider's max_in_flight.
 func inTurn(task *runner.Task, ref modelRef, client model.Client) model.Client {
 	name, _, _ := provider.Split(ref.name)
 	declared, _ := ref.providers[name].(map[string]any)

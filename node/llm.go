@@ -16,8 +16,8 @@ type llmHandler struct {
 	kit    *toolkit
 }
 
-// Run asks the model and returns its text, the object of the node's schema, or
-// with tools {content, tool_calls}.
+// Run asks the model and returns its text, the object of the node's schema or, with
+// tools, {content, tool_calls}.
 func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	n, err := readModelNode(ctx, h.kit, task)
 	if err != nil {
@@ -48,8 +48,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	return value, nil
 }
 
-// compose makes the request, and the messages of it that are new in the
-// conversation.
+// compose returns the request and its messages that are new in the conversation.
 func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []handler.Message, error) {
 	req := n.request
 	if n.Messages != nil {
@@ -98,7 +97,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	return req, said, nil
 }
 
-// offered are the tools that the model may call.
+// offered lists the tools that the model may call.
 func (h *llmHandler) offered(ctx context.Context, n *modelNode) ([]model.Tool, error) {
 	if len(n.Tools) == 0 {
 		return nil, nil
@@ -106,7 +105,7 @@ func (h *llmHandler) offered(ctx context.Context, n *modelNode) ([]model.Tool, e
 	return h.kit.offered(ctx, n.task, n.Tools)
 }
 
-// read turns an answer into the node's value.
+// read reads an answer as the node's value.
 func (n *modelNode) read(response *model.Response) (any, error) {
 	switch {
 	case len(response.ToolCalls) > 0 && len(n.Tools) > 0, n.schema == nil:
@@ -115,7 +114,7 @@ func (n *modelNode) read(response *model.Response) (any, error) {
 	return structured(n.schema, response.Content)
 }
 
-// streamer passes a model's text on as it comes.
+// streamer emits a model's text as it comes.
 type streamer struct {
 	task *runner.Task
 	some bool
@@ -128,7 +127,7 @@ func (s *streamer) text(chunk string) {
 	}
 }
 
-// end tells that the answer is complete; a text that did not stream comes whole.
+// end emits the end of an answer, with its text if that did not stream.
 func (s *streamer) end(whole string) {
 	if s.task.Emit == nil {
 		return
@@ -139,7 +138,7 @@ func (s *streamer) end(whole string) {
 	s.task.Emit(runner.Said{Type: "text", Text: whole, Final: true})
 }
 
-// transient reports whether a failure may pass by itself.
+// transient reports whether a retry may help, and returns the failure.
 func transient(err error) (*runner.Failure, bool) {
 	var failure *runner.Failure
 	if !errors.As(err, &failure) {

@@ -21,11 +21,11 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// caller makes the model calls of one task. It is for one goroutine.
+// caller makes the model calls of one task. It belongs to one goroutine.
 type caller struct {
 	models *models
 	task   *runner.Task
-	// turns counts the visit's calls, by role, those of earlier attempts too.
+	// turns counts the visit's calls of all attempts by role.
 	turns map[string]int
 }
 
@@ -37,13 +37,12 @@ func newCaller(m *models, task *runner.Task) *caller {
 	return &caller{models: m, task: task, turns: turns}
 }
 
-// noteCall marks the notes of finished model calls in a task's log.
+// noteCall is the key of finished model calls in a task's log.
 const noteCall = "model_call"
 
-// call asks the model that `named` stands for, in a role: chat, router, judge
-// or compact. A call that had finished before a crash is answered from the
-// task's log. onText gets the text as it comes; nil: nobody wants it. The error
-// is a *runner.Failure, or the context's.
+// call calls a model in a role: chat, router, judge or compact. Calls that finished before
+// a crash are answered from the task's log. onText may be nil. The error is a
+// *runner.Failure or the context's.
 func (c *caller) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
 	ref, client, err := c.models.ask(ctx, c.task, named)
 	if err != nil {
@@ -72,31 +71,30 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if err := fits(ref, &req, size, price.Of(ref.priced())); err != nil {
 		return nil, err
 	}
-	room, err := c.task.Models.Reserve(handler.Reservation{
-		Input: size, Output: req.MaxTokens,
-		Cost: prices.Worst,
-	})
+	room, err := c.task.Models.Reserve(handler.Reservation{Input: size, Output: req.MaxTokens, Cost: prices.Worst})
 	if err != nil {
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	thoughts := &thoughts{task: c.task}
-	if c.models.thinking && c.task.Emit != nil && onText != nil {
-		req.OnThinking = thoughts.hear
+	heard := &listener{task: c.task, onText: onText}
+	if onText != nil {
+		onText = heard.hearText
+		if c.models.thinking && c.task.Emit != nil {
+			req.OnThinking = heard.hearThought
+		}
 	}
-	heard := &hearing{onText: onText, begins: thoughts.end}
 	began := now(c.task)
-	response, err := client.Chat(ctx, &req, heard.listener())
+	response, err := client.Chat(ctx, &req, onText)
 	took := now(c.task).Sub(began)
-	thoughts.end()
+	heard.endThought()
 	var failed *model.Error
-	if errors.As(err, &failed) && failed.Unsent { // there was no call
+	if errors.As(err, &failed) && failed.Unsent {
 		c.turns[role]--
 		room.Settle(handler.Usage{})
 		hooked.after(ctx, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
-	tokens, estimated := came(ref, size, response, err, heard.text.String())
+	tokens, estimated := tokensOf(ref, size, response, err, heard.text.String())
 	if response != nil {
 		response.Usage = tokens
 	}
@@ -110,14 +108,14 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	return c.finished(key, response, err, usage)
 }
 
-// broken tells that the text which was streamed is none of the answer.
+// broken says that the streamed text is not part of the answer.
 func (c *caller) broken() {
 	if c.task.Emit != nil {
 		c.task.Emit(runner.Said{Type: "text", Broken: true})
 	}
 }
 
-// again tells that a call is made once more, and waits until then.
+// again announces another attempt and waits for it.
 func (c *caller) again(ctx context.Context, role string, try, tries int, failure *runner.Failure) error {
 	delay := backoff(try, failure)
 	if c.task.Emit != nil {
@@ -128,61 +126,47 @@ func (c *caller) again(ctx context.Context, role string, try, tries int, failure
 	return c.task.Models.Sleep(ctx, delay)
 }
 
-// thoughts passes on what a model thinks, line by line: so a secret is seen whole by
-// what masks it.
-type thoughts struct {
-	task *runner.Task
-	line strings.Builder
+// listener passes on the text and the thoughts of a call as they come.
+type listener struct {
+	task    *runner.Task
+	onText  func(string)
+	text    strings.Builder
+	thought strings.Builder // a line without its end
 }
 
-func (t *thoughts) hear(chunk string) {
-	t.line.WriteString(chunk)
-	text := t.line.String()
+func (l *listener) hearText(chunk string) {
+	l.endThought()
+	l.text.WriteString(chunk)
+	l.onText(chunk)
+}
+
+// hearThought emits thoughts line by line, so that secrets in them can be masked.
+func (l *listener) hearThought(chunk string) {
+	l.thought.WriteString(chunk)
+	text := l.thought.String()
 	if end := strings.LastIndexByte(text, '\n') + 1; end > 0 {
-		t.task.Emit(runner.Said{Type: "thinking", Text: text[:end]})
-		t.line.Reset()
-		t.line.WriteString(text[end:])
+		l.task.Emit(runner.Said{Type: "thinking", Text: text[:end]})
+		l.thought.Reset()
+		l.thought.WriteString(text[end:])
 	}
 }
 
-func (t *thoughts) end() {
-	if t.line.Len() > 0 {
-		t.task.Emit(runner.Said{Type: "thinking", Text: t.line.String() + "\n"})
-		t.line.Reset()
+func (l *listener) endThought() {
+	if l.thought.Len() > 0 {
+		l.hearThought("\n")
 	}
 }
 
-// hearing notes what a call says while it is going on.
-type hearing struct {
-	onText func(string)
-	begins func() // what is said comes after what was thought
-	text   strings.Builder
-}
-
-// listener is nil when nobody wants the text: then the answer need not stream.
-func (h *hearing) listener() func(string) {
-	if h.onText == nil {
-		return nil
-	}
-	return func(chunk string) {
-		h.begins()
-		h.text.WriteString(chunk)
-		h.onText(chunk)
-	}
-}
-
-// fits refuses a call that its model can't take, where that is known, before anything
-// is paid for. What is sent is an estimate, so only what is beyond doubt is refused.
+// fits refuses a call that is certainly too large for its model, before it is paid for.
+// tokens is an estimate.
 func fits(ref modelRef, req *model.Request, tokens int, known price.Prices) error {
 	if longest := known.MaxOutput(); longest > 0 && req.MaxTokens > longest {
 		return invalidInput("max_tokens is %d; %s answers with at most %d tokens", req.MaxTokens, ref.name, longest)
 	}
-	if window := known.Window(); window > 0 {
-		if tokens > 2*window {
-			return &runner.Failure{
-				Kind: "invalid_input", Details: map[string]any{"class": "context_length"},
-				Message: fmt.Sprintf("the conversation has about %d tokens; %s holds %d: compaction or conversation: isolated makes it shorter", tokens, ref.name, window),
-			}
+	if window := known.Window(); window > 0 && tokens > 2*window {
+		return &runner.Failure{
+			Kind: "invalid_input", Details: map[string]any{"class": "context_length"},
+			Message: fmt.Sprintf("the conversation has about %d tokens; %s holds %d: compaction or conversation: isolated makes it shorter", tokens, ref.name, window),
 		}
 	}
 	return nil
@@ -198,7 +182,7 @@ func requestKey(ref modelRef, req *model.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// placeOf is the place of a task, "" where it says no more than the node.
+// placeOf returns the place of a task; "" if it is only the node.
 func placeOf(task *runner.Task) string {
 	if task.Place == task.Node {
 		return ""
@@ -206,8 +190,8 @@ func placeOf(task *runner.Task) string {
 	return task.Place
 }
 
-// finished journals a call that has ended, however it did. One that was
-// cancelled is counted, but not kept: it is made again.
+// finished journals a call that has ended. A cancelled one is counted but not kept, since
+// it is made again.
 func (c *caller) finished(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
 	var failed *model.Error
 	var note map[string]any
@@ -227,7 +211,7 @@ func (c *caller) finished(key string, response *model.Response, err error, usage
 	return response, modelFailure(err)
 }
 
-// logged is what a call came to before a crash.
+// logged returns the result of a call that finished before a crash.
 func (c *caller) logged(key string) (response *model.Response, err error, found bool) {
 	for _, entry := range c.task.Log {
 		fields, _ := entry.(map[string]any)
@@ -235,44 +219,35 @@ func (c *caller) logged(key string) (response *model.Response, err error, found 
 		if note["key"] != key {
 			continue
 		}
-		if failed, ok := note["error"]; ok {
-			out := &model.Error{}
-			if err := reread(failed, out); err != nil {
-				return nil, nil, false
-			}
-			return nil, modelFailure(out), true
-		}
-		out := &model.Response{}
-		if err := reread(note["response"], out); err != nil {
+		var failed *model.Error
+		if reread(note["error"], &failed) != nil || reread(note["response"], &response) != nil {
 			return nil, nil, false
 		}
-		return out, nil, true
+		if failed != nil {
+			return nil, modelFailure(failed), true
+		}
+		for i := range response.ToolCalls {
+			args, err := eval.Canonical(response.ToolCalls[i].Args)
+			if err != nil {
+				return nil, nil, false
+			}
+			response.ToolCalls[i].Args, _ = args.(map[string]any)
+		}
+		return response, nil, true
 	}
 	return nil, nil, false
 }
 
-// reread turns plain data into what it was.
+// reread decodes plain data.
 func reread(data, into any) error {
 	text, err := json.Marshal(data)
-	if err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(text, into)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return err
-	}
-	if response, ok := into.(*model.Response); ok {
-		for i := range response.ToolCalls {
-			args, err := eval.Canonical(response.ToolCalls[i].Args)
-			if err != nil {
-				return err
-			}
-			response.ToolCalls[i].Args, _ = args.(map[string]any)
-		}
-	}
-	return nil
+	return err
 }
 
-// backoff is the delay before the next try of a call that nobody else repeats.
+// backoff returns the delay before another attempt.
 func backoff(attempt int, failure *runner.Failure) time.Duration {
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
 	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))

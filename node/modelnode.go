@@ -48,7 +48,7 @@ type modelNode struct {
 // provider.
 var paramKeys = []string{"max_tokens", "model", "output_retries", "reasoning", "stop", "temperature"}
 
-// readModelNode reads the keys that llm and agent nodes share.
+// readModelNode reads the configuration of an llm or agent node.
 func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*modelNode, error) {
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no models"}
@@ -71,7 +71,7 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 	return n, nil
 }
 
-// withParams is the configuration with what the caller of the run set.
+// withParams returns the configuration with the parameters of the run.
 func withParams(task *runner.Task) map[string]any {
 	if len(task.Models.Params) == 0 {
 		return task.Config
@@ -91,11 +91,11 @@ func withParams(task *runner.Task) map[string]any {
 	return out
 }
 
-// lastPart is the node's own id in its path.
+// lastPart returns the node's own id.
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// givenMessages reads the key `messages`: objects with role and content as
-// chats have them. What a system message says goes to the system prompt.
+// givenMessages reads the key `messages`: objects with role and content. System messages
+// go to the system prompt.
 func givenMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
@@ -115,7 +115,7 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 		switch role {
 		case "system":
 			if m.Parts != nil {
-				return nil, nil, invalidInput("messages[%d] is a system message with %s; only users and tools show what is no text", i, said.text)
+				return nil, nil, invalidInput("messages[%d] is a system message with %s; only messages of users and tools may have these", i, said.text)
 			}
 			system = append(system, m.Content)
 			continue
@@ -160,7 +160,7 @@ func givenCalls(v any, at int) ([]model.ToolCall, error) {
 	return out, nil
 }
 
-// callsData are tool calls as plain data, as outputs have them.
+// callsData returns tool calls as plain data for outputs.
 func callsData(calls []model.ToolCall) []any {
 	out := make([]any, len(calls))
 	for i, call := range calls {
@@ -176,7 +176,7 @@ func callsData(calls []model.ToolCall) []any {
 	return out
 }
 
-// spoken and heard turn messages into those of the conversation and back.
+// spoken converts a message for the conversation, heard back.
 func spoken(m model.Message) handler.Message {
 	out := handler.Message{
 		Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,

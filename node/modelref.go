@@ -20,16 +20,15 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// modelRef is a model as provider/name, the folder that a script's path is
-// relative to, and the providers that are declared where the model is named.
+// modelRef is a model as provider/name, with the folder of scripts and the providers
+// where it is named.
 type modelRef struct {
 	name, dir string
 	providers map[string]any
 }
 
-// resolveModel finds the model that a node names: provider/name, or a role. A
-// role is what the caller of the run says, else what the task's graph does, else
-// the graphs around it, in each under its own name before `default`.
+// resolveModel finds the model for provider/name or a role. Roles come from the run's
+// options, the task's graph or the graphs around it, in each by name, then `default`.
 func resolveModel(task *runner.Task, named string) (modelRef, error) {
 	if strings.Contains(named, "/") {
 		return modelRef{named, task.Dir, task.Providers}, nil
@@ -50,8 +49,7 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)}
 }
 
-// resolveRole is the model of a role as one graph has it; its name is "" when
-// the graph declares none.
+// resolveRole returns the model of a role in one graph, without a name if there is none.
 func resolveRole(task *runner.Task, scope handler.ModelScope, role string) (modelRef, error) {
 	for range len(scope.Models) + 2 { // a role may name another role
 		ref := roleOf(task, scope, role)
@@ -63,8 +61,8 @@ func resolveRole(task *runner.Task, scope handler.ModelScope, role string) (mode
 	return modelRef{}, invalidInput("the roles of models name each other in a circle at %q", role)
 }
 
-// roleOf is what a role stands for. What the caller of the run named belongs to
-// the run's own graph.
+// roleOf returns the model or role that a role stands for. Overrides belong to the run's
+// own graph.
 func roleOf(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	for _, name := range []string{role, "default"} {
 		if ref := task.Models.Overrides[name]; ref != "" {
@@ -77,8 +75,8 @@ func roleOf(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	return modelRef{}
 }
 
-// chosenFrom are the providers of a model that the caller of the run named: those
-// of the run's own graph, unless only the task's declares it.
+// chosenFrom returns the providers for an override: those of the run's own graph, unless
+// only the task's graph declares it.
 func chosenFrom(task *runner.Task, ref string) map[string]any {
 	if around := task.Models.Around; len(around) > 0 {
 		name, _, _ := strings.Cut(ref, "/")
@@ -90,34 +88,31 @@ func chosenFrom(task *runner.Task, ref string) map[string]any {
 	return task.Providers
 }
 
-// openKey is the key of an open model in the scope of a run. A script is the
-// same for all graphs of the run: each of its answers is given once.
+// openKey is the key of an open model in the scope of a run. All graphs of a run share
+// scripts, because each answer is used once.
 type openKey struct {
 	name, dir string
 	graph     *spec.Graph
 }
 
-// openModel is a client, or why there is none.
+// openModel is a client, or the error of opening it.
 type openModel struct {
 	client model.Client
 	err    error
 }
 
-// Close has nothing to do: a client holds nothing that must be given back.
+// Close does nothing: a client holds no resources.
 func (openModel) Close() error { return nil }
 
 // models opens models.
 type models struct {
-	options provider.Options // Declared, Dir and Sleep are the task's
-	// cassette records answers, or plays them; nil: neither.
+	options  provider.Options // Declared, Dir and Sleep are the task's
 	cassette *cassette.Cassette
-	// stand stands in for models; nil: nothing does.
-	stand *Stand
-	// thinking has thoughts told.
-	thinking bool
+	stand    *Stand
+	thinking bool // emit thoughts
 }
 
-// open returns the client of a model, the same for the whole run.
+// open returns the client of a model, which the whole run shares.
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	hideSecrets(task, m.cassette) // there may be more than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
@@ -150,14 +145,12 @@ func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) 
 	return client, err
 }
 
-// isScript reports whether a script answers: its calls are free, and each of
-// its answers is given once in a run.
+// isScript reports whether a script answers.
 func (ref modelRef) isScript() bool {
 	return strings.HasPrefix(ref.priced(), "scripted/")
 }
 
-// priced is the name under which a model's price is known: "" for a server of
-// the graph's own.
+// priced returns the model's name in the price table; "" for the graph's own servers.
 func (ref modelRef) priced() string {
 	name, id, _ := provider.Split(ref.name)
 	declared, ok := ref.providers[name].(map[string]any)
@@ -170,7 +163,7 @@ func (ref modelRef) priced() string {
 	return ""
 }
 
-// prices are what calls of the model cost: as the graph says, else as the table does.
+// prices returns the model's prices from the graph, else from the table.
 func (ref modelRef) prices() price.Prices {
 	name, id, _ := provider.Split(ref.name)
 	declared, _ := ref.providers[name].(map[string]any)
@@ -181,8 +174,7 @@ func (ref modelRef) prices() price.Prices {
 	return price.Of(ref.priced())
 }
 
-// hideKeys masks what providers are given to know us by, and keeps the run's
-// secrets out of a recording.
+// hideKeys masks the keys of providers, and the run's secrets in a recording.
 func hideKeys(task *runner.Task, tape *cassette.Cassette) {
 	hideSecrets(task, tape)
 	hideProviders(task, task.Providers, tape)
@@ -201,7 +193,7 @@ func hideProviders(task *runner.Task, providers map[string]any, tape *cassette.C
 	}
 }
 
-// skipAnswered brings a script to where it was before the run was taken up.
+// skipAnswered uses up the answers that a script gave before the run was resumed.
 func skipAnswered(task *runner.Task, ref modelRef, script *scripted.Client) {
 	for _, call := range task.Models.Answered {
 		if call.Model == ref.name {
@@ -210,7 +202,7 @@ func skipAnswered(task *runner.Task, ref modelRef, script *scripted.Client) {
 	}
 }
 
-// modelFailure is a failed call as a node's failure.
+// modelFailure returns the failure of a node for a failed call.
 func modelFailure(err error) error {
 	var failed *model.Error
 	if !errors.As(err, &failed) {

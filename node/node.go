@@ -75,30 +75,26 @@ import (
 
 // Options configures the kinds. The zero value is what graphrun uses.
 type Options struct {
-	// Grace is how long a program may take to end after SIGTERM before
-	// SIGKILL follows; 0 means 5 seconds.
+	// Grace is the time between SIGTERM and SIGKILL; 0 means 5 s.
 	Grace time.Duration
-	// Kill, when it is closed, ends the grace of all programs that are being
-	// stopped, at once; nil: never.
+	// Kill ends the grace of all programs when it is closed; nil means never.
 	Kill <-chan struct{}
-	// Linger is how long stdout and stderr are read after the program has
-	// exited while processes it left behind hold them open; 0 means 2 seconds.
+	// Linger is how long stdout and stderr are read after the exit of a program whose
+	// children hold them open; 0 means 2 s.
 	Linger time.Duration
-	// Client makes the requests of http nodes; nil means one with bounded
-	// times for connecting and the proxy settings of the environment. Its
-	// redirect policy is replaced.
+	// Client makes the requests of http nodes, with another redirect policy; nil means
+	// one with timeouts and the proxy settings of the environment.
 	Client *http.Client
-	// Cassette records what models and tools answer, or plays it without asking
-	// them; nil: neither.
+	// Cassette records the answers of models and tools, or plays them; nil does neither.
 	Cassette *cassette.Cassette
-	// Stand stands in for models and tools; nil: nothing does.
+	// Stand replaces models and tools, if it is not nil.
 	Stand *Stand
-	// Thinking has the thoughts of models told as they come, where providers tell them.
+	// Thinking emits the thoughts of models.
 	Thinking bool
 }
 
-// Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds the name only: the
-// keys of the built-in kinds are in the language's own table.
+// Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds only the
+// name: package spec has their keys.
 func Kinds(opts Options) []runner.Kind {
 	if opts.Grace <= 0 {
 		opts.Grace = 5 * time.Second
@@ -119,7 +115,7 @@ func Kinds(opts Options) []runner.Kind {
 	}
 }
 
-// NewDecider returns what answers llm_decide edges: the model of the role router.
+// NewDecider returns the decider of llm_decide edges, which asks the router model.
 func NewDecider(opts Options) runner.Decider {
 	return &decider{&models{cassette: opts.Cassette, stand: opts.Stand}}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// parseOutput reads what a program printed. mode is auto, json, text or lines;
-// wantsText settles for auto what can be read both ways (nil: as data).
+// parseOutput parses the output of a program. mode is auto, json, text or lines; wantsText
+// decides in auto about output that is both text and JSON.
 func parseOutput(mode, program string, out []byte, wantsText func(data any, text string) bool) (any, error) {
 	switch mode {
 	case "text":
@@ -40,7 +40,7 @@ func parseOutput(mode, program string, out []byte, wantsText func(data any, text
 	}
 }
 
-// quotedHead shows the beginning of what could not be read.
+// quotedHead quotes the beginning of unreadable output.
 func quotedHead(out []byte) string {
 	text := strings.TrimSpace(plain(strings.ReplaceAll(headText(out, 400), "\n", " ")))
 	if text == "" {
@@ -65,8 +65,7 @@ func splitLines(s string) []any {
 	return lines
 }
 
-// decodeJSON reads exactly one JSON value, with blanks around it, as canonical
-// data. The error says what is wrong and where.
+// decodeJSON reads exactly one JSON value as canonical data. The error names the position.
 func decodeJSON(src []byte) (any, error) {
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(src)) == 0 {

@@ -30,7 +30,7 @@ type process struct {
 	grace     time.Duration
 	kill      <-chan struct{} // closed: no grace
 	linger    time.Duration
-	// outLog and errLog take what the program says as it comes; nil: nobody does.
+	// outLog and errLog receive the output as it comes, unless they are nil.
 	outLog, errLog io.Writer
 }
 
@@ -40,12 +40,11 @@ type ending struct {
 	signal  string // "" or the signal's name
 	stdout  []byte
 	stderr  string // its end
-	tooMuch bool   // stdout was over the cap; the program was stopped
-	stopped bool   // the context ended first; the program was stopped
+	tooMuch bool   // it was stopped for more output than allowed
+	stopped bool   // it was stopped at the end of the context
 }
 
-// run starts the program and returns when it has ended and its streams are
-// read. An error is a *runner.Failure: the program could not be run.
+// run runs the program to the end of its streams. An error is a *runner.Failure.
 func (p *process) run(ctx context.Context) (*ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -80,7 +79,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	return end, nil
 }
 
-// both is a writer to a stream's reader and to its log, if it has one.
+// both writes to w and, if there is one, to a log.
 func both(w, log io.Writer) io.Writer {
 	if log == nil {
 		return w
@@ -88,8 +87,8 @@ func both(w, log io.Writer) io.Writer {
 	return io.MultiWriter(log, w)
 }
 
-// watch ends the group when the context ends before the program and its
-// streams do, and reports whether it had to. It returns after the end of both.
+// watch stops the program and its group if the context ends first, and reports whether it
+// did. It returns after the end of the program.
 func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -98,7 +97,7 @@ func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{
 	}
 	select {
 	case <-ended:
-		return false // both happened: a program that has ended needs no signal
+		return false // a program that has ended needs no signal
 	default:
 	}
 	p.mark.Ask(cmd)
@@ -116,9 +115,8 @@ func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{
 	return true
 }
 
-// capped keeps the first limit bytes written to it, calls over once when there
-// are more, and goes on accepting: the program must not die of a closed pipe
-// before it is stopped in good order.
+// capped keeps the first limit bytes and calls over once if there are more. It goes on
+// accepting bytes, so that the program does not die of a closed pipe.
 type capped struct {
 	limit    int
 	over     func()
@@ -139,7 +137,7 @@ func (c *capped) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// startFailure says why a program did not start and what to look at.
+// startFailure returns why a program did not start, and what to check.
 func startFailure(p *process, err error) *runner.Failure {
 	name := p.argv[0]
 	message := fmt.Sprintf("can't start %q: %v", name, err)
@@ -156,7 +154,7 @@ func startFailure(p *process, err error) *runner.Failure {
 	return &runner.Failure{Kind: "failed", Message: message}
 }
 
-// failure is what the end of a program means for its task; nil is a success.
+// failure returns the failure of the task; nil for a success.
 func (e *ending) failure(ctx context.Context, p *process) *runner.Failure {
 	name := p.argv[0]
 	switch {

@@ -14,19 +14,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// identity is the system prompt of the list that all nodes share: it is the
-// same for all of them, so that what stands behind it stays valid.
+// identity returns the system prompt of the shared conversation. It is the same for all
+// nodes, so that providers can cache what follows.
 func identity(task *runner.Task) string {
 	return joinLayers([]string{task.Graph.Persona.Value, goalText(task)})
 }
 
-// systemPrompt is the system prompt of a list of the node's own: identity and
-// progress, then what the node is about.
+// systemPrompt returns the system prompt of the node's own conversation.
 func (n *modelNode) systemPrompt(more []string) string {
 	return joinLayers(append([]string{identity(n.task), progress(n.task), n.focus()}, more...))
 }
 
-// focus is what the node is about: its instructions, and what its output must be.
+// focus returns the node's instructions and the form of its output.
 func (n *modelNode) focus() string {
 	layers := []string{n.Instructions}
 	switch {
@@ -38,8 +37,8 @@ func (n *modelNode) focus() string {
 	return joinLayers(layers)
 }
 
-// turnTo are the messages that turn a shared list to the node: a marker when
-// another node spoke last, and the node's focus unless the list holds it since.
+// turnTo returns the messages that turn the shared conversation to the node: a marker if
+// another node spoke last, and the node's focus if it is not there since.
 func (n *modelNode) turnTo(talk *handler.Talk) []string {
 	var out []string
 	focus := n.focus()
@@ -64,7 +63,7 @@ func joinLayers(layers []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// goalText is the goal with what belongs to it, if it is the graph's own.
+// goalText returns the goal, with criteria and constraints if it is the graph's own.
 func goalText(task *runner.Task) string {
 	if task.Models.Goal == "" {
 		return ""
@@ -87,7 +86,7 @@ func bullets(intro string, items []spec.Text) string {
 	return intro
 }
 
-// progress tells which nodes finished on the way to this one.
+// progress lists the steps on the way to this node.
 func progress(task *runner.Task) string {
 	if task.Talk == nil || task.Talk.Steps == 0 || task.Models.Goal == "" {
 		return ""
@@ -107,7 +106,7 @@ func doneText(talk *handler.Talk) string {
 	return fmt.Sprintf("%d %s done: %s", talk.Steps, steps, list)
 }
 
-// marker tells a model that the conversation has come to another node.
+// marker returns the message that the conversation moves to another node.
 func (n *modelNode) marker() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[The conversation moves on to step %q.", lastPart(n.task.Node))
@@ -128,8 +127,7 @@ func (n *modelNode) marker() string {
 	return b.String() + "]"
 }
 
-// ask is the prompt with feedback on the visits before; "" when there is
-// nothing to say.
+// ask returns the prompt with feedback on earlier visits; it may be empty.
 func (n *modelNode) ask() content {
 	talk := n.task.Talk
 	if talk == nil || !talk.Feedback {
@@ -144,8 +142,8 @@ func (n *modelNode) ask() content {
 	return n.prompt.with(feedback + "]")
 }
 
-// goOn is what a model is asked when its node has no prompt and nobody else
-// had the last word.
+// goOn returns the message for a model whose node has no prompt, after its own last
+// message: the input or "Go on.".
 func (n *modelNode) goOn() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:

@@ -16,9 +16,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// prompt is what a prompt says: a text, or parts, with what servers say in the place of
-// their resources and prompts. What the file writes as a part is one, and only that is
-// asked for at servers; what values are is read as valueContent does.
+// prompt returns the content of a prompt, with the resources and prompts of servers. Only
+// parts that the file writes may name these; values are read by valueContent.
 func (k *toolkit) prompt(ctx context.Context, task *runner.Task, v any) (content, error) {
 	written := writtenPrompt(task)
 	if written == nil || written.Kind != spec.List && written.Kind != spec.Map {
@@ -43,7 +42,7 @@ func (k *toolkit) prompt(ctx context.Context, task *runner.Task, v any) (content
 	return contentOfParts(parts), nil
 }
 
-// writtenPrompt is the prompt of a task's node as its file has it; nil: it has none.
+// writtenPrompt returns the prompt of a node in its file, or nil.
 func writtenPrompt(task *runner.Task) *spec.Value {
 	if decl := task.Graph.Node(lastPart(task.Node)); decl != nil {
 		return decl.Field("prompt")
@@ -51,7 +50,8 @@ func writtenPrompt(task *runner.Task) *spec.Value {
 	return nil
 }
 
-// promptItem is what an item of a prompt says; ofFile: the file writes it as a part.
+// promptItem returns the content of an item of a prompt; ofFile says that the file writes
+// it as a part.
 func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
 	fields, _ := item.(map[string]any)
 	text, isText := fields["text"]
@@ -71,11 +71,11 @@ func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int,
 	return contentOfParts([]model.Part{part}), err
 }
 
-// fetchedPart is the kind of number under which what was fetched for a part of a prompt
-// is kept: a run that is taken up again asks its model what it asked before.
+// fetchedPart is the key of fetched parts in the log: a resumed run asks its model the
+// same again.
 const fetchedPart = "part"
 
-// fetch asks a server for what the part of that number names.
+// fetch fetches a numbered part from a server.
 func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
 	kind, named := "resource", eval.Text(fields["resource"])
 	if fields["prompt"] != nil {
@@ -87,7 +87,7 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 	}
 	server, what, colon := strings.Cut(named, ":")
 	if !colon || what == "" {
-		return nil, invalidInput("the %s %q is none; it is named server:%s", kind, named, map[string]string{"resource": "uri", "prompt": "name"}[kind])
+		return nil, invalidInput("invalid %s %q; it is named server:%s", kind, named, map[string]string{"resource": "uri", "prompt": "name"}[kind])
 	}
 	registry, err := k.registry(task)
 	if err != nil {
@@ -122,6 +122,6 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		return nil, ended(ctx, named, err)
 	}
 	parts, _ := unseen(task, taped.Output).([]any)
-	call := toolCall{Call: tool.Call{Name: server + ":" + kind, Args: args}}
-	return parts, call.keepAs(fetchedPart, task, number, answer{output: parts}, now(task).Sub(began))
+	call := toolCall{Call: tool.Call{Name: server + ":" + kind, Args: args}, number: number}
+	return parts, call.keepAs(fetchedPart, task, answer{output: parts}, now(task).Sub(began))
 }

@@ -12,23 +12,21 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// Stand stands in for what tasks ask of the world. A nil function leaves it to the
-// world.
+// Stand replaces models and tools. A nil function replaces nothing.
 type Stand struct {
-	// Model gives the client to ask in the place of the model with that name, and the
-	// name under which it is asked; nil: that of the flow.
+	// Model returns a client or the name of a model in place of the named one; "" and nil
+	// leave the flow's.
 	Model func(ctx context.Context, task *runner.Task, name string) (instead string, dir string, client model.Client)
-	// Tool answers a call of a tool whose arguments are in order; handled is false for
-	// one that is to be made. The error is a *tool.Error, or ends the task.
+	// Tool answers a call with valid arguments; handled is false to make the call. The
+	// error is a *tool.Error, or ends the task.
 	Tool func(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error)
-	// Tools lists the tools of a server by their whole names, so that it need not be
-	// started; handled is false for one that is to be asked.
+	// Tools lists the tools of a server by their whole names; handled is false to start
+	// and ask the server.
 	Tools func(ctx context.Context, task *runner.Task, server string) (tools []model.Tool, handled bool)
 }
 
-// Tell says what a program would say by a list of events, as GRAPHRUN_TASK_EVENTS
-// has them. The error is one that the handler must return: the task waits for
-// answers. problem says which event is none; "": all are.
+// Tell emits events as a program does through GRAPHRUN_TASK_EVENTS. problem describes an
+// invalid event, or is "". The handler must return the error, which makes the task wait.
 func Tell(task *runner.Task, events []map[string]any) (problem string, err error) {
 	var p eventParser
 	for _, event := range events {
@@ -45,7 +43,7 @@ func Tell(task *runner.Task, events []map[string]any) (problem string, err error
 	return "", err
 }
 
-// ask resolves the model that a call asks, or what stands in for it.
+// ask resolves the model of a call or its replacement.
 func (m *models) ask(ctx context.Context, task *runner.Task, named string) (modelRef, model.Client, error) {
 	ref, err := resolveModel(task, named)
 	if m.stand == nil || m.stand.Model == nil {
@@ -64,8 +62,7 @@ func (m *models) ask(ctx context.Context, task *runner.Task, named string) (mode
 	return ref, nil, err
 }
 
-// serverTools are the tools of the servers among names that something stands in
-// for, and the names that are left to ask.
+// serverTools returns the tools of replaced servers among names, and the other names.
 func (k *toolkit) serverTools(ctx context.Context, task *runner.Task, registry *tool.Registry, names []string) (out []model.Tool, rest []string) {
 	if k.stand == nil || k.stand.Tools == nil {
 		return nil, names
@@ -91,7 +88,7 @@ func (k *toolkit) serverTools(ctx context.Context, task *runner.Task, registry *
 	return out, rest
 }
 
-// standIn answers a call in the place of the tool.
+// standIn answers a call in place of the tool.
 func (k *toolkit) standIn(ctx context.Context, task *runner.Task, c *toolCall) (output any, handled bool, err error) {
 	if k.stand == nil || k.stand.Tool == nil {
 		return nil, false, nil

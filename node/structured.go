@@ -14,19 +14,19 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// asker makes a call until its answer fits.
+// asker repeats a call until its answer fits.
 type asker struct {
 	calls       *caller
 	role, named string
 	retries     int
 	onText      func(string)
-	// ended says why an answer is none, for how it ended.
+	// ended returns the failure of an answer that ended badly.
 	ended func(*model.Response) error
 }
 
-// ask makes a call; check turns the answer into a value, or says what is wrong
-// with it, which the model is then told; one that ended badly is not asked for
-// again. The last answer's fault is a failure of kind invalid_output.
+// ask makes a call until check accepts its answer, and tells the model why check refuses
+// one. It does not repeat answers that ended badly. Without a fitting answer it fails with
+// kind invalid_output.
 func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
 	for try := 0; ; try++ {
 		response, err := a.calls.call(ctx, a.role, a.named, req, a.onText)
@@ -57,7 +57,7 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 	}
 }
 
-// structured reads an answer as data that fits a schema.
+// structured reads an answer as data of a schema.
 func structured(s *schema.Schema, text string) (any, error) {
 	value, err := decodeJSON([]byte(unfenced(text)))
 	if err == nil {
@@ -69,7 +69,7 @@ func structured(s *schema.Schema, text string) (any, error) {
 		err = fmt.Errorf("it is not one JSON value: %w", err)
 	}
 	if plain := strings.TrimSpace(text); plain != "" && s.Check(plain) == nil {
-		return plain, nil // a schema of texts needs no quotes
+		return plain, nil // a string without quotes
 	}
 	var mismatch *schema.Mismatch
 	if errors.As(err, &mismatch) {
@@ -78,9 +78,8 @@ func structured(s *schema.Schema, text string) (any, error) {
 	return nil, err
 }
 
-// unfenced takes off what some models put around JSON: their thinking before
-// it, which servers without a parser for it leave in the text, and a Markdown
-// fence. The beginning of the thinking may be missing: then the prompt had it.
+// unfenced removes a Markdown fence and thinking before JSON, which some servers leave in
+// the text; its opening tag may be in the prompt.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {

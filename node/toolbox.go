@@ -24,20 +24,18 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// toolkit is what it takes to call tools.
+// toolkit calls tools.
 type toolkit struct {
-	exec    *execHandler
-	options tool.Options
-	// cassette records answers, or plays them; nil: neither.
+	exec     *execHandler
+	options  tool.Options
 	cassette *cassette.Cassette
-	// stand stands in for tools; nil: nothing does.
-	stand *Stand
+	stand    *Stand
 }
 
 // registryKey is the key of a graph's tools in the scope of a run.
 type registryKey struct{ graph *spec.Graph }
 
-// keptTools are the tools of a run, or why there are none.
+// keptTools are the tools of a run, or the error of making them.
 type keptTools struct {
 	*tool.Registry
 	err error
@@ -51,12 +49,12 @@ func (k keptTools) Close() error {
 	return k.Registry.Close()
 }
 
-// registry returns the tools of the task's graph, the same for the whole run.
+// registry returns the tools of the task's graph, which the whole run shares.
 func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	if task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
 	}
-	keeper := keeperOf(task.Scope) // kept first, so that it ends after the servers
+	keeper := keeperOf(task.Scope) // before the registry, so that it ends after the servers
 	kept := task.Scope.Keep(registryKey{task.Graph}, func() io.Closer {
 		opts := k.options
 		opts.Dir, opts.Withheld, opts.RunDir, opts.Keeper = task.Dir, secretVariables(task.Graph), task.RunDir, keeper
@@ -73,23 +71,22 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	return kept.Registry, nil
 }
 
-// toolCall is a call as a model makes it. Number counts the calls of the visit.
+// toolCall is a call with its id and its number in the visit.
 type toolCall struct {
 	tool.Call
 	id     string
 	number int
 }
 
-// answer is what a call came to: an output, or an error's message as the output.
+// answer is the output of a call, or an error's message.
 type answer struct {
 	output  any
 	isError bool
 	details map[string]any
 }
 
-// call makes one call and keeps what it came to in the journal, which tells of it: a
-// task that runs again finds it there and does not make it twice. An error
-// means that the task has to end.
+// call makes one call and journals its answer, which a task that runs again reuses. An
+// error ends the task.
 func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
 	if done, ok := loggedAnswer(task, c.number); ok {
 		return done, nil
@@ -118,7 +115,7 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 	return out, c.keep(task, out, now(task).Sub(began))
 }
 
-// refused keeps what stands in for the result of a call that is not made.
+// refused journals the answer of a call that is not made.
 func refused(task *runner.Task, c toolCall, words answer) (answer, error) {
 	if done, ok := loggedAnswer(task, c.number); ok {
 		return done, nil
@@ -126,8 +123,8 @@ func refused(task *runner.Task, c toolCall, words answer) (answer, error) {
 	return words, c.keep(task, words, 0)
 }
 
-// carryOut makes a call, again as the tool's retry says. A call that failed has an
-// answer, too: an error means that there is none.
+// carryOut makes a call and repeats it by the tool's retry. A failed call has an answer;
+// an error ends the task.
 func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
 	c.TraceParent = handler.TraceParent(ctx)
 	for times := 1; ; times++ {
@@ -141,7 +138,7 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 		case err == nil:
 			output, err := eval.Canonical(result)
 			if err != nil {
-				return answer{output: "the result is no plain data: " + err.Error(), isError: true}, nil
+				return answer{output: "the result is not plain data: " + err.Error(), isError: true}, nil
 			}
 			return answer{output: output}, nil
 		case !errors.As(err, &failed):
@@ -160,7 +157,7 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 	}
 }
 
-// ended is the error of a task that can't go on after a call.
+// ended returns the error of a task that ends with a call.
 func ended(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, fmt.Sprintf("the call of tool %q was stopped", name))
@@ -168,8 +165,7 @@ func ended(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// now is the time by which calls are measured: the run's, so that one in virtual time is
-// the same every time.
+// now returns the time of the run, which may be virtual.
 func now(task *runner.Task) time.Time {
 	if task.Models == nil {
 		return time.Now()
@@ -177,13 +173,13 @@ func now(task *runner.Task) time.Time {
 	return task.Models.Now()
 }
 
-// keep notes what a call came to and how long it took, which the runner tells.
+// keep journals the answer and duration of a call.
 func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error {
-	return c.keepAs("number", task, c.number, out, took)
+	return c.keepAs("number", task, out, took)
 }
 
-// keepAs keeps it under a number of that kind.
-func (c *toolCall) keepAs(kind string, task *runner.Task, number int, out answer, took time.Duration) error {
+// keepAs is keep under another key for the number.
+func (c *toolCall) keepAs(kind string, task *runner.Task, out answer, took time.Duration) error {
 	if task.Note == nil {
 		return nil
 	}
@@ -195,7 +191,7 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, number int, out answer
 		args = map[string]any{}
 	}
 	note := map[string]any{
-		kind: number, "name": c.Name, "args": args, "output": out.output, "is_error": out.isError,
+		kind: c.number, "name": c.Name, "args": args, "output": out.output, "is_error": out.isError,
 		"duration_ms": int(took.Milliseconds()),
 	}
 	if c.id != "" {
@@ -207,12 +203,12 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, number int, out answer
 	return task.Note(map[string]any{handler.NoteToolCall: note})
 }
 
-// loggedAnswer is what the call of that number came to before a crash.
+// loggedAnswer returns the answer of a call that finished before a crash.
 func loggedAnswer(task *runner.Task, number int) (answer, bool) {
 	return loggedAs("number", task, number)
 }
 
-// loggedAs is what was kept under a number of that kind.
+// loggedAs returns the answer under a number of some kind.
 func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
 	for _, entry := range task.Log {
 		fields, _ := entry.(map[string]any)
@@ -231,19 +227,18 @@ func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
 	return answer{}, false
 }
 
-// toolActor runs what a tool declares, for one call of a task.
+// toolActor runs the programs and graphs of tools for one call of a task.
 type toolActor struct {
 	kit  *toolkit
 	task *runner.Task
-	call *toolCall // nil: tools are only listed
+	call *toolCall // nil to list tools
 
 	mu    sync.Mutex
 	asked int                // questions of the server
-	open  []handler.Question // those that nobody has answered
+	open  []handler.Question // without an answer
 }
 
-// Ask looks for the answer to a question of a server. The questions of a call are
-// told apart by their number.
+// Ask returns the answer to a server's question. The questions of a call are numbered.
 func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any, answered bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -263,7 +258,7 @@ func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any
 	return nil, false
 }
 
-// waits is the error of a task that has to wait for answers to questions of a server.
+// waits returns the error that makes the task wait for answers to a server.
 func (a *toolActor) waits() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -274,19 +269,19 @@ func (a *toolActor) waits() error {
 	return err
 }
 
-// Warn tells of something in the events.
+// Warn emits a warning.
 func (a *toolActor) Warn(message string) {
 	if a.task.Emit != nil {
 		a.task.Emit(runner.Said{Type: "warning", Message: message})
 	}
 }
 
-// Server answers in the place of a server.
+// Server answers in place of a server.
 func (a *toolActor) Server(ctx context.Context) (result any, handled bool, err error) {
 	return a.kit.standIn(ctx, a.task, a.call)
 }
 
-// Progress makes an event of how far a call has come.
+// Progress emits the progress of a call.
 func (a *toolActor) Progress(tool, message string, done, total float64) {
 	if a.task.Emit == nil {
 		return
@@ -312,25 +307,15 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 		stdin = maps.Clone(p.Args)
 		stdin["answers"] = task.Answers
 	}
-	config := map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(stdin)}
-	if p.Dir != "" {
-		config["dir"] = p.Dir
-	}
-	if p.EnvPass != nil {
-		config["env_pass"] = p.EnvPass
-	}
+	task.Config = map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(stdin), "dir": p.Dir, "env_pass": p.EnvPass}
 	if p.Parse != "" {
-		config["parse"] = p.Parse
+		task.Config["parse"] = p.Parse
 	}
-	task.Config, task.Key = config, callKey(a.task.Key, a.call.number)
+	task.Key = callKey(a.task.Key, a.call.number)
 	program := *a.kit.exec
 	program.source = p.Tool
 	output, err := program.Run(ctx, task)
-	var failure *runner.Failure
-	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
-		return output, err
-	}
-	return nil, &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
+	return output, toolError(ctx, err)
 }
 
 // Graph runs a graph file.
@@ -341,20 +326,25 @@ func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any)
 	output, err := a.task.CallGraph(ctx, handler.GraphCall{
 		File: file, With: args, Number: a.call.number, Key: callKey(a.task.Key, a.call.number),
 	})
-	var failure *runner.Failure
-	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
-		return output, err
-	}
-	return nil, &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
+	return output, toolError(ctx, err)
 }
 
-// callKey is the idempotency key of a tool call of a task.
+// toolError returns the failure of a program or graph as the error of its tool.
+func toolError(ctx context.Context, err error) error {
+	var failure *runner.Failure
+	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
+		return err
+	}
+	return &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
+}
+
+// callKey returns the idempotency key of a tool call.
 func callKey(taskKey string, number int) string {
 	sum := sha256.Sum256([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
 	return hex.EncodeToString(sum[:16])
 }
 
-// offered are the tools that a model may call, as it is told of them.
+// offered lists the tools that a model may call.
 func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
 	registry, err := k.registry(task)
 	if err != nil {
@@ -375,8 +365,7 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 	if err != nil {
 		return nil, toolFailure(err)
 	}
-	// A recording stands for servers, not for what the file says now: a replay
-	// notices that a tool is described in other words.
+	// A recording replaces servers, not the file: a replay notices a changed description.
 	for i := range out {
 		if t, ok := registry.Own(out[i].Name); ok {
 			out[i] = model.Tool(t)
@@ -385,7 +374,7 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 	return out, nil
 }
 
-// toolFailure is a list of tools that can't be had, as a node's failure.
+// toolFailure returns the failure of a node for an error of its tools.
 func toolFailure(err error) error {
 	var failed *tool.Error
 	if !errors.As(err, &failed) {

@@ -18,9 +18,8 @@ import (
 // toolsHandler executes the calls of the model's last message.
 type toolsHandler struct{ kit *toolkit }
 
-// Run makes the calls, side by side unless the node says sequential, and
-// returns their results in the order of the calls. A call that fails is a
-// result for the model, not a failure of the node.
+// Run makes the calls, in parallel unless the node is sequential, and returns their
+// results in order. A failed call is a result for the model, not a failure of the node.
 func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	registry, err := h.kit.registry(task)
 	if err != nil {
@@ -52,8 +51,8 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	return out, nil
 }
 
-// resultMessage is the result of a call as the model gets it. Parts that can't be
-// read are an error for the model, which asked for them.
+// resultMessage returns the result of a call for the model. Unreadable parts are an error
+// for the model.
 func resultMessage(task *runner.Task, id, name string, output any, isError bool) (model.Message, error) {
 	m := model.Message{Role: model.ToolResult, ToolCallID: id, Name: name, IsError: isError}
 	said, err := resultContent(task, output)
@@ -69,8 +68,8 @@ func resultMessage(task *runner.Task, id, name string, output any, isError bool)
 	return m, nil
 }
 
-// callAll makes calls and returns their answers in the same order. The first
-// error, in that order, ends the task; calls that wait for people wait together.
+// callAll makes calls and returns their answers in order. The first error in this order
+// ends the task. Calls that need people wait together.
 func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
 	calls, rejected, err := k.approved(task, calls)
 	if err != nil {
@@ -85,7 +84,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 	for i := range calls {
 		one := func() {
 			defer func() {
-				if v := recover(); v != nil { // nobody else would in a goroutine of ours
+				if v := recover(); v != nil { // in our goroutine
 					failures[i] = &runner.Failure{Kind: "internal", Message: fmt.Sprintf("the call of tool %q panicked: %v", calls[i].Name, v)}
 				}
 			}()
@@ -115,8 +114,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 	return answers, nil
 }
 
-// allowList is what a node may call: its `tools`, or all that the graph
-// declares.
+// allowList returns the tools that a node may call: its own or all of the graph.
 func allowList(config map[string]any, registry *tool.Registry) []string {
 	if list, given := config["tools"].([]any); given {
 		return keys.Texts(list)
@@ -124,9 +122,8 @@ func allowList(config map[string]any, registry *tool.Registry) []string {
 	return registry.All()
 }
 
-// callsOf are the calls that a tools node is to make: those of the last message
-// of a model that have no result yet (asked is true then), or those that the
-// input brings.
+// callsOf returns the calls of the model's last message without a result (asked is true),
+// or those in the input.
 func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
 	calls, spoke := openCalls(task.Talk)
 	if len(calls) > 0 {
@@ -155,8 +152,8 @@ func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
 	return calls, false, nil
 }
 
-// openCalls are the calls of the last message of a model that have no result
-// yet; spoke says whether a model has spoken at all.
+// openCalls returns the calls of the model's last message without a result; spoke reports
+// whether there is such a message.
 func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
 	if talk == nil {
 		return nil, false
@@ -183,7 +180,7 @@ func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
 // toolHandler calls one tool.
 type toolHandler struct{ kit *toolkit }
 
-// Run makes the call; its result is the output.
+// Run makes the call and returns its result.
 func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	var c struct {
 		Tool string         `key:"tool"`

@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// unseen is a result without the texts that the run masks.
+// unseen masks the run's secrets in a result.
 func unseen(task *runner.Task, v any) any {
 	if task.Models == nil || len(task.Models.Secrets) == 0 {
 		return v
