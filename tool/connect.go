@@ -17,14 +17,14 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// connect starts the server and asks for its tools. The connection outlives
-// ctx, which bounds the start alone.
+// connect starts the server and lists its tools. The connection outlives ctx, which bounds
+// the start.
 func (s *server) connect(ctx context.Context) (*link, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready after %s", startTime))
 	defer cancel()
 	abandon := context.AfterFunc(starting, end)
-	l, err := s.shake(life)
+	l, err := s.open(life)
 	if !abandon() && err == nil {
 		_ = l.stop()
 		err = context.Cause(starting)
@@ -44,8 +44,8 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// shake starts the server, if it is a program, and makes a session.
-func (s *server) shake(ctx context.Context) (*link, error) {
+// open starts the server, if it is a program, and opens a session.
+func (s *server) open(ctx context.Context) (*link, error) {
 	l := &link{asking: newAsking(), gone: make(chan struct{}), stderr: func() string { return "" }}
 	var transport mcp.Transport
 	kill := func() error { return nil }
@@ -69,10 +69,10 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 			ProgressNotificationHandler: l.progress.heard,
 		},
 	)
-	if err := s.tellRoots(client); err != nil {
+	if err := s.addRoots(client); err != nil {
 		return nil, errors.Join(err, kill())
 	}
-	client.AddSendingMiddleware(patient(s.opts.DiscoverTime))
+	client.AddSendingMiddleware(boundDiscovery(s.opts.DiscoverTime))
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
 		l.session = session
@@ -99,9 +99,9 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// patient gives up asking a server for what it is, which those of older versions of
-// the protocol may leave without an answer: the client then begins as they know it.
-func patient(limit time.Duration) mcp.Middleware {
+// boundDiscovery bounds the first request, which older servers may not answer: the client
+// then falls back to their protocol.
+func boundDiscovery(limit time.Duration) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "server/discover" {
@@ -114,7 +114,7 @@ func patient(limit time.Duration) mcp.Middleware {
 	}
 }
 
-// members asks for the server's tools.
+// members lists the server's tools.
 func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) {
 	var out []member
 	for t, err := range session.Tools(ctx, nil) {
@@ -138,16 +138,15 @@ func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) 
 	return out, nil
 }
 
-// lost says whether an error means that the connection is of no more use; else
-// it is the server's answer to the request.
+// lost reports whether an error means a broken connection, not an answer of the server.
 func lost(err error) bool {
 	var answer *jsonrpc.Error
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
 }
 
-// needsTask says whether a server refuses the call of a tool that it has because it must
-// run as a task, as tools may since 2025-11-25. The protocol wants the code of a method
-// that does not exist for that; some send the one of a request that is wrong.
+// needsTask reports whether a server refuses a call because the tool runs as a task only
+// (since 2025-11-25). The protocol demands the code of an unknown method; some servers send
+// that of an invalid request.
 func needsTask(err error) bool {
 	var answer *jsonrpc.Error
 	if !errors.As(err, &answer) {
@@ -163,7 +162,7 @@ type withHeaders struct {
 	headers map[string]any
 }
 
-// RoundTrip sends a copy of the request, as its contract wants.
+// RoundTrip sends a copy of the request with the headers.
 func (t withHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
 	if len(t.headers) == 0 {
 		return t.next.RoundTrip(req)

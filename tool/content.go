@@ -13,10 +13,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// content is the structured content if there is some, the text if there is nothing
-// but text, and else the list of all parts: {text}, {image}, {audio}, {file}, with
-// data URIs. Where there are images and the like, they come with the texts, which
-// say what the structured content does.
+// content returns an answer as structured content, as text, or as a list of parts with
+// data URIs if there are others than text: their texts repeat the structured content.
 func content(answer *mcp.CallToolResult) (any, error) {
 	parts := partsOf(answer.Content)
 	var texts []string
@@ -34,7 +32,7 @@ func content(answer *mcp.CallToolResult) (any, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// partsOf are contents of the protocol as parts.
+// partsOf converts contents of the protocol.
 func partsOf(contents []mcp.Content) []any {
 	out := make([]any, 0, len(contents))
 	for _, c := range contents {
@@ -62,7 +60,7 @@ func partsOf(contents []mcp.Content) []any {
 	return out
 }
 
-// resourcePart is a resource that has been read, as a part.
+// resourcePart converts a resource.
 func resourcePart(r *mcp.ResourceContents) map[string]any {
 	if r.Blob == nil {
 		return map[string]any{"text": r.Text}

@@ -16,27 +16,27 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// Declined is the answer of a person who does not want to say what a server asks.
+// Declined is the answer of a person who refuses a server's question.
 const Declined = "decline"
 
 // errAsked ends a call whose server waits for an answer.
-var errAsked = errors.New("a person is asked first")
+var errAsked = errors.New("a person must answer first")
 
-// asking is what a server asks during its calls. Older servers don't say during which:
-// a question waits until no other call goes on than those that ask.
+// asking assigns a server's questions to its calls. Older servers don't name the call: a
+// question waits until every call in flight asks one.
 type asking struct {
 	mu    sync.Mutex
 	moved *sync.Cond
-	calls []*askedCall // under way, in the order of their beginning
-	open  int          // questions that are not answered or dismissed
+	calls []*askedCall // in flight, oldest first
+	open  int          // questions without an answer
 }
 
 // askedCall is a call of a server's tool. The holder of asking.mu owns it.
 type askedCall struct {
 	actor   Actor
 	name    string
-	asks    bool // a question of it is open
-	waiting bool // a question is put that has no answer
+	asks    bool // it has an open question
+	waiting bool // for an answer of a person
 }
 
 // askedKey is the key of the call in the context of its request.
@@ -48,7 +48,7 @@ func newAsking() *asking {
 	return a
 }
 
-// begin notes a call that goes on until end.
+// begin registers a call; the function ends it.
 func (a *asking) begin(ctx context.Context, actor Actor, name string) (context.Context, *askedCall, func()) {
 	c := &askedCall{actor: actor, name: name}
 	a.mu.Lock()
@@ -67,14 +67,14 @@ func (a *asking) begin(ctx context.Context, actor Actor, name string) (context.C
 	}
 }
 
-// asked reports whether a call ended because a person has to be asked.
+// asked reports whether a call ended to ask a person.
 func (a *asking) asked(c *askedCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return c.waiting
 }
 
-// question handles what a server asks.
+// question handles a server's question.
 func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	if req.Params.URL != "" {
 		return &mcp.ElicitResult{Action: Declined}, nil
@@ -92,7 +92,7 @@ func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Eli
 		a.mu.Lock()
 		c.waiting = true
 		a.mu.Unlock()
-		if own { // the server has answered, and asks no more
+		if own { // its result asks, so the call is over
 			return nil, errAsked
 		}
 		return &mcp.ElicitResult{Action: "cancel"}, nil
@@ -104,9 +104,8 @@ func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Eli
 	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
 }
 
-// formOf is the schema of an answer. What older servers add to JSON Schema is said as
-// it is today: names of choices, which were a list beside them. A schema that is none
-// all the same asks for any object; the server checks what it gets.
+// formOf returns the schema of an answer. It translates enumNames of older servers; an
+// invalid schema becomes any object, which the server checks.
 func formOf(asked any) map[string]any {
 	plain, _ := eval.Canonical(asked)
 	form, _ := plain.(map[string]any)
@@ -135,8 +134,8 @@ func formOf(asked any) map[string]any {
 	return form
 }
 
-// sender is the call during which the server asks: the first of those under way that
-// asks nothing yet, once each of them asks; nil: there is none.
+// sender returns the first call without a question, once as many questions are open as
+// calls are in flight; nil if there is none.
 func (a *asking) sender(ctx context.Context) *askedCall {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()
@@ -161,7 +160,7 @@ func (a *asking) sender(ctx context.Context) *askedCall {
 	return nil
 }
 
-// put takes a question back that has been answered or dismissed.
+// put closes a question.
 func (a *asking) put(c *askedCall) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,20 +12,18 @@ import (
 	"time"
 )
 
-// listenTime is how long the start of a session waits until the server listens, too, and
-// sentTime how long of that it waits once the server has been asked to: many say nothing,
-// not even that they listen, before they have something to say.
+// listenTime bounds the wait for the server's stream at the start of a session, sentTime
+// the wait after the request was sent: many servers answer only with their first event.
 const (
 	listenTime = time.Second
 	sentTime   = 50 * time.Millisecond
 )
 
-// listening makes the stream on which a server speaks unasked one that never fails:
-// it is no server's duty to have one, many end it when it is idle, and a session is
-// as good without.
+// listening hides failures of the stream for a server's own messages: it is optional, and
+// many servers end it when it is idle.
 type listening struct{ next http.RoundTripper }
 
-// RoundTrip opens the stream where the request is for it.
+// RoundTrip opens the stream for a GET request.
 func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return l.next.RoundTrip(req)
@@ -35,7 +33,7 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	asking := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
 		select {
 		case sent <- struct{}{}:
-		default: // it is asked once more
+		default: // a second attempt
 		}
 	}})
 	go l.pass(req.WithContext(asking), in, open)
@@ -58,8 +56,7 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pass hands on what the server says, until the session ends; open is closed when the
-// server has taken or refused the request.
+// pass copies the stream until the session ends. It closes open at the server's answer.
 func (l listening) pass(req *http.Request, in *io.PipeWriter, open chan struct{}) {
 	defer func() { _ = in.CloseWithError(context.Canceled) }()
 	resp, err := l.next.RoundTrip(req)

@@ -12,18 +12,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progress hands what a server says of its calls to those who made them. The zero
-// value is ready.
+// progress passes progress notifications to their calls. The zero value works.
 type progress struct {
 	calls sync.Map // func(*mcp.ProgressNotificationParams) by token
 	made  atomic.Int64
 }
 
-// lateCalls is after how many more calls one is forgotten: what was said of it may
-// come after its result.
+// lateCalls is how many calls later one is forgotten: notifications may come after its
+// result.
 const lateCalls = 100
 
-// begin gives a call a token, under which hear gets what is said of it.
+// begin returns a token whose notifications go to hear.
 func (p *progress) begin(hear func(*mcp.ProgressNotificationParams)) (token string) {
 	n := p.made.Add(1)
 	p.calls.Store(tokenOf(n), hear)

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Resource reads a resource of a server and returns it as parts: {text}, {image},
-// {audio}, {file}. The error is an *Error, or ctx's own.
+// Resource reads a resource of a server as parts: {text}, {image}, {audio}, {file}. The
+// error is an *Error or ctx's.
 func (r *Registry) Resource(ctx context.Context, actor Actor, name, uri string) ([]any, error) {
 	return r.fetch(ctx, actor, name, fmt.Sprintf("resource %q", uri), func(ctx context.Context, session *mcp.ClientSession) ([]any, error) {
 		result, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
@@ -26,8 +26,8 @@ func (r *Registry) Resource(ctx context.Context, actor Actor, name, uri string) 
 	})
 }
 
-// Prompt asks a server for one of its prompts and returns what that says as parts.
-// Where others than the user speak in it, a text before says who does.
+// Prompt fetches a prompt of a server as parts. A text names each speaker other than the
+// user.
 func (r *Registry) Prompt(ctx context.Context, actor Actor, name, prompt string, args map[string]string) ([]any, error) {
 	return r.fetch(ctx, actor, name, fmt.Sprintf("prompt %q", prompt), func(ctx context.Context, session *mcp.ClientSession) ([]any, error) {
 		result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt, Arguments: args})
@@ -47,8 +47,7 @@ func (r *Registry) Prompt(ctx context.Context, actor Actor, name, prompt string,
 	})
 }
 
-// fetch asks a server for something, again when the server has died of it: reading
-// does no harm.
+// fetch asks a server, and once more if it dies: reading does no harm.
 func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, ask func(context.Context, *mcp.ClientSession) ([]any, error)) ([]any, error) {
 	decl := r.decls[name]
 	if decl == nil || decl.server == nil {
@@ -79,14 +78,14 @@ func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, as
 	}
 }
 
-// Offer is a resource or a prompt that a server offers.
+// Offer is a resource or prompt of a server.
 type Offer struct {
-	// Kind is resource or prompt, Name how a part of a prompt names it: server:uri.
+	// Kind is resource or prompt, Name its name in prompts: server:uri.
 	Kind, Name, Description string
 }
 
-// Offers lists what a server offers besides tools, and nothing for tools that are no
-// servers. The error is an *Error, or ctx's own.
+// Offers lists the resources and prompts of a server; none for other tools. The error is an
+// *Error or ctx's.
 func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offer, error) {
 	decl := r.decls[name]
 	if decl == nil || decl.server == nil {

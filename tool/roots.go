@@ -12,8 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// capabilities are what servers may ask of us: to put a question, and for the folders
-// that the graph names.
+// capabilities let servers ask questions, and for the folders that the graph names.
 func (s *server) capabilities() *mcp.ClientCapabilities {
 	out := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
 	if len(s.Roots) > 0 {
@@ -22,8 +21,8 @@ func (s *server) capabilities() *mcp.ClientCapabilities {
 	return out
 }
 
-// tellRoots makes the client know the folders that the server may be told of.
-func (s *server) tellRoots(client *mcp.Client) error {
+// addRoots adds the folders of the graph to the client.
+func (s *server) addRoots(client *mcp.Client) error {
 	for _, path := range s.Roots {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(s.opts.Dir, path)
