@@ -1,8 +1,9 @@
-// Parts: what a message holds besides text.
+// Parts of messages: texts, images, files and audio.
 
 package model
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-// PartKind says what a part is. The zero value is unset.
+// PartKind is the kind of a part. The zero value is unset.
 type PartKind string
 
 // The kinds of parts.
@@ -22,22 +23,20 @@ const (
 	AudioPart PartKind = "audio"
 )
 
-// Part is a piece of a message: a text, or something that is none. What is no text
-// has either its bytes or the address where a provider finds it.
+// Part is a piece of a message: a text, or the bytes or address of something else.
 type Part struct {
 	Kind PartKind `json:"kind"`
-	// Text is that of a text.
-	Text string `json:"text,omitempty"`
-	// URL is where the provider gets it: http or https.
+	Text string   `json:"text,omitempty"`
+	// URL is an http or https address from which the provider fetches the part.
 	URL string `json:"url,omitempty"`
 	// Data is the bytes in base64, Type their media type, such as image/png.
 	Data string `json:"data,omitempty"`
 	Type string `json:"type,omitempty"`
-	// Name is that of the file; empty: it has none.
+	// Name is the name of a file, or "".
 	Name string `json:"name,omitempty"`
 }
 
-// Size is how many bytes a part has; 0 for one that is at an address.
+// Size returns the bytes of a part; 0 for an address.
 func (p *Part) Size() int {
 	if p.Kind == TextPart {
 		return len(p.Text)
@@ -45,24 +44,18 @@ func (p *Part) Size() int {
 	return len(p.Data)/4*3 - (len(p.Data) - len(strings.TrimRight(p.Data, "=")))
 }
 
-// String names a part where it can't be shown: [image map.png].
+// String returns a text, or the name of another part: [image map.png].
 func (p *Part) String() string {
-	switch {
-	case p.Kind == TextPart:
+	if p.Kind == TextPart {
 		return p.Text
-	case p.Name != "":
-		return fmt.Sprintf("[%s %s]", p.Kind, p.Name)
-	case p.URL != "":
-		return fmt.Sprintf("[%s %s]", p.Kind, p.URL)
 	}
-	return fmt.Sprintf("[%s %s]", p.Kind, p.Type)
+	return fmt.Sprintf("[%s %s]", p.Kind, cmp.Or(p.Name, p.URL, p.Type))
 }
 
-// DataURI is a part with bytes as a data URI.
+// DataURI returns the bytes of a part as a data URI.
 func (p *Part) DataURI() string { return "data:" + p.Type + ";base64," + p.Data }
 
-// PartsText is what parts say where only text can stand: texts, and the names of
-// what is none.
+// PartsText returns parts as text, with names in place of others than text.
 func PartsText(parts []Part) string {
 	out := make([]string, len(parts))
 	for i := range parts {
@@ -71,59 +64,42 @@ func PartsText(parts []Part) string {
 	return strings.Join(out, "\n")
 }
 
-// ReadDataURI reads a data URI into the Data and Type of a part; false: it is none.
-// The error says what is wrong with one.
+// ReadDataURI reads a data URI into the Data and Type of a part; is is false for other
+// texts.
 func ReadDataURI(uri string) (part Part, is bool, err error) {
-	rest, is := cutScheme(uri)
-	if !is {
+	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
 		return Part{}, false, nil
 	}
-	head, body, found := strings.Cut(rest, ",")
+	head, body, found := strings.Cut(uri[5:], ",")
 	if !found {
 		return Part{}, true, errors.New("the data URI has no comma before its data")
 	}
 	head, coded := strings.CutSuffix(head, ";base64")
 	kind, _, problem := mime.ParseMediaType(head)
 	if problem != nil || head == "" {
-		kind = "text/plain" // as RFC 2397 has it
+		kind = "text/plain" // the default of RFC 2397
 	}
 	var data []byte
 	if coded {
-		if data, err = decode64(body); err != nil {
-			return Part{}, true, fmt.Errorf("the data URI is no base64: %w", err)
-		}
+		data, err = decode64(body)
 	} else {
-		text, err := url.PathUnescape(body)
-		if err != nil {
-			return Part{}, true, fmt.Errorf("the data URI can't be read: %w", err)
-		}
+		var text string
+		text, err = url.PathUnescape(body)
 		data = []byte(text)
 	}
-	if len(data) == 0 {
+	switch {
+	case err != nil && coded:
+		return Part{}, true, fmt.Errorf("the data URI is not base64: %w", err)
+	case err != nil:
+		return Part{}, true, fmt.Errorf("the data URI can't be read: %w", err)
+	case len(data) == 0:
 		return Part{}, true, errors.New("the data URI is empty")
 	}
 	return Part{Type: kind, Data: base64.StdEncoding.EncodeToString(data)}, true, nil
 }
 
-func cutScheme(uri string) (rest string, is bool) {
-	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
-		return "", false
-	}
-	return uri[5:], true
-}
-
-// decode64 reads base64 with or without padding, in either alphabet, with blanks.
+// decode64 decodes base64 with or without padding and blanks, in either alphabet.
 func decode64(text string) ([]byte, error) {
-	text = strings.Map(func(r rune) rune {
-		switch r {
-		case ' ', '\n', '\r', '\t':
-			return -1
-		case '-':
-			return '+'
-		case '_':
-			return '/'
-		}
-		return r
-	}, text)
+	text = strings.NewReplacer(" ", "", "\n", "", "\r", "", "\t", "", "-", "+", "_", "/").Replace(text)
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 }

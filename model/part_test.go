@@ -9,7 +9,7 @@ func TestReadDataURI(t *testing.T) {
 		{"data:image/png;base64,QUI", "image/png", "QUI=", ""},
 		{"data:application/pdf;base64,__-_", "application/pdf", "//+/", ""},
 		{"data:,a%20b", "text/plain", "YSBi", ""},
-		{"data:image/png;base64,Q@", "", "", "the data URI is no base64: illegal base64 data at input byte 1"},
+		{"data:image/png;base64,Q@", "", "", "the data URI is not base64: illegal base64 data at input byte 1"},
 		{"data:image/png", "", "", "the data URI has no comma before its data"},
 		{"data:image/png;base64,", "", "", "the data URI is empty"},
 		{"data:,%zz", "", "", `the data URI can't be read: invalid URL escape "%zz"`},

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -64,21 +65,13 @@ func short(text string) string {
 
 // Run starts the runs of the schedules until ctx ends.
 func (t *Triggers) Run(ctx context.Context) {
-	over := make(chan struct{})
-	n := 0
+	var schedules sync.WaitGroup
 	for _, one := range t.cfg.Triggers {
-		if one.Schedule == nil {
-			continue
+		if one.Schedule != nil {
+			schedules.Go(func() { t.follow(ctx, one) })
 		}
-		n++
-		go func() {
-			t.follow(ctx, one)
-			over <- struct{}{}
-		}()
 	}
-	for range n {
-		<-over
-	}
+	schedules.Wait()
 }
 
 // follow starts the runs of one schedule.
@@ -222,12 +215,6 @@ func signed(r *http.Request, body []byte, secret string) bool {
 	return hmac.Equal(given, sum.Sum(nil))
 }
 
-// run evaluates an expression.
-func run(p *eval.Program, env map[string]any) (any, error) {
-	var vm eval.VM
-	return vm.Eval(p, env)
-}
-
 // options returns the options of the run for a delivery.
 func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) {
 	opts := runner.Options{By: "the webhook " + t.Webhook, Labels: map[string]string{byLabel: t.Name()}}
@@ -247,9 +234,10 @@ func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) 
 	if err != nil {
 		return opts, fmt.Errorf("the body can't be taken: %w", err)
 	}
+	var vm eval.VM
 	env := map[string]any{"body": value, "headers": headers}
 	if t.From != nil {
-		input, err := run(t.From, env)
+		input, err := vm.Eval(t.From, env)
 		object, ok := input.(map[string]any)
 		if err != nil || !ok {
 			return opts, fmt.Errorf("the webhook's input gives no object of inputs: %v", err)
@@ -258,7 +246,7 @@ func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) 
 	}
 	key := store.NewRunID(time.Now())
 	if t.Dedupe != nil {
-		same, err := run(t.Dedupe, env)
+		same, err := vm.Eval(t.Dedupe, env)
 		if err != nil {
 			return opts, fmt.Errorf("the webhook's dedupe: %w", err)
 		}
