@@ -10,11 +10,8 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/mask"
-	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -65,7 +62,7 @@ type driver struct {
 	tails    map[machine.TaskID]string
 	// answers are those given in advance, asked the questions that people are being asked,
 	// offers the answers of others that wait for their turn.
-	answers *answers.Book
+	answers answerBook
 	asked   map[asking]context.CancelFunc
 	offers  []store.Offer
 
@@ -73,7 +70,7 @@ type driver struct {
 	// forked is when a fork began, whose first events are those of another run.
 	forked time.Time
 	last   int64 // when the last replayed event happened
-	time   *wallclock.Keeper
+	time   *timekeeper
 	// counted is how many steps were told as checkpoints.
 	counted int
 	// seq is the number of the last event that was told; event is reused.
@@ -94,8 +91,8 @@ type driver struct {
 	// scope is what tasks share; setups are the tools and providers of graphs.
 	scope   *handler.Scope
 	setups  map[*machine.Plan]*setup
-	folder  *rundir.Folder
-	budgets *budgets
+	folder  *folder
+	budgets map[int]*budget
 	// answered are the calls that scripts answered before the run was resumed.
 	answered []handler.Usage
 }
@@ -107,10 +104,10 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 		inbox: make(chan *message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, beside: map[machine.TaskID]*graphCalls{},
 		texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
-		answers: answers.NewBook(opts.Answers), asked: map[asking]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
-		time: wallclock.NewKeeper(clock), budgets: newBudgets(),
-		scope:  handler.NewScope(nil, rundir.TasksDir(f.runner.cfg.Store, opts.RunID)),
-		folder: rundir.New(f.runner.cfg.Store, opts.RunID),
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
+		time: newTimekeeper(clock), budgets: map[int]*budget{},
+		scope:  handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)),
+		folder: newFolder(f.runner.cfg.Store, opts.RunID),
 	}
 	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.Heard})
 	d.pace, _ = clock.(*virtual.Clock)
@@ -186,7 +183,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err := d.leave(d.now()); err != nil {
 		return d.broken(err), errors.Join(err, d.closeJournal(nil))
 	}
-	result.Unused = d.answers.Left()
+	result.Unused = d.answers.left()
 	if err := d.closeJournal(result); err != nil {
 		return d.broken(err), err
 	}

@@ -149,7 +149,7 @@ func (f *Flow) CheckAnswer(target string, given []string) error {
 // Equip gives a task that runs apart from its driver what the flow knows of its node:
 // Graph and WantsText. The error says that the flow has no such node.
 func (f *Flow) Equip(task *Task) error {
-	trees, id, err := f.tree.Around(task.Node)
+	trees, id, err := f.tree.Around(task.Node, false)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (f *Flow) Equip(task *Task) error {
 // GraphsAround are the graphs that the node at a path stands in, the outermost first;
 // nil: there is no such node.
 func (f *Flow) GraphsAround(path string) []*spec.Graph {
-	trees, _, err := f.tree.Around(path)
+	trees, _, err := f.tree.Around(path, false)
 	if err != nil {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/graphrun/graphrun/internal/input"
-	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -171,7 +170,7 @@ func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []m
 func (rec *record) become(info *machine.RunInfo) {
 	info.ID = rec.run.ID
 	if rec.flow.tree.Plan.SeesRunDir() {
-		info.Dir = rundir.New(rec.flow.runner.cfg.Store, info.ID).Where()
+		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).Where()
 	}
 }
 

@@ -13,22 +13,21 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Failure is what a handler returns to fail a node with a kind of its choice.
-// Any other error fails it with kind "failed" (or "timeout" and "cancelled"
-// where the context says so).
+// Failure is the error of a handler that chooses the kind of its failure. Any other error has
+// the kind "failed", or "timeout" and "cancelled" where the context says so.
 type Failure = machine.Failure
 
 // Kind is a kind of node.
 type Kind struct {
 	// Spec names the kind and its keys, so that files that use it are checked.
 	Spec spec.Kind
-	// Handler runs a node of the kind. It is called from several goroutines.
+	// Handler runs a node of the kind. It is called by several goroutines.
 	Handler Handler
 }
 
-// Handler runs one attempt of a node and returns its output: nil, bool, int,
-// float64, string, []any, map[string]any, or anything that marshals to JSON.
-// It must return soon after ctx ends; work it started must have ended by then.
+// Handler runs one attempt of a node and returns its output: nil, bool, int, float64, string,
+// []any, map[string]any, or anything that marshals to JSON. It returns soon after ctx ends,
+// and leaves no work running.
 type Handler interface {
 	Run(ctx context.Context, task *Task) (any, error)
 }
@@ -40,10 +39,11 @@ type HandlerFunc func(ctx context.Context, task *Task) (any, error)
 func (f HandlerFunc) Run(ctx context.Context, task *Task) (any, error) { return f(ctx, task) }
 
 // Task is one attempt of one node. A handler must not change what it points to. Its JSON has
-// what can be sent to another process.
+// what another process can use; functions and pointers without JSON may be nil outside of a
+// runner.
 type Task struct {
 	RunID string `json:",omitempty"`
-	// Node is the node's path: its id, or outer/inner in a subgraph.
+	// Node is the path of the node: its id, or outer/inner in a subgraph.
 	Node    string `json:",omitempty"`
 	Kind    string `json:",omitempty"`
 	Visit   int    `json:",omitempty"` // from 1
@@ -51,14 +51,14 @@ type Task struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any `json:",omitempty"`
 	Index int `json:",omitempty"`
-	// Place tells tasks of one node and visit apart: Node with the elements of
-	// each `each` on its path, from 0, and the tool calls, from 1, that graphs
-	// run for: a[2], outer[0]/inner, agent#1/step.
+	// Place tells tasks of one node and visit apart: Node with the elements of each `each` on
+	// its path, from 0, and the tool calls, from 1, that graphs run for: a[2],
+	// outer[0]/inner, agent#1/step.
 	Place string `json:",omitempty"`
 	// Key is the idempotency key: the same for every attempt of the same work.
 	Key string `json:",omitempty"`
-	// Config holds the keys of the node's kind as plain data, templates
-	// rendered, expressions evaluated.
+	// Config holds the keys of the node's kind as plain data, templates rendered, expressions
+	// evaluated.
 	Config map[string]any `json:",omitempty"`
 	// Input is the node's input.
 	Input any `json:",omitempty"`
@@ -66,94 +66,83 @@ type Task struct {
 	State map[string]any `json:",omitempty"`
 	// Dir is the folder of the graph file, to resolve relative paths.
 	Dir string `json:",omitempty"`
-	// Graph is the graph that the node stands in.
+	// Graph is the graph of the node.
 	Graph *spec.Graph `json:"-"`
-	// Tools and Providers are the graph's declarations by name, templates
-	// rendered; they may hold secrets.
+	// Tools and Providers are the graph's declarations by name, templates rendered. They may
+	// hold secrets.
 	Tools     map[string]any `json:",omitempty"`
 	Providers map[string]any `json:",omitempty"`
-	// Hooks are those of the node, then those of the runner: who calls tools and
-	// models calls their hooks too.
+	// Hooks are those of the node, then those of the runner, for calls of tools and models.
 	Hooks []Hooks `json:"-"`
-	// RunDir makes the folder of the run, if it is not there yet, and returns its
-	// path; nil outside of a runner.
+	// RunDir makes the folder of the run unless it exists, and returns its path.
 	RunDir func() (string, error) `json:"-"`
-	// Scope is shared by all tasks of the run; nil outside of a runner.
+	// Scope is shared by all tasks of the run.
 	Scope *handler.Scope `json:"-"`
-	// Talk is the conversation, for kinds that take part in it (llm, agent,
-	// tools); nil for others.
+	// Talk is the conversation, for kinds that take part in it (llm, agent, tools).
 	Talk *handler.Talk `json:",omitempty"`
-	// Models is what calling models takes; nil outside of a runner.
+	// Models has what calls of models need.
 	Models *handler.ModelAccess `json:",omitempty"`
-	// WantsText says whether an output that can be read as data or as text is to
-	// be the text, since only that fits what the node writes; nil: data.
+	// WantsText reports whether an output that can be read as data or as text must be the
+	// text to fit what the node writes; nil for data.
 	WantsText func(data any, text string) bool `json:"-"`
-	// CallGraph runs a graph that the file declares as a tool and returns its
-	// output. It may be called from several goroutines, until Run returns; an
-	// error that is no *Failure must be returned: the graph waits for people, or
-	// the run is over. nil: the file declares none.
+	// CallGraph runs a graph that the file declares as a tool and returns its output; nil if
+	// it declares none. Several goroutines may call it until Run returns. Run must return its
+	// error unless that is a *Failure: the graph waits for people, or the run is over.
 	CallGraph func(ctx context.Context, call handler.GraphCall) (any, error) `json:"-"`
-	// Beside says by how many the calls have changed that the task makes side by
-	// side: while others run, a graph that waits for people goes on as soon as they
-	// answer. nil where CallGraph is.
+	// Beside changes the number of calls that the task makes side by side. While others run, a
+	// graph that waits for people continues as soon as they answer. nil where CallGraph is.
 	Beside func(change int) `json:"-"`
-	// Emit reports what a running node says: progress, text, custom. It may
-	// be called from any goroutine until Run returns.
+	// Emit reports progress, text and custom events. Any goroutine may call it until Run
+	// returns.
 	Emit func(Said) `json:"-"`
-	// OpenLog begins a stream of what the task says for people who look later:
-	// source is a tool or a server of tools, empty for the node itself; stream is
-	// "stdout" or "stderr". Writing to it never fails and waits for nothing. What
-	// Emit says as text is in the log already. nil outside of a runner.
+	// OpenLog opens a stream in the log of the run. source is a tool or a server of tools,
+	// empty for the node itself; stream is "stdout" or "stderr". Writes never fail and never
+	// wait. Text of Emit is logged already.
 	OpenLog func(source, stream string) io.WriteCloser `json:"-"`
-	// Partial says what the task has produced so far: what is reported of it if
-	// it is cancelled or fails. The last value counts.
+	// Partial stores what the task has produced so far, in case it is cancelled or fails. The
+	// last value counts.
 	Partial func(data any) `json:"-"`
-	// Because says in a word why the task ends as it does, where it could in
-	// several ways: nodes.<id>.reason. It is called before Run returns.
+	// Because says in a word why the task ends as it does: nodes.<id>.reason. It is called
+	// before Run returns.
 	Because func(reason string) `json:"-"`
-	// Log holds what Note kept when this attempt ran before a crash or a pause,
-	// in order; nil: nothing.
+	// Log holds the data of Note from before a crash or a pause of this attempt, in order.
 	Log []any `json:",omitempty"`
-	// Answers are what people said to the questions of Interrupt, by key; nil: nothing.
+	// Answers are the answers to the questions of Interrupt, by key.
 	Answers map[string]any `json:",omitempty"`
-	// Note keeps plain data in the journal, so that the task finds it in Log if
-	// it has to run again as the same attempt: what must not be done or paid for
-	// twice. It returns when the data is durable; with an error the task should
-	// end, since what it does from now on may be lost.
+	// Note stores plain data in the journal, so that the task finds it in Log if it runs again
+	// as the same attempt: what must not be done or paid for twice. It returns when the data
+	// is durable. After an error the task should end.
 	Note func(data any) error `json:"-"`
-	// part begins the ids of the questions that a part of the task asks.
+	// part begins the ids of the questions of a part of the task.
 	part string
 }
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "thinking", "custom", "warning" or
-	// "retrying", for a part of the task that is tried again; the runner itself
-	// says "tool", from a note of handler.NoteToolCall, "element", when an element of a
-	// node with each has ended, "question" and "answer", and "dropped", when the branches
-	// that wait at a join end.
+	// Type is "progress", "text", "thinking", "custom", "warning" or "retrying" (a part of
+	// the task is tried again). The runner itself emits "tool", "element", "question",
+	// "reminder", "answer", and "dropped" when branches that wait at a join end.
 	Type    string
 	Percent float64        // progress
 	Message string         // progress, warning, dropped
-	Text    string         // text: a chunk of output for a person; thinking: one of a model's thoughts
+	Text    string         // text: a chunk of output for a person; thinking: a thought of a model
 	Final   bool           // text: the last chunk; the runner adds an empty one where there is none
-	Broken  bool           // text: what came since the last one that was final or broken is void
+	Broken  bool           // text: the chunks since the last final or broken one are void
 	Retry   *handler.Retry // retrying
-	Name    string         // custom: its type; tool: the tool that was called
-	// Data is custom's; element's is an object of index (from 0), item, outcome
-	// (success, failure), and how many are done, failed, total; tool's is an object
-	// of args, output, is_error, duration_ms and, if the call has one, id; dropped's
-	// lists the nodes that failed and those that had arrived.
+	Name    string         // custom: its type; tool: the tool
+	// Data of custom is the task's. Data of element has index (from 0), item, outcome (success,
+	// failure), done, failed and total. Data of tool has args, output, is_error, duration_ms
+	// and, if the call has one, id. Data of dropped lists the nodes that failed and those that
+	// had arrived.
 	Data any
-	// Question is what is asked, or was answered by Name: "timeout" when nobody did in
-	// time, empty when it is not known.
+	// Question is the question of question, reminder and answer. Name is then who answered,
+	// "timeout" if nobody did in time, or empty if that is unknown.
 	Question *view.Pending
 }
 
-// Clock tells time; tests give one of their own.
+// Clock tells the time.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in its own goroutine after d. The returned function
-	// stops the timer.
+	// AfterFunc calls f in its own goroutine after d. stop stops the timer.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }

@@ -56,7 +56,7 @@ func (d *Drive) Check(offer store.Offer) error {
 }
 
 // AnswersLeft returns the answers given in advance that nothing has asked for.
-func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers.All() }
+func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers }
 
 // errHosted is the error of a handler whose work is the host's.
 var errHosted = errors.New("the host does it")

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
@@ -141,7 +140,7 @@ func (n *notices) send(by *Notifier, on string, notice Notice) {
 			n.fail(on, err)
 			return
 		}
-		_ = wallclock.Sleep(context.Background(), wallclock.System{}, noticeDelay*time.Duration(try))
+		_ = sleep(context.Background(), systemClock{}, noticeDelay*time.Duration(try))
 	}
 }
 

@@ -18,7 +18,7 @@ type asking struct {
 // ask answers a question with what was given in advance, or asks a person if there is one.
 // Otherwise the run will pause.
 func (d *driver) ask(ctx context.Context, q *machine.Question) {
-	if text, given := d.answers.Take(q.Target()); given {
+	if text, given := d.answers.take(q.Target()); given {
 		value, err := q.Parse(text)
 		if err == nil {
 			d.queue = append(d.queue, d.answerEvent(q, value, d.opts.By))

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -13,8 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/answers"
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -82,37 +82,25 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 		return false, err
 	}
 	for end := time.Now().Add(offerTime); ; {
-		open, refused, err := kept.Offered(offer.ID)
-		switch {
-		case err != nil:
-			_, _, withdrawErr := kept.Withdraw(offer.ID)
-			return false, errors.Join(err, withdrawErr)
-		case refused != "":
-			_, _, err := kept.Withdraw(offer.ID)
-			return true, errors.Join(&InputError{Problems: []string{refused}}, err)
-		case !open:
-			return true, nil
-		}
-		lines, err := kept.List(store.RunFilter{ID: runID})
-		if err == nil && len(lines) == 1 && lines[0].Owner != "" && time.Now().Before(end) {
-			err = wallclock.Sleep(ctx, wallclock.System{}, offerPoll)
-			if err == nil {
+		open, _, err := kept.Offered(offer.ID)
+		lines, listErr := kept.List(store.RunFilter{ID: runID})
+		driven := listErr == nil && len(lines) == 1 && lines[0].Owner != ""
+		if err = cmp.Or(err, listErr); err == nil && open && driven && time.Now().Before(end) {
+			if err = sleep(ctx, systemClock{}, offerPoll); err == nil {
 				continue
 			}
 		}
-		wasOpen, refused, withdrawErr := kept.Withdraw(offer.ID)
+		open, refused, withdrawErr := kept.Withdraw(offer.ID)
 		switch {
 		case err != nil || withdrawErr != nil:
 			return false, errors.Join(err, withdrawErr)
-		case refused != "": // at the last moment
+		case refused != "":
 			return true, &InputError{Problems: []string{refused}}
-		case !wasOpen:
-			return true, nil
-		case len(lines) == 1 && lines[0].Owner != "":
+		case open && driven:
 			return false, fmt.Errorf("%s, which drives run %q, did not take the answer within %s; nothing has changed",
 				lines[0].Owner, runID, offerTime)
 		}
-		return false, nil
+		return !open, nil
 	}
 }
 
@@ -141,7 +129,7 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 	err := rec.each(func(e *machine.Event) (bool, error) {
 		byPerson := e.Kind == machine.Answered && e.By != ""
 		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
-		if (e.Target == target || answers.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
+		if (e.Target == target || flowtree.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
 			last = e
 		}
 		return true, nil
@@ -215,7 +203,7 @@ func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event
 	var events []machine.Event
 	var problems []string
 	for _, given := range offered {
-		i := answers.Find(open, given.Target)
+		i := flowtree.FindQuestion(open, given.Target)
 		if i < 0 {
 			problems = append(problems, d.unasked(given.Target, open).Error())
 			continue

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -21,9 +20,9 @@ func (d *driver) checkAnswers() error {
 	open := d.openQuestions()
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		var problem error
-		if i := answers.Find(open, target); i >= 0 {
+		if i := flowtree.FindQuestion(open, target); i >= 0 {
 			given := d.opts.Answers[target]
-			problem = answers.Check(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
+			problem = flowtree.CheckFits(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
 		} else if text := d.answeredForGood(target); text != "" {
 			problem = errors.New(text)
 		}
@@ -42,7 +41,7 @@ func (d *driver) checkAnswers() error {
 func (d *driver) answeredForGood(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
-	if node = answers.WithoutIndexes(node); d.state.MayRun(node) {
+	if node = flowtree.WithoutIndexes(node); d.state.MayRun(node) {
 		return ""
 	}
 	last := d.lastAnswer(target)
@@ -93,3 +92,30 @@ func (f *Flow) badTargets(opts *Options) []string {
 	}
 	return problems
 }
+
+// answerBook holds the answers given in advance that nothing has asked for, by the target of
+// their question.
+type answerBook map[string][]string
+
+func newAnswerBook(given map[string][]string) answerBook {
+	book := maps.Clone(given)
+	maps.DeleteFunc(book, func(_ string, answers []string) bool { return len(answers) == 0 })
+	return book
+}
+
+// take removes and returns the next answer to a question: one for the very element that asks,
+// or one for any element.
+func (b answerBook) take(target string) (answer string, given bool) {
+	for _, name := range [...]string{target, flowtree.WithoutIndexes(target)} {
+		if list := b[name]; len(list) > 0 {
+			if b[name] = list[1:]; len(list) == 1 {
+				delete(b, name)
+			}
+			return list[0], true
+		}
+	}
+	return "", false
+}
+
+// left returns the sorted targets of the answers that are left.
+func (b answerBook) left() []string { return slices.Sorted(maps.Keys(b)) }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -77,7 +76,7 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 		if d.sinkErr != nil {
 			return nil, d.sinkErr
 		}
-		if err := wallclock.Sleep(ctx, r.cfg.Clock, followPoll); err != nil {
+		if err := sleep(ctx, r.cfg.Clock, followPoll); err != nil {
 			return nil, err
 		}
 	}

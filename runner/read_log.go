@@ -8,7 +8,6 @@ import (
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -43,7 +42,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 		if over || !follow {
 			return reader.told.Flush()
 		}
-		if err := wallclock.Sleep(ctx, r.cfg.Clock, logPoll); err != nil {
+		if err := sleep(ctx, r.cfg.Clock, logPoll); err != nil {
 			return err
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/internal/rundir"
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -38,7 +36,7 @@ func (r *Runner) drive(ctx context.Context, runID string, tries int, do func(jou
 	}
 	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 	for driven := (*store.DrivenError)(nil); tries > 0 && errors.As(err, &driven); tries-- {
-		if wallclock.Sleep(ctx, wallclock.System{}, 20*time.Millisecond) != nil {
+		if sleep(ctx, systemClock{}, 20*time.Millisecond) != nil {
 			return nil, err
 		}
 		journal, err = r.cfg.Store.Open(runID, r.cfg.Owner)
@@ -55,7 +53,7 @@ func noStore(runID string) error {
 }
 
 func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal store.Journal) (*Result, error) {
-	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
+	if err := endLeft(r.cfg.Store, runID); err != nil {
 		return nil, err
 	}
 	d, err := r.standing(runID, opts)

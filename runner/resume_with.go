@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
-	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -60,7 +59,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 		return nil, err
 	}
 	return r.drive(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
-		if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
+		if err := endLeft(r.cfg.Store, runID); err != nil {
 			return nil, err
 		}
 		return r.resumeWith(ctx, runID, flow, opts, journal)

@@ -67,37 +67,33 @@ import (
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/flowtree"
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Config configures a Runner. The zero value runs graphs of set, pass, wait
-// and fail nodes.
+// Config configures a Runner. The zero value runs graphs of set, pass, wait and fail nodes.
 type Config struct {
-	// Kinds are the node kinds that can run besides set, pass, wait and fail;
-	// node.Kinds gives graphrun's own.
+	// Kinds are the node kinds that can run besides set, pass, wait and fail. node.Kinds
+	// returns those of graphrun.
 	Kinds []Kind
-	// Clock is the clock; nil is the machine's. Options.Clock goes before it.
+	// Clock is used by runs without Options.Clock; nil for the clock of this computer.
 	Clock Clock
-	// Decider answers llm_decide edges; nil: their fallback edge fires.
+	// Decider answers llm_decide edges. Without one, their fallback edge fires.
 	Decider Decider
-	// Store keeps the journals; nil: none is kept.
+	// Store keeps the journals; nil for none.
 	Store store.Store
-	// Load reads the file of a subgraph, or of a text that one takes in; nil: a
-	// regular file of at most 16 MiB is read.
+	// Load reads the file of a subgraph or of a text; nil reads regular files of at most 16 MiB.
 	Load func(path string) ([]byte, error)
-	// Owner is the name under which runs that are taken up again are held.
+	// Owner names this driver to others while it resumes a run.
 	Owner string
-	// Rewrite changes a graph before it is made ready to run, so that tests can put
-	// something else in the place of its nodes; nil: nothing does. Path is that of
-	// the node that runs the graph, or calls it as a tool, empty for the outermost
-	// one. It must not change g, and give the same each time.
+	// Rewrite replaces a graph before it is prepared, so that tests can stub its nodes. path
+	// is the node that runs the graph, empty for the outermost one. It must not change g, and
+	// must return the same graph each time.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
-	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
-	// the graph says. Options.Secrets goes before it.
+	// Secrets returns the secrets of a graph by name, for runs without Options.Secrets; nil
+	// reads them as the graph says.
 	Secrets func(g *spec.Graph) map[string]any
 	// Notifier sends notifications of questions and of the ends of runs; nil for none.
 	Notifier *Notifier
@@ -114,72 +110,69 @@ type Config struct {
 }
 
 // Options are the settings of one run. The zero value takes all from the graph. Their JSON
-// has those that another process can use.
+// has the settings that another process can use.
 type Options struct {
-	// RunID identifies the run; empty: a new one.
+	// RunID identifies the run; empty for a new id.
 	RunID string
-	// Input holds the run's input by state key, as plain data.
+	// Input holds the input by state key, as plain data.
 	Input map[string]any
-	// MaxSteps, Timeout, MaxConcurrency and MaxStateBytes replace the graph's limits
-	// when not 0.
+	// MaxSteps, Timeout, MaxConcurrency and MaxStateBytes replace the limits of the graph
+	// unless they are 0.
 	MaxSteps       int
 	MaxStateBytes  int
 	Timeout        time.Duration
 	MaxConcurrency int
-	// Goal replaces the graph's goal when not empty.
+	// Goal replaces the goal of the graph unless it is empty.
 	Goal string
-	// Sink receives the events; nil: none.
+	// Sink receives the events; nil for none.
 	Sink Sink `json:"-"`
-	// Warn is told each warning with the node that gives it (outer/inner in a subgraph),
-	// one at a time, with or without a Sink; nil: nobody is.
+	// Warn receives each warning with the node that gives it (outer/inner in a subgraph), one
+	// at a time, with or without a Sink.
 	Warn func(node, message string) `json:"-"`
 	// History keeps a record of every node execution in the Result.
 	History bool
-	// Labels are kept with the run, to find it by.
+	// Labels are stored with the run.
 	Labels map[string]string
-	// Session names what the run shares state keys and the conversation with; a
-	// fork shares nothing, a run that is taken up keeps its own. Empty: nothing.
+	// Session names the session that the run shares state keys and the conversation with. A
+	// fork has none; a resumed run keeps its own.
 	Session string
 	taken   taken
-	// looks says that a run is only looked at: no program is asked for a secret.
+	// looks says that a run is only read: no program is called for a secret.
 	looks bool
 	// Answers are given in advance, as in store.GivenAnswer, by the target of the question
-	// (see view.Pending.Target): the first to the first question there. Those for a node
+	// (see view.Pending.Target), the first for the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
-	// Heard is told, about ten times a second at most for each stream, the latest
-	// line that a program or a model has said, with secrets masked; from several
-	// goroutines, and perhaps once after the run. nil: nobody listens.
+	// Heard receives the latest line that a program or a model has said, with secrets masked,
+	// about ten times a second at most for each stream. It is called by several goroutines,
+	// and perhaps once after the run.
 	Heard func(line store.LogChunk) `json:"-"`
-	// By says who gives the Answers, and those that Ask gets.
+	// By says who gives the Answers, and the answers of Ask.
 	By string
-	// Ask asks a person; nil: the run pauses. It is called concurrently, in
-	// goroutines of its own, and returns when ctx ends. An answer that is not
-	// legal is asked for again, with problem saying why.
+	// Ask asks a person; nil pauses the run instead. It is called by several goroutines and
+	// returns when ctx ends. After an invalid answer it is called again, with the problem.
 	Ask func(ctx context.Context, question view.Pending, problem string) (answer string, err error) `json:"-"`
-	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's,
+	// PauseBefore and PauseAfter name nodes with breakpoints besides those of the graph,
 	// outer/inner in a subgraph.
 	PauseBefore []string
 	PauseAfter  []string
-	// Models are the models to use instead of the graph's, by role; subgraphs
-	// use them too. Paths of scripts are relative to Dir.
+	// Models replace the models of the graph and its subgraphs, by role. Paths of scripts are
+	// relative to Dir.
 	Models map[string]string
-	// ModelParams set parameters of model nodes: temperature, max_tokens, model
-	// and so on, or what else the provider takes.
+	// ModelParams set parameters of model nodes: temperature, max_tokens, model and so on.
 	ModelParams []handler.ModelParam
-	// Park ends the drive of a run that only waits (a wait, the delay of a retry, people
-	// with a time limit) for longer than this: the Result is paused, with the reason
-	// "wait" and Due. 0: the driver waits.
+	// Park ends the drive of a run that only waits (for time, or for people with a time
+	// limit) for longer than this. The Result is paused, with the reason "wait" and Due. With
+	// 0 the driver waits.
 	Park time.Duration
-	// Rush lets waits and the delays of retries be over at once, for a run whose
-	// answers are known; what takes its time, and limits of time, go by the clock.
+	// Rush ends waits and the delays of retries at once, for a run whose answers are known.
+	// Tasks and time limits take their time.
 	Rush bool
-	// Clock is the clock of this run, and of the graphs in it; nil: the runner's.
+	// Clock is the clock of the run; nil for that of the Runner.
 	Clock Clock `json:"-"`
-	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
-	// the graph says.
+	// Secrets returns the secrets of a graph by name; nil reads them as the graph says.
 	Secrets func(g *spec.Graph) map[string]any `json:"-"`
-	// Dir resolves relative paths of the graph; empty: the folder of its file.
+	// Dir resolves relative paths of the graph; empty for the folder of its file.
 	Dir string
 }
 
@@ -200,20 +193,19 @@ type Runner struct {
 	cfg      Config
 	handlers map[string]Handler
 	kinds    []spec.Kind
-	always   *machine.Plan // whose notify holds for all graphs; nil: none does
-	// leastTail is how many bytes of events there are between two snapshots at
-	// least.
+	always   *machine.Plan // whose notify applies to all graphs; nil for none
+	// leastTail is the least number of bytes of events between two snapshots.
 	leastTail int
 }
 
-// New checks a Config: kinds need a name, a handler, and be told apart.
+// New returns a Runner. Kinds need a name and a handler, and no name twice.
 func New(cfg Config) (*Runner, error) {
 	r := &Runner{cfg: cfg, handlers: map[string]Handler{}, leastTail: leastTail}
 	switch {
 	case cfg.Host != nil:
 		r.cfg.Clock = cfg.Host
 	case cfg.Clock == nil:
-		r.cfg.Clock = wallclock.System{}
+		r.cfg.Clock = systemClock{}
 	}
 	for _, kind := range cfg.Kinds {
 		name := kind.Spec.Name
@@ -239,13 +231,11 @@ func New(cfg Config) (*Runner, error) {
 // Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
 func (r *Runner) Kinds() []spec.Kind { return r.kinds }
 
-// Run prepares and runs a graph to its end, a pause or a limit. A run that
-// failed, got stuck or hit a limit is a Result, not an error; an error means
-// that nothing was run (*InputError for bad input, *InvalidError for a bad
-// graph) or that the tool itself could not work (a Sink or Store failed). When
-// that happens on the way, the Result is what the run had come to, with status
-// failed and reason store; else it is nil.
-// When ctx ends, running nodes are cancelled and the Result is cancelled.
+// Run prepares and runs a graph to its end, a pause or a limit. A run that failed, got stuck
+// or hit a limit is a Result, not an error. Without a Result, an error means that nothing ran:
+// *InputError for bad input, *InvalidError for a bad graph. With a Result, the tool itself
+// failed on the way (a Sink or a Store); its status is failed and its reason store. When ctx
+// ends, running nodes are cancelled and the Result is cancelled.
 func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {

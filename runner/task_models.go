@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/internal/budget"
-	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -18,7 +16,7 @@ import (
 type desk struct {
 	driver *driver
 	task   machine.TaskID
-	budget *budget.Budget
+	budget *budget
 }
 
 // Note journals a finished call.
@@ -39,7 +37,7 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 	if k.driver.opts.Rush {
 		return ctx.Err()
 	}
-	return wallclock.Sleep(ctx, k.driver.clock, d)
+	return sleep(ctx, k.driver.clock, d)
 }
 
 // Now is the time of the run.

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/internal/budget"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -48,7 +47,7 @@ func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *set
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
 		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
-		ModelDesk: &desk{d, id, d.budgets.of(scopes)},
+		ModelDesk: &desk{d, id, d.budgetOf(scopes)},
 	}
 	for _, sc := range scopes[1:] {
 		task.Models.Around = append(task.Models.Around, d.modelScope(sc))
@@ -66,23 +65,4 @@ func (d *driver) modelScope(sc *machine.Scope) handler.ModelScope {
 		}
 	}
 	return out
-}
-
-// budgets are those of the open scopes, by number.
-type budgets struct{ known map[int]*budget.Budget }
-
-func newBudgets() *budgets { return &budgets{map[int]*budget.Budget{}} }
-
-// of returns the budget of the first of the scopes, which are given innermost first.
-func (b *budgets) of(scopes []*machine.Scope) *budget.Budget {
-	if len(scopes) == 0 {
-		return nil
-	}
-	own := b.known[scopes[0].ID]
-	if own == nil {
-		own = budget.New(&scopes[0].Plan().Graph.Limits, b.of(scopes[1:]))
-		own.Count(&scopes[0].Spent)
-		b.known[scopes[0].ID] = own
-	}
-	return own
 }

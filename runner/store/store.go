@@ -1,12 +1,10 @@
-// Package store keeps the journals of runs: every event that a run was decided
-// by, in order, so that any process can go on with the run, replay it or look at
-// it. A Store has them all, and what belongs to runs besides: logs, sessions,
-// answers that wait to be taken, cached results of nodes. A Journal is the log of
-// one run, open for its one driver.
+// Package store keeps the journals of runs: every event of a run in order, so that any process
+// can resume, replay or show it. A Store has them all, and what belongs to runs besides: logs,
+// sessions, answers that wait for a driver, cached results of nodes. A Journal is the log of
+// one run, open for its driver.
 //
-// Memory keeps runs for as long as the process lives; package sqlite keeps them
-// in a file that processes share. Package storetest has the suite that every
-// Store passes.
+// Memory keeps runs for as long as the process lives; package sqlite keeps them in a file that
+// processes share. Package storetest has the suite that every Store passes.
 package store
 
 import (
@@ -17,144 +15,116 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Store keeps journals, and results of nodes. It is safe for concurrent use.
-// Whoever reads sees what was appended, never a part of what was appended at once.
+// Store keeps journals, and results of nodes. It is safe for concurrent use. Readers see all of
+// what was appended at once, or nothing. Methods with a run id fail with ErrNoRun.
 type Store interface {
-	// Create starts the journal of a new run, with the graph file's text as it
-	// is at the start and its first events, and drives it: all of it or nothing. It
-	// fails with ErrRunExists.
+	// Create creates a run with its first events, and opens its journal: all of it or
+	// nothing. It fails with ErrRunExists.
 	Create(run RunRecord, first ...machine.Event) (Journal, error)
-	// Fork starts the journal of a new run as Create does, with the first n events
-	// of another one and its snapshots of them, and then those of first. It fails
-	// with ErrRunExists, and with ErrNoRun when there is no other one.
+	// Fork creates a run as Create does, with the first n events of another one and its
+	// snapshots of them before those of first.
 	Fork(run RunRecord, from string, n int, first ...machine.Event) (Journal, error)
-	// Open goes on with a run's journal, for a driver whose name is owner; empty: the
-	// store names it. It fails with ErrNoRun, and with a *DrivenError while another
-	// driver has the run: until then that may add events. A driver has a run until its
-	// journal is closed or its process has ended.
+	// Open opens the journal of a run for a driver named owner; the store names it if that is
+	// empty. It fails with a *DrivenError while another driver has the run: until its journal
+	// is closed or its process has ended.
 	Open(runID, owner string) (Journal, error)
-	// Run returns what Create was given. It fails with ErrNoRun.
+	// Run returns what Create was given.
 	Run(runID string) (RunRecord, error)
-	// Events returns a run's journal in order. It fails with ErrNoRun.
+	// Events returns the events of a run in order.
 	Events(runID string) ([]machine.Event, error)
-	// EventsAfter returns a run's journal without its first n events, for those
-	// who follow it or go on from a snapshot. It fails with ErrNoRun.
+	// EventsAfter returns the events of a run without its first n.
 	EventsAfter(runID string, n int) ([]machine.Event, error)
-	// Stretch returns a part of a run's journal in order: the events after its first
-	// n that come to about size bytes, at least one; none: there are no more. Who
-	// reads one stretch after the other holds no more than that in memory, and keeps
-	// nothing from being written in between. It fails with ErrNoRun.
+	// Stretch returns events of a run after its first n, about size bytes of them and at least
+	// one; none if there are no more.
 	Stretch(runID string, n, size int) ([]machine.Event, error)
-	// Snapshot returns the latest snapshot of a run that stands for at most
-	// `most` events, or for any number when most is negative. The zero Snapshot
-	// says that there is none. It fails with ErrNoRun.
+	// Snapshot returns the latest snapshot of a run after at most `most` events, or after any
+	// number if most is negative. It returns the zero Snapshot if there is none.
 	Snapshot(runID string, most int) (Snapshot, error)
 	// List returns the runs that a filter lets through, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
-	// Ask leaves a request for the driver of a run: the next one begins without
-	// requests. A request to pause does not replace one to cancel. It fails with
-	// ErrNoRun.
+	// Ask leaves a request for the driver of a run; the next driver begins without requests. A
+	// request to pause does not replace one to cancel.
 	Ask(runID string, request Request) error
-	// Delete forgets a run. It fails with ErrNoRun, and with a *DrivenError
-	// while a driver has the run.
+	// Delete deletes a run. It fails with a *DrivenError while a driver has the run.
 	Delete(runID string) error
 
-	// Offers of answers are kept until the driver of their run has settled them.
-
-	// Offer leaves an offer for whoever drives a run, now or later. It fails with
-	// ErrNoRun.
+	// Offer leaves answers for the driver of a run, now or later, until one settles them.
 	Offer(runID string, offer Offer) error
-	// Offered says how an offer stands: open until a driver has settled it, and
-	// refused with the reason if it was. An offer that is neither was taken or
-	// withdrawn, or the run is gone.
+	// Offered returns whether an offer is open, and why it was refused. An offer that is
+	// neither was taken or withdrawn, or its run was deleted.
 	Offered(id string) (open bool, refused string, err error)
-	// Withdraw forgets an offer. It says how the offer stood, as Offered does.
+	// Withdraw deletes an offer. It returns what Offered did.
 	Withdraw(id string) (open bool, refused string, err error)
 
-	// Logs are written by one driver at a time and read by all.
-
-	// AppendLog numbers chunks in their order, keeps them and forgets those that
-	// are numbered as in drop, all in one. It returns the first number that it
-	// gave. It fails with ErrNoRun. The latest chunks may be lost when the power
-	// fails.
+	// AppendLog numbers and stores chunks, and deletes those with the numbers of drop, at
+	// once. It returns the first number. A power failure may lose the latest chunks. One
+	// driver at a time calls it.
 	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
-	// Log returns at most so many chunks with numbers after one, in order. It
-	// fails with ErrNoRun.
+	// Log returns at most so many chunks with numbers greater than after, in order.
 	Log(runID string, after int64, most int) ([]LogChunk, error)
-
-	// Sessions outlast the runs that share them.
 
 	// Session returns a session. It fails with ErrNoSession.
 	Session(id string) (Session, error)
-	// SaveSession puts what a run left into its session: the keys one by one,
-	// the conversation as a whole unless it is nil.
+	// SaveSession merges what a run left into its session: the keys one by one, the
+	// conversation as a whole unless it is nil.
 	SaveSession(s Session) error
 	// Sessions lists all sessions, the last updated first, then by id.
 	Sessions() ([]Session, error)
-	// DeleteSession forgets a session; its runs stay. It fails with ErrNoSession.
+	// DeleteSession deletes a session; its runs stay. It fails with ErrNoSession.
 	DeleteSession(id string) error
 
-	// Results of nodes that have a cache block outlast their runs, too.
-
-	// Cached returns the value kept under a key, unless it has expired.
+	// Cached returns the value of a key unless it has expired.
 	Cached(key string, now time.Time) (value any, ok bool, err error)
-	// Cache keeps a value, in the place of an earlier one.
+	// Cache stores a value.
 	Cache(entry CacheEntry) error
-	// ClearCache forgets what is cached for nodes of a graph, nil being all of
-	// its nodes and "" all graphs. It returns how many values that were.
+	// ClearCache deletes the values of nodes of a graph, and returns how many: of all nodes if
+	// nodes is nil, of all graphs if graph is "".
 	ClearCache(graph string, nodes []string) (int, error)
 
-	// Close lets go of the store. Journals are closed before.
+	// Close closes the store. Journals are closed before.
 	Close() error
 }
 
-// Journal is the log of one run, open for its driver. One goroutine writes it.
-// After an error nothing more can be appended: what is kept is found out by
-// opening the run again.
+// Journal is the log of one run, open for its driver. One goroutine writes it. After an error
+// nothing more can be appended: open the run again to see what was stored.
 type Journal interface {
-	// Append adds an event; it is kept for good when Append returns nil.
+	// Append stores an event durably.
 	Append(e machine.Event) error
-	// AppendAll adds events, all of them or none, for the price of one.
+	// AppendAll stores events, all or none, for the price of one.
 	AppendAll(events []machine.Event) error
-	// Snapshot keeps the state that all events so far lead to, so that nobody
-	// has to apply them again; Events of s is known. A driver does so when
-	// Journaled exceeds the size of the state: what is written and what is read
-	// then stay within a factor of two.
+	// Snapshot stores the state after all events so far; s.Events is ignored. A driver does so
+	// when Journaled exceeds the size of the state: what is written and what is read then stay
+	// within a factor of two.
 	Snapshot(s Snapshot) error
-	// Journaled is the size in bytes of the events since the last snapshot.
+	// Journaled returns the size in bytes of the events since the last snapshot.
 	Journaled() int
-	// Note tells what List shows: Status, Reason, Steps, Due and Updated of s, the
-	// rest being known. A new status, reason or due time is kept at once; the others
-	// within a few seconds and at Close.
+	// Note changes what List shows: Status, Reason, Quality, Steps, Due and Updated. A power
+	// failure may lose a note that only changes Steps and Updated.
 	Note(s RunSummary) error
-	// Adopt replaces Graph, File, Source and Files of the run, and forgets its
-	// snapshots: they were of the graph before.
+	// Adopt replaces Graph, File, Source and Files of the run, and deletes its snapshots: they
+	// are of the graph before.
 	Adopt(run RunRecord) error
-	// Enter asks for a place in a group of runs, of which limit are inside at most,
-	// until Close: the place is gone with the driver. The first call
-	// puts the run into the queue, and who came first is let in first; further calls
-	// ask whether it is its turn. Who is inside stays there.
+	// Enter asks for a slot in a group of at most limit runs, until Close. The first call
+	// queues the run, in order of arrival; further calls ask whether it is its turn.
 	Enter(group string, limit int) (GroupState, error)
-	// Asked delivers the requests that are left for this driver, each within
-	// about a second and never one twice in a row; nil: there never are any. A
-	// journal that finds out that it can't go on delivers a request to cancel: what
-	// is appended then fails with the reason.
+	// Asked delivers the requests to this driver, each within about a second and never one
+	// twice in a row; nil if there never are any. A journal that can't be written any more
+	// delivers a request to cancel; the next append returns the reason.
 	Asked() <-chan Request
-	// Offers delivers the offers that are open, each once and within about a
-	// second; nil: there never are any.
+	// Offers delivers the open offers, each once and within about a second; nil if there never
+	// are any.
 	Offers() <-chan Offer
-	// Settle takes an offer, by adding events as AppendAll does, and forgets it in
-	// the same commit; with a reason it refuses it. An offer that was withdrawn
-	// meanwhile is not taken: taken is false, and nothing was added.
+	// Settle takes an offer: it adds events as AppendAll does and deletes the offer, at once.
+	// With a reason it refuses the offer. taken is false if the offer was withdrawn; nothing
+	// was added then.
 	Settle(id string, events []machine.Event, refused string) (taken bool, err error)
 	// Close releases the run for other drivers. Closing twice is fine.
 	Close() error
 }
 
-// FolderStore is a Store that has a place for the folders of runs, which it
-// removes when it deletes a run, together with the folder beside it whose name
-// ends in .tasks, in which programs that run have their marks. Without one a
-// folder lasts for as long as its run is driven.
+// FolderStore is a Store that keeps the folders of runs. It removes them when it deletes a run,
+// together with the folders whose names end in .tasks, in which programs leave their marks.
+// Other folders last as long as their run is driven.
 type FolderStore interface {
 	// RunDir is the absolute path of a run's folder, which need not exist.
 	RunDir(runID string) string

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/suggest"
-	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -49,15 +48,27 @@ func CheckAnswers(node *spec.Node, target string, given []string) error {
 	} else if schema := node.Field("schema"); schema != nil {
 		q.Schema, _ = schema.Data().(map[string]any)
 	}
-	return answers.Check(&q, given)
+	return CheckFits(&q, given)
 }
 
-// Find finds the graph in which the last node of a path stands, and its id. Each
-// part may name an element where the node has an `each`.
+// Find returns the graph that has the last node of a path, and the id of the node.
 func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error) {
+	trees, id, err := t.Around(path, elements)
+	if err != nil {
+		return nil, "", err
+	}
+	return trees[len(trees)-1], id, nil
+}
+
+// Around returns the graphs around the node at a path, the outermost first, and its id in the
+// last. With elements, each part may name an element where the node has an `each`.
+func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err error) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
-		id, index, hasIndex := strings.Cut(part, "[")
+		trees = append(trees, t)
+		var index string
+		var hasIndex bool
+		id, index, hasIndex = strings.Cut(part, "[")
 		node := t.Graph.Node(id)
 		if node == nil {
 			return nil, "", t.noNode(id)
@@ -73,13 +84,13 @@ func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error)
 			}
 		}
 		if i == len(parts)-1 {
-			return t, id, nil
+			break
 		}
 		if t = t.Inside(id, parts[i+1]); t == nil {
 			return nil, "", fmt.Errorf("node %q runs no graph", id)
 		}
 	}
-	return nil, "", fmt.Errorf("no node is named")
+	return trees, id, nil
 }
 
 func (t *Tree) noNode(id string) error {
@@ -92,25 +103,6 @@ func (t *Tree) noNode(id string) error {
 	}
 	slices.Sort(names)
 	return fmt.Errorf("no node %q in graph %q (nodes: %s)", id, t.Graph.Name.Value, strings.Join(names, ", "))
-}
-
-// Around are the graphs that the node at a path stands in, and its id in the last.
-func (t *Tree) Around(path string) (trees []*Tree, id string, err error) {
-	parts := strings.Split(path, "/")
-	id = parts[len(parts)-1]
-	for i := range parts[:len(parts)-1] {
-		trees = append(trees, t)
-		if t.Graph.Node(parts[i]) == nil {
-			return nil, "", t.noNode(parts[i])
-		}
-		if t = t.Inside(parts[i], parts[i+1]); t == nil {
-			return nil, "", fmt.Errorf("node %q runs no graph", strings.Join(parts[:i+1], "/"))
-		}
-	}
-	if t.Graph.Node(id) == nil {
-		return nil, "", t.noNode(id)
-	}
-	return append(trees, t), id, nil
 }
 
 // FieldOrder returns the properties of the object that the human node at a path asks for,
@@ -133,4 +125,37 @@ func (t *Tree) FieldOrder(path string) []string {
 		names[i] = properties.Fields[i].Key.Value
 	}
 	return names
+}
+
+// WithoutIndexes returns a target without the indexes of elements.
+func WithoutIndexes(target string) string {
+	path, key, hasKey := strings.Cut(target, ":")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i], _, _ = strings.Cut(part, "[")
+	}
+	if path = strings.Join(parts, "/"); hasKey {
+		return path + ":" + key
+	}
+	return path
+}
+
+// FindQuestion returns the index of the open question that an answer is for: the one with that
+// name, or the first of an element; -1 if there is none.
+func FindQuestion(open []machine.Question, target string) int {
+	i := slices.IndexFunc(open, func(q machine.Question) bool { return q.Target() == target })
+	if i < 0 {
+		i = slices.IndexFunc(open, func(q machine.Question) bool { return WithoutIndexes(q.Target()) == target })
+	}
+	return i
+}
+
+// CheckFits reports the first answer that a question does not take.
+func CheckFits(q *machine.Question, answers []string) error {
+	for _, text := range answers {
+		if _, err := q.Parse(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package wallclock
+package runner
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func (c *turned) AfterFunc(time.Duration, func()) func() bool { return func() bo
 func TestTimekeeper(t *testing.T) {
 	began := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := &turned{began}
-	k := NewKeeper(clock)
+	k := newTimekeeper(clock)
 	at := func() time.Duration { return time.Duration(k.Now() - began.UnixNano()) }
 	clock.now = began.Add(time.Minute)
 	if got := at(); got != time.Minute {
@@ -36,7 +36,7 @@ func TestTimekeeper(t *testing.T) {
 }
 
 func TestTimekeeperOfTheMachine(t *testing.T) {
-	k := NewKeeper(System{})
+	k := newTimekeeper(systemClock{})
 	for last, end := int64(0), time.Now().Add(50*time.Millisecond); time.Now().Before(end); {
 		now := k.Now()
 		if now < last {

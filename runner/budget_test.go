@@ -1,4 +1,4 @@
-package budget
+package runner
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 
 // Calls at the same time can't together exceed what either would have left.
 func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
-	outer := New(&spec.Limits{MaxTokens: 1000}, nil)
-	inner := New(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
+	outer := newBudget(&spec.Limits{MaxTokens: 1000}, nil)
+	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
 	dollar := func(input, output int) (float64, bool) { return float64(input+output) / 1000, true }
 	var mu sync.Mutex
 	var held []*handler.Reserved
@@ -63,7 +63,7 @@ func TestBudgetCutsAnswers(t *testing.T) {
 		"too dear to ask":      {spec.Limits{MaxCostUSD: 1}, 100, 0, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := New(&c.limits, nil).Reserve(handler.Reservation{Input: c.input, Output: c.output, Cost: cents})
+			r, err := newBudget(&c.limits, nil).Reserve(handler.Reservation{Input: c.input, Output: c.output, Cost: cents})
 			switch {
 			case c.want < 0 && (err == nil || !isOverBudget(err)):
 				t.Errorf("it fits: %+v, %v", r, err)

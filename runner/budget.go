@@ -1,6 +1,6 @@
-// Package budget counts what the calls of models come to, and holds them to the limits
-// of their run and of those around it (GraphSpec §2, limits).
-package budget
+// Budgets of model calls (GraphSpec §2, limits).
+
+package runner
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// usualAnswer is how long an answer may get, in tokens, of which nobody has
-// said how long it may get.
+// usualAnswer is the length of an answer without a limit, in tokens.
 const usualAnswer = 4096
 
-// Budget is what a run may still spend. A subgraph spends from its own and from
-// those of the runs around it, which share one lock. It is safe for concurrent use.
-type Budget struct {
+// budget holds the calls of models to the limits of a graph. A subgraph spends from its own
+// budget and from those of the graphs around it, which share one lock. It is safe for
+// concurrent use.
+type budget struct {
 	mu    *sync.Mutex
-	outer *Budget
+	outer *budget
 	// maxTokens and maxCost are the limits; 0: none.
 	maxTokens int
 	maxCost   float64
@@ -28,22 +28,19 @@ type Budget struct {
 	cost, heldCost     float64
 }
 
-// New is the budget of a run with these limits; outer is that of the run around it,
-// nil for one of its own.
-func New(limits *spec.Limits, outer *Budget) *Budget {
-	b := &Budget{outer: outer, maxTokens: limits.MaxTokens, maxCost: limits.MaxCostUSD}
+// newBudget returns the budget of a graph with these limits. outer is the budget of the graph
+// around it, nil for the outermost one.
+func newBudget(limits *spec.Limits, outer *budget) *budget {
+	b := &budget{mu: &sync.Mutex{}, outer: outer, maxTokens: limits.MaxTokens, maxCost: limits.MaxCostUSD}
 	if outer != nil {
 		b.mu = outer.mu
-	} else {
-		b.mu = &sync.Mutex{}
 	}
 	return b
 }
 
-// Reserve sets aside what a call may come to at worst. The error is a *machine.Failure
-// of kind budget.
-// An answer of any length is cut to what is left.
-func (b *Budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
+// Reserve sets aside the highest cost of a call, and cuts its answer to what is left. The
+// error is a *Failure of kind budget.
+func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	output := r.Output
@@ -65,7 +62,7 @@ func (b *Budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 }
 
 // fit checks a call against one budget, and cuts its output to what fits.
-func (b *Budget) fit(r *handler.Reservation, output *int) *machine.Failure {
+func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
@@ -103,12 +100,12 @@ func (b *Budget) fit(r *handler.Reservation, output *int) *machine.Failure {
 	return nil
 }
 
-func overBudget(what, why string) *machine.Failure {
-	return &machine.Failure{Kind: "budget", Message: what + ", and " + why}
+func overBudget(what, why string) *Failure {
+	return &Failure{Kind: "budget", Message: what + ", and " + why}
 }
 
-// settle gives room back and counts what a call came to.
-func (b *Budget) settle(tokens int, cost float64, call *handler.Usage) {
+// settle releases a reservation and counts the call.
+func (b *budget) settle(tokens int, cost float64, call *handler.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at := b; at != nil; at = at.outer {
@@ -117,12 +114,26 @@ func (b *Budget) settle(tokens int, cost float64, call *handler.Usage) {
 		if at.heldTokens == 0 {
 			at.heldCost = 0 // no rounding is left over
 		}
-		at.Count(call)
+		at.count(call)
 	}
 }
 
-// Count adds a call that was made without a reservation: before the run was taken up.
-func (b *Budget) Count(call *handler.Usage) {
+// count adds a call.
+func (b *budget) count(call *handler.Usage) {
 	b.tokens += call.InputTokens + call.OutputTokens
 	b.cost += call.Charged
+}
+
+// budgetOf returns the budget of the first of the scopes, which are given innermost first.
+func (d *driver) budgetOf(scopes []*machine.Scope) *budget {
+	if len(scopes) == 0 {
+		return nil
+	}
+	own := d.budgets[scopes[0].ID]
+	if own == nil {
+		own = newBudget(&scopes[0].Plan().Graph.Limits, d.budgetOf(scopes[1:]))
+		own.count(&scopes[0].Spent)
+		d.budgets[scopes[0].ID] = own
+	}
+	return own
 }

@@ -1,0 +1,33 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+)
+
+// An answer for the very element goes before one for any element; each is taken once.
+func TestBookGivesEachAnswerOnce(t *testing.T) {
+	b := newAnswerBook(map[string][]string{"a": {"any", "last"}, "a[1]": {"second"}, "p:key": {"named"}})
+	for _, c := range []struct {
+		target, want string
+		given        bool
+	}{
+		{"a[1]", "second", true},
+		{"a[0]", "any", true},
+		{"p[3]:key", "named", true},
+		{"p:key", "", false},
+		{"a[1]", "last", true},
+		{"a[1]", "", false},
+	} {
+		if got, given := b.take(c.target); got != c.want || given != c.given {
+			t.Errorf("%s: %q, %t; want %q, %t", c.target, got, given, c.want, c.given)
+		}
+	}
+	if left := b.left(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	left := newAnswerBook(map[string][]string{"b": {"x"}, "a": {"y"}, "c": nil})
+	if got := left.left(); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("left: %v", got)
+	}
+}
