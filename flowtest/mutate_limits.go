@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -94,7 +94,7 @@ func eachRetry(blocks []spec.Retry, add func(at spec.Span, attempts int, blocks 
 func longestRun(g *spec.Graph, limit int) int {
 	free := *g
 	free.Limits.MaxSteps = limit
-	if b, ok := lint.Bound(&free, lint.Options{Load: spec.Beside(g.File.Name)}); ok && b.Steps.Max < float64(limit) {
+	if b, ok := bound.Of(&free, bound.Options{Load: spec.Beside(g.File.Name)}); ok && b.Steps.Max < float64(limit) {
 		return int(b.Steps.Max)
 	}
 	return limit

@@ -5,6 +5,9 @@ package lint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Loop is a set of nodes that all lead to one another.
@@ -18,6 +21,17 @@ type Loop struct {
 	Undecided []string
 	// Endless is a cycle that only limits.max_steps ends, or nil.
 	Endless []string
+}
+
+// Loops returns the loops of a graph without errors that a run can reach, in the order of
+// their first nodes.
+func Loops(g *spec.Graph, opts Options) []Loop {
+	bound, found := bind.Check(g, opts.Kinds, nil)
+	f := newFacts(g, bound, opts)
+	if found.HasErrors() || !f.WellFormed() {
+		return nil
+	}
+	return f.loopList()
 }
 
 // loopList returns the loops that a run can reach, in the order of their first nodes.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -267,48 +268,14 @@ func checkUnknownPrice(f *facts) {
 	if f.graph.Limits.MaxCostUSD == 0 || f.opts.Price == nil {
 		return
 	}
-	names, _ := f.modelNames()
+	names, _ := bound.Models(f.graph)
 	for _, name := range names {
 		provider, _, ok := strings.Cut(name, "/")
 		if !ok || strings.Contains(name, "{{") {
 			continue // not known before the run, or no model at all
 		}
-		if _, known := f.price(name, 1); !known {
+		if _, known := bound.Price(f.graph, f.opts.Price, name, 1); !known {
 			f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; give it in providers.%s.prices, or use limits.max_tokens", name, provider)
 		}
 	}
-}
-
-// price returns the most that so many tokens of a model can cost: by the prices of its
-// provider in the file, else by the table. A declared provider without an address is the
-// well-known one of its type.
-func (f *facts) price(name string, tokens int) (usd float64, known bool) {
-	server, id, _ := strings.Cut(name, "/")
-	for _, p := range f.providers() {
-		if p.Key.Value != server {
-			continue
-		}
-		if rates := p.Value.Get("prices").Get(id); rates != nil {
-			return max(amount(rates.Get("input")), amount(rates.Get("output"))) * float64(tokens) / 1e6, true
-		}
-		kind := ""
-		if v := p.Value.Get("type"); v != nil {
-			kind = v.Text.Value
-		}
-		if p.Value.Get("base_url") != nil && kind != "scripted" {
-			return 0, false
-		}
-		return f.opts.Price(kind+"/"+id, tokens)
-	}
-	return f.opts.Price(name, tokens)
-}
-
-func amount(v *spec.Value) float64 {
-	switch n := v.Data().(type) {
-	case int:
-		return float64(n)
-	case float64:
-		return n
-	}
-	return 0
 }

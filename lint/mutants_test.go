@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -60,7 +61,7 @@ func TestMutants(t *testing.T) {
 		found = append(found, spec.Check(g)...)
 		found = append(found, Check(g, Options{Broken: FirstError(found), Load: func(string) ([]byte, error) { return nil, os.ErrNotExist }})...)
 		if !found.HasErrors() {
-			Bound(g, Options{})
+			bound.Of(g, bound.Options{})
 		}
 	}
 }

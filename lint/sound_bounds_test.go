@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
@@ -137,8 +138,9 @@ func TestSoundOnCountedLoops(t *testing.T) {
 			continue // such as a list for a boolean
 		}
 		graphs++
-		b, ok := lint.Bound(g, lint.Options{})
-		if b.Steps.Limit == "" && len(b.Loops) > 0 {
+		b, ok := bound.Of(g, bound.Options{})
+		loops := lint.Loops(g, lint.Options{})
+		if b.Steps.Limit == "" && len(loops) > 0 {
 			ended++
 		}
 		most := 0
@@ -168,7 +170,7 @@ func TestSoundOnCountedLoops(t *testing.T) {
 				break
 			}
 		}
-		if b.Steps.Limit == "" && len(b.Loops) > 0 && float64(most) == b.Steps.Max {
+		if b.Steps.Limit == "" && len(loops) > 0 && float64(most) == b.Steps.Max {
 			attained++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
@@ -120,7 +121,7 @@ func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, fo
 	if len(open) == 0 {
 		n.unread = 1
 	}
-	b, ok := lint.Bound(g, lint.Options{})
+	b, ok := bound.Of(g, bound.Options{})
 	if ok {
 		n.bounds = 1
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -86,13 +87,14 @@ func TestSoundOnLoops(t *testing.T) {
 		if g == nil || append(ds, spec.Check(g)...).HasErrors() {
 			continue
 		}
-		b, ok := lint.Bound(g, lint.Options{})
-		if !ok || len(b.Loops) == 0 {
+		_, ok := bound.Of(g, bound.Options{})
+		loops := lint.Loops(g, lint.Options{})
+		if !ok || len(loops) == 0 {
 			continue
 		}
 		graphs++
 		sure, goesOn := true, false
-		for _, l := range b.Loops {
+		for _, l := range loops {
 			sure = sure && l.Endless == nil && len(l.Undecided) == 0
 			goesOn = goesOn || l.Endless != nil
 		}
@@ -100,7 +102,7 @@ func TestSoundOnLoops(t *testing.T) {
 		switch {
 		case sure:
 			if bounded++; reaches {
-				t.Errorf("%s\na run goes on until the limit: %+v", text, b.Loops)
+				t.Errorf("%s\na run goes on until the limit: %+v", text, loops)
 			}
 		case goesOn:
 			if endless++; reaches {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -206,7 +207,7 @@ func TestBoundsOnResults(t *testing.T) {
 		if g == nil || append(ds, spec.Check(g)...).HasErrors() {
 			continue
 		}
-		b, ok := lint.Bound(g, lint.Options{})
+		b, ok := bound.Of(g, bound.Options{})
 		const tries = 20
 		bad := m.runs(t, g, tries, func(r *runner.Result) bool {
 			steps := float64(r.Steps)

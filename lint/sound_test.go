@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -184,7 +185,7 @@ func TestSoundOnGraphs(t *testing.T) {
 				t.Fatalf("%s\n%q gets stuck without a warning", text, node)
 			}
 		}
-		b, ok := lint.Bound(g, lint.Options{})
+		b, ok := bound.Of(g, bound.Options{})
 		switch {
 		case !ok && seen.completed > 0:
 			t.Fatalf("%s\nruns complete, but no bounds are given", text)

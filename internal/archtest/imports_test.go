@@ -33,8 +33,9 @@ func layers() []layer {
 		{path: "eval", others: []string{expr}},
 		{path: "examples"},
 		// runs test files: the driver, and what stands in for the world around it
-		{path: "flowtest", own: []string{"eval", "internal/analysis/domain", "internal/analysis/explore", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/handler", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "tool"}},
+		{path: "flowtest", own: []string{"eval", "internal/analysis/domain", "internal/analysis/explore", "internal/bound", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/handler", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "tool"}},
 		// facts about flows, which rules read
+		{path: "internal/bound", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/subgraph", "internal/bind", "internal/graphalg", "internal/solve", "runner/machine", "spec"}},
 		{path: "internal/analysis/assignment", own: []string{"internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/graphalg"}},
 		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow", "internal/graphalg", "spec"}},
 		{path: "internal/analysis/controlflow", own: []string{"internal/bind", "internal/graphalg", "spec"}},
@@ -64,7 +65,7 @@ func layers() []layer {
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
 		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
-		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec", "tool"}},
+		{path: "internal/inspect", own: []string{"eval", "internal/bound", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec", "tool"}},
 		// flows as tools of the Model Context Protocol
 		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
@@ -90,7 +91,7 @@ func layers() []layer {
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "internal/catalog", "runner", "runner/store", "spec"}, others: []string{yaml, "github.com/adhocore/gronx"}},
 		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
-		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
+		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/bound", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},

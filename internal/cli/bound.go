@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/lint"
@@ -59,11 +60,11 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, ok := lint.Bound(g, lint.Options{Load: spec.Beside(path), Price: inspect.Dearest})
+	b, ok := bound.Of(g, bound.Options{Load: spec.Beside(path), Price: inspect.Dearest})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	r := inspect.NewBound(g, b, b.Attain())
+	r := inspect.NewBound(g, b, lint.Loops(g, lint.Options{Load: spec.Beside(path)}), b.Attain())
 	for _, c := range []struct {
 		flag string
 		most float64

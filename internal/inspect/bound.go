@@ -5,6 +5,7 @@ package inspect
 import (
 	"math"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/spec"
@@ -48,13 +49,13 @@ type Range struct {
 
 // NewBound converts bounds to JSON. The paths belong to runs that the caller has found; exact
 // says that runs attain every bound of steps and model calls.
-func NewBound(g *spec.Graph, b lint.Bounds, exact bool) Bound {
+func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Bound {
 	r := Bound{
 		Graph: g.Name.Value, Exact: exact, Exceeded: []string{},
 		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
 		Loops: []Loop{},
 	}
-	for _, l := range b.Loops {
+	for _, l := range loops {
 		r.Loops = append(r.Loops, Loop(l))
 	}
 	return r
@@ -67,7 +68,7 @@ func Dearest(model string, tokens int) (usd float64, known bool) {
 	return prices.Most(tokens)
 }
 
-func rangeOf(r lint.Range) Range {
+func rangeOf(r bound.Range) Range {
 	out := Range{Min: r.Min, Why: r.Why, MinPath: r.MinPath, MaxPath: r.MaxPath}
 	if !math.IsInf(r.Max, 1) {
 		out.Max = &r.Max

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/render"
@@ -99,11 +100,11 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 	if report.Write(&findings, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) == nil { // writing to memory can't fail
 		f.Findings = bytes.TrimSpace(findings.Bytes())
 	}
-	if b, ok := lint.Bound(g, lint.Options{Load: open.Load, Price: Dearest}); ok {
-		for _, r := range []*lint.Range{&b.Steps, &b.LLMCalls} {
+	if b, ok := bound.Of(g, bound.Options{Load: open.Load, Price: Dearest}); ok {
+		for _, r := range []*bound.Range{&b.Steps, &b.LLMCalls} {
 			r.MinPath, r.MaxPath = nil, nil // without searching for runs
 		}
-		r := NewBound(g, b, false)
+		r := NewBound(g, b, lint.Loops(g, lint.Options{Load: open.Load}), false)
 		f.Bound = &r
 	}
 	for _, k := range g.State {

@@ -1,4 +1,4 @@
-package lint
+package bound
 
 import (
 	"os"
@@ -15,12 +15,12 @@ func TestBoundByShape(t *testing.T) {
 		"etl":        14, // three tables, from two nodes that lead to them
 		"moderation": 11, // not all of the ends
 	} {
-		text, err := os.ReadFile("../testdata/flows/" + flow + ".yaml")
+		text, err := os.ReadFile("../../testdata/flows/" + flow + ".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
 		g, _ := spec.Parse("flow.yaml", text, spec.Options{})
-		if b, ok := Bound(g, Options{Price: price}); !ok || b.Steps.Max != want {
+		if b, ok := Of(g, Options{}); !ok || b.Steps.Max != want {
 			t.Errorf("%s: at most %v steps, want %v", flow, b.Steps.Max, want)
 		}
 	}
@@ -44,7 +44,7 @@ edges:
   - {from: e, to: END}
 `
 	g, _ := spec.Parse("g.yaml", []byte(rounds), spec.Options{})
-	if b, ok := Bound(g, Options{}); !ok || b.Steps.Max > 12 || b.Steps.Limit != "" {
+	if b, ok := Of(g, Options{}); !ok || b.Steps.Max > 12 || b.Steps.Limit != "" {
 		t.Errorf("at most %v steps by %q, want at most 12: 1 + 4 + 5 + 1 + 1", b.Steps.Max, b.Steps.Limit)
 	}
 }
@@ -68,7 +68,7 @@ edges:
 `
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
 	const takes = 8 // n0 n2 n1 n0 n2 n1 n0 n1: the third n2 is refused
-	if b, ok := Bound(g, Options{}); !ok || b.Steps.Max < takes {
+	if b, ok := Of(g, Options{}); !ok || b.Steps.Max < takes {
 		t.Errorf("at most %v steps, but a run takes %d", b.Steps.Max, takes)
 	}
 }
@@ -88,7 +88,7 @@ edges:
   - {from: [b, c], to: END}
 `
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
-	if b, ok := Bound(g, Options{}); !ok || b.Steps.Max != 60 {
+	if b, ok := Of(g, Options{}); !ok || b.Steps.Max != 60 {
 		t.Errorf("at most %v steps, want the limit, 60", b.Steps.Max)
 	}
 }

@@ -1,6 +1,6 @@
 // The cheapest and the most expensive paths through states.
 
-package lint
+package bound
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// The first states: a run that has completed, one that has ended otherwise, and the start.
+// The first states: the run has completed, it has ended otherwise, it begins.
 const (
 	completed = iota
 	ended
@@ -20,18 +20,18 @@ const (
 // moves is a graph of states.
 type moves struct {
 	states int
-	list   []boundMove
+	list   []move
 	name   func(v int) string
 }
 
-// boundMove is one step.
-type boundMove struct {
+// move is one step.
+type move struct {
 	from, to int
 	span     span
-	ran      int // -1: the node refused the visit, and it is no step
+	ran      int // -1: the node refused the visit, which is no step
 }
 
-// order sorts the states so that moves lead forwards, but for those of cycles.
+// order sorts the states so that moves lead forwards, except on cycles.
 func (m *moves) order() (order []int, acyclic bool) {
 	acyclic = true
 	var from, to []int
@@ -47,8 +47,8 @@ func (m *moves) order() (order []int, acyclic bool) {
 	return order, acyclic && count == m.states
 }
 
-// cheapest returns the least of steps or calls with which a path completes; paths of
-// equal cost compare by the other.
+// cheapest returns the fewest steps or calls of a path that completes. Paths of equal
+// cost compare by the other.
 func (m *moves) cheapest(metric int) (total float64, path []string, ok bool) {
 	const unit = 1e6
 	order, _ := m.order()
@@ -59,8 +59,8 @@ func (m *moves) cheapest(metric int) (total float64, path []string, ok bool) {
 	return math.Floor(-best[completed] / unit), m.path(via, completed), true
 }
 
-// dearest returns the most expensive path of a graph without cycles.
-func (m *moves) dearest(metric int, order []int) (total float64, path []string) {
+// mostExpensive returns the most expensive path of a graph without cycles.
+func (m *moves) mostExpensive(metric int, order []int) (total float64, path []string) {
 	best, via := m.relax(order, func(s *span) float64 { return s.most[metric] })
 	last := begun
 	for s := range best {
@@ -71,7 +71,7 @@ func (m *moves) dearest(metric int, order []int) (total float64, path []string) 
 	return best[last], m.path(via, last)
 }
 
-// relax returns the greatest weight of a path to each state, and the moves there.
+// relax returns the greatest weight of a path to each state, and its last move.
 func (m *moves) relax(order []int, weight func(s *span) float64) (best []float64, via []int) {
 	leaving := make([][]int, m.states)
 	for i := range m.list {
@@ -104,83 +104,56 @@ func (m *moves) path(via []int, state int) []string {
 	return out
 }
 
-// maxLayered bounds the moves of limited.
+// maxLayered limits the moves of layered.
 const maxLayered = 500_000
 
-// limited tells the states apart by the steps taken, up to a limit; nil if that is too much.
-func (m *moves) limited(limit int) *moves {
+// layered tells the states apart by the steps taken, up to a limit; nil if that is too
+// much.
+func (m *moves) layered(limit int) *moves {
 	if limit <= 0 || len(m.list)*limit > maxLayered {
 		return nil
 	}
 	out := &moves{states: m.states * (limit + 1), name: m.name}
 	for k := range limit + 1 {
-		for _, move := range m.list {
-			steps := int(move.span.least[inSteps])
+		for _, one := range m.list {
+			steps := int(one.span.least[inSteps])
 			if k == limit && steps > 0 {
 				continue
 			}
 			if k+steps > limit {
-				move.to = ended
+				one.to = ended
 			}
 			steps = min(steps, limit-k)
-			move.span.most[inSteps] = float64(steps)
-			move.from, move.to = move.from+m.states*k, move.to+m.states*(k+steps)
-			out.list = append(out.list, move)
+			one.span.most[inSteps] = float64(steps)
+			one.from, one.to = one.from+m.states*k, one.to+m.states*(k+steps)
+			out.list = append(out.list, one)
 		}
 	}
 	return out
 }
 
-// findMostExpensivePaths sets the bounds from the most expensive paths. All paths of the graph
-// were followed.
-func (w *boundWalk) findMostExpensivePaths(m *moves, out *Bounds) {
-	limit := w.f.graph.Limits.MaxSteps
+// findMostExpensivePaths sets the upper bounds from all paths of the graph.
+func (w *walk) findMostExpensivePaths(m *moves, out *Bounds) {
+	limit := w.Source.Limits.MaxSteps
 	order, acyclic := m.order()
 	if acyclic {
-		out.Steps.Max, out.Steps.MaxPath = m.dearest(inSteps, order)
+		out.Steps.Max, out.Steps.MaxPath = m.mostExpensive(inSteps, order)
 	}
 	if acyclic && out.Steps.Max <= float64(limit) {
-		out.Tokens.Max, _ = m.dearest(inTokens, order)
-		out.CostUSD.Max, _ = m.dearest(inUSD, order)
-		out.LLMCalls.Max, out.LLMCalls.MaxPath = m.dearest(inCalls, order)
+		out.Tokens.Max, _ = m.mostExpensive(inTokens, order)
+		out.CostUSD.Max, _ = m.mostExpensive(inUSD, order)
+		out.LLMCalls.Max, out.LLMCalls.MaxPath = m.mostExpensive(inCalls, order)
 		return
 	}
-	w.byLimit(out)
-	if m = m.limited(limit); m == nil {
+	w.boundByLimit(out)
+	if m = m.layered(limit); m == nil {
 		return
 	}
 	if order, acyclic = m.order(); !acyclic { // refused visits are no steps
 		return
 	}
-	if _, path := m.dearest(inSteps, order); len(path) == limit {
+	if _, path := m.mostExpensive(inSteps, order); len(path) == limit {
 		out.Steps.MaxPath = path
 	}
-	out.LLMCalls.Max, out.LLMCalls.MaxPath = m.dearest(inCalls, order)
-}
-
-// byLimit bounds a run by its limit of steps, each of which is the most expensive.
-func (w *boundWalk) byLimit(out *Bounds) {
-	out.Steps = Range{Min: out.Steps.Min, MinPath: out.Steps.MinPath, Max: math.Inf(1)}
-	if limit := w.f.graph.Limits.MaxSteps; limit > 0 {
-		out.Steps.Max, out.Steps.Limit = float64(limit), "max_steps"
-	}
-	var most cost
-	for v := range w.costs {
-		for metric, c := range w.dearestVisit(v) {
-			most[metric] = max(most[metric], c)
-		}
-	}
-	most = most.times(out.Steps.Max)
-	out.LLMCalls.Max, out.Tokens.Max, out.CostUSD.Max = most[inCalls], most[inTokens], most[inUSD]
-	if most[inCalls] > 0 {
-		out.LLMCalls.Limit = "max_steps"
-	}
-}
-
-// dearestVisit is the most that a visit of a node takes, with the choice of what follows.
-func (w *boundWalk) dearestVisit(v int) cost {
-	if w.flow.Decides(v) {
-		return w.costs[v].most.plus(w.decideCost(2).most)
-	}
-	return w.costs[v].most
+	out.LLMCalls.Max, out.LLMCalls.MaxPath = m.mostExpensive(inCalls, order)
 }

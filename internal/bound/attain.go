@@ -1,6 +1,6 @@
-// Whether runs attain the bounds.
+// Runs that attain the bounds.
 
-package lint
+package bound
 
 import (
 	"math"
@@ -9,18 +9,19 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Attain looks for runs that attain the bounds of steps and model calls, and keeps their
-// paths; those without such a run are nil. It reports whether all ways were followed and
-// every bound has a run.
+// Attain replaces the paths to the bounds of steps and model calls by those of runs, or
+// nil if no run was found. It reports whether all paths were followed and every bound has
+// a run.
 func (b *Bounds) Attain() bool {
-	if b.attained {
-		return b.exact
+	if b.attained != nil {
+		return *b.attained
 	}
-	b.attained, b.exact = true, b.Followed
-	for _, inner := range b.Subgraphs { //lint:ignore mapiter each by itself
+	exact := b.Followed
+	b.attained = &exact
+	for _, inner := range b.subgraphs { //lint:ignore mapiter each by itself
 		inner.Attain()
 	}
-	world, err := explore.NewWorld(b.Graph, b.walk.f.opts.Kinds)
+	world, err := explore.NewWorld(b.graph, b.walk.opts.Kinds)
 	for _, aim := range []struct {
 		metric int
 		most   bool
@@ -38,38 +39,39 @@ func (b *Bounds) Attain() bool {
 		guide := *aim.path
 		*aim.path = nil
 		if err != nil || math.IsInf(aim.total, 1) || aim.metric == inCalls && guide == nil || !aim.most && b.Steps.Min > b.Steps.Max {
-			b.exact = false
+			exact = false
 			continue
 		}
 		var way []int
 		for _, name := range guide {
-			way = append(way, b.Graph.Node(name).Index)
+			way = append(way, b.graph.Node(name).Index)
 		}
 		a := world.Ask(way, func(r *explore.Run) bool {
-			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.taken(r, aim.metric, aim.most) != aim.total {
+			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.takenBy(r, aim.metric, aim.most) != aim.total {
 				return false
 			}
 			*aim.path = r.State.Scope("").PathNodes()
 			return true
 		})
-		b.exact = b.exact && a.Found
+		if !a.Found {
+			*aim.path, exact = nil, false
+		}
 	}
-	return b.exact
+	return exact
 }
 
-// taken returns the steps or the model calls of a run, with the least or the most of its
+// takenBy returns the steps or the model calls of a run, with the least or the most of its
 // executions and subgraphs; NaN if no run of a subgraph attains that.
-func (b *Bounds) taken(r *explore.Run, metric int, most bool) float64 {
-	total := 0.0
-	if metric == inSteps {
-		total = float64(r.State.Steps())
-	} else {
+func (b *Bounds) takenBy(r *explore.Run, metric int, most bool) float64 {
+	total := float64(r.State.Steps())
+	if metric == inCalls {
+		total = 0
 		for _, c := range r.Chosen() {
 			total += b.callsOf(&c, most)
 		}
 	}
 	for _, v := range r.Path {
-		inner := b.Subgraphs[b.Graph.Nodes[v].ID.Value]
+		inner := b.subgraphs[b.graph.Nodes[v].ID.Value]
 		if inner == nil {
 			continue
 		}
@@ -90,18 +92,18 @@ func (b *Bounds) taken(r *explore.Run, metric int, most bool) float64 {
 	return total
 }
 
-// callsOf returns the most or the fewest model calls of one execution, without those of
+// callsOf returns the most or the fewest model calls of an execution, without those of
 // subgraphs.
 func (b *Bounds) callsOf(c *explore.Chosen, most bool) float64 {
-	w, n := b.walk, b.Graph.Nodes[c.Node]
+	n := b.graph.Nodes[c.Node]
 	var s span
 	switch {
 	case c.Decision:
-		s = w.decideCost(w.candidates(n.Index))
+		s = b.walk.decideCost(b.walk.candidates(n.Index))
 	case n.Kind.Value == "graph":
 		return 0
 	default:
-		if s = w.elementCost(n); n.Cache != nil || b.Graph.Cache != nil {
+		if s = b.walk.elementCost(n); n.Cache != nil || b.graph.Cache != nil {
 			s.least = cost{}
 		}
 	}

@@ -1,4 +1,4 @@
-package lint
+package bound
 
 import (
 	"testing"
@@ -37,7 +37,7 @@ edges:
 `
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
 	const takes = 4 // a b c j
-	if b, ok := Bound(g, Options{}); !ok || b.Steps.Min > takes {
+	if b, ok := Of(g, Options{}); !ok || b.Steps.Min > takes {
 		t.Errorf("at least %v steps, but a run takes %d", b.Steps.Min, takes)
 	}
 }

@@ -1,0 +1,189 @@
+// Every path of one token through a graph, or through a cycle of it. Conditions over
+// numbers that are followed are decided; others may hold or not.
+
+package bound
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// How many states and moves are followed before a walk is given up.
+const (
+	maxStates = 20_000
+	maxMoves  = 120_000
+)
+
+// state is a token between two steps.
+type state struct {
+	at     int        // the node that runs next
+	values []interval // by variable
+}
+
+// outcome is an outcome of an execution.
+type outcome struct {
+	targets []int // none: the run ends
+	values  []interval
+	extra   span
+	failed  bool // it may have taken nothing
+}
+
+// follow finds all states from a node on while a token stays among some nodes; leaving
+// them takes beyond. It returns nil when there are too many.
+func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyond func(v int) cost) *moves {
+	m := &moves{name: w.Name}
+	known, queue := map[string]int{}, make([]state, begun)
+	number := func(s state) int {
+		key := fmt.Sprint(s)
+		n, ok := known[key]
+		if !ok {
+			n = len(queue)
+			known[key], queue = n, append(queue, s)
+		}
+		return n
+	}
+	number(state{from, values})
+	for at := begun; at < len(queue); at++ {
+		outcomes, common := w.step(queue[at])
+		common.from = at
+		for _, one := range outcomes {
+			next := common
+			next.to, next.span = ended, next.span.plus(one.extra)
+			if one.failed && next.ran >= 0 {
+				next.span.least = cost{inSteps: 1}
+			}
+			for _, to := range one.targets {
+				switch {
+				case to >= w.End:
+					if len(one.targets) == 1 {
+						next.to = completed
+					}
+				case inside(to):
+					next.to = number(state{to, one.values})
+				default:
+					next.span.most = next.span.most.plus(beyond(to))
+				}
+			}
+			if next.to != at || next.ran >= 0 { // a visit that is refused again takes nothing
+				m.list = append(m.list, next)
+			}
+		}
+		if len(queue) > maxStates || len(m.list) > maxMoves {
+			return nil
+		}
+	}
+	m.states = len(queue)
+	return m
+}
+
+// step returns the outcomes of a visit, and the move that they have in common.
+func (w *walk) step(s state) ([]outcome, move) {
+	v, n := s.at, w.Source.Nodes[s.at]
+	if w.limit[v] > 0 && s.values[w.varOf["visits."+n.ID.Value]].lo >= float64(w.limit[v]) {
+		if n.OnMaxVisits != "skip" {
+			return w.failures(n, s.values, true), move{ran: -1}
+		}
+		one := outcome{values: w.counted(v, s.values, false)}
+		for e, from := range w.From {
+			if c := w.Source.Edges[e].Condition; from == v && (c == "on_success" || c == "always") {
+				one.targets = append(one.targets, w.To[e])
+			}
+		}
+		return []outcome{one}, move{ran: v, span: exactly(1)}
+	}
+	before := w.counted(v, s.values, true)
+	var out []outcome
+	if n.Kind.Value != "fail" {
+		out = w.successes(n, w.written(v, before))
+	}
+	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || len(w.uses.OfNode(v)) > 0 || len(out) == 0 {
+		out = append(out, w.failures(n, before, false)...)
+	}
+	return out, move{ran: v, span: w.costs[v]}
+}
+
+// successes returns the outcomes of a success: conditions are tried in order.
+func (w *walk) successes(n *spec.Node, values []interval) []outcome {
+	var out []outcome
+	open, other := true, false // no condition holds for sure; there is a way without one
+	for i := range w.Groups[n.Index] {
+		g := &w.Groups[n.Index][i]
+		one := outcome{targets: g.Targets, values: values}
+		other = other || g.Kind != controlflow.ByGuard && g.Kind != controlflow.OnFailure
+		switch {
+		case !open && g.Kind != controlflow.ByGoto, g.Kind == controlflow.OnFailure:
+			continue
+		case g.Kind == controlflow.ByDecision:
+			one.extra = w.decideCost(w.candidates(n.Index))
+		case g.Kind == controlflow.ByDefault: // a decision may have been tried, and failed
+			one.extra.most = w.decideCost(w.candidates(n.Index)).most
+		case g.Kind == controlflow.ByGuard && !g.Subset:
+			holds, known := w.decided(w.bound.Edges[g.Edges[0]].When.Tree(), values)
+			if open = !known || !holds; known && !holds {
+				continue
+			}
+		}
+		out = append(out, one)
+	}
+	if open && !other || len(out) == 0 {
+		out = append(out, outcome{values: values})
+	}
+	return out
+}
+
+// failures returns the outcomes of a failure, or of a visit that is refused.
+func (w *walk) failures(n *spec.Node, values []interval, refused bool) []outcome {
+	var out []outcome
+	open := true
+	for i := range w.Groups[n.Index] {
+		g := &w.Groups[n.Index][i]
+		if g.Kind != controlflow.OnFailure || !open {
+			continue
+		}
+		holds, known := true, true
+		if when := w.bound.Edges[g.Edges[0]].When; when != nil {
+			if holds, known = w.decided(when.Tree(), values); refused && !known {
+				var value any
+				value, known = solve.Partial(when.Tree(), func(path []string) (any, bool) {
+					return "max_visits", slices.Equal(path, []string{"error", "kind"})
+				})
+				holds = value == true
+			}
+		}
+		open = !known || !holds || g.Subset
+		if !known || holds || g.Subset {
+			out = append(out, outcome{targets: g.Targets, values: values, failed: true})
+		}
+	}
+	return append(out, outcome{values: values, failed: true})
+}
+
+// candidates returns the number of edges that a model chooses from.
+func (w *walk) candidates(v int) int {
+	n := 0
+	for _, g := range w.Groups[v] {
+		if g.Kind == controlflow.ByDecision {
+			n++
+		}
+	}
+	return n
+}
+
+// followAll follows a graph without branches; nil if it has branches or too many states.
+func (w *walk) followAll() *moves {
+	joins := func(n *spec.Node) bool { return n.Join != nil && n.Join.Count > 1 }
+	if w.Anywhere || w.FansOut || slices.ContainsFunc(w.Source.Nodes, joins) {
+		return nil
+	}
+	everywhere := func(int) bool { return true }
+	m := w.follow(w.Start(), w.valuesAt(false, everywhere), everywhere, nil)
+	if m == nil { // too many values
+		w.findVariables(false)
+		m = w.follow(w.Start(), w.valuesAt(false, everywhere), everywhere, nil)
+	}
+	return m
+}
