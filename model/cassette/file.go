@@ -175,8 +175,7 @@ func (c *Cassette) Add(taken []byte) error {
 	return nil
 }
 
-// Rewound returns the same recording to play, without the calls of some numbers, which
-// were played elsewhere.
+// Rewound returns the recording with only the calls of some numbers marked as played.
 func (c *Cassette) Rewound(played []int) *Cassette {
 	out := &Cassette{name: c.name, playing: true}
 	for i, recorded := range c.calls {
