@@ -109,6 +109,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 		g.stirred = false
 		if g.admit(); g.doubted && len(g.inside()) < len(g.Members) {
 			g.dropGone()
+			g.take() // what came meanwhile, before a new workflow begins without it
 			g.admit()
 		}
 		g.doubted = false
