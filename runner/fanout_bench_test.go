@@ -3,6 +3,7 @@ package runner_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -101,4 +102,42 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n <
 			}
 		},
 		func() { mustRun(b, f, runner.Options{}, 4*rounds) })
+}
+
+// A fan-out and its join, against the same steps one after the other. Required: a cpu-ratio
+// of at most 3.
+func BenchmarkFanOutToChain(b *testing.B) {
+	const branches = 100
+	f, line := wide(b, branches), prepare(b, passes(branches+2))
+	compare(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustFan(b, f, branches) })
+}
+
+// passes is a line of pass nodes.
+func passes(nodes int) string {
+	var list, edges strings.Builder
+	for i := range nodes {
+		fmt.Fprintf(&list, "  n%d: {kind: pass}\n", i)
+		to := "END"
+		if i < nodes-1 {
+			to = fmt.Sprintf("n%d", i+1)
+		}
+		fmt.Fprintf(&edges, "  - {from: n%d, to: %s}\n", i, to)
+	}
+	return fmt.Sprintf("graphrun: v1\nname: line\nstart: n0\nlimits: {max_steps: %d}\nnodes:\n%sedges:\n%s", nodes, list.String(), edges.String())
+}
+
+// A branch costs the same with a state of 10 MB as with a small one.
+func BenchmarkFanOutState(b *testing.B) {
+	const branches = 100
+	text := "graphrun: v1\nname: fan\nstart: a\nstate: {big: {type: array}, n: {type: integer, default: 0, reducer: sum}}\n" +
+		fan("", branches, func(int) string { return "kind: set, set: {n: len(big)}" })
+	f := prepare(b, text)
+	run := func(items int) func() {
+		big := make([]any, items)
+		for i := range big {
+			big[i] = "0123456789abcdef"
+		}
+		return func() { mustRun(b, f, runner.Options{Input: map[string]any{"big": big}}, branches+2) }
+	}
+	compare(b, branches, run(10), run(500_000))
 }

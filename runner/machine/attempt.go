@@ -1,4 +1,4 @@
-// Attempts: how a task, or an element of it, is tried, and what comes of it (§4).
+// Attempts: how a task, or an element of it, is tried, and how it ends (§4).
 
 package machine
 

@@ -30,7 +30,7 @@ func (sc *Scope) propagate(t *Task, failure *Failure) {
 	sc.propagateOutwards(t.Place, t.Joined, t, failure, len(t.Place)-1)
 }
 
-// propagateOutwards is propagate from the i-th enclosing fan-out outwards. by is the task
+// propagateOutwards does the same from the i-th enclosing fan-out outwards. by is the task
 // that failed.
 func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {

@@ -1,4 +1,4 @@
-// What expressions see (GraphSpec §8), made only as far as an expression asks.
+// The names that expressions see (GraphSpec §8), built only as far as one reads them.
 
 package machine
 

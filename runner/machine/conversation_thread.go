@@ -1,4 +1,4 @@
-// Threads: what a token carries of the conversation along its way.
+// Threads: what a branch carries of the conversation.
 
 package machine
 
@@ -16,9 +16,8 @@ const (
 	maxRanOutput = 400 // bytes
 )
 
-// thread is where a token stands in the conversation. It never changes once a
-// task has it: tokens that part share it. Nil is the thread of a graph in which
-// nobody talks.
+// thread is the position of a branch in the conversation. It never changes once a task has
+// it: branches that split share it. A graph without model nodes has none.
 type thread struct {
 	// Shared is the list that all nodes share; Private that of an isolated node
 	// whose tool calls are being answered, and Owner that node.
@@ -59,7 +58,7 @@ func (t *Task) updateThread() {
 	t.Thread = &th
 }
 
-// delta is what a step added to the conversation: its elements in their order.
+// delta returns what a step added to the conversation, elements in their order.
 func (t *Task) delta() *TalkDelta {
 	out := &TalkDelta{}
 	if t.Each == nil {
@@ -111,7 +110,7 @@ func (th *thread) continuesPrivateList(n *node, at int) bool {
 	return th.Private != 0 && (!n.talk.model || th.Owner == at)
 }
 
-// said is a list with what a task added to it.
+// said returns a list with what a task added to it.
 func (t *Task) said(n *node, list int32, delta *TalkDelta) int32 {
 	c := &t.scope.state.Talk
 	if delta.Drop > 0 && delta.Summary != nil {
@@ -143,7 +142,7 @@ func (th *thread) updateLast(m *Message, at int) {
 	}
 }
 
-// talkOf is what an event adds to the conversation. An answer from the cache is said
+// talkOf returns what an event adds to the conversation. An answer from the cache is said
 // again.
 func (t *Task) talkOf(e *Event) *TalkDelta {
 	if e.Talk == nil && e.Cached && t.scope.plan.nodes[t.Node].talk.model {
@@ -182,7 +181,7 @@ func (t *Task) recordRan(th *thread) {
 	}
 }
 
-// resultOf is the result of the last tool call of a node that called tools.
+// resultOf returns the result of the last tool call of a node that called tools.
 func resultOf(kind string, t *Task) (any, bool) {
 	if t.Failure != nil {
 		return nil, false
@@ -206,8 +205,8 @@ func lastOf[T any](list []T, n int) []T {
 	return list
 }
 
-// mergeThreads is the thread of a task that several become, which are given in declaration
-// order of their branches. They parted at a view.
+// mergeThreads returns the thread of a joined task. tasks are in declaration order of their
+// branches, which split at a view.
 func (sc *Scope) mergeThreads(tasks []*Task, parted *View) *thread {
 	threads := make([]*thread, len(tasks))
 	for i, t := range tasks {
@@ -246,9 +245,8 @@ func (sc *Scope) mergeThreads(tasks []*Task, parted *View) *thread {
 	return &th
 }
 
-// parted are the steps by which other goes beyond what it shares with th, as far as
-// its list of them goes, and how many there are. Both share their first steps, fork
-// of them at least.
+// parted returns the steps of other that th does not have, as far as other lists them, and
+// their number. Both share their first steps, at least fork of them.
 func (th *thread) parted(other *thread, fork int) (done []string, steps int) {
 	from, otherFrom := th.Steps-len(th.Done), other.Steps-len(other.Done)
 	begin := max(from, otherFrom)
@@ -262,7 +260,7 @@ func (th *thread) parted(other *thread, fork int) (done []string, steps int) {
 	return other.Done[max(0, shared-otherFrom):], other.Steps - shared
 }
 
-// mergeRan is what ran on either way, in declaration order.
+// mergeRan returns what ran on either branch, in declaration order.
 func mergeRan(a, b []Ran) []Ran {
 	out := slices.Clip(a)
 	for _, ran := range b {
@@ -273,7 +271,7 @@ func mergeRan(a, b []Ran) []Ran {
 	return lastOf(out, maxRan)
 }
 
-// last is what expressions see as `last`.
+// last returns what expressions see as `last`.
 func (th *thread) last() map[string]any {
 	out := map[string]any{"text": nil, "tool_result": nil}
 	if th != nil {
@@ -285,7 +283,7 @@ func (th *thread) last() map[string]any {
 	return out
 }
 
-// lastSaid is what a model and a tool last said in the step's past and in the step.
+// lastSaid returns what a model and a tool last said in the step's past and in the step.
 func (t *Task) lastSaid(v *View) map[string]any {
 	if v.Thread == nil || t.Done || !t.scope.plan.nodes[t.Node].talk.joins {
 		return v.Thread.last()
@@ -307,7 +305,7 @@ func (s *State) Conversation() (all, own []Message) {
 	return all, s.Talk.messages(slices.DeleteFunc(slices.Clone(places), func(at int32) bool { return at < root.Given }))
 }
 
-// said is what was said in a scope.
+// said returns what was said in a scope.
 func (sc *Scope) said() *TalkDelta {
 	if th := sc.Views[0].Thread; th == nil || !sc.Continues {
 		return nil
@@ -324,8 +322,8 @@ func (sc *Scope) finalList() []int32 {
 	return sc.state.Talk.of(v.Thread.Shared, 0)
 }
 
-// firstThread is the first thread of a scope: nil when nobody in it talks. A graph node
-// with `conversation: continuous` goes on with the list around it.
+// firstThread returns the first thread of a scope, or nil if it has no model nodes. A graph
+// node with `conversation: continuous` continues the list around it.
 func (p *Plan) firstThread(s *State, sc *Scope) *thread {
 	if !p.talks {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Candidate is one edge that was considered after a node, and what became of it.
+// Candidate is one edge that was considered after a node, and why it fired or did not.
 type Candidate struct {
 	Edge      int    `json:"edge"`
 	ID        string `json:"id,omitempty"`
@@ -113,7 +113,7 @@ func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 // isFalse ends the reason of a condition that does not hold.
 const isFalse = " is false"
 
-// why says why an edge fired or did not.
+// why returns why an edge fired or did not.
 func (t *Task) why(n *node, e *edge, fired, after bool) string {
 	condition, failed := e.spec.Condition, t.Failure != nil
 	switch {
@@ -177,7 +177,7 @@ func (p *Plan) valuesOf(e *edge, env map[string]any) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// readValues are the values of the paths that an edge's condition reads.
+// readValues returns the values of the paths that an edge's condition reads.
 func readValues(e *edge, env map[string]any) map[string]any {
 	if e.when == nil {
 		return nil
@@ -197,7 +197,7 @@ func readValues(e *edge, env map[string]any) map[string]any {
 	return out
 }
 
-// readText is a value that was read from a path, for a person.
+// readText formats a value that was read from a path, for a person.
 func (p *Plan) readText(path []any, v any) string {
 	if name, _ := path[0].(string); p.isSecret(name) {
 		return secretValue
@@ -211,7 +211,7 @@ const maxShown = 60
 // secretValue stands for the value of a secret key.
 const secretValue = "***"
 
-// isSecret says whether a name is that of a secret state key.
+// isSecret reports whether a name is that of a secret state key.
 func (p *Plan) isSecret(name string) bool {
 	for _, key := range p.Graph.State {
 		if key.Name.Value == name {
@@ -221,7 +221,7 @@ func (p *Plan) isSecret(name string) bool {
 	return false
 }
 
-// preview is a value as compact JSON, cut to at most limit bytes.
+// preview formats a value as compact JSON of at most limit bytes.
 func preview(v any, limit int) string {
 	text, ok := v.(string)
 	if ok {
@@ -234,7 +234,7 @@ func preview(v any, limit int) string {
 	return cut(text, limit)
 }
 
-// cut is a text of at most limit bytes.
+// cut cuts a text to at most limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -206,8 +206,7 @@ func (sc *Scope) resolveJoin(group []*Task) {
 	}
 }
 
-// bypassFailure is the failure of a join that some branches bypass and others may have
-// reached.
+// bypassFailure returns the failure of a join that some branches bypass.
 func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure {
 	names := func(nodes []int) []any {
 		slices.Sort(nodes)

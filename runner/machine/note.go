@@ -1,5 +1,5 @@
-// Notes: what a watcher of a run is told. They are derived from the events, never read
-// back, and only taken when somebody watches.
+// Notes: what observers of a run see. They follow from the events, are never read back, and
+// are taken only for an observer.
 
 package machine
 
@@ -17,26 +17,24 @@ const (
 	NoteNodeRetrying
 	NoteNodeCompleted
 	NoteNodeFailed
-	// NoteNodeEmitted tells the values of a node's emit; with a Failure, that an element
-	// failed and the others go on.
+	// NoteNodeEmitted brings the values of a node's emit; with a Failure, an element failed
+	// and the others go on.
 	NoteNodeEmitted
-	// NoteElementEnded tells that an element of a node with each has ended for good.
+	// NoteElementEnded: an element of a node with each has ended for good.
 	NoteElementEnded
-	// NoteAsked tells a question when it is first asked.
+	// NoteAsked: a question is asked for the first time.
 	NoteAsked
-	// NoteReminded tells one again that is still open.
+	// NoteReminded: a question is still open.
 	NoteReminded
-	// NoteAnswered tells that one was answered. By is "timeout" when nobody did in time.
+	// NoteAnswered: a question was answered. By is "timeout" when nobody did in time.
 	NoteAnswered
-	// NoteJoinDropped tells that the branches that wait at a join end, because others
-	// bypass it.
+	// NoteJoinDropped: branches that wait at a join end, because others bypass it.
 	NoteJoinDropped
 	NoteEdgesResolved
 	NoteStateUpdated
-	// NoteBranchesStarted tells that a step fans out to Targets.
+	// NoteBranchesStarted: a step fans out to Targets.
 	NoteBranchesStarted
-	// NoteBranchesJoined tells that branches meet at a node: Targets are the nodes that they
-	// come from.
+	// NoteBranchesJoined: branches meet at a node; Targets are the nodes that they come from.
 	NoteBranchesJoined
 )
 
@@ -142,7 +140,7 @@ func (t *Task) noteEnd() {
 	}
 }
 
-// noteStopped reports that a step was cut off.
+// noteAgain reports that a step runs again.
 func (t *Task) noteAgain() {
 	t.Stopped = false
 	if n := t.scope.state.note(NoteNodeStarted, t); n != nil {
@@ -150,6 +148,7 @@ func (t *Task) noteAgain() {
 	}
 }
 
+// noteStopped reports that a step was cut off.
 func (t *Task) noteStopped(why string) {
 	t.Stopped = true
 	if n := t.scope.state.note(NoteNodeFailed, t); n != nil {
@@ -214,7 +213,7 @@ func (s *State) noteUpdates(t *Task) {
 	s.noteUpdated(t, keys)
 }
 
-// noteUpdated reports what keys hold for a task.
+// noteUpdated reports the values of keys that a task sees.
 func (s *State) noteUpdated(t *Task, keys []int) {
 	if len(keys) == 0 {
 		return

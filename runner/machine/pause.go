@@ -35,8 +35,8 @@ func (s *State) stopAt(phase, path string) {
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
 }
 
-// withoutIndexes is a path without the numbers of elements and calls: a breakpoint that
-// names none stops at each.
+// withoutIndexes returns a path without the numbers of elements and calls: a breakpoint
+// without numbers stops at each.
 func withoutIndexes(path string) string {
 	parts := strings.Split(path, "/")
 	for i := range parts {

@@ -1,5 +1,5 @@
-// Policies watched while a run goes on (GraphSpec §10). What can be decided on
-// the graph is decided there; here the run's own path is held against them.
+// Policies that are checked while a run goes on (GraphSpec §10). Lint decides what the graph
+// alone tells; here the past of each step is checked.
 
 package machine
 

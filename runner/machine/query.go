@@ -1,4 +1,4 @@
-// What drivers and readers ask of a state.
+// Queries of drivers and readers.
 
 package machine
 

@@ -117,7 +117,7 @@ func (v *View) append(i int, current any, items []any) (any, *Failure) {
 	return own[:len(own):len(own)], nil
 }
 
-// listOf is update as list items: a list's own, anything else as one.
+// listOf returns the items of a list, or anything else as the only item.
 func listOf(update any) []any {
 	if list, ok := update.([]any); ok {
 		return list

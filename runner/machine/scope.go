@@ -55,9 +55,8 @@ type Scope struct {
 	// Fired counts the edges that fired, by index.
 	Fired map[int]int `json:"fired,omitempty"`
 
-	// Executions counts the steps that began, those of inner scopes too; Own without
-	// them. Refused counts visits that
-	// max_visits refused.
+	// Executions counts the steps that began, those of inner scopes too; Own leaves these
+	// out. Refused counts visits that max_visits refused.
 	Executions int `json:"executions,omitempty"`
 	Own        int `json:"own,omitempty"`
 	Refused    int `json:"refused,omitempty"`
@@ -77,8 +76,8 @@ type Scope struct {
 	End *End `json:"end,omitempty"`
 	// Culprit is the task whose failure ended the scope: it runs again at a resume.
 	Culprit *Task `json:"culprit,omitempty"`
-	// Final is the node of finally that runs, FinalNext the place of the one after it,
-	// Finals what they came to.
+	// Final is the node of finally that runs, FinalNext the index of the next one, Finals
+	// their results.
 	Final     *Task        `json:"final,omitempty"`
 	FinalNext int          `json:"final_next,omitempty"`
 	Finals    []FinallyEnd `json:"finals,omitempty"`

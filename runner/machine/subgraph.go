@@ -49,7 +49,7 @@ func (t *Task) startGraph(u *Unit, n *node, env map[string]any) {
 	inner.first(given, nil, nil)
 }
 
-// checkInput holds the input of a subgraph against what it declares.
+// checkInput checks the input of a subgraph against its declarations.
 func checkInput(p *Plan, given map[string]any) *Failure {
 	if _, wrong := input.Check(p.Graph, given, nil); len(wrong) > 0 {
 		return &Failure{Kind: "invalid_input", Message: strings.Join(wrong, "; ")}
@@ -182,7 +182,7 @@ func (sc *Scope) close() {
 	t.endAttempt(u, output, failure)
 }
 
-// childFailure is the failure of a graph node whose graph did not complete.
+// childFailure returns the failure of a graph node whose graph did not complete.
 func (sc *Scope) childFailure() *Failure {
 	end := sc.End
 	message := "subgraph " + sc.plan.Graph.Name.Value + ": "

@@ -17,7 +17,7 @@ type Task struct {
 	Node int `json:"node"` // index, or endNode
 	// View holds what the task sees.
 	View int `json:"view"`
-	// Rank and Order are its place in path order.
+	// Rank and Order are its position in path order.
 	Rank  int   `json:"rank"`
 	Order []int `json:"order,omitempty"`
 	// Place lists the branches that the task stands on, outermost first; Joined those of
@@ -67,14 +67,14 @@ type Task struct {
 	Units []*Unit `json:"units,omitempty"`
 	// Late says that step_timeout is over.
 	Late bool `json:"late,omitempty"`
-	// Output, Failure and Writes are what the execution came to.
+	// Output, Failure and Writes are the result of the execution.
 	Output  any      `json:"output,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
 	Writes  []Write  `json:"writes,omitempty"`
 	Cached  bool     `json:"cached,omitempty"`
-	// Stopped says that the step was told as ended when its scope was cut off.
+	// Stopped says that the step was reported as ended when its scope was cut off.
 	Stopped bool `json:"stopped,omitempty"`
-	// Choice is a router's answer; Deciding says that one is waited for.
+	// Choice is a router's answer; Deciding says that the task waits for one.
 	Choice   *Chosen `json:"choice,omitempty"`
 	Deciding bool    `json:"deciding,omitempty"`
 	// Notes is what was noted about the decision.
@@ -108,7 +108,7 @@ type Conflict struct {
 	Fan int `json:"fan"`
 }
 
-// Chosen is what a router came to.
+// Chosen is the decision of a router.
 type Chosen struct {
 	Edge      int      `json:"edge"` // -1: none
 	Failure   *Failure `json:"failure,omitempty"`
@@ -138,7 +138,7 @@ func (sc *Scope) dropAll(tasks []*Task) {
 	sc.Tasks = slices.DeleteFunc(sc.Tasks, func(t *Task) bool { return t.gone })
 }
 
-// task is a task of an open scope by its number; nil: there is none.
+// task returns a task of an open scope by its number, or nil.
 func (s *State) task(id int) *Task {
 	for i := len(s.Scopes) - 1; i >= 0; i-- {
 		if t := s.Scopes[i].task(id); t != nil {
@@ -187,7 +187,7 @@ func (sc *Scope) keptTask(id int) *Task {
 	return nil
 }
 
-// comparePath is path order: by rank, then by declaration of the branches.
+// comparePath compares in path order: by rank, then by declaration of the branches.
 func comparePath(rankA int, orderA []int, rankB int, orderB []int) int {
 	if c := cmp.Compare(rankA, rankB); c != 0 {
 		return c
@@ -195,7 +195,7 @@ func comparePath(rankA int, orderA []int, rankB int, orderB []int) int {
 	return slices.Compare(orderA, orderB)
 }
 
-// compare is path order across scopes: that of the outermost steps that differ.
+// compare compares in path order across scopes, by the outermost steps that differ.
 func (t *Task) compare(other *Task) int {
 	if t.scope == other.scope {
 		return comparePath(t.Rank, t.Order, other.Rank, other.Order)
@@ -228,7 +228,7 @@ func (t *Task) chain() []ancestor {
 	return out
 }
 
-// place says where a task stands, for those outside of the machine.
+// place returns where a task stands, for code outside of the machine.
 func (t *Task) place() Place {
 	return Place{
 		Scope: t.scope.Path, Node: t.scope.plan.targetName(t.Node), Visit: t.Visit, Branch: t.branch(),

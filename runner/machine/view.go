@@ -1,4 +1,4 @@
-// Views: what a past comes to, and how pasts are merged (GraphSpec §5, §7).
+// Views: the state, visits and results of a past, and how pasts merge (GraphSpec §5, §7).
 
 package machine
 
