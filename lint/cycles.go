@@ -58,7 +58,7 @@ func checkUnboundedCycle(f *facts) {
 // freeCycle is nodes that lead back to themselves without anything that counts.
 type freeCycle struct {
 	first   int   // of its nodes, in the order of the file
-	endless []int // a cycle of them that a run went round; nil if none was found
+	endless []int // a cycle of them that a run repeated, or nil
 }
 
 // freeCycles returns those that the start reaches.
@@ -91,7 +91,7 @@ const (
 	limitlessSteps = 10_000
 )
 
-// goesRound reports whether a run was found that goes round a cycle that often.
+// goesRound reports whether a run was found that repeats a cycle that many times.
 func (f *facts) goesRound(cycle []int) bool {
 	if i := slices.IndexFunc(cycle, func(v int) bool { return f.graph.Nodes[v].VisitLimit(f.graph) == 0 }); i > 0 {
 		cycle = append(cycle[i:len(cycle)-1:len(cycle)-1], cycle[:i+1]...) // refused visits don't count
@@ -127,7 +127,7 @@ type cyclesKey struct {
 }
 
 // openCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
-// unless that is -1, and may trust that what programs count comes to an end.
+// unless that is -1, and may trust that counters of programs end.
 func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	limit := f.visitLimits()
 	if ignored >= 0 && limit[ignored] == 0 {
@@ -233,7 +233,7 @@ type held struct {
 	holds   bool
 }
 
-// outcomes returns those of the conditions that are tried before a way is taken.
+// outcomes returns the outcomes of the conditions that are tried before a way is taken.
 func (f *facts) outcomes(a cycleArc, limit []int) []held {
 	groups := f.flow().Groups[a.from]
 	g := &groups[a.group]
@@ -349,8 +349,8 @@ func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
 	return out
 }
 
-// isBeside reports which nodes may run between two times that a way is taken: those of its
-// cycles, and those of branches beside them.
+// isBeside returns whether a node may run between two times that a way is taken: on its
+// cycles, or in a branch beside them.
 func (r *cycles) isBeside(a cycleArc) func(n *spec.Node) bool {
 	return func(n *spec.Node) bool {
 		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)

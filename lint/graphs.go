@@ -1,4 +1,4 @@
-// The rules about files of subgraphs: subgraph-missing, subgraph-cycle.
+// The rules about subgraphs: subgraph-missing, subgraph-cycle, and a part of invalid-value.
 
 package lint
 
@@ -137,4 +137,41 @@ func (w *nesting) visit(g *spec.Graph, file, name string) bool {
 	w.chain = w.chain[:len(w.chain)-1]
 	w.done[at] = true
 	return false
+}
+
+// checkFinalPeople reports nodes of finally whose subgraph asks a person. spec.Check reports
+// those that ask one themselves.
+func checkFinalPeople(f *facts) {
+	for _, n := range f.graph.Nodes {
+		if !n.Final {
+			continue
+		}
+		if who, at := f.findPerson(f.graph, "", n, map[*spec.Graph]bool{}); who != nil && who != n {
+			d := f.report(n.ID.Span, "%q can't run a subgraph that asks a person (%q): it runs in finally, when the end of the run is decided", n.ID.Value, who.ID.Value)
+			d.Related = append(d.Related, spec.Related{File: at, Span: who.Kind.Span, Message: "it is asked here"})
+		}
+	}
+}
+
+// findPerson returns the first node that asks a person when a node of a file runs, and its
+// file; nil for none.
+func (f *facts) findPerson(g *spec.Graph, file string, n *spec.Node, seen map[*spec.Graph]bool) (*spec.Node, *spec.File) {
+	if n.Kind.Value == "human" {
+		return n, g.File
+	}
+	name := text(n, "graph")
+	if n.Kind.Value != "graph" || !name.IsSet() {
+		return nil, nil
+	}
+	c := f.subgraphs().Load(g, file, name.Value)
+	if c == nil || c.Graph == nil || seen[c.Graph] {
+		return nil, nil
+	}
+	seen[c.Graph] = true
+	for _, inner := range c.Graph.Nodes {
+		if who, at := f.findPerson(c.Graph, c.File, inner, seen); who != nil {
+			return who, at
+		}
+	}
+	return nil, nil
 }

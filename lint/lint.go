@@ -33,7 +33,7 @@ type Options struct {
 }
 
 // Rule is one check with its documentation. The examples are complete graph files: a test
-// holds that Bad raises the rule and that Good raises nothing.
+// checks that Bad raises the rule and that Good raises nothing.
 type Rule struct {
 	// Name is the slug that findings carry and that flags and comments use.
 	Name string

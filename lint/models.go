@@ -207,7 +207,7 @@ func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what strin
 	}
 }
 
-// roles returns the declared roles of models, those of a graph around this one too.
+// roles returns the declared roles of models, also of the graph around this one.
 func (f *facts) roles() map[string]*spec.Value {
 	out := map[string]*spec.Value{}
 	all := slices.Concat(f.graph.Whole().Models, f.graph.Models)
@@ -217,7 +217,7 @@ func (f *facts) roles() map[string]*spec.Value {
 	return out
 }
 
-// providers returns the declared providers, those of a graph around this one too.
+// providers returns the declared providers, also of the graph around this one.
 func (f *facts) providers() []spec.Field {
 	return slices.Concat(f.graph.Providers, f.graph.Whole().Providers)
 }

@@ -54,6 +54,7 @@ edges:
   - {from: a, to: END}
 `,
 			change: []string{"soon", "30s"},
+			check:  checkFinalPeople, needs: needNode,
 		},
 		{
 			Name: "reserved-name", Group: "structure", Severity: spec.Error,

@@ -87,7 +87,7 @@ func (k *keyUse) add(names ...spec.Text) {
 	}
 }
 
-// read adds a path that is read. The input counts too: the first node has that of the run.
+// read adds a path that is read. The input counts too: the first node gets the input of the run.
 func (k *keyUse) read(r eval.Read) {
 	path := r.Path
 	if path[0] == "run" {
