@@ -13,12 +13,11 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// groupPoll is how often a run that waits asks for its place.
+// groupPoll is how often a waiting run asks for its slot.
 const groupPoll = 200 * time.Millisecond
 
-// seat is a run's claim to a place in its group. The zero value is that of a run in
-// none.
-type seat struct {
+// groupSlot is a run's claim to a slot in its group. Without a group, its fields are empty.
+type groupSlot struct {
 	group   string
 	limit   int
 	onBusy  string
@@ -27,17 +26,17 @@ type seat struct {
 	told    []store.GroupMember
 }
 
-// seatIn is a claim to a place in a group.
-func (d *driver) seatIn(group string, journal store.Journal) *seat {
+// groupSlotOf returns the slot of the run in a group.
+func (d *driver) groupSlotOf(group string, journal store.Journal) *groupSlot {
 	c := d.flow.tree.Graph.Concurrency
 	if c == nil || journal == nil {
-		return &seat{}
+		return &groupSlot{}
 	}
-	return &seat{group: group, limit: c.Limit, onBusy: c.OnBusy, journal: journal}
+	return &groupSlot{group: group, limit: c.Limit, onBusy: c.OnBusy, journal: journal}
 }
 
-// enter asks for the place; waiting is nil when the run is inside.
-func (s *seat) enter() (waiting *store.Waiting, err error) {
+// enter asks for the slot. waiting is nil if the run has it.
+func (s *groupSlot) enter() (waiting *store.Waiting, err error) {
 	if s.group == "" {
 		return nil, nil
 	}
@@ -48,9 +47,9 @@ func (s *seat) enter() (waiting *store.Waiting, err error) {
 	return &store.Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
 }
 
-// wait waits for the place. The error is store.ErrStopped when somebody stopped the run
-// meanwhile, by ctx or through the store; request is what they asked for.
-func (s *seat) wait(ctx context.Context, d *driver) (request store.Request, err error) {
+// wait waits for the slot. The error is store.ErrStopped if somebody stopped the run meanwhile,
+// by ctx or through the store, with request.
+func (s *groupSlot) wait(ctx context.Context, d *driver) (request store.Request, err error) {
 	for {
 		waiting, err := s.enter()
 		if err != nil || waiting == nil {
@@ -67,16 +66,15 @@ func (s *seat) wait(ctx context.Context, d *driver) (request store.Request, err 
 			}
 			s.asked = oldest
 		}
-		s.tell(d, waiting)
+		s.emitWaiting(d, waiting)
 		if request := s.pause(ctx); request != "" {
 			return request, store.ErrStopped
 		}
 	}
 }
 
-// pause lets some time pass before the run asks again, unless somebody stops it: the
-// request is what they asked for.
-func (s *seat) pause(ctx context.Context) (request store.Request) {
+// pause waits before the run asks again. It returns the request of somebody who stops the run.
+func (s *groupSlot) pause(ctx context.Context) (request store.Request) {
 	if journal, ok := s.journal.(store.TurnJournal); ok {
 		return journal.AwaitTurn()
 	}
@@ -91,7 +89,7 @@ func (s *seat) pause(ctx context.Context) (request store.Request) {
 }
 
 // tell tells who is waited for, when that is news.
-func (s *seat) tell(d *driver, waiting *store.Waiting) {
+func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 	same := func(a, b store.GroupMember) bool { return a.RunID == b.RunID }
 	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) {
 		return // without members it is the turn of one that came before
@@ -102,9 +100,8 @@ func (s *seat) tell(d *driver, waiting *store.Waiting) {
 	d.emit()
 }
 
-// begin drives a new run from its first event. One in a group has not begun before
-// it is inside; or when it finds the group busy and waits, so that a crash then loses
-// nothing.
+// begin drives a new run from its first event. If its group is busy, the run is stored as
+// paused while it waits, so that a crash loses nothing.
 func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
@@ -118,16 +115,16 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 		return nil, err
 	}
 	d.saved.fresh = true
-	d.announce(began.Input, began.Run.MaxSteps)
-	seat := d.seatIn(group, d.journal)
-	waiting, err := seat.enter()
+	d.emitStarted(began.Input, began.Run.MaxSteps)
+	slot := d.groupSlotOf(group, d.journal)
+	waiting, err := slot.enter()
 	switch {
 	case err != nil:
 		return nil, errors.Join(err, d.closeJournal(nil))
 	case waiting == nil:
 		return d.finishRun(ctx, began)
-	case seat.onBusy == "fail":
-		return d.turnedAway(&store.BusyError{RunID: d.opts.RunID, Waiting: *waiting})
+	case slot.onBusy == "fail":
+		return d.rejectBusy(&store.BusyError{RunID: d.opts.RunID, Waiting: *waiting})
 	}
 	began.Run.Held = true
 	if _, _, err := d.apply(began); err != nil {
@@ -137,14 +134,14 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
-	request, err := seat.wait(ctx, d)
+	request, err := slot.wait(ctx, d)
 	at := d.now()
 	stops := requested(request, at)
 	switch {
 	case errors.Is(err, store.ErrStopped) && stops.Kind == machine.CancelAsked:
 		return d.finishRun(ctx, &stops)
 	case errors.Is(err, store.ErrStopped):
-		return d.leftOff()
+		return d.leavePaused()
 	case err != nil:
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
@@ -154,9 +151,9 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 	return d.finishRun(ctx, &machine.Event{Kind: machine.Resumed, At: at, Run: d.opts.info(d.opts.RunID)})
 }
 
-// turnedAway is the end of a run that found its group busy and does not wait: it is told
-// like any other, and nothing of it is kept.
-func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
+// rejectBusy ends a run whose group is busy and that does not wait. Its end is emitted, and
+// nothing of it is stored.
+func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
 	defer d.stop()
 	result := d.result()
@@ -165,26 +162,26 @@ func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
 	}
 	result.Status, result.Reason, result.Quality = machine.Failed, "concurrency", "failed"
 	result.Error = &Failure{Kind: "failed", Message: busy.Error()}
-	d.conclude(result, d.now())
+	d.emitFinished(result, d.now())
 	return result, errors.Join(busy, d.sinkErr)
 }
 
-// leftOff ends the driving of a run that stays paused.
-func (d *driver) leftOff() (*Result, error) {
+// leavePaused returns the result of a run that stays paused.
+func (d *driver) leavePaused() (*Result, error) {
 	defer d.scope.Close()
 	defer d.stop()
 	result := d.result()
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}
-	d.conclude(result, d.now())
+	d.emitFinished(result, d.now())
 	return result, d.sinkErr
 }
 
-// reenter waits for the place of a run that is taken up. One that is stopped
-// meanwhile stays as it was.
-func (d *driver) reenter(ctx context.Context, journal store.Journal) error {
-	_, err := d.seatIn(d.state.Group, journal).wait(ctx, d)
+// awaitSlot waits for the slot of a run that is resumed. A run that is stopped meanwhile stays
+// as it was.
+func (d *driver) awaitSlot(ctx context.Context, journal store.Journal) error {
+	_, err := d.groupSlotOf(d.state.Group, journal).wait(ctx, d)
 	if errors.Is(err, store.ErrStopped) {
 		return fmt.Errorf("run %q was not resumed: %w", d.opts.RunID, err)
 	}

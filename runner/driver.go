@@ -118,12 +118,12 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	return d
 }
 
-// watch has the machine take notes if somebody wants to know.
+// watch makes the machine take notes if somebody reads them.
 func (d *driver) watch() {
 	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.notices != nil
 }
 
-// watchDriven has Config.Watch told of the run, which is driven from now on.
+// watchDriven adds Config.Watch to the sinks of a run that is driven.
 func (d *driver) watchDriven() {
 	if watch := d.flow.runner.cfg.Watch; watch != nil && !d.driven {
 		d.driven = true
@@ -176,19 +176,19 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	defer d.stop()
 	d.forwardRequests()
 	if err := d.drive(ctx, first); err != nil {
-		return d.broken(err), errors.Join(err, d.closeJournal(nil))
+		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))
 	}
 	d.log.Close()
 	result := d.result()
-	if err := d.leave(d.now()); err != nil {
-		return d.broken(err), errors.Join(err, d.closeJournal(nil))
+	if err := d.saveSession(d.now()); err != nil {
+		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))
 	}
 	result.Unused = d.answers.left()
 	if err := d.closeJournal(result); err != nil {
-		return d.broken(err), err
+		return d.brokenResult(err), err
 	}
 	d.notifyEnd(result)
-	d.conclude(result, d.now())
+	d.emitFinished(result, d.now())
 	return result, d.sinkErr
 }
 
@@ -212,7 +212,8 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	return err
 }
 
-// await waits for the next event; nil: the run has ended, pauses, or its journal failed.
+// await waits for the next event. It returns nil if the run has ended, pauses, or its journal
+// failed.
 func (d *driver) await() *machine.Event {
 	for d.journalErr == nil && !d.state.Ended() {
 		if d.state.Status == machine.Paused && d.idle() {
@@ -250,8 +251,7 @@ func (d *driver) parks() bool {
 	return due > 0 && time.Duration(due-d.now()) > d.opts.Park
 }
 
-// open applies an event that a drive begins with: it may be in the journal since that
-// was created.
+// open applies the first event of a drive, which may be in the journal already.
 func (d *driver) open(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if d.durable == 0 {
 		return d.step(event)
@@ -292,7 +292,7 @@ func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int
 	return commands, event.At, err
 }
 
-// follow tells what an event changed and carries out the commands.
+// follow emits what an event changed and carries out the commands.
 func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) {
 	if d.state.InFinally() {
 		for _, cancel := range d.asked { //lint:ignore mapiter nobody waits for the answers

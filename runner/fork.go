@@ -67,11 +67,11 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 		return nil, err
 	}
 	d.durable = 1
-	if err := d.reenter(ctx, d.journal); err != nil {
+	if err := d.awaitSlot(ctx, d.journal); err != nil {
 		if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-			return d.turnedAway(busy)
+			return d.rejectBusy(busy)
 		}
-		return nil, d.never(err)
+		return nil, d.discardFork(err)
 	}
 	d.tell(RunResumed, d.now(), nil)
 	return d.finishRun(ctx, &first[1])
@@ -111,7 +111,7 @@ func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *reco
 func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []machine.Event, error) {
 	quiet := opts.Options
 	quiet.Sink = nil
-	d, err := rec.restored(quiet)
+	d, err := rec.restore(quiet)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +157,7 @@ func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []m
 	if err != nil || began == nil {
 		return nil, nil, errors.Join(err, store.ErrNoRun)
 	}
-	d, err := rec.restored(opts)
+	d, err := rec.restore(opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -191,8 +191,8 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 	return nil
 }
 
-// never forgets a fork that did not begin; err says why.
-func (d *driver) never(err error) error {
+// discardFork deletes a fork that did not begin because of err.
+func (d *driver) discardFork(err error) error {
 	if closed := d.closeJournal(nil); closed != nil {
 		return errors.Join(err, closed)
 	}

@@ -28,9 +28,9 @@ type Hooks struct {
 	// recovered.
 	OnError func(ctx context.Context, task *Task, failure *Failure) (recovered *Reply)
 	// BeforeTool sees a call of a tool before it is made. With an error the tool
-	// is not called, and the error is what the call came to.
+	// is not called, and the error is its result.
 	BeforeTool func(ctx context.Context, task *Task, call handler.ToolCall) error
-	// AfterTool sees what a call of a tool came to and returns what to use.
+	// AfterTool sees the result of a call of a tool and returns the result to use.
 	AfterTool func(ctx context.Context, task *Task, call handler.ToolCall, result handler.ToolResult) handler.ToolResult
 	// BeforeModel sees a call of a model before it is made, and may change what is
 	// asked: System and Messages of call. With an error the call fails, like one that

@@ -1,4 +1,4 @@
-// What the other goroutines tell the driver.
+// Messages to the driver from other goroutines.
 
 package runner
 
@@ -28,7 +28,7 @@ type message struct {
 	offer *store.Offer
 }
 
-// receive returns the next event, or nil if only something was told.
+// receive returns the next event, or nil after another message.
 func (d *driver) receive() *machine.Event {
 	if len(d.queue) > 0 {
 		event := d.queue[0]
@@ -42,11 +42,11 @@ func (d *driver) receive() *machine.Event {
 		d.due = false
 		return &machine.Event{Kind: machine.Advanced, At: d.now()}
 	}
-	return d.hear(d.next())
+	return d.handle(d.next())
 }
 
-// hear takes in a message; it may be an event.
-func (d *driver) hear(m *message) *machine.Event {
+// handle handles a message. It returns its event, if it has one.
+func (d *driver) handle(m *message) *machine.Event {
 	switch {
 	case m.said != nil:
 		d.said(m)
@@ -75,8 +75,8 @@ func (d *driver) hear(m *message) *machine.Event {
 	return nil
 }
 
-// forget drops what was kept of a task that has ended; what one that failed or was
-// cancelled had said goes along with its end.
+// forget drops what the driver kept for a task that has ended. The end of one that failed or
+// was cancelled gets what it had said.
 func (d *driver) forget(event *machine.Event) {
 	if event.Kind == machine.TimerFired {
 		delete(d.timers, timerID{event.Timer, event.Task, event.Fan, event.Lane})
@@ -93,11 +93,11 @@ func (d *driver) forget(event *machine.Event) {
 	}
 	d.stopTimer(timerID{kind: "grace", task: event.Task})
 	d.addPartial(event)
-	d.tellTail(event.Task)
+	d.emitTail(event.Task)
 	delete(d.places, event.Task)
 }
 
-// send gives the driver a message; after the run's end it is dropped.
+// send sends the driver a message. After the end of the run it is dropped.
 func (d *driver) send(m message) {
 	if d.host != nil {
 		d.arrived = append(d.arrived, &m)
@@ -141,7 +141,7 @@ func (d *driver) next() *message {
 	default:
 	}
 	d.pace.Release()
-	return <-d.inbox // whoever sent it is busy for the driver
+	return <-d.inbox // its sender counts as busy for the driver
 }
 
 // drain drops what nobody will take any more.

@@ -1,5 +1,4 @@
-// What a driver writes to its journal. What arrives together is made durable
-// together.
+// Writing the journal. Events that arrive together are stored together.
 
 package runner
 
@@ -93,7 +92,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 		d.vault.Event(event)
 		group := []machine.Event{*event}
 		for range d.waiting() {
-			if next := d.hear(d.next()); next != nil {
+			if next := d.handle(d.next()); next != nil {
 				d.vault.Event(next)
 				group = append(group, *next)
 			}
@@ -135,9 +134,9 @@ func (d *driver) noteSteps(at int64) error {
 	return nil
 }
 
-// broken is what a run has come to whose journal failed; nil when another driver
-// has it, which knows better.
-func (d *driver) broken(err error) *Result {
+// brokenResult returns the result of a run whose journal failed, or nil if another driver has
+// the run.
+func (d *driver) brokenResult(err error) *Result {
 	var driven *store.DrivenError
 	if errors.As(err, &driven) {
 		return nil

@@ -134,7 +134,7 @@ func appendPairs(dst []byte, pairs []machine.KeyValue) []byte {
 	return append(dst, '}')
 }
 
-// appendUsage appends what a call of a model came to, key by key; nothing for nil.
+// appendUsage appends the usage of a call of a model, or nothing for nil.
 func appendUsage(dst []byte, u *machine.Usage) []byte {
 	if u == nil {
 		return dst

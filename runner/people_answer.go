@@ -20,8 +20,8 @@ import (
 )
 
 // Answer answers questions of a run, all of them or none: a driver that lives goes
-// on with the answers within about a second, else they are kept for whoever takes
-// the run up. driven says which. The error is an *InputError when an answer is not
+// on with the answers within about a second, else they are stored for the next
+// driver. driven says which. The error is an *InputError when an answer is not
 // legal, or nobody asks for it (any more: it says who has answered what, and when);
 // store.ErrNoRun; or that a driver that lives did not take the answers in time: nothing
 // has changed then.
@@ -41,7 +41,7 @@ func (r *Runner) Answer(ctx context.Context, runID string, answers []store.Given
 
 // answerUndriven adds answers to the journal of a run that nobody drives.
 func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []store.GivenAnswer, by string) error {
-	d, err := r.standing(runID, Options{})
+	d, err := r.driverOf(runID, Options{})
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err != nil {
 		return err
 	}
-	d.countPause()
+	d.countPauseEvents()
 	d.number(&events[0])
 	for i := range events {
 		events[i].Hold = true
@@ -62,7 +62,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err := journal.AppendAll(events); err != nil {
 		return err
 	}
-	return journal.Note(d.summary(d.recorded()))
+	return journal.Note(d.summary(d.recordedResult()))
 }
 
 // Limits of waiting for a driver that lives.
@@ -107,7 +107,7 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 // WhoAnswered says in a line who has answered a question of that name (see
 // Pending.Target) last, what, and when; "": nobody.
 func (r *Runner) WhoAnswered(runID, target string) (string, error) {
-	d, err := r.standing(runID, Options{})
+	d, err := r.driverOf(runID, Options{})
 	if err != nil {
 		return "", err
 	}
@@ -160,7 +160,7 @@ func quoted(v any) string {
 	return string(appendValue(nil, v))
 }
 
-// unused says that an answer was of no use: what asked for it had ended meanwhile.
+// unused warns that an answer was not used because the task that asked had ended.
 func (d *driver) unused(e *machine.Event) {
 	by := ""
 	if e.By != "" {
@@ -171,7 +171,7 @@ func (d *driver) unused(e *machine.Event) {
 	}})
 }
 
-// settleOffer takes or refuses what others answer. The event that it returns, if any, is
+// settleOffer takes or refuses answers of other processes. The event that it returns, if any, is
 // in the journal already.
 func (d *driver) settleOffer() *machine.Event {
 	offer := d.offers[0]
@@ -205,7 +205,7 @@ func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event
 	for _, given := range offered {
 		i := flowtree.FindQuestion(open, given.Target)
 		if i < 0 {
-			problems = append(problems, d.unasked(given.Target, open).Error())
+			problems = append(problems, d.whyNotAsked(given.Target, open).Error())
 			continue
 		}
 		value, err := open[i].Parse(given.Text)
@@ -224,7 +224,7 @@ func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event
 	return events, nil
 }
 
-// openQuestions are those that the run asks now.
+// openQuestions returns the questions that the run asks now.
 func (d *driver) openQuestions() []machine.Question {
 	if d.state.Ended() {
 		return nil
@@ -232,8 +232,8 @@ func (d *driver) openQuestions() []machine.Question {
 	return d.state.Questions()
 }
 
-// unasked says why an answer is for no open question.
-func (d *driver) unasked(target string, open []machine.Question) error {
+// whyNotAsked returns why an answer is for no open question.
+func (d *driver) whyNotAsked(target string, open []machine.Question) error {
 	if _, err := d.flow.tree.CheckTarget(target); err != nil {
 		return fmt.Errorf("answer for %q: %w", target, err)
 	}

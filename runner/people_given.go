@@ -55,7 +55,7 @@ func (d *driver) answeredForGood(target string) string {
 func (d *driver) refuseAll() error {
 	failed := &InputError{}
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
-		failed.Problems = append(failed.Problems, d.unasked(target, nil).Error())
+		failed.Problems = append(failed.Problems, d.whyNotAsked(target, nil).Error())
 	}
 	if len(failed.Problems) > 0 {
 		return failed

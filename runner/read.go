@@ -130,8 +130,8 @@ func (r *Runner) findAt(runID string, step int) (*record, error) {
 	return rec, err
 }
 
-// standing returns a driver in the state of a run, which it may only look at.
-func (r *Runner) standing(runID string, opts Options) (*driver, error) {
+// driverOf returns a driver in the current state of a run.
+func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
 	rec, err := r.find(runID)
 	if err == nil && !opts.History {
 		err = rec.latest(-1)
@@ -139,11 +139,11 @@ func (r *Runner) standing(runID string, opts Options) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rec.replayed(opts)
+	return rec.replayAll(opts)
 }
 
-// restored returns a driver in the state that a record begins with.
-func (rec *record) restored(opts Options) (*driver, error) {
+// restore returns a driver in the state that the record begins with.
+func (rec *record) restore(opts Options) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(rec.flow.tree.Graph.File.Name)
@@ -162,12 +162,11 @@ func (rec *record) restored(opts Options) (*driver, error) {
 	return d, nil
 }
 
-// replayed returns a driver in the state that all events lead to. They are told to
-// nobody, and counted.
-func (rec *record) replayed(opts Options) (*driver, error) {
+// replayAll returns a driver in the state after all events. Nothing is emitted, only counted.
+func (rec *record) replayAll(opts Options) (*driver, error) {
 	sink, warn := opts.Sink, opts.Warn
 	opts.Sink, opts.Warn = nil, nil
-	d, err := rec.restored(opts)
+	d, err := rec.restore(opts)
 	if err == nil {
 		err = rec.each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
 	}
@@ -186,7 +185,7 @@ func (rec *record) replayed(opts Options) (*driver, error) {
 func (d *driver) replay(event *machine.Event) error {
 	held := d.waitsLive()
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
-		d.tellPause()
+		d.emitPause()
 	}
 	d.seq = max(d.seq, event.Told)
 	if event.Kind == machine.Resumed && !held {
@@ -202,7 +201,7 @@ func (d *driver) replay(event *machine.Event) error {
 			limit = event.Run.MaxSteps
 		}
 		d.mask.Learn(d.plan.Graph, event.Input)
-		d.announce(event.Input, limit)
+		d.emitStarted(event.Input, limit)
 	}
 	d.last = max(d.last, event.At)
 	d.time.NotBefore(event.At)
@@ -212,10 +211,10 @@ func (d *driver) replay(event *machine.Event) error {
 	d.learnConfided()
 	switch event.Kind {
 	case machine.TaskEnded:
-		d.tellSpoken(event)
+		d.emitSpoken(event)
 	case machine.TaskNoted:
-		d.tellUsage(event)
-		d.tellCalled(event)
+		d.emitUsage(event)
+		d.emitToolCall(event)
 	}
 	delete(d.places, event.Task)
 	d.publish(event.At)
@@ -228,17 +227,16 @@ func (d *driver) replay(event *machine.Event) error {
 	return d.sinkErr
 }
 
-// tellPause tells once that the run pauses, if it does.
-func (d *driver) tellPause() {
+// emitPause emits once that the run pauses, if it does.
+func (d *driver) emitPause() {
 	if d.state.Status == machine.Paused && !d.pauseTold && !d.waitsLive() {
 		d.pauseTold = true
-		d.tell(RunPaused, d.last, d.recorded())
+		d.tell(RunPaused, d.last, d.recordedResult())
 	}
 }
 
-// countPause counts what the driver of a paused run told when it left: that it pauses, and
-// the result.
-func (d *driver) countPause() {
+// countPauseEvents counts the two events of a pause that the driver before emitted.
+func (d *driver) countPauseEvents() {
 	if d.state.Status == machine.Paused && !d.pauseTold {
 		d.seq += 2
 		d.pauseTold = true
@@ -251,9 +249,9 @@ func (d *driver) waitsLive() bool {
 	return d.attends && !d.pauseTold && d.state.Status == machine.Paused && d.state.Reason == "concurrency"
 }
 
-// recorded is the result of a run that is only read: it took no longer than until its last
+// recordedResult returns the result of a run that is only read. Its duration ends with the last
 // event.
-func (d *driver) recorded() *Result {
+func (d *driver) recordedResult() *Result {
 	result := d.result()
 	result.Duration = d.took(d.last)
 	return result

@@ -51,18 +51,18 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 		}
 		over := d.state.Ended()
 		if over && how.live {
-			if over, err = how.enough(d.recorded()); err != nil {
+			if over, err = how.enough(d.recordedResult()); err != nil {
 				return nil, err
 			}
 		}
 		if over {
-			return d.retold(), d.sinkErr
+			return d.endReplay(), d.sinkErr
 		}
 		if d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
-			result := d.recorded()
+			result := d.recordedResult()
 			if stop, err := how.enough(result); stop || err != nil {
 				d.attends = false
-				d.tellPause()
+				d.emitPause()
 				if d.state.Status == machine.Paused {
 					d.tell(RunFinished, d.last, result)
 				}
@@ -72,7 +72,7 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 				return result, err
 			}
 		}
-		d.tellPause()
+		d.emitPause()
 		if d.sinkErr != nil {
 			return nil, d.sinkErr
 		}
@@ -89,7 +89,7 @@ func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 	if how.from > 0 {
 		before.Sink = nil
 	}
-	d, err := rec.restored(before)
+	d, err := rec.restore(before)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (d *driver) replayNew(rec *record) error {
 			rec.heard = append(rec.heard, rec.live.Live(rec.run.ID)...)
 		}
 		if len(events) == 0 {
-			return d.tellLive(rec)
+			return d.emitLive(rec)
 		}
 		for i := range events {
-			if err := d.tellLive(rec); err != nil {
+			if err := d.emitLive(rec); err != nil {
 				return err
 			}
 			rec.total++
@@ -133,8 +133,8 @@ func (d *driver) replayNew(rec *record) error {
 	}
 }
 
-// tellLive tells what was told live before the next event of the journal.
-func (d *driver) tellLive(rec *record) error {
+// emitLive emits the live events from before the next event of the journal.
+func (d *driver) emitLive(rec *record) error {
 	for len(rec.heard) > 0 && rec.heard[0].After <= rec.total {
 		d.event = rec.heard[0].Event
 		d.event.live = true

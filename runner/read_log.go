@@ -21,7 +21,7 @@ const (
 
 // Logs tells what programs and models said in a run, in order, with what became
 // secret later masked, too. With follow it goes on until the run has ended or ctx
-// has; a run that pauses or crashed may be taken up, and is waited for. What a node
+// has; it waits for a run that pauses or crashed. What a node
 // says that writes a secret key is told when it has ended: only then is known what
 // is secret.
 func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
@@ -98,7 +98,7 @@ func (l *logReader) look() error {
 	if !l.rec.flow.tree.HasSecrets() {
 		return nil
 	}
-	d, err := l.runner.standing(l.rec.run.ID, Options{looks: true})
+	d, err := l.runner.driverOf(l.rec.run.ID, Options{looks: true})
 	if err != nil {
 		return err
 	}

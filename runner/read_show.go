@@ -88,7 +88,7 @@ func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
 // negative.
 func (rec *record) walk(at int, opts Options) (*Result, error) {
 	opts.looks = true
-	d, err := rec.restored(opts)
+	d, err := rec.restore(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := d.retold()
+	result := d.endReplay()
 	if at < 0 && result.Status == machine.Running {
 		if err := d.flow.runner.addStanding(result); err != nil {
 			return nil, err
@@ -121,14 +121,14 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 	return result, d.sinkErr
 }
 
-// retold tells how a record ends and returns the result.
-func (d *driver) retold() *Result {
-	result := d.recorded()
+// endReplay emits how a record ends and returns the result.
+func (d *driver) endReplay() *Result {
+	result := d.recordedResult()
 	if d.state.Ended() || d.state.Status == machine.Paused {
 		if d.state.Status == machine.Paused && d.pauseTold {
 			d.tell(RunFinished, d.last, result)
 		} else {
-			d.conclude(result, d.last)
+			d.emitFinished(result, d.last)
 		}
 	}
 	return result

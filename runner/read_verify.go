@@ -43,7 +43,7 @@ type routed struct {
 func (rec *record) walker(flow *Flow) (*walker, error) {
 	own := *rec
 	own.flow = flow
-	d, err := own.restored(Options{looks: true})
+	d, err := own.restore(Options{looks: true})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, e
 			return true, err
 		}
 		d.Why = append(refusedInput(began, graph), d.Why...)
-		result = now.recorded()
+		result = now.recordedResult()
 		return true, nil
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, e
 	} else if d != nil {
 		d.Why = append(problems, d.Why...)
 	}
-	return now.recorded(), d, nil
+	return now.recordedResult(), d, nil
 }
 
 // placeOf names a step, whatever its number is.
@@ -194,7 +194,7 @@ func (w *walker) give(then *walker, event *machine.Event) error {
 // itself reports whether the machine executes a kind of node itself.
 func itself(kind string) bool { return slices.Contains([]string{"fail", "pass", "set", "wait"}, kind) }
 
-// nowhere is the divergence of a walk that does not come to a step of the record.
+// nowhere returns the divergence of a walk that does not reach a step of the record.
 func nowhere(then, now *walker, place string) *view.Divergence {
 	parts := strings.Split(place, "\x00")
 	node := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")

@@ -1,4 +1,4 @@
-// What a run came to, as `-o json` prints it.
+// Results of runs, as `-o json` prints them.
 
 package runner
 
@@ -47,7 +47,7 @@ type Result struct {
 	PausedAt *view.PausedAt `json:"paused_at,omitempty"`
 	// Partial holds what interrupted nodes had produced, by node id.
 	Partial map[string]any `json:"partial,omitempty"`
-	// Finally tells what the nodes of finally came to, in order; they are no steps.
+	// Finally holds the results of the nodes of finally, in order. They are no steps.
 	Finally   []view.FinallyResult `json:"finally,omitempty"`
 	Edges     view.EdgeCounts      `json:"edges"`
 	Usage     view.Usage           `json:"usage"`

@@ -25,8 +25,8 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	return r.drive(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resume(ctx, runID, opts, journal) })
 }
 
-// openTries is how often Resume tries to open a journal, every 20 ms: whoever only leaves an
-// answer there is gone in a moment, also where the machine is busy.
+// openTries is how often Resume tries to open a journal, every 20 ms: a process
+// that only leaves an answer closes it in a moment.
 const openTries = 50
 
 // drive opens the journal of a run for do, which is then the only one to add to it.
@@ -56,7 +56,7 @@ func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal
 	if err := endLeft(r.cfg.Store, runID); err != nil {
 		return nil, err
 	}
-	d, err := r.standing(runID, opts)
+	d, err := r.driverOf(runID, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +64,23 @@ func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal
 		if err := d.refuseAll(); err != nil {
 			return nil, err
 		}
-		return d.overAlready(journal)
+		return d.completedResult(journal)
 	}
 	if err := errors.Join(d.checkAnswers(), d.unread); err != nil {
 		return nil, err
 	}
-	if err := d.reenter(ctx, journal); err != nil {
-		result := d.recorded()
+	if err := d.awaitSlot(ctx, journal); err != nil {
+		result := d.recordedResult()
 		d.tell(RunFinished, d.now(), result)
 		return result, errors.Join(err, d.sinkErr)
 	}
-	return d.goOn(ctx, journal)
+	return d.continueRun(ctx, journal)
 }
 
-// overAlready is the result of a run that has completed. What its driver did not get to
-// say of the end, because it vanished there, is said now.
-func (d *driver) overAlready(journal store.Journal) (*Result, error) {
-	result := d.recorded()
+// completedResult returns the result of a run that has completed. It stores what its driver
+// could not store of the end because it was killed there.
+func (d *driver) completedResult(journal store.Journal) (*Result, error) {
+	result := d.recordedResult()
 	lines, err := d.flow.runner.cfg.Store.List(store.RunFilter{ID: d.opts.RunID})
 	if err == nil && len(lines) == 1 && lines[0].Status != machine.Completed {
 		err = journal.Note(store.RunSummary{
@@ -88,7 +88,7 @@ func (d *driver) overAlready(journal store.Journal) (*Result, error) {
 		})
 	}
 	if err == nil {
-		err = d.leaveAgain()
+		err = d.saveSessionAgain()
 	}
 	if err != nil {
 		return nil, err
@@ -97,15 +97,15 @@ func (d *driver) overAlready(journal store.Journal) (*Result, error) {
 	return result, d.sinkErr
 }
 
-// goOn drives a run on from where it stands.
-func (d *driver) goOn(ctx context.Context, journal store.Journal) (*Result, error) {
+// continueRun drives a run from where it stands.
+func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
 	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {
 		return nil, err
 	}
 	switch {
 	case d.state.Status == machine.Paused:
-		d.countPause()
+		d.countPauseEvents()
 	case d.state.Ended():
 		d.seq++
 	default:

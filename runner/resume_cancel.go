@@ -1,5 +1,4 @@
-// Requests: what others ask of the driver of a run, and what is done about a run
-// that nobody drives.
+// Requests of other processes to the driver of a run, and cancelling a run without a driver.
 
 package runner
 
@@ -53,12 +52,12 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 }
 
 func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
-	d, err := r.standing(runID, Options{})
+	d, err := r.driverOf(runID, Options{})
 	if err != nil {
 		return nil, err
 	}
 	if d.state.Ended() {
-		return d.recorded(), d.leave(d.last)
+		return d.recordedResult(), d.saveSession(d.last)
 	}
 	d.journal = held
 	if err := d.cancelUndriven(); err != nil {
@@ -68,9 +67,9 @@ func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
 		if d.unread != nil {
 			return nil, d.unread
 		}
-		return d.goOn(context.Background(), held)
+		return d.continueRun(context.Background(), held)
 	}
-	result := d.recorded()
+	result := d.recordedResult()
 	err = d.closeJournal(result)
 	d.notifyEnd(result)
 	return result, err
@@ -80,7 +79,7 @@ func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
 // had begun is gone with its driver.
 func (d *driver) cancelUndriven() error {
 	at := d.now()
-	d.countPause()
+	d.countPauseEvents()
 	event := machine.Event{Kind: machine.CancelAsked, At: at}
 	for left := -1; ; {
 		if _, _, err := d.apply(&event); err != nil {

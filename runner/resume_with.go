@@ -67,7 +67,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 }
 
 // Fit returns the record that a run has once it goes on with another version of its graph, for
-// whoever drives it elsewhere. The error says why ResumeWith would refuse that version.
+// a driver elsewhere. The error says why ResumeWith would refuse that version.
 func (r *Runner) Fit(runID string, g *spec.Graph, opts Options) (store.RunRecord, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Runner) fit(runID string, flow *Flow, opts Options) (*driver, store.Run
 	own := &record{id: rec.id, run: rec.run, flow: flow, store: rec.store}
 	next := flow.record(&opts, rec.run.Started)
 	own.run.Graph, own.run.File, own.run.Source, own.run.Files = next.Graph, next.File, next.Source, next.Files
-	d, err := own.replayed(opts)
+	d, err := own.replayAll(opts)
 	if err == nil {
 		err = errors.Join(d.unread, d.checkAnswers())
 	}
@@ -102,12 +102,12 @@ func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts 
 		err = journal.Adopt(run)
 	}
 	if err == nil {
-		err = d.reenter(ctx, journal)
+		err = d.awaitSlot(ctx, journal)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return d.goOn(ctx, journal)
+	return d.continueRun(ctx, journal)
 }
 
 // fits walks the record through another flow, too, and compares.

@@ -16,13 +16,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// taken is what a run takes over from its session.
+// taken is the part of a session that a run continues.
 type taken struct {
 	keys map[string]any
 	talk []handler.Message
 }
 
-// takeOver is what a session holds for the graph.
+// takeOver returns what a session holds for the graph.
 func (f *Flow) takeOver(id string) (taken taken, err error) {
 	kept := f.runner.cfg.Store
 	if id == "" || kept == nil {
@@ -43,7 +43,7 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 		if !has || !isShared(key) {
 			continue
 		}
-		if problem := misfit(key, value); problem != "" {
+		if problem := whyMisfit(key, value); problem != "" {
 			failed.Problems = append(failed.Problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
 				id, name, mask.OfSession(s.Secret, s.Keys).Text(problem), id))
 			continue
@@ -56,11 +56,11 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 	return taken, nil
 }
 
-// isShared says whether the runs of a session share a key.
+// isShared reports whether the runs of a session share a key.
 func isShared(key *spec.StateKey) bool { return key.Scope.Value == "session" }
 
-// misfit says why a value does not fit a key; "" when it does.
-func misfit(key *spec.StateKey, value any) string {
+// whyMisfit returns why a value does not fit a key, or "".
+func whyMisfit(key *spec.StateKey, value any) string {
 	compiled, err := schema.Compile(key.Schema)
 	if err != nil {
 		return "its schema is broken: " + err.Error()
@@ -75,9 +75,9 @@ func misfit(key *spec.StateKey, value any) string {
 	return ""
 }
 
-// leave keeps what the run leaves to its session, if it has ended. at is when it
-// did, in Unix nanoseconds.
-func (d *driver) leave(at int64) error {
+// saveSession stores what the run leaves to its session, if it has ended. at is the time of its
+// end in Unix nanoseconds.
+func (d *driver) saveSession(at int64) error {
 	kept := d.flow.runner.cfg.Store
 	if d.opts.Session == "" || kept == nil || !d.state.Ended() {
 		return nil
@@ -105,9 +105,8 @@ func (d *driver) leave(at int64) error {
 	return nil
 }
 
-// leaveAgain keeps what a run that is over leaves to its session, if its driver
-// vanished before it could.
-func (d *driver) leaveAgain() error {
+// saveSessionAgain calls saveSession for a run that has ended, unless its driver did.
+func (d *driver) saveSessionAgain() error {
 	if d.opts.Session == "" {
 		return nil
 	}
@@ -118,5 +117,5 @@ func (d *driver) leaveAgain() error {
 	if s.Updated.UnixNano() >= d.last && err == nil {
 		return nil
 	}
-	return d.leave(d.last)
+	return d.saveSession(d.last)
 }

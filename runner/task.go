@@ -30,7 +30,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	hush := d.listen(task, id)
 	reason := ""
 	task.Because = func(word string) { reason = word }
-	task.Partial = func(data any) { d.keepPartial(id, data) }
+	task.Partial = func(data any) { d.storePartial(id, data) }
 	task.RunDir = d.folder.Make
 	if d.flow.tree.Of(work.Graph).HasTools() {
 		d.offerGraphs(id, task)

@@ -1,4 +1,4 @@
-// How tasks come to the log of their run.
+// What tasks write to the log of their run.
 
 package runner
 

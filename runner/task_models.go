@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// desk is that of a task of a driver.
+// desk is the handler.ModelDesk of a task.
 type desk struct {
 	driver *driver
 	task   machine.TaskID
@@ -76,8 +76,8 @@ func (d *driver) talkOf(talk *machine.Talk) *handler.Talk {
 	return out
 }
 
-// tellUsage tells the usage of a call of a model, if the event is about one.
-func (d *driver) tellUsage(event *machine.Event) {
+// emitUsage emits the usage of a call of a model, if the event is about one.
+func (d *driver) emitUsage(event *machine.Event) {
 	if call := event.Usage; call != nil {
 		d.eventOf(LLMUsage, event.At, event.Task)
 		d.event.Usage, d.event.Node, d.event.Visit = call, call.Node, call.Visit

@@ -57,8 +57,8 @@ func (d *driver) note(m *message) {
 	_, _, err := d.apply(&m.event)
 	d.journalErr = err
 	if err == nil {
-		d.tellUsage(&m.event)
-		d.tellCalled(&m.event)
+		d.emitUsage(&m.event)
+		d.emitToolCall(&m.event)
 	}
 	m.kept <- err
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// keepPartial hands what a task has produced to the driver. It runs in the
-// goroutine of the task. What is no plain data is not kept: it is for people to
-// look at, and better none than a task that can't go on.
-func (d *driver) keepPartial(task machine.TaskID, data any) {
+// storePartial sends what a task has produced to the driver, from the goroutine of the task.
+// Data that is not plain is dropped: people only look at it, and the task must go on.
+func (d *driver) storePartial(task machine.TaskID, data any) {
 	if plain, err := eval.Canonical(data); err == nil && plain != nil {
 		d.send(message{task: task, partial: plain})
 	}

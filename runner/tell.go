@@ -26,15 +26,15 @@ func (d *driver) emit() {
 	d.sinkErr = d.opts.Sink.Event(&d.event)
 }
 
-// warn tells of a warning those who want no other events.
+// warn passes a warning to Options.Warn.
 func (d *driver) warn(e *Event) {
 	if d.opts.Warn != nil && e.Said != nil && e.Said.Type == "warning" {
 		d.opts.Warn(e.Node, e.Said.Message)
 	}
 }
 
-// announce tells that the run starts. maxSteps is the caller's limit, 0: the graph's.
-func (d *driver) announce(input map[string]any, maxSteps int) {
+// emitStarted emits that the run starts. maxSteps is the limit of the caller, or 0.
+func (d *driver) emitStarted(input map[string]any, maxSteps int) {
 	if input == nil { // of none, a journal has nothing
 		input = map[string]any{}
 	}
@@ -49,15 +49,15 @@ func (d *driver) announce(input map[string]any, maxSteps int) {
 	d.emit()
 }
 
-// conclude tells how the run ended, or that it pauses.
-func (d *driver) conclude(result *Result, at int64) {
+// emitFinished emits how the run ended, or that it pauses.
+func (d *driver) emitFinished(result *Result, at int64) {
 	if result.Status == machine.Paused {
 		d.tell(RunPaused, at, result)
 	}
 	d.tell(RunFinished, at, result)
 }
 
-// tell tells of the run as a whole.
+// tell emits an event of the run as a whole.
 func (d *driver) tell(kind EventType, at int64, result *Result) {
 	d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
 	d.emit()
@@ -84,7 +84,7 @@ func (s saying) and(said *Said) saying {
 	return s
 }
 
-// said tells what a running node said.
+// said emits what a running node said.
 func (d *driver) said(m *message) {
 	kind := NodeEvent
 	if m.said.Type == "text" {
@@ -103,10 +103,10 @@ func (d *driver) said(m *message) {
 	m.said.Message = d.mask.Text(m.said.Message)
 	m.said.Name = d.mask.Text(m.said.Name)
 	m.said.Data = d.mask.Value(m.said.Data)
-	d.tellSaid(kind, m)
+	d.emitSaid(kind, m)
 }
 
-func (d *driver) tellSaid(kind EventType, m *message) {
+func (d *driver) emitSaid(kind EventType, m *message) {
 	d.eventOf(kind, d.now(), m.task)
 	d.event.Said, d.event.live = m.said, true
 	if r := m.said.Retry; r != nil {
@@ -125,7 +125,7 @@ func (d *driver) eventOf(kind EventType, at int64, task machine.TaskID) {
 	d.event.stand(&place, task.Element-1)
 }
 
-// stand says where an event happened. Index is that of an element, or -1.
+// stand sets where an event happened. index is the index of an element, or -1.
 func (e *Event) stand(p *machine.Place, index int) {
 	e.Node, e.Visit, e.Branch, e.Rank = nodePath(p), p.Visit, p.Branch, p.Rank
 	if place := placePath(p, index); place != e.Node {
@@ -153,17 +153,16 @@ func (d *driver) streamed(m *message) bool {
 	return shown != "" || m.said.Final || m.said.Broken
 }
 
-// tellTail ends the text of a node that has ended and did not say which piece was
-// the last, with what was kept back of it.
-func (d *driver) tellTail(task machine.TaskID) {
+// emitTail ends the text of a node that has ended without a final piece. It emits the end of
+// the text that was held back.
+func (d *driver) emitTail(task machine.TaskID) {
 	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
-		d.tellSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: mask.LastChunk(rest), Final: true}})
+		d.emitSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: mask.LastChunk(rest), Final: true}})
 	}
 }
 
-// publish tells what the machine noted about the event it applied, and counts it where
-// nobody is told: a later driver, and whoever reads the journal, give the same numbers.
+// publish emits the notes about the last event, or counts them if nobody listens: a later driver and readers of the journal give the same numbers.
 func (d *driver) publish(at int64) {
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		d.seq += int64(d.state.NoteCount())
@@ -172,7 +171,7 @@ func (d *driver) publish(at int64) {
 		d.publishNotes(at)
 	}
 	if d.opts.History {
-		d.rememberAll(at)
+		d.recordHistory(at)
 	}
 	if steps := d.state.Count(); steps != d.counted && d.flow.runner.cfg.Store != nil {
 		d.counted = steps
@@ -193,7 +192,7 @@ func (d *driver) publishNotes(at int64) {
 	}
 }
 
-// warnUntold tells of the elements that failed where nobody is told of the rest.
+// warnUntold warns of elements that failed, if there is no sink.
 func (d *driver) warnUntold() {
 	if d.opts.Warn == nil {
 		return
@@ -206,8 +205,7 @@ func (d *driver) warnUntold() {
 	}
 }
 
-// learnConfided hides what nodes have written to secret keys, before anything of
-// it is told.
+// learnConfided hides what nodes have written to secret keys, before anything is emitted.
 func (d *driver) learnConfided() {
 	for _, value := range d.state.Confided() {
 		d.mask.LearnValue(value)
@@ -311,18 +309,18 @@ func (d *driver) graphAt(scope string) *spec.Graph {
 	return d.plan.Graph
 }
 
-// rememberAll keeps what happened for the history.
-func (d *driver) rememberAll(at int64) {
+// recordHistory adds the notes of the last event to the history.
+func (d *driver) recordHistory(at int64) {
 	notes := d.state.Notes()
 	for i := range notes {
 		if notes[i].Scope == "" {
-			d.remember(&notes[i], at)
+			d.recordInHistory(&notes[i], at)
 		}
 	}
 }
 
-// remember keeps the history: an execution, and later where it led.
-func (d *driver) remember(n *machine.Note, at int64) {
+// recordInHistory adds a note to the history: an execution, and later where it led.
+func (d *driver) recordInHistory(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := view.HistoryRecord{

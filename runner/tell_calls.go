@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// tellCalled tells of a call of a tool, if the event notes one.
-func (d *driver) tellCalled(event *machine.Event) {
+// emitToolCall emits a call of a tool, if the event notes one.
+func (d *driver) emitToolCall(event *machine.Event) {
 	fields, _ := event.Output.(map[string]any)
 	note, _ := fields[handler.NoteToolCall].(map[string]any)
 	name, _ := note["name"].(string)
@@ -30,8 +30,8 @@ func (d *driver) tellCalled(event *machine.Event) {
 	d.emit()
 }
 
-// tellSpoken tells what a task that has ended added to the conversation.
-func (d *driver) tellSpoken(event *machine.Event) {
+// emitSpoken emits what a task that has ended added to the conversation.
+func (d *driver) emitSpoken(event *machine.Event) {
 	sink, wants := d.opts.Sink.(view.ConversationSink)
 	if !wants || event.Talk == nil || d.sinkErr != nil {
 		return

@@ -1,4 +1,4 @@
-// What became of a task, as plain data, also when it ran elsewhere.
+// Results of tasks as plain data, also of those that ran elsewhere.
 
 package handler
 
@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Attempt is what one attempt of a task came to: an output, a failure, or questions
+// Attempt is the result of one attempt of a task: an output, a failure, or questions
 // that it waits for. Its JSON can be sent to where the run is driven.
 type Attempt struct {
 	Output  any                `json:"output,omitempty"`

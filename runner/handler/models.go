@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Reservation is what a call may come to at worst.
+// Reservation is the most that a call may use.
 type Reservation struct {
 	// Input is an estimate of the tokens that are sent.
 	Input int
@@ -32,15 +32,15 @@ type Reserved struct {
 	settle func(call Usage)
 }
 
-// NewReserved is room in a budget that is kept elsewhere: settle gives it back, once.
+// NewReserved returns a reservation. settle is called once.
 func NewReserved(output int, settle func(call Usage)) *Reserved {
 	return &Reserved{Output: output, settle: settle}
 }
 
-// Settle gives the room back and counts what the call came to.
+// Settle releases the reservation and counts the call.
 func (r *Reserved) Settle(call Usage) { r.once.Do(func() { r.settle(call) }) }
 
-// ToolResult is what a call of a tool came to.
+// ToolResult is the result of a call of a tool.
 type ToolResult struct {
 	// Output is plain data; of an error its text.
 	Output  any
@@ -72,7 +72,7 @@ type ToolCall = machine.ToolCall
 // Part is a piece of a message that is more than a text.
 type Part = machine.Part
 
-// Usage is what a call of a model came to.
+// Usage is the usage of a call of a model.
 type Usage = machine.Usage
 
 // ModelParam is a parameter of model nodes that the caller of a run sets.
@@ -104,7 +104,7 @@ type ModelAccess struct {
 	Secrets []string `json:"-"`
 	// Turns counts, by role, the calls that the visit made in earlier attempts.
 	Turns map[string]int
-	// Answered are the calls that scripts answered before the run was taken up.
+	// Answered are the calls that scripts answered before the run was resumed.
 	Answered []Usage
 	// ModelDesk is where the run keeps account of calls; it is never nil in a handler.
 	ModelDesk `json:"-"`

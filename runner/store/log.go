@@ -13,7 +13,7 @@ type LogChunk struct {
 	// Seq is its place in the log of the run, from 1.
 	Seq  int64
 	Time time.Time
-	// Node is the path of the node, Place that of the task; see runner.Task.Place.
+	// Node is the path of the node. Place is as in runner.Task.
 	Node    string
 	Place   string
 	Visit   int

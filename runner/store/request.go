@@ -1,4 +1,4 @@
-// What others ask of the driver of a run, and answer for it.
+// Requests and answers of others for the driver of a run.
 
 package store
 
@@ -159,7 +159,7 @@ func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
 	return true, tx.Delete(offerKey(id))
 }
 
-// inbox delivers to the driver of a run what others leave for it.
+// inbox delivers requests and offers to the driver of a run.
 type inbox struct {
 	kv     KV
 	runID  string

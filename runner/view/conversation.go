@@ -6,7 +6,7 @@ import "github.com/graphrun/graphrun/runner/machine"
 
 // Spoken is what a task has added to the conversation.
 type Spoken struct {
-	// Node is the path of the node, Place that of the task, with the elements that it is
+	// Node is the path of the node. Place is that path with the elements that the task is
 	// inside, and its own: s[1]/write[0].
 	Node    string `json:"node"`
 	Place   string `json:"place"`

@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// FinallyResult is what one node of finally came to.
+// FinallyResult is the result of one node of finally.
 type FinallyResult struct {
 	Node string `json:"node"`
 	// Outcome is success, failure, or skipped: the time that a cancelled run has
@@ -70,7 +70,7 @@ type EdgeCount struct {
 	Fired     int     `json:"fired"`
 }
 
-// Usage is what models were asked and what it cost.
+// Usage is the usage of models and its cost.
 type Usage struct {
 	LLMCalls     int `json:"llm_calls"`
 	InputTokens  int `json:"input_tokens"`

@@ -188,7 +188,7 @@ func (c *Clock) Release() {
 }
 
 // Turn takes a place in the queue of those who begin now; the function waits for
-// it, and whoever calls it is busy then.
+// it, and its caller is busy then.
 func (c *Clock) Turn() (wait func()) {
 	if c == nil {
 		return func() {}
@@ -198,15 +198,15 @@ func (c *Clock) Turn() (wait func()) {
 	return func() { <-come }
 }
 
-// QueueUp closes come when those who began before have ended or wait; whoever waits for
-// that is busy then.
+// QueueUp closes come when those who began before have ended or wait; the
+// goroutine that waits for that is busy then.
 func (c *Clock) QueueUp(come chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(0, func() { close(come) })
 }
 
-// Watch asks unsettled before time goes on: whoever it speaks of will work yet.
+// Watch keeps time from passing while unsettled returns true: somebody is about to work.
 func (c *Clock) Watch(unsettled func() bool) (stop func()) {
 	if c == nil {
 		return func() {}
