@@ -42,9 +42,14 @@ edges:
 }
 
 func checkTemplateMissing(f *facts) {
+	f.checkPlainTexts()
 	into := f.EdgesInto()
 	for i := range f.uses().All {
 		u := &f.uses().All[i]
+		// In other texts a $ may stand before a price.
+		if at := strings.LastIndex(u.Text.Value[:u.From], "${{"); at >= 0 && u.Node >= 0 && f.graph.Nodes[u.Node].Kind.Value == "http" && strings.TrimSpace(u.Text.Value[at+3:u.From]) == "" {
+			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")
+		}
 		if u.Optional {
 			continue
 		}
@@ -66,6 +71,23 @@ func checkTemplateMissing(f *facts) {
 			f.checkError(u, f.graph.Nodes[u.Node], into[u.Node])
 		}
 	}
+}
+
+// checkPlainTexts reports templates in persona and goal, which graphrun does not evaluate.
+func (f *facts) checkPlainTexts() {
+	check := func(where string, texts ...spec.Text) {
+		for _, text := range texts {
+			from := strings.Index(text.Value, "{{")
+			if from < 0 || !strings.Contains(text.Value[from:], "}}") {
+				continue
+			}
+			to := from + strings.Index(text.Value[from:], "}}") + 2
+			f.report(text.At(from, to), "%s stands in the %s as it is: no expression is evaluated there; say it in instructions or in a prompt", text.Value[from:to], where)
+		}
+	}
+	goal := &f.graph.Goal
+	check("persona", f.graph.Persona)
+	check("goal", slices.Concat([]spec.Text{goal.Description}, goal.SuccessCriteria, goal.Constraints)...)
 }
 
 // checkError reports a read of error in a node that no failure precedes.

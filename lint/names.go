@@ -135,6 +135,7 @@ func checkLabels(f *facts) {
 	for v, n := range f.graph.Nodes {
 		p := f.bound.Nodes[v].Goto
 		if p == nil {
+			f.checkOutputLabels(n)
 			continue
 		}
 		for _, label := range choices(p.Tree(), nil) {
@@ -144,6 +145,23 @@ func checkLabels(f *facts) {
 			for _, choice := range n.Field("choices").Items {
 				if choice.Kind == spec.String {
 					f.checkLabel(n, choice.Text.Value, choice.Text.At(0, len(choice.Text.Value)))
+				}
+			}
+		}
+	}
+}
+
+// checkOutputLabels reports labels in the output's schema that ends does not have.
+func (f *facts) checkOutputLabels(n *spec.Node) {
+	if !n.HasEnds || n.OutputSource == nil {
+		return
+	}
+	label := n.OutputSource.Get("properties").Get("goto")
+	for _, schema := range []*spec.Value{label, label.Get("items")} {
+		if list := schema.Get("enum"); list != nil {
+			for _, item := range list.Items {
+				if item.Kind == spec.String {
+					f.checkLabel(n, item.Text.Value, item.Text.At(0, len(item.Text.Value)))
 				}
 			}
 		}
