@@ -22,24 +22,24 @@ type budget struct {
 func budgets() []budget {
 	return []budget{
 		{"cmd", 25, 25},
-		{"spec", 6600, 5000},
-		{"eval", 5500, 4300},
-		{"internal/bind internal/schema", 3900, 3000},
+		{"spec", 6400, 5000},
+		{"eval", 5200, 4300},
+		{"internal/bind internal/schema", 3300, 3000},
 		{"runner/machine", 10300, 9000},
-		{"runner", 8700, 8200},
+		{"runner", 8950, 8200},
 		{"runner/store", 3100, 2700},
-		{"node tool", 7500, 6400},
+		{"node tool", 7460, 6400},
 		{"model", 4700, 4600},
 		{"internal/analysis internal/solve internal/graphalg internal/bound", 10450, 7800},
-		{"lint", 5800, 5300},
-		{"flowtest", 5500, 4500},
+		{"lint", 5770, 5300},
+		{"flowtest", 5200, 4500},
 		{"internal/cli", 7510, 7500},
 		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 5050, 4900},
-		{"render internal/runview internal/inspect internal/report internal/flowdiff", 6900, 5300},
-		{"internal/lsp internal/fix", 2800, 2500},
+		{"render internal/runview internal/inspect internal/report internal/flowdiff", 6750, 5300},
+		{"internal/lsp internal/fix", 2780, 2500},
 		{"temporal", 5670, 4300},
-		{"packaging examples", 800, 800},
-		{"", 4800, 2500}, // all other packages
+		{"packaging examples", 650, 800},
+		{"", 4100, 2500}, // all other packages
 	}
 }
 
