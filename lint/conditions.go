@@ -176,7 +176,7 @@ func (f *facts) arePossible(n *spec.Node, claims []solve.Claim) bool {
 
 func checkConstantConditions(f *facts) {
 	for _, u := range f.uses().All {
-		f.reportImpossible(u.Program.Tree(), u.Span(), func(t *eval.Tree) (string, []any) {
+		f.reportImpossible(u.Program.Tree(), u.Span, func(t *eval.Tree) (string, []any) {
 			if t.Op == eval.TreeCall && t.Name == "type" {
 				return "type(…)", []any{"boolean", "integer", "list", "null", "number", "object", "string"}
 			}
@@ -186,7 +186,7 @@ func checkConstantConditions(f *facts) {
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
 			if !v.Always && !v.Never {
-				f.reportImpossible(d.conditions[k].Tree(), d.span(k), f.enumOf)
+				f.reportImpossible(d.conditions[k].Tree(), func() spec.Span { return d.span(k) }, f.enumOf)
 				continue
 			}
 			why := ""
@@ -211,7 +211,7 @@ func (f *facts) enumOf(t *eval.Tree) (name string, values []any) {
 
 // reportImpossible reports comparisons with a text that is none of the values of the other
 // side, as far as valuesOf knows them.
-func (f *facts) reportImpossible(t *eval.Tree, at spec.Span, valuesOf func(*eval.Tree) (string, []any)) {
+func (f *facts) reportImpossible(t *eval.Tree, at func() spec.Span, valuesOf func(*eval.Tree) (string, []any)) {
 	t.Each(func(t *eval.Tree) {
 		if t.Op != eval.TreeBinary || len(t.Args) != 2 || t.Name != "==" && t.Name != "!=" && t.Name != "in" {
 			return
@@ -240,7 +240,7 @@ func (f *facts) reportImpossible(t *eval.Tree, at spec.Span, valuesOf func(*eval
 				if near != "" {
 					near = "; did you mean " + strconv.Quote(near) + "?"
 				}
-				f.report(at, "%s is never %q: it is %s%s", name, word, domain.OneOf(values), near)
+				f.report(at(), "%s is never %q: it is %s%s", name, word, domain.OneOf(values), near)
 			}
 		}
 	})

@@ -143,7 +143,7 @@ func (s *spelling) breaks(most int, folded bool, at Span) {
 // breaks is no part of it, and a single break is a space.
 func (s *spelling) flowLines(at, end int, quote byte) {
 	for s.rest() != "" && !s.wrong {
-		to := min(lineEnd(s.src, at), end)
+		to := min(lineEnd(s.src[:min(end+1, len(s.src))], at), end)
 		stop := to
 		if to < end {
 			stop = at + len(bytes.TrimRight(s.src[at:to], " \t"))
