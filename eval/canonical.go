@@ -59,9 +59,8 @@ func Size(v any, most int) (size int, fits bool) {
 	return most + 1, false
 }
 
-// canonizer converts values. With a limit, as for results of evaluations, the size of the
-// value as a tree is bounded, and an integer beyond 2^61 is an error: expressions can
-// build values that share parts and are tiny in memory but endless when written out.
+// canonizer converts values. A limit bounds the size of the value as a tree and refuses integers
+// beyond 2^61. Expressions need it: a small value with shared parts may be huge as a tree.
 type canonizer struct{ size, limit int }
 
 // bytesPerNode is the size of a value without its text.

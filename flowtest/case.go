@@ -228,7 +228,7 @@ func numberOf(v *spec.Value) int {
 	return n
 }
 
-// run reads the options that flags of run set.
+// run decodes the key run: options that are flags of the command run.
 func (f *File) run(c *Case, v *spec.Value) {
 	c.opts = runner.Options{RunID: "test", Input: c.input, Answers: c.answers, Dir: filepath.Dir(f.Flow)}
 	if v == nil {

@@ -25,8 +25,8 @@ func (t *tried) cost() int {
 	return cost
 }
 
-// missing counts the edges of a set that a run does not fire.
-func (t *tried) missing(edges map[int]bool) int {
+// countMissing counts the edges of a set that a run does not fire.
+func (t *tried) countMissing(edges map[int]bool) int {
 	n := 0
 	for e := range edges {
 		if !t.fired[e] {
@@ -51,7 +51,7 @@ func (s *search) smallest() []*tried {
 			}
 		}
 		for _, other := range s.runs {
-			if other.missing(need) == 0 && other.cost() < t.cost() {
+			if other.countMissing(need) == 0 && other.cost() < t.cost() {
 				t = other
 			}
 		}
@@ -66,7 +66,7 @@ func (s *search) greedy(left map[int]bool) []*tried {
 	var out []*tried
 	for len(left) > 0 {
 		best := slices.MinFunc(s.runs, func(a, b *tried) int {
-			if n := a.missing(left) - b.missing(left); n != 0 {
+			if n := a.countMissing(left) - b.countMissing(left); n != 0 {
 				return n
 			}
 			return a.cost() - b.cost()
@@ -98,7 +98,7 @@ func (s *search) simpler(ctx context.Context, t *tried, left *int) *tried {
 			return nil
 		}
 		other := s.try(input, plan)
-		if other == nil || len(other.fired) == 0 || other.missing(t.fired) > 0 || other.cost() >= t.cost() {
+		if other == nil || len(other.fired) == 0 || other.countMissing(t.fired) > 0 || other.cost() >= t.cost() {
 			return nil
 		}
 		return other

@@ -149,7 +149,7 @@ func (c *Case) touchesWorld() bool {
 	return false
 }
 
-// madeUpSecrets returns placeholders for the secrets of a graph.
+// madeUpSecrets returns a made-up value for each secret of a graph.
 func madeUpSecrets(g *spec.Graph) map[string]any {
 	out := make(map[string]any, len(g.Secrets))
 	for _, secret := range g.Secrets {

@@ -51,7 +51,7 @@ func (w *watcher) Event(e *runner.Event) error {
 			w.unfit(e)
 		}
 		if e.Error != nil {
-			w.lines = append(w.lines, w.place(e)+" "+e.Node+" "+failed(e)+": "+short(e.Error.Kind+": "+e.Error.Message))
+			w.lines = append(w.lines, w.place(e)+" "+e.Node+" "+failureText(e)+": "+short(e.Error.Kind+": "+e.Error.Message))
 		}
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "question" {
@@ -65,8 +65,8 @@ func (w *watcher) Event(e *runner.Event) error {
 	return nil
 }
 
-// failed says whether a node failed for good or is tried again.
-func failed(e *runner.Event) string {
+// failureText says whether a node failureText for good or is tried again.
+func failureText(e *runner.Event) string {
 	if e.Type == runner.NodeRetrying {
 		return "failed and is tried again in " + e.NextDelay.String()
 	}

@@ -143,12 +143,12 @@ func text(n *spec.Node, field string) spec.Text {
 	return spec.Text{}
 }
 
-// chooses reports whether a node names its next nodes itself.
-func chooses(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
+// choosesNext reports whether a node chooses its next nodes by goto.
+func choosesNext(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
 
 // hasOtherWay reports whether a node can be left although no condition holds.
 func (f *facts) hasOtherWay(n *spec.Node) bool {
-	return chooses(n) || slices.ContainsFunc(f.flow().Groups[n.Index], func(g controlflow.Group) bool {
+	return choosesNext(n) || slices.ContainsFunc(f.flow().Groups[n.Index], func(g controlflow.Group) bool {
 		return g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision
 	})
 }
@@ -241,7 +241,7 @@ func (f *facts) certainEdges(v int, failed, refused bool) []int {
 		return failPlain
 	case failed:
 		return always
-	case refused || !guarded && !chooses(f.graph.Nodes[v]):
+	case refused || !guarded && !choosesNext(f.graph.Nodes[v]):
 		return plain
 	}
 	return nil

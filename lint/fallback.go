@@ -102,7 +102,7 @@ func (f *facts) reportNoSuccess() {
 	onFailure := func(e int) bool { return f.graph.Edges[e].Condition == "on_failure" }
 	for v, edges := range f.edgesOut() {
 		n := f.graph.Nodes[v]
-		if len(edges) == 0 || chooses(n) || slices.ContainsFunc(edges, func(e int) bool { return !onFailure(e) }) {
+		if len(edges) == 0 || choosesNext(n) || slices.ContainsFunc(edges, func(e int) bool { return !onFailure(e) }) {
 			continue
 		}
 		d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
@@ -115,7 +115,7 @@ func (f *facts) reportNoSuccess() {
 func (f *facts) reportNoSkip() {
 	for v, groups := range f.flow().Groups {
 		n := f.graph.Nodes[v]
-		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !f.flow().Cyclic[v] || chooses(n) ||
+		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !f.flow().Cyclic[v] || choosesNext(n) ||
 			slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault }) {
 			continue
 		}

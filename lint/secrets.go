@@ -147,8 +147,8 @@ func checkSecretLeak(f *facts) {
 	f.checkSecretWrites(secret)
 }
 
-// secretRead returns the first secret key that a program reads, or "".
-func secretRead(p *eval.Program, secret map[string]bool) string {
+// findSecretRead returns the first secret key that a program reads, or "".
+func findSecretRead(p *eval.Program, secret map[string]bool) string {
 	for _, r := range p.Reads() {
 		if secret[r.Path[0]] {
 			return r.Path[0]
@@ -160,7 +160,7 @@ func secretRead(p *eval.Program, secret map[string]bool) string {
 // secretIn returns the first secret key that a use reads, or reads in the input that an edge
 // hands over; "" for none.
 func (f *facts) secretIn(u *dataflow.Use, secret map[string]bool) string {
-	found := secretRead(u.Program, secret)
+	found := findSecretRead(u.Program, secret)
 	for _, r := range u.Program.Reads() {
 		if r.Path[0] != "input" || !f.shaped {
 			continue
@@ -204,7 +204,7 @@ func (f *facts) checkSecretWrites(secret map[string]bool) {
 			if source == nil || secret[w.Name.Value] || taint.Sanitized(source) {
 				continue
 			}
-			if name := secretRead(source, secret); name != "" {
+			if name := findSecretRead(source, secret); name != "" {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
 		}

@@ -20,8 +20,8 @@ type Stand struct {
 	// Tool answers a call with valid arguments; handled is false to make the call. The
 	// error is a *tool.Error, or ends the task.
 	Tool func(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error)
-	// Tools lists the tools of a server by their whole names; handled is false to start
-	// and ask the server.
+	// Tools lists the tools of a server by their full names. If handled is false, the server
+	// is started and asked.
 	Tools func(ctx context.Context, task *runner.Task, server string) (tools []model.Tool, handled bool)
 }
 

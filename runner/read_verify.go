@@ -325,7 +325,7 @@ func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	d.Why = append(out, d.Why...)
 }
 
-// endedBy says why a walk has ended.
+// endedBy describes why the walk ended, as a sentence.
 func (w *walker) endedBy() string {
 	s := w.state
 	text := "the run ends here: " + strings.TrimSuffix(string(s.Status)+", "+s.Reason, ", ")

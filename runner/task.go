@@ -44,7 +44,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = HandlerFunc(beginsGraph)
 	}
 	if ready.err != nil {
-		handler = ready.failed()
+		handler = ready.failingHandler()
 	}
 	if d.plan.SeesRunDir() {
 		handler = inFolder(handler)

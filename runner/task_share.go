@@ -16,8 +16,8 @@ type setup struct {
 	err              error
 }
 
-// failed returns the handler of a task whose graph has a declaration that fails.
-func (s *setup) failed() Handler {
+// failingHandler returns the handler of a task whose graph has a declaration that fails.
+func (s *setup) failingHandler() Handler {
 	failure := &Failure{Kind: "expression", Message: "tools and providers: " + s.err.Error()}
 	return HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 }

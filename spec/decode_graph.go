@@ -80,7 +80,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 			}
 			d.report("missing-start", span, "the graph has no \"start\"; name its first node")
 		default:
-			d.missing(root, owner, fmt.Sprintf("the key %q", k.Name))
+			d.reportMissing(root, owner, fmt.Sprintf("the key %q", k.Name))
 		}
 	}
 	d.complete(root)

@@ -59,7 +59,7 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 	}
 	for i := range kind.Keys {
 		if kind.Keys[i].Required && v.Get(kind.Keys[i].Name) == nil {
-			d.missing(v, id, "the key \""+kind.Keys[i].Name+"\" of the kind "+kind.Name)
+			d.reportMissing(v, id, "the key \""+kind.Keys[i].Name+"\" of the kind "+kind.Name)
 		}
 	}
 	for _, c := range kind.Choices {
@@ -104,7 +104,7 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	k := Key{Type: TypeEnum, Enum: kindNames(d.kinds)}
 	switch {
 	case named == nil:
-		d.missing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
+		d.reportMissing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
 	case named.Kind != String:
 		d.mismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:

@@ -14,7 +14,7 @@ func (d *decoder) object(keys []Key, choices []Choice, v *Value, owner Text, int
 	d.known(keys, v, into)
 	for i := range keys {
 		if keys[i].Required && v.Get(keys[i].Name) == nil {
-			d.missing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
+			d.reportMissing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
 		}
 	}
 	for _, c := range choices {
@@ -113,8 +113,8 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 	assign(k, f, into)
 }
 
-// missing reports a missing part of a map, at the map's name.
-func (d *decoder) missing(v *Value, owner Text, what string) {
+// reportMissing reports a reportMissing part of a map, at the map's name.
+func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	span := owner.Span
 	if span.From == span.To {
 		span = firstToken(v)
@@ -148,7 +148,7 @@ func (d *decoder) choice(c Choice, v *Value, owner Text) {
 		first = f
 	}
 	if first == nil && c.Required {
-		d.missing(v, owner, "one of the keys "+oneOf(c.Keys))
+		d.reportMissing(v, owner, "one of the keys "+oneOf(c.Keys))
 	}
 }
 

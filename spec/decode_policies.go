@@ -186,13 +186,13 @@ func (d *decoder) policyHalves(item *Value) {
 		case second == nil || item.Get(pair[0]) != nil:
 			continue
 		case lacks == "":
-			d.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
+			d.reportMissing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
 		default:
 			d.report("invalid-value", second.Key.Span, "%q goes with %q; found %q", first, lacks, pair[1])
 		}
 		return
 	}
 	if lacks != "" {
-		d.missing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
+		d.reportMissing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
 	}
 }

@@ -32,8 +32,8 @@ type outcome struct {
 	failed  bool // it may have taken nothing
 }
 
-// follow finds all states from a node on while a token stays among some nodes; leaving
-// them takes beyond. It returns nil when there are too many.
+// follow explores the states that a token can reach from a node inside a region, and adds the
+// cost beyond where it leaves. It returns nil if there are too many states.
 func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyond func(v int) cost) *moves {
 	m := &moves{name: w.Name}
 	known, queue := map[string]int{}, make([]state, begun)

@@ -154,7 +154,7 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	src, err := c.read(name)
 	if err != nil || !spec.IsGraph(src) {
 		c.known.drop(name)
-		return nil, c.missing(name)
+		return nil, c.missingFlow(name)
 	}
 	if flow := c.known.get(name, src); flow != nil {
 		return flow, nil
@@ -222,7 +222,7 @@ func (c *Catalog) PathOf(file string) string {
 	return filepath.ToSlash(name)
 }
 
-func (c *Catalog) missing(name string) error {
+func (c *Catalog) missingFlow(name string) error {
 	known, err := c.Paths()
 	if err != nil {
 		return err

@@ -250,8 +250,8 @@ func removeIgnoredRule(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true
 }
 
-// Mend repairs a text until nothing is left to repair. It returns the new text and the number
-// of edits. check parses a text and returns its findings.
+// Mend repairs a text until nothing is left to repair, and counts its edits. check parses a
+// text and returns its findings.
 func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
 	before := src
 	const rounds = 200 // each round repairs at least one finding

@@ -66,7 +66,7 @@ func (r *ring) dropHalf() {
 	r.lines = append([]Line{}, r.lines[half:]...)
 }
 
-// end marks the end of the drive.
+// end records that the drive is over and wakes all readers.
 func (r *ring) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -163,7 +163,7 @@ func withoutCall(place string) string {
 
 // end adds the status of the run.
 func (s *trailSink) end(r *runner.Result) {
-	s.failed(r.Error)
+	s.markFailed(r.Error)
 	for i := range r.Pending {
 		eachNodeOnPath(s.trail, r.Pending[i].Node, func(t *render.Trail, node string) { t.Waiting = append(t.Waiting, node) })
 	}
@@ -175,8 +175,8 @@ func (s *trailSink) end(r *runner.Result) {
 	}
 }
 
-// failed marks the node whose failure ended the run, also in the subgraphs around it.
-func (s *trailSink) failed(f *machine.Failure) {
+// markFailed marks the node whose failure ended the run, also in the subgraphs around it.
+func (s *trailSink) markFailed(f *machine.Failure) {
 	if f == nil {
 		return
 	}

@@ -36,15 +36,15 @@ func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, path string)
 	}
 	input := map[string]any{}
 	if err := decode(req.Params.Arguments, &input); err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	flow, err := s.Catalog.Runnable(path, s.Runner)
 	if err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	d, err := s.Fleet.Start(flow, runner.Options{Input: input, By: byClient(req)})
 	if err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	return s.follow(ctx, req, d)
 }
@@ -57,14 +57,14 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 		Value  any    `json:"value"`
 	}
 	if err := decode(req.Params.Arguments, &args); err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	if id := req.Params.RequestState; id != "" {
 		return s.goOn(ctx, req, id, req.Params.InputResponses)
 	}
 	result, err := s.Runner.Show(args.Run, runner.Options{})
 	if err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
@@ -76,18 +76,18 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
 	driven, err := s.Runner.Answer(ctx, id, given, byClient(req))
 	if err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	d := s.Fleet.Driven(id)
 	if d == nil && !driven {
 		if d, err = s.Fleet.Resume(id, runner.Options{By: byClient(req)}); err != nil {
-			return failed(err), nil
+			return errorResult(err), nil
 		}
 	}
 	if d == nil { // another process continues it
 		result, err := s.Runner.Show(id, runner.Options{})
 		if err != nil {
-			return failed(err), nil
+			return errorResult(err), nil
 		}
 		return told(result), nil
 	}
@@ -116,7 +116,7 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 	stop()
 	<-watched
 	if d.Err != nil {
-		return failed(d.Err), nil
+		return errorResult(d.Err), nil
 	}
 	result := d.Result
 	if result.Status != machine.Paused || len(result.Pending) == 0 || !canAsk(req) || ctx.Err() != nil {
@@ -144,7 +144,7 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
 	result, err := s.Runner.Show(id, runner.Options{})
 	if err != nil {
-		return failed(err), nil
+		return errorResult(err), nil
 	}
 	var given []store.GivenAnswer
 	for i := range result.Pending {
@@ -306,8 +306,8 @@ func structured(result *runner.Result) map[string]any {
 	}
 }
 
-// failed returns the result of a call that did not start a run.
-func failed(err error) *mcp.CallToolResult {
+// errorResult returns the result of a call that did not start a run.
+func errorResult(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
 }
 

@@ -199,7 +199,7 @@ func (v *Live) draw() {
 	}
 	v.last = v.now()
 	if b.Len() > 0 {
-		// A closed terminal is ignored.
+		// Errors are ignored: the terminal may be closed.
 		_, _ = io.WriteString(v.out, b.String())
 	}
 }

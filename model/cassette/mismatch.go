@@ -22,7 +22,7 @@ func (c *Cassette) mismatch(made *call) string {
 	}
 	nearest, best := (*call)(nil), 0
 	for _, recorded := range c.calls {
-		if n := nearness(recorded, made); n > best {
+		if n := rankCall(recorded, made); n > best {
 			nearest, best = recorded, n
 		}
 	}
@@ -46,8 +46,8 @@ func describe(c *call) string {
 	return "the list of tools"
 }
 
-// nearness ranks recorded calls of the same node and role; 0 means another node's.
-func nearness(r, made *call) int {
+// rankCall returns how similar a recorded call is to one that was made, 0 for another node.
+func rankCall(r, made *call) int {
 	if r.Kind != made.Kind || r.Caller.Node != made.Caller.Node || r.Caller.Role != made.Caller.Role {
 		return 0
 	}

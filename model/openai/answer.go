@@ -108,7 +108,7 @@ func (r *reader) Whole(body []byte) error {
 		return err
 	}
 	if isSet(c.Error) {
-		return r.failed(c.Error)
+		return r.reportedFailure(c.Error)
 	}
 	r.whole = true
 	return r.add(&c)
@@ -124,9 +124,9 @@ func (r *reader) Event(name string, data []byte) (wire.Progress, error) {
 	switch {
 	case err != nil:
 	case isSet(c.Error):
-		err = r.failed(c.Error)
+		err = r.reportedFailure(c.Error)
 	case c.Object == "error", name == "error":
-		err = r.failed(data)
+		err = r.reportedFailure(data)
 	default:
 		err = r.add(&c)
 	}
@@ -301,15 +301,15 @@ func (r *reader) stop() model.StopReason {
 	return model.StopEnd
 }
 
-// failed returns the failure that stands in place of the answer.
-func (r *reader) failed(report json.RawMessage) error {
+// reportedFailure returns the failure that stands in place of the answer.
+func (r *reader) reportedFailure(report json.RawMessage) error {
 	var inner struct {
 		Code  any             `json:"code"`
 		Error json.RawMessage `json:"error"`
 	}
 	_ = json.Unmarshal(report, &inner)
 	if isSet(inner.Error) {
-		return r.failed(inner.Error)
+		return r.reportedFailure(inner.Error)
 	}
 	status := 0
 	if n, ok := inner.Code.(float64); ok && n >= 300 && n < 600 {

@@ -50,7 +50,7 @@ func wait(ctx context.Context, d time.Duration) error {
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
 	e := c.take(req.Caller)
 	if e == nil {
-		return nil, c.script.missing(req.Caller)
+		return nil, c.script.missingEntry(req.Caller)
 	}
 	if e.delay > 0 {
 		if err := c.sleep(ctx, e.delay); err != nil {
@@ -131,8 +131,8 @@ func (e *entry) matches(c model.Caller) bool {
 
 func endsPath(path, name string) bool { return path == name || strings.HasSuffix(path, "/"+name) }
 
-// missing returns the failure of a call without an entry.
-func (s *Script) missing(c model.Caller) *model.Error {
+// missingEntry returns the failure of a call without an entry.
+func (s *Script) missingEntry(c model.Caller) *model.Error {
 	used := ""
 	for i := range s.entries {
 		if s.entries[i].matches(c) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// breakpoint returns the path of a breakpoint before or after the node that stops the task.
-// Each breakpoint stops a task once.
-func (t *Task) breakpoint(phase string) (path string, stops bool) {
+// findBreakpoint returns the path of a findBreakpoint before or after the node that stops the task.
+// Each findBreakpoint stops a task once.
+func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	s, sc := t.scope.state, t.scope
 	g := sc.plan.Graph
 	own, names := g.PauseBefore, s.Run.PauseBefore

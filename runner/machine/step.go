@@ -33,7 +33,7 @@ func (t *Task) mayBegin() bool {
 		return false
 	}
 	if !t.Final {
-		if path, stops := t.breakpoint("before"); stops {
+		if path, stops := t.findBreakpoint("before"); stops {
 			t.Passed = append(t.Passed, "before")
 			sc.state.stopAt("before", path)
 			return false
@@ -259,7 +259,7 @@ func (t *Task) settleStep() {
 	}
 	path, stops := "", false
 	if !t.Skipped && !t.Refused {
-		path, stops = t.breakpoint("after")
+		path, stops = t.findBreakpoint("after")
 	}
 	sc.advance(t, out.targets)
 	if stops && sc.End == nil {

@@ -60,7 +60,7 @@ func (m *memoryKV) set(key string, value []byte) (before []byte) {
 // View runs a transaction.
 func (m *memoryKV) View(do func(tx Tx) error) error { return m.Update(true, do) }
 
-// Update runs a transaction.
+// Update runs do and undoes its writes if it fails.
 func (m *memoryKV) Update(_ bool, do func(tx Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -95,8 +95,8 @@ func (j *journal) entering() bool {
 	return j.slot.claim != nil && j.slot.turn == nil && j.slot.err == nil
 }
 
-// turned takes an answer of the group. One to a claim that was given up is given back.
-func (s *groupSlot) turned(t *turn) {
+// takeAnswer takes an answer of the group. One to a claim that was given up is given back.
+func (s *groupSlot) takeAnswer(t *turn) {
 	switch {
 	case s.claim == nil || s.claim.Ticket != t.Ticket:
 		if t.Inside {
@@ -118,7 +118,7 @@ func (f *workflowRun) takeTurns() {
 		s.entry = nil
 	}
 	for t := new(turn); s.turns.ReceiveAsync(t); t = new(turn) {
-		s.turned(t)
+		s.takeAnswer(t)
 	}
 	for e := new(eviction); s.evicts.ReceiveAsync(e); e = new(eviction) {
 		if f.driver != nil && s.turn != nil && s.turn.Inside {

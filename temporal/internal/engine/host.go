@@ -163,7 +163,7 @@ func (f *workflowRun) carryOut() {
 	}
 	for _, c := range slices.Clone(f.queue) {
 		if c.unwanted && !f.moving { // before it began
-			f.finish(c, failed("cancelled", "context canceled"))
+			f.finish(c, failureResult("cancelled", "context canceled"))
 		}
 	}
 	for f.hasRoom() && !f.spent() {
@@ -179,8 +179,8 @@ func (f *workflowRun) find(id string) *call {
 	return nil
 }
 
-// failed is the result of a task that failed.
-func failed(kind, message string) *taskResult {
+// failureResult is the result of a task that failureResult.
+func failureResult(kind, message string) *taskResult {
 	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
@@ -191,9 +191,9 @@ func (f *workflowRun) resultOf(c *call) *taskResult {
 	var cancelled *temporal.CanceledError
 	switch {
 	case errors.As(err, &cancelled):
-		return failed("cancelled", "context canceled")
+		return failureResult("cancelled", "context canceled")
 	case err != nil:
-		return failed("internal", "activity: "+err.Error())
+		return failureResult("internal", "activity: "+err.Error())
 	}
 	return &result
 }
@@ -249,7 +249,7 @@ func (f *workflowRun) launch(c *call) {
 	// Elements and branches see the same state: it is worth to be kept once.
 	state, wrong := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 9)
 	if err := errors.Join(err, wrong); err != nil {
-		f.finish(c, failed("internal", "a task can't be sent: "+err.Error()))
+		f.finish(c, failureResult("internal", "a task can't be sent: "+err.Error()))
 		return
 	}
 	queue := ofCore(f.start.Queue, f.start.Core)

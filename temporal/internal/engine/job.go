@@ -34,7 +34,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	}
 	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, ""), log: newTaskLog(ctx, w.blobs, in)}
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
-		return w.keepResult(ctx, failed("invalid_input", err.Error()))
+		return w.keepResult(ctx, failureResult("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
 		return out, err
@@ -49,7 +49,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		}
 	}
 	if err := j.insert(in.Tape); err != nil {
-		return w.keepResult(ctx, failed("failed", err.Error()))
+		return w.keepResult(ctx, failureResult("failed", err.Error()))
 	}
 	defer j.log.close() // once the result is kept, so that a store that was away is back
 	result := j.run(ctx, task)
@@ -107,7 +107,7 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 			return nil, err
 		})
 	case do == nil:
-		return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
+		return failureResult("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
 	out.Attempt = *task.Try(ctx, do)
 	j.mu.Lock()

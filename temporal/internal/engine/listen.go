@@ -43,9 +43,9 @@ func (f *workflowRun) listen(ctx workflow.Context) error {
 	)
 }
 
-// settled waits until the run is driven or pauses, and has read all notes. A run that
+// awaitSettled waits until the run is driven or pauses, and has read all notes. A run that
 // enters its group is neither.
-func (f *workflowRun) settled(ctx workflow.Context) error {
+func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 	err := workflow.Await(ctx, func() bool {
 		return f.next == nil && (f.current == nil || f.current.began && !f.store.entering())
 	})
@@ -56,7 +56,7 @@ func (f *workflowRun) settled(ctx workflow.Context) error {
 
 // handleAsk passes a request to the driver, or cancels a run that pauses.
 func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
-	if err := f.settled(ctx); err != nil {
+	if err := f.awaitSettled(ctx); err != nil {
 		return err
 	}
 	_, cancels := request.Cancels()
@@ -86,7 +86,7 @@ func (f *workflowRun) mayOffer(_ workflow.Context, offer store.Offer) error {
 // about to end settles nothing.
 func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refused string, err error) {
 	for range 2 {
-		if err := f.settled(ctx); err != nil {
+		if err := f.awaitSettled(ctx); err != nil {
 			return "", err
 		}
 		if f.elsewhere != nil {
@@ -134,7 +134,7 @@ func problemsOf(err error) string {
 
 // handleResume drives the run on, since somebody wants it. The reply says why it is refused.
 func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refused string, err error) {
-	if err := f.settled(ctx); err != nil {
+	if err := f.awaitSettled(ctx); err != nil {
 		return "", err
 	}
 	switch {
@@ -159,7 +159,7 @@ func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refu
 // handleAdopt has a run that pauses go on in a new workflow with another version.
 func (f *workflowRun) handleAdopt(ctx workflow.Context, a adoption, events []json.RawMessage) (refused string, err error) {
 	a.Start.Seed.Events = events
-	if err := f.settled(ctx); err != nil {
+	if err := f.awaitSettled(ctx); err != nil {
 		return "", err
 	}
 	if f.current != nil || f.over || f.elsewhere != nil || a.Events != f.store.length() {
@@ -175,7 +175,7 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	f.takeNotes()
 	c := f.find(call.Task)
 	if c == nil || c.job.Call == nil {
-		return failed("cancelled", "the task is over"), nil
+		return failureResult("cancelled", "the task is over"), nil
 	}
 	c.job.Call(call.GraphCall, func(output any, err error) {
 		result = &taskResult{Attempt: *new(runner.Task).Try(context.Background(), runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) {
@@ -184,7 +184,7 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	})
 	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
 	if result == nil {
-		result = failed("cancelled", "context canceled")
+		result = failureResult("cancelled", "context canceled")
 	}
 	return result, err
 }

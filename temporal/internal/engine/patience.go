@@ -42,18 +42,18 @@ func (s *Store) retryAsking(runID string, do func() error) error {
 			s.answered.Store(time.Now().Unix())
 			return nil
 		case s.ctx.Err() != nil:
-			return missing(runID, err)
+			return asNoRun(runID, err)
 		case isUnanswered(err):
 			if err := s.checkWorkers(runID, err); err != nil {
 				return err
 			}
 			from = time.Now()
 		case time.Since(from) > longestOutage:
-			return missing(runID, err)
+			return asNoRun(runID, err)
 		case isTransient(err): // the next one to be asked may be another
 			wait = 100 * time.Millisecond
 		case !isUnavailable(err):
-			return missing(runID, err)
+			return asNoRun(runID, err)
 		}
 		if err := pause(s.ctx, wait); err != nil {
 			return err

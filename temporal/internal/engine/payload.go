@@ -136,7 +136,7 @@ type codec struct {
 	panics bool
 }
 
-func (c *codec) failed(err error) error {
+func (c *codec) panicOnStoreError(err error) error {
 	var store *storeError
 	if c.panics && errors.As(err, &store) {
 		panic(store)
@@ -158,7 +158,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		}
 		digest, err := keepBlob(c.blobs, text)
 		if err != nil {
-			return nil, c.failed(err)
+			return nil, c.panicOnStoreError(err)
 		}
 		out[i] = &common.Payload{
 			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest),
@@ -177,7 +177,7 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 		}
 		text, err := readBlob(c.blobs, string(p.GetData()))
 		if err != nil {
-			return nil, c.failed(err)
+			return nil, c.panicOnStoreError(err)
 		}
 		out[i] = &common.Payload{}
 		if err := proto.Unmarshal(text, out[i]); err != nil {

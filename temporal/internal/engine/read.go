@@ -119,7 +119,7 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 			reply, err = s.cluster.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
 			return err
 		}); err != nil {
-			return false, missing(runID, err)
+			return false, asNoRun(runID, err)
 		}
 		for _, event := range reply.GetHistory().GetEvents() {
 			switch {

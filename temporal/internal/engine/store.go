@@ -52,8 +52,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// missing turns the error of a workflow that is not there into store.ErrNoRun.
-func missing(runID string, err error) error {
+// asNoRun turns the error of a workflow that is not there into store.ErrNoRun.
+func asNoRun(runID string, err error) error {
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
@@ -71,7 +71,7 @@ func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error)
 	if err == nil && s.isVoid(reply.GetWorkflowExecutionInfo()) {
 		return nil, fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
 	}
-	return reply.GetWorkflowExecutionInfo(), missing(runID, err)
+	return reply.GetWorkflowExecutionInfo(), asNoRun(runID, err)
 }
 
 // start returns the input of a workflow.
@@ -83,7 +83,7 @@ func (s *Store) start(runID, run string) (*Start, error) {
 		})
 		return start, err
 	})
-	return start, missing(runID, err)
+	return start, asNoRun(runID, err)
 }
 
 // Run returns the record of a run.
@@ -210,7 +210,7 @@ func (s *Store) Delete(runID string) error {
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return &store.DrivenError{RunID: runID, Owner: owner(info)}
 	}
-	return missing(runID, s.deleteWorkflow(execution(runID)))
+	return asNoRun(runID, s.deleteWorkflow(execution(runID)))
 }
 
 func (s *Store) deleteWorkflow(at *common.WorkflowExecution) error {
