@@ -6,9 +6,12 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // Role says who speaks. The zero value is unset.
@@ -38,6 +41,8 @@ type Message struct {
 	IsError    bool   `json:"is_error,omitempty"`
 	// Thinking is Response.Thinking of an assistant's answer.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
+	// Node is the node that said it in the conversation of a run; "" in requests.
+	Node string `json:"node,omitempty"`
 }
 
 // ToolCall is a call of a tool by a model.
@@ -48,6 +53,19 @@ type ToolCall struct {
 	Args map[string]any `json:"args"`
 	// Malformed is the text of arguments that are not a JSON object.
 	Malformed string `json:"malformed,omitempty"`
+}
+
+// UnmarshalJSON reads a call with canonical arguments.
+func (c *ToolCall) UnmarshalJSON(text []byte) error {
+	type plain ToolCall // without this method
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(c)); err != nil || c.Args == nil {
+		return err
+	}
+	args, err := eval.Canonical(c.Args)
+	c.Args, _ = args.(map[string]any)
+	return err
 }
 
 // Tool is a tool that a model may call.

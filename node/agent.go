@@ -54,7 +54,7 @@ type agent struct {
 	// part.
 	base     model.Request
 	messages []model.Message
-	said     []handler.Message
+	said     []model.Message
 	// tools are the current tools, allowed the names of the declared ones, own the others.
 	tools    []model.Tool
 	allowed  []string
@@ -155,7 +155,7 @@ func (a *agent) ask(text string) {
 
 func (a *agent) add(m model.Message) {
 	a.messages = append(a.messages, m)
-	a.said = append(a.said, spoken(m))
+	a.said = append(a.said, m)
 }
 
 // loopEnd is the end of a loop without an answer, for the reason max_turns,

@@ -151,7 +151,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 			continue
 		}
 		calls, places = append(calls, toolCall{
-			Call: tool.Call{Name: c.Name, Args: c.Args, Malformed: c.Malformed}, id: c.ID, number: a.toolCalls + i,
+			ToolCall: c, number: a.toolCalls + i,
 		}), append(places, i)
 	}
 	a.toolCalls += len(asked)

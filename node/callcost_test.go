@@ -121,7 +121,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(wire, func(b *testing.B) {
 			var talk []handler.Message
 			for _, m := range longTalk(10_000) {
-				talk = append(talk, spoken(m))
+				talk = append(talk, m)
 			}
 			visit := visits(b, wire, talk)
 			if err := visit(); err != nil {

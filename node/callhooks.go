@@ -5,7 +5,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -15,18 +14,13 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// hookCall returns a tool call for hooks.
-func (c *toolCall) hookCall() handler.ToolCall {
-	return handler.ToolCall{ID: c.id, Name: c.Name, Args: c.Args, Malformed: c.Malformed}
-}
-
 // before calls the hooks before a tool call and returns the answer if one refuses it.
 func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	for _, h := range task.Hooks {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := h.BeforeTool(ctx, task, c.hookCall()); err != nil {
+		if err := h.BeforeTool(ctx, task, c.ToolCall); err != nil {
 			return &answer{output: err.Error(), isError: true}
 		}
 	}
@@ -39,7 +33,7 @@ func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answe
 		if h.AfterTool == nil {
 			continue
 		}
-		result := h.AfterTool(ctx, task, c.hookCall(), handler.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
+		result := h.AfterTool(ctx, task, c.ToolCall, handler.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
 		plain, err := eval.Canonical(result.Output)
 		if err != nil {
 			return answer{output: fmt.Sprintf("a hook's result is not plain data: %v", err), isError: true}
@@ -67,35 +61,16 @@ func (m modelHooks) before(ctx context.Context, size int) (int, error) {
 		if err := h.BeforeModel(ctx, m.task, call); err != nil {
 			return 0, err
 		}
-		m.take(call)
+		m.req.System, m.req.Messages = call.System, model.Paired(call.Messages)
 		size = price.RequestTokens(m.req)
 	}
 	return size, nil
 }
 
-// take puts a hook's changes into the request. Unchanged messages keep what only their
-// adapter understands.
-func (m modelHooks) take(call *handler.ModelCall) {
-	before := m.req.Messages
-	m.req.System = call.System
-	m.req.Messages = make([]model.Message, 0, len(call.Messages))
-	for i := range call.Messages {
-		message := &call.Messages[i]
-		at := slices.IndexFunc(before, func(b model.Message) bool { return reflect.DeepEqual(spoken(b), *message) })
-		if at < 0 {
-			m.req.Messages = append(m.req.Messages, heard(message))
-			continue
-		}
-		m.req.Messages = append(m.req.Messages, before[at])
-		before = before[at+1:]
-	}
-	m.req.Messages = model.Paired(m.req.Messages)
-}
-
 func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {
-	var said handler.Message
+	var said model.Message
 	if response != nil {
-		said = spoken(response.Message())
+		said = response.Message()
 	}
 	for _, h := range m.task.Hooks {
 		if h.AfterModel != nil {
@@ -105,9 +80,5 @@ func (m modelHooks) after(ctx context.Context, response *model.Response, err err
 }
 
 func (m modelHooks) call() *handler.ModelCall {
-	out := &handler.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System}
-	for _, message := range m.req.Messages {
-		out.Messages = append(out.Messages, spoken(message))
-	}
-	return out
+	return &handler.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System, Messages: slices.Clone(m.req.Messages)}
 }

@@ -45,7 +45,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 		return nil
 	}
 	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + text}
-	talk.Compact(cut, spoken(summary))
+	talk.Compact(cut, summary)
 	req.Messages = append([]model.Message{summary}, req.Messages[cut:]...)
 	return nil
 }

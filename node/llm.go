@@ -8,7 +8,6 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/handler"
 )
 
 type llmHandler struct {
@@ -40,7 +39,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	stream.end(response.Content)
 	if task.Talk != nil {
 		task.Talk.Say(said...)
-		task.Talk.Say(spoken(response.Message()))
+		task.Talk.Say(response.Message())
 	}
 	if len(n.Tools) > 0 {
 		return map[string]any{"content": value, "tool_calls": callsData(response.ToolCalls)}, nil
@@ -49,7 +48,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 }
 
 // compose returns the request and its messages that are new in the conversation.
-func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []handler.Message, error) {
+func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []model.Message, error) {
 	req := n.request
 	if n.Messages != nil {
 		given, system, err := givenMessages(n.task, n.Messages)
@@ -66,7 +65,8 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	}
 	req.Messages = make([]model.Message, len(talk.Messages), len(talk.Messages)+8)
 	for i := range talk.Messages {
-		req.Messages[i] = heard(&talk.Messages[i])
+		req.Messages[i] = talk.Messages[i]
+		req.Messages[i].Node = ""
 	}
 	if err := n.compact(ctx, calls, &req); err != nil {
 		return req, nil, err
@@ -74,10 +74,10 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	if talk.Continues {
 		return req, nil, nil
 	}
-	var said []handler.Message
+	var said []model.Message
 	say := func(c content) {
 		m := c.message(model.User)
-		said, req.Messages = append(said, spoken(m)), append(req.Messages, m)
+		said, req.Messages = append(said, m), append(req.Messages, m)
 	}
 	answered := len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant
 	if !talk.Own {

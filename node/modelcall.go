@@ -97,6 +97,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	tokens, estimated := tokensOf(ref, size, response, err, heard.text.String())
 	if response != nil {
 		response.Usage = tokens
+		checkArgs(response.ToolCalls)
 	}
 	usage := c.usage(ref, &req, tokens, estimated)
 	usage.DurationMS = new(took.Milliseconds())
@@ -106,6 +107,17 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	}
 	hooked.after(ctx, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
+}
+
+// checkArgs makes arguments plain data, which a client of a Go program may not return.
+func checkArgs(calls []model.ToolCall) {
+	for i := range calls {
+		args, err := eval.Canonical(calls[i].Args)
+		if err != nil {
+			calls[i].Malformed = fmt.Sprint(calls[i].Args)
+		}
+		calls[i].Args, _ = args.(map[string]any)
+	}
 }
 
 // broken says that the streamed text is not part of the answer.
@@ -225,13 +237,6 @@ func (c *caller) logged(key string) (response *model.Response, err error, found 
 		}
 		if failed != nil {
 			return nil, modelFailure(failed), true
-		}
-		for i := range response.ToolCalls {
-			args, err := eval.Canonical(response.ToolCalls[i].Args)
-			if err != nil {
-				return nil, nil, false
-			}
-			response.ToolCalls[i].Args, _ = args.(map[string]any)
 		}
 		return response, nil, true
 	}

@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -121,7 +119,12 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 			continue
 		case "user":
 		case "assistant":
-			if m.ToolCalls, err = givenCalls(fields["tool_calls"], i); err != nil {
+			where := fmt.Sprintf("messages[%d].tool_calls", i)
+			list, ok := fields["tool_calls"].([]any)
+			if !ok && fields["tool_calls"] != nil {
+				return nil, nil, invalidInput("%s is %s; a list is wanted", where, keys.TypeName(fields["tool_calls"]))
+			}
+			if m.ToolCalls, err = readCalls(where, list); err != nil {
 				return nil, nil, err
 			}
 		case "tool":
@@ -172,40 +175,6 @@ func callsData(calls []model.ToolCall) []any {
 			fields["malformed"] = call.Malformed
 		}
 		out[i] = fields
-	}
-	return out
-}
-
-// spoken converts a message for the conversation, heard back.
-func spoken(m model.Message) handler.Message {
-	out := handler.Message{
-		Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
-	}
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		out.Parts = append(out.Parts, handler.Part{Kind: string(p.Kind), Text: p.Text, URL: p.URL, Data: p.Data, Type: p.Type, Name: p.Name})
-	}
-	for _, call := range m.ToolCalls {
-		args, err := eval.Canonical(call.Args)
-		if err != nil {
-			call.Malformed = fmt.Sprint(call.Args)
-		}
-		call.Args, _ = args.(map[string]any)
-		out.ToolCalls = append(out.ToolCalls, handler.ToolCall(call))
-	}
-	return out
-}
-
-func heard(m *handler.Message) model.Message {
-	out := model.Message{
-		Role: model.Role(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
-	}
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		out.Parts = append(out.Parts, model.Part{Kind: model.PartKind(p.Kind), Text: p.Text, URL: p.URL, Data: p.Data, Type: p.Type, Name: p.Name})
-	}
-	for _, call := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, model.ToolCall(call))
 	}
 	return out
 }

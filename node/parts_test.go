@@ -142,11 +142,6 @@ func TestPlainParts(t *testing.T) {
 	}
 	_, err = ownForm([]any{map[string]any{"type": "video"}})
 	checkFailure(t, err, "invalid_input", `a part has the unknown type "video"`)
-	said := spoken(c.message(model.User))
-	back := heard(&said)
-	if shownParts(content{parts: back.Parts}) != want || back.Content != c.text {
-		t.Errorf("the conversation changes it: %+v", back)
-	}
 }
 
 // What a value names is shown only where the graph and the run have their files.

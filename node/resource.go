@@ -122,6 +122,6 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		return nil, ended(ctx, named, err)
 	}
 	parts, _ := unseen(task, taped.Output).([]any)
-	call := toolCall{Call: tool.Call{Name: server + ":" + kind, Args: args}, number: number}
+	call := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number}
 	return parts, call.keepAs(fetchedPart, task, answer{output: parts}, now(task).Sub(began))
 }

@@ -93,5 +93,5 @@ func (k *toolkit) standIn(ctx context.Context, task *runner.Task, c *toolCall) (
 	if k.stand == nil || k.stand.Tool == nil {
 		return nil, false, nil
 	}
-	return k.stand.Tool(ctx, task, c.hookCall())
+	return k.stand.Tool(ctx, task, c.ToolCall)
 }

@@ -71,10 +71,9 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	return kept.Registry, nil
 }
 
-// toolCall is a call with its id and its number in the visit.
+// toolCall is a call with its number in the visit.
 type toolCall struct {
-	tool.Call
-	id     string
+	model.ToolCall
 	number int
 }
 
@@ -126,10 +125,9 @@ func refused(task *runner.Task, c toolCall, words answer) (answer, error) {
 // carryOut makes a call and repeats it by the tool's retry. A failed call has an answer;
 // an error ends the task.
 func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
-	c.TraceParent = handler.TraceParent(ctx)
 	for times := 1; ; times++ {
-		actor := &toolActor{kit: k, task: task, call: &c}
-		result, err := registry.Call(ctx, actor, allowed, c.Call)
+		actor := &toolActor{kit: k, task: task, call: &c, parent: handler.TraceParent(ctx)}
+		result, err := registry.Call(ctx, actor, allowed, c.ToolCall)
 		if err := actor.waits(); err != nil {
 			return answer{}, err
 		}
@@ -194,8 +192,8 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, out answer, took time.
 		kind: c.number, "name": c.Name, "args": args, "output": out.output, "is_error": out.isError,
 		"duration_ms": int(took.Milliseconds()),
 	}
-	if c.id != "" {
-		note["id"] = c.id
+	if c.ID != "" {
+		note["id"] = c.ID
 	}
 	if out.details != nil {
 		note["details"] = out.details
@@ -232,6 +230,8 @@ type toolActor struct {
 	kit  *toolkit
 	task *runner.Task
 	call *toolCall // nil to list tools
+	// parent is the traceparent of the call.
+	parent string
 
 	mu    sync.Mutex
 	asked int                // questions of the server
@@ -280,6 +280,9 @@ func (a *toolActor) Warn(message string) {
 func (a *toolActor) Server(ctx context.Context) (result any, handled bool, err error) {
 	return a.kit.standIn(ctx, a.task, a.call)
 }
+
+// TraceParent returns the traceparent of the call.
+func (a *toolActor) TraceParent() string { return a.parent }
 
 // Progress emits the progress of a call.
 func (a *toolActor) Progress(tool, message string, done, total float64) {
@@ -357,10 +360,7 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range tools {
-			out = append(out, model.Tool(t))
-		}
-		return out, nil
+		return append(out, tools...), nil
 	})
 	if err != nil {
 		return nil, toolFailure(err)
@@ -368,7 +368,7 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 	// A recording replaces servers, not the file: a replay notices a changed description.
 	for i := range out {
 		if t, ok := registry.Own(out[i].Name); ok {
-			out[i] = model.Tool(t)
+			out[i] = t
 		}
 	}
 	return out, nil

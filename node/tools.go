@@ -38,15 +38,15 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	out := make([]any, len(calls))
 	for i := range calls {
 		fit := registry.Fit(calls[i].Name, results[i].output)
-		out[i] = map[string]any{"id": calls[i].id, "name": calls[i].Name, "output": fit, "is_error": results[i].isError}
+		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": fit, "is_error": results[i].isError}
 		if !asked {
 			continue
 		}
-		m, err := resultMessage(task, calls[i].id, calls[i].Name, unseen(task, fit), results[i].isError)
+		m, err := resultMessage(task, calls[i].ID, calls[i].Name, unseen(task, fit), results[i].isError)
 		if err != nil {
 			return nil, err
 		}
-		task.Talk.Say(spoken(m))
+		task.Talk.Say(m)
 	}
 	return out, nil
 }
@@ -137,19 +137,31 @@ func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
 		}
 		return nil, false, invalidInput("there are no tool calls: a tools node follows a model node that has tools")
 	}
-	calls = make([]toolCall, len(given))
-	for i, entry := range given {
-		fields, _ := entry.(map[string]any)
-		name, _ := fields["name"].(string)
-		if name == "" {
-			return nil, false, invalidInput("tool call %d has no name", i)
-		}
-		calls[i] = toolCall{Call: tool.Call{Name: name}, number: i}
-		calls[i].id, _ = fields["id"].(string)
-		calls[i].Args, _ = fields["args"].(map[string]any)
-		calls[i].Malformed, _ = fields["malformed"].(string)
+	read, err := readCalls("tool_calls", given)
+	if err != nil {
+		return nil, false, err
+	}
+	for i, c := range read {
+		calls = append(calls, toolCall{ToolCall: c, number: i})
 	}
 	return calls, false, nil
+}
+
+// readCalls reads tool calls from plain data; where names the list in errors.
+func readCalls(where string, list []any) ([]model.ToolCall, error) {
+	out := make([]model.ToolCall, len(list))
+	for i, item := range list {
+		call := &out[i]
+		fields, _ := item.(map[string]any)
+		call.ID, _ = fields["id"].(string)
+		call.Name, _ = fields["name"].(string)
+		call.Args, _ = fields["args"].(map[string]any)
+		call.Malformed, _ = fields["malformed"].(string)
+		if call.Name == "" {
+			return nil, invalidInput("%s[%d] has no name", where, i)
+		}
+	}
+	return out, nil
 }
 
 // openCalls returns the calls of the model's last message without a result; spoke reports
@@ -171,7 +183,7 @@ func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
 	}
 	for i, c := range talk.Messages[last].ToolCalls {
 		if !answered[c.ID] {
-			calls = append(calls, toolCall{Call: tool.Call{Name: c.Name, Args: c.Args, Malformed: c.Malformed}, id: c.ID, number: i})
+			calls = append(calls, toolCall{ToolCall: c, number: i})
 		}
 	}
 	return calls, true
@@ -189,7 +201,7 @@ func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err := decode(task.Config, &c); err != nil {
 		return nil, err
 	}
-	answers, err := h.kit.callAll(ctx, task, []string{c.Tool}, []toolCall{{Call: tool.Call{Name: c.Tool, Args: c.Args}}}, true)
+	answers, err := h.kit.callAll(ctx, task, []string{c.Tool}, []toolCall{{ToolCall: model.ToolCall{Name: c.Tool, Args: c.Args}}}, true)
 	if err != nil {
 		return nil, err
 	}

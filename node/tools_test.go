@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/tool"
 )
 
 // A task says how many calls it makes side by side: a single one, or one after the
@@ -23,7 +23,7 @@ func TestCallsSideBySide(t *testing.T) {
 		task := &runner.Task{Node: "t", Visit: 1, Scope: scope, Beside: func(change int) { changes <- change }}
 		calls := make([]toolCall, test.calls)
 		for i := range calls {
-			calls[i] = toolCall{Call: tool.Call{Name: "none"}, id: fmt.Sprint(i), number: i}
+			calls[i] = toolCall{ToolCall: model.ToolCall{Name: "none", ID: fmt.Sprint(i)}, number: i}
 		}
 		answers, err := (&toolkit{}).callAll(t.Context(), task, nil, calls, test.sequential)
 		if err != nil || len(answers) != test.calls {

@@ -83,7 +83,7 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 		for _, t := range tools {
 			if member == all || member == t.Name {
 				found = true
-				add(Tool{decl.name + "." + t.Name, t.Description, t.Parameters})
+				add(Tool{Name: decl.name + "." + t.Name, Description: t.Description, Parameters: t.Parameters})
 			}
 		}
 		if !found && member != all {

@@ -20,6 +20,7 @@ type fakeActor struct {
 	progress chan string
 	answer   any // to questions; nil: there is none
 	asked    []string
+	parent   string // traceparent
 }
 
 func (a *fakeActor) Ask(tool, message string, schema map[string]any) (any, bool) {
@@ -44,6 +45,8 @@ func (a *fakeActor) Warn(message string) {
 	defer a.mu.Unlock()
 	a.warnings = append(a.warnings, message)
 }
+
+func (a *fakeActor) TraceParent() string { return a.parent }
 
 func (a *fakeActor) Progress(tool, message string, done, total float64) {
 	if a.progress != nil {

@@ -120,8 +120,8 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 			return nil, err
 		}
 		params := &mcp.CallToolParams{Name: name, Arguments: given}
-		if call.TraceParent != "" {
-			params.Meta = mcp.Meta{"traceparent": call.TraceParent}
+		if parent := actor.TraceParent(); parent != "" {
+			params.Meta = mcp.Meta{"traceparent": parent}
 		}
 		token := l.progress.begin(func(p *mcp.ProgressNotificationParams) {
 			actor.Progress(s.name+"."+name, p.Message, p.Progress, p.Total)

@@ -102,7 +102,8 @@ func TestServer(t *testing.T) {
 	if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {
 		t.Errorf("echo: %v, %s", got, problem)
 	}
-	got, err := r.Call(t.Context(), actor, []string{"srv.*"}, Call{Name: "srv.echo", Args: map[string]any{"text": "hi"}, TraceParent: "00-1-2-01"})
+	actor.parent = "00-1-2-01"
+	got, err := r.Call(t.Context(), actor, []string{"srv.*"}, Call{Name: "srv.echo", Args: map[string]any{"text": "hi"}})
 	if err != nil || got != `{"text":"hi"} more under 00-1-2-01` {
 		t.Errorf("echo in a trace: %v, %v", got, err)
 	}

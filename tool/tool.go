@@ -13,16 +13,12 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/process"
+	"github.com/graphrun/graphrun/model"
 )
 
-// Tool describes a tool to models.
-type Tool struct {
-	// Name is what calls name: "add", or "server.add".
-	Name        string
-	Description string
-	// Parameters is the JSON Schema of the argument object; never nil.
-	Parameters map[string]any
-}
+// Tool describes a tool to models; its Parameters are never nil. Its name is what calls
+// name: "add", or "server.add".
+type Tool = model.Tool
 
 // Program is a declared program that one call runs. Empty fields have the defaults of
 // exec nodes.
@@ -50,19 +46,14 @@ type Actor interface {
 	// the call ends with an error, and is made again later. schema describes an object;
 	// nil allows any answer. The answer is such an object or Declined.
 	Ask(tool, message string, schema map[string]any) (answer any, answered bool)
+	// TraceParent returns the W3C traceparent for a server's `_meta`, or "".
+	TraceParent() string
 	// Progress reports how far a call is; total is 0 if unknown.
 	Progress(tool, message string, done, total float64)
 }
 
-// Call is one call.
-type Call struct {
-	Name string
-	Args map[string]any
-	// Malformed is the text of arguments that are not a JSON object; Args is nil then.
-	Malformed string
-	// TraceParent is the W3C traceparent for a server's `_meta`, or "".
-	TraceParent string
-}
+// Call is one call. Its ID is not read.
+type Call = model.ToolCall
 
 // Error is a failed call: the tool failed, is unknown or not allowed, or its arguments
 // are wrong. Models read the message too.

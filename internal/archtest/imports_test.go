@@ -92,7 +92,7 @@ func layers() []layer {
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "internal/catalog", "runner", "runner/store", "spec"}, others: []string{yaml, "github.com/adhocore/gronx"}},
 		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
 		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/bound", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
-		{path: "model"},
+		{path: "model", own: []string{"eval"}},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},
 		{path: "model/modeltest", own: []string{"model"}, others: []string{"github.com/google/go-cmp", "pgregory.net/rapid"}},
@@ -110,14 +110,14 @@ func layers() []layer {
 		{path: "runner/internal/flowtree", own: []string{"internal/bounded", "internal/suggest", "runner/machine", "spec"}},
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},
 		{path: "runner/internal/runlog", own: []string{"runner/internal/mask", "runner/store"}},
-		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
+		{path: "runner/machine", own: []string{"model", "spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite", "github.com/gofrs/flock"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},
 		{path: "runner/view", own: []string{"runner/machine", "spec"}},
 		{path: "runner/virtual", own: []string{"runner/store"}},
 		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
-		{path: "tool", own: []string{"internal/keys", "eval", "internal/process", "internal/schema"}, others: []string{mcp}},
+		{path: "tool", own: []string{"model", "internal/keys", "eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}
 }
 

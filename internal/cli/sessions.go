@@ -129,7 +129,7 @@ func (a *app) showSession(s *store.Session) error {
 		for _, call := range m.ToolCalls {
 			text += " " + call.Name + runview.ValueText(call.Args, runview.MaxValue)
 		}
-		out = append(out, fmt.Sprintf("  %s  %s", c.Quiet(terminal.Pad(m.Role, len("assistant"))), terminal.Line(strings.TrimSpace(text))))
+		out = append(out, fmt.Sprintf("  %s  %s", c.Quiet(terminal.Pad(string(m.Role), len("assistant"))), terminal.Line(strings.TrimSpace(text))))
 	}
 	return a.printLines(out)
 }

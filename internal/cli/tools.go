@@ -107,6 +107,8 @@ func (bystander) Graph(context.Context, string, map[string]any) (any, error) { r
 
 func (bystander) Server(context.Context) (any, bool, error) { return nil, false, nil }
 
+func (bystander) TraceParent() string { return "" }
+
 func (bystander) Progress(string, string, float64, float64) {}
 
 func (bystander) Ask(string, string, map[string]any) (any, bool) { return nil, false }

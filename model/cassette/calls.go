@@ -75,15 +75,6 @@ func (c *client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 
 // replay streams a played answer by words.
 func replay(r *model.Response, onText func(string)) (*model.Response, error) {
-	for i := range r.ToolCalls {
-		if made := &r.ToolCalls[i]; made.Args != nil {
-			args, err := eval.Canonical(made.Args)
-			if err != nil {
-				return nil, err
-			}
-			made.Args, _ = args.(map[string]any)
-		}
-	}
 	for word := range strings.SplitAfterSeq(r.Content, " ") {
 		if onText != nil && word != "" {
 			onText(word)

@@ -6,11 +6,9 @@
 package machine
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
-	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
 )
 
 // conversation holds every list of messages of a run as plain data: what was
@@ -156,47 +154,14 @@ func (c *conversation) messages(places []int32) []Message {
 	return c.read.messages[:len(places):len(places)]
 }
 
-// Message is one turn of a conversation. Role is user, assistant or tool.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content,omitempty"`
-	// Parts is all that is said where it is more than a text; Content is then a text
-	// that stands for it.
-	Parts []Part `json:"parts,omitempty"`
-	// ToolCalls are what an assistant wants done.
-	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// ToolCallID and Name say which call a tool's result answers, IsError that
-	// it is an error's text.
-	ToolCallID string `json:"tool_call_id,omitempty"`
-	Name       string `json:"name,omitempty"`
-	IsError    bool   `json:"is_error,omitempty"`
-	// Thinking is what the model reasoned, in the form in which its provider
-	// wants it back.
-	Thinking json.RawMessage `json:"thinking,omitempty"`
-	// Node is the id of the node that brought the message into the conversation.
-	Node string `json:"node,omitempty"`
-}
+// Message is one turn of a conversation.
+type Message = model.Message
+
+// ToolCall is a call of a tool by a model.
+type ToolCall = model.ToolCall
 
 // Part is a piece of a message: a text, an image, a file or audio.
-type Part struct {
-	Kind string `json:"kind"`
-	Text string `json:"text,omitempty"`
-	// URL is where it is, or Data its bytes in base64, whose media type is Type.
-	URL  string `json:"url,omitempty"`
-	Data string `json:"data,omitempty"`
-	Type string `json:"type,omitempty"`
-	Name string `json:"name,omitempty"`
-}
-
-// ToolCall is one call of a tool that a model asks for.
-type ToolCall struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	// Args is the argument object; nil with Malformed.
-	Args map[string]any `json:"args"`
-	// Malformed is the text of arguments that are no JSON object.
-	Malformed string `json:"malformed,omitempty"`
-}
+type Part = model.Part
 
 // TalkDelta is what a task adds to the conversation.
 type TalkDelta struct {
@@ -246,17 +211,4 @@ type Ran struct {
 	Failed bool   `json:"failed,omitempty"`
 	// Task tells two visits apart where branches meet.
 	Task int `json:"task"`
-}
-
-// UnmarshalJSON reads a call back with canonical arguments.
-func (c *ToolCall) UnmarshalJSON(text []byte) error {
-	type plain ToolCall // without this method
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode((*plain)(c)); err != nil || c.Args == nil {
-		return err
-	}
-	args, err := eval.Canonical(c.Args)
-	c.Args, _ = args.(map[string]any)
-	return err
 }
