@@ -119,11 +119,7 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 func BenchmarkCall(b *testing.B) {
 	for _, wire := range slices.Sorted(maps.Keys(wires())) {
 		b.Run(wire, func(b *testing.B) {
-			var talk []handler.Message
-			for _, m := range longTalk(10_000) {
-				talk = append(talk, m)
-			}
-			visit := visits(b, wire, talk)
+			visit := visits(b, wire, longTalk(10_000))
 			if err := visit(); err != nil {
 				b.Fatal(err)
 			}

@@ -142,27 +142,6 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 	return messages, system, nil
 }
 
-func givenCalls(v any, at int) ([]model.ToolCall, error) {
-	list, ok := v.([]any)
-	if !ok && v != nil {
-		return nil, invalidInput("messages[%d].tool_calls is %s; a list is wanted", at, keys.TypeName(v))
-	}
-	var out []model.ToolCall
-	for i, item := range list {
-		fields, _ := item.(map[string]any)
-		call := model.ToolCall{}
-		call.ID, _ = fields["id"].(string)
-		call.Name, _ = fields["name"].(string)
-		call.Args, _ = fields["args"].(map[string]any)
-		call.Malformed, _ = fields["malformed"].(string)
-		if call.Name == "" {
-			return nil, invalidInput("messages[%d].tool_calls[%d] has no name", at, i)
-		}
-		out = append(out, call)
-	}
-	return out, nil
-}
-
 // callsData returns tool calls as plain data for outputs.
 func callsData(calls []model.ToolCall) []any {
 	out := make([]any, len(calls))
