@@ -203,9 +203,6 @@ func (a *agent) reportEnd(reason string) {
 	if a.task.Because != nil {
 		a.task.Because(reason)
 	}
-	if a.task.Emit == nil {
-		return
-	}
 	data := map[string]any{"pattern": a.loop.Pattern, "reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls}
 	if a.judge != nil {
 		data["judge_rounds"] = a.rounds
@@ -213,5 +210,5 @@ func (a *agent) reportEnd(reason string) {
 	if a.trials > 0 {
 		data["trials"], data["score"] = a.trials, a.score
 	}
-	a.task.Emit(runner.Said{Type: "custom", Name: "agent_ended", Data: data})
+	emit(a.task, runner.Said{Type: "custom", Name: "agent_ended", Data: data})
 }

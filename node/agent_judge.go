@@ -73,13 +73,11 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 
 // reportVerdict emits the verdict as an event and writes it to the log.
 func (a *agent) reportVerdict(v verdict) {
-	if a.task.Emit != nil {
-		data := map[string]any{"verdict": v.word, "feedback": v.feedback, "round": a.rounds}
-		if v.scored {
-			data["score"] = v.score
-		}
-		a.task.Emit(runner.Said{Type: "custom", Name: "judged", Data: data})
+	data := map[string]any{"verdict": v.word, "feedback": v.feedback, "round": a.rounds}
+	if v.scored {
+		data["score"] = v.score
 	}
+	emit(a.task, runner.Said{Type: "custom", Name: "judged", Data: data})
 	if a.task.OpenLog != nil {
 		log := a.task.OpenLog("judge", "text")
 		_, _ = fmt.Fprintln(log, strings.TrimSuffix(v.word+": "+v.feedback, ": "))

@@ -103,20 +103,15 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 }
 
 // call calls a model and repeats transient failures.
-func (a *agent) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
-	for try := 1; ; try++ {
-		response, err := a.calls.call(ctx, role, named, req, onText)
-		if err == nil {
-			return response, a.addCost(named, response)
-		}
-		failure, mayPass := transient(err)
-		if !mayPass || try >= callTries {
-			return nil, err
-		}
-		if err := a.calls.again(ctx, role, try, callTries, failure); err != nil {
-			return nil, err
-		}
+func (a *agent) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (response *model.Response, err error) {
+	err = a.calls.retry(ctx, role, callTries, func() error {
+		response, err = a.calls.call(ctx, role, named, req, onText)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return response, a.addCost(named, response)
 }
 
 // addCost adds the price of a call to the loop's.

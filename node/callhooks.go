@@ -14,6 +14,17 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
+// emit reports an event of a task, unless nobody listens.
+func emit(task *runner.Task, said runner.Said) {
+	if task.Emit != nil {
+		task.Emit(said)
+	}
+}
+
+func warn(task *runner.Task, format string, args ...any) {
+	emit(task, runner.Said{Type: "warning", Message: fmt.Sprintf(format, args...)})
+}
+
 // before calls the hooks before a tool call and returns the answer if one refuses it.
 func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	for _, h := range task.Hooks {

@@ -39,9 +39,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 		if errors.As(err, &failure) {
 			message = failure.Kind + ": " + failure.Message
 		}
-		if n.task.Emit != nil {
-			n.task.Emit(runner.Said{Type: "warning", Message: "the conversation could not be summarised: " + message})
-		}
+		warn(n.task, "the conversation could not be summarised: %s", message)
 		return nil
 	}
 	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + text}

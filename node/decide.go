@@ -37,25 +37,18 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: wellEnded}
-	for try := 1; ; try++ {
-		answer, _, err := a.ask(ctx, decisionRequest(task, &choice), targetOf(&choice))
-		if err == nil {
-			fields, _ := answer.(map[string]any)
-			target, _ := fields["target"].(string)
-			reasoning, _ := fields["reasoning"].(string)
-			return target, reasoning, nil
-		}
-		failure, mayPass := transient(err)
-		if !mayPass || try >= tries(task) {
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = &runner.Failure{Kind: "timeout", Message: fmt.Sprintf("the decision took longer than %s", eval.DurationText(limit))}
-			}
-			return "", "", err
-		}
-		if err := a.calls.again(ctx, a.role, try, tries(task), failure); err != nil {
-			return "", "", err
-		}
+	var answer any
+	err = a.calls.retry(ctx, a.role, tries(task), func() error {
+		answer, _, err = a.ask(ctx, decisionRequest(task, &choice), targetOf(&choice))
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &runner.Failure{Kind: "timeout", Message: fmt.Sprintf("the decision took longer than %s", eval.DurationText(limit))}
 	}
+	fields, _ := answer.(map[string]any)
+	target, _ = fields["target"].(string)
+	reasoning, _ = fields["reasoning"].(string)
+	return target, reasoning, err
 }
 
 // tries returns the attempts of calls with transient failures, by the graph's retry.

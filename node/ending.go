@@ -39,9 +39,7 @@ func (n *modelNode) ended(response *model.Response) error {
 		}
 		return failure
 	}
-	if n.task.Emit != nil {
-		n.task.Emit(runner.Said{Type: "warning", Message: fmt.Sprintf("an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])})
-	}
+	warn(n.task, "an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])
 	return nil
 }
 

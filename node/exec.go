@@ -46,10 +46,6 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, fmt.Sprintf("%q was not started", job.argv[0]))
 	}
-	emit := task.Emit
-	if emit == nil {
-		emit = func(runner.Said) {}
-	}
 	var keeper *procs.Keeper
 	if task.Scope != nil {
 		keeper = keeperOf(task.Scope)
@@ -58,12 +54,12 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		defer keeper.Close()
 	}
 	if job.mark, err = keeper.Mark(); err == nil {
-		events, err = openEvents(job.mark.Dir(), emit)
+		events, err = openEvents(job.mark.Dir(), func(said runner.Said) { emit(task, said) })
 	}
 	defer job.mark.Close()
 	if err != nil {
 		// Without a writable folder, programs can still run.
-		emit(runner.Said{Type: "warning", Message: err.Error() + ": graphrun ignores events of this task"})
+		warn(task, "%v: graphrun ignores events of this task", err)
 		events = &eventFile{path: os.DevNull}
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)
@@ -173,13 +169,9 @@ func workingDir(base, dir string) (string, error) {
 func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error) {
 	of := procs.Environment{Withheld: secretVariables(task.Graph)}
 	of.Read(c.EnvPass)
-	env := append(of.Entries(), "PWD="+dir)
-	if task.RunDir != nil {
-		folder, err := task.RunDir()
-		if err != nil {
-			return nil, err
-		}
-		env = append(env, procs.RunDirVariable+"="+folder)
+	env, err := of.ForProgram(dir, task.RunDir)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range keys.Sorted(c.Env) {
 		value := eval.Text(c.Env[name])

@@ -121,21 +121,16 @@ type streamer struct {
 }
 
 func (s *streamer) text(chunk string) {
-	if s.task.Emit != nil {
-		s.some = true
-		s.task.Emit(runner.Said{Type: "text", Text: chunk})
-	}
+	s.some = true
+	emit(s.task, runner.Said{Type: "text", Text: chunk})
 }
 
 // end emits the end of an answer, with its text if that did not stream.
 func (s *streamer) end(whole string) {
-	if s.task.Emit == nil {
-		return
-	}
 	if s.some {
 		whole = ""
 	}
-	s.task.Emit(runner.Said{Type: "text", Text: whole, Final: true})
+	emit(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
 // transient reports whether a retry may help, and returns the failure.

@@ -122,20 +122,26 @@ func checkArgs(calls []model.ToolCall) {
 
 // broken says that the streamed text is not part of the answer.
 func (c *caller) broken() {
-	if c.task.Emit != nil {
-		c.task.Emit(runner.Said{Type: "text", Broken: true})
-	}
+	emit(c.task, runner.Said{Type: "text", Broken: true})
 }
 
-// again announces another attempt and waits for it.
-func (c *caller) again(ctx context.Context, role string, try, tries int, failure *runner.Failure) error {
-	delay := backoff(try, failure)
-	if c.task.Emit != nil {
+// retry makes calls in a role, and again after a transient failure, in all at most as many
+// times as tries says. It announces each further attempt.
+func (c *caller) retry(ctx context.Context, role string, tries int, call func() error) error {
+	for try := 1; ; try++ {
+		err := call()
+		failure, mayPass := transient(err)
+		if err == nil || !mayPass || try >= tries {
+			return err
+		}
+		delay := backoff(try, failure)
 		own := *failure
 		own.Node, own.Attempt = c.task.Node, try
-		c.task.Emit(runner.Said{Type: "retrying", Retry: &handler.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
+		emit(c.task, runner.Said{Type: "retrying", Retry: &handler.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
+		if err := c.task.Models.Sleep(ctx, delay); err != nil {
+			return err
+		}
 	}
-	return c.task.Models.Sleep(ctx, delay)
 }
 
 // listener passes on the text and the thoughts of a call as they come.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	procs "github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
@@ -49,7 +50,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stdout := &capped{limit: p.maxOutput, over: func() { cancel(errTooMuchOutput) }}
-	stderr := &tail{keep: detailBytes}
+	stderr := &procs.Tail{Keep: detailBytes + utf8.UTFMax}
 	cmd := &exec.Cmd{
 		Path: p.argv[0], Args: p.argv, Dir: p.dir, Env: p.env,
 		Stdin: bytes.NewReader(p.stdin), Stdout: both(stdout, p.outLog), Stderr: both(stderr, p.errLog),
@@ -67,7 +68,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	go func() { watched <- p.watch(ctx, cmd, ended) }()
 	err = cmd.Wait()
 	close(ended)
-	end := &ending{stopped: <-watched, tooMuch: stdout.exceeded, stdout: stdout.buf.Bytes(), stderr: stderr.String()}
+	end := &ending{stopped: <-watched, tooMuch: stdout.exceeded, stdout: stdout.buf.Bytes(), stderr: tailText(stderr.Bytes(), detailBytes)}
 	if cmd.ProcessState == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("lost sight of %q: %v", p.argv[0], err)}
 	}

@@ -35,8 +35,8 @@ func Tell(task *runner.Task, events []map[string]any) (problem string, err error
 		if bad != nil {
 			return bad.Error(), nil
 		}
-		if said.Type != "" && task.Emit != nil {
-			task.Emit(said)
+		if said.Type != "" {
+			emit(task, said)
 		}
 	}
 	_, err = task.InterruptAll(p.questions...)

@@ -11,27 +11,6 @@ import (
 // detailBytes bounds a stream in the details of a failure.
 const detailBytes = 4 << 10
 
-// tail keeps the last bytes written to it.
-type tail struct {
-	keep int
-	buf  []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	n := len(p)
-	if n > t.keep {
-		p = p[n-t.keep:]
-	}
-	t.buf = append(t.buf, p...)
-	// Moving down only when twice full keeps the cost per byte constant.
-	if len(t.buf) > 2*t.keep {
-		t.buf = t.buf[:copy(t.buf, t.buf[len(t.buf)-t.keep:])]
-	}
-	return n, nil
-}
-
-func (t *tail) String() string { return tailText(t.buf, t.keep) }
-
 // tailText returns the end of b, at most size bytes of valid UTF-8.
 func tailText(b []byte, size int) string {
 	text := validText(b[max(0, len(b)-size-utf8.UTFMax):])

@@ -146,9 +146,7 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 		if !again || failed.NotMade || task.Models == nil {
 			return answer{failed.Message, true, failed.Details}, nil
 		}
-		if task.Emit != nil {
-			task.Emit(runner.Said{Type: "warning", Message: fmt.Sprintf("tool %q failed, attempt %d of %d is made in %s: %s", c.Name, times+1, attempts, delay, failed.Message)})
-		}
+		warn(task, "tool %q failed, attempt %d of %d is made in %s: %s", c.Name, times+1, attempts, delay, failed.Message)
 		if err := task.Models.Sleep(ctx, delay); err != nil {
 			return answer{}, err
 		}
@@ -270,11 +268,7 @@ func (a *toolActor) waits() error {
 }
 
 // Warn emits a warning.
-func (a *toolActor) Warn(message string) {
-	if a.task.Emit != nil {
-		a.task.Emit(runner.Said{Type: "warning", Message: message})
-	}
-}
+func (a *toolActor) Warn(message string) { warn(a.task, "%s", message) }
 
 // Server answers in place of a server.
 func (a *toolActor) Server(ctx context.Context) (result any, handled bool, err error) {
@@ -286,9 +280,6 @@ func (a *toolActor) TraceParent() string { return a.parent }
 
 // Progress emits the progress of a call.
 func (a *toolActor) Progress(tool, message string, done, total float64) {
-	if a.task.Emit == nil {
-		return
-	}
 	said := runner.Said{Type: "progress", Message: tool}
 	if message != "" {
 		said.Message += ": " + message
@@ -296,7 +287,7 @@ func (a *toolActor) Progress(tool, message string, done, total float64) {
 	if total > 0 {
 		said.Percent = min(max(100*done/total, 0), 100)
 	}
-	a.task.Emit(said)
+	emit(a.task, said)
 }
 
 // Exec runs a tool's program as an exec node would.

@@ -58,7 +58,7 @@ func (s *server) open(ctx context.Context) (*link, error) {
 		if err != nil {
 			return nil, err
 		}
-		transport, kill, l.stderr = &mcp.IOTransport{Reader: filterMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.stderr.last
+		transport, kill, l.stderr = &mcp.IOTransport{Reader: filterMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.lastLine
 	}
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},

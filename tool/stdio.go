@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -26,7 +25,7 @@ type program struct {
 	mark   *process.Mark
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
-	stderr *lastBytes
+	stderr *process.Tail
 	ended  chan struct{} // closed when it has, and its group is gone
 	opts   *Options
 }
@@ -50,7 +49,7 @@ func (s *server) start() (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("program %q was not found in PATH", argv[0])
 	}
-	p := &program{stderr: &lastBytes{}, ended: make(chan struct{}), opts: s.opts}
+	p := &program{stderr: &process.Tail{Keep: 4 << 10}, ended: make(chan struct{}), opts: s.opts}
 	p.cmd = &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env, Stderr: p.stderr, WaitDelay: time.Second}
 	if s.opts.Stderr != nil {
 		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
@@ -82,13 +81,9 @@ func (s *server) start() (*program, error) {
 func (s *server) environment(dir string) ([]string, error) {
 	of := process.Environment{Withheld: s.opts.Withheld}
 	of.Read(s.EnvPass)
-	env := append(of.Entries(), "PWD="+dir)
-	if s.opts.RunDir != nil {
-		folder, err := s.opts.RunDir()
-		if err != nil {
-			return nil, err
-		}
-		env = append(env, process.RunDirVariable+"="+folder)
+	env, err := of.ForProgram(dir, s.opts.RunDir)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range keys.Sorted(s.Env) {
 		env = append(env, name+"="+eval.Text(s.Env[name]))
@@ -131,32 +126,11 @@ func (p *program) endsWithin(d time.Duration) bool {
 	return false
 }
 
-// keptBytes is how much of the end of stderr is kept.
-const keptBytes = 4 << 10
-
-// lastBytes keeps the end of what is written to it.
-type lastBytes struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (l *lastBytes) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buf = append(l.buf, p...)
-	if len(l.buf) > 2*keptBytes {
-		l.buf = l.buf[:copy(l.buf, l.buf[len(l.buf)-keptBytes:])]
-	}
-	return len(p), nil
-}
-
-// last returns the last line about an error, or else the last with visible text: the end
-// of a stack trace says little.
-func (l *lastBytes) last() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// lastLine returns the last line of stderr about an error, or else the last with visible
+// text: the end of a stack trace says little.
+func (p *program) lastLine() string {
 	last := ""
-	for _, line := range slices.Backward(bytes.Split(l.buf, []byte("\n"))) {
+	for _, line := range slices.Backward(bytes.Split(p.stderr.Bytes(), []byte("\n"))) {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))
 		if strings.Contains(strings.ToLower(text), "error") {
 			return head(text, 500)

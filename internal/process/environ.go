@@ -49,6 +49,17 @@ func isUsual(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
+// ForProgram returns the variables of a program in a folder. runDir returns the folder of
+// the run; nil means there is none.
+func (e *Environment) ForProgram(dir string, runDir func() (string, error)) ([]string, error) {
+	out := append(e.Entries(), "PWD="+dir)
+	if runDir == nil {
+		return out, nil
+	}
+	folder, err := runDir()
+	return append(out, RunDirVariable+"="+folder), err
+}
+
 // Entries returns the variables as NAME=value, in the caller's order.
 func (e *Environment) Entries() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
