@@ -94,7 +94,11 @@ func (f *facts) solveDecisions() []judgement {
 				}
 			}
 			if len(d.edges) > 0 {
-				d.result = f.solver.Solve(solve.Problem{Conditions: d.conditions, Domain: d.site.domain, All: d.site.node.Routing == "all"})
+				trees := make([]*eval.Tree, len(d.conditions))
+				for i, when := range d.conditions {
+					trees[i] = when.Tree()
+				}
+				d.result = f.solver.Solve(solve.Problem{Conditions: trees, Domain: d.site.domain, All: d.site.node.Routing == "all"})
 				all = append(all, d)
 			}
 		}

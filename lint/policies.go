@@ -540,7 +540,7 @@ func (f *facts) makeTrue(p *policy) []int {
 // isAlwaysTrueAt reports whether a condition holds whenever the node of its policy succeeds.
 func (f *facts) isAlwaysTrueAt(p *policy) bool {
 	at := site{f: f, node: f.graph.Nodes[p.place]}
-	return f.solver.Solve(solve.Problem{Conditions: []*eval.Program{p.never}, Domain: at.domain}).Verdicts[0].Always
+	return f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree()}, Domain: at.domain}).Verdicts[0].Always
 }
 
 // isGuarded reports whether conditions before a place speak of each key that a never policy

@@ -139,8 +139,12 @@ func (m *made) learn() {
 				for _, o := range m.f.outcomes(cycleArc{v, t, i}, limits) {
 					for _, number := range m.spokenOf(o.program) {
 						null := m.nullWithout(number)
-						value, known := solve.Partial(o.program.Tree(), func(path []string) (any, bool) { return nil, null[strings.Join(path, ".")] })
-						if known && value != o.holds {
+						if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
+							if null[strings.Join(path, ".")] {
+								return solve.Domain{Values: []any{nil}}
+							}
+							return solve.Domain{Null: true}
+						}) {
 							m.Shows(v, t, i, number)
 						}
 					}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
@@ -147,11 +148,16 @@ func (w *walk) failures(n *spec.Node, values []interval, refused bool) []outcome
 		holds, known := true, true
 		if when := w.bound.Edges[g.Edges[0]].When; when != nil {
 			if holds, known = w.decided(when.Tree(), values); refused && !known {
-				var value any
-				value, known = solve.Partial(when.Tree(), func(path []string) (any, bool) {
-					return "max_visits", slices.Equal(path, []string{"error", "kind"})
-				})
-				holds = value == true
+				may := func(holds bool) bool {
+					return new(solve.Solver).Possible([]solve.Claim{{Tree: when.Tree(), Holds: holds}}, func(path []string, _ eval.Type) solve.Domain {
+						if slices.Equal(path, []string{"error", "kind"}) {
+							return solve.Domain{Values: []any{"max_visits"}}
+						}
+						return solve.Domain{Null: true}
+					})
+				}
+				holds = may(true)
+				known = holds != may(false)
 			}
 		}
 		open = !known || !holds || g.Subset

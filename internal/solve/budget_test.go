@@ -22,7 +22,7 @@ func TestNoValues(t *testing.T) {
 	nowhere := func([]string, eval.Type) Domain { return Domain{Kind: Int, Min: 3, HasMin: true, Max: 2, HasMax: true} }
 	p := numbers(t, "step > 900")
 	var s Solver
-	got := s.Solve(Problem{Conditions: []*eval.Program{p}, Domain: nowhere})
+	got := s.Solve(Problem{Conditions: []*eval.Tree{p.Tree()}, Domain: nowhere})
 	if v := got.Verdicts[0]; v.Always || v.Never || v.Shadowed || got.Exhaustive {
 		t.Errorf("got %+v", got)
 	}
@@ -34,7 +34,7 @@ func TestNoValues(t *testing.T) {
 // When the budget is spent, a decision stays open that was made before.
 func TestMost(t *testing.T) {
 	ints := func([]string, eval.Type) Domain { return Domain{Kind: Int} }
-	problem := Problem{Conditions: []*eval.Program{numbers(t, "a > 1 and a < b"), numbers(t, "a < 1 and a > 1")}, Domain: ints}
+	problem := Problem{Conditions: []*eval.Tree{numbers(t, "a > 1 and a < b").Tree(), numbers(t, "a < 1 and a > 1").Tree()}, Domain: ints}
 	free := Solver{}
 	if got := free.Solve(problem); !got.Verdicts[1].Never || free.Spent == 0 {
 		t.Fatalf("got %+v after %d evaluations", got, free.Spent)

@@ -1,4 +1,4 @@
-// Variables and the regions of their domains.
+// Domains of values, and the regions into which conditions cut them.
 
 package solve
 
@@ -10,231 +10,234 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Values of variables are nil, bool, float64, string and these two; the order
-// variable of a comparison has -1, 0 and 1.
+// Kind is the kind of a value. The zero value is any.
+type Kind int
 
-// vague stands for all strings of a region: those with the same of the wanted
-// prefixes that equal no constant. Its text is one of them.
-type vague string
+// The kinds of values. Other is for lists, objects and null.
+const (
+	Any Kind = iota
+	Bool
+	Int
+	Number
+	String
+	Other
+)
 
-// other stands for lists, objects and, for a variable of any kind, whatever is
-// not told apart from them.
-type other struct{}
+// Domain is what is known of a value.
+type Domain struct {
+	Kind Kind
+	// Values, when not nil, lists all values: nil, bool, int, float64, string.
+	Values []any
+	// Min and Max bound a number if HasMin and HasMax say so.
+	Min, Max       float64
+	HasMin, HasMax bool
+	// MinLen and MaxLen bound the length of a list, MinLen also of a text; 0 for no bound.
+	MinLen, MaxLen int
+	// Null says that the value may be null although its kind is another.
+	Null bool
+	// Why puts a bound into words: "step is at least 4 here".
+	Why string
+}
+
+// PathName writes a path as an expression does.
+func PathName(path []string) string {
+	var out strings.Builder
+	for i, part := range path {
+		switch {
+		case i == 0 || strings.HasPrefix(part, "["):
+			out.WriteString(part)
+		case strings.Contains(part, "-"):
+			out.WriteString(`["` + part + `"]`)
+		default:
+			out.WriteString("." + part)
+		}
+	}
+	return out.String()
+}
+
+// A region is a nil, bool, float64, string, or one of these two.
+type (
+	// vague stands for the strings that equal no constant and have the same wanted
+	// prefixes as its text.
+	vague string
+	// other stands for lists, objects, and values that conditions don't distinguish.
+	other struct{}
+)
 
 // variable is a value that conditions read, or a truth that they depend on.
 type variable struct {
-	path   []string // nil for what is computed
-	key    string   // of what is computed: equal for equal values
-	typ    eval.Type
 	domain Domain
+	// What conditions compare it with.
+	numbers         []float64
+	texts, prefixes []string
 
-	// What the conditions compare it with.
-	numbers  []float64
-	texts    []string
-	prefixes []string
-	bools    bool
-	asksNull bool
-	// textual: it stands in a text operator that regions don't decide; parts are
-	// texts for which these operators hold.
-	textual bool
-	parts   []string
-
-	// values has one value of each region.
-	values []any
-	// exact: values are all the values there are.
-	exact bool
+	values []any // one of each region
+	at     int   // index of the value that is tried
 }
 
-// name tells variables apart.
-func (v *variable) name() string {
-	if v.path != nil {
-		return pathKey(v.path)
-	}
-	return v.key
+func (v *variable) value() any { return v.values[v.at] }
+
+// isListed reports whether the regions are single values.
+func (v *variable) isListed() bool {
+	return v.domain.Values != nil || v.domain.Kind == Bool || v.domain.Kind == Int && v.isNarrow()
 }
 
-// maxListed is how many whole numbers are listed one by one.
-const maxListed = 16
+// isNarrow reports whether a variable has so few whole numbers that each is tried.
+func (v *variable) isNarrow() bool {
+	const most = 16
+	d := &v.domain
+	return d.HasMin && d.HasMax && math.Floor(d.Max)-math.Ceil(d.Min) < most
+}
 
-// divide fills in the regions.
-func (v *variable) divide() {
+// regions returns one value of each region.
+func (v *variable) regions() []any {
 	d := v.domain
-	nullable := d.Null
+	var out []any
 	switch {
 	case d.Values != nil:
-		v.exact = true
 		for _, value := range d.Values {
-			if value == nil {
-				nullable = true
-			} else {
-				v.values = append(v.values, canonical(value))
+			if value != nil {
+				value, _ = scalar(value)
+				out = append(out, value)
 			}
 		}
+		d.Null = d.Null || slices.Contains(d.Values, nil)
 	case d.Kind == Bool:
-		v.exact, v.values = true, []any{true, false}
+		out = []any{true, false}
 	case d.Kind == Int || d.Kind == Number:
-		v.values = v.numberRegions(d.Kind == Int)
+		out = v.numberRegions()
 	case d.Kind == String:
-		v.values = v.textRegions()
+		out = v.textRegions()
 	case d.Kind == Other:
-		v.values = []any{other{}}
+		out = []any{other{}}
 	default:
-		nullable = true
-		v.anyRegions()
+		d.Null = true
+		out = slices.Concat(v.textRegions(), v.numberRegions(), []any{true, false, other{}})
 	}
-	if nullable {
-		v.values = append(v.values, nil)
+	if d.Null {
+		out = append(out, nil)
 	}
+	return out
 }
 
-// canonical brings numbers into the one form that values have.
-func canonical(v any) any {
-	if n, ok := v.(int); ok {
-		return float64(n)
-	}
-	return v
-}
-
-// anyRegions are those of every kind; usual are the kinds that it is compared
-// with.
-func (v *variable) anyRegions() {
-	usual, rare := []any{}, []any{}
-	put := func(on bool, values ...any) {
-		if on {
-			usual = append(usual, values...)
-		} else {
-			rare = append(rare, values...)
-		}
-	}
-	put(len(v.texts)+len(v.prefixes) > 0 || v.textual, v.textRegions()...)
-	put(len(v.numbers) > 0, v.numberRegions(false)...)
-	put(v.bools, true, false)
-	rare = append(rare, other{})
-	v.values = append(usual, rare...)
-}
-
-// numberRegions are the constants, and a number of each gap around them.
-func (v *variable) numberRegions(whole bool) []any {
+// numberRegions returns the constants, the bounds, and a number of each gap between them.
+func (v *variable) numberRegions() []any {
 	lo, hi := math.Inf(-1), math.Inf(1)
+	points := slices.Clone(v.numbers)
 	if v.domain.HasMin {
 		lo = v.domain.Min
+		points = append(points, lo)
 	}
 	if v.domain.HasMax {
 		hi = v.domain.Max
+		points = append(points, hi)
 	}
-	if whole {
-		lo, hi = math.Ceil(lo), math.Floor(hi)
-		if hi-lo < maxListed {
-			v.exact = true
-			out := make([]any, 0, max(0, int(hi-lo)+1))
-			for n := lo; n <= hi; n++ {
-				out = append(out, n)
-			}
-			return out
-		}
-	}
-	points := append(make([]float64, 0, len(v.numbers)+2), v.numbers...)
-	for _, end := range []float64{lo, hi} {
-		if !math.IsInf(end, 0) {
-			points = append(points, end)
+	whole := v.domain.Kind == Int
+	if whole && v.isNarrow() {
+		for n := math.Ceil(lo); n <= hi; n++ {
+			points = append(points, n)
 		}
 	}
 	if len(points) == 0 {
 		points = append(points, 0)
 	}
 	slices.Sort(points)
-	points = slices.Compact(points)
-	// Constants come first: they are the values that people forget.
-	rest := make([]float64, 0, 5*len(points)+2)
-	rest = append(rest, math.Floor(points[0])-1, math.Ceil(points[len(points)-1])+1)
-	for i := 1; i < len(points); i++ {
-		rest = append(rest, between(points[i-1], points[i])...)
-	}
-	if whole {
-		for _, p := range points {
-			rest = append(rest, math.Floor(p), math.Ceil(p), math.Floor(p)+1, math.Ceil(p)-1)
+	all := append(slices.Clone(points), points[0]-1, points[len(points)-1]+1)
+	for i, p := range points {
+		if whole {
+			all = append(all, math.Floor(p), math.Ceil(p), math.Floor(p)+1, math.Ceil(p)-1)
+		} else if i > 0 {
+			all = append(all, points[i-1]+(p-points[i-1])/2)
 		}
 	}
-	slices.Sort(rest)
-	rest = slices.Compact(rest)
-	out := make([]any, 0, len(points)+len(rest))
-	put := func(n float64) {
+	slices.Sort(all)
+	var out []any
+	for _, n := range slices.Compact(all) {
 		if n >= lo && n <= hi && (!whole || n == math.Trunc(n)) {
 			out = append(out, n+0) // no negative zero
 		}
 	}
-	for _, n := range points {
-		put(n)
-	}
-	for _, n := range rest {
-		if _, known := slices.BinarySearch(points, n); !known {
-			put(n)
-		}
-	}
 	return out
 }
 
-// between is a number in the open interval, whole if there is one.
-func between(a, b float64) []float64 {
-	if n := math.Floor(a) + 1; n < b {
-		return []float64{n}
-	}
-	if m := a + (b-a)/2; m > a && m < b {
-		return []float64{m}
-	}
-	return nil
-}
-
-// textRegions are the constants, and a string for each prefix, and another.
+// textRegions returns the constants, and another text for each prefix and for none.
 func (v *variable) textRegions() []any {
-	if len(v.texts)+len(v.prefixes)+len(v.parts) == 0 {
-		return []any{vague("other")}
-	}
-	texts, prefixes := slices.Clone(v.texts), slices.Clone(v.prefixes)
-	for _, part := range v.parts {
-		texts = append(texts, part)
-		for _, prefix := range v.prefixes {
-			texts = append(texts, prefix+part)
+	var out []any
+	known := map[string]bool{}
+	for _, text := range v.texts {
+		if !known[text] {
+			known[text] = true
+			out = append(out, text)
 		}
 	}
-	slices.Sort(texts)
+	prefixes := append(slices.Clone(v.prefixes), "")
 	slices.Sort(prefixes)
-	texts, prefixes = slices.Compact(texts), slices.Compact(prefixes)
-	known := make(map[string]bool, len(texts))
-	out := make([]any, 0, len(texts)+len(prefixes)+2)
-	for _, t := range texts {
-		known[t] = true
-		out = append(out, t)
-	}
-	if len(prefixes) == 0 || prefixes[0] != "" {
-		prefixes = append(prefixes, "")
-	}
-	for _, p := range prefixes {
-		out = append(out, vague(freshText(p, known, prefixes)))
+	prefixes = slices.Compact(prefixes)
+	for _, prefix := range prefixes {
+		longer := func(p, text string) bool { return len(p) > len(prefix) && strings.HasPrefix(text, p) }
+		// Each constant and each prefix excludes one next character at most.
+		for next := 'a'; ; next++ {
+			text := prefix + string(next)
+			if !known[text] && !slices.ContainsFunc(prefixes, func(p string) bool { return longer(p, text) }) {
+				out = append(out, vague(text))
+				break
+			}
+		}
 	}
 	return out
 }
 
-// freshText is a string with the prefix and none of the longer ones that is no
-// constant. Each constant and each prefix rules out one next character at
-// most, so one more character than there are of them is enough.
-func freshText(prefix string, known map[string]bool, prefixes []string) string {
-	fits := func(text string) bool {
-		return !known[text] && !slices.ContainsFunc(prefixes, func(p string) bool {
-			return len(p) > len(prefix) && strings.HasPrefix(text, p)
-		})
+// maxExact is the largest whole number up to which floats are exact.
+const maxExact = 1 << 53
+
+// scalar returns a constant as a value of variables, in which numbers are float64. It is
+// not ok for numbers that are not exact.
+func scalar(v any) (value any, ok bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), v <= maxExact && v >= -maxExact
+	case float64:
+		return v, math.Abs(v) <= maxExact
 	}
-	if prefix != "" && fits(prefix) {
-		return prefix
+	return v, true
+}
+
+// interval bounds sums, differences and products of numbers whose bounds are known.
+func interval(t *eval.Tree, domain func([]string, eval.Type) Domain) (Domain, bool) {
+	switch {
+	case t.Op == eval.TreeConst:
+		value, exact := scalar(t.Value)
+		n, isNumber := value.(float64)
+		kind := Number
+		if _, isInt := t.Value.(int); isInt {
+			kind = Int
+		}
+		return Domain{Kind: kind, Min: n, Max: n, HasMin: true, HasMax: true}, isNumber && exact
+	case t.Op == eval.TreePath:
+		d := domain(t.Path, t.Type)
+		return Domain{Kind: d.Kind, Min: d.Min, Max: d.Max, HasMin: d.HasMin, HasMax: d.HasMax}, d.Kind == Int || d.Kind == Number
+	case t.Op != eval.TreeBinary || len(t.Args) != 2:
+		return Domain{}, false
 	}
-	if text := prefix + "other"; fits(text) {
-		return text
+	a, isA := interval(t.Args[0], domain)
+	b, isB := interval(t.Args[1], domain)
+	if !isA || !isB {
+		return Domain{}, false
 	}
-	text := prefix
-	for r := rune('a'); r <= 'a'+rune(len(known)+len(prefixes)); r++ {
-		if text = prefix + string(r); fits(text) {
-			break
+	out := Domain{Kind: max(a.Kind, b.Kind)}
+	switch t.Name {
+	case "+":
+		out.Min, out.HasMin = a.Min+b.Min, a.HasMin && b.HasMin
+		out.Max, out.HasMax = a.Max+b.Max, a.HasMax && b.HasMax
+	case "-":
+		out.Min, out.HasMin = a.Min-b.Max, a.HasMin && b.HasMax
+		out.Max, out.HasMax = a.Max-b.Min, a.HasMax && b.HasMin
+	case "*":
+		if a.HasMin && a.HasMax && b.HasMin && b.HasMax {
+			corners := []float64{a.Min * b.Min, a.Min * b.Max, a.Max * b.Min, a.Max * b.Max}
+			out.Min, out.Max, out.HasMin, out.HasMax = slices.Min(corners), slices.Max(corners), true, true
 		}
 	}
-	return text
+	exact := math.Abs(out.Min) <= maxExact && math.Abs(out.Max) <= maxExact
+	return out, exact && (out.HasMin || out.HasMax)
 }

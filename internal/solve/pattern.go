@@ -1,4 +1,4 @@
-// Texts that operators on text hold for.
+// Texts that a pattern matches.
 
 package solve
 
@@ -7,16 +7,8 @@ import (
 	"strings"
 )
 
-// exampleOf is a text for which an operator with a constant holds.
-func exampleOf(operator, with string) string {
-	if operator != "matches" {
-		return with
-	}
-	return Matching(with)
-}
-
-// Matching is a short text that a pattern matches, as far as it can be told without
-// looking at what is around; the pattern itself where it is none.
+// Matching returns a short text that a pattern probably matches: anchors and other conditions
+// on the text around are not looked at. It returns the pattern itself if that is invalid.
 func Matching(pattern string) string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -30,8 +22,7 @@ func Matching(pattern string) string {
 // maxMatch bounds the texts that patterns match.
 const maxMatch = 200
 
-// writeMatch writes a short text that a pattern matches, as far as it can be told
-// without looking at what is around.
+// writeMatch writes a short text that a pattern matches.
 func writeMatch(b *strings.Builder, re *syntax.Regexp, depth int) {
 	if depth > 50 || b.Len() > maxMatch {
 		return
@@ -58,7 +49,7 @@ func writeMatch(b *strings.Builder, re *syntax.Regexp, depth int) {
 	}
 }
 
-// usualRune is a member of a class of characters, one that people write if there is.
+// usualRune returns a member of a class of characters, preferably a common one.
 func usualRune(class []rune) rune {
 	for _, r := range "a0A _-" {
 		for i := 0; i+1 < len(class); i += 2 {

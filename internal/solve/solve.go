@@ -1,195 +1,224 @@
-// Package solve reasons about the conditions of one decision: which of them
-// can hold, which are always taken by earlier ones, and whether all of them
-// can be false at once.
+// Package solve reasons about the conditions of one decision: which of them can hold,
+// which are always beaten by earlier ones, and whether all can be false at once.
 //
-// Each value that the conditions read is a variable. The constants that it is
-// compared with cut its domain into finitely many regions inside which no
-// condition changes, so one value of each region stands for all, and trying all
-// combinations of regions is a proof. Parts that are not understood are
-// variables of their own, free to be anything: a proof over them holds for
-// whatever they are. What is only found possible is never claimed before the
-// conditions have been evaluated on actual values.
+// Each value that conditions read is a variable. The constants that it is compared with cut
+// its domain into finitely many regions in which no condition changes. One value stands for
+// each region, so trying all combinations is a proof. Parts that are not understood are
+// variables that are free to be anything: the proof holds whatever they are.
 package solve
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Kind is what values a variable has. The zero value is any.
-type Kind int
-
-// The kinds of variables. Other is for lists, objects and null.
-const (
-	Any Kind = iota
-	Bool
-	Int
-	Number
-	String
-	Other
-)
-
-// Domain is what is known of a variable.
-type Domain struct {
-	Kind Kind
-	// Values, when not nil, are all its values: nil, bool, int, float64, string.
-	Values []any
-	// Min and Max bound a number; HasMin and HasMax say that they do.
-	Min, Max       float64
-	HasMin, HasMax bool
-	// MinLen and MaxLen bound the length of a list, the first that of a text too; 0 for no
-	// bound.
-	MinLen, MaxLen int
-	// Null says that it may be null although its kind is another.
-	Null bool
-	// Element is the kind of the elements of a list, as far as it is known.
-	Element Kind
-	// Why puts a bound into words, for reasons: "step is at least 4 here".
-	Why string
-}
-
 // Problem is one decision.
 type Problem struct {
-	// Conditions stand in the order in which they are tried; the first that
-	// holds wins.
-	Conditions []*eval.Program
-	// Domain says what is known of the value at a path of the environment.
+	// Conditions are tried in this order; the first that holds wins.
+	Conditions []*eval.Tree
+	// Domain returns what is known of the value at a path of the environment.
 	Domain func(path []string, typ eval.Type) Domain
-	// Why, when set, puts into words what is known of the value at a path, where
-	// its domain does not say it.
-	Why func(path []string, typ eval.Type) string
-	// Valid, when set, refuses values that can't stand at a path.
-	Valid func(path []string, value any) bool
 	// All says that every condition that holds wins, not just the first.
 	All bool
 }
 
 // Verdict is what is proven of one condition.
 type Verdict struct {
-	// Always and Never: whenever the condition is tried and has a value, it is
-	// true, or false. Both are false when neither is proven.
+	// Always and Never say that the condition is true, or false, whenever it has a value.
 	Always, Never bool
-	// Shadowed: it can hold, but whenever it does an earlier one holds too.
-	// By lists those that are enough for it.
+	// Shadowed says that it can hold, but only when an earlier one holds too. By lists
+	// those that are enough for it.
 	Shadowed bool
 	By       []int
-	// Reasons are the bounds of variables that the proof used.
+	// Reasons are the bounds of variables that prove Always or Never.
 	Reasons []string
-}
-
-// Binding gives a variable a value.
-type Binding struct {
-	Path  []string
-	Value any
 }
 
 // Result is what was found out about a decision.
 type Result struct {
 	Verdicts []Verdict
-	// Exhaustive: some condition always holds, or its evaluation fails.
+	// Exhaustive says that some condition always holds, or its evaluation fails.
 	Exhaustive bool
-	// Partial: the decision was too big to try all combinations.
-	Partial bool
 }
 
-// Name is how messages call a path: a dotted name, with brackets where a name
-// has a hyphen.
-func (b Binding) Name() string { return PathName(b.Path) }
-
-// PathName writes a path as an expression does.
-func PathName(path []string) string {
-	var out strings.Builder
-	for i, part := range path {
-		switch {
-		case strings.HasPrefix(part, "["):
-			out.WriteString(part)
-		case i == 0:
-			out.WriteString(part)
-		case strings.Contains(part, "-"):
-			out.WriteString(`["` + part + `"]`)
-		default:
-			out.WriteString("." + part)
-		}
-	}
-	return out.String()
+// Claim is a condition with its outcome.
+type Claim struct {
+	Tree  *eval.Tree
+	Holds bool
 }
 
-// Solver decides problems one after the other, with the memory of those before.
-// The zero value is ready. It is for one goroutine at a time.
+// Solver decides problems within a budget. The zero value has no limit.
 type Solver struct {
-	// Most is how many steps may be taken in all, 0 for any number: parts of conditions
-	// that are looked at or evaluated. What is left over then stays undecided, whatever
-	// the time it would take.
+	// Most bounds the steps in all, 0 for any number. A problem that would take more stays
+	// undecided.
 	Most int
-	// Spent is how many were.
+	// Spent is the number of steps so far: parts of conditions compiled or evaluated.
 	Spent int
-
-	room solver
-	busy bool // while a problem is decided, of which Domain may ask another
 }
 
-// Solve decides what it can about a problem. The same problem always gives the
-// same result.
+// maxEvaluated bounds how often conditions are evaluated for one decision.
+const maxEvaluated = 100_000
+
+// Solve decides what it can about a problem.
 func (r *Solver) Solve(p Problem) Result {
-	if !r.affords(1) {
-		return Result{Verdicts: make([]Verdict, len(p.Conditions)), Partial: true}
-	}
-	s, done := r.take(p)
-	defer done()
-	for _, c := range p.Conditions {
-		s.measure(c.Tree())
-	}
-	for _, c := range p.Conditions {
-		s.take(c.Tree())
-	}
-	s.divide()
-	return s.solve()
-}
-
-// take returns a solver that nothing else uses until done is called.
-func (r *Solver) take(p Problem) (s *solver, done func()) {
-	if r.busy {
-		return &solver{problem: p, meter: r}, func() {}
-	}
-	r.busy = true
-	r.room.reset(p)
-	r.room.meter = r
-	return &r.room, r.release
-}
-
-func (r *Solver) release() { r.busy = false }
-
-// affords reports whether n more steps are left.
-func (r *Solver) affords(n int) bool { return r.Most == 0 || n <= r.Most-r.Spent }
-
-func (s *solver) solve() Result {
-	out := Result{Verdicts: make([]Verdict, len(s.conds))}
-	if s.empty() {
+	out := Result{Verdicts: make([]Verdict, len(p.Conditions))}
+	conds, ok := r.compile(p.Conditions, p.Domain)
+	if !ok {
 		return out
 	}
-	if !s.whole(&out) {
-		out.Partial = true
-		s.alone(&out)
-	}
-	for i := range out.Verdicts {
-		if v := &out.Verdicts[i]; v.Always || v.Never {
-			v.Reasons = s.reasons(i)
+	seen, exhaustive := r.enumerate(conds)
+	out.Exhaustive = exhaustive && len(conds) > 0
+	for i := range conds {
+		v := &out.Verdicts[i]
+		o := outcome{}
+		if seen != nil {
+			o = seen[i]
+			v.Shadowed, v.By = !p.All && o.lost && !o.won, o.by
+		} else if alone, _ := r.enumerate(conds[i : i+1]); alone != nil {
+			o = alone[0]
+		}
+		v.Always, v.Never = o.yes && !o.no, o.no && !o.yes
+		if v.Always || v.Never {
+			v.Reasons = conds[i].reasons()
 		}
 	}
 	return out
 }
 
-// empty reports whether a variable has no value at all: the decision is never
-// come to, and nothing is said of it.
-func (s *solver) empty() bool {
-	return slices.ContainsFunc(s.vars, func(v variable) bool { return len(v.values) == 0 })
+// Possible reports whether all claims can hold for the same values. It is false only if no
+// values make each condition come out as claimed without an error.
+func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Type) Domain) bool {
+	all := &eval.Tree{Op: eval.TreeConst, Value: true}
+	for _, c := range claims {
+		side := c.Tree
+		if !c.Holds {
+			side = &eval.Tree{Op: eval.TreeUnary, Name: "not", Args: []*eval.Tree{side}}
+		}
+		all = &eval.Tree{Op: eval.TreeBinary, Name: "and", Args: []*eval.Tree{all, side}}
+	}
+	conds, ok := r.compile([]*eval.Tree{all}, domain)
+	if !ok {
+		return true
+	}
+	seen, _ := r.enumerate(conds)
+	return seen == nil || seen[0].yes
 }
 
-// divide fills in the regions of all variables.
-func (s *solver) divide() {
-	for i := range s.vars {
-		s.vars[i].divide()
+// condition is a compiled condition.
+type condition struct {
+	eval formula
+	vars []*variable
+	size int // number of its parts
+}
+
+// reasons returns the distinct bounds of the variables of a condition.
+func (c *condition) reasons() []string {
+	var out []string
+	for _, v := range c.vars {
+		if v.domain.Why != "" && !slices.Contains(out, v.domain.Why) {
+			out = append(out, v.domain.Why)
+		}
 	}
+	return out
+}
+
+// compile prepares conditions. It is not ok if the budget is spent, or a variable has no
+// value at all: the decision is never reached then.
+func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Domain) (conds []condition, ok bool) {
+	const build = 4 // compiling a part takes as long as evaluating it that often
+	s := &compiler{solver: r, domain: domain, vars: map[string]*variable{}}
+	for _, t := range trees {
+		if r.Most > 0 && r.Spent >= r.Most {
+			return nil, false
+		}
+		s.cond = condition{}
+		s.cond.eval = s.condition(t)
+		r.Spent += build * s.cond.size
+		conds = append(conds, s.cond)
+	}
+	for _, v := range s.vars { //lint:ignore mapiter each variable for itself
+		if v.values = v.regions(); len(v.values) == 0 {
+			return nil, false
+		}
+	}
+	return conds, true
+}
+
+// outcome is what was seen of one condition.
+type outcome struct {
+	yes, no bool  // it was true, false
+	won     bool  // true, with no earlier one true or failed
+	lost    bool  // true, with an earlier one true
+	by      []int // these earlier ones, sorted
+}
+
+// enumerate evaluates conditions in their order on every combination of their variables;
+// nil if there are too many. It is exhaustive if one held or failed each time.
+func (r *Solver) enumerate(conds []condition) (seen []outcome, exhaustive bool) {
+	var vars []*variable
+	n, size := max(len(conds), 1), 0
+	known := map[*variable]bool{}
+	for _, c := range conds {
+		size += c.size
+		for _, v := range c.vars {
+			if !known[v] {
+				known[v] = true
+				vars = append(vars, v)
+				v.at = 0
+				if n *= len(v.values); n > maxEvaluated {
+					return nil, false
+				}
+			}
+		}
+	}
+	if r.Most > 0 && n/max(len(conds), 1)*size > r.Most-r.Spent {
+		return nil, false
+	}
+	seen, exhaustive = make([]outcome, len(conds)), true
+	for more := true; more; more = advance(vars) {
+		r.Spent += size
+		exhaustive = evaluate(conds, seen) && exhaustive
+		if len(conds) == 1 && seen[0].yes && seen[0].no {
+			break // more would not change anything
+		}
+	}
+	return seen, exhaustive
+}
+
+// evaluate notes the outcomes for one combination of values, and reports whether some
+// condition held or failed.
+func evaluate(conds []condition, seen []outcome) bool {
+	winner, broken := -1, false
+	for i := range conds {
+		holds, ok := conds[i].eval().(bool)
+		o := &seen[i]
+		switch {
+		case !ok:
+			broken = broken || winner < 0
+		case !holds:
+			o.no = true
+		case broken:
+			o.yes = true
+		case winner < 0:
+			o.yes, o.won, winner = true, true, i
+		default:
+			o.yes, o.lost = true, true
+			if at, known := slices.BinarySearch(o.by, winner); !known {
+				o.by = slices.Insert(o.by, at, winner)
+			}
+		}
+	}
+	return winner >= 0 || broken
+}
+
+// advance moves to the next combination of values, unless all have been seen.
+func advance(vars []*variable) bool {
+	for _, v := range vars {
+		if v.at++; v.at < len(v.values) {
+			return true
+		}
+		v.at = 0
+	}
+	return false
 }

@@ -1,0 +1,480 @@
+// Compiling conditions to functions of the values of their variables.
+
+package solve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// formula evaluates a part of a condition on the values that its variables have now.
+type formula func() any
+
+// failed is the value of a part whose evaluation fails.
+type failed struct{}
+
+// compiler builds the formulas of one decision.
+type compiler struct {
+	solver *Solver
+	domain func(path []string, typ eval.Type) Domain
+	vars   map[string]*variable // by key; equal keys have equal values
+	cond   condition            // being built
+}
+
+// variable returns the variable of a key, and notes that the condition depends on it.
+func (c *compiler) variable(key string, domain func() Domain) *variable {
+	v := c.vars[key]
+	if v == nil {
+		v = &variable{domain: domain()}
+		c.vars[key] = v
+	}
+	if !slices.Contains(c.cond.vars, v) {
+		c.cond.vars = append(c.cond.vars, v)
+	}
+	return v
+}
+
+// path returns the variable of a path.
+func (c *compiler) path(t *eval.Tree) *variable {
+	return c.variable(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
+}
+
+// free returns a variable that is true or false whatever else holds.
+func (c *compiler) free(t *eval.Tree) *variable {
+	return c.variable("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
+}
+
+// condition compiles a part that is true or false.
+func (c *compiler) condition(t *eval.Tree) formula {
+	c.cond.size++
+	switch t.Op {
+	case eval.TreeConst:
+		return func() any { return t.Value }
+	case eval.TreePath:
+		return c.path(t).value
+	case eval.TreeUnary:
+		if t.Name == "not" {
+			a := c.condition(t.Args[0])
+			return func() any {
+				if b, ok := a().(bool); ok {
+					return !b
+				}
+				return failed{}
+			}
+		}
+	case eval.TreeChoice:
+		return choose(c.condition(t.Args[0]), c.condition(t.Args[1]), c.condition(t.Args[2]))
+	case eval.TreeBinary:
+		return c.binary(t)
+	case eval.TreeOther:
+		return c.question(t)
+	}
+	return c.free(t).value
+}
+
+func (c *compiler) binary(t *eval.Tree) formula {
+	switch t.Name {
+	case "and", "or":
+		return connect(t.Name == "or", c.condition(t.Args[0]), c.condition(t.Args[1]))
+	case "??":
+		return fallBack(c.condition(t.Args[0]), c.condition(t.Args[1]))
+	case "==", "!=", "<", "<=", ">", ">=":
+		return c.compare(t)
+	case "in":
+		if t.Args[1].Op == eval.TreeList {
+			return c.membership(t)
+		}
+		return c.question(t)
+	case "startsWith", "endsWith", "contains", "matches":
+		return c.text(t)
+	}
+	return c.free(t).value
+}
+
+// connect returns the `and` of two conditions, or their `or`.
+func connect(or bool, a, b formula) formula {
+	return func() any {
+		switch x := a(); {
+		case x == any(or):
+			return or
+		case x != any(!or):
+			return failed{}
+		}
+		if y, ok := b().(bool); ok {
+			return y
+		}
+		return failed{}
+	}
+}
+
+func choose(which, a, b formula) formula {
+	return func() any {
+		switch which() {
+		case true:
+			return a()
+		case false:
+			return b()
+		}
+		return failed{}
+	}
+}
+
+func fallBack(a, b formula) formula {
+	return func() any {
+		if x := a(); x != nil {
+			return x
+		}
+		return b()
+	}
+}
+
+// term is a value that is compared.
+type term struct {
+	eval   formula
+	leaves []leaf // the values that it may have
+}
+
+// leaf is a variable, or a constant if that is nil.
+type leaf struct {
+	v     *variable
+	value any
+}
+
+// variable returns the variable that a term consists of, or nil.
+func (t *term) variable() *variable {
+	if len(t.leaves) == 1 {
+		return t.leaves[0].v
+	}
+	return nil
+}
+
+// isKnown reports whether a region of a term is a single value.
+func (t *term) isKnown(region any) bool {
+	switch region.(type) {
+	case vague, other:
+		return false
+	case string:
+		return true
+	}
+	v := t.variable()
+	return v == nil || v.isListed()
+}
+
+// term compiles a value; not ok for forms that comparisons can't reason about.
+func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
+	c.cond.size++
+	var a, b term
+	okA, okB := true, true
+	switch {
+	case t.Op == eval.TreeConst:
+		v, ok := scalar(t.Value)
+		return term{func() any { return v }, []leaf{{value: v}}}, ok
+	case t.Op == eval.TreeList:
+		return term{}, false
+	case t.Op == eval.TreePath:
+		v := c.path(t)
+		return term{v.value, []leaf{{v: v}}}, true
+	case t.Op == eval.TreeChoice:
+		which := c.condition(t.Args[0])
+		a, okA = c.term(t.Args[1])
+		b, okB = c.term(t.Args[2])
+		out.eval = choose(which, a.eval, b.eval)
+	case t.Op == eval.TreeBinary && t.Name == "??":
+		a, okA = c.term(t.Args[0])
+		b, okB = c.term(t.Args[1])
+		out.eval = fallBack(a.eval, b.eval)
+	case t.Op == eval.TreeOther && strings.HasPrefix(t.Name, "count("):
+		return c.count(t), true
+	default:
+		v := c.variable(t.Key(), func() Domain { return c.computed(t) })
+		if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
+			if a, okA = c.term(t.Args[0]); okA {
+				isEmpty := func() any { return a.eval() == any("") }
+				return term{choose(isEmpty, func() any { return 0. }, v.value), []leaf{{v: v}}}, true
+			}
+		}
+		return term{v.value, []leaf{{v: v}}}, true
+	}
+	out.leaves = slices.Concat(a.leaves, b.leaves)
+	return out, okA && okB
+}
+
+// computed returns what is known of a value that is computed.
+func (c *compiler) computed(t *eval.Tree) Domain {
+	switch {
+	case t.Op == eval.TreeCall && t.Name == "len":
+		out := Domain{Kind: Int, HasMin: true}
+		if len(t.Args) == 1 && t.Args[0].Op == eval.TreePath {
+			d := c.domain(t.Args[0].Path, t.Args[0].Type)
+			out.Min, out.Max, out.HasMax = float64(d.MinLen), float64(d.MaxLen), d.MaxLen > 0
+		}
+		return out
+	case t.Op == eval.TreeBinary && t.Name == "%": // it has the sign of the left side
+		k, ok := t.Args[1].Value.(int)
+		if !ok || k == 0 {
+			return Domain{Kind: Int}
+		}
+		most := math.Abs(float64(k)) - 1
+		out := Domain{Kind: Int, Min: -most, Max: most, HasMin: true, HasMax: true}
+		if d, ok := interval(t.Args[0], c.domain); ok && d.HasMin && d.Min >= 0 {
+			out.Min = 0
+		}
+		return out
+	}
+	if d, ok := interval(t, c.domain); ok && t.Op == eval.TreeBinary {
+		return d
+	}
+	return Domain{Null: true}
+}
+
+// compare compiles a comparison. Where the regions of its sides don't decide it, a variable
+// does that has their order.
+func (c *compiler) compare(t *eval.Tree) formula {
+	a, okA := c.term(t.Args[0])
+	b, okB := c.term(t.Args[1])
+	if !okA || !okB {
+		return c.free(t).value
+	}
+	equality := t.Name == "==" || t.Name == "!="
+	needsOrder := false
+	for _, l := range a.leaves {
+		for _, r := range b.leaves {
+			l.cut(r.v, r.value)
+			r.cut(l.v, l.value)
+			if l.v != nil && r.v != nil && len(a.leaves)+len(b.leaves) > 2 {
+				return c.free(t).value
+			}
+			_, isText := l.value.(string)
+			_, areTexts := r.value.(string)
+			needsOrder = needsOrder || !equality && (isText || areTexts) || l.v != nil && r.v != nil && l.v != r.v
+		}
+	}
+	var order *variable
+	sign := 1.
+	if needsOrder {
+		l, r := t.Args[0].Key(), t.Args[1].Key()
+		if l > r {
+			l, r, sign = r, l, -1
+		}
+		order = c.variable("order "+l+" "+r, func() Domain { return Domain{Values: []any{-1, 0, 1}} })
+	}
+	return func() any {
+		x, y := a.eval(), b.eval()
+		switch {
+		case x == failed{} || y == failed{} || (x == nil || y == nil) && !equality:
+			return failed{}
+		case order == nil || x == nil || y == nil || a.isKnown(x) && b.isKnown(y):
+			return byValue(t.Name, x, y)
+		}
+		return ordered(t.Name, int(sign*order.value().(float64)))
+	}
+}
+
+// cut divides the regions of a variable at a constant that it is compared with.
+func (l leaf) cut(with *variable, constant any) {
+	if l.v == nil || with != nil {
+		return
+	}
+	switch constant := constant.(type) {
+	case float64:
+		l.v.numbers = append(l.v.numbers, constant)
+	case string:
+		l.v.texts = append(l.v.texts, constant)
+	}
+}
+
+// byValue compares two values.
+func byValue(name string, a, b any) any {
+	switch name {
+	case "==":
+		return a == b
+	case "!=":
+		return a != b
+	}
+	x, isNumber := a.(float64)
+	y, areNumbers := b.(float64)
+	s, isText := textOf(a)
+	t, areTexts := textOf(b)
+	switch {
+	case isNumber && areNumbers:
+		return ordered(name, cmp.Compare(x, y))
+	case isText && areTexts:
+		return ordered(name, cmp.Compare(s, t))
+	}
+	return failed{}
+}
+
+func textOf(v any) (string, bool) {
+	if t, ok := v.(vague); ok {
+		return string(t), true
+	}
+	t, ok := v.(string)
+	return t, ok
+}
+
+// ordered returns the outcome of a comparison for the order of its sides.
+func ordered(name string, order int) bool {
+	switch name {
+	case "==":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+// membership compiles `a in [constants]`. Lists of other values are not looked into.
+func (c *compiler) membership(t *eval.Tree) formula {
+	var list []any
+	for _, item := range t.Args[1].Args {
+		v, ok := scalar(item.Value)
+		if item.Op != eval.TreeConst || !ok {
+			return c.free(t).value
+		}
+		list = append(list, v)
+	}
+	a, ok := c.term(t.Args[0])
+	if !ok {
+		return c.free(t).value
+	}
+	for _, l := range a.leaves {
+		for _, v := range list {
+			l.cut(nil, v)
+		}
+	}
+	return func() any {
+		x := a.eval()
+		if x == any(failed{}) {
+			return x
+		}
+		return slices.Contains(list, x)
+	}
+}
+
+// text compiles an operator on text with a constant. Null contains nothing.
+func (c *compiler) text(t *eval.Tree) formula {
+	with, ok := t.Args[1].Value.(string)
+	a, okA := c.term(t.Args[0])
+	if !ok || !okA {
+		return c.free(t).value
+	}
+	decide := func(text string) bool { return strings.HasPrefix(text, with) }
+	if t.Name == "startsWith" {
+		for _, l := range a.leaves {
+			if l.v != nil {
+				l.v.prefixes = append(l.v.prefixes, with)
+			}
+		}
+		return func() any {
+			x := a.eval()
+			if text, ok := textOf(x); ok {
+				return decide(text)
+			} else if x == nil {
+				return false
+			}
+			return failed{}
+		}
+	}
+	free := c.free(t)
+	return func() any {
+		switch x := a.eval().(type) {
+		case nil:
+			return false
+		case vague:
+			return free.value()
+		case other:
+			if t.Name == "contains" { // a list may contain it
+				return free.value()
+			}
+		case string:
+			switch t.Name {
+			case "endsWith":
+				return strings.HasSuffix(x, with)
+			case "contains":
+				return strings.Contains(x, with)
+			}
+			return free.value()
+		}
+		return failed{}
+	}
+}
+
+// question compiles `x in list`, any, all, none and one. They are decided for an empty list,
+// and where the values that elements may have decide them.
+func (c *compiler) question(t *eval.Tree) formula {
+	name, _, _ := strings.Cut(t.Name, "(")
+	list, body := t.Over, t.Body
+	if t.Op == eval.TreeBinary {
+		name, list = "any", t.Args[1]
+		element := &eval.Tree{Op: eval.TreePath, Path: []string{"#"}}
+		body = &eval.Tree{Op: eval.TreeBinary, Name: "==", Args: []*eval.Tree{t.Args[0], element}}
+	}
+	forAll := name == "all" || name == "none"
+	if list == nil || list.Op != eval.TreePath || !forAll && name != "any" && name != "one" {
+		return c.free(t).value
+	}
+	holds := c.ofElements(list, body)
+	if name == "all" && holds.Always || name != "all" && holds.Never {
+		return func() any { return forAll }
+	}
+	free, size := c.free(t), c.length(list)
+	return func() any {
+		if size.value() == 0. {
+			return forAll
+		}
+		return free.value()
+	}
+}
+
+// count compiles the number of elements that a predicate holds of, at most their number.
+func (c *compiler) count(t *eval.Tree) term {
+	found := c.variable(t.Key(), func() Domain { return Domain{Kind: Int, HasMin: true} })
+	if t.Over == nil || t.Over.Op != eval.TreePath {
+		return term{found.value, []leaf{{v: found}}}
+	}
+	if c.ofElements(t.Over, t.Body).Never {
+		return term{func() any { return 0. }, []leaf{{value: 0.}}}
+	}
+	size := c.length(t.Over)
+	fewest := func() any {
+		if n, m := size.value().(float64), found.value().(float64); n < m {
+			return n
+		}
+		return found.value()
+	}
+	return term{fewest, []leaf{{v: size}, {v: found}}}
+}
+
+// length returns the variable of the length of a list, with a region for the empty one.
+func (c *compiler) length(list *eval.Tree) *variable {
+	size, _ := c.term(&eval.Tree{Op: eval.TreeCall, Name: "len", Args: []*eval.Tree{list}})
+	v := size.variable()
+	v.numbers = append(v.numbers, 0)
+	return v
+}
+
+// ofElements returns what is proven of a condition on each element of a list.
+func (c *compiler) ofElements(list, body *eval.Tree) Verdict {
+	elements := func(path []string, typ eval.Type) Domain {
+		if path[0] != "#" {
+			return c.domain(path, typ)
+		}
+		d := c.domain(slices.Concat(list.Path, []string{"[0]"}, path[1:]), eval.Any())
+		if d.Values == nil {
+			return Domain{Null: true}
+		}
+		d.Null = len(path) > 1 // an element may lack a member
+		return d
+	}
+	return c.solver.Solve(Problem{Conditions: []*eval.Tree{body}, Domain: elements}).Verdicts[0]
+}
