@@ -5,8 +5,6 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -80,18 +78,4 @@ func AppendString(dst []byte, s string) []byte {
 func encodeJSON(plain any) string {
 	out, _ := AppendJSON(nil, plain)
 	return string(out)
-}
-
-// ParseJSON reads one JSON value as canonical data.
-func ParseJSON(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // an integer beyond 2^53 would become another one as a float64
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON value")
-	}
-	return Canonical(v)
 }

@@ -67,7 +67,7 @@ func layers() []layer {
 		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
 		{path: "internal/inspect", own: []string{"eval", "internal/bound", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec", "tool"}},
 		// flows as tools of the Model Context Protocol
-		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},
+		{path: "internal/mcpserver", own: []string{"eval", "internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},
@@ -78,7 +78,7 @@ func layers() []layer {
 		{path: "internal/schema", own: []string{"eval"}},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
-		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "internal/trigger", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
+		{path: "internal/serve", own: []string{"eval", "internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "internal/trigger", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
 		// graphrun.yaml
 		{path: "internal/settings", own: []string{"internal/bounded", "internal/report", "internal/suggest", "internal/trigger", "lint", "spec"}, others: []string{yaml, "github.com/git-pkgs/gitignore"}},
 		{path: "internal/solve", own: []string{"eval"}},

@@ -45,10 +45,13 @@ func Answer(text string, s *schema.Schema, document any) (any, error) {
 // decode parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
 func decode(text string) (any, error) {
 	value, err := YAML([]byte(text))
-	if err != nil && json.Unmarshal([]byte(text), &value) != nil {
-		return nil, err
+	if err == nil {
+		return eval.Canonical(value)
 	}
-	return eval.Canonical(value)
+	if value, jsonErr := eval.ParseJSON([]byte(text)); jsonErr == nil {
+		return value, nil
+	}
+	return nil, err
 }
 
 // Choice is a legal answer and its name.

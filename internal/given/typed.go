@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Types returns the types that a schema allows, or nothing for any.
@@ -143,69 +145,24 @@ func SchemaText(schema map[string]any) string {
 // errDuplicateKey says that an object has the same key twice.
 var errDuplicateKey = errors.New("is given twice in one object")
 
-// JSON parses exactly one JSON value. Whole numbers that fit are ints; duplicate keys are errors.
+// JSON parses one JSON value as canonical data. Duplicate keys are errors.
 func JSON(src []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(src))
-	var text json.RawMessage
-	if err := dec.Decode(&text); errors.Is(err, io.EOF) {
+	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, errors.New("is empty, want a JSON value")
-	} else if err != nil {
+	}
+	value, err := eval.ParseJSON(src)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("is not JSON: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("is not JSON: text after the value")
-	}
-	dec = json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return nextValue(dec)
-}
-
-// nextValue parses the next value of valid JSON.
-func nextValue(dec *json.Decoder) (any, error) {
-	token, err := dec.Token()
-	if err != nil {
+	} else if err != nil {
 		return nil, err
 	}
-	switch t := token.(type) {
-	case json.Number:
-		return numberOf(t)
-	case json.Delim:
-		list, object := []any{}, map[string]any{}
-		for dec.More() {
-			key := ""
-			if t == '{' {
-				name, _ := dec.Token() // a string, since the JSON is valid
-				key = name.(string)
-				if _, twice := object[key]; twice {
-					return nil, fmt.Errorf("%q %w", key, errDuplicateKey)
-				}
-			}
-			v, err := nextValue(dec)
-			if err != nil {
-				return nil, err
-			}
-			if t == '{' {
-				object[key] = v
-			} else {
-				list = append(list, v)
-			}
+	spaced := bytes.ReplaceAll(src, []byte("\t"), []byte(" ")) // YAML has no tabs
+	_, found := spec.ReadValue("", spaced, "")
+	for _, d := range found {
+		if d.Rule == "duplicate-key" {
+			return nil, fmt.Errorf("%s %w", spaced[d.Span.From:d.Span.To], errDuplicateKey)
 		}
-		_, err := dec.Token()
-		if t == '{' {
-			return object, err
-		}
-		return list, err
 	}
-	return token, nil
-}
-
-func numberOf(n json.Number) (any, error) {
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return int(i), nil
-	}
-	f, err := strconv.ParseFloat(n.String(), 64)
-	if err != nil || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("the number %s is too large", n)
-	}
-	return f, nil
+	return value, nil
 }

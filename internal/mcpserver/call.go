@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
@@ -328,9 +329,7 @@ func decode(src json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.UseNumber()
-	if err := dec.Decode(into); err != nil {
+	if err := eval.DecodeJSON(src, into); err != nil {
 		return fmt.Errorf("the arguments can't be read: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -117,9 +118,7 @@ func readAGUI(r *http.Request) (*aguiInput, error) {
 		return nil, badRequest(`"threadId" and "runId" are needed`)
 	}
 	if len(in.Forwarded) > 0 {
-		inner := json.NewDecoder(strings.NewReader(string(in.Forwarded)))
-		inner.UseNumber()
-		if err := inner.Decode(&in.forwarded); err != nil {
+		if err := eval.DecodeJSON(in.Forwarded, &in.forwarded); err != nil {
 			return nil, badRequest(`"forwardedProps": ` + err.Error())
 		}
 	}
@@ -190,9 +189,7 @@ func (in *aguiInput) session(g *spec.Graph) string {
 func (in *aguiInput) input(g *spec.Graph) map[string]any {
 	out := map[string]any{}
 	state := map[string]any{}
-	dec := json.NewDecoder(strings.NewReader(string(in.State)))
-	dec.UseNumber()
-	_ = dec.Decode(&state) // anything but an object has no keys
+	_ = eval.DecodeJSON(in.State, &state) // anything but an object has no keys
 	var texts []string
 	for _, k := range g.State {
 		name := k.Name.Value

@@ -224,15 +224,9 @@ func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) 
 			headers[strings.ToLower(name)] = strings.Join(values, ", ")
 		}
 	}
-	var value any
-	dec := json.NewDecoder(strings.NewReader(string(body)))
-	dec.UseNumber()
-	if err := dec.Decode(&value); err != nil {
-		value = string(body)
-	}
-	value, err := eval.Canonical(value)
+	value, err := eval.ParseJSON(body)
 	if err != nil {
-		return opts, fmt.Errorf("the body can't be taken: %w", err)
+		value = string(body)
 	}
 	var vm eval.VM
 	env := map[string]any{"body": value, "headers": headers}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/model"
 )
@@ -114,9 +115,7 @@ func (c *Cassette) play(made *call, into any) error {
 		return errors.New(c.mismatch(made))
 	}
 	c.calls[i].used = true
-	decoder := json.NewDecoder(bytes.NewReader(c.calls[i].Answer))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
+	if err := eval.DecodeJSON(c.calls[i].Answer, into); err != nil {
 		return fmt.Errorf("%s: an answer can't be read: %w", c.name, err)
 	}
 	return nil

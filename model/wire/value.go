@@ -5,7 +5,6 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -44,18 +43,9 @@ func NewCall(id, name, args string) model.ToolCall {
 		call.Args = map[string]any{}
 		return call
 	}
-	decoder := json.NewDecoder(strings.NewReader(args))
-	decoder.UseNumber()
-	var value any
-	err := decoder.Decode(&value)
-	if _, end := decoder.Token(); err == nil && end == io.EOF {
-		value, err = eval.Canonical(value)
-		if object, ok := value.(map[string]any); ok && err == nil {
-			call.Args = object
-			return call
-		}
+	if eval.DecodeJSON([]byte(args), &call.Args) != nil || call.Args == nil {
+		call.Args, call.Malformed = nil, args
 	}
-	call.Malformed = args
 	return call
 }
 

@@ -3,9 +3,9 @@
 package machine
 
 import (
-	"bytes"
-	"encoding/json"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // EventKind says what happened. The zero value is unset.
@@ -105,17 +105,11 @@ type Event struct {
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
-// UnmarshalJSON reads an event back with the data in it canonical, so that a replay
-// sees the very values of the first run. Numbers are read by their digits: as float64
-// an integer beyond 2^53 would come back as another one.
+// UnmarshalJSON reads an event with canonical data, so that a replay sees the very values of
+// the first run.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type plain Event // without this method
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode((*plain)(e)); err != nil {
-		return err
-	}
-	return canonicalize(e)
+	return eval.DecodeJSON(text, (*plain)(e))
 }
 
 // TaskID identifies an attempt of a task, or of an element of it. It is the same in

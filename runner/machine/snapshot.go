@@ -3,10 +3,8 @@
 package machine
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -17,13 +15,8 @@ func (s *State) Snapshot() ([]byte, error) { return json.Marshal(s) }
 // Restore reads a snapshot of a run of the same plan.
 func (p *Plan) Restore(text []byte) (*State, error) {
 	s := p.NewState()
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(s); err != nil {
+	if err := eval.DecodeJSON(text, s); err != nil {
 		return nil, fmt.Errorf("the snapshot can't be read: %w", err)
-	}
-	if err := canonicalize(s); err != nil {
-		return nil, err
 	}
 	s.byID = map[int]*Scope{}
 	for _, sc := range s.Scopes {
@@ -151,62 +144,4 @@ func (sc *Scope) adopt() {
 		}
 	}
 	sc.Culprit, sc.Final = one(sc.Culprit), one(sc.Final)
-}
-
-// canonicalize converts the numbers in all values of type any that JSON was decoded into:
-// they become int or float64.
-func canonicalize(v any) error { return canonicalizeValue(reflect.ValueOf(v)) }
-
-func canonicalizeValue(v reflect.Value) error {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return canonicalizeValue(v.Elem())
-		}
-	case reflect.Interface:
-		if v.IsNil() {
-			return nil
-		}
-		out, err := eval.Canonical(v.Interface())
-		if err != nil {
-			return err
-		}
-		if out == nil {
-			v.SetZero()
-		} else {
-			v.Set(reflect.ValueOf(out))
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if field := v.Field(i); field.CanSet() {
-				if err := canonicalizeValue(field); err != nil {
-					return err
-				}
-			}
-		}
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return nil
-		}
-		for i := range v.Len() {
-			if err := canonicalizeValue(v.Index(i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Map:
-		return canonicalizeMap(v)
-	}
-	return nil
-}
-
-func canonicalizeMap(v reflect.Value) error {
-	for _, key := range v.MapKeys() {
-		item := reflect.New(v.Type().Elem()).Elem()
-		item.Set(v.MapIndex(key))
-		if err := canonicalizeValue(item); err != nil {
-			return err
-		}
-		v.SetMapIndex(key, item)
-	}
-	return nil
 }

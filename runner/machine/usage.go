@@ -3,8 +3,6 @@
 package machine
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 
 	"github.com/graphrun/graphrun/eval"
@@ -29,14 +27,7 @@ type ModelParam struct {
 // UnmarshalJSON reads a parameter back with a canonical value.
 func (p *ModelParam) UnmarshalJSON(text []byte) error {
 	type plain ModelParam // without this method
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode((*plain)(p)); err != nil {
-		return err
-	}
-	var err error
-	p.Value, err = eval.Canonical(p.Value)
-	return err
+	return eval.DecodeJSON(text, (*plain)(p))
 }
 
 // Usage is the consumption of model calls.

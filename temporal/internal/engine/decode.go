@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -40,57 +38,9 @@ func plainData() converter.DataConverter {
 func decode(text []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	fresh := reflect.New(to.Type())
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(fresh.Interface()); err != nil {
+	if err := eval.DecodeJSON(text, fresh.Interface()); err != nil {
 		return err
 	}
 	to.Set(fresh.Elem())
-	return canonize(to)
-}
-
-// canonize makes all values without a type canonical data.
-func canonize(v reflect.Value) error {
-	switch v.Kind() {
-	case reflect.Interface:
-		if v.IsNil() || v.NumMethod() > 0 {
-			return nil
-		}
-		plain, err := eval.Canonical(v.Interface())
-		if err == nil {
-			v.Set(reflect.ValueOf(plain))
-		}
-		return err
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return canonize(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if field := v.Field(i); field.CanSet() {
-				if err := canonize(field); err != nil {
-					return err
-				}
-			}
-		}
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return nil
-		}
-		for i := range v.Len() {
-			if err := canonize(v.Index(i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			value := reflect.New(v.Type().Elem()).Elem()
-			value.Set(v.MapIndex(key))
-			if err := canonize(value); err != nil {
-				return err
-			}
-			v.SetMapIndex(key, value)
-		}
-	}
 	return nil
 }
