@@ -6,7 +6,6 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -58,14 +57,7 @@ type ToolCall struct {
 // UnmarshalJSON reads a call with canonical arguments.
 func (c *ToolCall) UnmarshalJSON(text []byte) error {
 	type plain ToolCall // without this method
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode((*plain)(c)); err != nil || c.Args == nil {
-		return err
-	}
-	args, err := eval.Canonical(c.Args)
-	c.Args, _ = args.(map[string]any)
-	return err
+	return eval.DecodeJSON(text, (*plain)(c))
 }
 
 // Tool is a tool that a model may call.
