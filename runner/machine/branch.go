@@ -94,7 +94,6 @@ func (sc *Scope) joinWithErrors(f *Fan) bool {
 			continue
 		}
 		t := sc.newTaskAtSplit(f, node)
-		t.Lanes = append(t.Lanes, Lane{f.ID, -1}) // on none of the branches
 		t.Carried, t.Waits = carried, true
 		t.Inputs, t.Branches = nil, nil
 		sc.state.waits = true

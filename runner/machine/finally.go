@@ -37,7 +37,7 @@ func (sc *Scope) nextFinal() {
 	}
 	v := sc.finalView()
 	t := &Task{
-		Node: sc.plan.finally[sc.FinalNext], View: v.ID, Rank: 1, Final: true, Cause: sc.End.Failure, Inputs: map[string]any{},
+		Node: sc.plan.finally[sc.FinalNext], View: v.ID, Rank: 1, Position: &Position{}, Final: true, Cause: sc.End.Failure, Inputs: map[string]any{},
 		Input: map[string]any{
 			"status": string(sc.End.Status), "reason": sc.End.Reason, "error": failureData(sc.End.Failure), "output": sc.End.Output,
 		},
@@ -59,7 +59,7 @@ func (sc *Scope) finalView() *View {
 	}
 	whole, _ := sc.mergeAll()
 	v := sc.newView(sc.Views[0])
-	v.Vals, v.Visits, v.Succeeded, v.Mem = whole.Vals, whole.Visits, whole.Succeeded, whole.Mem
+	v.Vals, v.Visits, v.Mem = whole.Vals, whole.Visits, whole.Mem
 	v.Count, v.Thread, v.Size = whole.Count, whole.Thread, whole.Size
 	v.Whole, v.refs = true, 1
 	sc.FinalView = v.ID

@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 )
@@ -75,29 +74,9 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	if at, ok := s.meets[key]; ok {
 		return at
 	}
-	var most map[int]int // by node that every branch reaches
-	for i, from := range begin {
-		if from == source {
-			return noNode
-		}
-		own := p.distances(from, source)
-		if i == 0 {
-			most = own
-			continue
-		}
-		maps.DeleteFunc(most, func(to, _ int) bool { _, ok := own[to]; return !ok })
-		for to, d := range most { //lint:ignore mapiter each is changed once
-			most[to] = max(d, own[to])
-		}
-	}
 	best := noNode
-	for _, i := range slices.Sorted(maps.Keys(most)) {
-		d := most[i]
-		switch {
-		case i == source:
-		case best == noNode, d < most[best], d == most[best] && p.nodes[i].joins && !p.nodes[best].joins:
-			best = i
-		}
+	if !slices.Contains(begin, source) {
+		best = p.firstMeeting(begin, source)
 	}
 	if best != noNode && p.nodes[best].joins {
 		best = noNode
@@ -109,25 +88,43 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	return best
 }
 
-// distances returns the fewest edges from a node to each other one, without failure edges
-// and without passing avoid. Nodes that can't be reached are missing.
-func (p *Plan) distances(from, avoid int) map[int]int {
-	out := map[int]int{from: 0}
-	todo := []int{from}
-	for len(todo) > 0 {
-		at := todo[0]
-		todo = todo[1:]
-		if at == avoid {
-			continue
+// firstMeeting returns the first node that all ways from the given nodes can reach
+// without failure edges and without passing source, or noNode.
+func (p *Plan) firstMeeting(begin []int, source int) int {
+	// By node: from how many it was reached, the last of them, and the most edges to it.
+	reached, last, most := make([]int, len(p.nodes)), make([]int, len(p.nodes)), make([]int, len(p.nodes))
+	var level, next, all []int
+	visit := func(node, from, edges int) {
+		if last[node] == from {
+			return
 		}
-		for _, to := range p.nodes[at].sound {
-			if _, known := out[to]; !known {
-				out[to] = out[at] + 1
-				todo = append(todo, to)
+		last[node], most[node] = from, max(most[node], edges)
+		if reached[node]++; reached[node] == len(begin) && node != source {
+			all = append(all, node)
+		}
+		if node != source {
+			next = append(next, node)
+		}
+	}
+	for i, from := range begin {
+		visit(from, i+1, 0)
+		for edges := 1; len(next) > 0; edges++ {
+			level, next = next, level[:0]
+			for _, node := range level {
+				for _, to := range p.nodes[node].sound {
+					visit(to, i+1, edges)
+				}
 			}
 		}
 	}
-	return out
+	slices.Sort(all)
+	best := noNode
+	for _, i := range all {
+		if best == noNode || most[i] < most[best] || most[i] == most[best] && p.nodes[i].joins && !p.nodes[best].joins {
+			best = i
+		}
+	}
+	return best
 }
 
 // joinsOf returns how branches of a node's fan-out join: explicit or auto.

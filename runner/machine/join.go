@@ -48,7 +48,7 @@ func (sc *Scope) staysBlocked() bool {
 			return false
 		}
 	}
-	sc.arrived = nil
+	sc.arrived = sc.arrived[:0]
 	return active
 }
 
@@ -68,7 +68,7 @@ func (sc *Scope) fireJoin() bool {
 			waits = append(waits, t)
 		}
 	}
-	sc.looked, sc.blocked, sc.arrived = true, nil, nil
+	sc.looked, sc.blocked, sc.arrived = true, nil, sc.arrived[:0]
 	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
 	for _, w := range waits {
 		if q := sc.plan.nodes[w.Node].quorum; q > 0 {
@@ -293,7 +293,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	first := group[0]
 	place, over := sc.placeAfterJoin(group)
 	t := &Task{
-		Node: first.Node, Order: first.Order, Place: place, Over: over, Joined: slices.Clone(first.Joined),
+		Node: first.Node, Position: &Position{Order: first.Order, Place: place, Over: over, Joined: slices.Clone(first.Joined)},
 		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
 	}
 	lanes := map[Lane]bool{}
@@ -461,23 +461,35 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 	slices.SortStableFunc(came, func(a, b *Task) int {
 		return comparePath(a.From.Rank, a.From.Order, b.From.Rank, b.From.Order)
 	})
-	t.Inputs, t.Branches = map[string]any{}, map[string]any{}
-	lists := map[string][]any{}
+	t.Inputs = make(map[string]any, len(came))
+	var lists map[string]bool
 	for _, m := range came {
 		id := sc.plan.nodes[m.From.Node].id
-		lists[id] = append(lists[id], m.Input)
-		t.Inputs[id] = m.Input
-		if !m.From.Failed && (len(group) > 1 || sc.plan.nodes[t.Node].joins) {
-			t.Branches[id] = map[string]any{"output": m.From.Output}
-		}
-	}
-	for id, list := range lists { //lint:ignore mapiter the result is a map
-		if len(list) > 1 {
-			t.Inputs[id] = list
+		first, again := t.Inputs[id]
+		switch {
+		case !again:
+			t.Inputs[id] = m.Input
+		case lists[id]:
+			t.Inputs[id] = append(first.([]any), m.Input)
+		default:
+			t.Inputs[id] = []any{first, m.Input}
+			if lists == nil {
+				lists = map[string]bool{}
+			}
+			lists[id] = true
 		}
 	}
 	if len(came) > 1 {
 		t.Met, t.Cause = true, nil
+	}
+	if sc.plan.wanted&useBranches == 0 {
+		return
+	}
+	t.Branches = map[string]any{}
+	for _, m := range came {
+		if !m.From.Failed && (len(group) > 1 || sc.plan.nodes[t.Node].joins) {
+			t.Branches[sc.plan.nodes[m.From.Node].id] = map[string]any{"output": m.From.Output}
+		}
 	}
 	for _, l := range slices.Concat(lost, sc.failedElsewhere(group, lost)) {
 		if l.Lost == nil {
@@ -553,7 +565,7 @@ func (sc *Scope) failDeserted() bool {
 			sc.markDecided(b.Place, node)
 			t := sc.newTaskAtSplit(f, node)
 			t.Order = append(slices.Clone(b.Order), -1)
-			t.Lanes = append(slices.Clone(b.Lanes), Lane{f.ID, -1}) // on none of the branches
+			t.Lanes = append(slices.Clone(b.Lanes), Lane{f.ID, -1})
 			t.Preset = sc.bypassFailure(node, nil, []*Bend{b})
 			sc.addTask(t)
 			sc.state.makeReady(ready{t, nil})
@@ -567,9 +579,10 @@ func (sc *Scope) failDeserted() bool {
 func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	v := sc.newView(sc.view(f.View))
 	v.refs++
+	at := *f.Position
+	at.Lanes = append(slices.Clip(at.Lanes), Lane{f.ID, -1}) // on none of the branches
 	return &Task{
-		Node: node, View: v.ID, Rank: f.Rank + 1, Order: f.Order, Place: f.Place, Joined: f.Joined,
-		Over: f.Over, Lanes: slices.Clone(f.Lanes), Inputs: map[string]any{}, Branches: map[string]any{},
+		Node: node, View: v.ID, Rank: f.Rank + 1, Position: &at, Inputs: map[string]any{}, Branches: map[string]any{},
 	}
 }
 

@@ -43,9 +43,7 @@ func (b *builder) policies(g *spec.Graph) {
 				at.guards = append(at.guards, make(g.Node(other.id).Index))
 			}
 		}
-		if named("require") != nil {
-			b.plan.requires = true
-		}
+		b.plan.requires = b.plan.requires || named("require") != nil
 		b.endPolicy(policy, g)
 		if from, reach := named("from"), policy.Get("reach"); from != nil && reach != nil {
 			r := reachable{from: g.Node(from.id).Index, to: b.target(reach.Text.Value)}

@@ -124,13 +124,46 @@ type LastOutput struct {
 
 // Bend is a failure edge that a branch took: the failed step and its position.
 type Bend struct {
-	Task   int    `json:"task"`
-	Node   int    `json:"node"`
-	Rank   int    `json:"rank"`
-	Order  []int  `json:"order,omitempty"`
+	*Position
+	Task int `json:"task"`
+	Node int `json:"node"`
+	Rank int `json:"rank"`
+}
+
+// Position says where something stands among the branches of its scope. It is shared by
+// all that stand there, and never changed.
+type Position struct {
+	// Order are the indexes of the branches in their declarations, for path order.
+	Order []int `json:"order"`
+	// Place lists the branches, outermost first; Joined those of their fan-outs that were
+	// merged on the way here; Lanes are all branches that led here and could still meet
+	// others.
 	Place  []Lane `json:"place,omitempty"`
-	Lanes  []Lane `json:"lanes,omitempty"`
 	Joined []int  `json:"joined,omitempty"`
+	Lanes  []Lane `json:"lanes,omitempty"`
+	// Over holds the finished fan-outs around it.
+	Over []Over `json:"over,omitempty"`
+}
+
+// split returns the positions of the branches of a fan-out.
+func (p *Position) split(fan, branches int) []Position {
+	out := make([]Position, branches)
+	orders := make([]int, 0, branches*(len(p.Order)+1))
+	lanes := make([]Lane, 0, branches*(len(p.Place)+len(p.Lanes)+2))
+	for i := range out {
+		out[i] = *p
+		lane := Lane{fan, i}
+		out[i].Order = appendWithin(&orders, p.Order, i)
+		out[i].Place, out[i].Lanes = appendWithin(&lanes, p.Place, lane), appendWithin(&lanes, p.Lanes, lane)
+	}
+	return out
+}
+
+// appendWithin returns a list with one more item, in the memory of a larger one.
+func appendWithin[T any](room *[]T, list []T, item T) []T {
+	from := len(*room)
+	*room = append(append(*room, list...), item)
+	return (*room)[from:len(*room):len(*room)]
 }
 
 // Desertion marks a join as decided for a fan-out that no branch reached it from.
@@ -147,17 +180,12 @@ type Lane struct {
 
 // Fan is a fan-out: several edges of one node that fired together.
 type Fan struct {
-	ID     int   `json:"id"`
-	Source int   `json:"source"` // node
-	Rank   int   `json:"rank"`   // of the source
-	Order  []int `json:"order,omitempty"`
-	View   int   `json:"view"` // at the split
-	// Place, Lanes and Joined are those of the source.
-	Place  []Lane   `json:"place,omitempty"`
-	Lanes  []Lane   `json:"lanes,omitempty"`
-	Joined []int    `json:"joined,omitempty"`
-	Over   []Over   `json:"over,omitempty"`
-	Branch []Branch `json:"branch"`
+	*Position          // of the source
+	ID        int      `json:"id"`
+	Source    int      `json:"source"` // node
+	Rank      int      `json:"rank"`   // of the source
+	View      int      `json:"view"`   // at the split
+	Branch    []Branch `json:"branch"`
 	// Implicit is the node that joins the branches without saying so, or noNode.
 	Implicit int `json:"implicit"`
 	// Began is the run's active time at the split.

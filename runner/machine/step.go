@@ -296,7 +296,7 @@ func (sc *Scope) bend(t *Task) {
 	sc.Degraded = true
 	if len(t.Place) > 0 {
 		sc.state.waits = sc.state.waits || sc.plan.failsDeserted
-		sc.Bends = append(sc.Bends, &Bend{t.ID, t.Node, t.Rank, t.Order, t.Place, t.Lanes, t.Joined})
+		sc.Bends = append(sc.Bends, &Bend{t.Position, t.ID, t.Node, t.Rank})
 	}
 }
 
@@ -339,8 +339,8 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	sc.noteFan(t, targets)
 	s.Numbers.Fan++
 	f := &Fan{
-		ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, Order: t.Order, View: v.ID, Place: t.Place, Lanes: t.Lanes,
-		Joined: t.Joined, Over: t.Over, Began: s.Active, Branch: make([]Branch, len(targets)),
+		Position: t.Position, ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, View: v.ID, Began: s.Active,
+		Branch: make([]Branch, len(targets)),
 	}
 	first := make([]int, len(targets))
 	for i, to := range targets {
@@ -349,15 +349,13 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	f.Implicit = sc.implicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
 	v.refs++
-	branches := make([]Task, len(targets))
+	branches, views, positions := make([]Task, len(targets)), make([]View, len(targets)), t.split(f.ID, len(targets))
 	for i, to := range targets {
-		branch := &branches[i]
+		branch, view := &branches[i], &views[i]
 		*branch = t.next(to)
-		view := sc.newView(v)
+		sc.addView(view, v)
 		view.refs++
-		lane := Lane{f.ID, i}
-		branch.View, branch.Order = view.ID, append(slices.Clip(t.Order), i)
-		branch.Place, branch.Lanes = append(slices.Clip(t.Place), lane), append(slices.Clip(t.Lanes), lane)
+		branch.View, branch.seen, branch.Position = view.ID, view, &positions[i]
 		sc.addTask(branch)
 	}
 	for i := range branches {
@@ -370,7 +368,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 // next returns the task at a target, without a number.
 func (t *Task) next(to target) Task {
 	return Task{
-		Node: to.to, View: t.View, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Over: t.Over, Lanes: t.Lanes,
+		Node: to.to, View: t.View, Rank: t.Rank + 1, Position: t.Position,
 		From:  Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID},
 		Input: to.input, Cause: t.Failure, seen: t.seen,
 	}
@@ -428,15 +426,20 @@ func (sc *Scope) arrive(t *Task) {
 // leaveFans removes a task that returns to the source of a fan-out from that fan-out and
 // from those inside it.
 func (sc *Scope) leaveFans(t *Task) {
+	leave := func(k int, over []Over) {
+		outer := *t.Position
+		outer.Place, outer.Over = t.Place[:k:k], over
+		t.Position = &outer
+	}
 	for k := range len(t.Place) + 1 {
 		for i, over := range t.Over {
 			if over.At == k && over.Source == t.Node {
-				t.Place, t.Over = t.Place[:k], t.Over[:i]
+				leave(k, t.Over[:i:i])
 				return
 			}
 		}
 		if k < len(t.Place) && sc.fan(t.Place[k].Fan).Source == t.Node {
-			t.Place, t.Over = t.Place[:k], overUpTo(t.Over, k)
+			leave(k, overUpTo(t.Over, k))
 			return
 		}
 	}

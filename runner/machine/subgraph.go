@@ -62,7 +62,7 @@ func (sc *Scope) first(given, session, edit map[string]any) {
 	sc.begin(given, session, edit)
 	v := sc.Views[0]
 	v.refs++
-	sc.arrive(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Input: orEmpty(sc.Input)}))
+	sc.arrive(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: orEmpty(sc.Input)}))
 	if failure := sc.checkStateSize(v, nil); failure != nil {
 		sc.endBySize(nil, failure)
 	}

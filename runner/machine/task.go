@@ -17,17 +17,8 @@ type Task struct {
 	Node int `json:"node"` // index, or endNode
 	// View holds what the task sees.
 	View int `json:"view"`
-	// Rank and Order are its position in path order.
-	Rank  int   `json:"rank"`
-	Order []int `json:"order,omitempty"`
-	// Place lists the branches that the task stands on, outermost first; Joined those of
-	// their fan-outs that were merged on the way here; Lanes are all branches that led
-	// here and could still meet others.
-	Place  []Lane `json:"place,omitempty"`
-	Joined []int  `json:"joined,omitempty"`
-	// Over holds the finished fan-outs around the task.
-	Over  []Over `json:"over,omitempty"`
-	Lanes []Lane `json:"lanes,omitempty"`
+	Rank int `json:"rank"`
+	*Position
 	// From is the step that led here; zero: none did.
 	From Source `json:"from,omitzero"`
 	// Input is what came along the edge; Inputs and Branches what came to a join.

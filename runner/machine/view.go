@@ -25,10 +25,8 @@ type View struct {
 	Changed map[int]any `json:"changed,omitempty"`
 	// Heads are, by key with the reducer replace, the writes since the outermost split.
 	Heads map[int]Head `json:"heads,omitempty"`
-	// Visits count by node since the split; Succeeded those that succeeded, where a policy
-	// asks.
-	Visits    map[int]int `json:"visits,omitempty"`
-	Succeeded map[int]int `json:"succeeded,omitempty"`
+	// Visits are those since the split, by node in ascending order.
+	Visits []Visits `json:"visits,omitempty"`
 	// Count is the number of steps in the past.
 	Count int `json:"count,omitempty"`
 	// Mem is what expressions see of the nodes visited since the split, for those that
@@ -44,6 +42,13 @@ type View struct {
 	env   map[string]any
 	lists map[int][]any
 	scope *Scope
+}
+
+// Visits counts the visits of a node, and those that succeeded where a policy asks.
+type Visits struct {
+	Node      int `json:"node"`
+	Count     int `json:"count"`
+	Succeeded int `json:"succeeded,omitempty"`
 }
 
 // Head is the current write of a key, and the writes that the next one follows.
@@ -63,10 +68,10 @@ type Memory struct {
 
 // Done is a finished step of a branch that a join may have to replay.
 type Done struct {
-	Task  int   `json:"task"`
-	Node  int   `json:"node"`
-	Rank  int   `json:"rank"`
-	Order []int `json:"order,omitempty"`
+	*Position
+	Task int `json:"task"`
+	Node int `json:"node"`
+	Rank int `json:"rank"`
 	// Hoist, if not 0, is the rank behind which the step of a failed or cancelled branch
 	// stands: that of the node where the fan-out began at which it was merged.
 	Hoist   int      `json:"hoist,omitempty"`
@@ -75,7 +80,6 @@ type Done struct {
 	Output  any      `json:"output,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
 	Writes  []Write  `json:"writes,omitempty"`
-	Lanes   []Lane   `json:"lanes,omitempty"`
 }
 
 // Write is one change of a state key.
@@ -110,9 +114,12 @@ func restored(v any) any {
 }
 
 // newView creates a view on top of another one, with its values.
-func (sc *Scope) newView(base *View) *View {
+func (sc *Scope) newView(base *View) *View { return sc.addView(&View{}, base) }
+
+// addView makes v a view on top of another one.
+func (sc *Scope) addView(v, base *View) *View {
 	sc.state.Numbers.View++
-	v := &View{ID: sc.state.Numbers.View, scope: sc}
+	v.ID, v.scope = sc.state.Numbers.View, sc
 	if base != nil {
 		v.Base, v.Depth = base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
@@ -147,23 +154,35 @@ func (v *View) below() *View {
 	return v.scope.view(v.Base)
 }
 
-// visitsOf returns how often the past visited a node.
-func (v *View) visitsOf(node int) int {
-	n := 0
-	for ; v != nil; v = v.below() {
-		n += v.Visits[node]
-	}
-	return n
+func findVisits(list []Visits, node int) (int, bool) {
+	return slices.BinarySearchFunc(list, node, func(one Visits, node int) int { return one.Node - node })
 }
 
+// visitsOf returns how often the past visited a node.
+func (v *View) visitsOf(node int) int { return v.allVisits(node).Count }
+
 // succeeded reports whether a visit of a node in the past succeeded.
-func (v *View) succeeded(node int) bool {
+func (v *View) succeeded(node int) bool { return v.allVisits(node).Succeeded > 0 }
+
+// allVisits sums the visits of a node over the past.
+func (v *View) allVisits(node int) (sum Visits) {
 	for ; v != nil; v = v.below() {
-		if v.Succeeded[node] > 0 {
-			return true
+		if i, found := findVisits(v.Visits, node); found {
+			sum.Count += v.Visits[i].Count
+			sum.Succeeded += v.Visits[i].Succeeded
 		}
 	}
-	return false
+	return sum
+}
+
+// addVisits adds to the visits of a node since the split.
+func (v *View) addVisits(more Visits) {
+	i, found := findVisits(v.Visits, more.Node)
+	if !found {
+		v.Visits = slices.Insert(v.Visits, i, Visits{Node: more.Node})
+	}
+	v.Visits[i].Count += more.Count
+	v.Visits[i].Succeeded += more.Succeeded
 }
 
 // memory returns the last result of a node in the past, or nil.
@@ -178,11 +197,8 @@ func (v *View) memory(node int) *Memory {
 
 // addCounts adds the visits and results of another view, which are later.
 func (v *View) addCounts(later *View) {
-	for node, n := range later.Visits { //lint:ignore mapiter sums
-		add(&v.Visits, node, n)
-	}
-	for node, n := range later.Succeeded { //lint:ignore mapiter sums
-		add(&v.Succeeded, node, n)
+	for _, visits := range later.Visits {
+		v.addVisits(visits)
 	}
 	for node, m := range later.Mem { //lint:ignore mapiter each is set once
 		v.remember(node, m)
@@ -213,8 +229,8 @@ func (sc *Scope) release(v *View) {
 // finishedStep returns a finished task as a step of a past.
 func (t *Task) finishedStep() *Done {
 	d := &Done{
-		Task: t.ID, Node: t.Node, Rank: t.Rank, Order: t.Order, Skipped: t.Skipped, Refused: t.Refused,
-		Failure: t.Failure, Writes: t.Writes, Lanes: t.Lanes,
+		Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank, Skipped: t.Skipped, Refused: t.Refused,
+		Failure: t.Failure, Writes: t.Writes,
 	}
 	if t.scope.plan.watched[t.Node] && t.Failure == nil {
 		d.Output = t.Output
@@ -305,11 +321,11 @@ func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by i
 		return
 	}
 	v.Count += by
-	if !skipped {
-		add(&v.Visits, node, by)
+	if visits := (Visits{Node: node, Count: by}); !skipped {
 		if failure == nil && v.scope.plan.requires {
-			add(&v.Succeeded, node, by)
+			visits.Succeeded = by
 		}
+		v.addVisits(visits)
 	}
 }
 
@@ -706,7 +722,11 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 	})
 	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
 	for _, d := range base.Done {
-		d.Lanes = removeLanes(d.Lanes, dead)
+		if lanes := removeLanes(d.Lanes, dead); len(lanes) < len(d.Lanes) {
+			at := *d.Position
+			at.Lanes = lanes
+			d.Position = &at
+		}
 	}
 	base.refs++ // the caller's
 	sc.release(v)
@@ -744,7 +764,7 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	sc.state.Numbers = numbers
 	whole := &View{}
 	whole.addPast(v)
-	v.Visits, v.Succeeded, v.Mem = whole.Visits, whole.Succeeded, whole.Mem
+	v.Visits, v.Mem = whole.Visits, whole.Mem
 	v.refs = 1
 	base := v.Base
 	v.Base = 0

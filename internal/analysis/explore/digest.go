@@ -78,7 +78,7 @@ func (w *digester) all() {
 	}
 	for _, b := range sc.Bends {
 		w.word("bend", w.number("task", b.Task), b.Node)
-		w.position(b.Rank, b.Order, b.Place, b.Lanes, b.Joined)
+		w.position(b.Rank, b.Position)
 	}
 	for _, one := range sc.Decided {
 		w.word("decided", w.number("fan", one.Fan), one.Node)
@@ -158,21 +158,23 @@ func (w *digester) lanes(list []machine.Lane) {
 }
 
 // position appends where a step stands. Ranks and orders matter only beside others.
-func (w *digester) position(rank int, order []int, place, lanes []machine.Lane, joined []int) {
+func (w *digester) position(rank int, p *machine.Position) {
 	if w.steps || len(w.scope.Fans) > 0 {
-		w.word(rank-w.rank, order)
+		w.word(rank-w.rank, p.Order)
 	}
-	w.lanes(place)
-	w.lanes(lanes)
-	for _, fan := range joined {
+	w.lanes(p.Place)
+	w.lanes(p.Lanes)
+	for _, fan := range p.Joined {
 		w.word("joined", w.number("fan", fan))
+	}
+	for _, over := range p.Over {
+		w.word("over", over.At, over.Source)
 	}
 }
 
 func (w *digester) fan(f *machine.Fan) {
 	w.word("fan", w.number("fan", f.ID), f.Source, f.Implicit, w.number("view", f.View))
-	w.position(f.Rank, f.Order, f.Place, f.Lanes, f.Joined)
-	w.over(f.Over)
+	w.position(f.Rank, f.Position)
 	for _, b := range f.Branch {
 		w.word(b.First)
 		if b.Failed != nil {
@@ -184,8 +186,7 @@ func (w *digester) fan(f *machine.Fan) {
 
 func (w *digester) task(t *machine.Task) {
 	w.word("task", w.number("task", t.ID), t.Node, t.Waits, t.Begun, t.Done, t.Met, t.Skipped, t.Refused, t.Late, t.Deciding)
-	w.position(t.Rank, t.Order, t.Place, t.Lanes, t.Joined)
-	w.over(t.Over)
+	w.position(t.Rank, t.Position)
 	if t.From.Task != 0 {
 		w.word("from", t.From.Node, t.From.Failed)
 		if len(w.scope.Fans) > 0 {
@@ -227,12 +228,6 @@ func (w *digester) task(t *machine.Task) {
 		w.word(e.FailedAt)
 	}
 	w.view(t.View)
-}
-
-func (w *digester) over(list []machine.Over) {
-	for _, over := range list {
-		w.word("over", over.At, over.Source)
-	}
 }
 
 func (w *digester) unit(u *machine.Unit) {
@@ -277,11 +272,18 @@ func (w *digester) view(id int) {
 		w.value(v.Vals[key])
 	}
 	for _, one := range w.visits {
-		w.word(min(int(v.Visits[one.node]), one.most))
+		visits := 0
+		if at := slices.IndexFunc(v.Visits, func(of machine.Visits) bool { return of.Node == one.node }); at >= 0 {
+			visits = v.Visits[at].Count
+		}
+		w.word(min(visits, one.most))
 	}
-	for _, n := range v.Succeeded {
-		w.word(n > 0)
+	for _, of := range v.Visits {
+		if of.Succeeded > 0 {
+			w.word(of.Node)
+		}
 	}
+	w.word(",")
 	if w.steps {
 		w.word(v.Count)
 	}

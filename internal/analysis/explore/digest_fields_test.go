@@ -49,7 +49,7 @@ var digestFields = map[reflect.Type]struct {
 	},
 	reflect.TypeFor[machine.End](): {`Status Reason Failure`, map[string]string{"Output": atEnd, "Limited": atEnd}},
 	reflect.TypeFor[machine.Task](): {
-		`ID Node View Rank Order Place Joined Over Lanes From Input Met Inputs Branches Cause Lost Carried Waits Begun Done Preset Settled
+		`ID Node View Rank Position From Input Met Inputs Branches Cause Lost Carried Waits Begun Done Preset Settled
 		 Skipped Refused Before Each Units Late Output Failure Writes Choice Deciding`,
 		map[string]string{
 			"Final": derived, "Visit": derived, "Step": derived, "Number": toLimit, "At": ofTime, "Passed": resumed, "Stopped": resumed,
@@ -61,9 +61,11 @@ var digestFields = map[reflect.Type]struct {
 	reflect.TypeFor[machine.Chosen]():    {`Edge`, map[string]string{"Failure": derived, "Reasoning": atEnd}},
 	reflect.TypeFor[machine.Lane]():      {`Fan Lane`, nil},
 	reflect.TypeFor[machine.Desertion](): {`Fan Node`, nil},
-	reflect.TypeFor[machine.Bend]():      {`Task Node Rank Order Place Lanes Joined`, nil},
+	reflect.TypeFor[machine.Bend]():      {`Position Task Node Rank`, nil},
+	reflect.TypeFor[machine.Position](): {`Order Place Joined Lanes Over`, nil},
+	reflect.TypeFor[machine.Visits]():   {`Node Count Succeeded`, nil},
 	reflect.TypeFor[machine.Fan](): {
-		`ID Source Rank Order View Place Lanes Joined Over Branch Implicit`, map[string]string{"Began": ofTime},
+		`Position ID Source Rank View Branch Implicit`, map[string]string{"Began": ofTime},
 	},
 	reflect.TypeFor[machine.Over]():   {`At Source`, nil},
 	reflect.TypeFor[machine.Branch](): {`First Failed By`, nil},
@@ -74,12 +76,12 @@ var digestFields = map[reflect.Type]struct {
 	reflect.TypeFor[machine.Asked](): {`Ask Settled Answer`, map[string]string{"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime}},
 	reflect.TypeFor[machine.Each]():  {`Items Results Next Done Failed First FirstAt FailedAt`, map[string]string{"Talk": spoken, "Size": derived}},
 	reflect.TypeFor[machine.View](): {
-		`ID Base Vals Heads Visits Succeeded Count Mem Done`,
+		`ID Base Vals Heads Visits Count Mem Done`,
 		map[string]string{"Depth": derived, "Whole": derived, "Changed": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
 	},
 	reflect.TypeFor[machine.Head]():   {`Winner All`, nil},
 	reflect.TypeFor[machine.Memory](): {`Output Outcome Failure History`, nil},
-	reflect.TypeFor[machine.Done]():   {`Task Node Rank Order Hoist Skipped Refused Output Failure Writes Lanes`, nil},
+	reflect.TypeFor[machine.Done]():   {`Position Task Node Rank Hoist Skipped Refused Output Failure Writes`, nil},
 	reflect.TypeFor[machine.Write]():  {`Key Update Absent Reset ID After`, nil},
 }
 
