@@ -201,39 +201,58 @@ func (s *State) makeReady(r ready) {
 // startReady starts the first ready task or unit that may start. It returns false if
 // there is none.
 func (s *State) startReady() bool {
-	kept := s.ready[:0]
-	for i, r := range s.ready {
-		t := r.task
-		if t.gone || t.scope.suspended || r.unit == nil && t.Begun || r.unit != nil && r.unit.State != queued {
-			continue // it was cancelled
+	for i := 0; i < len(s.ready); {
+		r := s.ready[i]
+		starts := r.mayStart()
+		if !starts && r.isReady() {
+			i++
+			continue
 		}
-		if t.scope.End != nil && !t.Final {
-			continue // a resume makes it ready again
+		if i == 0 && len(s.ready) > 16 { // without a move of all others
+			s.ready[0], s.ready = ready{}, s.ready[1:]
+		} else {
+			s.ready = slices.Delete(s.ready, i, i+1)
 		}
-		started := false
-		switch {
-		case r.unit != nil:
-			if started = t.mayStart(r.unit); started {
-				kept = append(kept, s.ready[i+1:]...)
-				s.ready = kept
-				t.start(r.unit)
-				if t.Each != nil {
-					t.moreElements()
-				}
-			}
-		case t.mayBegin():
-			started = true
-			kept = append(kept, s.ready[i+1:]...)
-			s.ready = kept
-			t.begin()
-		}
-		if started {
+		if starts {
+			r.start()
 			return true
 		}
-		kept = append(kept, r)
 	}
-	s.ready = kept
 	return false
+}
+
+// isReady returns false for a task that was cancelled, or began. A resume makes those of
+// an ended scope ready again.
+func (r ready) isReady() bool {
+	t := r.task
+	if t.gone || t.scope.suspended || t.scope.End != nil && !t.Final {
+		return false
+	}
+	if r.unit != nil {
+		return r.unit.State == queued
+	}
+	return !t.Begun
+}
+
+func (r ready) mayStart() bool {
+	if !r.isReady() {
+		return false
+	}
+	if r.unit != nil {
+		return r.task.mayStart(r.unit)
+	}
+	return r.task.mayBegin()
+}
+
+func (r ready) start() {
+	if r.unit == nil {
+		r.task.begin()
+		return
+	}
+	r.task.start(r.unit)
+	if r.task.Each != nil {
+		r.task.moreElements()
+	}
 }
 
 // endFinishedScope ends one scope in which nothing is left to do, the outermost first. It

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,17 +297,16 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 		Node: first.Node, Position: &Position{Order: first.Order, Place: place, Over: over, Joined: slices.Clone(first.Joined)},
 		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
 	}
-	lanes := map[Lane]bool{}
+	sources := map[int]int{}
 	for _, m := range group {
 		for _, lane := range m.Place {
-			if !slices.Contains(t.Joined, lane.Fan) && (sc.joinsBranchesOf(sc.fan(lane.Fan), first.Node) || sc.spansBranches(group, lane.Fan)) {
-				t.Joined = append(t.Joined, lane.Fan)
+			if _, seen := sources[lane.Fan]; seen {
+				continue
 			}
-		}
-		for _, lane := range m.Lanes {
-			if !lanes[lane] {
-				lanes[lane] = true
-				t.Lanes = append(t.Lanes, lane)
+			f := sc.fan(lane.Fan)
+			sources[f.ID] = f.Source
+			if !slices.Contains(t.Joined, f.ID) && (sc.joinsBranchesOf(f, first.Node) || sc.spansBranches(group, f.ID)) {
+				t.Joined = append(t.Joined, f.ID)
 			}
 		}
 		sc.markDecided(m.Place, first.Node)
@@ -322,10 +322,6 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	for _, m := range slices.Backward(group) {
 		sc.release(m.view())
 	}
-	sources := map[int]int{}
-	for _, lane := range t.Place {
-		sources[lane.Fan] = sc.fan(lane.Fan).Source
-	}
 	if len(conflicts) == 0 { // an edge may want the values at the split
 		settled, over := sc.settle(view)
 		if settled != view {
@@ -338,7 +334,15 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	}
 	t.View = view.ID
 	sc.moveFinishedFans(t, sources)
-	t.Lanes = slices.DeleteFunc(t.Lanes, func(l Lane) bool { return sc.fan(l.Fan) == nil })
+	for _, m := range group {
+		for _, lane := range m.Lanes {
+			if sc.fan(lane.Fan) != nil {
+				t.Lanes = append(t.Lanes, lane)
+			}
+		}
+	}
+	slices.SortFunc(t.Lanes, func(a, b Lane) int { return cmp.Or(a.Fan-b.Fan, a.Lane-b.Lane) })
+	t.Lanes = slices.Compact(t.Lanes)
 	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
 	sc.addTask(t)
 	if len(group) > 1 {
@@ -442,16 +446,17 @@ func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
 	if k >= len(place) {
 		return place, over
 	}
-	lanes := map[int]bool{}
+	var lanes []int
 	for _, g := range group {
 		if len(g.Place) > k {
-			lanes[g.Place[k].Lane] = true
+			lanes = append(lanes, g.Place[k].Lane)
 		}
 	}
-	if len(lanes) == len(sc.fan(place[k].Fan).Branch) {
-		return place[:k], overUpTo(over, k)
+	slices.Sort(lanes)
+	if len(slices.Compact(lanes)) == len(sc.fan(place[k].Fan).Branch) {
+		return place[:k:k], overUpTo(over, k)
 	}
-	return place[:k+1], overUpTo(over, k)
+	return place[: k+1 : k+1], overUpTo(over, k)
 }
 
 // inputs sets the input of a joined task, by source node, and the results of its

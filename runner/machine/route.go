@@ -124,6 +124,7 @@ func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 
 // fireAll fires every edge.
 func (t *Task) fireAll(edges []int, out routed) routed {
+	out.targets = slices.Grow(out.targets, len(edges))
 	for _, at := range edges {
 		if out.end = t.fire(&out, at); out.end != nil {
 			return out

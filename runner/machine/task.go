@@ -23,7 +23,6 @@ type Task struct {
 	From Source `json:"from,omitzero"`
 	// Input is what came along the edge; Inputs and Branches what came to a join.
 	Input    any            `json:"input,omitempty"`
-	Met      bool           `json:"met,omitempty"` // Inputs are those of several
 	Inputs   map[string]any `json:"inputs,omitempty"`
 	Branches map[string]any `json:"branches,omitempty"`
 	// Cause is the failure after which an edge led here.
@@ -38,6 +37,16 @@ type Task struct {
 	Begun bool `json:"begun,omitempty"`
 	Done  bool `json:"done,omitempty"`
 	Final bool `json:"final,omitempty"` // of finally
+	Met   bool `json:"met,omitempty"`   // Inputs are those of several
+	// Skipped and Refused say that max_visits kept the node from running.
+	Skipped bool `json:"skipped,omitempty"`
+	Refused bool `json:"refused,omitempty"`
+	Late    bool `json:"late,omitempty"`   // step_timeout is over
+	Cached  bool `json:"cached,omitempty"` // Output is from the cache
+	// Stopped says that the step was reported as ended when its scope was cut off.
+	Stopped  bool `json:"stopped,omitempty"`
+	Deciding bool `json:"deciding,omitempty"` // it waits for a router's answer
+	gone     bool // it is not in Scope.Tasks any more
 	// Preset is why a join fails instead of running; Settled are its conflicts.
 	Preset  *Failure   `json:"preset,omitempty"`
 	Settled []Conflict `json:"settled,omitempty"`
@@ -45,10 +54,8 @@ type Task struct {
 	Visit int `json:"visit,omitempty"`
 	Step  int `json:"step,omitempty"`
 	// Number counts the steps of the scope in the order in which they end; 0: it runs.
-	Number  int   `json:"number,omitempty"`
-	At      int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
-	Skipped bool  `json:"skipped,omitempty"`
-	Refused bool  `json:"refused,omitempty"`
+	Number int   `json:"number,omitempty"`
+	At     int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
 	// Passed are the breakpoints that a resume has let the task through.
 	Passed []string `json:"passed,omitempty"`
 	// Edits is the input with `before` added.
@@ -56,18 +63,12 @@ type Task struct {
 	// Each is the list of elements; Units are the elements under way, or the one unit.
 	Each  *Each   `json:"each,omitempty"`
 	Units []*Unit `json:"units,omitempty"`
-	// Late says that step_timeout is over.
-	Late bool `json:"late,omitempty"`
 	// Output, Failure and Writes are the result of the execution.
 	Output  any      `json:"output,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
 	Writes  []Write  `json:"writes,omitempty"`
-	Cached  bool     `json:"cached,omitempty"`
-	// Stopped says that the step was reported as ended when its scope was cut off.
-	Stopped bool `json:"stopped,omitempty"`
-	// Choice is a router's answer; Deciding says that the task waits for one.
-	Choice   *Chosen `json:"choice,omitempty"`
-	Deciding bool    `json:"deciding,omitempty"`
+	// Choice is a router's answer.
+	Choice *Chosen `json:"choice,omitempty"`
 	// Notes is what was noted about the decision.
 	Notes []any       `json:"notes,omitempty"`
 	Calls *callCounts `json:"calls,omitempty"`
@@ -78,8 +79,6 @@ type Task struct {
 	seen  *View // with the number View
 	// blocker is a task that keeps a waiting one from going on, as far as is known.
 	blocker *Task
-	// gone says that the task is not in Scope.Tasks any more.
-	gone bool
 }
 
 // Source is the step that led to a task.

@@ -42,6 +42,9 @@ type View struct {
 	env   map[string]any
 	lists map[int][]any
 	scope *Scope
+	// Room for one step: most branches are short.
+	firstDone   [1]*Done
+	firstVisits [1]Visits
 }
 
 // Visits counts the visits of a node, and those that succeeded where a policy asks.
@@ -120,6 +123,7 @@ func (sc *Scope) newView(base *View) *View { return sc.addView(&View{}, base) }
 func (sc *Scope) addView(v, base *View) *View {
 	sc.state.Numbers.View++
 	v.ID, v.scope = sc.state.Numbers.View, sc
+	v.Done, v.Visits = v.firstDone[:0], v.firstVisits[:0]
 	if base != nil {
 		v.Base, v.Depth = base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
@@ -471,7 +475,7 @@ func (sc *Scope) commonBase(a, b *View) *View {
 // mergedSteps returns the steps of tasks since a view, in merge order.
 func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 	var out []*Done
-	place := map[int]int{} // by task, in out
+	place := make(map[int]int, len(arrived)+len(lost)) // by task, in out
 	add := func(t *Task, isLost bool) {
 		take := func(d *Done) {
 			if at, ok := place[d.Task]; ok {
@@ -529,24 +533,27 @@ func (d *Done) mergeRank() int {
 
 // splitOf returns the outermost fan-out where tasks are on different branches, or nil.
 func (sc *Scope) splitOf(tasks []*Task) *Fan {
+	var first Lane
 	for i := 0; ; i++ {
 		var at *Fan
-		lanes := map[Lane]bool{}
-		ends := false
+		apart, ends := false, false
 		for _, t := range tasks {
 			if i >= len(t.Place) {
 				ends = true
 				continue
 			}
-			lanes[t.Place[i]] = true
-			if f := sc.fan(t.Place[i].Fan); at == nil || f.Rank < at.Rank {
-				at = f
+			lane := t.Place[i]
+			apart = apart || at != nil && lane != first
+			if at == nil {
+				first = lane
+			}
+			if at == nil || at.ID != lane.Fan {
+				if f := sc.fan(lane.Fan); at == nil || f.Rank < at.Rank {
+					at = f
+				}
 			}
 		}
-		switch {
-		case len(lanes) == 0:
-			return nil
-		case len(lanes) > 1 || ends:
+		if at == nil || apart || ends {
 			return at
 		}
 	}

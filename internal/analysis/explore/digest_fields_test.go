@@ -62,8 +62,8 @@ var digestFields = map[reflect.Type]struct {
 	reflect.TypeFor[machine.Lane]():      {`Fan Lane`, nil},
 	reflect.TypeFor[machine.Desertion](): {`Fan Node`, nil},
 	reflect.TypeFor[machine.Bend]():      {`Position Task Node Rank`, nil},
-	reflect.TypeFor[machine.Position](): {`Order Place Joined Lanes Over`, nil},
-	reflect.TypeFor[machine.Visits]():   {`Node Count Succeeded`, nil},
+	reflect.TypeFor[machine.Position]():  {`Order Place Joined Lanes Over`, nil},
+	reflect.TypeFor[machine.Visits]():    {`Node Count Succeeded`, nil},
 	reflect.TypeFor[machine.Fan](): {
 		`Position ID Source Rank View Branch Implicit`, map[string]string{"Began": ofTime},
 	},
