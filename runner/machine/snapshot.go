@@ -46,6 +46,19 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 	return s, nil
 }
 
+// MarshalJSON writes a view. A view with a base writes only the values that differ.
+func (v *View) MarshalJSON() ([]byte, error) {
+	type plain View // without this method
+	out := plain(*v)
+	if v.Base != 0 && !v.Whole {
+		out.Vals, out.Changed = nil, map[int]any{}
+		for _, key := range v.changedKeys() {
+			out.Changed[key] = v.Vals[key]
+		}
+	}
+	return json.Marshal(&out)
+}
+
 // restore links the parts of a scope after decoding. outer is the scope around a
 // suspended one.
 func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {

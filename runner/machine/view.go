@@ -4,7 +4,6 @@ package machine
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -778,19 +777,6 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	sc.release(v)
 	sc.release(sc.view(base))
 	return v, conflicts
-}
-
-// MarshalJSON writes a view. A view with a base writes only the values that differ.
-func (v *View) MarshalJSON() ([]byte, error) {
-	type plain View // without this method
-	out := plain(*v)
-	if v.Base != 0 && !v.Whole {
-		out.Vals, out.Changed = nil, map[int]any{}
-		for _, key := range v.changedKeys() {
-			out.Changed[key] = v.Vals[key]
-		}
-	}
-	return json.Marshal(&out)
 }
 
 // changedKeys returns the keys that steps since the split have written.
