@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,7 @@ func taped(t *testing.T, dir string, tape *cassette.Cassette) (*runner.Result, [
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := kept.Events("r")
+	events, err := kept.Events("r", 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}

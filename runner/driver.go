@@ -266,17 +266,16 @@ func (d *driver) open(event *machine.Event) (commands []machine.Command, at int6
 func (d *driver) step(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
 	d.number(event)
-	if commands, err = d.plan.Apply(d.state, *event); err == nil && d.journal != nil {
-		err = d.appendAll(append([]machine.Event{*event}, d.starts(commands)...))
+	if commands, err = d.plan.Apply(d.state, *event); err == nil {
+		err = d.append(append([]machine.Event{*event}, d.starts(commands)...)...)
 	}
 	return commands, event.At, err
 }
 
 // durably applies an event that is in the journal.
 func (d *driver) durably(event *machine.Event) (commands []machine.Command, at int64, err error) {
-	commands, err = d.plan.Apply(d.state, *event)
-	if starts := d.starts(commands); err == nil && d.journal != nil && len(starts) > 0 {
-		err = d.appendAll(starts)
+	if commands, err = d.plan.Apply(d.state, *event); err == nil {
+		err = d.append(d.starts(commands)...)
 	}
 	return commands, event.At, err
 }
@@ -285,7 +284,7 @@ func (d *driver) durably(event *machine.Event) (commands []machine.Command, at i
 // event happened.
 func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
-	if err := d.append(event); err != nil {
+	if err := d.append(*event); err != nil {
 		return nil, 0, err
 	}
 	commands, err = d.plan.Apply(d.state, *event)

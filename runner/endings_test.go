@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -134,18 +135,11 @@ func (s *killable) Open(id, owner string) (store.Journal, error) {
 	return s.wrap(0, func() (store.Journal, error) { return s.Memory.Open(id, owner) })
 }
 
-func (j *killableJournal) Append(e machine.Event) error {
-	if err := j.process.wrote(1); err != nil {
-		return err
-	}
-	return j.Journal.Append(e)
-}
-
-func (j *killableJournal) AppendAll(events []machine.Event) error {
+func (j *killableJournal) Append(events ...machine.Event) error {
 	if err := j.process.wrote(len(events)); err != nil {
 		return err
 	}
-	return j.Journal.AppendAll(events)
+	return j.Journal.Append(events...)
 }
 
 func (j *killableJournal) Asked() <-chan store.Request { return j.asked }
@@ -465,7 +459,7 @@ func everyEnding(t *testing.T, seed int64) {
 		began := time.Now()
 		want, _ = interrupted(t, files, undisturbed, []interruption{{}})
 		took = int(time.Since(began) / time.Millisecond)
-		list, err := undisturbed.kept.Events("k")
+		list, err := undisturbed.kept.Events("k", 0, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -531,7 +525,7 @@ func oneEnding(t *testing.T, files map[string]string, list []interruption, want 
 // journalOf is a run's journal, a line an event.
 func journalOf(w *world) string {
 	var out strings.Builder
-	events, _ := w.kept.Events("k")
+	events, _ := w.kept.Events("k", 0, math.MaxInt)
 	for i := range events {
 		text, _ := json.Marshal(events[i])
 		fmt.Fprintf(&out, "%d %s\n", i, text)

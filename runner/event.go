@@ -138,7 +138,7 @@ type watchedTalk struct {
 // told and no journal tells: text, progress, warnings, and who a run waits for.
 type LiveStore interface {
 	// Live returns what was told live in a run since the last call, in order. It is
-	// asked after Stretch.
+	// asked after Events.
 	Live(runID string) []LiveEvent
 }
 

@@ -31,11 +31,7 @@ type countingJournal struct {
 	store *counting
 }
 
-func (j *countingJournal) Append(e machine.Event) error {
-	return j.AppendAll([]machine.Event{e})
-}
-
-func (j *countingJournal) AppendAll(e []machine.Event) error {
+func (j *countingJournal) Append(e ...machine.Event) error {
 	j.store.commits++
 	if e[0].Kind == machine.TaskEnded && j.store.ready != nil {
 		j.store.ready.Wait()
@@ -43,7 +39,7 @@ func (j *countingJournal) AppendAll(e []machine.Event) error {
 			runtime.Gosched()
 		}
 	}
-	return j.Journal.AppendAll(e)
+	return j.Journal.Append(e...)
 }
 
 // fanOf is a fan-out of a hundred branches of that node, and a join.

@@ -45,13 +45,13 @@ func (d *driver) closeJournal(result *Result) error {
 	return errors.Join(err, d.journal.Close())
 }
 
-// append makes an event durable, before anything is done about it.
-func (d *driver) append(event *machine.Event) error {
-	if d.journal == nil {
+// append makes events durable in one commit, if there is a journal.
+func (d *driver) append(events ...machine.Event) error {
+	if d.journal == nil || len(events) == 0 {
 		return nil
 	}
-	d.number(event)
-	if err := d.journal.Append(*event); err != nil {
+	d.number(&events[0])
+	if err := d.journal.Append(events...); err != nil {
 		return d.journalFailed(err)
 	}
 	return nil
@@ -66,18 +66,6 @@ func (d *driver) number(event *machine.Event) {
 
 func (d *driver) journalFailed(err error) error {
 	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
-}
-
-// appendAll makes events durable in one commit.
-func (d *driver) appendAll(events []machine.Event) error {
-	if len(events) == 1 {
-		return d.append(&events[0])
-	}
-	d.number(&events[0])
-	if err := d.journal.AppendAll(events); err != nil {
-		return d.journalFailed(err)
-	}
-	return nil
 }
 
 // take applies an event that was received. Those that have arrived by now are
@@ -100,7 +88,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 				return nil, 0, d.journalErr
 			}
 		}
-		if err := d.appendAll(group); err != nil {
+		if err := d.append(group...); err != nil {
 			return nil, 0, err
 		}
 		d.queue, d.durable = append(group[1:], d.queue...), len(group)-1

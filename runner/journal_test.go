@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestJournalReplays(t *testing.T) {
 	if plan == nil {
 		t.Fatal(found)
 	}
-	events, err := memory.Events("one")
+	events, err := memory.Events("one", 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestJournalOrder(t *testing.T) {
 	seen := 0
 	f := flowOf(t, runner.Config{Store: memory, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"look": func(_ context.Context, task *runner.Task) (any, error) {
-			events, err := memory.Events(task.RunID)
+			events, err := memory.Events(task.RunID, 0, math.MaxInt)
 			for _, e := range events {
 				if e.Kind == machine.TaskBegan && e.Node == task.Node && e.Visit == 1 && e.Task.Attempt == 1 {
 					seen++
@@ -156,19 +157,12 @@ func (s *brokenStore) Create(record store.RunRecord, first ...machine.Event) (st
 	return brokenJournal{journal, s}, err
 }
 
-func (j brokenJournal) Append(e machine.Event) error {
-	if j.store.left--; j.store.left < 0 {
-		return j.store.err
-	}
-	return j.Journal.Append(e)
-}
-
-// AppendAll keeps all of them or none: events that arrive together are one commit.
-func (j brokenJournal) AppendAll(events []machine.Event) error {
+// Append keeps all of them or none: events that arrive together are one commit.
+func (j brokenJournal) Append(events ...machine.Event) error {
 	if j.store.left -= len(events); j.store.left < 0 {
 		return j.store.err
 	}
-	return j.Journal.AppendAll(events)
+	return j.Journal.Append(events...)
 }
 
 // Nothing is done about an event that could not be kept.

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func TestNotesAreBounded(t *testing.T) {
 	if result.Error == nil || result.Error.Kind != "limit" || !strings.HasPrefix(result.Error.Message, "a note takes more than 2000 bytes") {
 		t.Errorf("%s: %v", result.Status, result.Error)
 	}
-	events, err := kept.Events("n")
+	events, err := kept.Events("n", 0, math.MaxInt)
 	if err != nil || slices.ContainsFunc(events, func(e machine.Event) bool { return e.Kind == machine.TaskNoted }) {
 		t.Errorf("the note was kept (%v)", err)
 	}

@@ -59,7 +59,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 			return err
 		}
 	}
-	if err := journal.AppendAll(events); err != nil {
+	if err := journal.Append(events...); err != nil {
 		return err
 	}
 	return journal.Note(d.summary(d.recordedResult()))

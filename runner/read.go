@@ -81,7 +81,7 @@ func (rec *record) before(step int) error {
 
 // next reads the next events; none: that was all. The caller counts those that it takes.
 func (rec *record) next() ([]machine.Event, error) {
-	return rec.store.Stretch(rec.id, rec.total, stretchSize)
+	return rec.store.Events(rec.id, rec.total, stretchSize)
 }
 
 // each visits the events in order, until visit returns false.

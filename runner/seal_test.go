@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 		cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{leakyKind()}}
 		f := flowOf(t, cfg, "secrets: {t: {env: T}}\nnodes: {a: {kind: exec, command: ["+name+"], env: {T: '{{ secrets.t }}'}}}\nedges: [{from: a, to: END}]")
 		finish(t, f, runner.Options{RunID: "one"})
-		events, err := kept.Events("one")
+		events, err := kept.Events("one", 0, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)
 		}

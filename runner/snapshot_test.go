@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -49,16 +50,8 @@ func (c *crashing) Open(id, owner string) (store.Journal, error) {
 	return &crashingJournal{j, c}, nil
 }
 
-func (c *crashing) Events(id string) ([]machine.Event, error) { return c.EventsAfter(id, 0) }
-
-func (c *crashing) EventsAfter(id string, n int) ([]machine.Event, error) {
-	events, err := c.Store.EventsAfter(id, n)
-	c.read += len(events)
-	return events, err
-}
-
-func (c *crashing) Stretch(id string, n, size int) ([]machine.Event, error) {
-	events, err := c.Store.Stretch(id, n, size)
+func (c *crashing) Events(id string, n, size int) ([]machine.Event, error) {
+	events, err := c.Store.Events(id, n, size)
 	c.read += len(events)
 	return events, err
 }
@@ -76,12 +69,8 @@ func (j *crashingJournal) write(do func() error) error {
 	return do()
 }
 
-func (j *crashingJournal) Append(e machine.Event) error {
-	return j.write(func() error { return j.Journal.Append(e) })
-}
-
-func (j *crashingJournal) AppendAll(e []machine.Event) error {
-	return j.write(func() error { return j.Journal.AppendAll(e) })
+func (j *crashingJournal) Append(e ...machine.Event) error {
+	return j.write(func() error { return j.Journal.Append(e...) })
 }
 
 func (j *crashingJournal) Snapshot(s store.Snapshot) error {
@@ -257,7 +246,7 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 `
 	f := flowOf(t, runner.Config{Store: s}, flow)
 	finish(t, f, runner.Options{RunID: "one"})
-	all, err := s.Store.Events("one")
+	all, err := s.Store.Events("one", 0, math.MaxInt)
 	if err != nil || len(all) < steps/1000 || s.snapshots < 5 {
 		t.Fatal(len(all), s.snapshots, err)
 	}

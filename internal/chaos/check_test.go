@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,7 +44,7 @@ func (x *trial) stand() {
 		return
 	}
 	defer s.Close()
-	events, err := s.Events(runID)
+	events, err := s.Events(runID, 0, math.MaxInt)
 	if errors.Is(err, store.ErrNoRun) {
 		return
 	}

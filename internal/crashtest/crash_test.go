@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -161,7 +162,7 @@ func left(t *testing.T, dir string, kept int) []string {
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	events, err := s.Events("one")
+	events, err := s.Events("one", 0, math.MaxInt)
 	if err != nil && (kept > 0 || !errors.Is(err, store.ErrNoRun)) {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -207,7 +208,7 @@ func (f *fatal) Open(id, owner string) (j store.Journal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := f.Events(id)
+	events, err := f.Events(id, 0, math.MaxInt)
 	f.events = len(events)
 	return &fatalJournal{j, f}, err
 }
@@ -218,17 +219,12 @@ type fatalJournal struct {
 }
 
 // Append is a write.
-func (j *fatalJournal) Append(e machine.Event) error {
-	err := j.store.acknowledge(1, j.store.write(func() error { return j.Journal.Append(e) }))
-	if err == nil && e.Kind == machine.Answered {
+func (j *fatalJournal) Append(events ...machine.Event) error {
+	err := j.store.acknowledge(len(events), j.store.write(func() error { return j.Journal.Append(events...) }))
+	if err == nil && len(events) == 1 && events[0].Kind == machine.Answered {
 		fmt.Println("answered")
 	}
 	return err
-}
-
-// AppendAll is a write.
-func (j *fatalJournal) AppendAll(events []machine.Event) error {
-	return j.store.acknowledge(len(events), j.store.write(func() error { return j.Journal.AppendAll(events) }))
 }
 
 // Snapshot is a write.

@@ -4,51 +4,43 @@ package store
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
-// CacheEntry is a result to keep. Graph and Node say whose it is, for clearing.
+// CacheEntry is a stored result of a node.
 type CacheEntry struct {
 	Key         string
-	Graph, Node string
+	Graph, Node string // for ClearCache
 	Value       any
-	// Expires is when it is no longer good; the zero time means never.
-	Expires time.Time
+	Expires     time.Time // zero for never
 }
 
-// cacheNote says what ClearCache has to know. It has a key of its own, so that nobody
-// reads values only to delete them.
-type cacheNote struct {
-	Graph   string    `json:"graph"`
-	Node    string    `json:"node"`
-	Expires time.Time `json:"expires,omitzero"`
+// savedEntry is an entry as JSON. Its value is read as canonical data.
+type savedEntry struct {
+	CacheEntry
+	Value json.RawMessage
 }
 
-func (n *cacheNote) isExpired(now time.Time) bool {
-	return !n.Expires.IsZero() && !now.Before(n.Expires)
+func (e *savedEntry) isExpired(now time.Time) bool {
+	return !e.Expires.IsZero() && !now.Before(e.Expires)
 }
 
-const cacheNotes, cacheValues = "cached/", "cache/"
+const cacheKeys = "cache/"
 
 // Cached returns a value that has not expired.
 func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err error) {
-	var text []byte
-	err = s.kv().View(func(tx Tx) error {
-		var note cacheNote
-		found, err := getJSON(tx, cacheNotes+keyOf(key), &note)
-		if err != nil || !found || note.isExpired(now) {
-			return err
-		}
-		text, err = tx.Get(cacheValues + keyOf(key))
+	var entry savedEntry
+	err = s.kv().View(func(tx Tx) (err error) {
+		ok, err = getJSON(tx, cacheKeys+keyOf(key), &entry)
 		return err
 	})
-	if err != nil || text == nil {
+	if err != nil || !ok || entry.isExpired(now) {
 		return nil, false, err
 	}
-	value, err = DecodeValue(text)
+	value, err = DecodeValue(entry.Value)
 	return value, err == nil, err
 }
 
@@ -59,49 +51,35 @@ func (s *KVStore) Cache(e CacheEntry) error {
 		return fmt.Errorf("cache of node %q: %w", e.Node, err)
 	}
 	purge, now := !s.purged.Swap(true), s.kv().Now()
-	return s.kv().Update(false, func(tx Tx) error {
+	return s.kv().Update(func(tx Tx) (err error) {
 		if purge {
-			if _, err := clearCache(tx, func(n *cacheNote) bool { return n.isExpired(now) }); err != nil {
-				return err
-			}
+			_, err = clearCache(tx, func(e *savedEntry) bool { return e.isExpired(now) })
 		}
-		if err := putJSON(tx, cacheNotes+keyOf(e.Key), cacheNote{e.Graph, e.Node, e.Expires}); err != nil {
-			return err
-		}
-		return tx.Put(cacheValues+keyOf(e.Key), text)
+		return cmp.Or(err, putJSON(tx, cacheKeys+keyOf(e.Key), savedEntry{e, text}))
 	})
 }
 
 // ClearCache deletes cached values.
 func (s *KVStore) ClearCache(graph string, nodes []string) (cleared int, err error) {
-	err = s.kv().Update(false, func(tx Tx) (err error) {
-		cleared, err = clearCache(tx, func(n *cacheNote) bool {
-			return cmp.Or(graph, n.Graph) == n.Graph && (nodes == nil || slices.Contains(nodes, n.Node))
+	err = s.kv().Update(func(tx Tx) (err error) {
+		cleared, err = clearCache(tx, func(e *savedEntry) bool {
+			return cmp.Or(graph, e.Graph) == e.Graph && (nodes == nil || slices.Contains(nodes, e.Node))
 		})
 		return err
 	})
 	return cleared, err
 }
 
-func clearCache(tx Tx, selects func(*cacheNote) bool) (cleared int, err error) {
-	pairs, err := collect(tx, cacheNotes, "", -1)
-	if err != nil {
-		return 0, err
+func clearCache(tx Tx, selects func(*savedEntry) bool) (cleared int, err error) {
+	var keys []string
+	err = visitJSON(tx, cacheKeys, func(e *savedEntry) bool {
+		if selects(e) {
+			keys = append(keys, cacheKeys+keyOf(e.Key))
+		}
+		return true
+	})
+	for _, key := range keys {
+		err = cmp.Or(err, tx.Delete(key))
 	}
-	for _, p := range pairs {
-		var note cacheNote
-		if err := decodeJSON(p, &note); err != nil {
-			return 0, err
-		}
-		if !selects(&note) {
-			continue
-		}
-		for _, key := range []string{p.Key, cacheValues + strings.TrimPrefix(p.Key, cacheNotes)} {
-			if err := tx.Delete(key); err != nil {
-				return 0, err
-			}
-		}
-		cleared++
-	}
-	return cleared, nil
+	return len(keys), err
 }

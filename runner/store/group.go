@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,20 +11,19 @@ import (
 	"time"
 )
 
-// GroupState is how a group stands for a run that asks for a place.
+// GroupState is the state of a group for a run that asks for a slot.
 type GroupState struct {
-	// Inside says that the run has a place.
+	// Inside says that the run has a slot.
 	Inside bool
-	// Members are the runs that have one, the one that is inside longest first.
+	// Members are the runs that have a slot, longest first.
 	Members []GroupMember
 }
 
-// GroupMember is a run that is inside a group.
+// GroupMember is a run in a group.
 type GroupMember struct {
-	RunID string `json:"run_id"`
-	Graph string `json:"graph"`
-	// Owner is who drives it.
-	Owner string    `json:"owner"`
+	RunID string    `json:"run_id"`
+	Graph string    `json:"graph"`
+	Owner string    `json:"owner"` // its driver
 	Since time.Time `json:"since"`
 }
 
@@ -41,11 +41,11 @@ type Waiting struct {
 	Group   string        `json:"group"`
 	Limit   int           `json:"limit"`
 	Members []GroupMember `json:"holders"`
-	// Cancelling is the run that was asked to cancel; empty: none was.
+	// Cancelling is the run that was asked to cancel, or "".
 	Cancelling string `json:"cancelling,omitempty"`
 }
 
-// String says who is inside.
+// String describes the group and its members.
 func (w *Waiting) String() string {
 	holders := make([]string, len(w.Members))
 	for i, m := range w.Members {
@@ -54,46 +54,43 @@ func (w *Waiting) String() string {
 	return fmt.Sprintf("group %q is busy: %d of at most %d inside: %s", w.Group, len(w.Members), w.Limit, strings.Join(holders, ", "))
 }
 
-// BusyError says that a run found no place in its group, and does not wait for one.
+// BusyError reports that the group of a run has no slot for it, and that it does not wait.
 type BusyError struct {
 	RunID string
 	Waiting
 }
 
-// Error names the group and who is inside.
+// Error describes the group and its members.
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("run %q: %s, and concurrency.on_busy is fail", e.RunID, e.Waiting.String())
 }
 
-// ErrStopped says that a run was not let into its group before somebody cancelled or
-// paused it.
+// ErrStopped reports that a run was cancelled or paused before it got a slot in its group.
 var ErrStopped = errors.New("the run was stopped before there was a place in its group")
 
-// groupSlot is a run that is in a group or waits for its turn.
-type groupSlot struct {
-	GroupMember
-	// Number is the place in the queue. Since is zero while the run waits.
-	Number int `json:"number"`
-}
+// groupSlot is a run that is in a group or waits for its turn. The slots of a group are in the
+// order of arrival. Since is zero while the run waits.
+type groupSlot = GroupMember
 
-func (s *groupSlot) key(group string) string {
-	return fmt.Sprintf("%s/%08x/%s", keyOf("group", group), s.Number, keyOf(s.RunID))
-}
+const groupKeys = "group/"
 
 // enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
 func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupState, err error) {
-	slots, err := s.groupSlots(tx, group)
-	if err != nil {
+	var slots []groupSlot
+	if _, err := getJSON(tx, groupKeys+keyOf(group), &slots); err != nil {
 		return out, err
 	}
+	before := len(slots)
+	slots = slices.DeleteFunc(slots, func(s0 groupSlot) bool { return !s.kv().IsLocked(s0.RunID) })
+	changed := len(slots) < before
 	at := slices.IndexFunc(slots, func(s groupSlot) bool { return s.RunID == runID })
 	if at < 0 {
-		at = len(slots)
-		slot, err := joinGroup(tx, runID, group, slots)
-		if err != nil {
+		run, err := getRun(tx, runID)
+		if err := errors.Join(err, leaveGroup(tx, runID)); err != nil {
 			return out, err
 		}
-		slots = append(slots, slot)
+		at, changed = len(slots), true
+		slots = append(slots, groupSlot{RunID: runID, Graph: run.Graph, Owner: run.Owner})
 	}
 	ahead := 0 // runs that are inside or come first
 	for i := range slots {
@@ -101,63 +98,31 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 			ahead++
 		}
 	}
-	own := &slots[at]
-	if own.Since.IsZero() && ahead < limit {
-		own.Since = s.kv().Now()
-		if err := putJSON(tx, own.key(group), own); err != nil {
-			return out, err
-		}
+	if slots[at].Since.IsZero() && ahead < limit {
+		slots[at].Since, changed = s.kv().Now(), true
 	}
-	out.Inside = !own.Since.IsZero()
-	for i := range slots {
-		if !slots[i].Since.IsZero() {
-			out.Members = append(out.Members, slots[i].GroupMember)
-		}
+	if changed {
+		err = putJSON(tx, groupKeys+keyOf(group), slots)
 	}
+	out.Inside = !slots[at].Since.IsZero()
+	out.Members = slices.DeleteFunc(slots, func(s groupSlot) bool { return s.Since.IsZero() })
 	slices.SortStableFunc(out.Members, func(a, b GroupMember) int { return a.Since.Compare(b.Since) })
-	return out, nil
+	return out, err
 }
 
-// groupSlots returns the slots of a group in their order. It deletes those whose runs are
-// not driven any more.
-func (s *KVStore) groupSlots(tx Tx, group string) (slots []groupSlot, err error) {
-	var gone []string
-	err = visitJSON(tx, keyOf("group", group)+"/", func(slot *groupSlot) bool {
-		if s.kv().IsLocked(slot.RunID) {
-			slots = append(slots, *slot)
-		} else {
-			gone = append(gone, slot.RunID)
-		}
-		return true
-	})
-	for _, runID := range gone {
-		err = errors.Join(err, leaveGroup(tx, runID))
-	}
-	return slots, err
-}
-
-// joinGroup appends a run to the queue of a group.
-func joinGroup(tx Tx, runID, group string, queue []groupSlot) (slot groupSlot, err error) {
-	if err := leaveGroup(tx, runID); err != nil {
-		return slot, err
-	}
-	slot.RunID = runID
-	if n := len(queue); n > 0 {
-		slot.Number = queue[n-1].Number + 1
-	}
-	run, err := getRun(tx, runID)
-	if err != nil {
-		return slot, err
-	}
-	slot.Graph, slot.Owner = run.Graph, run.Owner
-	return slot, putJSON(tx, slot.key(group), slot)
-}
-
+// leaveGroup removes a run from its group.
 func leaveGroup(tx Tx, runID string) error {
-	slots, err := collect(tx, "group/", "", -1)
-	for _, p := range slots {
-		if err == nil && strings.HasSuffix(p.Key, "/"+keyOf(runID)) {
+	groups, err := collect(tx, groupKeys, "", -1)
+	for _, p := range groups {
+		var slots []groupSlot
+		err = cmp.Or(err, decodeJSON(p, &slots))
+		left := slices.DeleteFunc(slices.Clone(slots), func(s groupSlot) bool { return s.RunID == runID })
+		switch {
+		case err != nil || len(left) == len(slots):
+		case len(left) == 0:
 			err = tx.Delete(p.Key)
+		default:
+			err = putJSON(tx, p.Key, left)
 		}
 	}
 	return err

@@ -24,14 +24,13 @@ type journal struct {
 	mu        sync.Mutex // of what follows
 	count     int        // events
 	journaled int        // bytes of the events since the last snapshot
-	noted     RunSummary
 	failed    error
 	closed    bool
 }
 
 // drive locks a run and opens its journal. find returns the run, and may create it. taken
 // returns the error for a run that has a driver.
-func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (*journal, error) {
+func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
 	release, err := s.kv().Lock(runID)
 	if err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx
 		return nil, taken()
 	}
 	j := &journal{inbox: newInbox(s.kv(), runID), store: s, release: release, stop: make(chan struct{})}
-	err = s.kv().Update(false, func(tx Tx) error {
+	err = s.kv().Update(func(tx Tx) error {
 		run, err := find(tx)
 		if err != nil {
 			return err
@@ -62,64 +61,56 @@ func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx
 	}
 	s.open[runID] = j
 	s.mu.Unlock()
+	j.Look()
 	if s.Poll > 0 {
 		j.polling.Go(func() { j.poll(s.Poll) })
 	}
 	return j, nil
 }
 
-// Append adds an event.
-func (j *journal) Append(e machine.Event) error {
-	return j.write(func() error {
-		text, err := EncodeEvent(&e)
-		if err != nil {
-			return err
-		}
-		j.journaled += len(text)
-		j.count++
-		return j.store.kv().Append(numbered(j.events, j.count), text)
-	})
-}
-
-// AppendAll adds events, all or none.
-func (j *journal) AppendAll(events []machine.Event) error {
-	return j.write(func() error {
-		texts, err := encodeEvents(events)
-		if err != nil {
-			return err
-		}
-		defer j.add(texts)
-		return j.store.kv().Update(false, func(tx Tx) error { return appendEvents(tx, j.events, j.count, texts) })
-	})
+// Append adds events, all or none.
+func (j *journal) Append(events ...machine.Event) error {
+	_, err := j.appendIf(func(Tx) (bool, error) { return true, nil }, events)
+	return err
 }
 
 // Settle settles an offer: its events are added and it is deleted in one transaction.
 func (j *journal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+	taken, err = j.appendIf(func(tx Tx) (bool, error) { return settleOffer(tx, id, refused) }, events)
+	j.Look() // there is room now for offers that had to wait
+	return taken, err
+}
+
+// appendIf adds events, all or none, if the condition holds in their transaction.
+func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine.Event) (added bool, err error) {
 	err = j.write(func() error {
 		texts, err := encodeEvents(events)
 		if err != nil {
 			return err
 		}
-		err = j.store.kv().Update(false, func(tx Tx) (err error) {
-			if taken, err = settleOffer(tx, id, refused); err == nil && taken {
+		err = j.store.kv().Update(func(tx Tx) (err error) {
+			if added, err = condition(tx); err == nil && added {
 				err = appendEvents(tx, j.events, j.count, texts)
 			}
 			return err
 		})
-		if taken {
-			j.add(texts)
+		if err != nil || !added {
+			return err
 		}
-		return err
+		j.count += len(texts)
+		for _, text := range texts {
+			j.journaled += len(text)
+		}
+		return nil
 	})
-	j.Look() // there is room now for offers that had to wait
-	return taken && err == nil, err
+	return added && err == nil, err
 }
 
 // Snapshot stores the state after the events so far.
 func (j *journal) Snapshot(s Snapshot) error {
 	return j.write(func() error {
 		j.journaled = 0
-		return j.store.kv().Update(false, func(tx Tx) error { return tx.Put(numbered(statesOf(j.runID), j.count), s.State) })
+		return j.store.kv().Update(func(tx Tx) error { return tx.Put(numbered(statesOf(j.runID), j.count), s.State) })
 	})
 }
 
@@ -133,9 +124,7 @@ func (j *journal) Journaled() int {
 // Note changes what List shows.
 func (j *journal) Note(s RunSummary) error {
 	return j.write(func() error {
-		lazy := s.Status == j.noted.Status && s.Reason == j.noted.Reason && s.Quality == j.noted.Quality && s.Due.Equal(j.noted.Due)
-		j.noted = s
-		return j.change(lazy, func(_ Tx, run *savedRun) error {
+		return j.change(func(_ Tx, run *savedRun) error {
 			run.Status, run.Reason, run.Quality, run.Steps, run.Due, run.Updated = cmp.Or(s.Status, machine.Running), s.Reason, s.Quality, s.Steps, s.Due, s.Updated
 			return nil
 		})
@@ -145,7 +134,7 @@ func (j *journal) Note(s RunSummary) error {
 // Adopt replaces the graph of the run.
 func (j *journal) Adopt(r RunRecord) error {
 	return j.write(func() error {
-		return j.change(false, func(tx Tx, run *savedRun) error {
+		return j.change(func(tx Tx, run *savedRun) error {
 			run.Graph, run.File = r.Graph, r.File
 			return errors.Join(tx.DeleteAll(statesOf(j.runID)), run.deleteTexts(tx), run.putTexts(tx, &r))
 		})
@@ -153,8 +142,8 @@ func (j *journal) Adopt(r RunRecord) error {
 }
 
 // change changes the saved run. The caller has the lock.
-func (j *journal) change(lazy bool, do func(tx Tx, run *savedRun) error) error {
-	return j.store.kv().Update(lazy, func(tx Tx) error {
+func (j *journal) change(do func(tx Tx, run *savedRun) error) error {
+	return j.store.kv().Update(func(tx Tx) error {
 		run, err := getRun(tx, j.runID)
 		if err == nil {
 			err = do(tx, run)
@@ -169,20 +158,12 @@ func (j *journal) change(lazy bool, do func(tx Tx, run *savedRun) error) error {
 // Enter asks for a slot in a group.
 func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
 	err = j.write(func() error {
-		return j.store.kv().Update(false, func(tx Tx) (err error) {
+		return j.store.kv().Update(func(tx Tx) (err error) {
 			out, err = j.store.enterGroup(tx, j.runID, group, limit)
 			return err
 		})
 	})
 	return out, err
-}
-
-// add counts events.
-func (j *journal) add(texts [][]byte) {
-	j.count += len(texts)
-	for _, text := range texts {
-		j.journaled += len(text)
-	}
 }
 
 // write changes the store. After an error nothing more is written, because what the store
@@ -232,7 +213,7 @@ func (j *journal) Close() error {
 	j.store.mu.Lock()
 	delete(j.store.open, j.runID)
 	j.store.mu.Unlock()
-	err := j.change(false, func(tx Tx, run *savedRun) error {
+	err := j.change(func(tx Tx, run *savedRun) error {
 		run.Owner = ""
 		return clearDriver(tx, j.runID)
 	})

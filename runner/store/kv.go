@@ -19,11 +19,8 @@ import (
 type KV interface {
 	// View runs a transaction that only reads.
 	View(do func(tx Tx) error) error
-	// Update runs a transaction, and undoes it if do fails. do may run more than once. A
-	// power failure may undo a lazy transaction.
-	Update(lazy bool, do func(tx Tx) error) error
-	// Append stores a new event in a transaction of its own. It costs half of an Update.
-	Append(key string, text []byte) error
+	// Update runs a transaction, and undoes it if do fails. do may run more than once.
+	Update(do func(tx Tx) error) error
 	// Lock makes the caller the driver of a run until release, or until its process ends.
 	// It returns nil if the run has a driver.
 	Lock(runID string) (release func() error, err error)

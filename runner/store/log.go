@@ -1,16 +1,15 @@
-// Pieces of what programs and models said.
+// The log of a run: what its programs and models said.
 
 package store
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"time"
 )
 
-// LogChunk is a piece of what a program or a model said.
+// LogChunk is a piece of a stream of a program or a model.
 type LogChunk struct {
-	// Seq is its place in the log of the run, from 1.
+	// Seq is its number in the log of the run, from 1.
 	Seq  int64
 	Time time.Time
 	// Node is the path of the node. Place is as in runner.Task.
@@ -18,20 +17,18 @@ type LogChunk struct {
 	Place   string
 	Visit   int
 	Attempt int
-	// Source is the tool or the server of tools that spoke; "": the node's own
-	// program or model.
+	// Source is a tool or a server of tools, or "" for the program or model of the node.
 	Source string
 	// Stream is "stdout", "stderr" or "text".
 	Stream string
 	// Call tells streams of the same name apart.
 	Call int64
-	// Offset is how many bytes of the stream came before. A chunk that does not
-	// begin where the one before it ended says that what was between is not kept:
-	// runner.Runner.Logs says in Cut how many bytes that is.
+	// Offset is the number of bytes of the stream before. runner.Runner.Logs counts in Cut
+	// the bytes since the chunk before that were not stored.
 	Offset int64
 	Cut    int64
 	Text   string
-	// End says that the stream has ended with this chunk, whose text may be empty.
+	// End says that the stream ends with this chunk, whose text may be empty.
 	End bool
 }
 
@@ -41,41 +38,26 @@ type savedChunk struct {
 	Text []byte
 }
 
-// logKey is the key of a run's last number. The keys of its chunks continue it.
-func logKey(runID string) string { return keyOf("log", runID) }
+// logOf is the prefix of the keys of a run's chunks.
+func logOf(runID string) string { return keyOf("log", runID) + "/" }
 
-func chunkKey(runID string, seq int64) string { return fmt.Sprintf("%s/%016x", logKey(runID), seq) }
-
-func deleteLog(tx Tx, runID string) error {
-	return errors.Join(tx.Delete(logKey(runID)), tx.DeleteAll(logKey(runID)+"/"))
-}
-
-// AppendLog stores chunks and deletes others. Its transaction is lazy: the next step that
-// waits for the disk takes along what was said before.
+// AppendLog stores chunks and deletes others, never the latest one.
 func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
-	err = s.kv().Update(true, func(tx Tx) error {
+	err = s.kv().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
-		var last int64
-		if _, err := getJSON(tx, logKey(runID), &last); err != nil {
-			return err
-		}
-		first = last + 1
-		for _, seq := range drop {
-			if err := tx.Delete(chunkKey(runID, seq)); err != nil {
-				return err
-			}
-		}
+		last, err := tx.Last(logOf(runID), endOf(logOf(runID)))
+		first = int64(numberOf(last.Key)) + 1
 		for i := range chunks {
-			last++
 			saved := savedChunk{chunks[i], []byte(chunks[i].Text)}
-			saved.Seq = last
-			if err := putJSON(tx, chunkKey(runID, last), saved); err != nil {
-				return err
-			}
+			saved.Seq = first + int64(i)
+			err = cmp.Or(err, putJSON(tx, numbered(logOf(runID), int(saved.Seq)), saved))
 		}
-		return putJSON(tx, logKey(runID), last)
+		for _, seq := range drop {
+			err = cmp.Or(err, tx.Delete(numbered(logOf(runID), int(seq))))
+		}
+		return err
 	})
 	return first, err
 }
@@ -85,7 +67,7 @@ func (s *KVStore) Log(runID string, after int64, limit int) ([]LogChunk, error) 
 	var pairs []Pair
 	err := s.kv().View(func(tx Tx) (err error) {
 		if _, err = getRun(tx, runID); err == nil {
-			pairs, err = collect(tx, logKey(runID)+"/", chunkKey(runID, max(after, 0)), limit)
+			pairs, err = collect(tx, logOf(runID), numbered(logOf(runID), int(max(after, 0))), limit)
 		}
 		return err
 	})

@@ -4,7 +4,6 @@ package store
 
 import (
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -14,54 +13,40 @@ import (
 // a file does, so that a run reads the same from both.
 type Memory struct{ KVStore }
 
-// maxChunk is the most pairs of a chunk.
-const maxChunk = 512
-
-// memoryKV is a KV: sorted pairs, in chunks so that an insertion moves few of them.
+// memoryKV is a KV.
 type memoryKV struct {
-	mu     sync.Mutex // of chunks
-	chunks [][]Pair   // none is empty
-	locks  sync.Map   // by run id
+	mu    sync.Mutex // of pairs
+	pairs []Pair     // sorted by key
+	locks sync.Map   // by run id
 }
 
 // find returns where a key is, or where to insert it.
-func (m *memoryKV) find(key string) (chunk, index int, found bool) {
-	chunk = max(0, sort.Search(len(m.chunks), func(i int) bool { return m.chunks[i][0].Key > key })-1)
-	if chunk < len(m.chunks) {
-		index, found = slices.BinarySearchFunc(m.chunks[chunk], key, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
-	}
-	return chunk, index, found
+func (m *memoryKV) find(key string) (index int, found bool) {
+	return slices.BinarySearchFunc(m.pairs, key, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
 }
 
 // set stores a value, or removes the key if it is nil. It returns the value before.
 func (m *memoryKV) set(key string, value []byte) (before []byte) {
-	c, i, found := m.find(key)
+	i, found := m.find(key)
+	if found {
+		before = m.pairs[i].Value
+	}
 	switch {
 	case found && value != nil:
-		before, m.chunks[c][i].Value = m.chunks[c][i].Value, value
+		m.pairs[i].Value = value
 	case found:
-		before = m.chunks[c][i].Value
-		if m.chunks[c] = slices.Delete(m.chunks[c], i, i+1); len(m.chunks[c]) == 0 {
-			m.chunks = slices.Delete(m.chunks, c, c+1)
-		}
-	case value == nil:
-	case len(m.chunks) == 0:
-		m.chunks = [][]Pair{{{key, value}}}
-	default:
-		m.chunks[c] = slices.Insert(m.chunks[c], i, Pair{key, value})
-		if all := m.chunks[c]; len(all) > maxChunk {
-			m.chunks[c] = all[: maxChunk/2 : maxChunk/2]
-			m.chunks = slices.Insert(m.chunks, c+1, slices.Clone(all[maxChunk/2:]))
-		}
+		m.pairs = slices.Delete(m.pairs, i, i+1)
+	case value != nil:
+		m.pairs = slices.Insert(m.pairs, i, Pair{key, value})
 	}
 	return before
 }
 
 // View runs a transaction.
-func (m *memoryKV) View(do func(tx Tx) error) error { return m.Update(true, do) }
+func (m *memoryKV) View(do func(tx Tx) error) error { return m.Update(do) }
 
 // Update runs do and undoes its writes if it fails.
-func (m *memoryKV) Update(_ bool, do func(tx Tx) error) error {
+func (m *memoryKV) Update(do func(tx Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	tx := &memoryTx{memoryKV: m}
@@ -72,11 +57,6 @@ func (m *memoryKV) Update(_ bool, do func(tx Tx) error) error {
 		}
 	}
 	return err
-}
-
-// Append stores an event.
-func (m *memoryKV) Append(key string, text []byte) error {
-	return m.Update(true, func(tx Tx) error { return tx.Put(key, text) })
 }
 
 // Lock locks a run.
@@ -110,8 +90,8 @@ type memoryTx struct {
 
 // Get returns a value.
 func (tx *memoryTx) Get(key string) ([]byte, error) {
-	if c, i, found := tx.find(key); found {
-		return tx.chunks[c][i].Value, nil
+	if i, found := tx.find(key); found {
+		return tx.pairs[i].Value, nil
 	}
 	return nil, nil
 }
@@ -130,24 +110,19 @@ func (tx *memoryTx) Delete(key string) error {
 
 // DeleteAll removes keys.
 func (tx *memoryTx) DeleteAll(prefix string) error {
-	pairs, err := collect(tx, prefix, "", -1)
-	for _, p := range pairs {
-		_ = tx.Delete(p.Key)
-	}
-	return err
+	from, _ := tx.find(prefix)
+	to, _ := tx.find(endOf(prefix))
+	tx.undo = append(tx.undo, tx.pairs[from:to]...)
+	tx.pairs = slices.Delete(tx.pairs, from, to)
+	return nil
 }
 
 // Scan visits pairs.
 func (tx *memoryTx) Scan(prefix, after string, visit func(p Pair) bool) error {
-	first, index, _ := tx.find(max(prefix, after))
-	for c := first; c < len(tx.chunks); c, index = c+1, 0 {
-		for _, p := range tx.chunks[c][index:] {
-			if p.Key <= after || p.Key < prefix {
-				continue
-			}
-			if !strings.HasPrefix(p.Key, prefix) || !visit(p) {
-				return nil
-			}
+	first, _ := tx.find(max(prefix, after))
+	for _, p := range tx.pairs[first:] {
+		if p.Key != after && (!strings.HasPrefix(p.Key, prefix) || !visit(p)) {
+			break
 		}
 	}
 	return nil
@@ -155,12 +130,12 @@ func (tx *memoryTx) Scan(prefix, after string, visit func(p Pair) bool) error {
 
 // Last returns the last pair up to a limit.
 func (tx *memoryTx) Last(prefix, limit string) (last Pair, err error) {
-	c, i, found := tx.find(limit)
-	if !found {
-		i--
+	i, found := tx.find(limit)
+	if found {
+		i++
 	}
-	if c < len(tx.chunks) && i >= 0 && strings.HasPrefix(tx.chunks[c][i].Key, prefix) {
-		last = tx.chunks[c][i]
+	if i > 0 && strings.HasPrefix(tx.pairs[i-1].Key, prefix) {
+		last = tx.pairs[i-1]
 	}
 	return last, nil
 }

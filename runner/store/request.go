@@ -1,4 +1,4 @@
-// Requests and answers of others for the driver of a run.
+// Requests and answers from other processes to the driver of a run.
 
 package store
 
@@ -10,30 +10,27 @@ import (
 	"time"
 )
 
-// Offer is what somebody answers to questions of a run: all of it is taken, or
-// nothing.
+// Offer holds answers to questions of a run. The driver takes all of them or none.
 type Offer struct {
-	// ID is drawn by who makes the offer, and never used again.
+	// ID is unique.
 	ID      string        `json:"id"`
 	Answers []GivenAnswer `json:"answers"`
-	// By says who answers.
-	By string    `json:"by"`
-	At time.Time `json:"at"`
+	By      string        `json:"by"` // who answers
+	At      time.Time     `json:"at"`
 }
 
-// GivenAnswer is an answer as a person gives it: to the question of that name (see
-// view.Pending.Target; the beginnings of nodes' names will do where nothing else
-// begins so), as text: the answer itself, or what it means as YAML or JSON, or the first letters or
-// the number of a choice.
+// GivenAnswer is an answer as a person gives it. Target is as in view.Pending, with names of
+// nodes cut to a unique beginning if one likes. Text is the answer itself, YAML or JSON, or the
+// first letters or the number of a choice.
 type GivenAnswer struct {
 	Target string `json:"target"`
 	Text   string `json:"text"`
 }
 
-// Request is what somebody else asks of the driver of a run.
+// Request is a request to the driver of a run.
 type Request string
 
-// The requests. The driver does what an interrupt, or a breakpoint, would do.
+// The requests. They have the effect of an interrupt, or of a breakpoint.
 const (
 	// RequestCancel ends the run; its running nodes are cancelled.
 	RequestCancel Request = "cancel"
@@ -41,10 +38,10 @@ const (
 	RequestPause Request = "pause"
 )
 
-// CancelBecause is RequestCancel by somebody who says why, on one line.
+// CancelBecause returns a RequestCancel with a reason of one line.
 func CancelBecause(why string) Request { return RequestCancel + ": " + Request(why) }
 
-// Cancels reports whether it is RequestCancel, and why when that is said.
+// Cancels reports whether r is a RequestCancel, and returns its reason.
 func (r Request) Cancels() (why string, cancels bool) {
 	if r == RequestCancel {
 		return "", true
@@ -56,7 +53,7 @@ func requestKey(runID string) string { return keyOf("request", runID) }
 
 // Ask leaves a request for the driver of a run.
 func (s *KVStore) Ask(runID string, request Request) error {
-	err := s.kv().Update(false, func(tx Tx) error {
+	err := s.kv().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
@@ -83,7 +80,7 @@ func offerKey(id string) string { return keyOf("offer", id) }
 
 // Offer leaves an offer for the driver of a run.
 func (s *KVStore) Offer(runID string, offer Offer) error {
-	err := s.kv().Update(false, func(tx Tx) error {
+	err := s.kv().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
@@ -115,14 +112,14 @@ func deleteOffers(tx Tx, runID string) error {
 	return err
 }
 
-// standing returns how an offer stands. See Store.Offered.
+// standing implements Store.Offered.
 func standing(tx Tx, id string) (open bool, refused string, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)
 	return found && err == nil && offer.Refused == "", offer.Refused, err
 }
 
-// Offered says how an offer stands.
+// Offered returns whether an offer is open, and why it was refused.
 func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
 	err = s.kv().View(func(tx Tx) (err error) {
 		open, refused, err = standing(tx, id)
@@ -133,7 +130,7 @@ func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
 
 // Withdraw deletes an offer.
 func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
-	err = s.kv().Update(false, func(tx Tx) (err error) {
+	err = s.kv().Update(func(tx Tx) (err error) {
 		if open, refused, err = standing(tx, id); err != nil {
 			return err
 		}

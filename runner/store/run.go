@@ -1,4 +1,4 @@
-// What a store knows of a run besides its events.
+// The record and the summary of a run.
 
 package store
 
@@ -23,23 +23,19 @@ type RunRecord struct {
 	// File and Source are the name and the text of the graph file.
 	File   string
 	Source []byte
-	// Files are the texts of the graphs that it runs, and those that graphs take from
-	// files, by absolute path.
-	Files map[string][]byte
-	// Labels are those the run was started with.
+	// Files are the texts of subgraphs, and of other files that graphs use, by absolute path.
+	Files  map[string][]byte
 	Labels map[string]string
-	// Session is what the run shares state with; empty: none.
+	// Session names the session of the run, or is "".
 	Session string
-	// Started is when the run was created; a store keeps it to the nanosecond.
+	// Started is when the run was created, to the nanosecond.
 	Started time.Time
-	// Parent is the run that this one was forked from, after ParentStep of its
-	// steps; empty: it began by itself.
+	// Parent is the run from which this one was forked, after ParentStep steps, or "".
 	Parent     string
 	ParentStep int
 }
 
-// Load returns a text that the graph of the run takes from a file, as it was kept;
-// see spec.Options.
+// Load returns the stored text of a file that the graph uses; see spec.Options.
 func (r *RunRecord) Load(path string) ([]byte, error) {
 	if path = filepath.FromSlash(path); !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(r.File), path)
@@ -51,29 +47,28 @@ func (r *RunRecord) Load(path string) ([]byte, error) {
 	return src, nil
 }
 
-// RunSummary is one line of a list of runs. Source and Files are left out of lists.
+// RunSummary is one line of a list of runs, without Source and Files.
 type RunSummary struct {
 	RunRecord
-	// Status is running from Create on, until a driver notes another one. A
-	// run that is running and has no Owner lost its driver.
+	// Status is running from Create on, until a driver notes another one. A running run
+	// without an Owner lost its driver.
 	Status machine.Status
 	Reason string
-	// Quality of a run that has ended; "" before.
+	// Quality is "" before the end of the run.
 	Quality machine.Quality
 	Steps   int
-	// Unreadable is why the journal of the run can't be read; "" if it can, or if nobody has
-	// tried. Stores do not save it.
+	// Unreadable is why the journal of the run can't be read, if somebody tried in vain.
+	// Stores do not save it.
 	Unreadable string
-	// Due is when a run that pauses goes on by itself, if somebody takes it up then;
-	// zero: never.
+	// Due is when a paused run may be resumed without an answer; zero for never.
 	Due time.Time
 	// Updated is when the summary was last noted.
 	Updated time.Time
-	// Owner drives the run; empty: nobody does.
+	// Owner is the driver of the run, or "".
 	Owner string
 }
 
-// StandsAs is Status, or Crashed when nobody drives a run that is running.
+// StandsAs returns Status, or Crashed for a running run without a driver.
 func (s *RunSummary) StandsAs() machine.Status {
 	if s.Status == machine.Running && s.Owner == "" {
 		return Crashed
@@ -81,34 +76,22 @@ func (s *RunSummary) StandsAs() machine.Status {
 	return s.Status
 }
 
-// Crashed is the status of a run that was running when its driver vanished. It
-// is no status of the machine: a run can't tell.
+// Crashed is the status of a run that was running when its driver vanished.
 const Crashed machine.Status = "crashed"
 
-// RunFilter says which runs to list. The zero value lets all through.
+// RunFilter selects runs. A zero field selects all.
 type RunFilter struct {
-	// ID, Graph, Session and Parent must be equal when not empty.
-	ID string
-	// Prefix is what the ids begin with.
-	Prefix  string
-	Graph   string
-	Session string
-	Parent  string
-	// Status holds the statuses wanted; empty: all.
-	Status []machine.Status
-	// Labels must all be there with these values.
-	Labels map[string]string
-	// UpdatedBefore leaves out what was updated at that time or later; zero: nothing.
-	UpdatedBefore time.Time
-	// StartedBy leaves out what was started later; zero: nothing.
-	StartedBy time.Time
-	// DueBy lets only runs through that are due at that time; zero: all.
-	DueBy time.Time
-	// Limit is the greatest number of runs; 0: no limit.
-	Limit int
+	ID, Graph, Session, Parent string
+	Prefix                     string // of the id
+	Status                     []machine.Status
+	Labels                     map[string]string // all of them
+	UpdatedBefore              time.Time
+	StartedBy                  time.Time // at that time or before
+	DueBy                      time.Time // at that time or before
+	Limit                      int       // the most runs
 }
 
-// Match reports whether the filter lets a run through. Limit does not matter.
+// Match reports whether the filter selects a run. It ignores Limit.
 func (f *RunFilter) Match(s *RunSummary) bool {
 	for key, value := range f.Labels {
 		if have, ok := s.Labels[key]; !ok || have != value {
@@ -130,7 +113,7 @@ type Snapshot struct {
 	State  []byte
 }
 
-// NewRunID makes an id of a run that sorts by time: 20261231-235959-1a2b3c4d.
+// NewRunID returns an id of a run that sorts by time: 20261231-235959-1a2b3c4d.
 func NewRunID(now time.Time) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails

@@ -4,7 +4,7 @@
 //	run/R                     the key of the run in the list
 //	event/NUMBER/N            event N
 //	state/R/N                 the snapshot after event N
-//	text/S, use/S/R           a text, and a run that has it
+//	text/S, use/S/R           texts, and a run that has them
 
 package store
 
@@ -15,7 +15,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -25,13 +24,19 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// savedRun is a run as JSON. Its texts have keys of their own.
+// savedRun is a run as JSON. Its texts have a key of their own.
 type savedRun struct {
 	RunSummary
 	// Number counts the runs that were created in the store.
 	Number int
-	// Texts are the sums of Files by name, and of Source by "".
-	Texts map[string]string
+	// Texts is the hash of the texts.
+	Texts string
+}
+
+// texts are the texts of a run as JSON; see RunRecord.
+type texts struct {
+	Source []byte
+	Files  map[string][]byte
 }
 
 // EventKeys begins the keys of events: the number of the run and the number of the event
@@ -44,10 +49,10 @@ const (
 	countKey  = "runs"
 )
 
-// numbered returns the key of an event or a snapshot.
+// numbered returns the key of an event, a snapshot or a chunk of a log.
 func numbered(prefix string, n int) string { return fmt.Sprintf("%s%010d", prefix, n) }
 
-// numberOf returns the number of an event or a snapshot.
+// numberOf returns the number in a key, or 0 for "".
 func numberOf(key string) int {
 	n, _ := strconv.Atoi(key[strings.LastIndexByte(key, '/')+1:])
 	return n
@@ -117,41 +122,24 @@ func newRun(tx Tx, r RunRecord) (*savedRun, error) {
 
 func runExists(runID string) error { return fmt.Errorf("run %q: %w", runID, ErrRunExists) }
 
-// putTexts stores the texts of a run, each once for all runs.
+// putTexts stores the texts of a run, once for all runs that have the same.
 func (r *savedRun) putTexts(tx Tx, from *RunRecord) error {
-	files := maps.Clone(from.Files)
-	if files == nil {
-		files = map[string][]byte{}
-	}
-	files[""] = from.Source
-	r.Texts = map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		hash := sha256.Sum256(files[name])
-		sum := hex.EncodeToString(hash[:])
-		r.Texts[name] = sum
-		if err := errors.Join(tx.Put(textKey(sum), files[name]), tx.Put(usesOf(sum)+keyOf(r.ID), nil)); err != nil {
-			return err
-		}
-	}
-	return nil
+	text, err := encode(texts{from.Source, from.Files})
+	hash := sha256.Sum256(text)
+	r.Texts = hex.EncodeToString(hash[:])
+	return errors.Join(err, tx.Put(textKey(r.Texts), text), tx.Put(usesOf(r.Texts)+keyOf(r.ID), nil))
 }
 
-// deleteTexts deletes the texts of a run that no other run has.
+// deleteTexts deletes the texts of a run unless another run has them.
 func (r *savedRun) deleteTexts(tx Tx) error {
-	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
-		sum := r.Texts[name]
-		if err := tx.Delete(usesOf(sum) + keyOf(r.ID)); err != nil {
-			return err
-		}
-		uses, err := collect(tx, usesOf(sum), "", 1)
-		if err == nil && len(uses) == 0 {
-			err = tx.Delete(textKey(sum))
-		}
-		if err != nil {
-			return err
-		}
+	if err := tx.Delete(usesOf(r.Texts) + keyOf(r.ID)); err != nil {
+		return err
 	}
-	return nil
+	uses, err := collect(tx, usesOf(r.Texts), "", 1)
+	if err == nil && len(uses) == 0 {
+		err = tx.Delete(textKey(r.Texts))
+	}
+	return err
 }
 
 // Create starts the journal of a new run.
@@ -199,7 +187,7 @@ func (s *KVStore) create(record RunRecord, first []machine.Event, inherit func(t
 		return nil, err
 	}
 	taken := func() error { return runExists(record.ID) }
-	return opened(s.drive(record.ID, s.owner(""), taken, func(tx Tx) (*savedRun, error) {
+	return s.drive(record.ID, s.owner(""), taken, func(tx Tx) (*savedRun, error) {
 		run, err := newRun(tx, record)
 		if err != nil {
 			return nil, err
@@ -209,15 +197,7 @@ func (s *KVStore) create(record RunRecord, first []machine.Event, inherit func(t
 			return nil, err
 		}
 		return run, appendEvents(tx, run.events(), n, texts)
-	}))
-}
-
-// opened returns a Journal that is nil on an error.
-func opened(j *journal, err error) (Journal, error) {
-	if err != nil {
-		return nil, err
-	}
-	return j, nil
+	})
 }
 
 func (s *KVStore) owner(name string) string { return cmp.Or(name, s.Owner, "this program") }
@@ -227,11 +207,7 @@ func (s *KVStore) Open(runID, owner string) (Journal, error) {
 	if _, err := s.saved(runID); err != nil { // before the lock, which Create may need
 		return nil, err
 	}
-	j, err := s.drive(runID, s.owner(owner), func() error { return s.driven(runID) }, func(tx Tx) (*savedRun, error) { return getRun(tx, runID) })
-	if err == nil {
-		j.Look()
-	}
-	return opened(j, err)
+	return s.drive(runID, s.owner(owner), func() error { return s.driven(runID) }, func(tx Tx) (*savedRun, error) { return getRun(tx, runID) })
 }
 
 // saved returns a run.
@@ -262,23 +238,11 @@ func (s *KVStore) Run(runID string) (out RunRecord, err error) {
 		if err != nil {
 			return err
 		}
+		var kept texts
+		_, err = getJSON(tx, textKey(run.Texts), &kept)
 		out = s.summary(run).RunRecord
-		for name, sum := range run.Texts { //lint:ignore mapiter each by itself
-			text, err := tx.Get(textKey(sum))
-			if err != nil {
-				return err
-			}
-			text = slices.Clone(text)
-			switch {
-			case name == "":
-				out.Source = text
-			case out.Files == nil:
-				out.Files = map[string][]byte{name: text}
-			default:
-				out.Files[name] = text
-			}
-		}
-		return nil
+		out.Source, out.Files = kept.Source, kept.Files
+		return err
 	})
 	return out, err
 }
@@ -362,13 +326,13 @@ func (s *KVStore) DeleteAnd(runID string, more func() error) error {
 	case release == nil:
 		return s.driven(runID)
 	}
-	err = s.kv().Update(false, func(tx Tx) error {
+	err = s.kv().Update(func(tx Tx) error {
 		run, err := getRun(tx, runID)
 		if err != nil {
 			return err
 		}
 		return errors.Join(run.deleteTexts(tx), tx.Delete(run.listKey()), tx.Delete(runKey(runID)), tx.DeleteAll(run.events()),
-			tx.DeleteAll(statesOf(runID)), clearDriver(tx, runID), deleteOffers(tx, runID), deleteLog(tx, runID))
+			tx.DeleteAll(statesOf(runID)), clearDriver(tx, runID), deleteOffers(tx, runID), tx.DeleteAll(logOf(runID)))
 	})
 	if err == nil {
 		err = more()
@@ -410,16 +374,8 @@ func extent(tx Tx, run *savedRun) (events, journaled int, err error) {
 	return numberOf(last.Key), journaled, err
 }
 
-// Events returns the events of a run.
-func (s *KVStore) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
-
-// EventsAfter returns the events of a run without the first n.
-func (s *KVStore) EventsAfter(runID string, n int) ([]machine.Event, error) {
-	return s.Stretch(runID, n, math.MaxInt)
-}
-
-// Stretch returns events without the first n, of about size bytes.
-func (s *KVStore) Stretch(runID string, n, size int) ([]machine.Event, error) {
+// Events returns events after the first n, of about size bytes.
+func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 	n = max(n, 0)
 	events := []machine.Event{}
 	err := s.kv().View(func(tx Tx) error {

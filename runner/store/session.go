@@ -1,4 +1,4 @@
-// Sessions: what runs take over from the run before.
+// Sessions: state that runs share with the next one.
 
 package store
 
@@ -15,25 +15,24 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Session is what the runs of a session leave to the next one: the state keys of
-// scope session, and the conversation. A run leaves it when it ends, however it
-// ends; a pause is no end. Of two runs at once the one that ends last stands.
+// Session holds the state keys of scope session, and the conversation. A run saves it when it
+// ends, not when it pauses. Of two runs at once, the later end counts.
 type Session struct {
 	ID string
-	// Keys holds plain data by state key. Keys of several graphs may be in it.
+	// Keys holds plain data by state key, of all graphs.
 	Keys map[string]any
-	// Secret lists those whose values are secret, sorted.
+	// Secret lists the keys with secret values, sorted.
 	Secret []string
-	// Talk is the conversation; nil when no run had one.
+	// Talk is the conversation, or nil.
 	Talk []machine.Message
 	// Run is the run that ended last, and Graph the name of its graph.
 	Run   string
 	Graph string
-	// Updated is when that run ended; a store keeps it to the nanosecond.
+	// Updated is when that run ended, to the nanosecond.
 	Updated time.Time
 }
 
-// Masked is the session as it may be shown.
+// Masked returns the session without secret values.
 func (s Session) Masked() Session {
 	m := mask.OfSession(s.Secret, s.Keys)
 	s.Keys = m.Keys(s.Secret, s.Keys)
@@ -44,7 +43,7 @@ func (s Session) Masked() Session {
 	return s
 }
 
-// After is the session that results when a run leaves something to the one before it.
+// After returns the session that results if a run saves s over the session before.
 func (s Session) After(before Session) Session {
 	left := s
 	keys := maps.Clone(before.Keys)
@@ -87,54 +86,52 @@ func (s *KVStore) Session(id string) (out Session, err error) {
 }
 
 func getSession(tx Tx, id string) (Session, error) {
-	text, err := tx.Get(sessionKeys + keyOf(id))
-	if err == nil && text == nil {
+	var saved savedSession
+	found, err := getJSON(tx, sessionKeys+keyOf(id), &saved)
+	if err == nil && !found {
 		err = fmt.Errorf("session %q: %w", id, ErrNoSession)
 	}
 	if err != nil {
 		return Session{}, err
 	}
-	return decodeSession(Pair{id, text})
+	return saved.decode()
 }
 
-func decodeSession(p Pair) (Session, error) {
-	var saved savedSession
-	if err := decodeJSON(p, &saved); err != nil {
-		return Session{}, err
-	}
-	keys, err := DecodeValue(saved.Keys)
+// decode returns the session with its keys.
+func (s *savedSession) decode() (Session, error) {
+	keys, err := DecodeValue(s.Keys)
 	if err != nil {
-		return Session{}, fmt.Errorf("session %q: %w", saved.ID, err)
+		return Session{}, fmt.Errorf("session %q: %w", s.ID, err)
 	}
-	saved.Session.Keys, _ = keys.(map[string]any)
-	if !saved.Updated.IsZero() {
-		saved.Updated = saved.Updated.Local()
+	s.Session.Keys, _ = keys.(map[string]any)
+	if !s.Updated.IsZero() {
+		s.Updated = s.Updated.Local()
 	}
-	return saved.Session, nil
+	return s.Session, nil
 }
 
 // Sessions lists all sessions.
 func (s *KVStore) Sessions() ([]Session, error) {
-	var pairs []Pair
-	err := s.kv().View(func(tx Tx) (err error) {
-		pairs, err = collect(tx, sessionKeys, "", -1)
-		return err
-	})
 	var out []Session
-	for _, p := range pairs {
-		session, err := decodeSession(p)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, session)
+	var bad error
+	err := s.kv().View(func(tx Tx) error {
+		return visitJSON(tx, sessionKeys, func(saved *savedSession) bool {
+			var session Session
+			session, bad = saved.decode()
+			out = append(out, session)
+			return bad == nil
+		})
+	})
+	if err = cmp.Or(err, bad); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(out, Session.Compare)
-	return out, err
+	return out, nil
 }
 
-// SaveSession merges what a run left into its session.
+// SaveSession merges a session into the one before.
 func (s *KVStore) SaveSession(left Session) error {
-	return s.kv().Update(false, func(tx Tx) error {
+	return s.kv().Update(func(tx Tx) error {
 		before, err := getSession(tx, left.ID)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return err
@@ -149,7 +146,7 @@ func (s *KVStore) SaveSession(left Session) error {
 
 // DeleteSession deletes a session.
 func (s *KVStore) DeleteSession(id string) error {
-	return s.kv().Update(false, func(tx Tx) error {
+	return s.kv().Update(func(tx Tx) error {
 		if _, err := getSession(tx, id); err != nil {
 			return err
 		}

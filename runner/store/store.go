@@ -30,13 +30,9 @@ type Store interface {
 	Open(runID, owner string) (Journal, error)
 	// Run returns what Create was given.
 	Run(runID string) (RunRecord, error)
-	// Events returns the events of a run in order.
-	Events(runID string) ([]machine.Event, error)
-	// EventsAfter returns the events of a run without its first n.
-	EventsAfter(runID string, n int) ([]machine.Event, error)
-	// Stretch returns events of a run after its first n, about size bytes of them and at least
-	// one; none if there are no more.
-	Stretch(runID string, n, size int) ([]machine.Event, error)
+	// Events returns events of a run after its first n in order, about size bytes of them and
+	// at least one; none if there are no more.
+	Events(runID string, n, size int) ([]machine.Event, error)
 	// Snapshot returns the latest snapshot of a run after at most `most` events, or after any
 	// number if most is negative. It returns the zero Snapshot if there is none.
 	Snapshot(runID string, most int) (Snapshot, error)
@@ -57,8 +53,7 @@ type Store interface {
 	Withdraw(id string) (open bool, refused string, err error)
 
 	// AppendLog numbers and stores chunks, and deletes those with the numbers of drop, at
-	// once. It returns the first number. A power failure may lose the latest chunks. One
-	// driver at a time calls it.
+	// once. It returns the first number. One driver at a time calls it.
 	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
 	// Log returns at most so many chunks with numbers greater than after, in order.
 	Log(runID string, after int64, most int) ([]LogChunk, error)
@@ -88,18 +83,15 @@ type Store interface {
 // Journal is the log of one run, open for its driver. One goroutine writes it. After an error
 // nothing more can be appended: open the run again to see what was stored.
 type Journal interface {
-	// Append stores an event durably.
-	Append(e machine.Event) error
-	// AppendAll stores events, all or none, for the price of one.
-	AppendAll(events []machine.Event) error
+	// Append stores events durably, all or none, for the price of one.
+	Append(events ...machine.Event) error
 	// Snapshot stores the state after all events so far; s.Events is ignored. A driver does so
 	// when Journaled exceeds the size of the state: what is written and what is read then stay
 	// within a factor of two.
 	Snapshot(s Snapshot) error
 	// Journaled returns the size in bytes of the events since the last snapshot.
 	Journaled() int
-	// Note changes what List shows: Status, Reason, Quality, Steps, Due and Updated. A power
-	// failure may lose a note that only changes Steps and Updated.
+	// Note changes what List shows: Status, Reason, Quality, Steps, Due and Updated.
 	Note(s RunSummary) error
 	// Adopt replaces Graph, File, Source and Files of the run, and deletes its snapshots: they
 	// are of the graph before.
@@ -114,7 +106,7 @@ type Journal interface {
 	// Offers delivers the open offers, each once and within about a second; nil if there never
 	// are any.
 	Offers() <-chan Offer
-	// Settle takes an offer: it adds events as AppendAll does and deletes the offer, at once.
+	// Settle takes an offer: it adds events as Append does and deletes the offer, at once.
 	// With a reason it refuses the offer. taken is false if the offer was withdrawn; nothing
 	// was added then.
 	Settle(id string, events []machine.Event, refused string) (taken bool, err error)

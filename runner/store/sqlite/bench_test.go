@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func BenchmarkList(b *testing.B) {
 			b.Fatal(err)
 		}
 		e, _ := delta(i, 500)
-		if err := journal.AppendAll([]machine.Event{e, e, e}); err != nil {
+		if err := journal.Append(e, e, e); err != nil {
 			b.Fatal(err)
 		}
 		if err := journal.Close(); err != nil {
@@ -137,11 +138,11 @@ func BenchmarkEvents(b *testing.B) {
 	for i := range batch {
 		batch[i] = machine.Event{Kind: machine.Advanced, At: int64(i)}
 	}
-	if err := journal.AppendAll(batch); err != nil {
+	if err := journal.Append(batch...); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if list, err := s.Events("long"); err != nil || len(list) != n {
+		if list, err := s.Events("long", 0, math.MaxInt); err != nil || len(list) != n {
 			b.Fatal(len(list), err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func filled(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := open(t, path, sqlite.Options{Durability: sqlite.Off})
-	if err := create(t, s, "one").AppendAll(events(0, n)); err != nil {
+	if err := create(t, s, "one").Append(events(0, n)...); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -134,7 +135,7 @@ func TestFileModes(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	path := filled(t, 3)
 	s := open(t, path, sqlite.Options{ReadOnly: true})
-	if list, err := s.Events("one"); err != nil || len(list) != 3 {
+	if list, err := s.Events("one", 0, math.MaxInt); err != nil || len(list) != 3 {
 		t.Errorf("%d events, %v", len(list), err)
 	}
 	_, created := s.Create(store.RunRecord{ID: "two"})
@@ -191,7 +192,7 @@ func TestDamagedPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Events("one"); !errors.Is(err, sqlite.ErrCorrupt) {
+	if _, err := s.Events("one", 0, math.MaxInt); !errors.Is(err, sqlite.ErrCorrupt) {
 		t.Errorf("reading gives %v", err)
 	}
 	if err := s.Check(t.Context()); !errors.Is(err, sqlite.ErrCorrupt) {
@@ -233,7 +234,7 @@ func TestDamagedLog(t *testing.T) {
 		if err != nil {
 			t.Fatalf("a log with damage at %d: %v", at, err)
 		}
-		list, err := s.Events("one")
+		list, err := s.Events("one", 0, math.MaxInt)
 		if err != nil && !errors.Is(err, store.ErrNoRun) {
 			t.Errorf("a log with damage at %d: %v", at, err)
 		}
@@ -267,7 +268,7 @@ func TestFull(t *testing.T) {
 	if again := journal.Append(events(kept, 1)[0]); !errors.Is(again, sqlite.ErrFull) {
 		t.Errorf("a journal goes on after an error: %v", again)
 	}
-	if list, err := s.Events("one"); err != nil || len(list) != kept {
+	if list, err := s.Events("one", 0, math.MaxInt); err != nil || len(list) != kept {
 		t.Errorf("%d events are left, want %d (%v)", len(list), kept, err)
 	}
 	if err := journal.Close(); err != nil {
@@ -295,7 +296,7 @@ func TestBusy(t *testing.T) {
 	if _, err := s.Open("one", "x"); !errors.Is(err, sqlite.ErrBusy) {
 		t.Errorf("a locked file gives %v", err)
 	}
-	if list, err := s.Events("one"); err != nil || len(list) != 1 {
+	if list, err := s.Events("one", 0, math.MaxInt); err != nil || len(list) != 1 {
 		t.Errorf("reading a locked file: %d events, %v", len(list), err)
 	}
 	if _, err := other.Exec(`COMMIT`); err != nil {

@@ -129,34 +129,18 @@ func (s kv) View(do func(tx store.Tx) error) error {
 	return s.wrap(do(transaction{Tx: tx}))
 }
 
-// Update runs a transaction. A lazy one does not wait for the disk: a later commit that does
-// takes it along.
-func (s kv) Update(lazy bool, do func(tx store.Tx) error) error {
+// Update runs a transaction.
+func (s kv) Update(do func(tx store.Tx) error) error {
 	return s.write(func() error {
-		if lazy && s.opts.Durability == Full {
-			if _, err := s.writer.Exec(`PRAGMA synchronous = normal`); err != nil {
-				return err
-			}
-			defer s.writer.Exec(`PRAGMA synchronous = full`)
-		}
 		tx, err := s.writer.Begin()
 		if err != nil {
 			return err
 		}
+		defer tx.Rollback()
 		if err := do(transaction{tx, tx.Stmt(s.putEvent)}); err != nil {
-			_ = tx.Rollback()
 			return err
 		}
 		return tx.Commit()
-	})
-}
-
-// Append stores an event: one statement, one commit, one wait for the disk.
-func (s kv) Append(key string, text []byte) error {
-	return s.write(func() error {
-		_, at := locate(key)
-		_, err := s.putEvent.Exec(at, text)
-		return err
 	})
 }
 
@@ -171,7 +155,6 @@ func (s *Store) write(do func() error) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.wrote = true
 	for end := time.Now().Add(s.opts.Busy); ; time.Sleep(retryBusy) {
 		if err := do(); !isBusy(err) || time.Now().After(end) {
 			return s.wrap(cmp.Or(s.lost(), err))

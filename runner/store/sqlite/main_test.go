@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -90,7 +91,7 @@ func drive(path string, limit int) (err error) {
 	if err != nil {
 		return err
 	}
-	list, err := s.Events("one")
+	list, err := s.Events("one", 0, math.MaxInt)
 	if err != nil && !errors.Is(err, store.ErrNoRun) {
 		return err
 	}
@@ -99,7 +100,7 @@ func drive(path string, limit int) (err error) {
 		batch := events(n, 1)
 		if n%7 == 0 {
 			batch = events(n, 3)
-			err = journal.AppendAll(batch)
+			err = journal.Append(batch...)
 		} else {
 			err = journal.Append(batch[0])
 		}
@@ -179,7 +180,7 @@ func checkStore(t *testing.T, path string, kept int) (events int) {
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	list, err := s.Events("one")
+	list, err := s.Events("one", 0, math.MaxInt)
 	if errors.Is(err, store.ErrNoRun) && kept == 0 {
 		return 0
 	}

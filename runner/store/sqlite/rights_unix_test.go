@@ -40,9 +40,9 @@ func TestRights(t *testing.T) {
 	}{
 		{"file can't be written", "chmod 400 runs.db", "the file can't be written; check the modes of the file", ""},
 		{"file can't be read", "chmod 000 runs.db", "the file can't be opened; check the modes of the file", "the file can't be opened"},
-		{"log can't be read", "chmod 000 runs.db-wal", "the file can't be", "the file can't be"},
+		{"log can't be read", "touch runs.db-wal; chmod 000 runs.db-wal", "the file can't be", "the file can't be"},
 		{"folder can't be entered", "chmod 000 .", "permission denied", "permission denied"},
-		{"folder can't be written", "rm runs.db-*; chmod 500 .", "the file can't be", "the file can't be"},
+		{"folder can't be written", "rm -f runs.db-*; chmod 500 .", "the file can't be", "the file can't be"},
 		{"folder is a file", "cd ..; rm -r \"$OLDPWD\"; touch \"$OLDPWD\"", "DIR/runs.db: not a directory", "not a directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,7 +5,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 )
@@ -14,7 +13,7 @@ import (
 const applicationID = 0x67726e31
 
 // schemaVersion is the version of the schema; the file has it in user_version.
-const schemaVersion = 3
+const schemaVersion = 4
 
 const schema = `
 -- Events, by the number of their run times 2^32 plus their place in it, from 1.
@@ -67,28 +66,23 @@ func (s *Store) makeTables() error {
 
 // Check looks at every page of the file.
 func (s *Store) Check(ctx context.Context) error {
-	return s.wrap(check(ctx, s.reader, "integrity_check"))
-}
-
-// check runs one of SQLite's checks.
-func check(ctx context.Context, db *sql.DB, pragma string) error {
-	rows, err := db.QueryContext(ctx, "PRAGMA "+pragma+"(5)")
+	rows, err := s.reader.QueryContext(ctx, "PRAGMA integrity_check(5)")
 	if err != nil {
-		return err
+		return s.wrap(err)
 	}
 	defer rows.Close()
 	var findings []string
 	for rows.Next() {
 		var finding string
 		if err := rows.Scan(&finding); err != nil {
-			return err
+			return s.wrap(err)
 		}
 		if finding != "ok" {
 			findings = append(findings, finding)
 		}
 	}
 	if err := rows.Err(); err != nil || len(findings) == 0 {
-		return err
+		return s.wrap(err)
 	}
-	return fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; "))
+	return s.wrap(fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; ")))
 }

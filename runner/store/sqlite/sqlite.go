@@ -1,6 +1,5 @@
-// Package sqlite keeps the journals of runs in one SQLite file, which several
-// processes may use at once: many read and one writes at a time. The process that
-// holds the lock of a run drives it.
+// Package sqlite keeps the journals of runs in one SQLite file. Several processes may use it at
+// once: many read, and one writes at a time. The process that holds the lock of a run drives it.
 package sqlite
 
 import (
@@ -18,8 +17,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	lib "modernc.org/sqlite/lib"
 
 	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner/store"
@@ -70,13 +67,11 @@ type Store struct {
 	writing  sync.Mutex // of what follows
 	writer   *sql.DB    // has one connection; nil when read-only
 	putEvent *sql.Stmt
-	wrote    bool
 }
 
-// Open opens the store in a file; it is made, for its owner's eyes only, when
-// there is none. A file that is damaged (ErrCorrupt), of a newer graphrun
-// (ErrNewer) or something else (ErrNotAStore) is an error, and left as it is.
-// A missing file is fs.ErrNotExist when Options say read-only.
+// Open opens the store in a file, and makes a private one if there is none. A file that is
+// damaged (ErrCorrupt), of another version (ErrNewer, ErrOlder) or something else (ErrNotAStore)
+// is an error and stays as it is. A missing file is fs.ErrNotExist if Options say read-only.
 func Open(path string, opts Options) (*Store, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -108,8 +103,7 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// open looks before it writes: what can't be used is found by a connection
-// that can't change anything.
+// open inspects the file by a connection that can't change it before it writes.
 func (s *Store) open() error {
 	fresh, err := s.makeFile()
 	if err != nil {
@@ -118,9 +112,7 @@ func (s *Store) open() error {
 	s.reader = openReader(s.path, s.opts)
 	version := 0
 	if !fresh {
-		if version, err = s.inspect(); code(err) == lib.SQLITE_READONLY && !s.opts.ReadOnly {
-			// A process was killed while it made the file: what it began is to be
-			// taken back, which only a connection that writes can do.
+		if version, err = s.inspect(); errors.Is(describe(err), ErrUnfinished) && !s.opts.ReadOnly {
 			if err = s.takeBack(); err == nil {
 				version, err = s.inspect()
 			}
@@ -163,16 +155,16 @@ func (s *Store) lost() error {
 	return nil
 }
 
-// takeBack lets SQLite take back a change that was broken off.
+// takeBack lets SQLite take back a change that a killed process began. Only a connection that
+// writes can do that.
 func (s *Store) takeBack() error {
-	db := sql.OpenDB(&connector{source: dataSource(s.path, url.Values{"mode": {"rw"}, "_pragma": {busy(s.opts)}})})
+	db := connect(s.path, url.Values{"mode": {"rw"}, "_pragma": {busy(s.opts)}})
 	var tables int
 	return errors.Join(db.QueryRow(`SELECT count(*) FROM sqlite_schema`).Scan(&tables), db.Close())
 }
 
-// makeFile creates the file and its folder where they are missing. It reports
-// whether the file is empty. An existing file is only looked at from outside:
-// opening and closing it here would drop the locks that SQLite has on it.
+// makeFile creates the file and its folder where they are missing, and reports whether the
+// file is empty. It does not open an existing file: closing it would drop SQLite's locks.
 func (s *Store) makeFile() (fresh bool, err error) {
 	info, err := os.Stat(s.path)
 	switch {
@@ -199,8 +191,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	return true, f.Close()
 }
 
-// closeToOthers takes from others the right to a file that holds what is secret:
-// an old one, a copy, or one that was made by hand.
+// closeToOthers makes files that may hold secrets private to their owner.
 func (s *Store) closeToOthers(mode fs.FileMode) error {
 	const others = 0o077
 	if mode&others == 0 || runtime.GOOS == "windows" {
@@ -218,13 +209,11 @@ func (s *Store) closeToOthers(mode fs.FileMode) error {
 // Close closes the store, and journals that are still open.
 func (s *Store) Close() error {
 	failed := s.KVStore.Close()
-	// Readers first: the last connection to close, if it can write, moves the
-	// log into the file.
-	if s.reader != nil {
-		failed = errors.Join(failed, s.wrap(s.reader.Close()))
-	}
-	if s.writer != nil {
-		failed = errors.Join(failed, s.wrap(s.closeWriter()))
+	// Readers first: the last connection to close moves the log into the file, if it can write.
+	for _, db := range []*sql.DB{s.reader, s.writer} {
+		if db != nil {
+			failed = errors.Join(failed, s.wrap(db.Close()))
+		}
 	}
 	return failed
 }

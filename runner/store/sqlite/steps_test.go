@@ -91,8 +91,8 @@ type weighedJournal struct {
 	store *weighed
 }
 
-func (j *weighedJournal) AppendAll(events []machine.Event) error {
-	err := j.Journal.AppendAll(events)
+func (j *weighedJournal) Append(events ...machine.Event) error {
+	err := j.Journal.Append(events...)
 	w := j.store
 	w.commits++
 	w.to, _ = written()
@@ -101,8 +101,6 @@ func (j *weighedJournal) AppendAll(events []machine.Event) error {
 	}
 	return err
 }
-
-func (j *weighedJournal) Append(e machine.Event) error { return j.AppendAll([]machine.Event{e}) }
 
 func (j *weighedJournal) Snapshot(s store.Snapshot) error {
 	before, _ := written()
@@ -134,8 +132,8 @@ func TestStepsDoNotWriteTheState(t *testing.T) {
 	}
 }
 
-// BenchmarkSteps compares runs of a thousand pure steps with as many commits of
-// a row, in turns: the medians of the rates' and the processor times' ratios.
+// BenchmarkSteps compares runs of steps with an effect with as many bare commits of the same
+// store and with as many rows of a bare database, in turns: the medians of the rates' ratios.
 func BenchmarkSteps(b *testing.B) {
 	for _, durability := range []sqlite.Durability{sqlite.Full, sqlite.Normal} {
 		for _, size := range []int{1 << 10, 100 << 10} {
@@ -145,26 +143,72 @@ func BenchmarkSteps(b *testing.B) {
 }
 
 func benchmarkSteps(b *testing.B, durability sqlite.Durability, size int) {
-	const steps = 1000
+	const steps = 200
 	rows := newBare(b, durability)
-	run := stepper(b, open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{Durability: durability}))
+	s := open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{Durability: durability})
+	run := stepper(b, s)
+	journal := create(b, s, "bare")
+	task := machine.TaskID{Task: 7, Attempt: 1}
+	ended := machine.Event{Kind: machine.TaskEnded, At: time.Now().UnixNano(), Task: task, Output: strings.Repeat("x", 100), Told: 7}
+	began := machine.Event{Kind: machine.TaskBegan, At: time.Now().UnixNano(), Task: task, Node: "a", Visit: 7}
 	row := fmt.Sprintf(`{"kind":"task_ended","at":%d,"step":%d}`, time.Now().UnixNano(), steps)
-	var rates, cpus []float64
-	for round := 0; b.Loop(); round++ {
-		began, used := time.Now(), cpu(b)
-		for range steps {
-			rows.add(b, row)
-		}
-		bareTook, bareUsed := time.Since(began), cpu(b)-used
-		began, used = time.Now(), cpu(b)
-		run(fmt.Sprint(round), steps, size)
-		rates = append(rates, float64(bareTook)/float64(time.Since(began)))
-		cpus = append(cpus, float64(cpu(b)-used)/float64(bareUsed))
+	took := func(do func()) float64 {
+		began := time.Now()
+		do()
+		return float64(time.Since(began))
 	}
-	slices.Sort(rates)
-	slices.Sort(cpus)
-	b.ReportMetric(rates[len(rates)/2], "rate/bare")
-	b.ReportMetric(cpus[len(cpus)/2], "cpu/bare")
+	var perCommit, perRow, each []float64
+	for round := 0; b.Loop(); round++ {
+		bare := took(func() {
+			for range steps {
+				rows.add(b, row)
+			}
+		})
+		commits := took(func() {
+			for range steps {
+				if err := journal.Append(ended, began); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		all := took(func() { run(fmt.Sprint(round), steps, size) })
+		perCommit, perRow, each = append(perCommit, commits/all), append(perRow, bare/all), append(each, all/steps/1000)
+	}
+	for name, list := range map[string][]float64{"rate/commits": perCommit, "rate/rows": perRow, "µs/step": each} {
+		slices.Sort(list)
+		b.ReportMetric(list[len(list)/2], name)
+	}
+}
+
+// BenchmarkLoop runs a loop of 100,000 pure steps, stored and not.
+func BenchmarkLoop(b *testing.B) {
+	const steps = 100_000
+	g, found := spec.Parse("loop.yaml", fmt.Appendf(nil, `
+graphrun: v1
+name: loop
+start: a
+limits: {max_steps: %d}
+state: {n: {type: integer, default: 0}}
+nodes: {a: {kind: set, set: {n: n + 1}}}
+edges: [{from: a, to: a, when: n < %d}, {from: a, to: END}]
+`, steps+1, steps), spec.Options{})
+	if found.HasErrors() {
+		b.Fatal(found[0].Message)
+	}
+	s := open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{})
+	for name, kept := range map[string]store.Store{"stored": s, "memory": nil} {
+		b.Run(name, func(b *testing.B) {
+			r, err := runner.New(runner.Config{Store: kept})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if got, err := r.Run(context.Background(), g, runner.Options{}); err != nil || got.Steps != steps {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkOpenRun shows how a run stands after some steps: the state and what

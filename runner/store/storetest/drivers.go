@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/graphrun/graphrun/runner/store"
@@ -64,7 +65,7 @@ func forgetsRuns(t *testing.T, s store.Store) {
 	if err := s.Delete("one"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Events("one"); !errors.Is(err, store.ErrNoRun) {
+	if _, err := s.Events("one", 0, math.MaxInt); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events of a deleted run: %v, want ErrNoRun", err)
 	}
 	if _, err := s.Run("one"); !errors.Is(err, store.ErrNoRun) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -98,13 +99,8 @@ type brokenJournal struct {
 }
 
 // Append may fail.
-func (j *brokenJournal) Append(e machine.Event) error {
-	return j.store.write(func() error { return j.Journal.Append(e) })
-}
-
-// AppendAll may fail.
-func (j *brokenJournal) AppendAll(events []machine.Event) error {
-	return j.store.write(func() error { return j.Journal.AppendAll(events) })
+func (j *brokenJournal) Append(events ...machine.Event) error {
+	return j.store.write(func() error { return j.Journal.Append(events...) })
 }
 
 // Snapshot may fail.
@@ -158,7 +154,7 @@ func stopsDriver(t *testing.T, s store.Store) {
 	if _, err := runFaulty(t, whole, "whole"); err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.Events("whole")
+	all, err := s.Events("whole", 0, math.MaxInt)
 	if err != nil || len(all) < 5 {
 		t.Fatalf("%d events, %v", len(all), err)
 	}
@@ -170,7 +166,7 @@ func stopsDriver(t *testing.T, s store.Store) {
 			if !errors.Is(err, full) || result != nil && (result.Status != machine.Failed || result.Error == nil) {
 				t.Errorf("a fault at write %d gives %v, %v; want the store's error", write, result, err)
 			}
-			got, err := s.Events(id)
+			got, err := s.Events(id, 0, math.MaxInt)
 			if write == 1 && !done {
 				if !errors.Is(err, store.ErrNoRun) {
 					t.Errorf("a run that could not be created: %v", err)

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func settlesOffers(t *testing.T, s store.Store) {
 	journal = open(t, s, "one", "")
 	wantOffer(t, journal, "s")
 	settle("s", "", true)
-	events, err := s.Events("one")
+	events, err := s.Events("one", 0, math.MaxInt)
 	if err != nil || len(events) != 3 || events[1].Output != "p" || events[2].Output != "s" {
 		t.Errorf("journal %+v (%v), want the answers p and s", events, err)
 	}

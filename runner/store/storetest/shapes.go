@@ -26,7 +26,7 @@ func keepsShapes(t *testing.T, s store.Store) {
 	}
 	add(t, journal, want...)
 	wantEvents(t, s, "one", want)
-	got, err := s.Events("one")
+	got, err := s.Events("one", 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func keepsNumbers(t *testing.T, s store.Store) {
 		}
 		add(t, journal, machine.Event{Kind: machine.TaskEnded, At: int64(i), Output: n, Input: map[string]any{"n": []any{n}}})
 	}
-	got, err := s.Events("one")
+	got, err := s.Events("one", 0, math.MaxInt)
 	if err != nil || len(got) != len(numbers) {
 		t.Fatalf("%d events, %v", len(got), err)
 	}
@@ -112,10 +112,10 @@ func appendsAll(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	all := events()
 	add(t, journal, all[0])
-	if err := journal.AppendAll(all[1:4]); err != nil {
+	if err := journal.Append(all[1:4]...); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.AppendAll(nil); err != nil {
+	if err := journal.Append(nil...); err != nil {
 		t.Errorf("appending nothing: %v", err)
 	}
 	add(t, journal, all[4])
@@ -127,7 +127,7 @@ func readsOn(t *testing.T, s store.Store) {
 	all := events()
 	add(t, journal, all[:4]...)
 	for n, want := range map[int]int{-1: 4, 0: 4, 1: 3, 3: 1, 4: 0, 9: 0} {
-		got, err := s.EventsAfter("one", n)
+		got, err := s.Events("one", n, math.MaxInt)
 		if err != nil || len(got) != want {
 			t.Errorf("after %d there are %d events, want %d (%v)", n, len(got), want, err)
 			continue
@@ -144,7 +144,7 @@ func refusesBadEvents(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	add(t, journal, events()[0])
 	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
-	if err := journal.AppendAll([]machine.Event{events()[1], bad}); err == nil {
+	if err := journal.Append(events()[1], bad); err == nil {
 		t.Error("an event without a text was kept")
 	}
 	if err := journal.Append(events()[1]); err == nil {
@@ -212,7 +212,7 @@ func closesJournals(t *testing.T, s store.Store) {
 		}
 	}
 	for what, err := range map[string]error{
-		"append": journal.Append(events()[1]), "append all": journal.AppendAll(events()[1:2]),
+		"append": journal.Append(events()[1]), "append all": journal.Append(events()[1:2]...),
 		"snapshot": journal.Snapshot(store.Snapshot{State: []byte("x")}), "note": journal.Note(store.RunSummary{}),
 	} {
 		if !errors.Is(err, store.ErrJournalClosed) {

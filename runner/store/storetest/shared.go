@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -94,7 +95,7 @@ func showsWholes(t *testing.T, handle Handle) {
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		for seen := 0; ; {
-			list, err := there.Events("one")
+			list, err := there.Events("one", 0, math.MaxInt)
 			if err != nil || len(list) < seen || len(list)%size != 0 {
 				t.Errorf("%d events after %d, error %v; they are written by threes", len(list), seen, err)
 				return
@@ -114,14 +115,14 @@ func showsWholes(t *testing.T, handle Handle) {
 		}
 	})
 	for i := 1; i < batches; i++ {
-		if err := journal.AppendAll(batch(i)); err != nil {
+		if err := journal.Append(batch(i)...); err != nil {
 			t.Error(err)
 			break
 		}
 	}
 	close(stop)
 	reader.Wait()
-	if list, err := there.Events("one"); err != nil || len(list) != batches*size {
+	if list, err := there.Events("one", 0, math.MaxInt); err != nil || len(list) != batches*size {
 		t.Errorf("%d events, want %d (%v)", len(list), batches*size, err)
 	}
 }

@@ -106,7 +106,7 @@ func add(t *testing.T, journal store.Journal, list ...machine.Event) {
 
 func wantEvents(t *testing.T, s store.Store, id string, want []machine.Event) {
 	t.Helper()
-	got, err := s.Events(id)
+	got, err := s.Events(id, 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +182,13 @@ func takesIDsOnce(t *testing.T, s store.Store) {
 
 func saysWhatIsNotThere(t *testing.T, s store.Store) {
 	create(t, s, "one")
-	if _, err := s.Events("two"); !errors.Is(err, store.ErrNoRun) {
+	if _, err := s.Events("two", 0, math.MaxInt); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events give %v, want ErrNoRun", err)
 	}
 	if _, err := s.Run("two"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a record gives %v, want ErrNoRun", err)
 	}
-	if _, err := s.EventsAfter("two", 3); !errors.Is(err, store.ErrNoRun) {
+	if _, err := s.Events("two", 3, math.MaxInt); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events after some give %v, want ErrNoRun", err)
 	}
 	if _, err := s.Snapshot("two", -1); !errors.Is(err, store.ErrNoRun) {
@@ -220,7 +220,7 @@ func startsWithEvents(t *testing.T, s store.Store) {
 func wantNever(t *testing.T, s store.Store, id string) {
 	t.Helper()
 	_, run := s.Run(id)
-	_, events := s.Events(id)
+	_, events := s.Events(id, 0, math.MaxInt)
 	_, snapshot := s.Snapshot(id, -1)
 	for what, err := range map[string]error{
 		"the record": run, "events": events, "a snapshot": snapshot, "deleting": s.Delete(id), "asking": s.Ask(id, store.RequestCancel),
@@ -243,7 +243,7 @@ func readsWhileWriting(t *testing.T, s store.Store) {
 	stop := make(chan struct{})
 	reader.Go(func() {
 		for seen := 0; ; {
-			list, err := s.Events("one")
+			list, err := s.Events("one", 0, math.MaxInt)
 			if err != nil || len(list) < seen {
 				t.Errorf("%d events after %d, error %v", len(list), seen, err)
 				return
@@ -269,7 +269,7 @@ func readsWhileWriting(t *testing.T, s store.Store) {
 	}
 	close(stop)
 	reader.Wait()
-	if list, err := s.Events("one"); err != nil || len(list) != total {
+	if list, err := s.Events("one", 0, math.MaxInt); err != nil || len(list) != total {
 		t.Errorf("%d events, want %d (%v)", len(list), total, err)
 	}
 }
@@ -278,7 +278,7 @@ func givesCopies(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	all := events()
 	add(t, journal, all[4], all[5])
-	list, err := s.Events("one")
+	list, err := s.Events("one", 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func writesRunsAtOnce(t *testing.T, s store.Store) {
 	}
 	all.Wait()
 	for i := range runs {
-		list, err := s.Events(fmt.Sprint("run-", i))
+		list, err := s.Events(fmt.Sprint("run-", i), 0, math.MaxInt)
 		if err != nil || len(list) != each {
 			t.Errorf("run %d has %d events (%v), want %d", i, len(list), err, each)
 			continue

@@ -18,7 +18,7 @@ func readsStretches(t *testing.T, s store.Store) {
 	for _, size := range []int{-1, 1, 200, 1 << 20} {
 		var got []machine.Event
 		for stretches := 0; ; stretches++ {
-			part, err := s.Stretch("one", len(got), size)
+			part, err := s.Events("one", len(got), size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +40,7 @@ func readsStretches(t *testing.T, s store.Store) {
 			t.Errorf("stretches of %d bytes: %d events, want %d", size, len(got), len(all))
 		}
 	}
-	if _, err := s.Stretch("two", 0, 1); !errors.Is(err, store.ErrNoRun) {
+	if _, err := s.Events("two", 0, 1); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a stretch of what is not there: %v, want ErrNoRun", err)
 	}
 }

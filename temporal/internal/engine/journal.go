@@ -129,7 +129,7 @@ func (j *journal) Create(record store.RunRecord, first ...machine.Event) (store.
 	j.record.Labels = labels
 	j.standing.Status = machine.Running
 	k := keeper{j}
-	return k, k.AppendAll(first)
+	return k, k.Append(first...)
 }
 
 // Open opens the journal for a driver.
@@ -179,16 +179,8 @@ func (j *journal) part(q *journalQuery) *journalPart {
 
 const allBytes = int(^uint(0) >> 1)
 
-// Events returns the events that this workflow has.
-func (j *journal) Events(string) ([]machine.Event, error) { return decodeEvents(j.after(0, allBytes)) }
-
-// EventsAfter returns the events after the first n.
-func (j *journal) EventsAfter(_ string, n int) ([]machine.Event, error) {
-	return decodeEvents(j.after(n, allBytes))
-}
-
-// Stretch returns events after the first n, of about size bytes.
-func (j *journal) Stretch(_ string, n, size int) ([]machine.Event, error) {
+// Events returns events after the first n, of about size bytes.
+func (j *journal) Events(_ string, n, size int) ([]machine.Event, error) {
 	return decodeEvents(j.after(n, size))
 }
 
@@ -232,11 +224,8 @@ func (j *journal) RunDir(string) string { return j.runDir }
 // keeper is the journal for its driver.
 type keeper struct{ *journal }
 
-// Append adds an event.
-func (k keeper) Append(e machine.Event) error { return k.AppendAll([]machine.Event{e}) }
-
-// AppendAll adds events.
-func (k keeper) AppendAll(events []machine.Event) error {
+// Append adds events.
+func (k keeper) Append(events ...machine.Event) error {
 	j := k.journal
 	texts := make([][]byte, len(events))
 	for i := range events {
@@ -292,7 +281,7 @@ func (k keeper) Offers() <-chan store.Offer { return nil }
 // Settle accepts or refuses an offer.
 func (k keeper) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
 	if refused == "" {
-		if err := k.AppendAll(events); err != nil {
+		if err := k.Append(events...); err != nil {
 			return false, err
 		}
 	}

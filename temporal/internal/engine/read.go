@@ -135,16 +135,8 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 	}
 }
 
-// Events returns all events.
-func (s *Store) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
-
-// EventsAfter returns the events after the first n.
-func (s *Store) EventsAfter(runID string, n int) ([]machine.Event, error) {
-	return s.Stretch(runID, n, allBytes)
-}
-
-// Stretch returns events after the first n, of about size bytes.
-func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
+// Events returns events after the first n, of about size bytes.
+func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 	texts, err := s.after(runID, n, size)
 	if err != nil {
 		return nil, err
