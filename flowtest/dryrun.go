@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
@@ -81,7 +82,9 @@ func (re *dryRun) inputs(given map[string]any) map[string]any {
 	}
 	for _, key := range re.graph.State {
 		if _, has := out[key.Name.Value]; key.Required && !has {
-			out[key.Name.Value] = least(key.Schema)
+			if w := re.made.world(re.graph); w != nil {
+				out[key.Name.Value], _ = w.Input(key)
+			}
 			re.tainted[key.Name.Value] = true
 		}
 	}
@@ -106,7 +109,7 @@ func newDryRunner(cfg *Config) (*runner.Runner, error) {
 			if isGraphTool(task, call.Name) {
 				return nil, false, nil
 			}
-			return madeUpText, true, nil
+			return explore.AnyText, true, nil
 		},
 		Tools: func(context.Context, *runner.Task, string) ([]model.Tool, bool) { return nil, true },
 	}
@@ -148,9 +151,9 @@ type madeUpModel struct{ task *runner.Task }
 
 func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
 	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
-	content := madeUpText
+	content := explore.AnyText
 	if req.Schema != nil {
-		content = jsonText(least(req.Schema))
+		content = jsonText(explore.Sample(req.Schema))
 	}
 	if re != nil {
 		re.prompted(m.task, req)
@@ -198,9 +201,9 @@ func (re *dryRun) prompted(task *runner.Task, req *model.Request) {
 	if re.stubOf(task) != nil {
 		return
 	}
-	p.MadeUp = madeUpText
+	p.MadeUp = explore.AnyText
 	if req.Schema != nil {
-		p.MadeUp = least(req.Schema)
+		p.MadeUp = explore.Sample(req.Schema)
 	}
 	re.taint(task)
 }
@@ -266,7 +269,6 @@ func planStep(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	}
 	out := re.made.of(task.Graph, n)
 	if task.Kind == stubKind {
-		out = humanAnswer(n)
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
 			out = choices[0]
 		}

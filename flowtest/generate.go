@@ -60,7 +60,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 		}
 	}
 	if len(chosen) == 0 {
-		out.NoValue = inputsWithoutValue(g)
+		out.NoValue = s.inputsWithoutValue()
 	}
 	out.Text = testFile(chosen, flow, out.Missing)
 	return out, nil
@@ -146,7 +146,7 @@ func (s *search) explore(ctx context.Context) map[int]string {
 	input := map[string]any{}
 	for _, key := range s.graph.State {
 		if key.Required {
-			input[key.Name.Value] = least(key.Schema)
+			input[key.Name.Value], _ = s.world.Input(key)
 		}
 	}
 	keep(s.try(input, nil))
@@ -203,7 +203,7 @@ func (s *search) plan(chosen []explore.Chosen) []choice {
 // plainFailure drops the message and the details that the graph does not read.
 func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
 	src := string(s.graph.File.Src)
-	out := &runner.Failure{Kind: of.Kind, Message: madeUpText}
+	out := &runner.Failure{Kind: of.Kind, Message: explore.AnyText}
 	if strings.Contains(src, "error.message") {
 		out.Message = of.Message
 	}
@@ -392,11 +392,11 @@ func addAll(to, from map[int]bool) {
 }
 
 // inputsWithoutValue describes each required input without a known valid value.
-func inputsWithoutValue(g *spec.Graph) []string {
+func (s *search) inputsWithoutValue() []string {
 	var out []string
-	for _, key := range g.State {
-		if text, missing := noValue(key); key.Required && missing {
-			out = append(out, fmt.Sprintf("cannot make up a value for input %q; its schema is %s", key.Name.Value, text))
+	for _, key := range s.graph.State {
+		if _, unmet := s.world.Input(key); key.Required && unmet != "" {
+			out = append(out, fmt.Sprintf("cannot make up a value for input %q; its schema is %s", key.Name.Value, unmet))
 		}
 	}
 	return out

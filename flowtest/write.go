@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 )
 
 // testFile writes the test file of some runs.
@@ -134,7 +135,7 @@ func (t *tried) byNode(by map[string][]string, lists map[string]bool) string {
 func (o option) entry() string {
 	if e := o.failure; e != nil {
 		text := "{error: {kind: " + e.Kind
-		if e.Message != madeUpText {
+		if e.Message != explore.AnyText {
 			text += ", message: " + yamlText(e.Message)
 		}
 		if len(e.Details) > 0 {

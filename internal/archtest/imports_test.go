@@ -42,7 +42,7 @@ func layers() []layer {
 		{path: "internal/analysis/credentials"},
 		{path: "internal/analysis/dataflow", own: []string{"eval", "internal/bind", "spec"}},
 		{path: "internal/analysis/domain", own: []string{"eval", "internal/solve", "spec"}},
-		{path: "internal/analysis/explore", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/bind", "internal/graphalg", "internal/solve", "runner/machine", "spec"}},
+		{path: "internal/analysis/explore", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "runner/machine", "spec"}},
 		{path: "internal/analysis/shell", own: []string{"spec"}},
 		{path: "internal/analysis/subgraph", own: []string{"eval", "internal/bind", "spec"}},
 		{path: "internal/analysis/suppress", own: []string{"internal/suggest", "spec"}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
@@ -30,7 +31,7 @@ func valuesOf(of doc, constants []any, read [][]string) (out []any, partial bool
 			out = append(out, nil)
 			continue
 		case "boolean":
-			out = append(out, true, false)
+			out = append(out, false, true)
 			continue
 		case "integer", "number":
 			more, others := numbersOf(of, kind == "number", constants)
@@ -43,21 +44,23 @@ func valuesOf(of doc, constants []any, read [][]string) (out []any, partial bool
 		case "string":
 			out = append(out, textsOf(of, constants)...)
 		default:
+			out = append(out, AnyText)
 			for _, c := range constants {
 				if out = append(out, c); isInt(c) {
 					out = append(out, c.(int)+1)
 				}
 			}
-			out = append(out, "other", true, false, nil)
+			out = append(out, true, false, nil)
 		}
 		partial = true
 	}
 	return out, partial
 }
 
-// textsOf returns the constants, texts of the schema, and texts as long as constants say.
+// textsOf returns a text of the schema, the constants, and texts as long as constants say.
 func textsOf(of doc, constants []any) []any {
-	var out, long []any
+	text := textOf(of)
+	out, long := []any{text}, []any{}
 	for _, c := range constants {
 		switch c := c.(type) {
 		case string:
@@ -68,22 +71,36 @@ func textsOf(of doc, constants []any) []any {
 			}
 		}
 	}
-	byFormat := map[any]any{
-		"date": "2030-01-01", "date-time": "2030-01-01T00:00:00Z", "email": "a@example.org", "uri": "https://example.org", "url": "https://example.org",
-	}
-	least, _ := of["minLength"].(int)
-	pattern, hasPattern := of["pattern"].(string)
-	switch sample := byFormat[of["format"]]; {
-	case hasPattern:
-		out = append(out, solve.Matching(pattern))
-	case sample != nil:
-		out = append(out, sample)
-	case least > len("other") && least < 10_000:
-		out = append(out, strings.Repeat("x", least))
-	default:
-		out = append(out, "other", "x", "")
+	if text == AnyText {
+		out = append(out, "x", "")
 	}
 	return append(out, long...)
+}
+
+// maxText bounds a text that has to be long, in bytes.
+const maxText = 1 << 20
+
+// textOf returns a text with the pattern, the format or the length of a schema.
+func textOf(of doc) string {
+	if pattern, ok := of["pattern"].(string); ok {
+		return solve.Matching(pattern)
+	}
+	switch of["format"] {
+	case "date":
+		return "2030-01-01"
+	case "date-time":
+		return "2030-01-01T00:00:00Z"
+	case "email":
+		return "a@example.org"
+	case "uri", "url":
+		return "https://example.org"
+	}
+	least, _ := of["minLength"].(int)
+	text := AnyText + strings.Repeat(".", max(0, min(least, maxText)-len(AnyText)))
+	if most, ok := of["maxLength"].(int); ok && most < len(text) {
+		return text[:max(0, most)]
+	}
+	return text
 }
 
 func isInt(v any) bool {
@@ -101,8 +118,13 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 		}
 		return out, false
 	}
+	out = append(out, leastNumber(of))
 	var sorted []float64
 	for _, c := range constants {
+		n, isNumber := eval.Number(c)
+		if isNumber {
+			sorted = append(sorted, n)
+		}
 		switch c := c.(type) {
 		case int:
 			out = append(out, c, c+1, c-1)
@@ -110,9 +132,6 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 			if fractions {
 				out = append(out, c, c+1, c-1)
 			}
-		}
-		if n, ok := eval.Number(c); ok {
-			sorted = append(sorted, n)
 		}
 	}
 	out = append(out, 0, 1)
@@ -127,16 +146,30 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 			}
 		}
 	}
-	if hasLow {
-		out = append(out, low)
-	}
 	if hasHigh {
 		out = append(out, high)
 	}
 	return out, true
 }
 
-// listsOf returns lists of no item, of each, of two, and as long as constants say.
+// leastNumber returns the least number of a schema, or 0 if there is none.
+func leastNumber(of doc) any {
+	if least := of["minimum"]; least != nil {
+		return least
+	}
+	switch n := of["exclusiveMinimum"].(type) {
+	case int:
+		return n + 1
+	case float64:
+		return n + 1
+	}
+	if most, has := eval.Number(of["maximum"]); has && most < 0 {
+		return of["maximum"]
+	}
+	return 0
+}
+
+// listsOf returns lists of no item, of one or two, and as long as constants say.
 func listsOf(of doc, constants []any) []any {
 	items, _ := of["items"].(doc)
 	all, _ := valuesOf(items, constants, [][]string{{}})
@@ -149,10 +182,10 @@ func listsOf(of doc, constants []any) []any {
 	}
 	all = all[:min(len(all), maxItems)]
 	for _, v := range all {
-		out = append(out, []any{v})
+		out = append(out, []any{v}, []any{v, v})
 	}
 	first, last := all[0], all[len(all)-1]
-	out = append(out, []any{first, last}, []any{last, first}, []any{first, first})
+	out = append(out, []any{first, last}, []any{last, first})
 	if most, _ := of["maxItems"].(int); most > 2 && most <= maxOptions {
 		out = append(out, slices.Repeat([]any{first}, most))
 	}
@@ -226,8 +259,9 @@ func pathsWithin(paths [][]string, name string) (out [][]string) {
 	return out
 }
 
-// sample returns a value of a schema, with all properties of objects. It prefers an object
-// where the schema allows one: otherwise it and valuesOf would call each other for ever.
+// sample returns the simplest value of a schema, with all properties of objects. It prefers
+// an object where the schema allows one: otherwise it and valuesOf would call each other for
+// ever.
 func sample(of doc) any {
 	kinds, _ := of["type"].([]any)
 	if of["type"] == "object" || slices.Contains(kinds, any("object")) || of["properties"] != nil {
@@ -239,9 +273,29 @@ func sample(of doc) any {
 		}
 		return out
 	}
-	values, _ := valuesOf(of, nil, nil)
-	if len(values) == 0 {
-		return nil
+	if values, _ := valuesOf(of, nil, nil); len(values) > 0 {
+		return values[0]
 	}
-	return values[0]
+	return nil
+}
+
+// Sample returns the simplest value that a schema allows, as far as one is found: the first
+// of an enum, the least number, AnyText.
+func Sample(of map[string]any) any {
+	compiled, err := schema.Compile(of)
+	if err != nil {
+		return sample(of)
+	}
+	value, _ := sampleFor(of, compiled)
+	return value
+}
+
+// sampleFor returns a value of a compiled schema, and false if it knows none.
+func sampleFor(of doc, compiled *schema.Schema) (value any, fits bool) {
+	for _, v := range []any{sample(of), "", "a", "A1", "0", "2030-01-01", 1, nil, false, []any{}, doc{}} {
+		if compiled.Check(v) == nil {
+			return v, true
+		}
+	}
+	return sample(of), false
 }

@@ -24,8 +24,8 @@ const (
 	maxItems   = 6  // elements of lists
 )
 
-// anyText is a text without a meaning.
-const anyText = "made up"
+// AnyText is a sample where any text fits.
+const AnyText = "made up"
 
 // findInputs finds the values that the caller of a run may give.
 func (m *Model) findInputs() {
@@ -141,7 +141,7 @@ func (m *Model) comparedWith(name string, own map[string]any) (constants []any, 
 		}
 	}
 	fraction := func(v any) bool { _, is := v.(float64); return is && key.Schema["type"] == "integer" }
-	return constants, len(constants)*3 < maxOptions && !slices.Contains(constants, any("other")) && !slices.ContainsFunc(constants, fraction)
+	return constants, len(constants)*3 < maxOptions && !slices.Contains(constants, any(AnyText)) && !slices.ContainsFunc(constants, fraction)
 }
 
 // comparesOnly reports whether an expression reads a key only to compare it with
@@ -294,20 +294,22 @@ func (m *Model) base(n *spec.Node, doc map[string]any) any {
 	case kind == "graph":
 		return map[string]any{"status": "completed", "quality": "clean", "output": map[string]any{}, "state": map[string]any{}}
 	case kind == "llm" && n.Field("tools") != nil:
-		return map[string]any{"content": anyText, "tool_calls": []any{}}
+		return map[string]any{"content": AnyText, "tool_calls": []any{}}
 	}
-	return anyText
+	return AnyText
 }
 
 // completed returns a result with the members that expressions expect.
 func completed(base any, expected map[string]any) any {
 	properties, _ := expected["properties"].(map[string]any)
-	object, _ := base.(map[string]any)
-	if len(properties) == 0 || object == nil && base != anyText {
+	object, isObject := base.(map[string]any)
+	if len(properties) == 0 || !isObject {
+		if len(expected) > 0 && (base == AnyText || isObject && len(object) == 0) {
+			return sample(expected)
+		}
 		return base
 	}
-	out := map[string]any{}
-	maps.Copy(out, object)
+	out := maps.Clone(object)
 	for name, schema := range properties {
 		member := schema.(map[string]any)
 		if own, has := out[name]; has {

@@ -59,6 +59,20 @@ func (w *World) Usual(node int) any {
 	return out
 }
 
+// Input returns the simplest value of a state key. Without one that is known to fit, it
+// returns the schema.
+func (w *World) Input(key *spec.StateKey) (value any, unmet string) {
+	compiled := w.model.bound.Keys[w.model.keyIndex(key.Name.Value)].Schema
+	if compiled == nil {
+		return sample(key.Schema), ""
+	}
+	value, fits := sampleFor(key.Schema, compiled)
+	if !fits {
+		unmet = compiled.String()
+	}
+	return value, unmet
+}
+
 // Fire asks for a run that fires an edge and ends: one that completes, or else any but
 // one that a limit ends.
 func (w *World) Fire(edge int) Answer {
@@ -117,7 +131,3 @@ func (w *World) way(from, to int) []int {
 	slices.Reverse(path)
 	return path
 }
-
-// Expected returns the schema that the flow expects of a node's result, or of an element
-// where the node runs for each. It is empty where the expressions don't tell.
-func (w *World) Expected(node int) map[string]any { return w.model.expected(node) }
