@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -112,6 +113,7 @@ type walk struct {
 	limit  []int  // of visits, by node; 0 for none
 	vars   []variable
 	varOf  map[string]int
+	solver solve.Solver
 	far    float64 // numbers beyond it are not told apart
 	caught bool    // some node has failure edges
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -20,13 +21,16 @@ type interval struct{ lo, hi float64 }
 
 var anyNumber = interval{math.Inf(-1), math.Inf(1)}
 
-// hull returns the smallest interval around some numbers.
-func hull(numbers ...float64) interval {
-	a := interval{slices.Min(numbers), slices.Max(numbers)}
-	if math.IsNaN(a.lo) || math.IsNaN(a.hi) {
-		return anyNumber
+// intervalOf returns the bounds of a domain.
+func intervalOf(d solve.Domain) interval {
+	out := anyNumber
+	if d.HasMin {
+		out.lo = d.Min
 	}
-	return a
+	if d.HasMax {
+		out.hi = d.Max
+	}
+	return out
 }
 
 // variable is a number that is followed.
@@ -68,7 +72,7 @@ func (w *walk) findVariables(keys bool) {
 		if p != nil {
 			todo = append(todo, p.Reads()...)
 			p.Tree().Each(func(t *eval.Tree) {
-				if n, ok := number(t); ok {
+				if n, ok := eval.Number(t.Value); ok {
 					w.tellApart(n)
 				}
 			})
@@ -86,25 +90,19 @@ func (w *walk) findVariables(keys bool) {
 	keys = keys && slices.Contains(w.Cyclic, true)
 	for ; len(todo) > 0; todo = todo[1:] {
 		name := variableName(todo[0].Path)
-		if _, known := w.varOf[name]; known || name == "" {
+		v := variable{key: w.Source.Key(name)}
+		if _, known := w.varOf[name]; known || v.key == nil && name != "step" && !strings.HasPrefix(name, "visits.") {
 			continue
 		}
-		v := variable{key: w.Source.Key(name)}
 		if v.key != nil {
 			d := domain.OfSchema(v.key.Schema, name, nil, eval.FromSchema(v.key.Schema))
 			kind := eval.FromSchema(v.key.Schema).String()
 			if !keys || kind != "integer" && kind != "number" || v.key.Once || domain.AllowsNull(v.key.Schema) {
 				continue
 			}
-			v.schema = anyNumber
-			if d.HasMin {
-				v.schema.lo = d.Min
-				w.tellApart(d.Min)
-			}
-			if d.HasMax {
-				v.schema.hi = d.Max
-				w.tellApart(d.Max)
-			}
+			v.schema = intervalOf(d)
+			w.tellApart(v.schema.lo)
+			w.tellApart(v.schema.hi)
 			for u := range w.Source.Nodes {
 				if value := w.writeOf(u, name); value != nil {
 					read(value.Program())
@@ -204,11 +202,11 @@ func (w *walk) written(v int, from []interval) []interval {
 			value = interval{max(value.lo, of.schema.lo), min(value.hi, of.schema.hi)}
 			seen[i], to[i] = w.keep(value), w.keep(value)
 			if n.Each.IsSet() {
-				to[i] = w.keep(hull(value.lo, value.hi, before.lo, before.hi))
+				to[i] = w.keep(interval{min(value.lo, before.lo), max(value.hi, before.hi)})
 			}
 			continue
 		case of.key.Reducer.Value == "sum":
-			after = hull(before.lo+value.lo, before.hi+value.hi)
+			after = interval{before.lo + value.lo, before.hi + value.hi}
 		}
 		seen[i], to[i] = anyNumber, w.keep(after)
 	}
@@ -225,82 +223,36 @@ func (w *walk) valueOf(value *bind.Value, values []interval) interval {
 	return anyNumber
 }
 
-// number returns a constant number, perhaps with a minus before it.
-func number(t *eval.Tree) (float64, bool) {
-	if t.Op == eval.TreeUnary && t.Name == "-" {
-		n, ok := number(t.Args[0])
-		return -n, ok
-	}
-	return eval.Number(t.Value)
-}
-
 // interval bounds the value of an expression, unless it is null.
 func (w *walk) interval(t *eval.Tree, values []interval) interval {
-	if n, ok := number(t); ok {
-		return hull(n)
-	}
-	if t.Op == eval.TreePath {
-		if i, followed := w.varOf[variableName(t.Path)]; followed {
-			return values[i]
-		}
-	}
-	if len(t.Args) != 2 {
-		return anyNumber
-	}
-	a, b := w.interval(t.Args[0], values), w.interval(t.Args[1], values)
-	switch t.Name {
-	case "min":
-		return hull(min(a.lo, b.lo), min(a.hi, b.hi))
-	case "max":
-		return hull(max(a.lo, b.lo), max(a.hi, b.hi))
-	case "+":
-		return hull(a.lo+b.lo, a.hi+b.hi)
-	case "-":
-		return hull(a.lo-b.hi, a.hi-b.lo)
-	case "*":
-		return hull(a.lo*b.lo, a.lo*b.hi, a.hi*b.lo, a.hi*b.hi)
-	case "??":
-		return hull(a.lo, a.hi, b.lo, b.hi)
+	if d, ok := solve.Interval(t, w.domains(values)); ok {
+		return intervalOf(d)
 	}
 	return anyNumber
 }
 
-// decided returns the outcome of a condition, if the values decide it.
-func (w *walk) decided(t *eval.Tree, values []interval) (holds, known bool) {
-	switch {
-	case t.Op == eval.TreeConst:
-		holds, known = t.Value.(bool)
-		return holds, known
-	case t.Op == eval.TreeUnary && t.Name == "not":
-		holds, known = w.decided(t.Args[0], values)
-		return !holds, known
-	case t.Op != eval.TreeBinary:
-		return false, false
-	case t.Name == "and" || t.Name == "or":
-		left, isLeft := w.decided(t.Args[0], values)
-		right, isRight := w.decided(t.Args[1], values)
-		either := t.Name == "or"
-		if isLeft && left == either || isRight && right == either {
-			return either, true
+// domains returns what the values say of what expressions read.
+func (w *walk) domains(values []interval) func(path []string, typ eval.Type) solve.Domain {
+	return func(path []string, typ eval.Type) solve.Domain {
+		d := domain.OfType(typ)
+		if i, followed := w.varOf[variableName(path)]; followed && values[i] != anyNumber {
+			d = solve.Domain{Kind: solve.Number}
+			if lo := values[i].lo; !math.IsInf(lo, 0) {
+				d.Min, d.HasMin = lo, true
+			}
+			if hi := values[i].hi; !math.IsInf(hi, 0) {
+				d.Max, d.HasMax = hi, true
+			}
+			if key := w.vars[i].key; key == nil || key.Schema["type"] == "integer" {
+				d.Kind = solve.Int
+			}
 		}
-		return !either, isLeft && isRight
+		return d
 	}
-	a, b := w.interval(t.Args[0], values), w.interval(t.Args[1], values)
-	below, atMost, above, atLeast := a.hi < b.lo, a.hi <= b.lo, a.lo > b.hi, a.lo >= b.hi
-	same := a.lo == b.hi && a.hi == b.lo
-	switch t.Name {
-	case "<":
-		return below, below || atLeast
-	case "<=":
-		return atMost, atMost || above
-	case ">":
-		return above, above || atMost
-	case ">=":
-		return atLeast, atLeast || below
-	case "==":
-		return same, same || below || above
-	case "!=":
-		return !same, same || below || above
-	}
-	return false, false
+}
+
+// outcomes returns whether a condition may hold for some values, and whether it may not.
+func (w *walk) outcomes(t *eval.Tree, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
+	may := func(holds bool) bool { return w.solver.Possible([]solve.Claim{{Tree: t, Holds: holds}}, domain) }
+	return may(true), may(false)
 }

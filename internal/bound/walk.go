@@ -123,8 +123,8 @@ func (w *walk) successes(n *spec.Node, values []interval) []outcome {
 		case g.Kind == controlflow.ByDefault: // a decision may have been tried, and failed
 			one.extra.most = w.decideCost(w.candidates(n.Index)).most
 		case g.Kind == controlflow.ByGuard && !g.Subset:
-			holds, known := w.decided(w.bound.Edges[g.Edges[0]].When.Tree(), values)
-			if open = !known || !holds; known && !holds {
+			yes, no := w.outcomes(w.bound.Edges[g.Edges[0]].When.Tree(), w.domains(values))
+			if open = no; !yes {
 				continue
 			}
 		}
@@ -139,29 +139,28 @@ func (w *walk) successes(n *spec.Node, values []interval) []outcome {
 // failures returns the outcomes of a failure, or of a visit that is refused.
 func (w *walk) failures(n *spec.Node, values []interval, refused bool) []outcome {
 	var out []outcome
+	domains := w.domains(values)
+	if refused {
+		known := domains
+		domains = func(path []string, typ eval.Type) solve.Domain {
+			if slices.Equal(path, []string{"error", "kind"}) {
+				return solve.Domain{Kind: solve.String, Values: []any{"max_visits"}}
+			}
+			return known(path, typ)
+		}
+	}
 	open := true
 	for i := range w.Groups[n.Index] {
 		g := &w.Groups[n.Index][i]
 		if g.Kind != controlflow.OnFailure || !open {
 			continue
 		}
-		holds, known := true, true
+		yes, no := true, false
 		if when := w.bound.Edges[g.Edges[0]].When; when != nil {
-			if holds, known = w.decided(when.Tree(), values); refused && !known {
-				may := func(holds bool) bool {
-					return new(solve.Solver).Possible([]solve.Claim{{Tree: when.Tree(), Holds: holds}}, func(path []string, _ eval.Type) solve.Domain {
-						if slices.Equal(path, []string{"error", "kind"}) {
-							return solve.Domain{Values: []any{"max_visits"}}
-						}
-						return solve.Domain{Null: true}
-					})
-				}
-				holds = may(true)
-				known = holds != may(false)
-			}
+			yes, no = w.outcomes(when.Tree(), domains)
 		}
-		open = !known || !holds || g.Subset
-		if !known || holds || g.Subset {
+		open = no || g.Subset
+		if yes || g.Subset {
 			out = append(out, outcome{targets: g.Targets, values: values, failed: true})
 		}
 	}

@@ -220,12 +220,12 @@ func (c *compiler) computed(t *eval.Tree) Domain {
 		}
 		most := math.Abs(float64(k)) - 1
 		out := Domain{Kind: Int, Min: -most, Max: most, HasMin: true, HasMax: true}
-		if d, ok := interval(t.Args[0], c.domain); ok && d.HasMin && d.Min >= 0 {
+		if d, ok := Interval(t.Args[0], c.domain); ok && d.HasMin && d.Min >= 0 {
 			out.Min = 0
 		}
 		return out
 	}
-	if d, ok := interval(t, c.domain); ok && t.Op == eval.TreeBinary {
+	if d, ok := Interval(t, c.domain); ok && t.Op == eval.TreeBinary {
 		return d
 	}
 	return Domain{Null: true}

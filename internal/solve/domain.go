@@ -202,8 +202,8 @@ func scalar(v any) (value any, ok bool) {
 	return v, true
 }
 
-// interval bounds sums, differences and products of numbers whose bounds are known.
-func interval(t *eval.Tree, domain func([]string, eval.Type) Domain) (Domain, bool) {
+// Interval bounds sums, differences and products of numbers whose bounds are known.
+func Interval(t *eval.Tree, domain func([]string, eval.Type) Domain) (Domain, bool) {
 	switch {
 	case t.Op == eval.TreeConst:
 		value, exact := scalar(t.Value)
@@ -219,8 +219,8 @@ func interval(t *eval.Tree, domain func([]string, eval.Type) Domain) (Domain, bo
 	case t.Op != eval.TreeBinary || len(t.Args) != 2:
 		return Domain{}, false
 	}
-	a, isA := interval(t.Args[0], domain)
-	b, isB := interval(t.Args[1], domain)
+	a, isA := Interval(t.Args[0], domain)
+	b, isB := Interval(t.Args[1], domain)
 	if !isA || !isB {
 		return Domain{}, false
 	}
