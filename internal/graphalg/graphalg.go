@@ -4,108 +4,70 @@ package graphalg
 
 import "slices"
 
-// Digraph is a directed graph of the vertices 0 to N-1, kept as one list of
-// targets cut into one piece for each vertex. Its edges do not change once it is
-// built. It is for one goroutine at a time: Reverse keeps what it made.
+// Digraph is a directed graph of the vertices 0 to N-1. It is for one goroutine at a time:
+// Reverse keeps its result.
 type Digraph struct {
 	start []int // the targets of v are to[start[v]:start[v+1]]
 	to    []int
 	back  *Digraph // see Reverse
 }
 
-// New builds the graph of n vertices with an edge from[i] → to[i] for each i.
-// The two lists are of one length and hold vertices only. The targets of a
-// vertex keep the order of the lists.
+// New builds the graph of n vertices with an edge from[i] → to[i] for each i. The targets of
+// a vertex keep the order of the lists.
 func New(n int, from, to []int) *Digraph {
-	g := sized(n, from)
-	for i, v := range from {
-		g.put(v, to[i])
-	}
-	g.close()
-	return g
-}
-
-// sized is a graph that has room for an edge from each of the vertices, and
-// takes them by put, each at the place start says next.
-func sized(n int, from []int) *Digraph {
-	room := make([]int, n+1+len(from))
-	g := &Digraph{start: room[:n+1], to: room[n+1:]}
+	g := &Digraph{start: make([]int, n+1), to: make([]int, len(to))}
 	for _, v := range from {
 		g.start[v+1]++
 	}
 	for v := range n {
 		g.start[v+1] += g.start[v]
 	}
+	next := slices.Clone(g.start)
+	for i, v := range from {
+		g.to[next[v]] = to[i]
+		next[v]++
+	}
 	return g
 }
 
-func (g *Digraph) put(v, to int) {
-	g.to[g.start[v]] = to
-	g.start[v]++
-}
-
-// close ends the building: each piece has moved its start to its end.
-func (g *Digraph) close() {
-	copy(g.start[1:], g.start)
-	g.start[0] = 0
-}
-
-// Len is the number of vertices.
+// Len returns the number of vertices.
 func (g *Digraph) Len() int { return len(g.start) - 1 }
 
-// Next are the targets of v; the caller does not change them.
+// Next returns the targets of v. The caller must not change them.
 func (g *Digraph) Next(v int) []int { return g.to[g.start[v]:g.start[v+1]] }
 
-// Reverse is the graph with every edge turned round.
+// Reverse returns the graph with every edge turned round.
 func (g *Digraph) Reverse() *Digraph {
 	if g.back == nil {
-		g.back = sized(g.Len(), g.to)
+		from := make([]int, 0, len(g.to))
 		for v := range g.Len() {
-			for _, to := range g.Next(v) {
-				g.back.put(to, v)
-			}
+			from = append(from, slices.Repeat([]int{v}, len(g.Next(v)))...)
 		}
-		g.back.close()
+		g.back = New(g.Len(), g.to, from)
 	}
 	return g.back
 }
 
-// Reach marks the vertices that can be reached from the given ones, which
-// are reached themselves.
+// Reach marks the vertices that some vertices reach, themselves included.
 func (g *Digraph) Reach(from ...int) []bool {
 	seen := make([]bool, g.Len())
-	var todo []int
-	visit := func(v int) {
-		if !seen[v] {
-			seen[v] = true
-			todo = append(todo, v)
-		}
-	}
-	for _, v := range from {
-		visit(v)
-	}
-	for len(todo) > 0 {
-		v := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, w := range g.Next(v) {
-			visit(w)
+	todo := slices.Clone(from)
+	for ; len(todo) > 0; todo = todo[1:] {
+		if !seen[todo[0]] {
+			seen[todo[0]] = true
+			todo = append(todo, g.Next(todo[0])...)
 		}
 	}
 	return seen
 }
 
-// SCC numbers the strongly connected components: of[v] is the component of v,
-// count their number. A component's number is greater than those of the
-// components it leads to. This is Tarjan's algorithm (SIAM J. Comput. 1(2),
-// 1972) with a stack of its own.
+// SCC returns the strongly connected component of each vertex, and how many there are. A
+// component's number is greater than those of the components it leads to. This is Tarjan's
+// algorithm (SIAM J. Comput. 1(2), 1972) with a stack of its own.
 func (g *Digraph) SCC() (of []int, count int) {
 	n := g.Len()
-	of = make([]int, n)
-	room := make([]int, 3*n)
-	order, low, edge := room[:n], room[n:2*n], room[2*n:] // order 0: not visited yet; edge: how many targets are done
-	for v := range of {
-		of[v] = -1
-	}
+	of = slices.Repeat([]int{-1}, n)
+	order, low, edge := make([]int, n), make([]int, n), make([]int, n) // order 0 is not visited; edge counts targets that are done
 	var path, open []int
 	clock := 0
 	enter := func(v int) {
@@ -114,10 +76,9 @@ func (g *Digraph) SCC() (of []int, count int) {
 		path, open = append(path, v), append(open, v)
 	}
 	for root := range n {
-		if order[root] != 0 {
-			continue
+		if order[root] == 0 {
+			enter(root)
 		}
-		enter(root)
 		for len(path) > 0 {
 			v := path[len(path)-1]
 			if next := g.Next(v); edge[v] < len(next) {
@@ -135,28 +96,24 @@ func (g *Digraph) SCC() (of []int, count int) {
 				up := path[len(path)-1]
 				low[up] = min(low[up], low[v])
 			}
-			if low[v] == order[v] {
-				open = closeComponent(of, open, v, count)
-				count++
+			if low[v] != order[v] {
+				continue
 			}
+			first := len(open) - 1
+			for open[first] != v {
+				first--
+			}
+			for _, w := range open[first:] {
+				of[w] = count
+			}
+			open = open[:first]
+			count++
 		}
 	}
 	return of, count
 }
 
-// closeComponent gives a number to the vertices of open down to v and drops them.
-func closeComponent(of, open []int, v, number int) []int {
-	for {
-		w := open[len(open)-1]
-		open = open[:len(open)-1]
-		of[w] = number
-		if w == v {
-			return open
-		}
-	}
-}
-
-// Distances are how many edges lead from a vertex to each of n at least; -1 for no way.
+// Distances returns the fewest edges from a vertex to each of n, or -1 without a path.
 func Distances(next func(int) []int, n, from int) []int {
 	out := slices.Repeat([]int{-1}, n)
 	out[from] = 0
@@ -169,4 +126,27 @@ func Distances(next func(int) []int, n, from int) []int {
 		}
 	}
 	return out
+}
+
+// Path returns a shortest path between two of n vertices with both its ends, or nil.
+func Path(next func(int) []int, n, from, to int) []int {
+	parent := slices.Repeat([]int{-1}, n)
+	parent[from] = from
+	for todo := []int{from}; len(todo) > 0 && parent[to] < 0; todo = todo[1:] {
+		for _, w := range next(todo[0]) {
+			if parent[w] < 0 {
+				parent[w] = todo[0]
+				todo = append(todo, w)
+			}
+		}
+	}
+	if parent[to] < 0 {
+		return nil
+	}
+	path := []int{to}
+	for v := to; v != from; path = append(path, v) {
+		v = parent[v]
+	}
+	slices.Reverse(path)
+	return path
 }

@@ -57,7 +57,10 @@ func New(w *controlflow.Graph) *Branches {
 	k.split()
 	k.back = k.Split.Reverse()
 	k.Dominators = k.Split.Dominators(w.Start())
-	k.sort(w.Start())
+	k.Order, k.place = k.Dominators.Order, slices.Repeat([]int{-1}, k.Split.Len())
+	for i, v := range k.Order {
+		k.place[v] = i
+	}
 	k.climb()
 	k.meetings()
 	for _, v := range k.Order {
@@ -156,38 +159,6 @@ func (k *Branches) Meets(v int) bool { return k.up[v] == v }
 
 // Starts reports whether a vertex is a node that starts branches.
 func (k *Branches) Starts(v int) bool { return v < len(k.armAt) && k.armAt[v] >= 0 }
-
-// sort orders the reached vertices by a depth-first search, last left first.
-func (k *Branches) sort(root int) {
-	type open struct{ v, next int }
-	seen := make([]bool, k.Split.Len())
-	seen[root] = true
-	stack := []open{{root, 0}}
-	var done []int
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		next := k.Split.Next(top.v)
-		if top.next == len(next) {
-			done = append(done, top.v)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		to := next[top.next]
-		top.next++
-		if !seen[to] {
-			seen[to] = true
-			stack = append(stack, open{to, 0})
-		}
-	}
-	k.Order, k.place = make([]int, len(done)), make([]int, k.Split.Len())
-	for i := range k.place {
-		k.place[i] = -1
-	}
-	for i, v := range done {
-		at := len(done) - 1 - i
-		k.Order[at], k.place[v] = v, at
-	}
-}
 
 func (k *Branches) climb() {
 	k.up = make([]int, k.Split.Len())

@@ -82,7 +82,7 @@ func (w *World) Fire(edge int) Answer {
 		to = n.Index
 	}
 	start := w.graph.Node(w.graph.Start.Value).Index
-	guide := append(w.way(start, from), w.way(to, end)...)
+	guide := append(w.path(start, from), w.path(to, end)...)
 	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= end })
 	fired := func(r *Run) bool {
 		root := r.State.Scope("")
@@ -110,24 +110,4 @@ func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
 	})
 }
 
-// way returns a shortest path, both ends included, or nil.
-func (w *World) way(from, to int) []int {
-	before := map[int]int{from: from}
-	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
-		for _, next := range w.arcs.Next(todo[0]) {
-			if _, seen := before[next]; !seen {
-				before[next] = todo[0]
-				todo = append(todo, next)
-			}
-		}
-	}
-	if _, reached := before[to]; !reached {
-		return nil
-	}
-	path := []int{to}
-	for v := to; v != from; path = append(path, v) {
-		v = before[v]
-	}
-	slices.Reverse(path)
-	return path
-}
+func (w *World) path(from, to int) []int { return graphalg.Path(w.arcs.Next, w.arcs.Len(), from, to) }
