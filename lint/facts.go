@@ -304,7 +304,7 @@ func (f *facts) countSteps() []int {
 func (f *facts) pathTo(v int) []int { return f.path(f.Start(), v) }
 
 func (f *facts) path(from, to int) []int {
-	return shortest(f.alive().Next, len(f.graph.Nodes)+2, from, to)
+	return graphalg.Path(f.alive().Next, len(f.graph.Nodes)+2, from, to)
 }
 
 // pathThrough returns a shortest path from the start to v and, by at least one edge, on to
@@ -320,33 +320,10 @@ func (f *facts) pathThrough(v, to int) []int {
 	return append(path, on[1:]...)
 }
 
-// shortest returns a shortest path by breadth-first search with both its ends, or nil.
-func shortest(next func(int) []int, n, from, to int) []int {
-	parent := slices.Repeat([]int{-1}, n)
-	parent[from] = from
-	for todo := []int{from}; len(todo) > 0 && parent[to] < 0; todo = todo[1:] {
-		for _, w := range next(todo[0]) {
-			if parent[w] < 0 {
-				parent[w] = todo[0]
-				todo = append(todo, w)
-			}
-		}
-	}
-	if parent[to] < 0 {
-		return nil
-	}
-	path := []int{to}
-	for v := to; v != from; path = append(path, v) {
-		v = parent[v]
-	}
-	slices.Reverse(path)
-	return path
-}
-
 // cycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
 func cycleThrough(g *graphalg.Digraph, v int) []int {
 	begin := g.Len() // v, as it is left
-	path := shortest(func(x int) []int {
+	path := graphalg.Path(func(x int) []int {
 		if x == begin {
 			x = v
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
@@ -283,7 +284,7 @@ func (f *facts) isCountedOut(p *policy) bool {
 		}
 	}
 	return !slices.ContainsFunc(next[p.place], func(first int) bool {
-		return shortest(func(v int) []int { return next[v] }, len(next), first, p.place) != nil
+		return graphalg.Path(func(v int) []int { return next[v] }, len(next), first, p.place) != nil
 	})
 }
 
@@ -369,7 +370,7 @@ func (f *facts) refute(p *policy) string {
 			}
 			return f.alive().Next(v)
 		}
-		guide := shortest(around, len(f.graph.Nodes)+2, f.Start(), p.place)
+		guide := graphalg.Path(around, len(f.graph.Nodes)+2, f.Start(), p.place)
 		if guide == nil {
 			guide = f.pathThrough(p.subject, p.place)
 		}
