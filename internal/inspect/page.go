@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 
@@ -31,7 +30,7 @@ type Flow struct {
 	File        string `json:"file"`
 	Source      string `json:"source"`
 	// Findings are the findings of validate in their JSON form.
-	Findings json.RawMessage `json:"findings"`
+	Findings any `json:"findings"`
 	// Bound is null if no run can complete.
 	Bound  *Bound  `json:"bound"`
 	Inputs []Input `json:"inputs"`
@@ -94,11 +93,7 @@ const mostSaid = 512 << 10
 func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) Flow {
 	f := Flow{
 		Name: g.Name.Value, Description: g.Description.Value, File: file, Source: string(g.File.Src),
-		Inputs: []Input{}, Nodes: map[string]Node{},
-	}
-	var findings bytes.Buffer
-	if report.Write(&findings, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) == nil { // writing to memory can't fail
-		f.Findings = bytes.TrimSpace(findings.Bytes())
+		Findings: report.JSON(1, found), Inputs: []Input{}, Nodes: map[string]Node{},
 	}
 	if b, ok := bound.Of(g, bound.Options{Load: open.Load, Price: Dearest}); ok {
 		for _, r := range []*bound.Range{&b.Steps, &b.LLMCalls} {

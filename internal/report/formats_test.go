@@ -134,8 +134,8 @@ func missing(want, got any, at string) string {
 func TestSARIFPointsAtTheFinding(t *testing.T) {
 	ds := example(t)
 	ds[0].File.Name = "a folder/naïve.yaml"
-	var log sarifLog
-	if err := json.Unmarshal([]byte(printed(t, "sarif", Options{Rules: []Rule{{Name: "unused"}}}, ds...)), &log); err != nil {
+	log, err := sarif.FromString(printed(t, "sarif", Options{Rules: []Rule{{Name: "unused"}}}, ds...))
+	if err != nil {
 		t.Fatal(err)
 	}
 	run := log.Runs[0]
@@ -143,19 +143,21 @@ func TestSARIFPointsAtTheFinding(t *testing.T) {
 		t.Fatalf("%d results, want 2", n)
 	}
 	first := run.Results[0]
-	if got, want := first.Locations[0].Physical.Artifact.URI, "a%20folder/na%C3%AFve.yaml"; got != want {
+	at := first.Locations[0].PhysicalLocation
+	if got, want := *at.ArtifactLocation.URI, "a%20folder/na%C3%AFve.yaml"; got != want {
 		t.Errorf("uri %q, want %q", got, want)
 	}
-	if got, want := first.Locations[0].Physical.Region, (sarifRegion{4, 12, 4, 13}); got != want {
+	got := [4]int{*at.Region.StartLine, *at.Region.StartColumn, *at.Region.EndLine, *at.Region.EndColumn}
+	if want := [4]int{4, 12, 4, 13}; got != want {
 		t.Errorf("region %v, want %v", got, want)
 	}
 	for _, r := range run.Results {
-		if got := run.Tool.Driver.Rules[r.RuleIndex].ID; got != r.RuleID {
-			t.Errorf("rule index of %s leads to %s", r.RuleID, got)
+		if got := *run.Tool.Driver.Rules[r.RuleIndex].ID; got != *r.RuleID {
+			t.Errorf("rule index of %s leads to %s", *r.RuleID, got)
 		}
 	}
-	if len(first.Related) != 1 || len(first.Fixes) != 1 || first.Fixes[0].Changes[0].Replacements[0].Inserted.Text != "a" {
-		t.Errorf("related %v, fixes %v", first.Related, first.Fixes)
+	if len(first.RelatedLocations) != 1 || len(first.Fixes) != 1 || *first.Fixes[0].ArtifactChanges[0].Replacements[0].InsertedContent.Text != "a" {
+		t.Errorf("related %v, fixes %v", first.RelatedLocations, first.Fixes)
 	}
 }
 

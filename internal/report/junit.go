@@ -65,35 +65,30 @@ func (r *JUnit) Add(file string, c JUnitCase) {
 
 // Write prints the report.
 func (r *JUnit) Write(w io.Writer) error {
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
+	text, err := xml.MarshalIndent(r, "", "  ")
+	if err == nil {
+		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
 	return err
 }
 
 func writeJUnit(w io.Writer, f Findings, opts Options) error {
 	out := JUnit{Name: "graphrun validate"}
-	byFile := map[string][]*spec.Diagnostic{}
 	names := slices.Clip(f.Names)
-	for i := range f.Diagnostics {
-		d := &f.Diagnostics[i]
-		name := d.File.Name
-		if len(byFile[name]) == 0 && !slices.Contains(f.Names, name) {
-			names = append(names, name) // a text that a graph takes from it
+	for i := range f.Diagnostics { // files that a graph includes may have findings of their own
+		if name := f.Diagnostics[i].File.Name; !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		byFile[name] = append(byFile[name], d)
 	}
 	for _, name := range names {
-		for _, d := range byFile[name] {
-			out.Add(name, caseOf(d, opts.Strict))
+		valid := true
+		for i := range f.Diagnostics {
+			if d := &f.Diagnostics[i]; d.File.Name == name {
+				out.Add(name, caseOf(d, opts.Strict))
+				valid = false
+			}
 		}
-		if len(byFile[name]) == 0 {
+		if valid {
 			out.Add(name, JUnitCase{Name: "valid"})
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/spec"
@@ -43,23 +45,20 @@ type Rule struct {
 	Summary, Doc string
 }
 
-// Format is an output format of findings.
-type Format struct {
-	// Name is the value of --format.
-	Name string
-	// Write prints the findings. It returns errors of the writer.
-	Write func(w io.Writer, f Findings, opts Options) error
+// writers print findings by the name of the format.
+var writers = map[string]func(w io.Writer, f Findings, opts Options) error{
+	"github": writeGitHub, "json": writeJSON, "junit": writeJUnit, "sarif": writeSARIF, "text": writeText,
 }
 
-// Formats lists the formats, sorted by name.
-func Formats() []Format {
-	return []Format{
-		{Name: "github", Write: writeGitHub},
-		{Name: "json", Write: writeJSON},
-		{Name: "junit", Write: writeJUnit},
-		{Name: "sarif", Write: writeSARIF},
-		{Name: "text", Write: writeText},
+// FormatNames lists the names of the formats, sorted.
+func FormatNames() []string { return slices.Sorted(maps.Keys(writers)) }
+
+// Write prints findings in the format of that name. It returns errors of the writer.
+func Write(w io.Writer, format string, f Findings, opts Options) error {
+	if write := writers[format]; write != nil {
+		return write(w, f, opts)
 	}
+	return fmt.Errorf("unknown report format %q (allowed: %s)", format, strings.Join(FormatNames(), ", "))
 }
 
 // count returns the numbers of errors and warnings.
@@ -73,25 +72,6 @@ func count(ds spec.Diagnostics) (errors, warnings int) {
 		}
 	}
 	return errors, warnings
-}
-
-// FormatNames lists the names of the formats, sorted.
-func FormatNames() []string {
-	var names []string
-	for _, f := range Formats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-// Write prints findings in the format of that name.
-func Write(w io.Writer, format string, f Findings, opts Options) error {
-	for _, known := range Formats() {
-		if known.Name == format {
-			return known.Write(w, f, opts)
-		}
-	}
-	return fmt.Errorf("%q is no report format (allowed: %s)", format, strings.Join(FormatNames(), ", "))
 }
 
 type jsonReport struct {
@@ -115,25 +95,34 @@ type jsonDiagnostic struct {
 	Suggestion *string `json:"suggestion"`
 }
 
-func writeJSON(w io.Writer, f Findings, _ Options) error {
-	out := jsonReport{Files: f.Files, Diagnostics: make([]jsonDiagnostic, 0, len(f.Diagnostics))}
-	out.Errors, out.Warnings = count(f.Diagnostics)
-	for i := range f.Diagnostics {
-		d := &f.Diagnostics[i]
+// JSON returns the JSON form of findings in a number of files, for json.Marshal.
+func JSON(files int, found spec.Diagnostics) any {
+	out := jsonReport{Files: files, Diagnostics: make([]jsonDiagnostic, len(found))}
+	out.Errors, out.Warnings = count(found)
+	for i := range found {
+		d := &found[i]
 		from, to := d.File.Position(d.Span.From), d.File.Position(d.Span.To)
-		item := jsonDiagnostic{
+		out.Diagnostics[i] = jsonDiagnostic{
 			File: d.File.Name, Line: from.Line, Column: from.Column, EndLine: to.Line, EndColumn: to.Column,
 			Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message,
 		}
 		if d.Suggestion != "" {
-			item.Suggestion = &d.Suggestion
+			out.Diagnostics[i].Suggestion = &d.Suggestion
 		}
-		out.Diagnostics = append(out.Diagnostics, item)
 	}
+	return out
+}
+
+func writeJSON(w io.Writer, f Findings, _ Options) error {
+	return encode(w, JSON(f.Files, f.Diagnostics))
+}
+
+// encode writes a value as indented JSON.
+func encode(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return enc.Encode(v)
 }
 
 func writeGitHub(w io.Writer, f Findings, _ Options) error {

@@ -5,7 +5,6 @@ package report
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"net/url"
 	"path"
@@ -15,139 +14,55 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-type sarifLog struct {
-	Schema  string     `json:"$schema"`
-	Version string     `json:"version"`
-	Runs    []sarifRun `json:"runs"`
-}
+// home is the address of the project.
+const home = "https://github.com/graphrun/graphrun"
 
-type sarifRun struct {
-	Tool       sarifTool     `json:"tool"`
-	ColumnKind string        `json:"columnKind"`
-	Results    []sarifResult `json:"results"`
-}
-
-type sarifTool struct {
-	Driver sarifDriver `json:"driver"`
-}
-
-type sarifDriver struct {
-	Name           string      `json:"name"`
-	InformationURI string      `json:"informationUri"`
-	Version        string      `json:"version,omitempty"`
-	Rules          []sarifRule `json:"rules"`
-}
-
-type sarifRule struct {
-	ID               string       `json:"id"`
-	ShortDescription *sarifText   `json:"shortDescription,omitempty"`
-	FullDescription  *sarifText   `json:"fullDescription,omitempty"`
-	Help             *sarifText   `json:"help,omitempty"`
-	HelpURI          string       `json:"helpUri,omitempty"`
-	Configuration    *sarifConfig `json:"defaultConfiguration,omitempty"`
-}
-
-type sarifConfig struct {
-	Enabled *bool  `json:"enabled,omitempty"`
-	Level   string `json:"level"`
-}
-
-type sarifText struct {
-	Text string `json:"text"`
-}
-
-type sarifResult struct {
-	RuleID       string            `json:"ruleId"`
-	RuleIndex    int               `json:"ruleIndex"`
-	Level        string            `json:"level"`
-	Message      sarifText         `json:"message"`
-	Locations    []sarifLocation   `json:"locations"`
-	Related      []sarifLocation   `json:"relatedLocations,omitempty"`
-	Fingerprints map[string]string `json:"partialFingerprints"`
-	Fixes        []sarifFix        `json:"fixes,omitempty"`
-}
-
-type sarifLocation struct {
-	ID       int           `json:"id,omitempty"`
-	Physical sarifPhysical `json:"physicalLocation"`
-	Message  *sarifText    `json:"message,omitempty"`
-}
-
-type sarifPhysical struct {
-	Artifact sarifArtifact `json:"artifactLocation"`
-	Region   sarifRegion   `json:"region"`
-}
-
-type sarifArtifact struct {
-	URI string `json:"uri"`
-}
-
-// sarifRegion is a region with 1-based lines and columns and an exclusive end.
-type sarifRegion struct {
-	StartLine   int `json:"startLine"`
-	StartColumn int `json:"startColumn"`
-	EndLine     int `json:"endLine"`
-	EndColumn   int `json:"endColumn"`
-}
-
-type sarifFix struct {
-	Description sarifText     `json:"description"`
-	Changes     []sarifChange `json:"artifactChanges"`
-}
-
-type sarifChange struct {
-	Artifact     sarifArtifact      `json:"artifactLocation"`
-	Replacements []sarifReplacement `json:"replacements"`
-}
-
-type sarifReplacement struct {
-	Deleted  sarifRegion `json:"deletedRegion"`
-	Inserted *sarifText  `json:"insertedContent,omitempty"`
-}
+// object is a JSON object.
+type object = map[string]any
 
 func writeSARIF(w io.Writer, f Findings, opts Options) error {
-	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: make([]sarifResult, 0, len(f.Diagnostics))}
-	run.Tool.Driver = sarifDriver{Name: "graphrun", InformationURI: home, Version: opts.Version, Rules: []sarifRule{}}
-	index := map[string]int{}
+	rules, results, index := []object{}, []object{}, map[string]int{}
 	for _, r := range opts.Rules {
-		index[r.Name] = len(run.Tool.Driver.Rules)
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, describeRule(r))
+		index[r.Name] = len(rules)
+		rules = append(rules, describeRule(r))
 	}
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
 		if _, ok := index[d.Rule]; !ok {
-			index[d.Rule] = len(run.Tool.Driver.Rules)
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: d.Rule})
+			index[d.Rule] = len(rules)
+			rules = append(rules, object{"id": d.Rule})
 		}
-		run.Results = append(run.Results, resultOf(d, index[d.Rule]))
+		results = append(results, describeFinding(d, index[d.Rule]))
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(sarifLog{
-		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
+	driver := object{"name": "graphrun", "informationUri": home, "rules": rules}
+	if opts.Version != "" {
+		driver["version"] = opts.Version
+	}
+	return encode(w, object{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}},
 	})
 }
 
-// home is the address of the project.
-const home = "https://github.com/graphrun/graphrun"
-
-func describeRule(r Rule) sarifRule {
-	out := sarifRule{ID: r.Name, HelpURI: home + "/blob/main/docs/reference/rules.md#" + r.Name}
+func describeRule(r Rule) object {
+	out := object{"id": r.Name, "helpUri": home + "/blob/main/docs/reference/rules.md#" + r.Name}
 	if r.Severity != 0 {
-		out.Configuration = &sarifConfig{Level: level(r.Severity)}
+		config := object{"level": level(r.Severity)}
 		if r.Off {
-			out.Configuration.Enabled = new(bool)
+			config["enabled"] = false
 		}
+		out["defaultConfiguration"] = config
 	}
 	if r.Summary != "" {
-		out.ShortDescription = &sarifText{r.Summary}
+		out["shortDescription"] = message(r.Summary)
 	}
 	if r.Doc != "" {
-		out.FullDescription, out.Help = &sarifText{r.Doc}, &sarifText{r.Doc}
+		out["fullDescription"], out["help"] = message(r.Doc), message(r.Doc)
 	}
 	return out
 }
+
+func message(text string) object { return object{"text": text} }
 
 func level(s spec.Severity) string {
 	switch s {
@@ -159,34 +74,36 @@ func level(s spec.Severity) string {
 	return "warning"
 }
 
-func resultOf(d *spec.Diagnostic, rule int) sarifResult {
-	out := sarifResult{
-		RuleID: d.Rule, RuleIndex: rule, Level: level(d.Severity), Message: sarifText{withHint(d)},
-		Locations:    []sarifLocation{{Physical: physical(d.File, d.Span)}},
-		Fingerprints: map[string]string{"graphrun/v1": Fingerprint(d)},
+func describeFinding(d *spec.Diagnostic, rule int) object {
+	at := physicalLocation(d.File, d.Span)
+	out := object{
+		"ruleId": d.Rule, "ruleIndex": rule, "level": level(d.Severity), "message": message(withHint(d)),
+		"locations":           []object{{"physicalLocation": at}},
+		"partialFingerprints": object{"graphrun/v1": Fingerprint(d)},
 	}
+	var related []object
 	for i, r := range d.Related {
-		out.Related = append(out.Related, sarifLocation{
-			ID: i + 1, Physical: physical(r.File, r.Span), Message: &sarifText{r.Message},
-		})
+		related = append(related, object{"id": i + 1, "physicalLocation": physicalLocation(r.File, r.Span), "message": message(r.Message)})
+	}
+	if related != nil {
+		out["relatedLocations"] = related
 	}
 	if d.Suggestion != "" {
-		place := physical(d.File, d.Span)
-		out.Fixes = []sarifFix{{
-			Description: sarifText{"write " + strconv.Quote(d.Suggestion)},
-			Changes: []sarifChange{{Artifact: place.Artifact, Replacements: []sarifReplacement{{
-				Deleted: place.Region, Inserted: &sarifText{d.Suggestion},
-			}}}},
+		replacement := object{"deletedRegion": at["region"], "insertedContent": message(d.Suggestion)}
+		out["fixes"] = []object{{
+			"description":     message("write " + strconv.Quote(d.Suggestion)),
+			"artifactChanges": []object{{"artifactLocation": at["artifactLocation"], "replacements": []object{replacement}}},
 		}}
 	}
 	return out
 }
 
-func physical(f *spec.File, s spec.Span) sarifPhysical {
+// physicalLocation describes a span. Lines and columns start at 1, and the end is exclusive.
+func physicalLocation(f *spec.File, s spec.Span) object {
 	from, to := f.Position(s.From), f.Position(s.To)
-	return sarifPhysical{
-		Artifact: sarifArtifact{fileURI(f.Name)},
-		Region:   sarifRegion{from.Line, from.Column, to.Line, to.Column},
+	return object{
+		"artifactLocation": object{"uri": fileURI(f.Name)},
+		"region":           object{"startLine": from.Line, "startColumn": from.Column, "endLine": to.Line, "endColumn": to.Column},
 	}
 }
 
@@ -196,10 +113,11 @@ func fileURI(name string) string {
 	if name == "<stdin>" {
 		return "stdin"
 	}
+	u := url.URL{Path: path.Clean(name)}
 	if strings.HasPrefix(name, "/") {
-		return (&url.URL{Scheme: "file", Path: path.Clean(name)}).String()
+		u.Scheme = "file"
 	}
-	return (&url.URL{Path: path.Clean(name)}).String()
+	return u.String()
 }
 
 // Fingerprint identifies a finding by its rule, its message and the text of

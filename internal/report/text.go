@@ -21,35 +21,21 @@ type palette struct {
 }
 
 func newPalette(on bool) palette {
-	paint := func(attrs ...color.Attribute) func(a ...any) string {
-		c := color.New(attrs...)
-		if on {
-			c.EnableColor()
-		} else {
-			c.DisableColor()
-		}
-		return c.SprintFunc()
-	}
+	paint := func(attrs ...color.Attribute) func(a ...any) string { return terminal.Painter(on, attrs...) }
 	return palette{
-		place:       paint(color.Bold),
-		errorWord:   paint(color.FgRed, color.Bold),
-		warningWord: paint(color.FgYellow, color.Bold),
-		infoWord:    paint(color.FgCyan),
-		rule:        paint(color.FgHiBlack),
-		gutter:      paint(color.FgHiBlack),
-		caret:       paint(color.FgGreen, color.Bold),
-		help:        paint(color.FgCyan),
+		place: paint(color.Bold), errorWord: paint(color.FgRed, color.Bold), warningWord: paint(color.FgYellow, color.Bold),
+		infoWord: paint(color.FgCyan), rule: paint(color.FgHiBlack), gutter: paint(color.FgHiBlack),
+		caret: paint(color.FgGreen, color.Bold), help: paint(color.FgCyan),
 	}
 }
 
 func writeText(w io.Writer, f Findings, opts Options) error {
 	out := bufio.NewWriter(w)
 	paint := newPalette(opts.Color)
-	told := map[string]int{}
+	shown := map[string]int{}
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
-		told[d.Rule]++
-		if told[d.Rule] > maxShown {
+		if shown[d.Rule]++; shown[d.Rule] > maxShown {
 			writeHeadline(out, d, withHint(d), paint)
 			continue
 		}
@@ -82,10 +68,9 @@ func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, paint 
 func writeSource(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
 	blank := strings.Repeat(" ", len(number))
-	if s, ok := cut(d.File, d.Span); ok {
-		fmt.Fprintf(out, "%s%s\n", paint.gutter(number+" | "), s.text)
-		fmt.Fprintf(out, "%s%s%s\n", paint.gutter(blank+" | "), strings.Repeat(" ", s.indent),
-			paint.caret(strings.Repeat("^", s.width)))
+	if text, indent, width := snippet(d.File, d.Span); width > 0 {
+		fmt.Fprintf(out, "%s%s\n", paint.gutter(number+" | "), text)
+		fmt.Fprintf(out, "%s%s%s\n", paint.gutter(blank+" | "), strings.Repeat(" ", indent), paint.caret(strings.Repeat("^", width)))
 	}
 	if hint := hint(d); hint != "" {
 		fmt.Fprintf(out, "%s%s\n", paint.gutter(blank+" = "), paint.help("help: "+hint))
@@ -143,20 +128,18 @@ func Summary(f Findings) string {
 
 // byRule counts findings by rule, the most frequent first.
 func byRule(found spec.Diagnostics) string {
-	of := map[string]int{}
+	count := map[string]int{}
 	var rules []string
 	for i := range found {
-		if found[i].Severity == spec.Info {
-			continue
+		if rule := found[i].Rule; found[i].Severity != spec.Info {
+			if count[rule]++; count[rule] == 1 {
+				rules = append(rules, rule)
+			}
 		}
-		if of[found[i].Rule] == 0 {
-			rules = append(rules, found[i].Rule)
-		}
-		of[found[i].Rule]++
 	}
-	slices.SortStableFunc(rules, func(a, b string) int { return of[b] - of[a] })
+	slices.SortStableFunc(rules, func(a, b string) int { return count[b] - count[a] })
 	for i, rule := range rules {
-		rules[i] = fmt.Sprintf("%s %d", rule, of[rule])
+		rules[i] = fmt.Sprintf("%s %d", rule, count[rule])
 	}
 	return strings.Join(rules, ", ")
 }
@@ -168,111 +151,44 @@ const (
 	reach      = 4096 // bytes of a line considered on either side of a span
 )
 
-// snippet is a printable part of a line. The span starts after indent columns and takes width
-// columns, at least 1.
-type snippet struct {
-	text          string
-	indent, width int
-}
-
-// cell is one printed character.
-type cell struct {
-	text    string
-	columns int
-}
-
-// cut returns the first line of a span, shortened if it is long. It returns false for an empty
-// line.
-func cut(f *spec.File, s spec.Span) (snippet, bool) {
-	line, from, before, after := f.Around(s.From, reach)
+// snippet returns the first line of a span as printable text, the columns before the span, and
+// the columns of the span, at least 1. It shortens a long line.
+func snippet(f *spec.File, s spec.Span) (text string, indent, width int) {
+	line, from, _, _ := f.Around(s.From, reach)
 	if strings.TrimSpace(line) == "" {
-		return snippet{}, false
+		return "", 0, 0
 	}
 	to := min(from+max(s.To-s.From, 0), len(line))
-	cells, first, last := layout(line, from, to)
-	lo, hi := window(cells, first, last)
-	var b strings.Builder
-	var out snippet
-	if lo > 0 || before {
-		b.WriteString("…")
-		out.indent = 1
-	}
-	for i := lo; i < hi; i++ {
-		b.WriteString(cells[i].text)
-		switch {
-		case i < first:
-			out.indent += cells[i].columns
-		case i < last:
-			out.width += cells[i].columns
+	head := printable(line[:from], 0)
+	span := printable(line[from:to], terminal.Width(head))
+	rest := span + printable(line[to:], terminal.Width(head+span))
+	most := maxColumns
+	if terminal.Width(head+rest) > most {
+		// A span at the end of a long line gets its context from the left.
+		keep := min(max(context, most-terminal.Width(rest)), most-context)
+		if terminal.Width(head) > keep {
+			head = terminal.TruncateStart(head, keep+1)
+			most++
 		}
 	}
-	if hi < len(cells) || after {
-		b.WriteString("…")
-	}
-	out.width = max(out.width, 1)
-	out.text = strings.TrimRight(b.String(), " ")
-	return out, true
+	indent = terminal.Width(head)
+	width = max(1, min(terminal.Width(span), most-indent))
+	return strings.TrimRight(terminal.Truncate(head+rest, most+1), " "), indent, width
 }
 
-// layout splits a line into cells; those of the span are first up to last.
-func layout(line string, from, to int) (cells []cell, first, last int) {
-	first, last = -1, -1
-	column := 0
-	for at, r := range line {
-		if at >= from && first < 0 {
-			first = len(cells)
-		}
-		if at >= to && last < 0 {
-			last = len(cells)
-		}
-		c := cell{text: string(r), columns: terminal.RuneWidth(r)}
+// printable expands tabs and replaces unprintable characters of a text that starts at a column.
+func printable(s string, column int) string {
+	var b strings.Builder
+	for _, r := range s {
+		text := string(r)
 		switch {
 		case r == '\t':
-			n := tabStop - column%tabStop
-			c = cell{text: strings.Repeat(" ", n), columns: n}
+			text = strings.Repeat(" ", tabStop-column%tabStop)
 		case !terminal.Printable(r):
-			c = cell{text: terminal.Replacement, columns: 1}
+			text = terminal.Replacement
 		}
-		column += c.columns
-		cells = append(cells, c)
+		b.WriteString(text)
+		column += terminal.Width(text)
 	}
-	if first < 0 {
-		first = len(cells)
-	}
-	if last < 0 {
-		last = len(cells)
-	}
-	return cells, first, last
-}
-
-// window chooses the cells to show: all if they fit, or some around the span.
-func window(cells []cell, first, last int) (lo, hi int) {
-	total := 0
-	for _, c := range cells {
-		total += c.columns
-	}
-	if total <= maxColumns {
-		return 0, len(cells)
-	}
-	lo, before := first, 0
-	// A span at the end of a long line gets its context from the left.
-	room := maxColumns - columns(cells[first:last])
-	keep := max(context, room-columns(cells[last:]))
-	for lo > 0 && before+cells[lo-1].columns <= min(keep, maxColumns-context) {
-		lo--
-		before += cells[lo].columns
-	}
-	used := 0
-	for hi = lo; hi < len(cells) && used+cells[hi].columns <= maxColumns; hi++ {
-		used += cells[hi].columns
-	}
-	return lo, hi
-}
-
-func columns(cells []cell) int {
-	n := 0
-	for _, c := range cells {
-		n += c.columns
-	}
-	return n
+	return b.String()
 }

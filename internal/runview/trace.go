@@ -25,15 +25,7 @@ type Colors struct {
 
 // NewColors returns colours, or functions that change nothing if on is false.
 func NewColors(on bool) Colors {
-	paint := func(attrs ...color.Attribute) func(a ...any) string {
-		c := color.New(attrs...)
-		if on {
-			c.EnableColor()
-		} else {
-			c.DisableColor()
-		}
-		return c.SprintFunc()
-	}
+	paint := func(a color.Attribute) func(a ...any) string { return terminal.Painter(on, a) }
 	return Colors{
 		Strong: paint(color.Bold), Quiet: paint(color.FgHiBlack), Good: paint(color.FgGreen),
 		Bad: paint(color.FgRed), Warn: paint(color.FgYellow), Info: paint(color.FgCyan),

@@ -3,11 +3,7 @@
 package serve
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
@@ -96,13 +92,4 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 			Schema: inspect.InputSchema(g), Valid: flow.Valid(),
 		}
 	}).(wholeFlow), nil
-}
-
-// findingsOf converts findings to the JSON of validate.
-func findingsOf(found spec.Diagnostics) json.RawMessage {
-	var out bytes.Buffer
-	if report.Write(&out, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) != nil {
-		return nil // writing to memory can't fail
-	}
-	return bytes.TrimSpace(out.Bytes())
 }

@@ -3,13 +3,13 @@
 package serve
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -26,7 +26,7 @@ type problem struct {
 	// Problems lists several errors as sentences.
 	Problems []string `json:"problems,omitempty" doc:"sentences, where several things are wrong at once"`
 	// Findings are the findings of an invalid flow, as validate prints them.
-	Findings json.RawMessage `json:"findings,omitempty" doc:"the findings of a flow that is not valid, as validate --format json prints them"`
+	Findings any `json:"findings,omitempty" doc:"the findings of a flow that is not valid, as validate --format json prints them"`
 	// Cause is the failure of a run.
 	Cause *machine.Failure `json:"error,omitempty" doc:"the error as a run has it"`
 }
@@ -79,7 +79,7 @@ func problemOf(err error) *problem {
 		return p
 	case errors.As(err, &invalid):
 		p := make(http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid")
-		p.Findings = findingsOf(invalid.Diagnostics)
+		p.Findings = report.JSON(1, invalid.Diagnostics)
 		return p
 	case errors.Is(err, store.ErrNoRun):
 		return make(http.StatusNotFound, "no-run", "no such run")
