@@ -11,16 +11,16 @@ import (
 // Reason is a condition, or a part of one that and, or and not join.
 type Reason struct {
 	// Source is the part's text.
-	Source string
-	// Op is "and", "or" or "not", or empty without Parts.
-	Op string
+	Source string `json:"source"`
 	// Values is Source with values instead of names.
-	Values string
+	Values string `json:"values,omitempty"`
 	// Result is the value, or nil if the part was not evaluated or failed.
-	Result any
+	Result any `json:"result"`
 	// Evaluated is false if an earlier part decided.
-	Evaluated bool
-	Parts     []Reason
+	Evaluated bool `json:"evaluated"`
+	// Op is "and", "or" or "not", or empty without Parts.
+	Op    string   `json:"op,omitempty"`
+	Parts []Reason `json:"parts,omitempty"`
 }
 
 // Explain evaluates a program part by part. show writes the value at a path of names and

@@ -37,6 +37,14 @@ type Trail struct {
 	Coverage bool
 }
 
+// NewTrail returns the trail of a run that has not started, with maps to fill.
+func NewTrail() *Trail {
+	return &Trail{
+		Visits: map[string]int{}, Spent: map[string]time.Duration{}, Fired: map[int]int{}, Gone: map[[2]string]int{},
+		Failures: map[string]int{}, Errors: map[string]*machine.Failure{}, Inner: map[string]*Trail{},
+	}
+}
+
 // innerTrail returns the trail of the graph that a node runs, or nil for coverage.
 func (t *Trail) innerTrail(node string) *Trail {
 	if t.Coverage {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -19,10 +18,7 @@ func (t *Trail) inner(g *spec.Graph) map[*spec.Graph]*Trail {
 	}
 	all := append([]*spec.Graph{g.Whole()}, g.Whole().Graphs...)
 	for _, inner := range all[1:] {
-		out[inner] = &Trail{
-			Visits: map[string]int{}, Spent: map[string]time.Duration{}, Fired: map[int]int{}, Gone: map[[2]string]int{},
-			Failures: map[string]int{}, Errors: map[string]*machine.Failure{},
-		}
+		out[inner] = NewTrail()
 	}
 	t.addInner(g, out)
 	for _, around := range all {

@@ -74,7 +74,7 @@ func layers() []layer {
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
-		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/given", "internal/graphalg", "internal/bounded", "internal/inspect", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
+		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/given", "internal/graphalg", "internal/bounded", "internal/inspect", "internal/report", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
 		{path: "internal/schema", own: []string{"eval"}},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
@@ -87,7 +87,7 @@ func layers() []layer {
 		{path: "internal/keys", own: []string{"eval"}},
 		{path: "internal/lsp", own: []string{"eval", "flowtest", "internal/fix", "internal/inspect", "lint", "spec"}, others: []string{yaml, "github.com/sourcegraph/jsonrpc2"}},
 		{path: "internal/templates", own: []string{"examples"}},
-		{path: "internal/terminal", others: []string{color, width}},
+		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "internal/catalog", "runner", "runner/store", "spec"}, others: []string{yaml, "github.com/adhocore/gronx"}},
 		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
@@ -103,7 +103,7 @@ func layers() []layer {
 		{path: "model/scripted", own: []string{"model", "spec"}},
 		{path: "model/wire", own: []string{"eval", "model"}},
 		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/keys", "internal/process", "internal/schema"}},
-		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
+		{path: "render", own: []string{"spec", "runner/machine"}},
 		{path: "runner", own: []string{"internal/process", "runner/handler", "runner/internal/flowtree", "runner/internal/mask", "runner/internal/runlog", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/input", "internal/schema"}},
 		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},
 		// the rooms of the driver

@@ -61,9 +61,8 @@ type drawn struct {
 	run *inspect.Painted
 }
 
-// draw reads a flow and draws it, painted with the run or coverage of the flags. If whole
-// is set, it keeps all events of the run.
-func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
+// draw reads a flow and draws it, painted with the run or coverage of the flags.
+func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
 	if f.run != "" && f.coverage != "" {
 		return nil, usagef("--run and --coverage exclude each other")
 	}
@@ -79,7 +78,7 @@ func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	}
 	switch {
 	case f.run != "":
-		if out.run, err = a.paintedRun(g, f.run, whole); err != nil {
+		if out.run, err = a.paintedRun(g, f.run); err != nil {
 			return nil, err
 		}
 		out.graph, load, opts.Trail = recordedGraph(&out.run.Record), out.run.Record.Load, out.run.Trail
@@ -103,7 +102,7 @@ func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 }
 
 // paintedRun finds a run and replays it. With a graph, the run must be one of that graph.
-func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
+func (a *app) paintedRun(g *spec.Graph, id string) (*inspect.Painted, error) {
 	r, err := a.openRecorded(id)
 	if err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted
 	if g != nil && !bytes.Equal(g.File.Src, r.record.Source) {
 		a.note(fmt.Sprintf("%s is not what run %q was started with; drawing the graph as it was", g.File.Name, r.record.ID))
 	}
-	painted, err := inspect.Paint(r.runner, &r.record, whole)
+	painted, err := inspect.Paint(r.runner, &r.record)
 	return painted, r.unreadable(err)
 }
 
@@ -183,7 +182,7 @@ what no test reaches.`,
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drawn, err := a.draw(argument(args, ""), &f, false)
+			drawn, err := a.draw(argument(args, ""), &f)
 			if err != nil {
 				return err
 			}
@@ -219,7 +218,6 @@ type renderFlags struct {
 type drawingFormat struct {
 	picture bool // has a layout
 	binary  bool // is not text
-	whole   bool // needs all events of a run
 	write   func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error
 }
 
@@ -233,7 +231,7 @@ func (a *app) drawingFormats() map[string]drawingFormat {
 		"json": {write: func(_ context.Context, w io.Writer, d *drawn, _ string) error {
 			return writeJSON(w, d.document(), true)
 		}},
-		"html": {whole: true, write: a.writePage},
+		"html": {write: a.writePage},
 		"svg":  {picture: true, write: runGraphviz("svg")},
 		"png":  {picture: true, binary: true, write: runGraphviz("png")},
 	}
@@ -303,7 +301,7 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 		}
 		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, base, name)
 	}
-	d, err := a.draw(path, &f.drawFlags, form.whole)
+	d, err := a.draw(path, &f.drawFlags)
 	if err != nil {
 		return err
 	}

@@ -48,28 +48,7 @@ type CandidateEdge struct {
 	Fired     bool   `json:"fired"`
 	Why       string `json:"why"`
 	// Test is the condition with its parts, if it was evaluated.
-	Test *ConditionPart `json:"test,omitempty"`
-	// Reason is Test as data.
-	Reason *eval.Reason `json:"-"`
-}
-
-// ConditionPart is a condition or an operand of its and, or and not. Result is null if it was
-// not evaluated or failed.
-type ConditionPart struct {
-	Source    string          `json:"source"`
-	Values    string          `json:"values,omitempty"`
-	Result    any             `json:"result"`
-	Evaluated bool            `json:"evaluated"`
-	Op        string          `json:"op,omitempty"`
-	Parts     []ConditionPart `json:"parts,omitempty"`
-}
-
-func newConditionPart(r *eval.Reason) ConditionPart {
-	out := ConditionPart{Source: r.Source, Values: r.Values, Result: r.Result, Evaluated: r.Evaluated, Op: r.Op}
-	for i := range r.Parts {
-		out.Parts = append(out.Parts, newConditionPart(&r.Parts[i]))
-	}
-	return out
+	Test *eval.Reason `json:"test,omitempty"`
 }
 
 // decisions collects the decisions of a replay.
@@ -151,9 +130,8 @@ func (d *decisions) candidateEdges(candidates []machine.Candidate) []CandidateEd
 	out := make([]CandidateEdge, len(candidates))
 	for i, c := range candidates {
 		out[i] = CandidateEdge{Edge: c.Edge, ID: c.ID, To: c.To, Condition: c.Condition, When: c.When, Fired: c.Fired, Why: c.Why}
-		if c.Test != nil && !d.brief {
-			test := newConditionPart(c.Test)
-			out[i].Test, out[i].Reason = &test, c.Test
+		if !d.brief {
+			out[i].Test = c.Test
 		}
 	}
 	return out

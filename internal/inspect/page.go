@@ -3,16 +3,12 @@
 package inspect
 
 import (
-	"context"
-	"encoding/json"
+	"maps"
 
 	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/render"
-	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -54,40 +50,6 @@ type Node struct {
 	// Text is the definition of the node in the file.
 	Text string `json:"text"`
 }
-
-// Run is a run with everything that is recorded about it.
-type Run struct {
-	Result *runner.Result `json:"result"`
-	// State is the initial state.
-	State     map[string]any    `json:"state"`
-	Events    []json.RawMessage `json:"events"`
-	Decisions []Decision        `json:"decisions"`
-	Said      []Said            `json:"said"`
-	// Conversation holds the messages of nodes and models.
-	Conversation []view.Spoken `json:"conversation"`
-	// SaidCut is how many bytes are missing at the start of Said.
-	SaidCut int `json:"said_cut"`
-}
-
-// Said is output of a program or a model.
-type Said struct {
-	Node string `json:"node"`
-	// Place is Node with the indexes of all elements: s[1]/write[0].
-	Place   string `json:"place"`
-	Visit   int    `json:"visit"`
-	Attempt int    `json:"attempt"`
-	Source  string `json:"source,omitempty"`
-	Stream  string `json:"stream"`
-	Text    string `json:"text"`
-}
-
-// NewSaid converts a log chunk.
-func NewSaid(c *store.LogChunk) Said {
-	return Said{c.Node, c.Place, c.Visit, c.Attempt, c.Source, c.Stream, c.Text}
-}
-
-// mostSaid bounds the bytes of output in a page.
-const mostSaid = 512 << 10
 
 // NewFlow describes a flow. file is its path for display; found are the findings to show.
 func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) Flow {
@@ -138,69 +100,12 @@ func textOf(g *spec.Graph, n *spec.Node) string {
 	return string(file.Src[span.From:span.To])
 }
 
-// Page returns the data of a painted run.
-func (r *Painted) Page(ctx context.Context) (*Run, error) {
-	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.list, Conversation: r.spoken.list}
-	if out.Conversation == nil {
-		out.Conversation = []view.Spoken{}
-	}
-	first, err := r.runner.ShowAt(r.Record.ID, 0, runner.Options{})
-	if err != nil {
-		return nil, err
-	}
-	out.State = first.State
-	out.Said, out.SaidCut, err = readSaid(ctx, r.runner, r.Record.ID)
-	return out, err
-}
-
-// readSaid returns the latest output of a run and how many bytes before it are left out.
-func readSaid(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
-	said, size := []Said{}, 0
-	err = r.Logs(ctx, id, false, func(c *store.LogChunk) error {
-		if c.Text != "" {
-			size += len(c.Text)
-			said = append(said, NewSaid(c))
-		}
-		return nil
-	})
-	from := 0
-	for ; size-cut > mostSaid && from < len(said); from++ {
-		cut += len(said[from].Text)
-	}
-	return said[from:], cut, err
-}
-
-// pageSink collects events as JSON.
-type pageSink struct {
-	list []json.RawMessage
-	last int64 // number of the last event
-}
-
-// Event adds an event.
-func (s *pageSink) Event(e *runner.Event) error {
-	s.last = e.Seq
-	if e.Type == runner.RunFinished || e.Type == runner.RunPaused {
-		brief := *e
-		brief.Result = nil // the page has it already
-		e = &brief
-	}
-	if e.Type == runner.EdgesResolved {
-		brief := *e
-		brief.Candidates, brief.Output = nil, nil // decisions and node_completed have them
-		e = &brief
-	}
-	s.list = append(s.list, e.AppendJSON(nil))
-	return nil
-}
-
 // InputSchema returns the JSON Schema of a flow's input object.
 func InputSchema(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, k := range g.State {
 		schema := map[string]any{}
-		for key, value := range k.Schema {
-			schema[key] = value
-		}
+		maps.Copy(schema, k.Schema)
 		if k.Default != nil && !k.Secret {
 			schema["default"] = k.Default.Data()
 		}

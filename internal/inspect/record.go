@@ -1,21 +1,53 @@
-// The record of a run in pieces, so that a page can show a long run at once.
+// The record of a run: everything that a page shows, whole or in pieces.
 
 package inspect
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
+	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
 )
 
+// Run is a run with everything that is recorded about it.
+type Run struct {
+	Result *runner.Result `json:"result"`
+	// State is the initial state.
+	State     map[string]any    `json:"state"`
+	Events    []json.RawMessage `json:"events"`
+	Decisions []Decision        `json:"decisions"`
+	Said      []Said            `json:"said"`
+	// Conversation holds the messages of nodes and models.
+	Conversation []view.Spoken `json:"conversation"`
+	// SaidCut is how many bytes are missing at the start of Said.
+	SaidCut int `json:"said_cut"`
+}
+
+// Said is output of a program or a model.
+type Said struct {
+	Node string `json:"node"`
+	// Place is Node with the indexes of all elements: s[1]/write[0].
+	Place   string `json:"place"`
+	Visit   int    `json:"visit"`
+	Attempt int    `json:"attempt"`
+	Source  string `json:"source,omitempty"`
+	Stream  string `json:"stream"`
+	Text    string `json:"text"`
+}
+
+// NewSaid converts a log chunk.
+func NewSaid(c *store.LogChunk) Said {
+	return Said{c.Node, c.Place, c.Visit, c.Attempt, c.Source, c.Stream, c.Text}
+}
+
 // Piece is a part of the record of a run. A page starts with a Run without records and then
 // receives the pieces.
 type Piece struct {
-	Events       []json.RawMessage `json:"events,omitempty"`
+	Events       []json.RawMessage `json:"events"`
 	Decisions    []Decision        `json:"decisions,omitempty"`
 	Said         []Said            `json:"said,omitempty"`
 	Conversation []view.Spoken     `json:"conversation,omitempty"`
@@ -24,32 +56,101 @@ type Piece struct {
 	Last int64 `json:"last_event,omitempty"`
 }
 
-// AppendJSON appends the piece as one JSON object without a line break.
-func (p *Piece) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"events":[`...)
-	for i, event := range p.Events { // they are JSON already
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, event...)
-	}
-	rest := *p
-	rest.Events = nil
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(&rest); err != nil {
-		return nil, err
-	}
-	more := bytes.TrimSpace(text.Bytes())[1:]
-	if dst = append(dst, ']'); len(more) > 1 {
-		dst = append(dst, ',')
-	}
-	return append(dst, more...), nil
+const (
+	pieceEvents = 500       // events in a piece
+	mostSaid    = 512 << 10 // bytes of output in a page
+)
+
+// recorder collects the record of a run.
+type recorder struct {
+	Piece
+	decided *decisions
+	trail   *trailBuilder
+	send    func(*Piece) error // sends full pieces; nil keeps all events
 }
 
-// pieceEvents is the number of events in a piece.
-const pieceEvents = 500
+// replay shows a run to a new recorder.
+func replay(r *runner.Runner, id string, send func(*Piece) error) (*recorder, *runner.Result, error) {
+	c := &recorder{Piece{Events: []json.RawMessage{}, Conversation: []view.Spoken{}}, newDecisions(0), newTrailBuilder(), send}
+	c.decided.brief = send != nil
+	result, err := r.Show(id, runner.Options{Sink: c, History: true})
+	return c, result, err
+}
+
+// Event adds an event and sends a full piece.
+func (c *recorder) Event(e *runner.Event) error {
+	if c.send != nil && len(c.Events) == pieceEvents {
+		if err := c.send(&Piece{Events: c.Events}); err != nil {
+			return err
+		}
+		c.Events = c.Events[:0]
+	}
+	c.Events, c.Last = append(c.Events, briefJSON(e)), e.Seq
+	c.trail.add(e)
+	return c.decided.Event(e)
+}
+
+// Spoken adds messages of the conversation.
+func (c *recorder) Spoken(s *view.Spoken) error {
+	c.Conversation = append(c.Conversation, *s)
+	return nil
+}
+
+// briefJSON returns an event as JSON, without what the page has from elsewhere.
+func briefJSON(e *runner.Event) json.RawMessage {
+	brief := *e
+	switch e.Type {
+	case runner.RunFinished, runner.RunPaused:
+		brief.Result = nil
+	case runner.EdgesResolved: // decisions and node_completed have them
+		brief.Candidates, brief.Output = nil, nil
+	}
+	return brief.AppendJSON(nil)
+}
+
+// Painted is a replayed run with its trail.
+type Painted struct {
+	Record store.RunRecord
+	Result *runner.Result
+	Trail  *render.Trail
+	// Last is the number of the last event.
+	Last int64
+
+	runner *runner.Runner
+	record *recorder
+}
+
+// Paint replays a run.
+func Paint(r *runner.Runner, record *store.RunRecord) (*Painted, error) {
+	c, result, err := replay(r, record.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.trail.end(result)
+	return &Painted{Record: *record, Result: result, Trail: c.trail.trail, Last: c.Last, runner: r, record: c}, nil
+}
+
+// Page returns the data of the run for the page.
+func (p *Painted) Page(ctx context.Context) (*Run, error) {
+	out, err := newRun(p.runner, p.Result)
+	if err != nil {
+		return nil, err
+	}
+	out.Events, out.Decisions, out.Conversation = p.record.Events, p.record.decided.list, p.record.Conversation
+	out.Said, out.SaidCut, err = readSaid(ctx, p.runner, p.Record.ID)
+	return out, err
+}
+
+// newRun returns a run without records.
+func newRun(r *runner.Runner, result *runner.Result) (*Run, error) {
+	first, err := r.ShowAt(result.RunID, 0, runner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &Run{
+		Result: result, State: first.State, Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []view.Spoken{},
+	}, nil
+}
 
 // Head returns the present state of a run, without the data that Record sends.
 func Head(r *runner.Runner, id string) (*Run, error) {
@@ -57,78 +158,44 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := r.ShowAt(id, 0, runner.Options{})
-	if err != nil {
-		return nil, err
-	}
-	result.History = nil
-	return &Run{
-		Result: result, State: first.State, Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []view.Spoken{},
-	}, nil
+	return newRun(r, result)
 }
 
 // Record sends the record of a run in pieces: the events in order, the rest in the last piece.
-// Decisions lack the parts of conditions, which Why returns. It returns errors of tell and of
+// Decisions lack the parts of conditions, which Why returns. It returns errors of send and of
 // the store.
-func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell func(*Piece) error) error {
-	told := &recordSink{tell: tell, decided: newDecisions(0)}
-	told.decided.brief = true
-	if _, err := r.Show(record.ID, runner.Options{Sink: told, History: true}); err != nil {
-		return err
-	}
-	said, cut, err := readSaid(ctx, r, record.ID)
+func Record(ctx context.Context, r *runner.Runner, id string, send func(*Piece) error) error {
+	c, _, err := replay(r, id, send)
 	if err != nil {
 		return err
 	}
-	return tell(&Piece{told.events.list, told.decided.list, said, told.spoken.list, cut, told.events.last})
-}
-
-// recordSink sends events in pieces.
-type recordSink struct {
-	tell    func(*Piece) error
-	events  pageSink
-	spoken  spokenSink
-	decided *decisions
-}
-
-// Event adds an event and sends a full piece.
-func (s *recordSink) Event(e *runner.Event) error {
-	if len(s.events.list) == pieceEvents {
-		if err := s.tell(&Piece{Events: s.events.list}); err != nil {
-			return err
-		}
-		s.events.list = s.events.list[:0]
-	}
-	if err := s.events.Event(e); err != nil {
+	if c.Said, c.SaidCut, err = readSaid(ctx, r, id); err != nil {
 		return err
 	}
-	return s.decided.Event(e)
+	c.Decisions = c.decided.list
+	return send(&c.Piece)
 }
-
-// Spoken adds messages of the conversation.
-func (s *recordSink) Spoken(told *view.Spoken) error { return s.spoken.Spoken(told) }
 
 // Conversation returns the messages that nodes added, in order, including subgraphs. node, a
 // path, selects one node unless it is empty.
-func Conversation(r *runner.Runner, record *store.RunRecord, node string) ([]view.Spoken, error) {
-	sink := &spokenSink{only: node, list: []view.Spoken{}}
-	_, err := r.Show(record.ID, runner.Options{Sink: sink, History: true})
-	return sink.list, err
+func Conversation(r *runner.Runner, id, node string) ([]view.Spoken, error) {
+	c, _, err := replay(r, id, nil)
+	return slices.DeleteFunc(c.Conversation, func(s view.Spoken) bool { return node != "" && s.Node != node }), err
 }
 
-// spokenSink collects messages.
-type spokenSink struct {
-	only string
-	list []view.Spoken
-}
-
-// Event ignores events.
-func (s *spokenSink) Event(*runner.Event) error { return nil }
-
-// Spoken keeps what was said.
-func (s *spokenSink) Spoken(told *view.Spoken) error {
-	if s.only == "" || s.only == told.Node {
-		s.list = append(s.list, *told)
+// readSaid returns the latest output of a run and how many bytes before it are left out.
+func readSaid(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
+	said, size := []Said{}, 0
+	err = r.Logs(ctx, id, false, func(c *store.LogChunk) error {
+		if c.Text != "" {
+			size += len(c.Text)
+			said = append(said, NewSaid(c))
+		}
+		return nil
+	})
+	from := 0
+	for ; size-cut > mostSaid && from < len(said); from++ {
+		cut += len(said[from].Text)
 	}
-	return nil
+	return said[from:], cut, err
 }

@@ -11,69 +11,10 @@ import (
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/runner/view"
 )
 
-// Painted is a replayed run with its trail.
-type Painted struct {
-	Record store.RunRecord
-	Result *runner.Result
-	Trail  *render.Trail
-
-	runner  *runner.Runner
-	events  pageSink
-	spoken  spokenSink
-	decided *decisions
-}
-
-// Paint replays a run. With whole it keeps all events for Page.
-func Paint(r *runner.Runner, record *store.RunRecord, whole bool) (*Painted, error) {
-	p := &Painted{Record: *record, runner: r, decided: newDecisions(0)}
-	t := newTrailSink()
-	told := sinks{t}
-	if whole {
-		told = append(told, &p.events, &p.spoken, p.decided)
-	}
-	result, err := r.Show(record.ID, runner.Options{Sink: told, History: true})
-	if err != nil {
-		return nil, err
-	}
-	t.end(result)
-	p.Result, p.Trail = result, t.trail
-	return p, nil
-}
-
-// Last returns the number of the last event, or 0 without whole.
-func (p *Painted) Last() int64 { return p.events.last }
-
-// sinks passes events to several sinks.
-type sinks []runner.Sink
-
-// Event passes an event to all sinks until one fails.
-func (s sinks) Event(e *runner.Event) error {
-	for _, sink := range s {
-		if err := sink.Event(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Spoken passes messages to the sinks that accept them.
-func (s sinks) Spoken(told *view.Spoken) error {
-	for _, sink := range s {
-		if wants, ok := sink.(view.ConversationSink); ok {
-			if err := wants.Spoken(told); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// trailSink builds a trail from events, including those of subgraphs.
-type trailSink struct {
+// trailBuilder builds a trail from events, including those of subgraphs.
+type trailBuilder struct {
 	trail *render.Trail
 	// ended holds the ends of visits by node and number. After a resume a visit may end again;
 	// the last end counts.
@@ -89,25 +30,18 @@ type visitEnd struct {
 	spent  time.Duration
 }
 
-func newTrailSink() *trailSink {
-	return &trailSink{newTrail(), map[string]visitEnd{}, map[string]int{}}
+func newTrailBuilder() *trailBuilder {
+	return &trailBuilder{render.NewTrail(), map[string]visitEnd{}, map[string]int{}}
 }
 
-func newTrail() *render.Trail {
-	return &render.Trail{
-		Visits: map[string]int{}, Spent: map[string]time.Duration{}, Fired: map[int]int{}, Gone: map[[2]string]int{},
-		Failures: map[string]int{}, Errors: map[string]*machine.Failure{}, Inner: map[string]*render.Trail{},
-	}
-}
-
-// Event adds an event to the trail.
-func (s *trailSink) Event(e *runner.Event) error {
+// add adds an event to the trail.
+func (s *trailBuilder) add(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:
 		s.visits[withoutCall(Placed(e).Node)] = e.Visit
 	case runner.NodeCompleted, runner.NodeFailed:
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
-			return nil
+			return
 		}
 		t, node := at(s.trail, e.Node)
 		visit := s.visit(Placed(e).Node, e.Visit)
@@ -138,11 +72,10 @@ func (s *trailSink) Event(e *runner.Event) error {
 			}
 		}
 	}
-	return nil
 }
 
 // visit returns a key for a visit: its place, its number and those of enclosing visits.
-func (s *trailSink) visit(place string, number int) string {
+func (s *trailBuilder) visit(place string, number int) string {
 	var out strings.Builder
 	for at := range len(place) {
 		if place[at] == '/' {
@@ -162,7 +95,7 @@ func withoutCall(place string) string {
 }
 
 // end adds the status of the run.
-func (s *trailSink) end(r *runner.Result) {
+func (s *trailBuilder) end(r *runner.Result) {
 	s.markFailed(r.Error)
 	for i := range r.Pending {
 		eachNodeOnPath(s.trail, r.Pending[i].Node, func(t *render.Trail, node string) { t.Waiting = append(t.Waiting, node) })
@@ -176,7 +109,7 @@ func (s *trailSink) end(r *runner.Result) {
 }
 
 // markFailed marks the node whose failure ended the run, also in the subgraphs around it.
-func (s *trailSink) markFailed(f *machine.Failure) {
+func (s *trailBuilder) markFailed(f *machine.Failure) {
 	if f == nil {
 		return
 	}
@@ -203,7 +136,7 @@ func eachNodeOnPath(t *render.Trail, path string, visit func(t *render.Trail, no
 		node, _, _ := strings.Cut(part, "[")
 		visit(t, node)
 		if t.Inner[node] == nil {
-			t.Inner[node] = newTrail()
+			t.Inner[node] = render.NewTrail()
 		}
 		t = t.Inner[node]
 	}

@@ -15,13 +15,24 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// Painter returns a function that paints text, or leaves it plain unless on is true.
+func Painter(on bool, attributes ...color.Attribute) func(a ...any) string {
+	c := color.New(attributes...)
+	if on {
+		c.EnableColor()
+	} else {
+		c.DisableColor()
+	}
+	return c.SprintFunc()
+}
+
 // palette holds the colours of the text format.
 type palette struct {
 	place, errorWord, warningWord, infoWord, rule, gutter, caret, help func(a ...any) string
 }
 
 func newPalette(on bool) palette {
-	paint := func(attrs ...color.Attribute) func(a ...any) string { return terminal.Painter(on, attrs...) }
+	paint := func(attrs ...color.Attribute) func(a ...any) string { return Painter(on, attrs...) }
 	return palette{
 		place: paint(color.Bold), errorWord: paint(color.FgRed, color.Bold), warningWord: paint(color.FgYellow, color.Bold),
 		infoWord: paint(color.FgCyan), rule: paint(color.FgHiBlack), gutter: paint(color.FgHiBlack),

@@ -43,8 +43,8 @@ func DecisionLines(d *inspect.Decision, c Colors) []string {
 			mark = c.Good("✓")
 		}
 		why, parts := e.Why, []string(nil)
-		if e.Reason != nil {
-			why, parts = reasonLines(e.Reason)
+		if e.Test != nil {
+			why, parts = reasonLines(e.Test)
 		}
 		out = append(out, fmt.Sprintf("  %s %s  %s  %s", mark, terminal.Pad(e.To, width),
 			c.Quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(why)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fatih/color"
 
+	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -25,7 +26,7 @@ type Colors struct {
 
 // NewColors returns colours, or functions that change nothing if on is false.
 func NewColors(on bool) Colors {
-	paint := func(a color.Attribute) func(a ...any) string { return terminal.Painter(on, a) }
+	paint := func(a color.Attribute) func(a ...any) string { return report.Painter(on, a) }
 	return Colors{
 		Strong: paint(color.Bold), Quiet: paint(color.FgHiBlack), Good: paint(color.FgGreen),
 		Bad: paint(color.FgRed), Warn: paint(color.FgYellow), Info: paint(color.FgCyan),

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -46,16 +47,16 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 		return nil, err
 	}
 	var run *inspect.Run
-	var trail *render.Trail
-	var last int64
+	painted := &inspect.Painted{}
 	if in.Brief {
 		run, err = inspect.Head(s.cfg.Runner, record.ID)
-	} else {
-		run, trail, last, err = s.wholeRun(c, &record)
+	} else if painted, err = inspect.Paint(s.cfg.Runner, &record); err == nil {
+		run, err = painted.Page(c.ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
+	run.Result.History = nil
 	file := s.cfg.Catalog.PathOf(record.File)
 	shown := file
 	if file == "" {
@@ -64,28 +65,14 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
 	open := inspect.NewOpener(g, record.Load)
 	out := &runPage{
-		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: trail}).Document(),
-		Flow:    inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: last,
+		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}).Document(),
+		Flow:    inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: painted.Last,
 		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
 	if lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
 		out.Driver = lines[0].Owner
 	}
 	return out, nil
-}
-
-// wholeRun returns the record of a run, its trail, and the number of its last event.
-func (s *Server) wholeRun(c *call, record *store.RunRecord) (*inspect.Run, *render.Trail, int64, error) {
-	painted, err := inspect.Paint(s.cfg.Runner, record, true)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	run, err := painted.Page(c.ctx)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	run.Result.History = nil
-	return run, painted.Trail, painted.Last(), nil
 }
 
 type recordIn struct {
@@ -109,19 +96,20 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 		zip, _ = gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is one that there is
 		out = zip
 	}
-	var line []byte
 	begun := false
-	err = inspect.Record(c.ctx, s.cfg.Runner, &record, func(p *inspect.Piece) error {
+	err = inspect.Record(c.ctx, s.cfg.Runner, record.ID, func(p *inspect.Piece) error {
 		begun = true
 		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
-		if line, err = p.AppendJSON(line[:0]); err != nil {
-			return err
-		}
-		text := line
+		var line bytes.Buffer
+		err := writeJSON(&line, p)
+		text := line.Bytes()
 		if in.Short {
-			text = shorten(line, longText)
+			text = shorten(text, longText)
 		}
-		if _, err := out.Write(append(text, '\n')); err != nil {
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		if err != nil {
 			return err
 		}
 		if zip != nil {

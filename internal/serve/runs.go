@@ -252,7 +252,7 @@ func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationLi
 	if err != nil {
 		return conversationList{}, err
 	}
-	list, err := inspect.Conversation(s.cfg.Runner, &record, in.Node)
+	list, err := inspect.Conversation(s.cfg.Runner, record.ID, in.Node)
 	return conversationList{list}, err
 }
 
