@@ -58,7 +58,7 @@ func layers() []layer {
 		{path: "internal/crashtest"},
 		{path: "internal/docstest"},
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
-		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
+		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "internal/terminal", "spec"}},
 		// many runs driven in one process, and those who look on
 		{path: "internal/fleet", own: []string{"runner", "runner/machine", "runner/store"}},
 		{path: "internal/given", own: []string{"eval", "internal/bounded", "internal/schema", "internal/suggest", "spec"}},

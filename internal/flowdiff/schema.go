@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // schemaChange is one difference between schemas. Narrower says that the new schema may
@@ -20,36 +22,31 @@ type schemaChange struct {
 func schemaChanges(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, key := range keysOf(before, after) {
-		old, had := before[key]
-		now, has := after[key]
-		if reflect.DeepEqual(old, now) && had == has {
-			continue
+		old, now := entry(before, key), entry(after, key)
+		oldMap, oldIsMap := old.(map[string]any)
+		nowMap, nowIsMap := now.(map[string]any)
+		name := key
+		if where != "" {
+			name = where + ": " + key
 		}
 		switch {
-		case strings.HasPrefix(key, "x-"):
+		case reflect.DeepEqual(old, now) || strings.HasPrefix(key, "x-"):
 		case key == "properties":
-			out = append(out, propertyChanges(old, now, where)...)
-		case key == "items" && isMap(old) && isMap(now):
-			out = append(out, schemaChanges(old.(map[string]any), now.(map[string]any), where+"[]")...)
+			out = append(out, propertyChanges(oldMap, nowMap, where)...)
+		case key == "items" && oldIsMap && nowIsMap:
+			out = append(out, schemaChanges(oldMap, nowMap, where+"[]")...)
 		default:
 			out = append(out, schemaChange{
-				text:     keywordText(where, key, old, now, had, has),
-				narrower: isNarrower(key, old, now, had, has),
-				wider:    key != "additionalProperties" && isNarrower(key, now, old, has, had),
+				text:     difference(name, old, now),
+				narrower: isNarrower(key, old, now),
+				wider:    key != "additionalProperties" && isNarrower(key, now, old),
 			})
 		}
 	}
 	return out
 }
 
-func isMap(v any) bool {
-	_, ok := v.(map[string]any)
-	return ok
-}
-
-func propertyChanges(old, now any, where string) []schemaChange {
-	before, _ := old.(map[string]any)
-	after, _ := now.(map[string]any)
+func propertyChanges(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, name := range keysOf(before, after) {
 		a, had := before[name].(map[string]any)
@@ -67,53 +64,45 @@ func propertyChanges(old, now any, where string) []schemaChange {
 	return out
 }
 
-func keywordText(where, key string, old, now any, had, has bool) string {
-	if where != "" {
-		key = where + ": " + key
-	}
+// difference describes the change of a value, which may be absent.
+func difference(name string, old, now any) string {
 	switch {
-	case !had:
-		return key + " is now " + text(now)
-	case !has:
-		return key + " is gone, it was " + text(old)
+	case old == any(absent{}):
+		return name + " is now " + text(now)
+	case now == any(absent{}):
+		return name + " is gone, it was " + text(old)
 	}
-	return key + " " + text(old) + " is now " + text(now)
+	return name + " " + text(old) + " is now " + text(now)
 }
 
 // isNarrower reports whether a change of a keyword makes the schema narrower.
-func isNarrower(key string, old, now any, had, has bool) bool {
+func isNarrower(key string, old, now any) bool {
+	added := old == any(absent{})
+	if now == any(absent{}) {
+		return false
+	}
 	switch key {
 	case "title", "description", "examples", "$comment", "deprecated", "format", "default":
 		return false
-	}
-	if !has { // a removed constraint
-		return false
-	}
-	switch key {
 	case "type":
-		return !had || !widerTypes(old, now)
+		return added || !widerTypes(old, now)
 	case "enum":
-		return !had || !subset(old, now)
+		return added || !subset(old, now)
 	case "required":
 		return !subset(now, old)
 	case "additionalProperties":
 		return now != any(true)
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-		return !had || number(now) > number(old)
+		return added || number(now) > number(old)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-		return !had || number(now) < number(old)
+		return added || number(now) < number(old)
 	}
 	return true
 }
 
 func number(v any) float64 {
-	switch v := v.(type) {
-	case int:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return 0
+	n, _ := eval.Number(v)
+	return n
 }
 
 // widerTypes reports whether every old type is among the new ones.

@@ -1,0 +1,142 @@
+// Changes of the output: its expressions and their types.
+
+package flowdiff
+
+import (
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// compareOutput compares the output expressions.
+func (c *comparison) compareOutput() {
+	before, after := c.before.Output, c.after.Output
+	switch {
+	case before == nil && after == nil:
+	case before == nil:
+		c.added("output", "output", "it was the output of the last node", true, after.Span)
+	case after == nil:
+		c.removed("output", "output", "it is now the output of the last node", true, before.Span)
+	case before.Kind == spec.Map && after.Kind == spec.Map:
+		align(pointers(before.Fields), pointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, c.compareOutputField)
+	default:
+		if a, b := text(before.Data()), text(after.Data()); a != b {
+			c.changed("output", "output", a+" is now "+b, before.Kind == spec.Map || after.Kind == spec.Map, after.Span)
+		}
+	}
+}
+
+func (c *comparison) compareOutputField(old, now *spec.Field) {
+	switch {
+	case now == nil:
+		c.removed("output", old.Key.Value, "", true, old.Key.Span)
+	case old == nil:
+		c.added("output", now.Key.Value, "", false, now.Key.Span)
+	default:
+		if a, b := text(old.Value.Data()), text(now.Value.Data()); a != b {
+			c.changed("output", now.Key.Value, a+" is now "+b, false, now.Value.Span)
+		}
+	}
+}
+
+// outputType describes a part of the output: by its schema, or by its type if it has none.
+type outputType struct {
+	schema map[string]any
+	typ    eval.Type
+}
+
+// compareOutputTypes compares the types of the output's parts, which may differ although their
+// expressions are the same.
+func (c *comparison) compareOutputTypes() {
+	before, after := outputTypes(c.before), outputTypes(c.after)
+	for _, name := range keysOf(before, after) {
+		was, had := before[name]
+		is, has := after[name]
+		if !had || !has {
+			continue
+		}
+		at := c.outputSpan(name)
+		switch a, b := was.typ.String(), is.typ.String(); {
+		case was.schema != nil && is.schema != nil:
+			for _, d := range schemaChanges(was.schema, is.schema, "") {
+				if d.wider {
+					c.changed("output", name, d.text, true, at)
+				}
+			}
+		case a != b && !was.typ.IsAny() && !is.typ.IsAny() && !was.typ.Accepts(is.typ):
+			c.changed("output", name, "type "+a+" is now "+b, true, at)
+		}
+	}
+}
+
+// outputSpan returns the span of a part of the new output.
+func (c *comparison) outputSpan(name string) spec.Span {
+	out := c.after.Output
+	if out == nil {
+		return c.after.Node(name).ID.Span
+	}
+	if part := out.Get(name); out.Kind == spec.Map && part != nil {
+		return part.Span
+	}
+	return out.Span
+}
+
+// outputTypes returns the parts of the output by name. Without a declared output a run returns
+// the output of a node that leads to END; these are listed by node, if they declare one.
+func outputTypes(g *spec.Graph) map[string]outputType {
+	out := map[string]outputType{}
+	if g.Output == nil {
+		for _, e := range g.Edges {
+			if n := g.Node(e.From.Value); n != nil && e.To.Value == spec.END {
+				if schema, ok := dataOf(n.Written("output")).(map[string]any); ok {
+					out[e.From.Value] = outputType{schema: schema}
+				}
+			}
+		}
+		return out
+	}
+	bound, found := bind.Check(g, nil, nil)
+	switch {
+	case found.HasErrors() || bound.Output == nil:
+	case g.Output.Kind != spec.Map:
+		out["output"] = typeOf(g, bound.Output)
+	default:
+		for _, field := range bound.Output.Fields() {
+			out[field.Name] = typeOf(g, &field.Value)
+		}
+	}
+	return out
+}
+
+// typeOf returns the type of a bound value.
+func typeOf(g *spec.Graph, v *bind.Value) outputType {
+	switch p := v.Program(); {
+	case v.Template() != nil:
+		return outputType{typ: v.Template().Type()}
+	case p == nil:
+		return outputType{typ: eval.Any()}
+	default:
+		return outputType{schemaAt(g, p.Path()), p.Type()}
+	}
+}
+
+// schemaAt returns the schema of a state key or of a member of it, or nil.
+func schemaAt(g *spec.Graph, path []any) map[string]any {
+	if len(path) > 1 && path[0] == any("state") {
+		path = path[1:]
+	}
+	var schema map[string]any
+	for i, part := range path {
+		name, isName := part.(string)
+		switch key := g.Key(name); {
+		case i == 0 && key != nil:
+			schema = key.Schema
+		case isName:
+			properties, _ := schema["properties"].(map[string]any)
+			schema, _ = properties[name].(map[string]any)
+		default:
+			schema, _ = schema["items"].(map[string]any)
+		}
+	}
+	return schema
+}
