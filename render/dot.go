@@ -4,80 +4,12 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"unicode"
 )
-
-// DOTOptions choose the layout. The zero value is top to bottom.
-type DOTOptions struct {
-	// RankDir is "TB" (top to bottom, the default) or "LR" (left to right).
-	RankDir string
-}
-
-// look is the shape and colours of a box.
-type look struct{ shape, style, fill, line string }
-
-const (
-	inkColor     = "#1F2937"
-	quietColor   = "#6B7280"
-	failureColor = "#DC2626"
-	modelColor   = "#7C3AED"
-	gotoColor    = "#0369A1"
-	paleColor    = "#C4CAD3"
-	waitingColor = "#D97706"
-	runningColor = "#2563EB"
-)
-
-// looks returns the colours of a node kind. Red and orange are reserved for failed and
-// waiting nodes.
-func looks(kind string) look {
-	const rounded = "rounded,filled"
-	switch kind {
-	case "set":
-		return look{"box", rounded, "#E0F2FE", "#0284C7"}
-	case "pass":
-		return look{"box", rounded, "#F3F4F6", "#9CA3AF"}
-	case "exec":
-		return look{"box", rounded, "#E2E8F0", "#475569"}
-	case "http":
-		return look{"box", rounded, "#CCFBF1", "#0D9488"}
-	case "llm", "agent":
-		return look{"box", rounded, "#EDE9FE", "#7C3AED"}
-	case "tool", "tools":
-		return look{"box", rounded, "#ECFCCB", "#65A30D"}
-	case "human":
-		return look{"box", rounded, "#FCE7F3", "#DB2777"}
-	case "graph":
-		return look{"box", rounded, "#DCFCE7", "#16A34A"}
-	case "wait":
-		return look{"box", "rounded,filled,dashed", "#F9FAFB", "#6B7280"}
-	case "fail":
-		return look{"octagon", "filled", "#FEE2E2", "#DC2626"}
-	}
-	return look{"box", rounded, "#FFFFFF", "#374151"}
-}
-
-// marked returns the look of a painted box.
-func (l look) marked(m Mark) look {
-	switch m {
-	case Untouched:
-		l.fill, l.line = "#FFFFFF", paleColor
-	case Unwell:
-		l.line = failureColor
-	case FailedHere:
-		l.line, l.fill = failureColor, "#FECACA"
-	case WaitingHere:
-		l.line, l.fill = waitingColor, "#FFEDD5"
-	case RunningHere:
-		l.line, l.fill = runningColor, "#DBEAFE"
-	case Missed:
-		l.fill, l.line = "#FFFFFF", failureColor
-	case Touched:
-	}
-	return l
-}
 
 // widths returns attributes for thick lines where a run passed and pale text elsewhere.
 func widths(m Mark) string {
@@ -94,13 +26,11 @@ func widths(m Mark) string {
 	return ""
 }
 
-// WriteDOT writes a drawing. It returns errors of w.
-func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
+// WriteDOT writes a drawing. rankdir is "TB" (top to bottom, the default) or "LR" (left to
+// right). It returns errors of w.
+func WriteDOT(w io.Writer, d *Drawing, rankdir string) error {
 	out := bufio.NewWriter(w)
-	rankdir := opts.RankDir
-	if rankdir == "" {
-		rankdir = "TB"
-	}
+	rankdir = cmp.Or(rankdir, "TB")
 	title := quote(escapeText(d.Title))
 	fmt.Fprintf(out, "digraph %s {\n", title)
 	fmt.Fprintf(out, "  graph [rankdir=%s, label=%s, labelloc=t, fontname=\"Helvetica,Arial,sans-serif\", fontsize=16, "+
@@ -126,24 +56,16 @@ type dotWriter struct {
 }
 
 func (w *dotWriter) drawing(d *Drawing) {
-	finally := false
-	for i := range d.Boxes {
-		if finally = finally || d.Boxes[i].Finally; !d.Boxes[i].Finally {
-			w.box(&d.Boxes[i])
-		}
-	}
-	if finally {
-		inner := dotWriter{out: w.out, indent: w.indent + "  ", prefix: w.prefix, rankdir: w.rankdir}
+	indent := w.indent
+	d.eachBox(w.box, func() {
+		w.indent += "  "
 		fmt.Fprintf(w.out, "%ssubgraph %s {\n%sgraph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
 			"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n",
-			w.indent, quote("cluster_finally"+w.prefix), inner.indent, quietColor, quietColor)
-		for i := range d.Boxes {
-			if d.Boxes[i].Finally {
-				inner.box(&d.Boxes[i])
-			}
-		}
+			indent, quote("cluster_finally"+w.prefix), w.indent, quietColor, quietColor)
+	}, func() {
+		w.indent = indent
 		fmt.Fprintln(w.out, w.indent+"}")
-	}
+	})
 	fmt.Fprintln(w.out)
 	for i := range d.Arrows {
 		w.arrow(&d.Arrows[i])
@@ -161,13 +83,7 @@ func (w *dotWriter) box(b *Box) {
 		fmt.Fprintf(out, "%s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
 			"fixedsize=true, color=%q, fillcolor=%q]\n", w.id(b.ID), inkColor, inkColor)
 	case EndBox:
-		ink := inkColor
-		switch b.Mark {
-		case Untouched:
-			ink = paleColor
-		case Missed:
-			ink = failureColor
-		}
+		ink := b.Mark.ink()
 		fmt.Fprintf(out, "%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
 			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.id(b.ID), ink, ink)
 	case NodeBox:
@@ -198,42 +114,20 @@ func boxLabel(b *Box, l look) string {
 func (w *dotWriter) arrow(a *Arrow) {
 	out := w.out
 	fmt.Fprintf(out, "%s%s -> %s [", w.indent, w.id(a.From), w.id(a.To))
-	style, color := "solid", inkColor
-	switch a.Role {
-	case StartArrow, ConditionArrow:
-	case UnconditionalArrow:
-		if a.Fallback {
-			color = quietColor
-		}
-	case FinallyArrow:
-		style, color = "dashed", quietColor
-	case FailureArrow:
-		color = failureColor
-	case ModelArrow:
-		color = modelColor
-	case GotoArrow:
-		style, color = "dotted", gotoColor
-	}
-	if a.Fallback {
-		style = "dashed"
-	}
-	width := ""
-	if a.Role == ModelArrow || a.Role == GotoArrow {
-		width = ", penwidth=1.6"
-	}
-	switch a.Mark {
-	case Untouched:
-		color = paleColor
-	case Missed:
-		color = failureColor
-	case Touched:
-		width = ", penwidth=2.6"
+	style, color := a.stroke()
+	if a.Role == UnconditionalArrow && a.Fallback && a.Mark != Untouched && a.Mark != Missed {
+		color = quietColor
 	}
 	fmt.Fprintf(out, "style=%s, color=%q", style, color)
 	if a.Role == ModelArrow {
 		fmt.Fprint(out, ", arrowhead=vee, arrowtail=odiamond, dir=both")
 	}
-	fmt.Fprint(out, width)
+	switch {
+	case a.Mark == Touched:
+		fmt.Fprint(out, ", penwidth=2.6")
+	case a.Role == ModelArrow || a.Role == GotoArrow:
+		fmt.Fprint(out, ", penwidth=1.6")
+	}
 	if a.Label != "" {
 		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(padLabel(a.Label, w.rankdir))), color)
 	}

@@ -69,7 +69,7 @@ func TestGraphvizReadsIt(t *testing.T) {
 	}
 	for _, text := range nasty() {
 		var in, said bytes.Buffer
-		if err := WriteDOT(&in, drawNasty(text), DOTOptions{RankDir: "LR"}); err != nil {
+		if err := WriteDOT(&in, drawNasty(text), "LR"); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(dot, "-Tcanon")
@@ -160,7 +160,7 @@ func TestDrawLeavesOut(t *testing.T) {
 // the picture: dot -Tpng testdata/flow.dot.
 func TestDOT(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteDOT(&out, draw(t, Options{}), DOTOptions{}); err != nil {
+	if err := WriteDOT(&out, draw(t, Options{}), ""); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "flow.dot")

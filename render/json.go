@@ -3,8 +3,6 @@
 package render
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -12,78 +10,47 @@ import (
 
 // Document is the JSON of a drawing, as Schema describes it. Lists are never null.
 type Document struct {
-	Graph string `json:"graph"`
-	Start string `json:"start"`
-	Nodes []Node `json:"nodes"`
-	Edges []Edge `json:"edges"`
+	Graph string `json:"graph" doc:"name of the graph"`
+	Start string `json:"start" doc:"id of the node that the graph begins with"`
+	Nodes []Node `json:"nodes" doc:"in the order of the file"`
+	Edges []Edge `json:"edges" doc:"edges in the order of the file, then the targets of goto, then the order of finally"`
 	// Run is the painted run, or nil.
-	Run any `json:"run"`
+	Run any `json:"run" doc:"the run that is painted, as run -o json prints it; null in subgraphs"`
 	// Subgraphs are the documents of subgraphs by node.
-	Subgraphs Subgraphs `json:"subgraphs"`
+	Subgraphs map[string]*Document `json:"subgraphs" doc:"what nodes of kind graph run, by their ids"`
 }
 
 // Node is a node of a Document. Fields about a run are null without one.
 type Node struct {
-	ID          string           `json:"id"`
-	Kind        string           `json:"kind"`
-	Label       string           `json:"label"`
-	Description string           `json:"description"`
-	Status      *string          `json:"status"`
-	Visits      *int             `json:"visits"`
-	DurationMS  *int64           `json:"duration_ms"`
-	Error       *machine.Failure `json:"error"`
-	Line        int              `json:"line"`
+	ID          string           `json:"id" doc:"id of the node"`
+	Kind        string           `json:"kind" doc:"kind of the node, such as exec"`
+	Label       string           `json:"label" doc:"what stands in the box"`
+	Description string           `json:"description" doc:"the file's word on the node; empty: none"`
+	Status      *string          `json:"status" doc:"how the node stands: untouched, running, waiting (for people), completed or failed; with coverage covered or missed" enum:"untouched running waiting completed failed covered missed"`
+	Visits      *int             `json:"visits" doc:"how often it ran; with coverage 1 or 0" min:"0"`
+	DurationMS  *int64           `json:"duration_ms" doc:"time of all visits together" min:"0"`
+	Error       *machine.Failure `json:"error" doc:"why its latest visit failed; null when it did not"`
+	Line        int              `json:"line" doc:"line of the file that declares it, from 1" min:"0"`
 }
 
 // Edge is an edge of a Document. Index is its index in the graph, or -1 for targets of goto
 // and the order of finally.
 type Edge struct {
-	Index     int     `json:"index"`
-	ID        *string `json:"id"`
-	From      string  `json:"from"`
-	To        string  `json:"to"`
-	Condition string  `json:"condition"`
-	When      *string `json:"when"`
-	Label     *string `json:"label"`
-	Priority  int     `json:"priority"`
-	Fired     *int    `json:"fired"`
-	Line      int     `json:"line"`
-}
-
-// Subgraphs are documents by node, in the order of the nodes.
-type Subgraphs []NamedDocument
-
-// NamedDocument is the document of the graph that a node runs.
-type NamedDocument struct {
-	Node     string
-	Document *Document
-}
-
-// MarshalJSON returns an object with keys in the order of the nodes.
-func (s Subgraphs) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, inner := range s {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		key, err := json.Marshal(inner.Node)
-		if err != nil {
-			return nil, err
-		}
-		var value bytes.Buffer
-		enc := json.NewEncoder(&value)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(inner.Document); err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, key...), ':'), bytes.TrimSpace(value.Bytes())...)
-	}
-	return append(out, '}'), nil
+	Index     int     `json:"index" doc:"place among the graph's edges, from 0; -1: it is none of them" min:"-1"`
+	ID        *string `json:"id" doc:"id of the edge"`
+	From      string  `json:"from" doc:"id of a node"`
+	To        string  `json:"to" doc:"id of a node, or END"`
+	Condition string  `json:"condition" doc:"when it is taken: a condition of edges, or goto or finally" enum:"always on_success on_failure conditional llm_decide goto finally"`
+	When      *string `json:"when" doc:"the expression"`
+	Label     *string `json:"label" doc:"label of the edge; of a goto the names that choose it"`
+	Priority  int     `json:"priority" doc:"priority of the edge"`
+	Fired     *int    `json:"fired" doc:"how often it was taken; with coverage 1 or 0, and null where no edge is" min:"0"`
+	Line      int     `json:"line" doc:"line of the file that declares it, from 1; 0: none does" min:"0"`
 }
 
 // Document returns the JSON of the drawing, without Run.
 func (d *Drawing) Document() *Document {
-	doc := &Document{Graph: d.Graph, Start: d.Start, Nodes: []Node{}, Edges: []Edge{}, Subgraphs: Subgraphs{}}
+	doc := &Document{Graph: d.Graph, Start: d.Start, Nodes: []Node{}, Edges: []Edge{}, Subgraphs: map[string]*Document{}}
 	painted := false
 	for i := range d.Boxes {
 		if b := &d.Boxes[i]; b.Role == NodeBox {
@@ -97,7 +64,7 @@ func (d *Drawing) Document() *Document {
 		}
 	}
 	for _, s := range d.Subgraphs {
-		doc.Subgraphs = append(doc.Subgraphs, NamedDocument{s.Node, s.Drawing.Document()})
+		doc.Subgraphs[s.Node] = s.Drawing.Document()
 	}
 	return doc
 }

@@ -4,28 +4,21 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// MermaidOptions choose the layout. The zero value is top to bottom.
-type MermaidOptions struct {
-	// RankDir is "TB" (top to bottom, the default) or "LR" (left to right).
-	RankDir string
-}
-
-// WriteMermaid writes a drawing. It returns errors of w.
-func WriteMermaid(w io.Writer, d *Drawing, opts MermaidOptions) error {
+// WriteMermaid writes a drawing. rankdir is "TB" (top to bottom, the default) or "LR" (left to
+// right). It returns errors of w.
+func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 	out := bufio.NewWriter(w)
-	rankdir := opts.RankDir
-	if rankdir == "" {
-		rankdir = "TB"
-	}
+	rankdir = cmp.Or(rankdir, "TB")
 	fmt.Fprintf(out, "---\ntitle: %s\n---\nflowchart %s\n", yamlText(d.Title), rankdir)
 	m := &mermaidWriter{
 		out: out, prefix: "n_", indent: "  ",
-		names: map[string]string{}, taken: map[string]bool{}, boxes: map[string][]string{},
+		names: map[string]string{}, taken: map[string]bool{},
 	}
 	m.drawing(d)
 	for i, inner := range d.Inner {
@@ -45,33 +38,36 @@ type mermaidWriter struct {
 	prefix, indent string
 	names          map[string]string // of boxes, by prefix and id
 	taken          map[string]bool   // names
-	// looks are the styles of boxes in the order of first use; arrows are the styles of arrows.
-	looks  []string
-	boxes  map[string][]string // names by look
-	arrows []string
+	// boxes are the names of boxes by style, arrows the numbers of arrows by style.
+	boxes, arrows styled
+	count         int // of arrows
+}
+
+// styled groups names by style, in the order in which the styles are first used.
+type styled struct {
+	styles []string
+	names  map[string][]string
+}
+
+func (s *styled) add(style, name string) {
+	if s.names == nil {
+		s.names = map[string][]string{}
+	}
+	if s.names[style] == nil {
+		s.styles = append(s.styles, style)
+	}
+	s.names[style] = append(s.names[style], name)
 }
 
 func (m *mermaidWriter) drawing(d *Drawing) {
-	finally := false
-	for i := range d.Boxes {
-		if b := &d.Boxes[i]; b.Finally {
-			finally = true
-		} else {
-			m.box(b)
-		}
-	}
-	if finally {
+	indent := m.indent
+	d.eachBox(m.box, func() {
 		fmt.Fprintf(m.out, "%ssubgraph %sfinally[\"finally\"]\n", m.indent, m.prefix)
-		indent := m.indent
 		m.indent += "  "
-		for i := range d.Boxes {
-			if b := &d.Boxes[i]; b.Finally {
-				m.box(b)
-			}
-		}
+	}, func() {
 		m.indent = indent
 		fmt.Fprintln(m.out, m.indent+"end")
-	}
+	})
 	for i := range d.Arrows {
 		m.arrow(&d.Arrows[i])
 	}
@@ -107,12 +103,10 @@ func isWord(c byte) bool {
 func (m *mermaidWriter) box(b *Box) {
 	id := m.id(b.ID)
 	switch b.Role {
-	case StartBox:
-		fmt.Fprintf(m.out, "%s%s(( ))\n", m.indent, id)
-		m.look(id, markLook(b.Mark, inkColor))
-	case EndBox:
-		fmt.Fprintf(m.out, "%s%s([\"END\"])\n", m.indent, id)
-		m.look(id, markLook(b.Mark, inkColor))
+	case StartBox, EndBox:
+		shape := map[BoxRole]string{StartBox: "(( ))", EndBox: "([\"END\"])"}[b.Role]
+		fmt.Fprintf(m.out, "%s%s%s\n", m.indent, id, shape)
+		m.boxes.add(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", b.Mark.ink(), b.Mark.ink()), id)
 	case NodeBox:
 		lines := []string{"<b>" + mermaidText(b.ID) + "</b>"}
 		for _, text := range []string{b.Kind, strings.Join(b.Notes, " · ")} {
@@ -122,7 +116,7 @@ func (m *mermaidWriter) box(b *Box) {
 		}
 		open, shut := mermaidShape(b.Kind)
 		fmt.Fprintf(m.out, "%s%s%s\"%s\"%s\n", m.indent, id, open, strings.Join(lines, "<br/>"), shut)
-		m.look(id, boxLook(b))
+		m.boxes.add(boxStyle(b), id)
 	}
 }
 
@@ -139,8 +133,8 @@ func mermaidShape(kind string) (open, shut string) {
 	return "(", ")"
 }
 
-// boxLook returns the style of a box, in the colours of DOT.
-func boxLook(b *Box) string {
+// boxStyle returns the style of a box, in the colours of DOT.
+func boxStyle(b *Box) string {
 	l := looks(b.Kind).marked(b.Mark)
 	ink, width := inkColor, "1px"
 	switch b.Mark {
@@ -158,72 +152,31 @@ func boxLook(b *Box) string {
 	return fmt.Sprintf("fill:%s,stroke:%s,color:%s,stroke-width:%s%s", l.fill, l.line, ink, width, dash)
 }
 
-func markLook(m Mark, ink string) string {
-	switch m {
-	case Untouched:
-		ink = paleColor
-	case Missed:
-		ink = failureColor
-	}
-	return fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", ink, ink)
-}
-
-// look records the style of a box. Boxes of one style share a class.
-func (m *mermaidWriter) look(id, look string) {
-	if m.boxes[look] == nil {
-		m.looks = append(m.looks, look)
-	}
-	m.boxes[look] = append(m.boxes[look], id)
-}
-
 func (m *mermaidWriter) arrow(a *Arrow) {
-	line := "-->"
-	color, width := inkColor, ""
-	switch a.Role {
-	case StartArrow, ConditionArrow, UnconditionalArrow:
-	case FinallyArrow:
-		line, color = "-.->", quietColor
-	case FailureArrow:
-		color = failureColor
-	case ModelArrow:
-		color = modelColor
-	case GotoArrow:
-		line, color = "-.->", gotoColor
-	}
-	if a.Fallback {
+	style, color := a.stroke()
+	line, label := "-->", ""
+	if style != "solid" {
 		line = "-.->"
 	}
-	switch a.Mark {
-	case Untouched:
-		color = paleColor
-	case Missed:
-		color = failureColor
-	case Touched:
-		width = ",stroke-width:3px"
-	}
-	label := ""
 	if strings.TrimSpace(a.Label) != "" {
 		label = "|\"" + mermaidText(a.Label) + "\"|"
 	}
 	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.id(a.From), line, label, m.id(a.To))
-	m.arrows = append(m.arrows, fmt.Sprintf("stroke:%s%s", color, width))
+	look := "stroke:" + color
+	if a.Mark == Touched {
+		look += ",stroke-width:3px"
+	}
+	m.arrows.add(look, fmt.Sprint(m.count))
+	m.count++
 }
 
 // styles writes the styles of boxes and arrows. Mermaid numbers arrows.
 func (m *mermaidWriter) styles() {
-	for i, look := range m.looks {
-		fmt.Fprintf(m.out, "  classDef look%d %s\n  class %s look%d\n", i, look, strings.Join(m.boxes[look], ","), i)
+	for i, style := range m.boxes.styles {
+		fmt.Fprintf(m.out, "  classDef look%d %s\n  class %s look%d\n", i, style, strings.Join(m.boxes.names[style], ","), i)
 	}
-	byLook := map[string][]string{}
-	var order []string
-	for i, look := range m.arrows {
-		if byLook[look] == nil {
-			order = append(order, look)
-		}
-		byLook[look] = append(byLook[look], fmt.Sprint(i))
-	}
-	for _, look := range order {
-		fmt.Fprintf(m.out, "  linkStyle %s %s\n", strings.Join(byLook[look], ","), look)
+	for _, style := range m.arrows.styles {
+		fmt.Fprintf(m.out, "  linkStyle %s %s\n", strings.Join(m.arrows.names[style], ","), style)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // TestMermaid compares a whole file. Set UPDATE_GOLDEN to rewrite it.
 func TestMermaid(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteMermaid(&out, draw(t, Options{}), MermaidOptions{}); err != nil {
+	if err := WriteMermaid(&out, draw(t, Options{}), ""); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "flow.mmd", out.Bytes())
@@ -75,7 +75,7 @@ func TestMermaidReadsIt(t *testing.T) {
 	texts := make([]string, len(drawings))
 	for i, d := range drawings {
 		var out strings.Builder
-		if err := WriteMermaid(&out, d, MermaidOptions{}); err != nil {
+		if err := WriteMermaid(&out, d, ""); err != nil {
 			t.Fatal(err)
 		}
 		texts[i] = out.String()

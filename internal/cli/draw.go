@@ -226,7 +226,7 @@ func (a *app) drawingFormats() map[string]drawingFormat {
 	return map[string]drawingFormat{
 		"dot": {picture: true, write: writeDOT},
 		"mermaid": {picture: true, write: func(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
-			return render.WriteMermaid(w, d.drawing, render.MermaidOptions{RankDir: rankdir})
+			return render.WriteMermaid(w, d.drawing, rankdir)
 		}},
 		"json": {write: func(_ context.Context, w io.Writer, d *drawn, _ string) error {
 			return writeJSON(w, d.document(), true)
@@ -238,7 +238,7 @@ func (a *app) drawingFormats() map[string]drawingFormat {
 }
 
 func writeDOT(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
-	return render.WriteDOT(w, d.drawing, render.DOTOptions{RankDir: rankdir})
+	return render.WriteDOT(w, d.drawing, rankdir)
 }
 
 func newRenderCommand(a *app) *cobra.Command {

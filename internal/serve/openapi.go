@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
 )
@@ -155,11 +154,8 @@ func (d *describer) schema(t reflect.Type) object {
 	if known := special(t); known != nil {
 		return known
 	}
-	switch t {
-	case reflect.TypeFor[view.EdgeCounts]():
+	if t == reflect.TypeFor[view.EdgeCounts]() {
 		return object{"type": "array", "items": d.schema(reflect.TypeFor[view.EdgeCount]())}
-	case reflect.TypeFor[render.Subgraphs]():
-		return object{"type": "object", "additionalProperties": d.schema(reflect.TypeFor[render.Document]())}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
