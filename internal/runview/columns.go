@@ -3,6 +3,7 @@
 package runview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,71 +30,54 @@ type columns struct {
 // columnsOf returns the widths for the nodes of a graph and its subgraphs.
 func columnsOf(g *spec.Graph) columns {
 	var c columns
-	again := onCycle(g)
-	for i, n := range g.Nodes {
-		width := terminal.Width(n.ID.Value)
-		switch {
-		case again[i] && n.MaxVisits > 0:
-			width += len(" #") + digits(n.MaxVisits)
-		case again[i]:
-			c.unlimited = max(c.unlimited, width)
-		}
-		c.node = max(c.node, width)
+	open := func(*spec.Graph, *spec.Node) *spec.Graph { return nil }
+	if g.File != nil {
+		open = inspect.NewOpener(g, spec.Beside(g.File.Name)).Open
 	}
-	if slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
-		c.addSubgraphs(g, "", inspect.NewOpener(g, spec.Beside(g.File.Name)).Open, nil)
-	}
-	c.steps(g.Limits.MaxSteps)
+	c.addGraph(g, "", open, nil)
 	return c
 }
 
-// addSubgraphs makes room for the nodes of subgraphs.
-func (c *columns) addSubgraphs(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
+// addGraph makes room for the nodes of a graph at a place and of its subgraphs.
+func (c *columns) addGraph(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
 	within = append(slices.Clip(within), g)
-	for _, n := range g.Nodes {
+	cyclic := onCycle(g)
+	for i, n := range g.Nodes {
+		at := place + n.ID.Value
+		width := terminal.Width(at)
+		if cyclic[i] {
+			if n.MaxVisits == 0 && place == "" {
+				c.unlimited = max(c.unlimited, width)
+			}
+			width += len(" #") + digits(cmp.Or(n.MaxVisits, g.Limits.MaxSteps))
+		}
+		c.node = min(max(c.node, width), maxNodeColumn)
 		if n.Kind.Value != "graph" || len(place) > maxNodeColumn {
 			continue
 		}
-		inner := open(g, n)
-		if inner == nil || slices.Contains(within, inner) {
-			continue
-		}
-		at := place + n.ID.Value
-		if n.Each.IsSet() {
-			at += "[0]"
-		}
-		again := onCycle(inner)
-		for i, own := range inner.Nodes {
-			width := terminal.Width(at + "/" + own.ID.Value)
-			if most := own.MaxVisits; again[i] {
-				if most == 0 {
-					most = inner.Limits.MaxSteps
-				}
-				width += len(" #") + digits(most)
+		if inner := open(g, n); inner != nil && !slices.Contains(within, inner) {
+			if n.Each.IsSet() {
+				at += "[0]"
 			}
-			c.node = max(c.node, width)
+			c.addGraph(inner, at+"/", open, within)
 		}
-		c.number = max(c.number, digits(inner.Limits.MaxSteps)+len("[] "))
-		c.addSubgraphs(inner, at+"/", open, within)
 	}
+	c.number = max(c.number, digits(g.Limits.MaxSteps)+len("[] "))
 }
 
 func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
 // onCycle reports which nodes are on a cycle.
 func onCycle(g *spec.Graph) []bool {
-	place := map[string]int{}
+	index := map[string]int{}
 	for i, n := range g.Nodes {
-		place[n.ID.Value] = i
+		index[n.ID.Value] = i
 	}
 	var from, to []int
-	out := make([]bool, len(g.Nodes))
 	add := func(a, b string) {
-		i, known := place[a]
-		j, alsoKnown := place[b]
-		if known && alsoKnown {
+		i, known := index[a]
+		if j, alsoKnown := index[b]; known && alsoKnown {
 			from, to = append(from, i), append(to, j)
-			out[i] = out[i] || i == j
 		}
 	}
 	for _, e := range g.Edges {
@@ -104,24 +88,22 @@ func onCycle(g *spec.Graph) []bool {
 			add(n.ID.Value, end.Target.Value)
 		}
 	}
-	of, count := graphalg.New(len(g.Nodes), from, to).SCC()
-	size := make([]int, count)
-	for _, component := range of {
-		size[component]++
-	}
-	for i, component := range of {
-		out[i] = out[i] || size[component] > 1
+	component, _ := graphalg.New(len(g.Nodes), from, to).SCC()
+	out := make([]bool, len(g.Nodes))
+	for i := range from { // an edge within a component is on a cycle
+		if component[from[i]] == component[to[i]] {
+			out[from[i]] = true
+		}
 	}
 	return out
 }
 
-// steps makes room for step numbers up to most.
-func (c *columns) steps(most int) {
+// addSteps makes room for step numbers, and so for numbers of visits, up to most.
+func (c *columns) addSteps(most int) {
 	c.number = max(c.number, digits(most)+len("[] "))
 	if c.unlimited > 0 {
-		c.node = max(c.node, c.unlimited+len(" #")+digits(most))
+		c.node = min(max(c.node, c.unlimited+len(" #")+digits(most)), maxNodeColumn)
 	}
-	c.node = min(c.node, maxNodeColumn)
 }
 
 // start returns the start of a line: the step number (0 for none) and the node.

@@ -16,10 +16,7 @@ const maxFailure = 144 // most columns of a failure
 
 // DecisionLines formats a step and the edges that it could have taken.
 func DecisionLines(d *inspect.Decision, c Colors) []string {
-	name := d.At()
-	if d.Visit > 1 {
-		name = fmt.Sprintf("%s #%d", name, d.Visit)
-	}
+	name := visitName(d.At(), d.Visit)
 	if d.Outcome == "failure" {
 		name += c.Bad("  failed")
 	}

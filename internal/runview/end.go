@@ -82,10 +82,6 @@ func LocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // runningText describes a running node, or one that ran when the run crashed.
 func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
-	name := n.Node
-	if n.Visit > 1 {
-		name = fmt.Sprintf("%s #%d", name, n.Visit)
-	}
 	does := map[string]string{
 		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
 	}[n.Doing]
@@ -96,7 +92,7 @@ func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
 	if n.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
-	return c.Strong(name) + text
+	return c.Strong(visitName(n.Node, n.Visit)) + text
 }
 
 // QuestionLine formats an open question.

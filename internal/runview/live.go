@@ -35,7 +35,7 @@ type Live struct {
 	tracer  *Tracer
 	running []*runningNode // by lane, then in order of their start
 	lanes   []string       // branches in the order in which they started
-	thought thoughts
+	thought streams
 	pending []string // finished lines that are not drawn yet
 	drawn   []string // the bottom lines on the screen, without colour
 	frame   int
@@ -93,7 +93,7 @@ func (v *Live) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e = inspect.Placed(e)
-	v.pending = append(v.pending, v.thought.lines(v.tracer, e)...)
+	v.pending = append(v.pending, v.thought.thoughtLines(v.tracer, e)...)
 	v.pending = append(v.pending, v.tracer.Lines(e)...)
 	if v.start.IsZero() {
 		v.start = v.now()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +25,7 @@ type LogPrinter struct {
 	times  bool
 	colors Colors
 	column int
-	// begun holds unfinished lines by stream; order lists the streams.
-	begun map[int64]*logLine
-	order []int64
+	begun  map[int64]*logLine // unfinished lines by call
 }
 
 // logLine is the JSON of a line. Cut replaces lines that were not kept.
@@ -67,13 +66,12 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 		line.Cut = c.Cut
 		p.print(line)
 	}
-	rest := c.Text
-	for rest != "" {
+	for rest := c.Text; rest != ""; {
 		text, after, ended := strings.Cut(rest, "\n")
 		line := p.begun[c.Call]
 		if line == nil {
 			line = newLogLine(c)
-			p.begun[c.Call], p.order = line, append(p.order, c.Call)
+			p.begun[c.Call] = line
 		}
 		if line.Text += text; ended || len(line.Text) > maxLogLine {
 			p.end(c.Call)
@@ -101,15 +99,14 @@ func newLogLine(c *store.LogChunk) *logLine {
 func (p *LogPrinter) end(call int64) {
 	if line := p.begun[call]; line != nil {
 		delete(p.begun, call)
-		p.order = slices.DeleteFunc(p.order, func(other int64) bool { return other == call })
 		p.print(line)
 	}
 }
 
 // Close prints unfinished lines.
 func (p *LogPrinter) Close() error {
-	for len(p.order) > 0 {
-		p.end(p.order[0])
+	for _, call := range slices.Sorted(maps.Keys(p.begun)) {
+		p.end(call)
 	}
 	return p.out.Flush()
 }
@@ -159,13 +156,12 @@ func (l *logLine) name() string {
 
 // bytesText formats a number of bytes: 12 bytes, 3.4 KB, 99.8 MB.
 func bytesText(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1000*1000:
-		return fmt.Sprintf("%.1f KB", float64(n)/1000)
-	case n < 1000*1000*1000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	size, unit := float64(n), -1
+	for ; size >= 1000 && unit < 2; unit++ {
+		size /= 1000
 	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	if unit < 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %cB", size, "KMG"[unit])
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,8 +23,8 @@ type Plain struct {
 	mu      sync.Mutex // guards the fields below
 	out     io.Writer
 	tracer  *Tracer
-	text    map[string]string // streamed text without a line break, by node
-	thought thoughts
+	text    streams
+	thought streams
 	held    bool     // a question uses the terminal
 	kept    []string // lines to print after release
 	// after starts a timer. If it is nil, long-running nodes are not announced.
@@ -45,11 +44,11 @@ func (v *Plain) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e = inspect.Placed(e)
-	v.print(v.thought.lines(v.tracer, e))
+	v.print(v.thought.thoughtLines(v.tracer, e))
 	switch e.Type {
 	case runner.NodeStarted:
 		v.print(v.tracer.Lines(e))
-		if mayRunLong(e.Kind) && e.Attempt <= 1 {
+		if !slices.Contains([]string{"set", "pass", "fail", ""}, e.Kind) && e.Attempt <= 1 {
 			v.watch(e)
 		}
 		return
@@ -62,10 +61,7 @@ func (v *Plain) Event(e *runner.Event) {
 			return
 		}
 	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		if rest := v.text[e.Node]; rest != "" {
-			v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
-		}
-		delete(v.text, e.Node)
+		v.printText(e, v.text.end(e.Node))
 		if e.Type != runner.NodeRetrying {
 			v.unwatch(e.Node)
 		}
@@ -104,35 +100,24 @@ func (v *Plain) unwatch(node string) {
 	}
 }
 
-// mayRunLong reports whether nodes of a kind may run for a while.
-func mayRunLong(kind string) bool {
-	switch kind {
-	case "set", "pass", "fail", "":
-		return false
-	}
-	return true
-}
-
 // streamed prints the complete lines of a node's text.
 func (v *Plain) streamed(e *runner.Event) {
 	if e.Said == nil {
 		return
 	}
-	lines := strings.Split(v.text[e.Node]+e.Said.Text, "\n")
-	last := len(lines) - 1
-	for _, line := range lines[:last] {
-		v.print([]string{v.tracer.start(e) + "| " + terminal.Line(line)})
-	}
-	if v.text == nil {
-		v.text = map[string]string{}
-	}
-	v.text[e.Node] = lines[last]
-	if rest := lines[last]; (e.Said.Final || e.Said.Broken) && rest != "" {
-		v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
-		v.text[e.Node] = ""
+	v.printText(e, v.text.add(e.Node, e.Said.Text))
+	if e.Said.Final || e.Said.Broken {
+		v.printText(e, v.text.end(e.Node))
 	}
 	if e.Said.Broken {
 		v.print([]string{v.tracer.start(e) + v.tracer.colors.Warn("| (broken off: what stands above is no part of the answer)")})
+	}
+}
+
+// printText prints lines of a node's text.
+func (v *Plain) printText(e *runner.Event, lines []string) {
+	for _, line := range lines {
+		v.print([]string{v.tracer.start(e) + "| " + terminal.Line(line)})
 	}
 }
 

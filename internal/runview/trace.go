@@ -73,7 +73,7 @@ func NewTracer(g *spec.Graph, colors Colors) *Tracer {
 func (t *Tracer) Lines(e *runner.Event) []string {
 	switch e.Type {
 	case runner.RunStarted:
-		t.columns.steps(e.MaxSteps)
+		t.columns.addSteps(e.MaxSteps)
 		return []string{t.colors.Quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
 	case runner.RunWaiting:
 		text := "waiting: " + e.Waiting.String()

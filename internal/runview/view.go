@@ -21,26 +21,40 @@ type View interface {
 	Close()
 }
 
-// thoughts holds unfinished lines of thinking text by node.
-type thoughts map[string]string
+// streams holds the unfinished lines of streamed text by node.
+type streams map[string]string
 
-// lines returns the thinking lines that an event completes. The end of the node, or other
+// add adds text of a node and returns the lines that it completes.
+func (s *streams) add(node, text string) []string {
+	if *s == nil {
+		*s = streams{}
+	}
+	lines := strings.Split((*s)[node]+text, "\n")
+	last := len(lines) - 1
+	(*s)[node] = lines[last]
+	return lines[:last]
+}
+
+// end returns the unfinished line of a node, if any.
+func (s *streams) end(node string) []string {
+	rest := (*s)[node]
+	delete(*s, node)
+	if rest == "" {
+		return nil
+	}
+	return []string{rest}
+}
+
+// thoughtLines returns the thinking lines that an event completes. The end of the node, or other
 // output of it, completes the last line.
-func (t *thoughts) lines(tracer *Tracer, e *runner.Event) []string {
+func (s *streams) thoughtLines(tracer *Tracer, e *runner.Event) (out []string) {
 	var whole []string
 	switch e.Type {
 	case runner.NodeThinking:
-		if *t == nil {
-			*t = thoughts{}
-		}
-		whole = strings.Split((*t)[e.Node]+e.Said.Text, "\n")
-		last := len(whole) - 1
-		(*t)[e.Node], whole = whole[last], whole[:last]
+		whole = s.add(e.Node, e.Said.Text)
 	case runner.NodeOutput, runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		whole = []string{(*t)[e.Node]}
-		delete(*t, e.Node)
+		whole = s.end(e.Node)
 	}
-	var out []string
 	for _, line := range whole {
 		if line != "" {
 			out = append(out, tracer.start(e)+tracer.colors.Quiet("~ "+terminal.Line(line)))
