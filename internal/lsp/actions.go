@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -61,9 +59,9 @@ func testFileOf(flow string) string {
 // stubActions offers a stub for each node that no case of a test file has one for, or for
 // one node only.
 func (s *Server) stubActions(test *document, only string) []codeAction {
-	_, doc := walkerOf(test)
+	doc := valueIn(test.path, test.text)
 	flow := strings.TrimSuffix(test.path, ".test"+filepath.Ext(test.path)) + ".yaml"
-	if named := valueOf(doc, "flow"); named != "" {
+	if named := textAt(doc, "flow"); named != "" {
 		flow = filepath.Join(filepath.Dir(test.path), filepath.FromSlash(named))
 	}
 	d := s.document(flow)
@@ -92,58 +90,47 @@ func (s *Server) stubActions(test *document, only string) []codeAction {
 }
 
 // stubsIn returns the nodes that have stubs anywhere in a test file.
-func stubsIn(v *yaml.Node) (out []string) {
-	for i, c := range v.Content {
-		if v.Kind == yaml.MappingNode && i%2 == 1 && v.Content[i-1].Value == "stubs" {
-			for k := 0; k+1 < len(c.Content); k += 2 {
-				out = append(out, c.Content[k].Value)
+func stubsIn(v *spec.Value) (out []string) {
+	for i := range v.Items {
+		out = append(out, stubsIn(&v.Items[i])...)
+	}
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if f.Key.Value == "stubs" {
+			for k := range f.Value.Fields {
+				out = append(out, f.Value.Fields[k].Key.Value)
 			}
 		}
-		out = append(out, stubsIn(c)...)
+		out = append(out, stubsIn(&f.Value)...)
 	}
 	return out
 }
 
 // stubEdit adds a stub to the defaults of a test file.
-func stubEdit(test *document, doc *yaml.Node, node, value string) textEdit {
-	at := func(n *yaml.Node) int { return test.text.at(n.Line, n.Column) }
+func stubEdit(test *document, doc *spec.Value, node, value string) textEdit {
 	insert := func(offset int, text string) textEdit { return textEdit{test.text.span(offset, offset), text} }
 	entry := node + ": {output: " + value + "}"
-	defaults := entryOf(doc, "defaults")
-	stubs := entryOf(defaults, "stubs")
+	defaults := doc.Get("defaults")
 	for _, place := range []struct {
-		in     *yaml.Node
-		before string
-	}{{stubs, ""}, {defaults, "stubs: "}} {
-		if place.in == nil || place.in.Kind != yaml.MappingNode || len(place.in.Content) == 0 {
+		in   *spec.Value
+		text string
+	}{{defaults.Get("stubs"), entry}, {defaults, "stubs: {" + entry + "}"}} {
+		if place.in == nil || len(place.in.Fields) == 0 {
 			continue
 		}
-		first := at(place.in.Content[0])
-		text := entry
-		if place.before != "" {
-			text = place.before + "{" + entry + "}"
+		first := place.in.Fields[0].Key.Span.From
+		if test.text.src[place.in.Span.From] == '{' {
+			return insert(first, place.text+", ")
 		}
-		if place.in.Style&yaml.FlowStyle != 0 {
-			return insert(first, text+", ")
-		}
-		return insert(first, text+"\n"+strings.Repeat(" ", place.in.Content[0].Column-1))
+		column := first - test.text.lines[test.text.position(first).Line]
+		return insert(first, place.text+"\n"+strings.Repeat(" ", column))
 	}
-	for i := 0; i+1 < len(doc.Content); i += 2 {
-		if doc.Content[i].Value == "cases" {
-			return insert(at(doc.Content[i]), "defaults:\n  stubs:\n    "+entry+"\n\n")
+	for i := range doc.Fields {
+		if key := doc.Fields[i].Key; key.Value == "cases" {
+			return insert(key.Span.From, "defaults:\n  stubs:\n    "+entry+"\n\n")
 		}
 	}
 	return insert(len(test.text.src), "\ndefaults:\n  stubs:\n    "+entry+"\n")
-}
-
-// entryOf returns the value of a key of a map, or nil.
-func entryOf(m *yaml.Node, name string) *yaml.Node {
-	for i := 0; m != nil && m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == name {
-			return m.Content[i+1]
-		}
-	}
-	return nil
 }
 
 // generateTests completes the action "Generate tests" with an edit that creates the file.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -56,50 +54,49 @@ type call struct {
 
 // namesOf indexes a file. It returns nil if the text is not a YAML map.
 func namesOf(path string, t *text) *names {
-	var doc yaml.Node
-	if yaml.Unmarshal([]byte(t.src), &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+	doc := valueIn(path, t)
+	if doc.Kind != spec.Map {
 		return nil
 	}
-	w := newWalker(t, &doc)
+	w := newWalker(t)
 	w.folder = filepath.Dir(path)
-	w.graphEntries(doc.Content[0])
+	w.graphEntries(doc)
 	slices.SortStableFunc(w.out.uses, func(a, b use) int { return a.from - b.from })
 	return w.out
 }
 
-// walker visits a YAML tree along the table of keys.
+// valueIn returns the value of a file. It is empty if the text is not YAML.
+func valueIn(path string, t *text) *spec.Value {
+	if doc, _ := spec.ReadValue(path, []byte(t.src), ""); doc != nil {
+		return doc
+	}
+	return &spec.Value{}
+}
+
+// walker visits a YAML value along the table of keys.
 type walker struct {
 	text   *text
 	folder string // of the file
 	graph  string
 	child  *scope // the graph that the current node or edge gets its output from
 	out    *names
-	starts []int // of all values
 }
 
-func newWalker(t *text, doc *yaml.Node) *walker {
-	w := &walker{text: t, out: &names{nodes: map[string][]string{}}}
-	w.collectStarts(doc)
-	slices.Sort(w.starts)
-	return w
-}
+func newWalker(t *text) *walker { return &walker{text: t, out: &names{nodes: map[string][]string{}}} }
 
 // graphEntries visits a graph. It finds the calls first, because expressions refer to them.
-func (w *walker) graphEntries(g *yaml.Node) {
-	for i := 0; g.Kind == yaml.MappingNode && i+1 < len(g.Content); i += 2 {
-		nodes := g.Content[i+1]
-		if g.Content[i].Value != "nodes" || nodes.Kind != yaml.MappingNode {
-			continue
-		}
-		for k := 0; k+1 < len(nodes.Content); k += 2 {
-			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], nodes.Content[k].Value)
-			named := valueOf(nodes.Content[k+1], "graph")
+func (w *walker) graphEntries(g *spec.Value) {
+	if nodes := g.Get("nodes"); nodes != nil {
+		for i := range nodes.Fields {
+			node := &nodes.Fields[i]
+			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
+			named := textAt(&node.Value, "graph")
 			child := scope{file: filepath.Join(w.folder, filepath.FromSlash(named))}
 			if inner, ok := strings.CutPrefix(named, "#"); ok {
 				child = scope{graph: inner}
 			}
 			if named != "" {
-				w.out.calls = append(w.out.calls, call{w.graph, nodes.Content[k].Value, child})
+				w.out.calls = append(w.out.calls, call{w.graph, node.Key.Value, child})
 			}
 		}
 	}
@@ -116,115 +113,75 @@ func (w *walker) childOf(node string) *scope {
 	return nil
 }
 
-// collectStarts records the offset of every value. A value ends before the next one starts.
-func (w *walker) collectStarts(n *yaml.Node) {
-	w.starts = append(w.starts, w.text.at(n.Line, n.Column))
-	for _, c := range n.Content {
-		w.collectStarts(c)
-	}
-}
-
-// textOf returns the offsets of a scalar's text, without quotes.
-func (w *walker) textOf(n *yaml.Node) (from, to int) {
-	from = w.text.at(n.Line, n.Column)
-	rest := w.text.src[from:]
-	switch {
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		for i := 1; i < len(rest); i++ {
-			if rest[i] == '\\' {
-				i++
-			} else if rest[i] == '"' {
-				return from + 1, from + i
-			}
-		}
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		for i := 1; i < len(rest); i++ {
-			if rest[i] != '\'' {
-				continue
-			}
-			if i+1 < len(rest) && rest[i+1] == '\'' {
-				i++
-				continue
-			}
-			return from + 1, from + i
-		}
-	case strings.HasPrefix(rest, n.Value):
-		return from, from + len(n.Value)
-	}
-	i, _ := slices.BinarySearch(w.starts, from+1)
-	if i < len(w.starts) {
-		return from, w.starts[i]
-	}
-	return from, len(w.text.src)
+// contentOf returns the offsets of a scalar's content in the file, without quotes.
+func contentOf(n spec.Text) (from, to int) {
+	at := n.At(0, len(n.Value))
+	return at.From, at.To
 }
 
 // note records a use of a name of the current graph.
-func (w *walker) note(kind string, n *yaml.Node, decl, write bool) {
+func (w *walker) note(kind string, n spec.Text, decl, write bool) {
 	w.noteIn(scope{graph: w.graph}, kind, n, decl, write)
 }
 
 // noteIn records a use of a name of another graph.
-func (w *walker) noteIn(declared scope, kind string, n *yaml.Node, decl, write bool) {
-	if n.Kind != yaml.ScalarNode {
-		return
-	}
-	if from, to := w.textOf(n); w.text.src[from:to] == n.Value {
+func (w *walker) noteIn(declared scope, kind string, n spec.Text, decl, write bool) {
+	if from, to := contentOf(n); n.Value != "" && w.text.src[from:to] == n.Value {
 		w.out.uses = append(w.out.uses, use{kind, declared, n.Value, from, to, decl, write})
 	}
 }
 
 // entries visits a map whose keys are in a table.
-func (w *walker) entries(m *yaml.Node, table []spec.Key) {
-	if m.Kind != yaml.MappingNode {
-		return
-	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		name, value := m.Content[i], m.Content[i+1]
-		at := slices.IndexFunc(table, func(k spec.Key) bool { return k.Name == name.Value })
+func (w *walker) entries(m *spec.Value, table []spec.Key) {
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		at := slices.IndexFunc(table, func(k spec.Key) bool { return k.Name == f.Key.Value })
 		if at < 0 {
 			continue
 		}
-		from, to := w.textOf(name)
+		from, to := contentOf(f.Key)
 		w.out.keys = append(w.out.keys, keyAt{from, to, &table[at]})
-		w.entry(name.Value, value, &table[at])
+		w.entry(f.Key.Value, &f.Value, &table[at])
 	}
 }
 
+// declares holds the kinds of names that the keys of maps declare.
+var declares = map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
+
 // entry visits the value of a key.
-func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
-	declares := map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
+func (w *walker) entry(name string, v *spec.Value, key *spec.Key) {
 	switch kind := declares[name]; {
-	case kind != "" && v.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(v.Content); i += 2 {
-			w.note(kind, v.Content[i], true, false)
-			w.declared(kind, v.Content[i].Value, v.Content[i+1], key)
+	case kind != "" && v.Kind == spec.Map:
+		for i := range v.Fields {
+			w.note(kind, v.Fields[i].Key, true, false)
+			w.declared(kind, &v.Fields[i], key)
 		}
 	case name == "writes" || name == "set":
-		w.writes(v)
+		if v.Kind == spec.Map {
+			w.assignments(scope{graph: w.graph}, v)
+		} else {
+			w.each(v, func(n spec.Text) { w.note("key", n, false, true) })
+		}
 	case name == "tools" || name == "tool":
-		w.each(v, func(n *yaml.Node) {
+		w.each(v, func(n spec.Text) {
 			server, _, _ := strings.Cut(n.Value, ".")
-			if from, _ := w.textOf(n); strings.HasPrefix(w.text.src[from:], server) {
+			if from, _ := contentOf(n); strings.HasPrefix(w.text.src[from:], server) {
 				w.out.uses = append(w.out.uses, use{"tool", scope{}, server, from, from + len(server), false, false})
 			}
 		})
 	case name == "model":
-		w.note("model", v, false, false)
-	case name == "with" && w.child != nil && v.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(v.Content); i += 2 {
-			w.noteIn(*w.child, "key", v.Content[i], false, true)
-			w.each(v.Content[i+1], w.expression)
-		}
-	case name == "edges" && v.Kind == yaml.SequenceNode:
-		for _, edge := range v.Content {
-			w.child = w.childOf(valueOf(edge, "from"))
-			w.value(edge, key.Elem)
+		w.note("model", v.Text, false, false)
+	case name == "with" && w.child != nil:
+		w.assignments(*w.child, v)
+	case name == "edges":
+		for i := range v.Items {
+			w.child = w.childOf(textAt(&v.Items[i], "from"))
+			w.value(&v.Items[i], key.Elem)
 		}
 		w.child = nil
-	case name == "graph" && strings.HasPrefix(v.Value, "#"):
-		from, to := w.textOf(v)
-		if to-from == len(v.Value) {
-			w.out.uses = append(w.out.uses, use{"graph", scope{}, v.Value[1:], from + 1, to, false, false})
+	case name == "graph" && strings.HasPrefix(v.Text.Value, "#"):
+		if from, to := contentOf(v.Text); to-from == len(v.Text.Value) {
+			w.out.uses = append(w.out.uses, use{"graph", scope{}, v.Text.Value[1:], from + 1, to, false, false})
 		}
 	default:
 		w.value(v, key)
@@ -232,76 +189,68 @@ func (w *walker) entry(name string, v *yaml.Node, key *spec.Key) {
 }
 
 // declared visits the value of a declaration.
-func (w *walker) declared(kind, name string, v *yaml.Node, key *spec.Key) {
+func (w *walker) declared(kind string, f *spec.Field, key *spec.Key) {
+	name := f.Key.Value
 	switch kind {
 	case "node":
 		table := slices.Clone(spec.NodeKeys())
 		for _, k := range spec.BuiltinKinds() {
-			if k.Name == valueOf(v, "kind") {
+			if k.Name == textAt(&f.Value, "kind") {
 				table = append(table, k.Keys...)
 			}
 		}
 		w.child = w.childOf(name)
-		w.entries(v, table)
+		w.entries(&f.Value, table)
 		w.child = nil
 	case "graph":
 		before := w.graph
 		w.graph = name
-		w.graphEntries(v)
+		w.graphEntries(&f.Value)
 		w.graph = before
 	default:
 		if key.Elem != nil {
-			w.value(v, key.Elem)
+			w.value(&f.Value, key.Elem)
 		}
 	}
 }
 
-// valueOf returns the text of a map entry, or "".
-func valueOf(m *yaml.Node, name string) string {
-	for i := 0; m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == name {
-			return m.Content[i+1].Value
-		}
+// textAt returns the text of a map entry, or "".
+func textAt(m *spec.Value, name string) string {
+	if v := m.Get(name); v != nil {
+		return v.Text.Value
 	}
 	return ""
 }
 
-// writes visits `writes` or `set`: a list of state keys, or a map from keys to expressions.
-func (w *walker) writes(v *yaml.Node) {
-	if v.Kind != yaml.MappingNode {
-		w.each(v, func(n *yaml.Node) { w.note("key", n, false, true) })
-		return
-	}
-	for i := 0; i+1 < len(v.Content); i += 2 {
-		w.note("key", v.Content[i], false, true)
-		w.each(v.Content[i+1], w.expression)
+// assignments visits a map from state keys of a graph to expressions.
+func (w *walker) assignments(of scope, v *spec.Value) {
+	for i := range v.Fields {
+		w.noteIn(of, "key", v.Fields[i].Key, false, true)
+		w.each(&v.Fields[i].Value, w.expression)
 	}
 }
 
 // each calls do for every scalar in a value.
-func (w *walker) each(v *yaml.Node, do func(n *yaml.Node)) {
-	switch v.Kind {
-	case yaml.ScalarNode:
-		do(v)
-	case yaml.SequenceNode:
-		for _, item := range v.Content {
-			w.each(item, do)
-		}
-	case yaml.MappingNode:
-		for i := 1; i < len(v.Content); i += 2 {
-			w.each(v.Content[i], do)
-		}
+func (w *walker) each(v *spec.Value, do func(n spec.Text)) {
+	if v.IsScalar() {
+		do(v.Text)
+	}
+	for i := range v.Items {
+		w.each(&v.Items[i], do)
+	}
+	for i := range v.Fields {
+		w.each(&v.Fields[i].Value, do)
 	}
 }
 
 // value visits a value by the role of its key.
-func (w *walker) value(v *yaml.Node, key *spec.Key) {
+func (w *walker) value(v *spec.Value, key *spec.Key) {
 	switch key.Role {
 	case spec.RoleNode:
-		w.each(v, func(n *yaml.Node) { w.note("node", n, false, false) })
+		w.each(v, func(n spec.Text) { w.note("node", n, false, false) })
 		return
 	case spec.RoleState:
-		w.each(v, func(n *yaml.Node) { w.note("key", n, false, false) })
+		w.each(v, func(n spec.Text) { w.note("key", n, false, false) })
 		return
 	case spec.RoleExpr, spec.RoleSet:
 		w.each(v, w.expression)
@@ -318,32 +267,32 @@ func (w *walker) value(v *yaml.Node, key *spec.Key) {
 				return
 			}
 		}
-	case v.Kind == yaml.SequenceNode && key.Elem != nil:
-		for _, item := range v.Content {
-			w.value(item, key.Elem)
+	case v.Kind == spec.List && key.Elem != nil:
+		for i := range v.Items {
+			w.value(&v.Items[i], key.Elem)
 		}
-	case v.Kind == yaml.MappingNode && key.Type == spec.TypeMap && key.Elem != nil:
-		for i := 1; i < len(v.Content); i += 2 {
-			w.value(v.Content[i], key.Elem)
+	case v.Kind == spec.Map && key.Type == spec.TypeMap && key.Elem != nil:
+		for i := range v.Fields {
+			w.value(&v.Fields[i].Value, key.Elem)
 		}
-	case v.Kind == yaml.MappingNode:
+	case v.Kind == spec.Map:
 		w.entries(v, key.Keys)
 	}
 }
 
-// fits reports whether the kind of a YAML node matches a form.
-func fits(v *yaml.Node, form *spec.Key) bool {
+// fits reports whether the kind of a value matches a form.
+func fits(v *spec.Value, form *spec.Key) bool {
 	switch form.Type {
 	case spec.TypeList:
-		return v.Kind == yaml.SequenceNode
+		return v.Kind == spec.List
 	case spec.TypeMap, spec.TypeObject:
-		return v.Kind == yaml.MappingNode
+		return v.Kind == spec.Map
 	}
-	return v.Kind == yaml.ScalarNode
+	return v.IsScalar()
 }
 
-func (w *walker) expression(n *yaml.Node) {
-	from, to := w.textOf(n)
+func (w *walker) expression(n spec.Text) {
+	from, to := contentOf(n)
 	if strings.Contains(w.text.src[from:to], "{{") {
 		w.template(n)
 		return
@@ -351,8 +300,8 @@ func (w *walker) expression(n *yaml.Node) {
 	w.reads(from, to)
 }
 
-func (w *walker) template(n *yaml.Node) {
-	from, to := w.textOf(n)
+func (w *walker) template(n spec.Text) {
+	from, to := contentOf(n)
 	for at := from; at < to; {
 		open := strings.Index(w.text.src[at:to], "{{")
 		if open < 0 {

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/sourcegraph/jsonrpc2"
-	"gopkg.in/yaml.v3"
 
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -236,27 +235,19 @@ func (r *renaming) addTests(d *document, workspace []*document) {
 		}
 		for _, script := range workspace {
 			if answers[script.path] && r.use.kind == "node" {
-				w, doc := walkerOf(script)
-				w.nodeNames(doc, "", testName{kind: "node", prefix: at.prefix, name: r.use.name})
-				r.addUses(script, w)
+				r.addUses(script, testName{kind: "node", prefix: at.prefix, name: r.use.name})
 			}
 		}
 	}
 }
 
-func (r *renaming) addUses(d *document, w *walker) {
+// addUses renames in a test file or a script.
+func (r *renaming) addUses(d *document, name testName) {
+	w := newWalker(d.text)
+	w.nodeNames(valueIn(d.path, d.text), "", name)
 	for _, u := range w.out.uses {
 		r.add(d, u.from, u.to)
 	}
-}
-
-// walkerOf returns a walker of a file, and the file's map.
-func walkerOf(d *document) (*walker, *yaml.Node) {
-	var doc yaml.Node
-	if yaml.Unmarshal([]byte(d.text.src), &doc) != nil || len(doc.Content) == 0 {
-		doc = yaml.Node{Content: []*yaml.Node{{}}}
-	}
-	return newWalker(d.text, &doc), doc.Content[0]
 }
 
 var scripted = regexp.MustCompile(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)`)

@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // isTestOf reports whether a file tests a flow. Its `flow` names the flow; without `flow`,
 // x.test.yaml tests x.yaml.
 func isTestOf(test *document, flow string) bool {
-	_, doc := walkerOf(test)
-	if valueOf(doc, "graphrun-test") == "" {
+	doc := valueIn(test.path, test.text)
+	if textAt(doc, "graphrun-test") == "" {
 		return false
 	}
-	if named := valueOf(doc, "flow"); named != "" {
+	if named := textAt(doc, "flow"); named != "" {
 		return filepath.Join(filepath.Dir(test.path), filepath.FromSlash(named)) == filepath.Clean(flow)
 	}
 	stem := func(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
@@ -31,9 +31,7 @@ func (r *renaming) addTest(test *document, prefix string) {
 	if kind != "node" && prefix != "" {
 		return // tests know keys and tools of their own flow only
 	}
-	w, doc := walkerOf(test)
-	w.nodeNames(doc, "", testName{kind: kind, prefix: prefix, name: r.use.name})
-	r.addUses(test, w)
+	r.addUses(test, testName{kind: kind, prefix: prefix, name: r.use.name})
 }
 
 // testName is a name to look for in a test file.
@@ -46,61 +44,52 @@ type testName struct {
 // nodeNames finds a name below a key of a test file: a node as a key of stubs, answers, decide,
 // visits and outputs and in paths; a state key in input and state; a tool in tools; all of them
 // in expressions.
-func (w *walker) nodeNames(v *yaml.Node, key string, name testName) {
+func (w *walker) nodeNames(v *spec.Value, key string, name testName) {
 	byNode := []string{"stubs", "answers", "decide", "visits", "outputs", "nodes"}
 	inPath := []string{"path", "exactly", "starts", "ends", "contains", "order", "never", "node", "from", "to", "after", "pause_before", "pause_after", "target"}
 	byKey := []string{"input", "state", "state_exactly"}
-	switch v.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(v.Content); i += 2 {
-			below := v.Content[i].Value
-			switch {
-			case slices.Contains(byNode, key):
-				if name.kind == "node" {
-					w.noteNode(v.Content[i], name)
-				}
-				below = ""
-				if key == "decide" { // whose values are nodes, too
-					below = "to"
-				}
-				if key == "stubs" {
-					below = "stub"
-				}
-			case key == "stub" && below == "output": // a value, which may have any keys
-				continue
-			case slices.Contains(byKey, key):
-				if name.kind == "key" && v.Content[i].Value == name.name {
-					w.note("key", v.Content[i], false, false)
-				}
-				continue
-			case key == "tools" && name.kind == "tool":
-				w.noteTool(v.Content[i], name.name)
-				continue
-			}
-			w.nodeNames(v.Content[i+1], below, name)
-		}
-	case yaml.SequenceNode:
-		for _, item := range v.Content {
-			w.nodeNames(item, key, name)
-		}
-	case yaml.ScalarNode:
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		below := f.Key.Value
 		switch {
-		case slices.Contains(inPath, key) && name.kind == "node":
-			w.noteNode(v, name)
-		case (key == "fired" || key == "not_fired") && name.kind == "node" && name.prefix == "":
-			w.noteEdge(v, name.name)
-		case (key == "where" || key == "expr") && name.prefix == "":
-			before := len(w.out.uses)
-			w.expression(v)
-			kept := slices.DeleteFunc(w.out.uses[before:], func(u use) bool { return u.kind != name.kind || u.name != name.name })
-			w.out.uses = w.out.uses[:before+len(kept)]
+		case slices.Contains(byNode, key):
+			if name.kind == "node" {
+				w.noteNode(f.Key, name)
+			}
+			below = map[string]string{"decide": "to", "stubs": "stub"}[key] // the values of decide are nodes, too
+		case key == "stub" && below == "output": // a value, which may have any keys
+			continue
+		case slices.Contains(byKey, key):
+			if name.kind == "key" && below == name.name {
+				w.note("key", f.Key, false, false)
+			}
+			continue
+		case key == "tools" && name.kind == "tool":
+			w.noteTool(f.Key, name.name)
+			continue
 		}
+		w.nodeNames(&f.Value, below, name)
+	}
+	for i := range v.Items {
+		w.nodeNames(&v.Items[i], key, name)
+	}
+	switch {
+	case !v.IsScalar():
+	case slices.Contains(inPath, key) && name.kind == "node":
+		w.noteNode(v.Text, name)
+	case (key == "fired" || key == "not_fired") && name.kind == "node" && name.prefix == "":
+		w.noteEdge(v.Text, name.name)
+	case (key == "where" || key == "expr") && name.prefix == "":
+		before := len(w.out.uses)
+		w.expression(v.Text)
+		kept := slices.DeleteFunc(w.out.uses[before:], func(u use) bool { return u.kind != name.kind || u.name != name.name })
+		w.out.uses = w.out.uses[:before+len(kept)]
 	}
 }
 
 // noteEdge notes the ends of an edge that are the node: "a -> b".
-func (w *walker) noteEdge(n *yaml.Node, node string) {
-	from, to := w.textOf(n)
+func (w *walker) noteEdge(n spec.Text, node string) {
+	from, to := contentOf(n)
 	for _, end := range regexp.MustCompile(`[^\s>]+`).FindAllStringIndex(w.text.src[from:to], -1) {
 		if w.text.src[from+end[0]:from+end[1]] == node {
 			w.out.uses = append(w.out.uses, use{kind: "node", name: node, from: from + end[0], to: from + end[1]})
@@ -109,8 +98,8 @@ func (w *walker) noteEdge(n *yaml.Node, node string) {
 }
 
 // noteTool notes a tool, or the server in "server.tool".
-func (w *walker) noteTool(n *yaml.Node, tool string) {
-	from, to := w.textOf(n)
+func (w *walker) noteTool(n spec.Text, tool string) {
+	from, to := contentOf(n)
 	if rest, ok := strings.CutPrefix(w.text.src[from:to], tool); ok && (rest == "" || rest[0] == '.') {
 		w.out.uses = append(w.out.uses, use{kind: "tool", name: tool, from: from, to: from + len(tool)})
 	}
@@ -120,8 +109,8 @@ func (w *walker) noteTool(n *yaml.Node, tool string) {
 var indexed = regexp.MustCompile(`^\[[^\]]*\]`)
 
 // noteNode notes a scalar that is the node, or continues it: a/b, a[0]/b, ask:key.
-func (w *walker) noteNode(n *yaml.Node, name testName) {
-	from, to := w.textOf(n)
+func (w *walker) noteNode(n spec.Text, name testName) {
+	from, to := contentOf(n)
 	rest := w.text.src[from:to]
 	for _, outer := range strings.Split(strings.TrimSuffix(name.prefix, "/"), "/") {
 		if outer == "" {

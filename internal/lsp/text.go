@@ -65,23 +65,6 @@ func (t *text) position(offset int) position {
 
 func (t *text) span(from, to int) textRange { return textRange{t.position(from), t.position(to)} }
 
-// at converts a line and column of the YAML parser, both from 1, to an offset. Columns
-// count characters.
-func (t *text) at(line, column int) int {
-	if line < 1 || line > len(t.lines) {
-		return len(t.src)
-	}
-	at := t.lines[line-1]
-	for range column - 1 {
-		if at >= len(t.src) || t.src[at] == '\n' {
-			break
-		}
-		_, n := utf8.DecodeRuneInString(t.src[at:])
-		at += n
-	}
-	return at
-}
-
 // replace returns the text after an edit.
 func (t *text) replace(r textRange, with string) *text {
 	from, to := t.offset(r.Start), t.offset(r.End)
