@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -39,7 +40,9 @@ type Catalog struct {
 	dir   string // absolute, links resolved
 	root  *os.Root
 	rules Rules
-	known known
+
+	mu    sync.Mutex
+	flows map[string]*Flow // checked flows by path, until one of their files changes
 }
 
 // Open opens a folder. It returns errors of the file system.
@@ -65,7 +68,7 @@ func Open(dir string, rules Rules) (*Catalog, error) {
 	if rules.Apply == nil {
 		rules.Apply = func(found spec.Diagnostics) spec.Diagnostics { return found }
 	}
-	return &Catalog{dir: dir, root: root, rules: rules}, nil
+	return &Catalog{dir: dir, root: root, rules: rules, flows: map[string]*Flow{}}, nil
 }
 
 // Close closes the folder.
@@ -84,10 +87,7 @@ type Flow struct {
 	// Broken are errors that make the graph incomplete.
 	Broken spec.Diagnostics
 
-	digest [sha256.Size]byte // of the file
-	read   *reading
-	once   sync.Once
-	made   any
+	files *files
 }
 
 // Valid reports whether the flow can be run.
@@ -151,26 +151,21 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	if !fs.ValidPath(name) {
 		return nil, fmt.Errorf("%w: %q is no path from the folder that is served", ErrNoFlow, name)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	src, err := c.read(name)
 	if err != nil || !spec.IsGraph(src) {
-		c.known.drop(name)
+		delete(c.flows, name)
 		return nil, c.missingFlow(name)
 	}
-	if flow := c.known.get(name, src); flow != nil {
+	if flow := c.flows[name]; flow != nil && bytes.Equal(flow.Graph.File.Src, src) && flow.files.unchanged() {
 		return flow, nil
 	}
-	flow := c.check(name, src)
-	c.known.put(flow)
+	files := &files{load: spec.Beside(c.File(name)), digests: map[string][sha256.Size]byte{}}
+	checked := inspect.CheckWith(c.File(name), src, c.rules.Optional, files.read)
+	flow := &Flow{Path: name, Graph: checked.Graph, Found: c.rules.Apply(checked.Found), Broken: checked.Broken, files: files}
+	c.flows[name] = flow
 	return flow, nil
-}
-
-func (c *Catalog) check(name string, src []byte) *Flow {
-	read := newReading(c.File(name))
-	checked := inspect.CheckWith(c.File(name), src, c.rules.Optional, read.file)
-	return &Flow{
-		Path: name, Graph: checked.Graph, Found: c.rules.Apply(checked.Found), Broken: checked.Broken,
-		digest: sha256.Sum256(src), read: read,
-	}
 }
 
 // Runnable prepares a flow to run. It returns ErrNoFlow, or a *runner.InvalidError for a flow

@@ -70,7 +70,7 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
 	}
-	return s.answered(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: text(args.Value)}})
+	return s.answered(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: inspect.AnswerText(args.Value)}})
 }
 
 // answered gives answers to a run and follows it.
@@ -158,7 +158,7 @@ func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, 
 		if !flat(p.Schema) {
 			value = said.Content["answer"]
 		}
-		given = append(given, store.GivenAnswer{Target: p.Target(), Text: text(value)})
+		given = append(given, store.GivenAnswer{Target: p.Target(), Text: inspect.AnswerText(value)})
 	}
 	if len(given) == 0 {
 		return told(result), nil
@@ -225,7 +225,7 @@ func byClient(req *mcp.CallToolRequest) string {
 func question(p *view.Pending) *mcp.ElicitParams {
 	message := p.Prompt
 	if p.Kind == "tool" {
-		message += "\n" + p.Name + " " + text(p.Args)
+		message += "\n" + p.Name + " " + inspect.AnswerText(p.Args)
 	}
 	schema := p.Schema
 	if !flat(schema) {
@@ -280,14 +280,14 @@ func told(result *runner.Result) *mcp.CallToolResult {
 	switch result.Status {
 	case machine.Completed:
 		if result.Output == nil {
-			say("%s", text(result.State))
+			say("%s", inspect.AnswerText(result.State))
 		} else {
-			say("%s", text(result.Output))
+			say("%s", inspect.AnswerText(result.Output))
 		}
 	case machine.Paused:
 		say("run %s waits (%s)", result.RunID, result.Reason)
 		for _, q := range inspect.Questions(result) {
-			say("%s asks: %s\nAnswer it with %s: run_id %q, target %q; the answer's schema is %s", q.Node, q.Prompt, answerTool, q.Run, q.Target, text(q.Schema))
+			say("%s asks: %s\nAnswer it with %s: run_id %q, target %q; the answer's schema is %s", q.Node, q.Prompt, answerTool, q.Run, q.Target, inspect.AnswerText(q.Schema))
 		}
 	default:
 		out.IsError = true
@@ -310,18 +310,6 @@ func structured(result *runner.Result) map[string]any {
 // errorResult returns the result of a call that did not start a run.
 func errorResult(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
-}
-
-// text formats a value for people.
-func text(value any) string {
-	if s, ok := value.(string); ok {
-		return s
-	}
-	out, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(out)
 }
 
 // decode reads arguments; whole numbers stay whole.

@@ -3,11 +3,13 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -121,9 +123,7 @@ func (s *Server) StartOnce(path string, opts runner.Options, key string, request
 		opts.RunID = "key-" + fingerprint([]string{s.cfg.Catalog.Dir(), key})
 	}
 	labels := map[string]string{requestLabel: sum}
-	for k, v := range opts.Labels {
-		labels[k] = v
-	}
+	maps.Copy(labels, opts.Labels)
 	opts.Labels = labels
 	_, err = s.Start(path, opts)
 	var driven *store.DrivenError
@@ -184,34 +184,27 @@ type givenAnswer struct {
 }
 
 type answerIn struct {
-	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	runIn
 	Body answerBody
 }
 
 func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return nil, err
-	}
 	if len(in.Body.Answers) == 0 {
 		return nil, badRequest(`"answers" is needed: a list of {"target": …, "value": …}`)
 	}
-	by := in.Body.By
-	if by == "" {
-		by = "the API"
+	by := cmp.Or(in.Body.By, "the API")
+	var given []store.GivenAnswer
+	for _, a := range in.Body.Answers {
+		given = append(given, store.GivenAnswer{Target: a.Target, Text: inspect.AnswerText(a.Value)})
 	}
-	given := make([]store.GivenAnswer, len(in.Body.Answers))
-	for i, a := range in.Body.Answers {
-		given[i] = store.GivenAnswer{Target: a.Target, Text: answerText(a.Value)}
-	}
-	if err := s.Answer(c, record.ID, given, by, in.Body.Stay); err != nil {
+	if err := s.Answer(c, in.record.ID, given, by, in.Body.Stay); err != nil {
 		var input *runner.InputError
-		if line, _ := s.stand(record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
+		if line, _ := s.summaryOf(in.record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
 			return nil, conflict(err.Error())
 		}
 		return nil, err
 	}
-	return s.cfg.Runner.Show(record.ID, runner.Options{})
+	return s.cfg.Runner.Show(in.record.ID, runner.Options{})
 }
 
 // Answer answers a run and resumes it here if nobody drives it, unless Stay is set.
@@ -228,27 +221,11 @@ func (s *Server) Answer(c *call, id string, given []store.GivenAnswer, by string
 	return err
 }
 
-// answerText returns an answer as text or JSON.
-func answerText(value any) string {
-	if text, ok := value.(string); ok {
-		return text
-	}
-	out, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(out)
-}
-
-// stand returns the summary of a run.
-func (s *Server) stand(name string) (*store.RunSummary, error) {
-	record, err := s.find(name)
-	if err != nil {
-		return nil, err
-	}
-	lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID})
+// summaryOf returns the summary of a run.
+func (s *Server) summaryOf(id string) (*store.RunSummary, error) {
+	lines, err := s.cfg.Store.List(store.RunFilter{ID: id})
 	if err == nil && len(lines) == 0 {
-		err = fmt.Errorf("run %q: %w", record.ID, store.ErrNoRun)
+		err = fmt.Errorf("run %q: %w", id, store.ErrNoRun)
 	}
 	if err != nil {
 		return nil, err
@@ -257,20 +234,20 @@ func (s *Server) stand(name string) (*store.RunSummary, error) {
 }
 
 func (s *Server) pauseRun(_ *call, in *runIn) (inspect.ListedRun, error) {
-	return s.ask(in.Run, store.RequestPause)
+	return s.ask(in.record.ID, store.RequestPause)
 }
 
 func (s *Server) cancelRun(_ *call, in *runIn) (inspect.ListedRun, error) {
-	return s.ask(in.Run, store.RequestCancel)
+	return s.ask(in.record.ID, store.RequestCancel)
 }
 
 // errByAPI cancels runs for requests to the API.
 var errByAPI = errors.New("cancelled by the API")
 
 // ask asks the driver of a run to stop it, or cancels a run without a driver.
-func (s *Server) ask(name string, request store.Request) (inspect.ListedRun, error) {
+func (s *Server) ask(id string, request store.Request) (inspect.ListedRun, error) {
 	var out inspect.ListedRun
-	line, err := s.stand(name)
+	line, err := s.summaryOf(id)
 	if err != nil {
 		return out, err
 	}
@@ -291,7 +268,7 @@ func (s *Server) ask(name string, request store.Request) (inspect.ListedRun, err
 	if err != nil {
 		return out, err
 	}
-	if line, err = s.stand(line.ID); err != nil {
+	if line, err = s.summaryOf(line.ID); err != nil {
 		return out, err
 	}
 	return inspect.ListRuns([]store.RunSummary{*line})[0], nil
@@ -303,24 +280,20 @@ type resumeBody struct {
 }
 
 type resumeIn struct {
-	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	runIn
 	Body resumeBody
 }
 
 func (s *Server) resumeRun(_ *call, in *resumeIn) (*runner.Result, error) {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return nil, err
-	}
 	opts, err := in.Body.options()
 	if err != nil {
 		return nil, err
 	}
 	opts.Answers, opts.By = in.Body.Answers, "the API"
-	if _, err := s.cfg.Fleet.Resume(record.ID, opts); err != nil {
+	if _, err := s.cfg.Fleet.Resume(in.record.ID, opts); err != nil {
 		return nil, err
 	}
-	return s.cfg.Runner.Show(record.ID, runner.Options{})
+	return s.cfg.Runner.Show(in.record.ID, runner.Options{})
 }
 
 type forkBody struct {
@@ -332,15 +305,11 @@ type forkBody struct {
 }
 
 type forkIn struct {
-	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	runIn
 	Body forkBody
 }
 
 func (s *Server) forkRun(c *call, in *forkIn) (*runner.Result, error) {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return nil, err
-	}
 	if in.Body.At == nil || *in.Body.At < 0 {
 		return nil, badRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
 	}
@@ -352,7 +321,7 @@ func (s *Server) forkRun(c *call, in *forkIn) (*runner.Result, error) {
 		return nil, err
 	}
 	opts.RunID, opts.Labels, opts.By = in.Body.RunID, in.Body.Labels, "the API"
-	d, err := s.cfg.Fleet.Fork(record.ID, runner.ForkOptions{Options: opts, At: *in.Body.At, Set: in.Body.Set})
+	d, err := s.cfg.Fleet.Fork(in.record.ID, runner.ForkOptions{Options: opts, At: *in.Body.At, Set: in.Body.Set})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -24,11 +26,10 @@ type aguiInput struct {
 	RunID     string          `json:"runId"`
 	State     json.RawMessage `json:"state"`
 	Messages  []aguiMessage   `json:"messages"`
-	Forwarded json.RawMessage `json:"forwardedProps"`
+	Forwarded aguiForwarded   `json:"forwardedProps"`
 	Resume    []aguiResume    `json:"resume"`
 
-	flow      string
-	forwarded aguiForwarded
+	flow string
 }
 
 type aguiMessage struct {
@@ -101,31 +102,14 @@ func (s *Server) agui(c *call) error {
 var errAGUIOver = errors.New("the run has ended or waits")
 
 func readAGUI(r *http.Request) (*aguiInput, error) {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
-		return nil, &problem{Status: http.StatusUnsupportedMediaType, Kind: "media-type", Title: "the body must be JSON", Detail: "Content-Type must be application/json"}
-	}
 	in := &aguiInput{}
-	dec := json.NewDecoder(r.Body)
-	dec.UseNumber()
-	if err := dec.Decode(in); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return nil, err
-		}
-		return nil, badRequest("the body is no RunAgentInput: " + err.Error())
+	if err := decodeBody(r, in, false); err != nil {
+		return nil, err
 	}
 	if in.ThreadID == "" || in.RunID == "" {
 		return nil, badRequest(`"threadId" and "runId" are needed`)
 	}
-	if len(in.Forwarded) > 0 {
-		if err := eval.DecodeJSON(in.Forwarded, &in.forwarded); err != nil {
-			return nil, badRequest(`"forwardedProps": ` + err.Error())
-		}
-	}
-	in.flow = r.PathValue("flow")
-	if in.flow == "" {
-		in.flow = in.forwarded.Flow
-	}
+	in.flow = cmp.Or(r.PathValue("flow"), in.Forwarded.Flow)
 	return in, nil
 }
 
@@ -161,7 +145,7 @@ func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 			}
 			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quote(run) + " is cancelled"}
 		case target != "":
-			given = append(given, store.GivenAnswer{Target: target, Text: answerText(r.Payload)})
+			given = append(given, store.GivenAnswer{Target: target, Text: inspect.AnswerText(r.Payload)})
 		}
 		id = run
 	}
@@ -196,14 +180,14 @@ func (in *aguiInput) input(g *spec.Graph) map[string]any {
 		if value, ok := state[name]; ok && !k.Secret {
 			out[name] = value
 		}
-		if value, ok := in.forwarded.Input[name]; ok {
+		if value, ok := in.Forwarded.Input[name]; ok {
 			out[name] = value
 		}
 		if _, given := out[name]; k.Required && !given && k.Schema["type"] == "string" {
 			texts = append(texts, name)
 		}
 	}
-	key := in.forwarded.MessageKey
+	key := in.Forwarded.MessageKey
 	if key == "" && len(texts) == 1 {
 		key = texts[0]
 	}
@@ -359,9 +343,9 @@ func (t *aguiTeller) tool(e *aguiEvent) {
 		id = fmt.Sprintf("%s-call-%d", t.run, t.calls)
 	}
 	t.say(object{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": e.Tool})
-	t.say(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": answerText(e.Args)})
+	t.say(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": inspect.AnswerText(e.Args)})
 	t.say(object{"type": "TOOL_CALL_END", "toolCallId": id})
-	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": answerText(e.Output), "role": "tool"})
+	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": inspect.AnswerText(e.Output), "role": "tool"})
 }
 
 // patch returns a change of the state as a JSON Patch.

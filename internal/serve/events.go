@@ -18,19 +18,16 @@ import (
 const slowest = 20 * time.Second
 
 type eventsIn struct {
-	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	runIn
 	Last  string `header:"Last-Event-ID" doc:"the seq of the last event that the reader has"`
 	After int    `query:"after" doc:"the same, for readers that can't set the header"`
 	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 func (s *Server) getRunEvents(c *call, in *eventsIn) error {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return err
-	}
 	after := int64(in.After)
 	if in.Last != "" {
+		var err error
 		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
 			return badRequest("Last-Event-ID " + quote(in.Last) + " is no event's seq")
 		}
@@ -42,7 +39,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	defer out.close()
 	// A reader that has all events of an ended run is told not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
-	return quiet(s.cfg.Fleet.Watch(out.ctx, record.ID, after, fleet.Watcher{
+	return quiet(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
 		Tell: out.lines,
 		Idle: out.beat,
 	}))

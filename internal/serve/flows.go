@@ -83,13 +83,9 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	if err != nil {
 		return wholeFlow{}, err
 	}
-	return flow.Once(func() any {
-		g := flow.Graph
-		open := inspect.NewOpener(g, flow.Read)
-		drawing := render.Draw(g, render.Options{Open: open.Open})
-		return wholeFlow{
-			Path: flow.Path, Drawing: drawing.Document(), Flow: inspect.NewFlow(g, flow.Path, flow.Found, open),
-			Schema: inspect.InputSchema(g), Valid: flow.Valid(),
-		}
-	}).(wholeFlow), nil
+	open := inspect.NewOpener(flow.Graph, flow.Read)
+	return wholeFlow{
+		Path: flow.Path, Drawing: render.Draw(flow.Graph, render.Options{Open: open.Open}).Document(),
+		Flow: inspect.NewFlow(flow.Graph, flow.Path, flow.Found, open), Schema: inspect.InputSchema(flow.Graph), Valid: flow.Valid(),
+	}, nil
 }

@@ -70,8 +70,7 @@ func (d *describer) operation(o *operation) object {
 		out["security"] = []any{}
 	}
 	var params []any
-	for i := range o.in.NumField() {
-		field := o.in.Field(i)
+	for _, field := range inputFields(o.in) {
 		if field.Name == "Body" {
 			out["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(field.Type)}}}
 			continue

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,6 +39,7 @@ type operation struct {
 
 // call is a request to an operation.
 type call struct {
+	server *Server
 	ctx    context.Context
 	w      http.ResponseWriter
 	r      *http.Request
@@ -63,8 +65,8 @@ func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) opera
 		o.status = http.StatusOK
 	}
 	o.handle = func(c *call) error {
-		in := new(In)
-		if err := decode(c.r, in); err != nil {
+		in, err := inputOf[In](c)
+		if err != nil {
 			return err
 		}
 		c.status = o.status
@@ -81,8 +83,8 @@ func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) opera
 func streams[In any](o operation, media string, do func(c *call, in *In) error) operation {
 	o.in, o.media, o.status = reflect.TypeFor[In](), media, http.StatusOK
 	o.handle = func(c *call) error {
-		in := new(In)
-		if err := decode(c.r, in); err != nil {
+		in, err := inputOf[In](c)
+		if err != nil {
 			return err
 		}
 		return do(c, in)
@@ -90,10 +92,22 @@ func streams[In any](o operation, media string, do func(c *call, in *In) error) 
 	return o
 }
 
+// inputOf reads the input of an operation and the record of the run that it names.
+func inputOf[In any](c *call) (*In, error) {
+	in := new(In)
+	if err := decode(c.r, in); err != nil {
+		return nil, err
+	}
+	if run, ok := any(in).(interface{ find(s *Server) error }); ok {
+		return in, run.find(c.server)
+	}
+	return in, nil
+}
+
 // handler returns an HTTP handler for an operation.
 func (s *Server) handler(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := o.handle(&call{ctx: r.Context(), w: w, r: r})
+		err := o.handle(&call{server: s, ctx: r.Context(), w: w, r: r})
 		if err == nil || r.Context().Err() != nil {
 			return
 		}
@@ -148,6 +162,11 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// inputFields returns the fields of an operation's input, those of embedded structs too.
+func inputFields(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous || !f.IsExported() })
+}
+
 // decode reads the input of an operation from a request. Unknown parameters are errors.
 func decode(r *http.Request, in any) error {
 	v := reflect.ValueOf(in).Elem()
@@ -156,10 +175,10 @@ func decode(r *http.Request, in any) error {
 		return badRequest("the query can't be read: " + err.Error())
 	}
 	known := map[string]bool{}
-	for i := range v.NumField() {
-		field, value := v.Type().Field(i), v.Field(i)
+	for _, field := range inputFields(v.Type()) {
+		value := v.FieldByIndex(field.Index)
 		if field.Name == "Body" {
-			if err := decodeBody(r, value.Addr().Interface()); err != nil {
+			if err := decodeBody(r, value.Addr().Interface(), true); err != nil {
 				return err
 			}
 			continue
@@ -220,8 +239,9 @@ func decodeParam(name string, given []string, into reflect.Value) error {
 	return nil
 }
 
-// decodeBody reads a JSON object. An empty body is an empty object.
-func decodeBody(r *http.Request, into any) error {
+// decodeBody reads a JSON object. An empty body is an empty object. If strict, it refuses unknown
+// keys.
+func decodeBody(r *http.Request, into any, strict bool) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return &problem{
 			Status: http.StatusUnsupportedMediaType, Kind: "media-type", Title: "the body must be JSON",
@@ -229,7 +249,9 @@ func decodeBody(r *http.Request, into any) error {
 		}
 	}
 	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
+	if strict {
+		dec.DisallowUnknownFields()
+	}
 	dec.UseNumber()
 	err := dec.Decode(into)
 	if errors.Is(err, io.EOF) {

@@ -5,6 +5,7 @@ package serve
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/graphrun/graphrun/internal/catalog"
@@ -57,48 +58,55 @@ func conflict(detail string) *problem {
 	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run does not stand so", Detail: detail}
 }
 
+// as reports whether an error is or wraps one of a type.
+func as[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+
+// errorKind describes the errors that it matches as a problem.
+type errorKind struct {
+	matches     func(error) bool
+	status      int
+	kind, title string
+}
+
+// errorKinds are the kinds of errors of other packages. The last one matches all.
+var errorKinds = []errorKind{
+	{as[*runner.InputError], http.StatusUnprocessableEntity, "input", "what was given does not fit"},
+	{as[*runner.InvalidError], http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid"},
+	{is(store.ErrNoRun), http.StatusNotFound, "no-run", "no such run"},
+	{is(catalog.ErrNoFlow), http.StatusNotFound, "no-flow", "no such flow"},
+	{is(store.ErrRunExists), http.StatusConflict, "run-exists", "a run of that id exists"},
+	{as[*store.DrivenError], http.StatusConflict, "driven", "another process drives the run"},
+	{as[*store.BusyError], http.StatusConflict, "busy", "the group of the run is busy"},
+	{is(store.ErrStopped), http.StatusConflict, "busy", "the group of the run is busy"},
+	{as[*fleet.FullError], http.StatusTooManyRequests, "full", "too many runs are driven"},
+	{is(fleet.ErrClosing), http.StatusServiceUnavailable, "stopping", "the server is stopping"},
+	{as[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "too-large", "the request is too large"},
+	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "the server could not do it"},
+}
+
 // problemOf converts an error to a problem.
 func problemOf(err error) *problem {
-	var known *problem
+	var own *problem
+	if errors.As(err, &own) {
+		return own
+	}
+	known := errorKinds[slices.IndexFunc(errorKinds, func(k errorKind) bool { return k.matches(err) })]
+	p := &problem{Status: known.status, Kind: known.kind, Title: known.title, Detail: err.Error()}
 	var input *runner.InputError
 	var invalid *runner.InvalidError
-	var driven *store.DrivenError
-	var busy *store.BusyError
-	var full *fleet.FullError
 	var large *http.MaxBytesError
-	make := func(status int, kind, title string) *problem {
-		return &problem{Status: status, Kind: kind, Title: title, Detail: err.Error()}
-	}
 	switch {
-	case errors.As(err, &known):
-		return known
 	case errors.As(err, &input):
-		p := make(http.StatusUnprocessableEntity, "input", "what was given does not fit")
-		p.Problems = input.Problems
-		p.Cause = &machine.Failure{Kind: "input", Message: err.Error()}
-		return p
+		p.Problems, p.Cause = input.Problems, &machine.Failure{Kind: "input", Message: err.Error()}
 	case errors.As(err, &invalid):
-		p := make(http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid")
 		p.Findings = report.JSON(1, invalid.Diagnostics)
-		return p
-	case errors.Is(err, store.ErrNoRun):
-		return make(http.StatusNotFound, "no-run", "no such run")
-	case errors.Is(err, catalog.ErrNoFlow):
-		return make(http.StatusNotFound, "no-flow", "no such flow")
-	case errors.Is(err, store.ErrRunExists):
-		return make(http.StatusConflict, "run-exists", "a run of that id exists")
-	case errors.As(err, &driven):
-		return make(http.StatusConflict, "driven", "another process drives the run")
-	case errors.As(err, &busy), errors.Is(err, store.ErrStopped):
-		return make(http.StatusConflict, "busy", "the group of the run is busy")
-	case errors.As(err, &full):
-		return make(http.StatusTooManyRequests, "full", "too many runs are driven")
-	case errors.Is(err, fleet.ErrClosing):
-		return make(http.StatusServiceUnavailable, "stopping", "the server is stopping")
 	case errors.As(err, &large):
-		p := make(http.StatusRequestEntityTooLarge, "too-large", "the request is too large")
 		p.Detail = "a body may have at most " + strconv.FormatInt(large.Limit, 10) + " bytes"
-		return p
 	}
-	return make(http.StatusInternalServerError, "internal", "the server could not do it")
+	return p
 }

@@ -35,22 +35,20 @@ type runPage struct {
 }
 
 type runPageIn struct {
-	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
-	Brief bool   `query:"brief" doc:"without what /record tells: events, decisions, what was said; the drawing is that of the flow"`
-	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+	runIn
+	Brief bool `query:"brief" doc:"without what /record tells: events, decisions, what was said; the drawing is that of the flow"`
+	Short bool `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	c.short = in.Short
-	record, err := s.find(in.Run)
-	if err != nil {
-		return nil, err
-	}
+	record := &in.record
 	var run *inspect.Run
+	var err error
 	painted := &inspect.Painted{}
 	if in.Brief {
 		run, err = inspect.Head(s.cfg.Runner, record.ID)
-	} else if painted, err = inspect.Paint(s.cfg.Runner, &record); err == nil {
+	} else if painted, err = inspect.Paint(s.cfg.Runner, record); err == nil {
 		run, err = painted.Page(c.ctx)
 	}
 	if err != nil {
@@ -76,16 +74,12 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 }
 
 type recordIn struct {
-	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
-	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+	runIn
+	Short bool `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 // getRunRecord streams the record of a run, one piece per line.
 func (s *Server) getRunRecord(c *call, in *recordIn) error {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return err
-	}
 	out, control := io.Writer(c.w), http.NewResponseController(c.w)
 	h := c.w.Header()
 	h.Set("Content-Type", "application/x-ndjson")
@@ -97,7 +91,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 		out = zip
 	}
 	begun := false
-	err = inspect.Record(c.ctx, s.cfg.Runner, record.ID, func(p *inspect.Piece) error {
+	err := inspect.Record(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
 		begun = true
 		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 		var line bytes.Buffer

@@ -16,40 +16,40 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
+// runIn names a run. Inputs embed it.
 type runIn struct {
 	Run string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+
+	record store.RunRecord
+}
+
+// find reads the record of the run.
+func (in *runIn) find(s *Server) (err error) {
+	in.record, err = inspect.FindRun(s.cfg.Store, in.Run, s.cfg.StoreName)
+	return err
 }
 
 type runAtIn struct {
-	Run     string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
-	At      *int   `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
-	History bool   `query:"history" doc:"add every node execution"`
-	Short   bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
-}
-
-// find reads the record of a run.
-func (s *Server) find(name string) (store.RunRecord, error) {
-	return inspect.FindRun(s.cfg.Store, name, s.cfg.StoreName)
+	runIn
+	At      *int `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
+	History bool `query:"history" doc:"add every node execution"`
+	Short   bool `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
 }
 
 // show returns a run, or its state after a step.
-func (s *Server) show(name string, at *int, history bool) (*runner.Result, error) {
-	record, err := s.find(name)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) show(id string, at *int, history bool) (*runner.Result, error) {
 	if at == nil {
-		result, err := s.cfg.Runner.Show(record.ID, runner.Options{History: history})
+		result, err := s.cfg.Runner.Show(id, runner.Options{History: history})
 		if err == nil && !history {
 			result.History = nil
 		}
 		return result, err
 	}
-	result, err := s.cfg.Runner.ShowAt(record.ID, *at, runner.Options{History: history})
+	result, err := s.cfg.Runner.ShowAt(id, *at, runner.Options{History: history})
 	if err == nil && len(result.Path) < *at {
 		return nil, &problem{
 			Status: 404, Kind: "no-step", Title: "no such step",
-			Detail: fmt.Sprintf("step %d: run %q has taken %d", *at, record.ID, len(result.Path)),
+			Detail: fmt.Sprintf("step %d: run %q has taken %d", *at, id, len(result.Path)),
 		}
 	}
 	return result, err
@@ -57,16 +57,16 @@ func (s *Server) show(name string, at *int, history bool) (*runner.Result, error
 
 func (s *Server) getRun(c *call, in *runAtIn) (*runner.Result, error) {
 	c.short = in.Short
-	return s.show(in.Run, in.At, in.History)
+	return s.show(in.record.ID, in.At, in.History)
 }
 
 type stateIn struct {
-	Run string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
-	At  *int   `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
+	runIn
+	At *int `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
 }
 
 func (s *Server) getRunState(_ *call, in *stateIn) (map[string]any, error) {
-	result, err := s.show(in.Run, in.At, false)
+	result, err := s.show(in.record.ID, in.At, false)
 	if err != nil {
 		return nil, err
 	}
@@ -178,16 +178,12 @@ func (c *cursor) rest(runs []store.RunSummary) []store.RunSummary {
 }
 
 func (s *Server) deleteRun(_ *call, in *runIn) (none, error) {
-	record, err := s.find(in.Run)
-	if err == nil {
-		err = s.cfg.Store.Delete(record.ID)
-	}
-	return none{}, err
+	return none{}, s.cfg.Store.Delete(in.record.ID)
 }
 
 type whyIn struct {
-	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
-	Step int    `query:"step" doc:"only this step; without it all, those of subgraphs too"`
+	runIn
+	Step int `query:"step" doc:"only this step; without it all, those of subgraphs too"`
 }
 
 type whyList struct {
@@ -195,16 +191,12 @@ type whyList struct {
 }
 
 func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return whyList{}, err
-	}
-	list, _, err := inspect.Why(s.cfg.Runner, record.ID, in.Step)
+	list, _, err := inspect.Why(s.cfg.Runner, in.record.ID, in.Step)
 	return whyList{list}, err
 }
 
 type logsIn struct {
-	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	runIn
 	Node string `query:"node" doc:"only this node, all of its elements"`
 	Last *int   `query:"last" doc:"only the latest output, of about that many bytes"`
 }
@@ -217,12 +209,8 @@ type logList struct {
 
 func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 	out := logList{Said: []inspect.Said{}}
-	record, err := s.find(in.Run)
-	if err != nil {
-		return out, err
-	}
 	bytes := 0
-	err = s.cfg.Runner.Logs(c.ctx, record.ID, false, func(l *store.LogChunk) error {
+	err := s.cfg.Runner.Logs(c.ctx, in.record.ID, false, func(l *store.LogChunk) error {
 		if l.Text != "" && (in.Node == "" || in.Node == l.Node) {
 			out.Said = append(out.Said, inspect.NewSaid(l))
 			bytes += len(l.Text)
@@ -239,7 +227,7 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 }
 
 type conversationIn struct {
-	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	runIn
 	Node string `query:"node" doc:"only this node, all of its elements"`
 }
 
@@ -248,11 +236,7 @@ type conversationList struct {
 }
 
 func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationList, error) {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return conversationList{}, err
-	}
-	list, err := inspect.Conversation(s.cfg.Runner, record.ID, in.Node)
+	list, err := inspect.Conversation(s.cfg.Runner, in.record.ID, in.Node)
 	return conversationList{list}, err
 }
 
