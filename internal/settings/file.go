@@ -52,10 +52,11 @@ func Read(from, configDir string, known []string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &File{Path: path, Triggers: trigger.List{Path: path, Src: src}, Rules: Rules{Folder: filepath.Dir(path), Exclude: Excludes{folder: filepath.Dir(path)}}}
+	out := &File{Path: path, Rules: Rules{Folder: filepath.Dir(path), Exclude: Excludes{folder: filepath.Dir(path)}}}
 	if path == "" {
 		return out, nil
 	}
+	out.Triggers = trigger.Read(path, src)
 	return out, errors.Join(out.parse(src, known)...)
 }
 
@@ -130,11 +131,7 @@ func (s *File) add(key, value *yaml.Node, known []string) error {
 		return s.at(key, fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name]))
 	}
 	s.lines[name] = key.Line
-	if name == "triggers" {
-		s.Triggers.Triggers, s.Triggers.Problems = trigger.Read(value)
-		return nil
-	}
-	if name == notify {
+	if name == "triggers" || name == notify {
 		return nil
 	}
 	if name == "exclude" {

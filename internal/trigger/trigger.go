@@ -9,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Trigger starts a flow at the times of Schedule, or on requests to Webhook.
@@ -32,197 +31,203 @@ type Trigger struct {
 	From, Dedupe *eval.Program
 	// secret reads the secret of deliveries.
 	secret func() (string, error)
-	// At is its position in the file; FlowAt and InputAt are the positions of its flow and input.
-	At, FlowAt, InputAt *yaml.Node
+	// flowAt and inputAt are the spans of its flow and input.
+	flowAt, inputAt spec.Span
 }
 
-// Problem is a mistake in a list of triggers.
-type Problem struct {
-	// At is the position; Rule is the rule under which validate reports it.
-	At   *yaml.Node
-	Rule string
-	Text string
+// List holds the triggers of a settings file and their problems.
+type List struct {
+	Triggers []*Trigger
+	Problems spec.Diagnostics
+	file     *spec.File
 }
 
-// The kinds of problems.
+// The rules of problems.
 const (
-	duplicate = "duplicate-key"
-	invalid   = "invalid-value"
-	missing   = "missing-field"
-	unknown   = "unknown-key"
+	invalid = "invalid-value"
+	missing = "missing-field"
+	unknown = "unknown-key"
 )
 
-// Read reads the list of triggers.
-func Read(list *yaml.Node) (triggers []*Trigger, problems []Problem) {
-	wrong := func(n *yaml.Node, rule, format string, args ...any) {
-		problems = append(problems, Problem{n, rule, fmt.Sprintf(format, args...)})
+// Read reads the key triggers of a settings file.
+func Read(path string, src []byte) List {
+	l := List{file: spec.NewFile(path, src)}
+	root, found := spec.ReadValue(path, src, "")
+	list := root.Get("triggers")
+	if list == nil {
+		return l
 	}
-	if list.Kind != yaml.SequenceNode {
-		wrong(list, invalid, `"triggers" must be a list`)
-		return nil, problems
+	for _, d := range found {
+		if list.Span.From <= d.Span.From && d.Span.To <= list.Span.To {
+			l.Problems = append(l.Problems, d)
+		}
+	}
+	if list.Kind != spec.List {
+		l.report(list.Span, invalid, `"triggers" must be a list`)
 	}
 	hooks := map[string]bool{}
-	for _, item := range list.Content {
-		if item.Kind != yaml.MappingNode {
-			wrong(item, invalid, "a trigger must be a map with flow, and cron or webhook")
+	for i := range list.Items {
+		item := &list.Items[i]
+		if item.Kind != spec.Map {
+			l.report(item.Span, invalid, "a trigger must be a map with flow, and cron or webhook")
 			continue
 		}
-		r := &reader{node: item, wrong: wrong}
-		t := r.read()
-		if hooks[t.Webhook] && t.Webhook != "" {
-			wrong(item, invalid, "webhook %q is that of a trigger before", t.Webhook)
+		r := &reader{&l, item, &Trigger{CatchUp: "none", flowAt: item.Span, inputAt: item.Span}}
+		r.read()
+		if hook := r.trigger.Webhook; hook != "" {
+			if hooks[hook] {
+				l.report(item.Span, invalid, "webhook %q is that of a trigger before", hook)
+			}
+			hooks[hook] = true
 		}
-		hooks[t.Webhook] = true
-		triggers = append(triggers, t)
+		l.Triggers = append(l.Triggers, r.trigger)
 	}
-	return triggers, problems
+	return l
+}
+
+func (l *List) report(at spec.Span, rule, format string, args ...any) {
+	l.Problems = append(l.Problems, spec.Diagnostic{File: l.file, Span: at, Rule: rule, Severity: spec.Error, Message: fmt.Sprintf(format, args...)})
 }
 
 // reader reads one trigger.
 type reader struct {
-	node  *yaml.Node
-	wrong func(n *yaml.Node, rule, format string, args ...any)
+	*List
+	value   *spec.Value
+	trigger *Trigger
 }
 
-func keys() []string {
-	return []string{"catch_up", "cron", "dedupe", "flow", "input", "secret", "timezone", "webhook"}
-}
+var keys = []string{"catch_up", "cron", "dedupe", "flow", "input", "secret", "timezone", "webhook"}
 
-func (r *reader) read() *Trigger {
-	t := &Trigger{CatchUp: "none", At: r.node, FlowAt: r.node, InputAt: r.node}
-	values := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(r.node.Content); i += 2 {
-		key := r.node.Content[i]
-		switch {
-		case !slices.Contains(keys(), key.Value):
-			r.wrong(key, unknown, "unknown key %q of a trigger; allowed are %s", key.Value, strings.Join(keys(), ", "))
-		case values[key.Value] != nil:
-			r.wrong(key, duplicate, "%q is set twice", key.Value)
-		}
-		values[key.Value] = r.node.Content[i+1]
-	}
-	if n := values["flow"]; n != nil {
-		t.FlowAt = n
-	}
-	if n := values["input"]; n != nil {
-		t.InputAt = n
-	}
-	t.Flow = r.text(values["flow"], "flow")
-	if t.Flow == "" {
-		r.wrong(r.node, missing, "a trigger needs flow: the file from the folder that is served")
-	}
-	cron, hook := values["cron"], values["webhook"]
-	if (cron == nil) == (hook == nil) {
-		r.wrong(r.node, missing, "a trigger has either cron or webhook")
-		return t
-	}
-	other := []string{"webhook", "secret", "dedupe"}
-	if hook != nil {
-		other = []string{"timezone", "catch_up"}
-	}
-	for _, name := range other {
-		if n := values[name]; n != nil {
-			r.wrong(n, invalid, "%q does not go with %s", name, map[bool]string{true: "webhook", false: "cron"}[hook != nil])
+func (r *reader) read() {
+	t := r.trigger
+	for i := range r.value.Fields {
+		if key := r.value.Fields[i].Key; !slices.Contains(keys, key.Value) {
+			r.report(key.Span, unknown, "unknown key %q of a trigger; allowed are %s", key.Value, strings.Join(keys, ", "))
 		}
 	}
-	if cron != nil {
-		r.schedule(t, values)
-	} else {
-		r.webhook(t, values)
+	if v := r.value.Get("flow"); v != nil {
+		t.flowAt = v.Span
 	}
-	return t
+	if v := r.value.Get("input"); v != nil {
+		t.inputAt = v.Span
+	}
+	if t.Flow = r.text("flow"); t.Flow == "" {
+		r.report(r.value.Span, missing, "a trigger needs flow: the file from the folder that is served")
+	}
+	isCron, isHook := r.value.Get("cron") != nil, r.value.Get("webhook") != nil
+	switch {
+	case isCron == isHook:
+		r.report(r.value.Span, missing, "a trigger has either cron or webhook")
+	case isCron:
+		r.refuse("cron", "webhook", "secret", "dedupe")
+		r.readSchedule()
+	default:
+		r.refuse("webhook", "timezone", "catch_up")
+		r.readWebhook()
+	}
 }
 
-func (r *reader) text(n *yaml.Node, name string) string {
-	if n == nil {
-		return ""
+// refuse reports keys that do not go with a kind of trigger.
+func (r *reader) refuse(kind string, names ...string) {
+	for _, name := range names {
+		if v := r.value.Get(name); v != nil {
+			r.report(v.Span, invalid, "%q does not go with %s", name, kind)
+		}
 	}
-	if n.Kind != yaml.ScalarNode {
-		r.wrong(n, invalid, "%q must be a text", name)
-		return ""
-	}
-	return n.Value
 }
 
-func (r *reader) schedule(t *Trigger, values map[string]*yaml.Node) {
+// text returns the text of a key, or "".
+func (r *reader) text(name string) string {
+	v := r.value.Get(name)
+	if v == nil {
+		return ""
+	}
+	if !v.IsScalar() {
+		r.report(v.Span, invalid, "%q must be a text", name)
+	}
+	return v.Text.Value
+}
+
+func (r *reader) readSchedule() {
+	t := r.trigger
 	zone := time.Local
-	if name := r.text(values["timezone"], "timezone"); name != "" {
+	if name := r.text("timezone"); name != "" {
 		var err error
 		if zone, err = time.LoadLocation(name); err != nil {
-			r.wrong(values["timezone"], invalid, "timezone %q is not known; it is a name such as Europe/Berlin", name)
+			r.report(r.value.Get("timezone").Span, invalid, "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
-	expr := r.text(values["cron"], "cron")
 	var err error
-	if t.Schedule, err = NewSchedule(expr, zone); err != nil {
-		r.wrong(values["cron"], invalid, "%s", err)
+	if t.Schedule, err = NewSchedule(r.text("cron"), zone); err != nil {
+		r.report(r.value.Get("cron").Span, invalid, "%s", err)
 	}
-	if n := values["catch_up"]; n != nil {
-		t.CatchUp = r.text(n, "catch_up")
+	if v := r.value.Get("catch_up"); v != nil {
+		t.CatchUp = r.text("catch_up")
 		if !slices.Contains([]string{"all", "none", "one"}, t.CatchUp) {
-			r.wrong(n, invalid, `"catch_up" must be all, none or one, found %q`, t.CatchUp)
+			r.report(v.Span, invalid, `"catch_up" must be all, none or one, found %q`, t.CatchUp)
 		}
 	}
-	if n := values["input"]; n != nil {
-		if n.Kind != yaml.MappingNode || n.Decode(&t.Input) != nil {
-			r.wrong(n, invalid, `"input" of a schedule must be a map of state keys to values`)
+	if v := r.value.Get("input"); v != nil {
+		var ok bool
+		if t.Input, ok = v.Data().(map[string]any); !ok {
+			r.report(v.Span, invalid, `"input" of a schedule must be a map of state keys to values`)
 		}
 	}
 }
 
-func (r *reader) webhook(t *Trigger, values map[string]*yaml.Node) {
-	t.Webhook = r.text(values["webhook"], "webhook")
+func (r *reader) readWebhook() {
+	t := r.trigger
+	t.Webhook = r.text("webhook")
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
-		r.wrong(values["webhook"], invalid, "webhook %q must be a path such as /deployed", t.Webhook)
+		r.report(r.value.Get("webhook").Span, invalid, "webhook %q must be a path such as /deployed", t.Webhook)
 	}
 	scope := eval.NewScope(map[string]eval.Type{"body": eval.Any(), "headers": eval.Object(map[string]eval.Type{}, true)}, eval.ScopeOptions{})
 	compile := func(name string) *eval.Program {
-		n := values[name]
-		if n == nil {
+		v := r.value.Get(name)
+		if v == nil {
 			return nil
 		}
-		p, err := scope.Compile(r.text(n, name), eval.Value)
+		p, err := scope.Compile(r.text(name), eval.Value)
 		if err != nil {
-			r.wrong(n, invalid, "%q: %s", name, err.Message)
+			r.report(v.Span, invalid, "%q: %s", name, err.Message)
 			return nil
 		}
 		return p
 	}
 	t.From, t.Dedupe = compile("input"), compile("dedupe")
-	t.secret = r.secret(values["secret"])
+	t.secret = r.secret()
 }
 
-// secret reads the key secret.
-func (r *reader) secret(n *yaml.Node) func() (string, error) {
+// secret returns a function that reads the secret of deliveries.
+func (r *reader) secret() func() (string, error) {
 	const want = `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`
-	if n == nil || n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode {
-		rule := invalid
-		if n == nil {
-			n, rule = r.node, missing
-		}
-		r.wrong(n, rule, want)
+	v := r.value.Get("secret")
+	if v == nil {
+		r.report(r.value.Span, missing, want)
 		return nil
 	}
-	name := n.Content[1].Value
-	switch n.Content[0].Value {
-	case "env":
-		return func() (string, error) {
-			if value := os.Getenv(name); value != "" {
-				return value, nil
+	if len(v.Fields) == 1 && v.Fields[0].Value.IsScalar() {
+		name := v.Fields[0].Value.Text.Value
+		switch v.Fields[0].Key.Value {
+		case "env":
+			return func() (string, error) {
+				if value := os.Getenv(name); value != "" {
+					return value, nil
+				}
+				return "", fmt.Errorf("environment variable %s is not set", name)
 			}
-			return "", fmt.Errorf("environment variable %s is not set", name)
-		}
-	case "file":
-		return func() (string, error) {
-			src, err := bounded.ReadFile(name, bounded.Text)
-			value := strings.TrimSpace(string(src))
-			if err == nil && value == "" {
-				err = errors.New(name + " is empty")
+		case "file":
+			return func() (string, error) {
+				src, err := bounded.ReadFile(name, bounded.Text)
+				value := strings.TrimSpace(string(src))
+				if err == nil && value == "" {
+					err = errors.New(name + " is empty")
+				}
+				return value, err
 			}
-			return value, err
 		}
 	}
-	r.wrong(n, invalid, want)
+	r.report(v.Span, invalid, want)
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -21,21 +19,20 @@ import (
 
 func read(t *testing.T, text string) []*Trigger {
 	t.Helper()
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
+	list := readText(text)
+	if len(list.Problems) > 0 {
+		t.Fatal(list.Problems)
 	}
-	list, problems := Read(doc.Content[0])
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return list
+	return list.Triggers
 }
+
+// readText reads a list of triggers from its second line on.
+func readText(text string) List { return Read("graphrun.yaml", []byte("triggers:\n"+text)) }
 
 // TestProblems: each mistake is named with its place.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: b":                             `1:1: "triggers" must be a list`,
+		" a: b":                            `1:2: "triggers" must be a list`,
 		"- x":                              "a trigger must be a map",
 		"- {flow: f.yaml}":                 "either cron or webhook",
 		"- {cron: '* * * * *'}":            "needs flow",
@@ -52,16 +49,12 @@ func TestProblems(t *testing.T) {
 		"- {flow: f, webhook: /x, secret: {env: A}, cron: '@daily'}":                             "either cron or webhook",
 		"- {flow: f, webhook: /x, secret: {env: A}}\n- {flow: g, webhook: /x, secret: {env: A}}": "2:3: webhook \"/x\" is that of a trigger before",
 	} {
-		var doc yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-			t.Fatal(err)
-		}
-		_, problems := Read(doc.Content[0])
 		got := ""
-		for _, p := range problems {
-			got += fmt.Sprintf("%d:%d: %s\n", p.At.Line, p.At.Column, p.Text)
+		for _, p := range readText(text).Problems {
+			at := p.File.Position(p.Span.From)
+			got += fmt.Sprintf("%d:%d: %s\n", at.Line-1, at.Column, p.Message)
 			if p.Rule == "" {
-				t.Errorf("%s: %q is of no kind", text, p.Text)
+				t.Errorf("%s: %q is of no kind", text, p.Message)
 			}
 		}
 		if !strings.Contains(got, want) {
