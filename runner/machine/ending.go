@@ -185,10 +185,8 @@ func (t *Task) cutUnit(u *Unit) {
 		t.stopTimeout(u)
 		return
 	}
-	called, notes, questions, round := u.Called, u.Notes, u.Questions, u.Round
 	t.stop(u)
-	u.State, u.CutOff, u.Called, u.Notes, u.Round = queued, false, called, notes, round
-	u.Questions = questions
+	u.State, u.CutOff = queued, false
 }
 
 func (t *Task) stopTimeout(u *Unit) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// findBreakpoint returns the path of a findBreakpoint before or after the node that stops the task.
-// Each findBreakpoint stops a task once.
+// findBreakpoint returns the path of the task's node, and whether a breakpoint before or
+// after it stops the task. Each one stops a task once.
 func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	s, sc := t.scope.state, t.scope
 	g := sc.plan.Graph
@@ -149,7 +149,7 @@ func (s *State) resume(e *Event) {
 			sc.running = 0
 		}
 		for _, sc := range s.inCallOrder() {
-			sc.reissue()
+			sc.reissue(nil)
 		}
 	}
 	s.waits = true
@@ -203,56 +203,71 @@ func mergeNames(list, more []string) []string {
 	return out
 }
 
-// reissue repeats the commands for everything under way in a scope.
-func (sc *Scope) reissue() {
-	s := sc.state
-	for _, t := range sc.Tasks {
-		if !t.Begun && !t.Waits && sc.End == nil {
-			s.makeReady(ready{t, nil})
+// reissue repeats the commands for everything under way in a scope. first, if not nil, is
+// the task to begin with.
+func (sc *Scope) reissue(first *Task) {
+	tasks := sc.activeTasks()
+	if at := slices.Index(tasks, first); at > 0 {
+		tasks = slices.Insert(slices.Delete(tasks, at, at+1), 0, first)
+	}
+	for _, t := range tasks {
+		if !t.gone {
+			t.reissue()
 		}
 	}
-	for _, t := range sc.activeTasks() {
-		if t.Final && !t.Begun {
-			s.makeReady(ready{t, nil})
-		}
-		if t.Deciding {
-			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
-		}
-		if d := sc.limits.StepTimeout; d > 0 && t.Begun && !t.Done && !t.Final && sc.plan.nodes[t.Node].act != actHuman {
-			s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
-		}
-		for _, u := range slices.Clone(t.Units) {
-			t.reissueUnit(u)
-		}
-		if t.Each != nil && !t.Done {
-			t.moreElements()
-		}
+}
+
+func (t *Task) reissue() {
+	sc := t.scope
+	s := sc.state
+	switch {
+	case !t.Begun:
+		s.makeReady(ready{t, nil})
+		return
+	case t.Deciding:
+		s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		return
+	case t.Done:
+		return
+	}
+	t.startStepTimer()
+	if len(t.Units) == 0 && t.Each == nil {
+		t.createUnits() // all of the step runs again
+		return
+	}
+	for _, u := range slices.Clone(t.Units) {
+		t.reissueUnit(u)
+	}
+	if t.Each != nil && !t.Done {
+		t.moreElements()
 	}
 }
 
 func (t *Task) reissueUnit(u *Unit) {
 	s := t.scope.state
-	switch u.State {
-	case queued:
-		if u.Kept != nil || !t.scope.plan.nodes[t.Node].countsForConcurrency() {
-			t.queue(u)
-			return
-		}
+	timer := func(kind TimerKind, at int64) {
+		s.command(Command{Kind: StartTimer, Timer: kind, Task: t.id(u), For: s.timeUntil(at)})
+	}
+	isHuman := t.scope.plan.nodes[t.Node].act == actHuman
+	if u.State == queued && len(u.Questions) > 0 && (isHuman || !u.hasAnswers()) {
+		u.State = asking // it was cut off while it asked
+	}
+	switch {
+	case u.State == queued:
+		t.queue(u)
+	case u.State == running && u.Scope == 0: // it runs again, as the same attempt
+		u.State = queued
 		s.makeReady(ready{t, u})
-	case running:
-		if u.Scope != 0 {
-			if u.Ends > 0 {
-				s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
-			}
-			return
+	case u.State == running && u.Ends > 0:
+		timer(TaskTimer, u.Ends)
+	case u.State == waiting:
+		timer(WaitTimer, u.Until)
+	case u.State == delayed:
+		timer(RetryTimer, u.Until)
+	case u.State == asking:
+		if t.Stopped {
+			t.noteAgain()
 		}
-		u.State = queued // it runs again, as the same attempt
-		s.makeReady(ready{t, u})
-	case waiting:
-		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: s.timeUntil(u.Until)})
-	case delayed:
-		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: s.timeUntil(u.Until)})
-	case asking:
 		if u.hasAnswers() { // they came while nobody drove the run
 			t.answeredAll(u)
 			return
@@ -281,63 +296,18 @@ func (sc *Scope) reopen() {
 	sc.setLimits()
 	sc.clearFixed()
 	s.waits = true
-	for _, t := range sc.Tasks { // before the culprit runs again and may ask by itself
-		if t.Deciding && t != sc.Culprit {
-			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
-		}
+	failed := sc.Culprit
+	if sc.Culprit = nil; failed != nil {
+		sc.revive(failed)
 	}
-	if t := sc.Culprit; t != nil {
-		sc.Culprit = nil
-		sc.retryFailedTask(t)
-	}
-	for _, t := range slices.Clone(sc.Tasks) {
-		if !t.Begun && !t.Waits {
-			s.makeReady(ready{t, nil})
-		}
-		for _, u := range slices.Clone(t.Units) {
-			if !t.Done && u.State == queued && u.Begun {
-				t.reissueCut(u)
-			} else if !t.Done && u.State == queued {
-				s.makeReady(ready{t, u})
-			}
-		}
-		if t.Each != nil && !t.Done {
-			t.moreElements()
-		}
-	}
+	sc.reissue(failed)
 }
 
-// reissueCut continues a unit that the end of its scope interrupted. It asks open
-// questions again and uses an answer that was already accepted.
-func (t *Task) reissueCut(u *Unit) {
-	if len(u.Questions) > 0 && u.hasAnswers() && t.scope.plan.nodes[t.Node].act == actHuman {
-		u.State = asking
-		if t.Stopped {
-			t.noteAgain()
-		}
-		t.answeredAll(u)
-		return
-	}
-	for i := range u.Questions {
-		if !u.Questions[i].Settled {
-			u.State = asking
-			if t.Stopped {
-				t.noteAgain()
-			}
-			t.askOpenQuestions(u)
-			return
-		}
-	}
-	t.queue(u)
-}
-
-// retryFailedTask runs the task again whose failure ended the scope.
-func (sc *Scope) retryFailedTask(t *Task) {
-	s := sc.state
+// revive prepares the task whose failure ended the scope to run again.
+func (sc *Scope) revive(t *Task) {
 	if i := slices.Index(sc.Gone, t); i >= 0 {
 		sc.Gone = slices.Delete(sc.Gone, i, i+1)
-		sc.Tasks = append(sc.Tasks, t)
-		t.gone, t.Lost = false, nil
+		t.Lost = nil
 		for _, lane := range t.Place {
 			if b := &sc.fan(lane.Fan).Branch[lane.Lane]; b.By == t.ID {
 				b.Failed, b.By = nil, 0
@@ -347,58 +317,48 @@ func (sc *Scope) retryFailedTask(t *Task) {
 	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not have come to END
 		sc.Ended = slices.Delete(sc.Ended, i, i+1)
 	}
-	if t.Node == endNode { // a policy forbade to end there
+	if t.gone = false; !slices.Contains(sc.Tasks, t) {
 		sc.Tasks = append(sc.Tasks, t)
+	}
+	if t.Node == endNode { // a policy forbade to end there
 		sc.arrive(t)
 		return
 	}
 	if t.Done && t.Number > 0 {
-		s.Done--
+		sc.state.Done--
 	}
+	t.Begun = t.Begun && !t.Refused
 	t.Done, t.Choice, t.Deciding, t.Thread, t.Notes = false, nil, false, nil, nil
+	t.Failure, t.Refused, t.Late, t.Output, t.Writes = nil, false, false, nil, nil
 	if t.Calls != nil {
 		t.Calls.Earlier = maps.Clone(t.Calls.Turns)
 	}
-	if !slices.Contains(sc.Tasks, t) {
-		sc.Tasks = append(sc.Tasks, t)
-		t.gone = false
-	}
-	if !t.Begun || t.Refused {
-		t.Begun, t.Failure = false, nil
-		if t.Refused {
-			t.Refused = false
-		}
-		s.makeReady(ready{t, nil})
+	if !t.Begun {
 		return
 	}
-	var again []*Unit
+	t.Units = slices.DeleteFunc(t.Units, func(u *Unit) bool { return u.State == ended && u.Failure == nil && !u.CutOff })
+	if len(t.Units) == 0 || t.Preset != nil {
+		t.Units, t.Each, t.Skipped = nil, nil, false
+	}
 	for _, u := range t.Units {
-		if u.State == ended && (u.Failure != nil || u.CutOff) || u.State != ended {
-			again = append(again, u)
+		if u.State == ended {
+			t.reviveUnit(u)
 		}
 	}
-	if len(again) == 0 || t.Preset != nil {
-		t.Skipped, t.Writes = false, nil
-		t.createUnits()
-		return
-	}
-	t.Failure, t.Late, t.Output, t.Writes = nil, false, nil, nil
-	t.Units = again
-	for _, u := range again {
-		if u.State != ended {
-			continue
-		}
-		if u.Failure != nil {
-			u.startCounting()
-			u.Attempt, u.Tried = 1, nil
-		}
-		if t.Each != nil && u.Failure != nil {
+}
+
+// reviveUnit lets a unit that failed, or that others cut off, run again.
+func (t *Task) reviveUnit(u *Unit) {
+	if u.Failure != nil {
+		u.startCounting()
+		u.Attempt, u.Tried = 1, nil
+		if t.Each != nil {
 			t.Each.Done--
 			t.Each.Failed--
 		}
-		u.State, u.Failure, u.CutOff, u.Round = queued, nil, false, 0
-		if k := u.Kept; k != nil && k.End != nil && k.End.Status == Completed {
-			u.Kept = nil
-		}
+	}
+	u.State, u.Failure, u.CutOff, u.Round = queued, nil, false, 0
+	if k := u.Kept; k != nil && k.End != nil && k.End.Status == Completed {
+		u.Kept = nil
 	}
 }

@@ -89,10 +89,15 @@ func (t *Task) begin() {
 		}
 	}
 	s.note(NoteNodeStarted, t)
-	if d := sc.limits.StepTimeout; d > 0 && n.act != actHuman && !t.Final {
-		s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
-	}
+	t.startStepTimer()
 	t.createUnits()
+}
+
+func (t *Task) startStepTimer() {
+	sc := t.scope
+	if d := sc.limits.StepTimeout; d > 0 && sc.plan.nodes[t.Node].act != actHuman && !t.Final {
+		sc.state.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
+	}
 }
 
 // createUnits creates the units of a step, also when it runs again after a resume.

@@ -22,8 +22,9 @@ type View struct {
 	Whole bool `json:"whole,omitempty"`
 	// Changed are, in a snapshot, those that differ from the base.
 	Changed map[int]any `json:"changed,omitempty"`
-	// Heads are, by key with the reducer replace, the writes since the outermost split.
-	Heads map[int]Head `json:"heads,omitempty"`
+	// Heads are, by key with the reducer replace, the writes since the outermost split that
+	// the next one follows.
+	Heads map[int][]int `json:"heads,omitempty"`
 	// Visits are those since the split, by node in ascending order.
 	Visits []Visits `json:"visits,omitempty"`
 	// Count is the number of steps in the past.
@@ -51,12 +52,6 @@ type Visits struct {
 	Node      int `json:"node"`
 	Count     int `json:"count"`
 	Succeeded int `json:"succeeded,omitempty"`
-}
-
-// Head is the current write of a key, and the writes that the next one follows.
-type Head struct {
-	Winner int   `json:"w"`
-	All    []int `json:"a"`
 }
 
 // Memory holds the visits of a node that expressions can read. It is replaced, never
@@ -252,7 +247,7 @@ type undo struct {
 // undoWrite is what a write replaced.
 type undoWrite struct {
 	value any
-	head  Head
+	heads []int
 }
 
 // apply adds a finished step to the view of its task. The returned undo is valid until the
@@ -265,7 +260,7 @@ func (v *View) apply(t *Task) undo {
 		replaced := undoWrite{value: v.Vals[w.Key]}
 		v.write(w)
 		if v.Base != 0 && v.scope.plan.keys[w.Key].reducer == reduceReplace {
-			replaced.head = v.Heads[w.Key]
+			replaced.heads = v.Heads[w.Key]
 			v.addHead(w)
 		}
 		back.writes = append(back.writes, replaced)
@@ -286,11 +281,15 @@ func (v *View) apply(t *Task) undo {
 func (v *View) addHead(w *Write) {
 	s := v.scope.state
 	s.Numbers.Write++
-	w.ID, w.After = s.Numbers.Write, v.Heads[w.Key].All
+	w.ID, w.After = s.Numbers.Write, v.Heads[w.Key]
+	v.setHeads(w.Key, []int{w.ID})
+}
+
+func (v *View) setHeads(key int, heads []int) {
 	if v.Heads == nil {
-		v.Heads = map[int]Head{}
+		v.Heads = map[int][]int{}
 	}
-	v.Heads[w.Key] = Head{w.ID, []int{w.ID}}
+	v.Heads[key] = heads
 }
 
 // revert removes the last step of the view.
@@ -301,8 +300,8 @@ func (v *View) revert(t *Task, back undo) {
 		if v.Base == 0 || v.scope.plan.keys[w.Key].reducer != reduceReplace {
 			continue
 		}
-		if replaced.head.All != nil {
-			v.Heads[w.Key] = replaced.head
+		if replaced.heads != nil {
+			v.Heads[w.Key] = replaced.heads
 		} else {
 			delete(v.Heads, w.Key)
 		}
@@ -438,14 +437,11 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	}
 	var conflicts []Conflict
 	for _, key := range slices.Sorted(maps.Keys(writers)) {
-		head, winner, found := sc.decideConflict(key, all, byID)
+		heads, winner, found := sc.decideConflict(key, all, byID)
 		if winner != nil {
 			v.write(winner.Write)
 		}
-		if v.Heads == nil {
-			v.Heads = map[int]Head{}
-		}
-		v.Heads[key] = head
+		v.setHeads(key, heads)
 		conflicts = append(conflicts, found...)
 	}
 	v.Thread = sc.mergeThreads(arrived, base)
@@ -561,68 +557,65 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 // decideConflict returns the winning write of a replace key after a merge. A write in the
 // past of another one loses. Of two concurrent writes, parallel.conflict of the node
 // where their branches split decides, innermost fan-outs first.
-func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (Head, *writer, []Conflict) {
-	var left []*writer
-	var all []int
-	take := func(id int) {
-		if w := byID[id]; w != nil && !slices.Contains(left, w) {
-			left = append(left, w)
-		}
-	}
-	for _, t := range tasks {
-		head, ok := sc.view(t.View).Heads[key]
-		if t.Done {
-			for i := range t.Writes {
-				if t.Writes[i].Key == key && t.Writes[i].ID != 0 {
-					head, ok = Head{t.Writes[i].ID, []int{t.Writes[i].ID}}, true
-				}
-			}
-		}
-		if !ok {
-			continue
-		}
-		take(head.Winner)
-		for _, id := range head.All {
-			if !slices.Contains(all, id) {
-				all = append(all, id)
-			}
-		}
-	}
+func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (heads []int, winner *writer, found []Conflict) {
 	past := map[*writer]map[int]bool{}
-	for _, w := range left {
-		past[w] = precedingWrites(w, byID)
-	}
-	left = slices.DeleteFunc(slices.Clone(left), func(a *writer) bool {
-		return slices.ContainsFunc(left, func(b *writer) bool { return a != b && past[b][a.ID] })
-	})
-	slices.SortFunc(left, func(a, b *writer) int { return cmp.Or(a.at-b.at, a.ID-b.ID) })
-	var found []Conflict
-	for len(left) > 1 {
-		a, b, at := sc.innermostPair(left)
-		loser := a
-		switch sc.conflictPolicy(at) {
-		case "first_wins":
-			if firstWriteIndex(a, past[a], byID, at) < firstWriteIndex(b, past[b], byID, at) {
-				loser = b
+	before := map[int]bool{}
+	for _, t := range tasks {
+		for _, id := range t.headsOf(key) {
+			if !slices.Contains(heads, id) {
+				heads = append(heads, id)
 			}
-		case "error":
-			c := Conflict{Key: key}
-			if at != nil {
-				c.Fan = at.ID
+			if w := byID[id]; w != nil && past[w] == nil {
+				past[w] = precedingWrites(w, byID)
+				maps.Copy(before, past[w])
 			}
-			found = append(found, c)
 		}
-		left = slices.DeleteFunc(left, func(w *writer) bool { return w == loser })
 	}
+	left := slices.SortedFunc(maps.Keys(past), func(a, b *writer) int { return cmp.Or(a.at-b.at, a.ID-b.ID) })
+	left = slices.DeleteFunc(left, func(w *writer) bool { return before[w.ID] })
 	if len(left) == 0 {
-		return Head{All: all}, nil, found
+		return heads, nil, nil
 	}
-	return Head{left[0].ID, all}, left[0], found
+	for _, f := range append(sc.fansOf(left), nil) {
+		for {
+			a, b := firstApart(left, f)
+			if b == nil {
+				break
+			}
+			loser := a
+			switch sc.conflictPolicy(f) {
+			case "first_wins":
+				if firstWriteIndex(a, past[a], byID, f) < firstWriteIndex(b, past[b], byID, f) {
+					loser = b
+				}
+			case "error":
+				c := Conflict{Key: key}
+				if f != nil {
+					c.Fan = f.ID
+				}
+				found = append(found, c)
+			}
+			left = slices.DeleteFunc(left, func(w *writer) bool { return w == loser })
+		}
+	}
+	return heads, left[0], found
 }
 
-// precedingWrites returns the earlier writes to the same key in the past of w, and w.
+// headsOf returns the writes of a key that the next one follows.
+func (t *Task) headsOf(key int) []int {
+	if t.Done {
+		for i := len(t.Writes) - 1; i >= 0; i-- {
+			if t.Writes[i].Key == key && t.Writes[i].ID != 0 {
+				return []int{t.Writes[i].ID}
+			}
+		}
+	}
+	return t.view().Heads[key]
+}
+
+// precedingWrites returns the earlier writes to the same key in the past of w.
 func precedingWrites(w *writer, byID map[int]*writer) map[int]bool {
-	out := map[int]bool{w.ID: true}
+	out := map[int]bool{}
 	todo := slices.Clone(w.After)
 	for len(todo) > 0 {
 		id := todo[len(todo)-1]
@@ -646,36 +639,47 @@ func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, split *
 	return first
 }
 
-// innermostPair returns the two writers, in merge order, whose branches split last.
-func (sc *Scope) innermostPair(left []*writer) (a, b *writer, at *Fan) {
-	for i, x := range left {
-		for _, y := range left[i+1:] {
-			f := sc.innermostSplit(x.done.Lanes, y.done.Lanes)
-			if a == nil || f != nil && (at == nil || comparePath(at.Rank, at.Order, f.Rank, f.Order) < 0) {
-				a, b, at = x, y, f
+// fansOf returns the fan-outs around writers, innermost first.
+func (sc *Scope) fansOf(writers []*writer) []*Fan {
+	var out []*Fan
+	seen := map[int]bool{}
+	for _, w := range writers {
+		for _, lane := range w.done.Lanes {
+			if f := sc.fan(lane.Fan); f != nil && !seen[f.ID] {
+				seen[f.ID] = true
+				out = append(out, f)
 			}
 		}
 	}
-	return a, b, at
+	slices.SortFunc(out, func(a, b *Fan) int { return comparePath(b.Rank, b.Order, a.Rank, a.Order) })
+	return out
 }
 
-// innermostSplit returns the innermost fan-out of which two steps were on different
-// branches.
-func (sc *Scope) innermostSplit(a, b []Lane) (out *Fan) {
-	for _, lane := range a {
-		f := sc.fan(lane.Fan)
-		if f == nil || out != nil && comparePath(out.Rank, out.Order, f.Rank, f.Order) >= 0 || laneOn(b, lane.Fan) < 0 {
-			continue
-		}
-		apart := true
-		for _, mine := range a {
-			apart = apart && (mine.Fan != lane.Fan || !slices.Contains(b, mine))
-		}
-		if apart {
-			out = f
+// firstApart returns the first two writers that were on different branches of a fan-out;
+// of nil, any two.
+func firstApart(list []*writer, f *Fan) (a, b *writer) {
+	for i, a := range list {
+		for _, b := range list[i+1:] {
+			if f == nil || areApart(a.done.Lanes, b.done.Lanes, f.ID) {
+				return a, b
+			}
 		}
 	}
-	return out
+	return nil, nil
+}
+
+// areApart reports whether two steps were on branches of a fan-out, but on none of them
+// both.
+func areApart(a, b []Lane, fan int) bool {
+	apart := laneOn(b, fan) >= 0
+	on := false
+	for _, lane := range a {
+		if lane.Fan == fan {
+			on = true
+			apart = apart && !slices.Contains(b, lane)
+		}
+	}
+	return on && apart
 }
 
 // conflictPolicy returns parallel.conflict of a fan-out.

@@ -302,8 +302,8 @@ func (w *digester) view(id int) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Heads)) {
-		w.word("head", key, w.number("write", v.Heads[key].Winner))
-		for _, id := range v.Heads[key].All {
+		w.word("head", key)
+		for _, id := range v.Heads[key] {
 			w.word(w.number("write", id))
 		}
 	}

@@ -79,7 +79,6 @@ var digestFields = map[reflect.Type]struct {
 		`ID Base Vals Heads Visits Count Mem Done`,
 		map[string]string{"Depth": derived, "Whole": derived, "Changed": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
 	},
-	reflect.TypeFor[machine.Head]():   {`Winner All`, nil},
 	reflect.TypeFor[machine.Memory](): {`Output Outcome Failure History`, nil},
 	reflect.TypeFor[machine.Done]():   {`Position Task Node Rank Hoist Skipped Refused Output Failure Writes`, nil},
 	reflect.TypeFor[machine.Write]():  {`Key Update Absent Reset ID After`, nil},
