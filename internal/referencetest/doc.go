@@ -61,9 +61,10 @@
 //
 // Failures (§4, §6, §7):
 //
-//   - `wait_all` differs from `continue_others` in one thing: when all branches failed, the
-//     join runs and is given the errors. Otherwise a fan-out all of whose branches failed
-//     has failed, with the error of the branch that is declared first.
+//   - `wait_all` differs from `continue_others` in two things: when all branches failed, the
+//     join runs and is given the errors, and branches.<node>.error is there also for a
+//     branch that failed where no way led to the join any more. Otherwise a fan-out all of
+//     whose branches failed has failed, with the error of the branch that is declared first.
 //   - A dropped branch is all that stands on it; a failed branch's step is in the past of
 //     what it is merged into. A cancelled step is in no past and not in the path, but it
 //     counts as an execution.

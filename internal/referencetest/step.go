@@ -3,6 +3,7 @@
 package referencetest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -272,14 +273,16 @@ func (s *scope) endElement(st *step, u *unit) {
 func (s *scope) endEach(st *step) {
 	list, failures := []any{}, 0
 	var first *Error
-	for _, u := range st.units {
+	for i, u := range st.units {
 		st.writes = append(st.writes, u.writes...)
 		switch {
 		case u.failure == nil:
 			list = append(list, u.output)
 			continue
 		case policyOf(s.graph, st.node) == "wait_all":
-			list = append(list, map[string]any{"error": u.failure.data()})
+			named := *u.failure
+			named.Message = fmt.Sprintf("element %d: %s", i, named.Message)
+			list = append(list, map[string]any{"error": named.data()})
 		default:
 			list = append(list, nil)
 		}

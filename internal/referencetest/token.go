@@ -98,7 +98,7 @@ func (s *scope) ready(t *token, met []*token, lost []*token) {
 		st.input, st.cause = st.inputs, nil
 	}
 	slices.SortFunc(lost, func(a, b *token) int { return slices.Compare(a.order, b.order) })
-	for _, l := range lost {
+	for _, l := range slices.Concat(lost, s.failedElsewhere(met, lost)) {
 		if l.failed == nil {
 			continue
 		}
@@ -106,6 +106,21 @@ func (s *scope) ready(t *token, met []*token, lost []*token) {
 			st.branches[l.failed.Node] = map[string]any{"error": l.failed.data()}
 		}
 	}
+}
+
+// failedElsewhere lists the tokens of branches that failed where no way leads to a join,
+// but which wait_all brings there: their errors, not what they wrote (§7).
+func (s *scope) failedElsewhere(met, lost []*token) []*token {
+	return slices.DeleteFunc(slices.Clone(s.gone), func(g *token) bool {
+		return g.failed == nil || slices.Contains(lost, g) || !slices.ContainsFunc(met, func(w *token) bool {
+			f := s.awaits(w, g.place)
+			if f == nil || policyOf(s.graph, f.source.node) != "wait_all" {
+				return false
+			}
+			first := f.lanes[laneOn(g.place, f)].first
+			return first == w.node || s.reaches(first, w.node, f)
+		})
+	})
 }
 
 // awaits is the fan-out that a waiting token shares with a branch that it waits for at

@@ -594,7 +594,7 @@ func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 // desertedFan returns the outermost fan-out around a detour of which no branch reached
 // the join, nor can any more. It returns nil if there is none.
 func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
-	if slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.Decided, Desertion{l.Fan, node}) }) ||
+	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.Decided, Desertion{l.Fan, node}) }) ||
 		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
 		return nil
 	}

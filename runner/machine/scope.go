@@ -128,6 +128,8 @@ type Bend struct {
 	Task int `json:"task"`
 	Node int `json:"node"`
 	Rank int `json:"rank"`
+	// Reached are joins with `on_bypass: fail` that the branch reached after all.
+	Reached []int `json:"reached,omitempty"`
 }
 
 // Position says where something stands among the branches of its scope. It is shared by

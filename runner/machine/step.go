@@ -212,6 +212,13 @@ func (t *Task) finish() {
 	if t.Failure != nil {
 		t.Output, t.Writes = nil, nil
 	}
+	if sc.plan.nodes[t.Node].onBypass == "fail" {
+		for _, b := range sc.Bends {
+			if sc.hasInPast(t, b.Task) {
+				b.Reached = append(b.Reached, t.Node)
+			}
+		}
+	}
 	t.stopTimers()
 	t.noteEnd()
 	t.updateThread()
@@ -301,7 +308,7 @@ func (sc *Scope) bend(t *Task) {
 	sc.Degraded = true
 	if len(t.Place) > 0 {
 		sc.state.waits = sc.state.waits || sc.plan.failsDeserted
-		sc.Bends = append(sc.Bends, &Bend{t.Position, t.ID, t.Node, t.Rank})
+		sc.Bends = append(sc.Bends, &Bend{Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank})
 	}
 }
 

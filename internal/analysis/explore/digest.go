@@ -77,7 +77,7 @@ func (w *digester) all() {
 		w.task(sc.Final)
 	}
 	for _, b := range sc.Bends {
-		w.word("bend", w.number("task", b.Task), b.Node)
+		w.word("bend", w.number("task", b.Task), b.Node, b.Reached)
 		w.position(b.Rank, b.Position)
 	}
 	for _, one := range sc.Decided {

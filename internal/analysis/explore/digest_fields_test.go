@@ -61,7 +61,7 @@ var digestFields = map[reflect.Type]struct {
 	reflect.TypeFor[machine.Chosen]():    {`Edge`, map[string]string{"Failure": derived, "Reasoning": atEnd}},
 	reflect.TypeFor[machine.Lane]():      {`Fan Lane`, nil},
 	reflect.TypeFor[machine.Desertion](): {`Fan Node`, nil},
-	reflect.TypeFor[machine.Bend]():      {`Position Task Node Rank`, nil},
+	reflect.TypeFor[machine.Bend]():      {`Position Task Node Rank Reached`, nil},
 	reflect.TypeFor[machine.Position]():  {`Order Place Joined Lanes Over`, nil},
 	reflect.TypeFor[machine.Visits]():    {`Node Count Succeeded`, nil},
 	reflect.TypeFor[machine.Fan](): {
