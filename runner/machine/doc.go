@@ -27,7 +27,7 @@
 //	event, command      what goes in, what comes out; note: what a watcher is told
 //	plan, build         the graph compiled; graph: what its edges alone tell
 //	state, scope, task  the data of a run
-//	view                the state and results of a past, merging (§5, §7)
+//	view, conflict      the state and results of a past, merging (§5, §7)
 //	context             what expressions see (§8); write, reduce: changes of the state (§3)
 //	step, attempt, each executions, tries, elements (§4, §5)
 //	route, goto         which edges fire (§6); explain: why one did not

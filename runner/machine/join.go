@@ -521,23 +521,6 @@ func (sc *Scope) failedElsewhere(group, lost []*Task) []*Task {
 	})
 }
 
-// conflictFailure returns the failure for a write conflict at a join, or at the end of
-// the scope if node is noNode.
-func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
-	f := &Failure{Kind: "conflict", Message: "branches wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"}
-	if fan := sc.fan(c.Fan); fan != nil {
-		var names []string
-		for _, b := range fan.Branch {
-			names = append(names, sc.plan.targetName(b.First))
-		}
-		f.Message = "branches of node \"" + sc.plan.nodes[fan.Source].id + "\" (" + strings.Join(names, ", ") + ") wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"
-	}
-	if node >= 0 {
-		f.Node = sc.plan.nodes[node].id
-	}
-	return f
-}
-
 func (sc *Scope) markDecided(place []Lane, node int) {
 	if !sc.plan.failsDeserted {
 		return

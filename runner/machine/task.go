@@ -91,13 +91,6 @@ type Source struct {
 	Task   int   `json:"task"`
 }
 
-// Conflict is a key that branches wrote where parallel.conflict is error, and the
-// fan-out at which they parted.
-type Conflict struct {
-	Key int `json:"key"`
-	Fan int `json:"fan"`
-}
-
 // Chosen is the decision of a router.
 type Chosen struct {
 	Edge      int      `json:"edge"` // -1: none

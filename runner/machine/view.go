@@ -42,6 +42,9 @@ type View struct {
 	env   map[string]any
 	lists map[int][]any
 	scope *Scope
+	// overruled are the fan-outs at which writes to keys with the reducer replace lost
+	// when the view was merged.
+	overruled map[int]int
 	// Room for one step: most branches are short.
 	firstDone   [1]*Done
 	firstVisits [1]Visits
@@ -437,7 +440,7 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	}
 	var conflicts []Conflict
 	for _, key := range slices.Sorted(maps.Keys(writers)) {
-		heads, winner, found := sc.decideConflict(key, all, byID)
+		heads, winner, found := v.decideConflict(key, all, byID)
 		if winner != nil {
 			v.write(winner.Write)
 		}
@@ -446,13 +449,6 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	}
 	v.Thread = sc.mergeThreads(arrived, base)
 	return v, conflicts
-}
-
-// writer is a write with its step and the step's position in merge order.
-type writer struct {
-	*Write
-	done *Done
-	at   int
 }
 
 // commonBase returns the view on which both a and b are built.
@@ -554,145 +550,6 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 	}
 }
 
-// decideConflict returns the winning write of a replace key after a merge. A write in the
-// past of another one loses. Of two concurrent writes, parallel.conflict of the node
-// where their branches split decides, innermost fan-outs first.
-func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (heads []int, winner *writer, found []Conflict) {
-	past := map[*writer]map[int]bool{}
-	before := map[int]bool{}
-	for _, t := range tasks {
-		for _, id := range t.headsOf(key) {
-			if !slices.Contains(heads, id) {
-				heads = append(heads, id)
-			}
-			if w := byID[id]; w != nil && past[w] == nil {
-				past[w] = precedingWrites(w, byID)
-				maps.Copy(before, past[w])
-			}
-		}
-	}
-	left := slices.SortedFunc(maps.Keys(past), func(a, b *writer) int { return cmp.Or(a.at-b.at, a.ID-b.ID) })
-	left = slices.DeleteFunc(left, func(w *writer) bool { return before[w.ID] })
-	if len(left) == 0 {
-		return heads, nil, nil
-	}
-	for _, f := range append(sc.fansOf(left), nil) {
-		for {
-			a, b := firstApart(left, f)
-			if b == nil {
-				break
-			}
-			loser := a
-			switch sc.conflictPolicy(f) {
-			case "first_wins":
-				if firstWriteIndex(a, past[a], byID, f) < firstWriteIndex(b, past[b], byID, f) {
-					loser = b
-				}
-			case "error":
-				c := Conflict{Key: key}
-				if f != nil {
-					c.Fan = f.ID
-				}
-				found = append(found, c)
-			}
-			left = slices.DeleteFunc(left, func(w *writer) bool { return w == loser })
-		}
-	}
-	return heads, left[0], found
-}
-
-// headsOf returns the writes of a key that the next one follows.
-func (t *Task) headsOf(key int) []int {
-	if t.Done {
-		for i := len(t.Writes) - 1; i >= 0; i-- {
-			if t.Writes[i].Key == key && t.Writes[i].ID != 0 {
-				return []int{t.Writes[i].ID}
-			}
-		}
-	}
-	return t.view().Heads[key]
-}
-
-// precedingWrites returns the earlier writes to the same key in the past of w.
-func precedingWrites(w *writer, byID map[int]*writer) map[int]bool {
-	out := map[int]bool{}
-	todo := slices.Clone(w.After)
-	for len(todo) > 0 {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if next := byID[id]; next != nil && !out[id] {
-			out[id] = true
-			todo = append(todo, next.After...)
-		}
-	}
-	return out
-}
-
-// firstWriteIndex returns the position of a branch's first write since a split.
-func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, split *Fan) int {
-	first := w.at
-	for id := range past { //lint:ignore mapiter a minimum
-		if other := byID[id]; other.at < first && (split == nil || other.done.Rank > split.Rank) {
-			first = other.at
-		}
-	}
-	return first
-}
-
-// fansOf returns the fan-outs around writers, innermost first.
-func (sc *Scope) fansOf(writers []*writer) []*Fan {
-	var out []*Fan
-	seen := map[int]bool{}
-	for _, w := range writers {
-		for _, lane := range w.done.Lanes {
-			if f := sc.fan(lane.Fan); f != nil && !seen[f.ID] {
-				seen[f.ID] = true
-				out = append(out, f)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b *Fan) int { return comparePath(b.Rank, b.Order, a.Rank, a.Order) })
-	return out
-}
-
-// firstApart returns the first two writers that were on different branches of a fan-out;
-// of nil, any two.
-func firstApart(list []*writer, f *Fan) (a, b *writer) {
-	for i, a := range list {
-		for _, b := range list[i+1:] {
-			if f == nil || areApart(a.done.Lanes, b.done.Lanes, f.ID) {
-				return a, b
-			}
-		}
-	}
-	return nil, nil
-}
-
-// areApart reports whether two steps were on branches of a fan-out, but on none of them
-// both.
-func areApart(a, b []Lane, fan int) bool {
-	apart := laneOn(b, fan) >= 0
-	on := false
-	for _, lane := range a {
-		if lane.Fan == fan {
-			on = true
-			apart = apart && !slices.Contains(b, lane)
-		}
-	}
-	return on && apart
-}
-
-// conflictPolicy returns parallel.conflict of a fan-out.
-func (sc *Scope) conflictPolicy(f *Fan) string {
-	g := sc.plan.Graph
-	if f != nil {
-		if own := g.Nodes[f.Source].Parallel; own != nil && own.Conflict != "" {
-			return own.Conflict
-		}
-	}
-	return g.Parallel.Conflict
-}
-
 // settle folds a merged view into its base, if nothing else uses the base: the fan-out
 // there is over. It returns the view to use, and that fan-out.
 func (sc *Scope) settle(v *View) (*View, *Fan) {
@@ -731,6 +588,9 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 		return slices.ContainsFunc(b.Place, func(l Lane) bool { return dead[l.Fan] })
 	})
 	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
+	for key, heads := range base.Heads { //lint:ignore mapiter each is changed once
+		base.Heads[key] = slices.DeleteFunc(heads, func(id int) bool { return dead[v.overruled[id]] })
+	}
 	for _, d := range base.Done {
 		if lanes := removeLanes(d.Lanes, dead); len(lanes) < len(d.Lanes) {
 			at := *d.Position
