@@ -19,7 +19,7 @@ func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
 		return []Failure{{What: "expect", Line: x.file.line(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
 	}
-	k := &checker{x: x, r: r}
+	k := &checker{x: x, r: r, end: endOf(x.file.Graph, r)}
 	for i := range x.value.Fields {
 		field := &x.value.Fields[i]
 		k.at = field.Key.Span
@@ -32,6 +32,7 @@ func (x *expectation) check(r *runner.Result) []Failure {
 type checker struct {
 	x        *expectation
 	r        *runner.Result
+	end      map[string]any // see endOf
 	at       spec.Span
 	failures []Failure
 }
@@ -41,40 +42,20 @@ func (k *checker) miss(what string, want, got any) {
 }
 
 func (k *checker) key(name string, v *spec.Value) {
-	r := k.r
 	switch name {
-	case "status":
-		k.text(name, v, string(r.Status))
-	case "quality":
-		k.text(name, v, string(r.Quality))
-	case "reason":
-		k.text(name, v, r.Reason)
 	case "exit":
-		k.data(name, v, r.ExitCode(false))
-	case "steps":
-		k.data(name, v, r.Steps)
-	case "visits":
-		for i := range v.Fields {
-			k.at = v.Fields[i].Key.Span
-			node := v.Fields[i].Key.Value
-			k.data("visits."+node, &v.Fields[i].Value, visitsOf(r)[node])
-		}
-	case "output":
-		k.data(name, v, r.Output)
-	case "state":
-		for i := range v.Fields {
-			k.at = v.Fields[i].Key.Span
-			key := v.Fields[i].Key.Value
-			k.data("state."+key, &v.Fields[i].Value, r.State[key])
-		}
+		k.data(name, v, k.r.ExitCode(false))
+	case "visits", "state", "error":
+		k.members(name, v)
 	case "state_exactly":
-		if want := v.Data(); !equal(want, any(r.State)) {
-			k.miss(name, want, r.State)
+		if want := v.Data(); !equal(want, any(k.r.State)) {
+			k.miss(name, want, k.r.State)
 		}
-	case "error":
-		k.failure(v)
 	case "pending":
-		k.pending(v)
+		got, _ := k.end[name].([]any)
+		if want, _ := v.Data().([]any); len(want) != len(got) || !fits(want, got) {
+			k.miss(name, want, got)
+		}
 	case "duration":
 		k.duration(v)
 	case "edges":
@@ -83,42 +64,28 @@ func (k *checker) key(name string, v *spec.Value) {
 		k.where()
 	case "path":
 		k.path(v)
+	default:
+		k.data(name, v, k.end[name])
 	}
 }
 
-func (k *checker) text(what string, v *spec.Value, got string) {
-	if !matchText(v.Text.Value, got) {
-		k.miss(what, v.Text.Value, got)
+// members compares the members of an object that the case names.
+func (k *checker) members(name string, v *spec.Value) {
+	object, isObject := k.end[name].(map[string]any)
+	if !isObject {
+		k.miss(name, v.Data(), nil)
+		return
+	}
+	for i := range v.Fields {
+		k.at = v.Fields[i].Key.Span
+		key := v.Fields[i].Key.Value
+		k.data(name+"."+key, &v.Fields[i].Value, object[key])
 	}
 }
 
 func (k *checker) data(what string, v *spec.Value, got any) {
 	if want := v.Data(); !fits(want, got) {
 		k.miss(what, want, got)
-	}
-}
-
-// failure compares the error of the run.
-func (k *checker) failure(v *spec.Value) {
-	e := k.r.Error
-	if e == nil {
-		k.miss("error", v.Data(), nil)
-		return
-	}
-	got := map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": any(e.Details)}
-	for i := range v.Fields {
-		k.at = v.Fields[i].Key.Span
-		name := v.Fields[i].Key.Value
-		k.data("error."+name, &v.Fields[i].Value, got[name])
-	}
-}
-
-// pending compares the open questions.
-func (k *checker) pending(v *spec.Value) {
-	got := pendingData(k.r)
-	want, _ := v.Data().([]any)
-	if len(want) != len(got) || !fits(want, got) {
-		k.miss("pending", want, got)
 	}
 }
 
@@ -138,7 +105,7 @@ func pendingData(r *runner.Result) []any {
 func (k *checker) duration(v *spec.Value) {
 	got := time.Duration(k.r.Duration)
 	if want := v.Text.Value; isPattern(want) {
-		k.text("duration", v, got.String())
+		k.data("duration", v, got.String())
 	} else if d, err := time.ParseDuration(want); err == nil && d != got {
 		k.miss("duration", eval.DurationText(d), eval.DurationText(got))
 	}

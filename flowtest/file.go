@@ -125,12 +125,16 @@ func (f *File) prepare(text []byte) error {
 }
 
 func (f *File) plainCheck(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
-	kinds := make([]spec.Kind, len(f.cfg.Kinds))
-	for i, k := range f.cfg.Kinds {
-		kinds[i] = k.Spec
-	}
-	g, found := spec.Parse(path, src, spec.Options{Kinds: kinds, Load: spec.Beside(path)})
+	g, found := spec.Parse(path, src, spec.Options{Kinds: specKinds(f.cfg.Kinds), Load: spec.Beside(path)})
 	return g, append(found, spec.Check(g)...)
+}
+
+func specKinds(kinds []runner.Kind) []spec.Kind {
+	out := make([]spec.Kind, len(kinds))
+	for i := range kinds {
+		out[i] = kinds[i].Spec
+	}
+	return out
 }
 
 func errorsOf(found spec.Diagnostics) spec.Diagnostics {

@@ -121,22 +121,14 @@ func newSearch(cfg Config, g *spec.Graph) (*search, error) {
 	if f.found.HasErrors() {
 		return nil, &spec.InvalidError{Findings: f.found}
 	}
-	world, err := newWorld(cfg, g)
+	world, err := explore.NewWorld(g, specKinds(cfg.Kinds))
 	return &search{graph: g, file: f, world: world}, err
-}
-
-func newWorld(cfg Config, g *spec.Graph) (*explore.World, error) {
-	kinds := make([]spec.Kind, len(cfg.Kinds))
-	for i := range cfg.Kinds {
-		kinds[i] = cfg.Kinds[i].Spec
-	}
-	return explore.NewWorld(g, kinds)
 }
 
 // explore looks for a run for each edge that none has fired, and returns why there is
 // none, by edge.
 func (s *search) explore(ctx context.Context) map[int]string {
-	fired, missing := map[int]bool{}, map[int]string{}
+	fired, missing, w := map[int]bool{}, map[int]string{}, newGuards(&s.file.cfg, s.graph)
 	keep := func(t *tried) {
 		if t != nil && len(t.fired) > 0 {
 			s.runs = append(s.runs, t)
@@ -159,7 +151,7 @@ func (s *search) explore(ctx context.Context) map[int]string {
 			keep(s.try(a.Input, s.plan(a.Chosen)))
 		}
 		switch {
-		case never(s.graph, e):
+		case w.never(i):
 			missing[i] = quoted(e.When.Value) + " never holds"
 		case a.Found:
 			missing[i] = "a run fires it that no case can show"

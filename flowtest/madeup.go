@@ -28,7 +28,7 @@ type outputs struct {
 func (o *outputs) world(g *spec.Graph) *explore.World {
 	known, ok := o.worlds.Load(g)
 	if !ok {
-		world, err := newWorld(o.cfg, g)
+		world, err := explore.NewWorld(g, specKinds(o.cfg.Kinds))
 		if err != nil {
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -61,7 +62,7 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 				own = append(own, other)
 			}
 		}
-		for _, m := range mutants(f.Graph) {
+		for _, m := range mutants(&cfg, f.Graph) {
 			if m.equal {
 				out.Equivalent++
 				continue
@@ -105,12 +106,12 @@ func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err 
 }
 
 // mutants lists the changes of a graph, in the order of the file.
-func mutants(g *spec.Graph) []mutant {
+func mutants(cfg *Config, g *spec.Graph) []mutant {
 	var out []mutant
-	names := EdgeNames(g)
+	names, w := EdgeNames(g), newGuards(cfg, g)
 	for i, e := range g.Edges {
 		if e.When.IsSet() {
-			out = append(out, guardMutants(g, i, names[i])...)
+			out = append(out, guardMutants(cfg, w, i, names[i])...)
 		}
 		if e.Decl >= 0 {
 			dropped := *e
@@ -119,10 +120,10 @@ func mutants(g *spec.Graph) []mutant {
 				dropped.Condition = e.Condition
 			}
 			dropped.Fallback = false
-			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: withEdges(g, map[int]*spec.Edge{i: &dropped}), equal: never(g, e)})
+			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: withEdges(g, map[int]*spec.Edge{i: &dropped}), equal: w.never(i)})
 		}
 		if j := nextOf(g, i); j >= 0 {
-			out = append(out, pairMutants(g, i, j, names)...)
+			out = append(out, pairMutants(w, i, j, names)...)
 		}
 	}
 	out = append(out, limitMutants(g)...)
@@ -141,45 +142,66 @@ func withEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 }
 
 // guardMutants negates a condition, and moves its numbers by one.
-func guardMutants(g *spec.Graph, i int, name string) []mutant {
-	e := g.Edges[i]
+func guardMutants(cfg *Config, w guards, i int, name string) []mutant {
+	e := w.graph.Edges[i]
 	changes := append([]string{"not (" + e.When.Value + ")"}, moved(e.When.Value)...)
 	var out []mutant
 	for _, text := range changes {
 		own := *e
 		own.When.Value = text
+		changed := withEdges(w.graph, map[int]*spec.Edge{i: &own})
 		out = append(out, mutant{
-			at: e.When.Span, what: "the condition of " + name + " is " + text,
-			graph: withEdges(g, map[int]*spec.Edge{i: &own}), equal: sameGuard(g, e, text),
+			at: e.When.Span, what: "the condition of " + name + " is " + text, graph: changed, equal: w.equal(i, newGuards(cfg, changed)),
 		})
 	}
 	return out
 }
 
-// never reports whether the condition of an edge provably never holds.
-func never(g *spec.Graph, e *spec.Edge) bool {
-	return e.When.IsSet() && impossible(g, e, e.When.Value)
+// guards are the conditions of a graph.
+type guards struct {
+	graph *spec.Graph
+	bound *bind.Graph
 }
 
-// impossible reports whether a claim after an edge's node provably never holds.
-func impossible(g *spec.Graph, e *spec.Edge, claim string) bool {
-	n := g.Node(e.From.Value)
-	if n == nil {
-		return false
+func newGuards(cfg *Config, g *spec.Graph) guards {
+	bound, _ := bind.Check(g, specKinds(cfg.Kinds), nil)
+	return guards{g, bound}
+}
+
+// claim says that the condition of an edge holds, or that it doesn't.
+func (w guards) claim(edge int, holds bool) solve.Claim {
+	when := w.bound.Edges[edge].When
+	if when == nil { // it does not compile
+		return solve.Claim{Tree: &eval.Tree{Op: eval.TreeOther, Name: w.graph.Edges[edge].When.Value}, Holds: holds}
 	}
-	program, bad := scopeOf(g, n).Compile(claim, eval.Condition)
-	if bad != nil {
-		return false
-	}
-	var solver solve.Solver
-	return !solver.Possible([]solve.Claim{{Tree: program.Tree(), Holds: true}}, func(path []string, typ eval.Type) solve.Domain {
-		return domainOf(g, n, path, typ)
+	return solve.Claim{Tree: when.Tree(), Holds: holds}
+}
+
+// exclude reports whether claims after the node of an edge provably never hold together.
+func (w guards) exclude(edge int, claims ...solve.Claim) bool {
+	n := w.graph.Node(w.graph.Edges[edge].From.Value)
+	return n != nil && !new(solve.Solver).Possible(claims, func(path []string, typ eval.Type) solve.Domain {
+		key := w.graph.Key(path[0])
+		switch {
+		case path[0] == "visits":
+			return solve.Domain{Kind: solve.Int, Min: 1, HasMin: true}
+		case path[0] == "output" && n.Output != nil:
+			return domain.OfSchema(n.Output, "output", path[1:], typ)
+		case key != nil:
+			return domain.OfSchema(key.Schema, path[0], path[1:], typ)
+		}
+		return domain.OfType(typ)
 	})
 }
 
-// sameGuard reports whether two conditions are provably equal.
-func sameGuard(g *spec.Graph, e *spec.Edge, text string) bool {
-	return impossible(g, e, "("+e.When.Value+") and not ("+text+")") && impossible(g, e, "not ("+e.When.Value+") and ("+text+")")
+// never reports whether the condition of an edge provably never holds.
+func (w guards) never(edge int) bool {
+	return w.graph.Edges[edge].When.IsSet() && w.exclude(edge, w.claim(edge, true))
+}
+
+// equal reports whether an edge provably has the same condition in another graph.
+func (w guards) equal(edge int, other guards) bool {
+	return w.exclude(edge, w.claim(edge, true), other.claim(edge, false)) && w.exclude(edge, w.claim(edge, false), other.claim(edge, true))
 }
 
 // token matches texts, names and numbers of a condition.
@@ -215,7 +237,8 @@ func nextOf(g *spec.Graph, i int) int {
 }
 
 // pairMutants swaps the targets of two edges of a node, and the order of two conditions.
-func pairMutants(g *spec.Graph, i, j int, names []string) []mutant {
+func pairMutants(w guards, i, j int, names []string) []mutant {
+	g := w.graph
 	a, b := *g.Edges[i], *g.Edges[j]
 	if a.Decl < 0 || b.Decl < 0 {
 		return nil
@@ -235,50 +258,8 @@ func pairMutants(g *spec.Graph, i, j int, names []string) []mutant {
 		}
 		out = append(out, mutant{
 			at: a.Span, what: names[j] + " is tried before " + names[i], graph: withEdges(g, map[int]*spec.Edge{i: &first, j: &second}),
-			equal: exclusive(g, &a, &b),
+			equal: w.exclude(i, w.claim(i, true), w.claim(j, true)), // then their order does not matter
 		})
 	}
 	return out
-}
-
-// exclusive reports whether two conditions of a node provably never hold at once, so that
-// their order does not matter.
-func exclusive(g *spec.Graph, a, b *spec.Edge) bool {
-	return impossible(g, a, "("+a.When.Value+") and ("+b.When.Value+")")
-}
-
-// scopeOf returns the scope of a node's conditions, with the types that schemas declare.
-func scopeOf(g *spec.Graph, n *spec.Node) *eval.Scope {
-	names := map[string]eval.Type{
-		"output": eval.Any(), "outcome": eval.String(), "error": eval.Any(), "input": eval.Any(), "inputs": eval.Any(),
-		"visits": eval.Any(), "history": eval.Any(), "nodes": eval.Any(), "node": eval.String(), "visit": eval.Int(), "step": eval.Int(),
-		"goal": eval.String(), "last": eval.Any(), "run": eval.Any(), "branches": eval.Any(), "item": eval.Any(), "index": eval.Any(),
-	}
-	for _, key := range g.State {
-		names[key.Name.Value] = eval.FromSchema(key.Schema)
-	}
-	alias := map[string][]string{}
-	if properties, ok := n.Output["properties"].(map[string]any); ok {
-		names["output"] = eval.FromSchema(n.Output)
-		for name := range properties {
-			if names[name].IsAny() {
-				alias[name] = []string{"output", name}
-			}
-		}
-	}
-	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: true, Alias: alias})
-}
-
-// domainOf returns the domain of a value that a node's condition reads.
-func domainOf(g *spec.Graph, n *spec.Node, path []string, typ eval.Type) solve.Domain {
-	key := g.Key(path[0])
-	switch {
-	case path[0] == "visits":
-		return solve.Domain{Kind: solve.Int, Min: 1, HasMin: true}
-	case path[0] == "output" && n.Output != nil:
-		return domain.OfSchema(n.Output, "output", path[1:], typ)
-	case key != nil:
-		return domain.OfSchema(key.Schema, path[0], path[1:], typ)
-	}
-	return domain.OfType(typ)
 }

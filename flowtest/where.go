@@ -109,15 +109,11 @@ func failureData(e *runner.Failure) map[string]any {
 
 // where evaluates the expressions.
 func (k *checker) where() {
-	if len(k.x.wheres) == 0 {
-		return
-	}
-	env := endOf(k.x.file.Graph, k.r)
 	var vm eval.VM
 	for _, w := range k.x.wheres {
 		k.at = w.text.Span
-		reason := vm.Explain(w.program, env, func(_ []any, v any) string { return short(shown(v)) })
-		holds, err := vm.Test(w.program, env)
+		reason := vm.Explain(w.program, k.end, func(_ []any, v any) string { return short(shown(v)) })
+		holds, err := vm.Test(w.program, k.end)
 		switch {
 		case err != nil:
 			k.miss("where", w.text.Value, err.Error())
