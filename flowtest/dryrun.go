@@ -4,6 +4,7 @@ package flowtest
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,7 +66,8 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 		begin = opts.Clock.Now()
 	}
 	clock := virtual.NewClock(begin)
-	opts.Clock, opts.Sink, opts.Secrets, opts.Answers, opts.Ask = clock, re, maskedSecrets, nil, nil
+	opts.Clock, opts.Sink, opts.Answers, opts.Ask = clock, re, nil, nil
+	opts.Secrets = secretsAs(func(string) string { return "***" })
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
@@ -77,9 +79,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 // inputs adds made-up values for missing inputs.
 func (re *dryRun) inputs(given map[string]any) map[string]any {
 	out := map[string]any{}
-	for name, value := range given {
-		out[name] = value
-	}
+	maps.Copy(out, given)
 	for _, key := range re.graph.State {
 		if _, has := out[key.Name.Value]; key.Required && !has {
 			if w := re.made.world(re.graph); w != nil {
@@ -87,15 +87,6 @@ func (re *dryRun) inputs(given map[string]any) map[string]any {
 			}
 			re.tainted[key.Name.Value] = true
 		}
-	}
-	return out
-}
-
-// maskedSecrets returns masks for the secrets of a graph.
-func maskedSecrets(g *spec.Graph) map[string]any {
-	out := map[string]any{}
-	for _, secret := range g.Secrets {
-		out[secret.Name.Value] = "***"
 	}
 	return out
 }
@@ -150,21 +141,25 @@ func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice handler.Choi
 type madeUpModel struct{ task *runner.Task }
 
 func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
-	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
-	content := explore.AnyText
+	var made any = explore.AnyText
 	if req.Schema != nil {
-		content = jsonText(explore.Sample(req.Schema))
+		made = explore.Sample(req.Schema)
 	}
+	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
 	if re != nil {
-		re.prompted(m.task, req)
-		if n := m.task.Graph.Node(m.task.Node[strings.LastIndexByte(m.task.Node, '/')+1:]); n != nil && req.Schema == nil {
-			if text, ok := re.made.of(m.task.Graph, n).(string); ok {
-				content = text
+		re.prompted(m.task, req, made)
+		if n := nodeOf(m.task); n != nil && req.Schema == nil {
+			if text, isText := re.made.of(m.task.Graph, n).(string); isText {
+				made = text
 			}
 		}
 	}
-	if s := re.stubOf(m.task); s != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
-		content = answerText(s)
+	content, isText := made.(string)
+	if !isText || req.Schema != nil {
+		content = jsonText(made)
+	}
+	if e, _ := re.entry(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
+		content = answerText(e.output)
 	}
 	if req.Caller.Role == "judge" {
 		content = `{"verdict": "ACCEPT", "feedback": "made up", "score": 1}`
@@ -172,23 +167,19 @@ func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(s
 	return &model.Response{Content: content, Stop: model.StopEnd}, nil
 }
 
-// stubOf returns the stubbed output of a model node, or nil.
-func (re *dryRun) stubOf(task *runner.Task) *spec.Value {
+// entry returns the stub for a task, if there is one, or what is wrong with it.
+func (re *dryRun) entry(task *runner.Task) (e *entry, problem string) {
 	if re == nil || re.stubs[task.Node] == nil {
-		return nil
+		return nil, ""
 	}
-	e, problem := re.stubs[task.Node].pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
-	if problem != "" {
-		return nil
-	}
-	return e.output
+	return re.stubs[task.Node].pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
 }
 
-// prompted notes the prompt of a model call.
-func (re *dryRun) prompted(task *runner.Task, req *model.Request) {
+// prompted notes the prompt of a model call, and the made-up answer.
+func (re *dryRun) prompted(task *runner.Task, req *model.Request, made any) {
 	re.mu.Lock()
 	defer re.mu.Unlock()
-	p := re.step(task)
+	p := re.step(task.Node, task.Visit)
 	if p == nil || p.Prompt != nil {
 		return
 	}
@@ -198,37 +189,36 @@ func (re *dryRun) prompted(task *runner.Task, req *model.Request) {
 	for _, m := range req.Messages {
 		p.Prompt = append(p.Prompt, PromptPart{string(m.Role), re.masked(m.Content)})
 	}
-	if re.stubOf(task) != nil {
-		return
+	if e, _ := re.entry(task); e == nil || e.output == nil {
+		p.MadeUp = made
+		re.taint(task)
 	}
-	p.MadeUp = explore.AnyText
-	if req.Schema != nil {
-		p.MadeUp = explore.Sample(req.Schema)
-	}
-	re.taint(task)
 }
 
-// step returns the step of a task, or nil before its start event.
-func (re *dryRun) step(task *runner.Task) *Planned {
+// step returns the latest step of a visit, or nil before its start event.
+func (re *dryRun) step(node string, visit int) *Planned {
 	for _, p := range slices.Backward(re.steps) {
-		if p.Node == task.Node && p.Visit == task.Visit {
+		if p.Node == node && p.Visit == visit {
 			return p
 		}
 	}
 	return nil
 }
 
+// nodeOf returns the node of a task in its own graph.
+func nodeOf(task *runner.Task) *spec.Node {
+	return task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
+}
+
 // taint notes that the keys a node writes are made up.
 func (re *dryRun) taint(task *runner.Task) {
-	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
-	if n == nil {
-		return
-	}
-	for _, key := range n.Writes.Keys {
-		re.tainted[key.Value] = true
-	}
-	for _, w := range n.Writes.Exprs {
-		re.tainted[w.Name.Value] = true
+	if n := nodeOf(task); n != nil {
+		for _, key := range n.Writes.Keys {
+			re.tainted[key.Value] = true
+		}
+		for _, w := range n.Writes.Exprs {
+			re.tainted[w.Name.Value] = true
+		}
 	}
 }
 
@@ -238,36 +228,33 @@ func planStep(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	if re == nil {
 		return nil, nil
 	}
-	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
 	about, err := node.Describe(ctx, task)
 	if err != nil {
 		return nil, err
 	}
 	re.mu.Lock()
 	defer re.mu.Unlock()
-	p := re.step(task)
+	p := re.step(task.Node, task.Visit)
 	if p != nil && task.Index <= 0 {
 		re.describe(p, task, about)
 	}
-	if s := re.stubs[task.Node]; s != nil {
-		e, problem := s.pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
-		switch {
-		case problem != "":
-			return nil, &runner.Failure{Kind: "failed", Message: problem}
-		case e.failure != nil:
-			failure := *e.failure
-			return nil, &failure
-		case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
-			return nil, nil // asked for real, and answered with it
-		case e.output != nil:
-			return &runner.Reply{Output: e.output.Data()}, nil
-		}
+	switch e, problem := re.entry(task); {
+	case problem != "":
+		return nil, &runner.Failure{Kind: "failed", Message: problem}
+	case e == nil:
+	case e.failure != nil:
+		failure := *e.failure
+		return nil, &failure
+	case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
+		return nil, nil // asked for real, and answered with it
+	case e.output != nil:
+		return &runner.Reply{Output: e.output.Data()}, nil
 	}
 	switch task.Kind {
 	case "graph", "llm", "agent", "tools":
 		return nil, nil
 	}
-	out := re.made.of(task.Graph, n)
+	out := re.made.of(task.Graph, nodeOf(task))
 	if task.Kind == stubKind {
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
 			out = choices[0]
@@ -319,51 +306,38 @@ func (re *dryRun) masked(text string) string {
 func (re *dryRun) Event(e *runner.Event) error {
 	re.mu.Lock()
 	defer re.mu.Unlock()
-	switch e.Type {
-	case runner.NodeStarted:
+	if e.Type == runner.NodeStarted {
 		kind := e.Kind
 		if kind == stubKind {
 			kind = "human"
 		}
-		re.steps = append(re.steps, &Planned{branch: e.Branch, Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
+		re.steps = append(re.steps, &Planned{Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
+		return nil
+	}
+	p := re.step(e.Node, e.Visit)
+	if p == nil {
+		return nil
+	}
+	switch e.Type {
 	case runner.NodeFailed:
-		if p := re.at(e); p != nil {
-			p.Step = e.Step
-		}
+		p.Step = e.Step
 	case runner.NodeCompleted:
-		p := re.at(e)
-		if p != nil {
-			p.Step = e.Step
-		}
-		if p != nil && p.Kind == "wait" {
+		p.Step = e.Step
+		switch p.Kind {
+		case "wait":
 			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
-		} else if p != nil && (p.Kind == "set" || p.Kind == "pass") {
+		case "set":
 			p.Writes, _ = e.Output.(map[string]any)
-			if p.Kind == "pass" {
-				p.Writes = nil
-			}
 			re.spread(p)
 		}
 	case runner.EdgesResolved:
-		if p := re.at(e); p != nil {
-			p.Next = slices.Clone(e.Next)
-			for i := range e.Candidates {
-				c := &e.Candidates[i]
-				evaluated := c.Fired || strings.HasSuffix(c.Why, " is false")
-				if c.When != "" && evaluated && re.isMadeUp(p, c.When) {
-					p.Decided = append(p.Decided, c.When)
-				}
+		p.Next = slices.Clone(e.Next)
+		for i := range e.Candidates {
+			c := &e.Candidates[i]
+			evaluated := c.Fired || strings.HasSuffix(c.Why, " is false")
+			if c.When != "" && evaluated && re.isMadeUp(p, c.When) {
+				p.Decided = append(p.Decided, c.When)
 			}
-		}
-	}
-	return nil
-}
-
-// at returns the step of an event.
-func (re *dryRun) at(e *runner.Event) *Planned {
-	for _, p := range slices.Backward(re.steps) {
-		if p.Node == e.Node && p.Visit == e.Visit && p.branch == e.Branch {
-			return p
 		}
 	}
 	return nil

@@ -40,8 +40,6 @@ type Planned struct {
 	// Next lists the next nodes, Decided the conditions that made-up values decided.
 	Next    []string `json:"next"`
 	Decided []string `json:"decided,omitempty"`
-
-	branch string
 }
 
 // PromptPart is a message to a model.

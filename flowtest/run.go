@@ -84,9 +84,9 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(started()), stop: stop}
 	watch := &watcher{flow: f.Graph, seen: newSeen(f.Graph), acting: a}
 	opts := c.opts
-	opts.Clock, opts.Sink, opts.History, opts.Secrets = a.clock, watch, true, madeUpSecrets
-	if c.touchesWorld() {
-		opts.Secrets = nil
+	opts.Clock, opts.Sink, opts.History = a.clock, watch, true
+	if !c.touchesWorld() {
+		opts.Secrets = secretsAs(func(name string) string { return "made-up-" + name })
 	}
 	ctx = context.WithValue(ctx, actingKey{}, a)
 	result, err := c.flow.flow.Run(ctx, opts)
@@ -149,13 +149,15 @@ func (c *Case) touchesWorld() bool {
 	return false
 }
 
-// madeUpSecrets returns a made-up value for each secret of a graph.
-func madeUpSecrets(g *spec.Graph) map[string]any {
-	out := make(map[string]any, len(g.Secrets))
-	for _, secret := range g.Secrets {
-		out[secret.Name.Value] = "made-up-" + secret.Name.Value
+// secretsAs returns a function that gives each secret of a graph a value by its name.
+func secretsAs(value func(name string) string) func(g *spec.Graph) map[string]any {
+	return func(g *spec.Graph) map[string]any {
+		out := make(map[string]any, len(g.Secrets))
+		for _, secret := range g.Secrets {
+			out[secret.Name.Value] = value(secret.Name.Value)
+		}
+		return out
 	}
-	return out
 }
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,8 +3,10 @@
 package controlflow
 
 import (
+	"math"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -85,47 +87,38 @@ func (w *Graph) joinsBefore(fork int, g *Group) bool {
 	return false
 }
 
-// firstCommon is the first node that all branches of a node can reach without failures:
-// the one that the last of them comes to first, then one that declares a join; -1 for none.
+// firstCommon returns the first node that all branches of a node can reach without failures,
+// or -1: the one that the last of them reaches first. Of two as far away it takes one that
+// declares a join.
 func (w *Graph) firstCommon(fork int, targets []int) int {
-	var fronts [][]int
+	next := func(v int) []int {
+		if v == fork {
+			return nil
+		}
+		return w.NoFailures.Next(v)
+	}
+	var distances [][]int
 	for _, first := range targets {
 		if first != w.End {
-			fronts = append(fronts, []int{first})
+			distances = append(distances, graphalg.Distances(next, w.NoFailures.Len(), first))
 		}
 	}
-	type reached struct{ node, branch int }
-	seen, comes := map[reached]bool{}, map[int]int{}
-	for live := len(fronts) > 1; live; {
-		best := -1
-		live = false
-		for i, front := range fronts {
-			var next []int
-			for _, v := range front {
-				if v >= w.End || v == fork || seen[reached{v, i}] {
-					continue
-				}
-				seen[reached{v, i}] = true
-				next = append(next, w.NoFailures.Next(v)...)
-				if comes[v]++; comes[v] == len(fronts) && (best < 0 || w.precedes(v, best)) {
-					best = v
-				}
+	best, fewest := -1, 0
+	for v, n := range w.Source.Nodes {
+		most := 0
+		for _, far := range distances {
+			if most = max(most, far[v]); far[v] < 0 {
+				most = math.MaxInt
+				break
 			}
-			fronts[i], live = next, live || len(next) > 0
 		}
-		if best >= 0 {
-			return best
+		switch {
+		case len(distances) < 2 || v == fork || most == math.MaxInt:
+		case best < 0, most < fewest, most == fewest && n.Join != nil && w.Source.Nodes[best].Join == nil:
+			best, fewest = v, most
 		}
 	}
-	return -1
-}
-
-// precedes reports whether a node is taken for a join before another one as far away.
-func (w *Graph) precedes(v, other int) bool {
-	if declared := w.Source.Nodes[v].Join != nil; declared != (w.Source.Nodes[other].Join != nil) {
-		return declared
-	}
-	return v < other
+	return best
 }
 
 // FailurePolicy is what a failing branch of a node's fan-out does.

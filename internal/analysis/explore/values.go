@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -355,32 +356,28 @@ func toolCalls(n *spec.Node) (out []any) {
 }
 
 // failures returns the failures of a node to try: its usual one, one of each kind that
-// something names, and one for each constant that a condition compares the message or a
-// detail with.
+// something names, and one for each constant beside a message or a detail in a condition.
 func (m *Model) failures(v int) []*machine.Failure {
 	if m.kinds[v] != nil {
 		return m.kinds[v]
 	}
 	n := m.graph.Nodes[v]
 	usual := map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]
-	if usual == "" {
-		usual = "failed"
-	}
-	kinds := []string{usual}
+	kinds := []string{cmp.Or(usual, "failed")}
 	var compared []*machine.Failure
 	for _, e := range m.own[v] {
 		if e.Field != "when" || !e.Program.Uses("error") {
 			continue
 		}
-		e.Program.Tree().Each(func(t *eval.Tree) {
-			if text, ok := t.Value.(string); ok && slices.Contains(spec.FailureKinds(), text) {
+		for _, c := range dataflow.Constants([]*dataflow.Use{e}, func(eval.Read) bool { return true }) {
+			if text, isText := c.(string); isText && slices.Contains(spec.FailureKinds(), text) {
 				kinds = append(kinds, text)
+				continue
 			}
-			if t.Op == eval.TreeBinary {
-				compared = append(compared, comparedFailures(t.Args[0], t.Args[1])...)
-				compared = append(compared, comparedFailures(t.Args[1], t.Args[0])...)
+			for _, r := range e.Program.Reads() {
+				compared = append(compared, failuresWith(kinds[0], r.Path, c)...)
 			}
-		})
+		}
 	}
 	for _, block := range n.RetryBlocks(m.graph) {
 		for _, on := range block.On {
@@ -396,45 +393,28 @@ func (m *Model) failures(v int) []*machine.Failure {
 			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed", Details: details[kind]})
 		}
 	}
-	for _, f := range compared {
-		if f.Kind = usual; n.FailsAs(usual) {
-			m.kinds[v] = append(m.kinds[v], f)
-		}
+	if n.FailsAs(kinds[0]) {
+		m.kinds[v] = append(m.kinds[v], compared...)
 	}
 	return m.kinds[v]
 }
 
-// comparedFailures returns failures in which a path of the error has a constant of an
-// expression, or a number beside it.
-func comparedFailures(path, with *eval.Tree) (out []*machine.Failure) {
-	if path.Op != eval.TreePath || path.Path[0] != "error" || len(path.Path) < 2 {
-		return nil
-	}
-	add := func(value any) {
-		text, isText := value.(string)
-		switch {
-		case path.Path[1] == "message" && isText:
-			out = append(out, &machine.Failure{Message: text})
-		case path.Path[1] == "details" && len(path.Path) > 2:
-			details, _ := placed(nil, path.Path[2:], value).(map[string]any)
-			out = append(out, &machine.Failure{Message: "failed", Details: details})
+// failuresWith returns failures that have a constant at a path, or a number beside it.
+func failuresWith(kind string, path []string, c any) (out []*machine.Failure) {
+	text, isText := c.(string)
+	switch {
+	case len(path) < 2 || path[0] != "error":
+	case path[1] == "message" && isText:
+		out = append(out, &machine.Failure{Kind: kind, Message: text})
+	case path[1] == "details" && len(path) > 2:
+		values := []any{c}
+		if n, isInt := c.(int); isInt {
+			values = append(values, n+1, n-1)
+		}
+		for _, value := range values {
+			details, _ := placed(nil, path[2:], value).(map[string]any)
+			out = append(out, &machine.Failure{Kind: kind, Message: "failed", Details: details})
 		}
 	}
-	with.Each(func(t *eval.Tree) {
-		if t.Op != eval.TreeConst {
-			return
-		}
-		list, isList := t.Value.([]any)
-		if !isList {
-			list = []any{t.Value}
-		}
-		for _, value := range list {
-			add(value)
-			if n, isInt := value.(int); isInt {
-				add(n + 1)
-				add(n - 1)
-			}
-		}
-	})
 	return out
 }
