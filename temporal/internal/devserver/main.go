@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,9 +31,9 @@ import (
 const host = "127.0.0.1"
 
 func main() {
-	db := flag.String("db", "", "`FILE` that the server keeps its data in (default: memory)")
+	db := flag.String("db", "", "`FILE` for the data of the server (default: memory)")
 	port := flag.Int("port", 0, "`PORT` to listen on (default: a free one)")
-	namespaces := flag.String("namespaces", "default", "`NAMES` of the namespaces, with commas between them")
+	namespaces := flag.String("namespaces", "default", "`NAMES` of the namespaces, separated by commas")
 	flag.Parse()
 	if err := run(*db, *port, strings.Split(*namespaces, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "devserver: "+err.Error())
@@ -41,10 +42,7 @@ func main() {
 }
 
 func run(db string, port int, namespaces []string) error {
-	cfg, err := configure(db, port)
-	if err != nil {
-		return err
-	}
+	cfg := configure(db, port)
 	store := cfg.Persistence.DataStores[plugin.PluginName].SQL
 	if db != "" {
 		if err := prepare(store, db); err != nil {
@@ -53,27 +51,33 @@ func run(db string, port int, namespaces []string) error {
 	}
 	for _, name := range namespaces {
 		ns, err := sqlite.NewNamespaceConfig(cfg.ClusterMetadata.CurrentClusterName, name, false, nil)
-		if err != nil {
-			return err
+		if err == nil {
+			err = sqlite.CreateNamespaces(store, ns)
 		}
-		if err := sqlite.CreateNamespaces(store, ns); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(cfg), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(log.NewNoopLogger()),
-		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
-		temporal.WithDynamicConfigClient(settings()),
+		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()), temporal.WithDynamicConfigClient(settings()),
 	)
+	if err == nil {
+		err = server.Start()
+	}
 	if err != nil {
 		return err
 	}
-	if err := server.Start(); err != nil {
-		return err
-	}
 	address := cfg.PublicClient.HostPort
-	if err := reachable(address); err != nil {
-		return err
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			_ = conn.Close()
+			break
+		}
+		if time.Now().After(end) {
+			return err
+		}
 	}
 	fmt.Println(address)
 	stop := make(chan os.Signal, 1)
@@ -82,8 +86,8 @@ func run(db string, port int, namespaces []string) error {
 	return server.Stop()
 }
 
-// prepare makes the database ready: a new one gets its tables, and one that a killed
-// server left forgets it, or this one would ask it for a minute.
+// prepare makes the tables of a new database. In that of a killed server it deletes the
+// server, which this one would try to reach for a minute.
 func prepare(cfg *config.SQL, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return sqlite.SetupSchema(cfg)
@@ -95,48 +99,27 @@ func prepare(cfg *config.SQL, file string) error {
 	return errors.Join(db.Exec("DELETE FROM cluster_membership"), db.Close())
 }
 
-// settings are those of a server that is in nobody's way.
+// settings returns the dynamic settings.
 func settings() dynamicconfig.StaticClient {
-	to := func(value any) []dynamicconfig.ConstrainedValue {
-		return []dynamicconfig.ConstrainedValue{{Value: value}}
+	out := dynamicconfig.StaticClient{}
+	for key, value := range map[dynamicconfig.Key]any{
+		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
+		// A shard dispatches tasks 20 times a second, and a step needs two dispatches. A
+		// cluster has hundreds of shards; this server has one.
+		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
+		dynamicconfig.TimerProcessorMaxPollRPS.Key():    1000,
+		// Timers are late by this much, for hosts whose clocks differ.
+		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
+		// If more events arrive while a workflow decides, the decision is discarded.
+		dynamicconfig.MaximumBufferedEventsBatch.Key(): 5000,
+	} {
+		out[key] = []dynamicconfig.ConstrainedValue{{Value: value}}
 	}
-	return dynamicconfig.StaticClient{
-		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): to(true),
-		// A shard hands out what it has 20 times a second, and each step of a run takes two
-		// times. A cluster has hundreds of shards; this server has one for all runs.
-		dynamicconfig.TransferProcessorMaxPollRPS.Key(): to(1000),
-		dynamicconfig.TimerProcessorMaxPollRPS.Key():    to(1000),
-		// A timer is never set nearer than this, for hosts whose clocks differ; here is one.
-		dynamicconfig.TimerProcessorMaxTimeShift.Key(): to(10 * time.Millisecond),
-		// Of a workflow to which more comes than this while it decides, the decision is taken
-		// back, and its history read again; so even more has come by the next one.
-		dynamicconfig.MaximumBufferedEventsBatch.Key(): to(5000),
-	}
+	return out
 }
 
-// reachable waits until somebody listens.
-func reachable(address string) error {
-	for end := time.Now().Add(time.Minute); ; {
-		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err == nil {
-			return conn.Close()
-		}
-		if time.Now().After(end) {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// configure is the configuration of a server with all services in one process.
-func configure(db string, port int) (*config.Config, error) {
-	ports, err := freePorts(8)
-	if err != nil {
-		return nil, err
-	}
-	if port == 0 {
-		port = ports[7]
-	}
+// configure returns the configuration of a server with all services in one process.
+func configure(db string, port int) *config.Config {
 	sql := config.SQL{PluginName: plugin.PluginName, DatabaseName: db, ConnectAttributes: map[string]string{"mode": "rwc"}}
 	if db == "" {
 		sql.DatabaseName = fmt.Sprintf("memory-%d", os.Getpid())
@@ -145,52 +128,41 @@ func configure(db string, port int) (*config.Config, error) {
 		sql.ConnectAttributes["_journal_mode"] = "wal"
 		sql.ConnectAttributes["_synchronous"] = "2"
 	}
-	address := fmt.Sprintf("%s:%d", host, port)
-	service := func(grpc, membership int) config.Service {
-		return config.Service{RPC: config.RPC{GRPCPort: grpc, MembershipPort: membership, BindOnIP: host}}
+	services := map[string]config.Service{}
+	for _, name := range temporal.DefaultServices {
+		services[name] = config.Service{RPC: config.RPC{GRPCPort: freePort(), MembershipPort: freePort(), BindOnIP: host}}
 	}
-	off := "disabled"
+	frontend := services["frontend"]
+	frontend.RPC.GRPCPort = cmp.Or(port, frontend.RPC.GRPCPort)
+	services["frontend"] = frontend
+	address := fmt.Sprintf("%s:%d", host, frontend.RPC.GRPCPort)
+	const off = "disabled"
 	return &config.Config{
-		Global: config.Global{
-			Membership: config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: host},
-		},
+		Global: config.Global{Membership: config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: host}},
 		Persistence: config.Persistence{
 			DefaultStore: plugin.PluginName, VisibilityStore: plugin.PluginName, NumHistoryShards: 1,
 			DataStores: map[string]config.DataStore{plugin.PluginName: {SQL: &sql}},
 		},
 		ClusterMetadata: &cluster.Config{
 			FailoverVersionIncrement: 10, MasterClusterName: "active", CurrentClusterName: "active",
-			ClusterInformation: map[string]cluster.ClusterInformation{
-				"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address},
-			},
+			ClusterInformation: map[string]cluster.ClusterInformation{"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: address}},
 		},
-		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
-		Services: map[string]config.Service{
-			"frontend": service(port, ports[0]), "history": service(ports[1], ports[2]),
-			"matching": service(ports[3], ports[4]), "worker": service(ports[5], ports[6]),
-		},
-		Archival: config.Archival{
-			History:    config.HistoryArchival{State: off},
-			Visibility: config.VisibilityArchival{State: off},
-		},
+		Services: services,
+		Archival: config.Archival{History: config.HistoryArchival{State: off}, Visibility: config.VisibilityArchival{State: off}},
 		NamespaceDefaults: config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
-			History:    config.HistoryArchivalNamespaceDefaults{State: off},
-			Visibility: config.VisibilityArchivalNamespaceDefaults{State: off},
+			History: config.HistoryArchivalNamespaceDefaults{State: off}, Visibility: config.VisibilityArchivalNamespaceDefaults{State: off},
 		}},
 		PublicClient: config.PublicClient{HostPort: address},
-	}, nil
+	}
 }
 
-// freePorts are ports that nobody listens on.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", host+":0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+// freePort returns a port that nothing listens on; 0, which no service can use, if there is
+// none. Closed listeners get another port each time.
+func freePort() int {
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		return 0
 	}
-	return ports, nil
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
 }

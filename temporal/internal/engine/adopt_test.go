@@ -120,7 +120,7 @@ func TestAdopt(t *testing.T) {
 			if diff := cmp.Diff(toldHere, toldThere); diff != "" && test.events > 1000 {
 				t.Errorf("told on this machine (-), on the cluster (+):\n%s", diff)
 			}
-			c, err := engine.Dial(*o)
+			c, err := o.Dial()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ func TestReadAhead(t *testing.T) {
 	if err := os.WriteFile(file, []byte(gate), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := engine.Dial(o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +53,13 @@ func TestReadAhead(t *testing.T) {
 	})
 	kill(first)
 
-	s := c.Store(t.Context())
 	type reading struct {
 		texts []string
 		err   error
 	}
 	read := make(chan reading)
 	go func() { // of a worker that is gone, and then of another one
-		texts, err := s.Texts("ahead", 0)
+		texts, err := c.Texts(t.Context(), "ahead", 0)
 		read <- reading{texts, err}
 	}()
 	time.Sleep(time.Second) // the cluster has given the question to the worker that is gone
@@ -79,7 +78,7 @@ func TestReadAhead(t *testing.T) {
 	if code := <-ended; code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	late, err := s.Texts("ahead", 0)
+	late, err := c.Texts(t.Context(), "ahead", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,7 @@ func TestBucket(t *testing.T) {
 	if err := os.WriteFile(spoiled, []byte(strings.Repeat("x", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := conv.FromPayload(p, &back); err == nil || !strings.Contains(err.Error(), "is something else") {
+	if err := conv.FromPayload(p, &back); err == nil || !strings.Contains(err.Error(), "has another digest") {
 		t.Errorf("a value that was changed: %v", err)
 	}
 	if err := os.Remove(spoiled); err != nil {
@@ -336,7 +336,7 @@ func farRun(t *testing.T, text, pad int) *engine.Options {
 		_, err := os.Stat(filepath.Join(dir, "made"))
 		return err == nil
 	})
-	looker, err := engine.Dial(*o)
+	looker, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,121 +20,99 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+
+	"github.com/graphrun/graphrun/internal/cli"
 )
 
-// Options say where the cluster is. The zero value is a server on this machine
-// without TLS.
-type Options struct {
-	// Address is host:port of the frontend; empty: 127.0.0.1:7233.
-	Address string
-	// Namespace is that of the runs; empty: default.
-	Namespace string
-	// Queue is the task queue of new runs; empty: graphrun.
-	Queue string
-	// APIKey authenticates; empty: none is sent. With one TLS is on.
-	APIKey string
-	// TLS, or a name of one of the files, turns TLS on: of the client's certificate and
-	// its key, and of the authority that signed the server's.
-	TLS           bool
-	Cert, Key, CA string
-	ServerName    string
-	// Payloads is the folder in which large values and logs are kept, or the bucket:
-	// s3://BUCKET/PREFIX?endpoint=URL&region=NAME. All workers and clients share it.
-	// Empty: graphrun/temporal below the user's cache.
-	Payloads string
-	// Identity names this program in histories; empty: by its process and machine.
-	Identity string
-	// Logger gets the messages of the SDK; nil: errors go to stderr.
-	Logger *slog.Logger
-
-	core int // version of the core, of workers and new runs; 0: coreVersion
-}
-
-// Cluster is a connection to a Temporal cluster.
+// Cluster is a connection to a Temporal cluster and its payload store. It implements
+// [cli.Engine].
 type Cluster struct {
 	client    client.Client
 	converter converter.DataConverter
-	options   Options
+	settings  cli.EngineSettings
+	core      int // version of workers and new runs
 	blobs     blobs
 }
 
-// Dial connects to a cluster and its payload store.
-func Dial(o Options) (*Cluster, error) {
-	if o.Address == "" {
-		o.Address = client.DefaultHostPort
-	}
-	if o.core == 0 {
-		o.core = coreVersion
-	}
-	if o.Namespace == "" {
-		o.Namespace = client.DefaultNamespace
-	}
-	if o.Payloads == "" {
+// Dial connects to a cluster. Without settings, it is a server on this machine without TLS.
+func Dial(s cli.EngineSettings) (*Cluster, error) {
+	s.Address = cmp.Or(s.Address, client.DefaultHostPort)
+	s.Namespace = cmp.Or(s.Namespace, client.DefaultNamespace)
+	s.TaskQueue = cmp.Or(s.TaskQueue, "graphrun")
+	if s.Payloads == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
 			dir = os.TempDir()
 		}
-		o.Payloads = filepath.Join(dir, "graphrun", "temporal")
+		s.Payloads = filepath.Join(dir, "graphrun", "temporal")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	}
-	security, err := o.tls()
+	security, err := tlsConfig(&s)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := openBlobs(o.Payloads)
+	kept, err := openBlobs(s.Payloads)
 	if err != nil {
 		return nil, fmt.Errorf("payload store: %w", err)
 	}
 	conv := newConverter(kept)
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := client.Options{
-		HostPort: o.Address, Namespace: o.Namespace, Identity: o.Identity, DataConverter: conv, Logger: log.NewStructuredLogger(o.Logger),
+		HostPort: s.Address, Namespace: s.Namespace, DataConverter: conv, Logger: log.NewStructuredLogger(logger),
 		ConnectionOptions: client.ConnectionOptions{TLS: security, GetSystemInfoTimeout: 10 * time.Second},
 	}
-	if o.APIKey != "" {
-		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
+	if s.APIKey != "" {
+		options.Credentials = client.NewAPIKeyStaticCredentials(s.APIKey)
 	}
 	c, err := client.Dial(options)
 	if err != nil {
-		return nil, fmt.Errorf("no Temporal cluster at %s (namespace %s): %w", o.Address, o.Namespace, err)
+		return nil, fmt.Errorf("no Temporal cluster at %s (namespace %s): %w", s.Address, s.Namespace, err)
 	}
-	return &Cluster{client: c, converter: conv, options: o, blobs: kept}, nil
+	return &Cluster{client: c, converter: conv, settings: s, core: coreVersion, blobs: kept}, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Cluster) Close() { c.client.Close() }
 
-// queue returns the name of a task queue, or the default.
-func (c *Cluster) queue(name string) string {
-	switch {
-	case name != "":
-		return name
-	case c.options.Queue != "":
-		return c.options.Queue
-	}
-	return "graphrun"
-}
+// coreQueue returns the task queue of the runs of a core version. Workers of other versions
+// do not see them.
+func coreQueue(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
 
-// ofCore returns the task queue of the runs of a core version. Workers of other versions do
-// not see them.
-func ofCore(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
-
-// workers reports whether a worker polls a task queue.
-func (c *Cluster) workers(ctx context.Context, queue string) (bool, error) {
-	reply, err := c.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
-		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
-	}), nil
-}
+// keeperQueue returns the task queue of sessions and groups, which workers of every core
+// version serve.
+func keeperQueue(queue string) string { return queue + "@sessions" }
 
 // lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
 const lastPoll = 90 * time.Second
 
-// pause waits.
+// hasWorkers reports whether a worker polls a task queue.
+func (c *Cluster) hasWorkers(ctx context.Context, queue string) (bool, error) {
+	reply, err := c.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	return slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
+		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
+	}), err
+}
+
+// updateKeeper updates the workflow of a session or a group, and starts it if it does not
+// run. An update with the same id takes effect once.
+func (c *Cluster) updateKeeper(ctx context.Context, workflow, workflowID, update, id string, arg, reply any) error {
+	start := c.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: workflowID, TaskQueue: keeperQueue(c.settings.TaskQueue), StaticSummary: workflowID,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}, workflow, nil)
+	handle, err := c.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateID: id, UpdateName: update, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, reply)
+}
+
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -144,29 +124,30 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (o *Options) tls() (*tls.Config, error) {
-	if !o.TLS && o.Cert == "" && o.CA == "" && o.ServerName == "" && o.APIKey == "" {
+// tlsConfig returns the TLS settings of a connection, or nil without TLS.
+func tlsConfig(s *cli.EngineSettings) (*tls.Config, error) {
+	if !s.TLS && s.Cert == "" && s.CA == "" && s.ServerName == "" && s.APIKey == "" {
 		return nil, nil
 	}
-	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
-	if (o.Cert == "") != (o.Key == "") {
-		return nil, fmt.Errorf("the certificate of the client and its key go together")
+	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
+	if (s.Cert == "") != (s.Key == "") {
+		return nil, errors.New("the certificate of the client and its key go together")
 	}
-	if o.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	if s.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
 		if err != nil {
 			return nil, err
 		}
 		out.Certificates = []tls.Certificate{pair}
 	}
-	if o.CA != "" {
-		text, err := os.ReadFile(o.CA)
+	if s.CA != "" {
+		text, err := os.ReadFile(s.CA)
 		if err != nil {
 			return nil, err
 		}
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s holds no certificate", o.CA)
+			return nil, fmt.Errorf("%s holds no certificate", s.CA)
 		}
 	}
 	return out, nil

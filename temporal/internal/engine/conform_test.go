@@ -60,7 +60,7 @@ func workerOf(t *testing.T, o engine.Options, w engine.WorkerOptions) {
 	var cluster *engine.Cluster
 	var err error
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); { // the namespace comes a moment after the port
-		if cluster, err = engine.Dial(o); err == nil {
+		if cluster, err = o.Dial(); err == nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -78,12 +78,6 @@ func workerOf(t *testing.T, o engine.Options, w engine.WorkerOptions) {
 	})
 }
 
-// clusterEngine is the engine as the command line has it.
-type clusterEngine struct{ *engine.Cluster }
-
-func (c clusterEngine) Store(ctx context.Context) cli.ClusterStore   { return c.Cluster.Store(ctx) }
-func (c clusterEngine) Work(context.Context, cli.WorkSettings) error { return nil }
-
 // command runs one command line, here or on the cluster.
 func command(o *engine.Options, args ...string) (stdout, stderr string, code int) {
 	return interrupted(context.Background(), o, args...)
@@ -94,10 +88,7 @@ func interrupted(ctx context.Context, o *engine.Options, args ...string) (stdout
 	var out, errs bytes.Buffer
 	p := cli.Program{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
 	if o != nil {
-		p.Engine = func(cli.EngineSettings) (cli.Engine, error) {
-			c, err := engine.Dial(*o)
-			return clusterEngine{c}, err
-		}
+		p.Engine = func(cli.EngineSettings) (cli.Engine, error) { return o.Dial() }
 	}
 	code = cli.Main(ctx, p)
 	return out.String(), errs.String(), code

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -24,7 +23,7 @@ import (
 // TestMain lets this program be a worker that can be killed.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("GRAPHRUN_TEST_WORKER"); address != "" {
-		c, err := engine.Dial(engine.Options{Address: address, Payloads: os.Getenv("GRAPHRUN_TEST_PAYLOADS")})
+		c, err := engine.Options{Address: address, Payloads: os.Getenv("GRAPHRUN_TEST_PAYLOADS")}.Dial()
 		if err == nil {
 			o := engine.WorkerOptions{Heartbeat: 2 * time.Second, MaxEvents: 300}
 			if events, err := strconv.Atoi(os.Getenv("GRAPHRUN_TEST_EVENTS")); err == nil {
@@ -33,7 +32,9 @@ func TestMain(m *testing.M) {
 			if name := os.Getenv("GRAPHRUN_TEST_QUEUE"); name != "" {
 				o.Nodes = []string{name}
 			}
-			err = c.Work(context.Background(), o)
+			if _, err = c.StartWorker(o); err == nil {
+				select {} // until it is killed
+			}
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -215,12 +216,12 @@ func TestKilledWorkers(t *testing.T) {
 // which there are none. It counts the tasks, and those that began more than once.
 func repeatedIn(t *testing.T, o engine.Options, runID, marks string) (tasks, again int) {
 	t.Helper()
-	c, err := engine.Dial(o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	texts, err := c.Store(t.Context()).Texts(runID, 0)
+	texts, err := c.Texts(t.Context(), runID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func repeatedIn(t *testing.T, o engine.Options, runID, marks string) (tasks, aga
 // readAlong reads the journal of a run as it grows, until the run has ended. What was
 // read has to stay: who follows a run reads no event twice.
 func readAlong(t *testing.T, o engine.Options, runID string) {
-	c, err := engine.Dial(o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Error(err)
 		return
@@ -284,7 +285,7 @@ func readAlong(t *testing.T, o engine.Options, runID string) {
 		}
 		var more []string
 		if err == nil {
-			more, err = s.Texts(runID, len(all))
+			more, err = c.Texts(t.Context(), runID, len(all))
 		}
 		if err != nil {
 			t.Errorf("%s: %v", runID, err)
@@ -293,7 +294,7 @@ func readAlong(t *testing.T, o engine.Options, runID string) {
 		all, ended = append(all, more...), lines[0].Status != machine.Running
 		time.Sleep(50 * time.Millisecond)
 	}
-	whole, err := s.Texts(runID, 0)
+	whole, err := c.Texts(t.Context(), runID, 0)
 	if err != nil {
 		t.Errorf("%s: %v", runID, err)
 		return

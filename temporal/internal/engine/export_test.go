@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/internal/cli"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -71,9 +72,8 @@ func replayHistory(conv converter.DataConverter, history *historyapi.History, ev
 	if err != nil {
 		return err
 	}
-	w := &Worker{core: coreVersion, converter: conv, heartbeat: 10 * time.Second, events: events, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
-	w.register(replayer)
-	w.registerKeepers(replayer)
+	w := &Worker{Cluster: &Cluster{core: coreVersion, converter: conv}, heartbeat: 10 * time.Second, events: events}
+	w.registerWorkflows(replayer)
 	return replayer.ReplayWorkflowHistory(nil, history)
 }
 
@@ -86,8 +86,8 @@ func (c *Cluster) Terminate(ctx context.Context, runID string) error {
 func GroupID(name string) string { return groupID(name) }
 
 // Texts are the texts of a run's events after the first n, as they are now.
-func (s *Store) Texts(runID string, n int) (out []string, err error) {
-	texts, err := s.after(runID, n, allBytes)
+func (c *Cluster) Texts(ctx context.Context, runID string, n int) (out []string, err error) {
+	texts, err := c.store(ctx).after(runID, n, allBytes)
 	for _, text := range texts {
 		out = append(out, string(text))
 	}
@@ -103,20 +103,55 @@ func NewConverter(payloads string) (converter.DataConverter, error) {
 	return newConverter(b), nil
 }
 
+// Options say where the cluster of a test is.
+type Options struct {
+	Address, Queue, Payloads, APIKey string
+	TLS                              bool
+	Cert, Key, CA, ServerName        string
+	core                             int
+}
+
 // OfCore are options of a build that has another version of the core.
 func (o Options) OfCore(version int) Options {
 	o.core = version
 	return o
 }
 
+// Dial connects to the cluster.
+func (o Options) Dial() (*Cluster, error) {
+	c, err := Dial(cli.EngineSettings{
+		Address: o.Address, TaskQueue: o.Queue, Payloads: o.Payloads, APIKey: o.APIKey,
+		TLS: o.TLS, Cert: o.Cert, Key: o.Key, CA: o.CA, ServerName: o.ServerName,
+	})
+	if err == nil && o.core != 0 {
+		c.core = o.core
+	}
+	return c, err
+}
+
+// WorkerOptions are those of a worker of a test.
+type WorkerOptions struct {
+	Queue     string
+	Nodes     []string
+	Heartbeat time.Duration
+	MaxEvents int
+}
+
+// StartWorker starts a worker.
+func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
+	own := *c
+	own.settings.TaskQueue = cmp.Or(o.Queue, c.settings.TaskQueue)
+	return own.startWorker(&cli.WorkSettings{Queues: o.Nodes, Heartbeat: o.Heartbeat}, cmp.Or(o.MaxEvents, maxEvents))
+}
+
 // RunAlone runs a flow that nobody follows.
 func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
 	start := &Start{
-		Core:   c.options.core,
+		Core:   c.core,
 		Record: store.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
-		Queue:  c.queue(""), RunDir: "/", Nonce: "00", Settings: runner.Options{Dir: "/"},
+		Queue:  c.settings.TaskQueue, RunDir: "/", Nonce: "00", Settings: runner.Options{Dir: "/"},
 	}
-	if err := c.Store(ctx).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+	if err := c.store(ctx).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return err
 	}
 	return c.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)

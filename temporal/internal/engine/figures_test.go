@@ -163,7 +163,7 @@ func TestThroughput(t *testing.T) {
 			var clusters []*engine.Cluster
 			stops = nil
 			for range workers {
-				c, err := engine.Dial(o)
+				c, err := o.Dial()
 				if err != nil {
 					t.Fatal(err)
 				}

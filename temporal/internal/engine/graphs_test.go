@@ -57,7 +57,7 @@ func TestRandomGraphs(t *testing.T) {
 	all := graphsOf(t)
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
-	c, err := engine.Dial(o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,205 +3,217 @@
 package engine
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
 )
 
-// retrySlotEvery is how often a run that goes on by itself asks for a slot if it may not
-// wait for one.
+// retrySlotEvery is how often a run that resumes itself asks for a slot that it may not
+// wait for.
 const retrySlotEvery = time.Minute
 
 // groupSlot is the state of a run's slot in its concurrency group.
 type groupSlot struct {
-	claim   *claim        // nil: the run wants no slot
-	turn    *turn         // the latest; nil: the group has not answered
-	seen    bool          // by the driver
-	err     error         // why there is no turn
+	claim   *claim        // nil without a slot
+	turn    *turn         // the latest; nil before the reply of the group
+	seen    bool          // the driver knows the turn
 	waiting bool          // the driver waits for its turn
-	request store.Request // that stops it
-	left    []claim       // that were given up
-	wanted  []eviction    // of other runs
-
-	turns, evicts workflow.ReceiveChannel
-	claims        int             // that were made
-	entry         workflow.Future // of the activity that sends the claim; nil: it has ended
-	leaving       int             // signals to groups on their way
-	again         time.Time       // when a run that goes on by itself asks again; zero for never
-	stopped       store.Request   // that stopped the run while it waited
-	busy          *store.Waiting  // why the run did not go on; nil: it did
+	request store.Request // that stops a waiting driver
+	claims  int           // made by this workflow
 }
 
-// eviction is a request to a run that holds a slot.
-type eviction struct {
-	RunID   string        `json:"run_id"`
-	Request store.Request `json:"request"`
-}
-
-// Enter waits for the answer of the group and returns it.
+// Enter asks the group for a slot and returns its reply.
 func (k keeper) Enter(group string, limit int) (out store.GroupState, err error) {
-	j, s := k.journal, &k.slot
+	f, s := k.run, &k.slot
+	if k.failed != nil {
+		return out, k.failed
+	}
 	if s.claim == nil || s.claim.Group != group {
-		s.claim, s.turn = &claim{Group: group, Limit: limit, RunID: j.record.ID, Graph: j.record.Graph}, nil
+		s.claims++
+		info := workflow.GetInfo(f.ctx)
+		s.claim, s.turn = &claim{
+			Ticket: fmt.Sprintf("%s/%d", info.WorkflowExecution.RunID, s.claims), Group: group, Limit: limit,
+			RunID: k.record.ID, Graph: k.record.Graph, Owner: ownerOf(f.start.Queue),
+		}, nil
 	}
-	if j.failed != nil {
-		return out, j.failed
+	if s.turn == nil {
+		sent := workflow.ExecuteActivity(f.activityContext(groupPrefix+group), enterName, *s.claim)
+		f.await(sent.IsReady)
+		var reply *turn
+		if err := sent.Get(f.ctx, &reply); err != nil {
+			return out, err
+		}
+		s.takeTurn(reply)
 	}
-	if err := j.wait(func() bool { return s.turn != nil || s.err != nil }); err != nil || s.err != nil {
-		return out, errors.Join(err, s.err)
-	}
-	s.seen, out.Inside = true, s.turn.Inside
-	for _, m := range s.turn.Holders {
-		m.Since = m.Since.Local()
-		out.Members = append(out.Members, m)
+	s.seen, out = true, s.turn.GroupState
+	for i := range out.Members {
+		out.Members[i].Since = out.Members[i].Since.Local()
 	}
 	return out, nil
 }
 
-// AwaitTurn waits until the group sends another answer or somebody stops the run. It returns
+// AwaitTurn waits until the group sends another turn or somebody stops the run. It returns
 // the request to stop, or "".
 func (k keeper) AwaitTurn() store.Request {
 	s := &k.slot
-	s.waiting = true
-	err := k.wait(func() bool { return !s.seen || s.request != "" })
-	request := s.request
-	if s.waiting, s.request = false, ""; err != nil {
+	s.waiting, s.request = true, ""
+	err := k.run.Wait(func() bool { return !s.seen || s.request != "" })
+	if s.waiting = false; err != nil {
 		return "" // Enter fails likewise
 	}
-	return request
+	return s.request
 }
 
 // Close gives the slot back, unless the run continues in another workflow.
 func (k keeper) Close() error {
 	if s := &k.slot; s.claim != nil && k.failed == nil {
-		s.left = append(s.left, *s.claim)
-		s.claim, s.turn, s.seen, s.request = nil, nil, false, ""
+		left := k.run.leaveGroup(groupID(s.claim.Group), s.claim.Ticket)
+		s.claim, s.turn, s.seen = nil, nil, false
+		k.run.await(left.IsReady) // the end of a workflow would take the signal back
 	}
 	return nil
 }
 
-// Ask sends a request to a run that holds a slot of the group.
+func (f *workflowRun) leaveGroup(groupID, ticket string) workflow.Future {
+	return workflow.SignalExternalWorkflow(f.ctx, groupID, "", signalLeave, ticket) // a group that is gone has no slots
+}
+
+// Ask sends a request to another run inside the group.
 func (j *journal) Ask(runID string, request store.Request) error {
-	j.slot.wanted = append(j.slot.wanted, eviction{runID, request})
+	workflow.SignalExternalWorkflow(j.run.ctx, runID, "", signalTurn, turn{Request: request}) // a run that is gone has no slot
 	return nil
 }
 
-// entering reports whether the run wants a slot and the group has not answered.
-func (j *journal) entering() bool {
-	return j.slot.claim != nil && j.slot.turn == nil && j.slot.err == nil
-}
+// isEntering reports whether the run wants a slot and the group has not replied.
+func (j *journal) isEntering() bool { return j.slot.claim != nil && j.slot.turn == nil }
 
-// takeAnswer takes an answer of the group. One to a claim that was given up is given back.
-func (s *groupSlot) takeAnswer(t *turn) {
-	switch {
-	case s.claim == nil || s.claim.Ticket != t.Ticket:
-		if t.Inside {
-			s.left = append(s.left, claim{Group: t.Group, Ticket: t.Ticket})
-		}
-	case s.turn == nil || s.turn.Number < t.Number:
+// takeTurn takes a turn. A reply may arrive after later turns: a slot is not lost again.
+func (s *groupSlot) takeTurn(t *turn) {
+	if s.turn == nil || !s.turn.Inside {
 		s.turn, s.seen = t, false
 	}
 }
 
-// idle reports whether nothing is on its way.
-func (s *groupSlot) idle() bool { return s.entry == nil && s.leaving == 0 }
-
-// takeTurns receives the turns of groups and the evictions of other runs.
+// takeTurns receives the turns of groups and the requests of other runs.
 func (f *workflowRun) takeTurns() {
-	s := f.group
-	if s.entry != nil && s.entry.IsReady() {
-		s.err = s.entry.Get(f.ctx, nil)
-		s.entry = nil
-	}
-	for t := new(turn); s.turns.ReceiveAsync(t); t = new(turn) {
-		s.takeAnswer(t)
-	}
-	for e := new(eviction); s.evicts.ReceiveAsync(e); e = new(eviction) {
-		if f.driver != nil && s.turn != nil && s.turn.Inside {
-			f.driver.Ask(e.Request)
+	for t := new(turn); f.turns.ReceiveAsync(t); t = new(turn) {
+		s := f.slot
+		isOwn := s.claim != nil && s.claim.Ticket == t.Ticket
+		switch {
+		case t.Request != "" && f.driver != nil && s.turn != nil && s.turn.Inside:
+			f.driver.Ask(t.Request)
+		case t.Request != "":
+		case isOwn:
+			s.takeTurn(t)
+		case t.Inside: // a claim of an earlier workflow, which was terminated
+			f.leaveGroup(groupID(t.Group), t.Ticket)
 		}
 	}
 }
 
-// activityContext returns the context of an activity that signals a workflow that several
-// runs share.
+// activityContext returns the context of an activity that updates the workflow of a session
+// or a group.
 func (f *workflowRun) activityContext(summary string) workflow.Context {
-	start := f.start
 	return workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
-		TaskQueue: ofCore(start.Queue, start.Core), StartToCloseTimeout: time.Minute, Summary: summary,
-		RetryPolicy: workerRetries(),
+		TaskQueue: coreQueue(f.start.Queue, f.start.Core), StartToCloseTimeout: time.Minute, Summary: summary, RetryPolicy: workerRetries(),
 	})
 }
 
-// claimSlot sends a new claim to its group, and evictions to other runs.
-func (f *workflowRun) claimSlot() {
-	s, start, info := f.group, f.start, workflow.GetInfo(f.ctx)
-	for _, one := range s.wanted {
-		workflow.SignalExternalWorkflow(f.ctx, one.RunID, "", signalEvict, one) // one that is gone has no slot
-	}
-	s.wanted = nil
-	if c := s.claim; c != nil && c.Ticket == "" {
-		f.group.claims++
-		c.Ticket, c.Chain, c.Owner = fmt.Sprintf("%s/%d", info.OriginalRunID, f.group.claims), info.FirstRunID, ownerOf(start.Queue)
-		f.group.entry = workflow.ExecuteActivity(f.activityContext("group "+c.Group), enterName, start.Queue, *c)
-	}
+// errGoesOn ends a driver of this process where the workflow is to go on.
+var errGoesOn = errors.New("the run goes on in a workflow")
+
+// claimStore is the store of a driver that gets as far as its group in this process.
+type claimStore struct {
+	*Store
+	start *Start
+	waits bool  // for a slot, if the group is full
+	turn  *turn // nil before the reply of the group
 }
 
-// leaveGroup tells groups of slots that are given up, unless a claim is on its way.
-func (f *workflowRun) leaveGroup() {
-	s := f.group
-	if f.group.entry != nil {
-		return
+// submit has the cluster drive a run: send sends it. A run that does not wait for a slot
+// claims it before, with a driver of this process that drive starts. If it has none, it
+// has a result.
+func (s *Store) submit(start *Start, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
+	g, _ := spec.Parse(start.Record.File, start.Record.Source, spec.Options{Load: start.Record.Load})
+	if g.Concurrency == nil {
+		return nil, send()
 	}
-	for _, c := range s.left {
-		f.group.leaving++
-		sent := workflow.SignalExternalWorkflow(f.ctx, groupID(c.Group), "", signalOut, c.Ticket)
-		workflow.Go(f.ctx, func(ctx workflow.Context) {
-			_ = sent.Get(ctx, nil) // a group that is gone has no slots
-			f.group.leaving--
-		})
+	kept := &claimStore{Store: s, start: start, waits: g.Concurrency.OnBusy != "fail"}
+	here, flow, err := flowRunner(&start.Record, runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)})
+	if err != nil {
+		return nil, err
 	}
-	s.left = nil
+	sink := opts.Sink
+	opts.Sink, opts.RunID = nil, start.Record.ID
+	_, err = drive(here, flow, opts)
+	switch {
+	case errors.Is(err, errGoesOn):
+		return nil, send()
+	case isA[*store.BusyError](err):
+		opts.Sink = sink // it is known now that its events happen
+		return drive(here, flow, opts)
+	}
+	return nil, err
 }
 
-// awaitLeft waits until the group knows that the run has left.
-func (f *workflowRun) awaitLeft() {
-	for f.leaveGroup(); !f.group.idle(); f.leaveGroup() {
-		f.await(func() bool {
-			f.takeTurns()
-			return f.group.idle()
-		})
+// Create returns a journal that keeps nothing. It fails for a run that begins at once.
+func (c *claimStore) Create(_ store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	if len(first) > 0 {
+		return nil, errGoesOn
 	}
+	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
 }
 
-// noSlot keeps why a drive found no slot. A run that went on by itself tries again.
-func (f *workflowRun) noSlot(d *drive, err error) {
-	f.group.busy, f.group.again = nil, time.Time{}
-	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-		f.group.busy = &busy.Waiting
-		if d.alone {
-			f.group.again = workflow.Now(f.ctx).Add(retrySlotEvery)
+// Fork returns a journal that keeps nothing.
+func (c *claimStore) Fork(store.RunRecord, string, int, ...machine.Event) (store.Journal, error) {
+	return c.Create(store.RunRecord{})
+}
+
+// Open returns a journal that keeps nothing.
+func (c *claimStore) Open(string, string) (store.Journal, error) { return c.Create(store.RunRecord{}) }
+
+// Delete does nothing: there is no run.
+func (c *claimStore) Delete(string) error { return nil }
+
+// claimJournal asks the group on the cluster.
+type claimJournal struct {
+	keeper
+	store *claimStore
+}
+
+// Note ends a driver that needs no slot.
+func (j claimJournal) Note(store.RunSummary) error { return errGoesOn }
+
+// Enter asks the group once. It ends a driver that has its slot, or waits for it.
+func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err error) {
+	c, s := j.store, j.store.Store
+	if c.waits {
+		return out, errGoesOn
+	}
+	if c.turn == nil {
+		wanted := &claim{
+			Ticket: rand.Text(), Group: name, Limit: limit, RunID: c.start.Record.ID, Graph: c.start.Record.Graph,
+			Owner: ownerOf(c.start.Queue), Once: true,
+		}
+		if err := s.reach(func() error {
+			return s.cluster.updateKeeper(s.ctx, groupName, groupID(name), enterName, "", wanted, &c.turn)
+		}); err != nil {
+			return out, err
+		}
+		if c.start.Claim = wanted; c.turn.Inside {
+			return out, errGoesOn
+		}
+		for i := range c.turn.Members {
+			c.turn.Members[i].Since = c.turn.Members[i].Since.Local()
 		}
 	}
-}
-
-// stillOutside lets a run that waits for its slot wait on in another workflow.
-func (f *workflowRun) stillOutside(next *Start) {
-	j := f.store
-	if t := j.slot.turn; t == nil || t.Inside {
-		return
-	}
-	dir := next.Settings.Dir
-	next.Settings = *f.current.settings
-	next.Settings.Dir = dir
-	if before := f.start.Seed; before != nil && !j.noted {
-		next.Seed.Stood, next.Seed.Fork = before.Stood, before.Fork
-		return
-	}
-	stood := j.standing
-	next.Seed.Stood = &stood
+	return c.turn.GroupState, nil
 }

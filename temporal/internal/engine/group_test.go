@@ -125,7 +125,7 @@ func (g *theGroup) comesIn(runID string) time.Duration {
 // the last run may have before it is known there that its place is free.
 func (g *theGroup) replays(events int, runs ...string) {
 	g.Helper()
-	c, err := engine.Dial(g.o)
+	c, err := g.o.Dial()
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (g *theGroup) replays(events int, runs ...string) {
 // moves reports whether a workflow was followed by others.
 func (g *theGroup) moves(id string) bool {
 	g.Helper()
-	c, err := engine.Dial(g.o)
+	c, err := g.o.Dial()
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -251,7 +251,7 @@ edges: [{from: h, to: work}, {from: work, to: END}]
 	}
 	g.comesIn("two")
 
-	c, err := engine.Dial(g.o)
+	c, err := g.o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

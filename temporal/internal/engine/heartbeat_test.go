@@ -34,7 +34,7 @@ func TestBeat(t *testing.T) {
 	for name, then := range map[string]error{"cancelled": temporal.NewCanceledError(), "gone": serviceerror.NewNotFound("gone")} {
 		t.Run(name, func(t *testing.T) {
 			b := &busy{late: make(chan struct{}, 3), then: then}
-			w := &Worker{client: b, heartbeat: 50 * time.Millisecond}
+			w := &Worker{Cluster: &Cluster{client: b}, heartbeat: 50 * time.Millisecond}
 			alive, stop := w.beat(t.Context(), nil)
 			defer stop()
 			<-alive.Done()
@@ -44,10 +44,10 @@ func TestBeat(t *testing.T) {
 		})
 	}
 	b := &busy{late: make(chan struct{})}
-	w := &Worker{client: b, heartbeat: 50 * time.Millisecond}
+	w := &Worker{Cluster: &Cluster{client: b}, heartbeat: 50 * time.Millisecond}
 	alive, stop := w.beat(t.Context(), nil)
 	stop()
-	if alive.Err() == nil || w.atWork.Load() != 0 {
+	if alive.Err() == nil || w.running.Load() != 0 {
 		t.Error("it beats on")
 	}
 }

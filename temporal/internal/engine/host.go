@@ -29,40 +29,28 @@ type alarm struct {
 // Now returns the time of the workflow.
 func (f *workflowRun) Now() time.Time { return workflow.Now(f.ctx) }
 
-// AfterFunc has ring called by Wait after d.
+// AfterFunc makes Wait call ring after d.
 func (f *workflowRun) AfterFunc(d time.Duration, ring func()) (stop func() bool) {
 	a := &alarm{f.Now().Add(d), ring}
-	f.alarms = append(f.alarms, a)
+	next := slices.IndexFunc(f.alarms, func(o *alarm) bool { return o.at.After(a.at) })
+	if next < 0 {
+		next = len(f.alarms)
+	}
+	f.alarms = slices.Insert(f.alarms, next, a)
 	return func() bool {
-		before := len(f.alarms)
-		f.alarms = slices.DeleteFunc(f.alarms, func(o *alarm) bool { return o == a })
-		return len(f.alarms) < before
-	}
-}
-
-// nextAlarm returns when the next alarm rings; zero: there is none.
-func (f *workflowRun) nextAlarm() (at time.Time) {
-	for _, a := range f.alarms {
-		if at.IsZero() || a.at.Before(at) {
-			at = a.at
+		at := slices.Index(f.alarms, a)
+		if at >= 0 {
+			f.alarms = slices.Delete(f.alarms, at, at+1)
 		}
+		return at >= 0
 	}
-	return at
 }
 
-// ring rings the alarms whose time has come, in their order.
+// ring rings the alarms whose time has come.
 func (f *workflowRun) ring() {
-	now := f.Now()
-	var due []*alarm
-	f.alarms = slices.DeleteFunc(f.alarms, func(a *alarm) bool {
-		if a.at.After(now) {
-			return false
-		}
-		due = append(due, a)
-		return true
-	})
-	slices.SortStableFunc(due, func(a, b *alarm) int { return a.at.Compare(b.at) })
-	for _, a := range due {
+	for now := f.Now(); len(f.alarms) > 0 && !f.alarms[0].at.After(now); {
+		a := f.alarms[0]
+		f.alarms = f.alarms[1:]
 		a.ring()
 	}
 }
@@ -86,21 +74,21 @@ func (f *workflowRun) setTimer(at time.Time) {
 // Enter takes the driver of the run.
 func (f *workflowRun) Enter(d *runner.Drive) { f.driver = d }
 
-// Wait carries out what the driver wants until ready reports true, or the run moves.
+// Wait carries out the requests of the driver until ready reports true, or the run moves.
 func (f *workflowRun) Wait(ready func() bool) error {
 	for !ready() {
 		f.carryOut()
 		if ready() {
 			break
 		}
-		if err := errors.Join(f.tell(), f.move()); err != nil {
+		if err := errors.Join(f.updateMemo(), f.move()); err != nil {
 			return err
 		}
-		at := f.nextAlarm()
-		if f.full() {
-			at = f.Now().Add(time.Millisecond)
+		if f.hasRoom() { // for tasks that are too many for this workflow task
+			f.setTimer(f.Now().Add(time.Millisecond))
+		} else if len(f.alarms) > 0 {
+			f.setTimer(f.alarms[0].at)
 		}
-		f.setTimer(at)
 		fired := f.fired
 		f.await(func() bool {
 			f.collect()
@@ -116,11 +104,9 @@ func (f *workflowRun) Wait(ready func() bool) error {
 func (f *workflowRun) collect() {
 	f.takeNotes()
 	f.takeTurns()
-	for i := 0; i < len(f.calls); {
-		if c := f.calls[i]; c.future.IsReady() {
-			f.finish(c, f.resultOf(c)) // which removes it
-		} else {
-			i++
+	for _, c := range slices.Clone(f.calls) {
+		if c.future.IsReady() {
+			f.finish(c, f.resultOf(c))
 		}
 	}
 }
@@ -136,8 +122,8 @@ type call struct {
 
 	unwanted bool // the driver has cancelled it
 	over     bool
-	room     map[string]*handler.Reserved // by the id of the reservation
-	noted    []any                        // by the task, in this workflow
+	rooms    []*handler.Reserved // in the budget, for its calls of models
+	noted    []any               // by the task, in this workflow
 	// beside is how many calls the task makes side by side, by the activity of that attempt.
 	beside  int
 	attempt int32
@@ -146,7 +132,7 @@ type call struct {
 // Start queues a task.
 func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
 	f.started++
-	c := &call{id: strconv.Itoa(f.started), job: job, input: f.inputOf(job), state: stateOf(job.Task), room: map[string]*handler.Reserved{}}
+	c := &call{id: strconv.Itoa(f.started), job: job, input: f.inputOf(job), state: stateOf(job.Task)}
 	c.input.ID = c.id
 	f.queue = append(f.queue, c)
 	return func() { c.unwanted = true }
@@ -154,7 +140,6 @@ func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
 
 // carryOut starts the tasks that there is room for, and cancels those that are unwanted.
 func (f *workflowRun) carryOut() {
-	f.claimSlot()
 	for _, c := range f.calls {
 		if c.unwanted && c.cancel != nil {
 			c.cancel()
@@ -163,15 +148,23 @@ func (f *workflowRun) carryOut() {
 	}
 	for _, c := range slices.Clone(f.queue) {
 		if c.unwanted && !f.moving { // before it began
-			f.finish(c, failureResult("cancelled", "context canceled"))
+			f.finish(c, failedTask("cancelled", "context canceled"))
 		}
 	}
-	for f.hasRoom() && !f.spent() {
+	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
+		f.sent, f.sentAt = 0, at
+	}
+	for ; f.hasRoom() && f.sent < maxSent; f.sent++ {
 		f.launch(f.queue[0])
 	}
 }
 
-// find returns a task that is under way.
+// hasRoom reports whether a task waits that may start.
+func (f *workflowRun) hasRoom() bool {
+	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
+}
+
+// find returns a task that runs.
 func (f *workflowRun) find(id string) *call {
 	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.id == id }); i >= 0 {
 		return f.calls[i]
@@ -179,31 +172,66 @@ func (f *workflowRun) find(id string) *call {
 	return nil
 }
 
-// failureResult is the result of a task that failureResult.
-func failureResult(kind, message string) *taskResult {
-	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
+// launch starts an activity for the first task of the queue.
+func (f *workflowRun) launch(c *call) {
+	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
+	// Elements and branches see the same state, which is then stored once.
+	state, stateErr := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 9)
+	if err := errors.Join(err, stateErr); err != nil {
+		f.finish(c, failedTask("internal", "a task can't be sent: "+err.Error()))
+		return
+	}
+	queue := coreQueue(f.start.Queue, f.start.Core)
+	if name := queueOf(c.job); name != "" {
+		queue = nodeQueue(f.start.Queue, name)
+	}
+	ctx, cancel := workflow.WithCancel(f.ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.worker.heartbeat, WaitForCancellation: true,
+		Summary: c.input.Task.Place, RetryPolicy: workerRetries(),
+	})
+	c.future, c.cancel = workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
+	f.queue, f.calls = f.queue[1:], append(f.calls, c)
+}
+
+// workerRetries is the policy for activities whose workers fail. The machine retries nodes.
+func workerRetries() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
+}
+
+// packState returns the payload of a state. One that tasks share is encoded once, and stored
+// from a smaller size on.
+func (f *workflowRun) packState(s *taskState, isShared bool) (*common.Payload, error) {
+	if isShared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
+		return f.packed, nil
+	}
+	payload, err := converter.GetDefaultDataConverter().ToPayload(s)
+	if err == nil && isShared {
+		payload.Metadata[sharedMetadata] = []byte("true")
+		f.shared, f.packed = s.State, payload
+	}
+	return payload, err
 }
 
 // resultOf returns the result of an activity that has ended.
 func (f *workflowRun) resultOf(c *call) *taskResult {
 	var result taskResult
 	err := c.future.Get(f.ctx, &result)
-	var cancelled *temporal.CanceledError
 	switch {
-	case errors.As(err, &cancelled):
-		return failureResult("cancelled", "context canceled")
+	case isA[*temporal.CanceledError](err):
+		return failedTask("cancelled", "context canceled")
 	case err != nil:
-		return failureResult("internal", "activity: "+err.Error())
+		return failedTask("internal", "activity: "+err.Error())
 	}
 	return &result
 }
 
 // finish gives the driver the result of a task.
 func (f *workflowRun) finish(c *call, r *taskResult) {
-	same := func(o *call) bool { return o == c }
-	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, same), slices.DeleteFunc(f.calls, same), true
+	isSame := func(o *call) bool { return o == c }
+	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, isSame), slices.DeleteFunc(f.calls, isSame), true
 	f.tape.add(c.input, r.Recorded, r.Used)
-	for _, room := range c.room { //lint:ignore mapiter each by itself
+	for _, room := range c.rooms {
 		room.Settle(handler.Usage{})
 	}
 	if c.job.Choice != nil {
@@ -225,64 +253,6 @@ func (f *workflowRun) finish(c *call, r *taskResult) {
 		task.Because(r.Because)
 	}
 	c.job.End(&r.Attempt)
-}
-
-// hasRoom reports whether a task waits that may start.
-func (f *workflowRun) hasRoom() bool {
-	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
-}
-
-// spent reports whether the workflow task that is at work sends enough already.
-func (f *workflowRun) spent() bool {
-	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
-		f.sent, f.sentAt = 0, at
-	}
-	return f.sent >= maxSent
-}
-
-// full reports whether what could start waits for the next workflow task.
-func (f *workflowRun) full() bool { return f.hasRoom() && f.spent() }
-
-// launch has an activity do the first task of the queue.
-func (f *workflowRun) launch(c *call) {
-	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
-	// Elements and branches see the same state: it is worth to be kept once.
-	state, wrong := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 9)
-	if err := errors.Join(err, wrong); err != nil {
-		f.finish(c, failureResult("internal", "a task can't be sent: "+err.Error()))
-		return
-	}
-	queue := ofCore(f.start.Queue, f.start.Core)
-	if name := queueOf(c.job); name != "" {
-		queue = f.start.Queue + "-" + name
-	}
-	ctx, cancel := workflow.WithCancel(f.ctx)
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.worker.heartbeat, WaitForCancellation: true,
-		Summary: c.input.Task.Place, RetryPolicy: workerRetries(),
-	})
-	f.sent += sizeInHistory(input) + sizeInHistory(state)
-	c.future, c.cancel = workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
-	f.queue, f.calls = f.queue[1:], append(f.calls, c)
-}
-
-// workerRetries is the policy for activities whose workers fail. The machine retries nodes.
-func workerRetries() *temporal.RetryPolicy {
-	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
-}
-
-// packState returns the payload of a state. One that tasks share is made once, and stored
-// from a smaller size on.
-func (f *workflowRun) packState(s *taskState, shared bool) (*common.Payload, error) {
-	if shared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
-		return f.packed, nil
-	}
-	payload, err := converter.GetDefaultDataConverter().ToPayload(s)
-	if err == nil && shared {
-		payload.Metadata[sharedMetadata] = []byte("true")
-		f.shared, f.packed = s.State, payload
-	}
-	return payload, err
 }
 
 // takesNoNotes reports whether nodes of a kind call no tools and no models.
@@ -311,7 +281,7 @@ func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
 // stateOf returns the part of the state that a task needs.
 func stateOf(t *runner.Task) *taskState {
 	_, given := t.Config["stdin"]
-	if t.Kind == "http" || t.Kind == "exec" && given { // it shows the state to nobody
+	if t.Kind == "http" || t.Kind == "exec" && given { // it does not see the state
 		return &taskState{}
 	}
 	return &taskState{t.State}
@@ -352,8 +322,9 @@ func (c *call) note(n *note) {
 		return
 	}
 	_ = task.Models.Note(n.Data, *n.Usage)
-	if room := c.room[n.Settles]; room != nil {
-		room.Settle(*n.Usage)
+	if last := len(c.rooms) - 1; last >= 0 { // it was reserved for the call
+		c.rooms[last].Settle(*n.Usage)
+		c.rooms = c.rooms[:last]
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +22,8 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Task is the activity: one attempt of one node, or a decision. Its errors are those of this
-// worker: another one may do better.
+// Task is the activity: one attempt of one node, or a decision. Its errors are problems of
+// this worker, which another one may not have.
 func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out converter.RawValue, err error) {
 	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to read the flow may take a while, too
 	defer stop()
@@ -33,8 +32,9 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		return out, err
 	}
 	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, ""), log: newTaskLog(ctx, w.blobs, in)}
+	defer j.log.close() // once the result is kept, so that a store that was away is back
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
-		return w.keepResult(ctx, failureResult("invalid_input", err.Error()))
+		return w.keepResult(ctx, failedTask("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
 		return out, err
@@ -49,15 +49,13 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		}
 	}
 	if err := j.insert(in.Tape); err != nil {
-		return w.keepResult(ctx, failureResult("failed", err.Error()))
+		return w.keepResult(ctx, failedTask("failed", err.Error()))
 	}
-	defer j.log.close() // once the result is kept, so that a store that was away is back
 	result := j.run(ctx, task)
-	if err := j.tapeTo(result); err != nil {
+	if err := j.addTape(result); err != nil {
 		return out, err
 	}
-	var asked *temporal.CanceledError
-	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
+	if ctx.Err() != nil && !isA[*temporal.CanceledError](context.Cause(ctx)) && result.Failure != nil {
 		return out, errors.New("the worker stopped, or the cluster took it for gone") // the task runs elsewhere
 	}
 	if err := j.secrets.mark(result); err != nil {
@@ -66,7 +64,12 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	return w.keepResult(ctx, result)
 }
 
-// job is a task at work.
+// failedTask returns the result of a task that failed.
+func failedTask(kind, message string) *taskResult {
+	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
+}
+
+// job is a running task. It keeps account of the models that the task calls.
 type job struct {
 	worker  *Worker
 	ctx     context.Context
@@ -79,14 +82,12 @@ type job struct {
 
 	handlers map[string]runner.Handler
 	decider  runner.Decider
-	tape     *cassette.Cassette // nil: nothing is recorded or played
+	tape     *cassette.Cassette // nil without recording and replay
 
-	mu      sync.Mutex
-	result  taskResult
-	text    int            // bytes of it in the result
-	said    io.WriteCloser // takes the text of the node; nil: none is open
-	rooms   int            // reservations
-	settles string         // the reservation of the next call
+	mu     sync.Mutex
+	result taskResult
+	text   int            // bytes of it in the result
+	said   io.WriteCloser // the open stream for text of the node
 }
 
 // maxText and maxSaid bound the texts that a result keeps: bytes, and pieces.
@@ -107,23 +108,23 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 			return nil, err
 		})
 	case do == nil:
-		return failureResult("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
+		return failedTask("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
 	out.Attempt = *task.Try(ctx, do)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	out.Because, out.Hide, out.Said = j.result.Because, j.result.Hide, j.result.Said
-	if out.Failure != nil {
-		out.Partial = j.result.Partial
-	}
+	j.change(func(r *taskResult) {
+		out.Because, out.Hide, out.Said = r.Because, r.Hide, r.Said
+		if out.Failure != nil {
+			out.Partial = r.Partial
+		}
+	})
 	return out
 }
 
-// task returns the task as its handler gets it.
+// task returns the task for its handler.
 func (j *job) task() *runner.Task {
 	t := j.in.Task
 	t.State, t.Scope, t.Emit, t.OpenLog = j.state.State, j.scope, j.emit, j.openLog
-	t.Note = func(data any) error { return j.note(&note{Data: data}) }
+	t.Note = func(data any) error { return j.send(&note{Data: data}) }
 	t.Because = func(word string) { j.change(func(r *taskResult) { r.Because = word }) }
 	t.Partial = func(data any) { j.change(func(r *taskResult) { r.Partial = data }) }
 	t.RunDir = func() (string, error) {
@@ -136,12 +137,15 @@ func (j *job) task() *runner.Task {
 		t.Log = j.in.Choice.Log
 	}
 	if j.in.Graphs {
-		t.CallGraph, t.Beside = j.callGraph, j.beside
+		t.CallGraph = j.callGraph
+		t.Beside = func(change int) { // fails when the task is over
+			_ = j.send(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
+		}
 	}
 	if t.Models == nil {
 		t.Models = &handler.ModelAccess{}
 	}
-	t.Models.ModelDesk, t.Models.Secrets = (*desk)(j), j.secrets.forms()
+	t.Models.ModelDesk, t.Models.Secrets = j, j.secrets.forms()
 	return &t
 }
 
@@ -185,24 +189,24 @@ func (j *job) keep(said runner.Said) {
 	}
 }
 
-// note sends a note to the run.
-func (j *job) note(n *note) (err error) {
+// send sends a note to the run.
+func (j *job) send(n *note) (err error) {
 	n.Task = j.in.ID
-	if n.Recorded, err = j.recorded(); err != nil {
+	if n.Recorded, err = j.takeRecording(); err != nil {
 		return err
 	}
 	if err := j.secrets.mark(n); err != nil {
 		return err
 	}
-	at := home(j.ctx)
+	at := workflowOf(j.ctx)
 	return retryStore(j.ctx, func() error {
 		return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
 	})
 }
 
-// recall adds the notes of the task from a worker that was lost.
+// recall adds the notes that a lost worker has sent for the task.
 func (j *job) recall(task *runner.Task) error {
-	at := home(j.ctx)
+	at := workflowOf(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
 	if err != nil {
 		return err
@@ -215,13 +219,13 @@ func (j *job) recall(task *runner.Task) error {
 	return nil
 }
 
-// callGraph has the run drive a graph as a tool.
+// callGraph makes the run drive a graph as a tool.
 func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
 	sent, out := &graphCall{Task: j.in.ID, GraphCall: call}, taskResult{}
 	if err := j.secrets.mark(sent); err != nil {
 		return nil, err
 	}
-	if err := j.worker.update(ctx, home(j.ctx), updateGraph, sent, &out); err != nil {
+	if err := j.worker.update(ctx, updateGraph, sent, &out); err != nil {
 		return nil, err
 	}
 	if err := j.secrets.unmark(&out); err != nil {
@@ -230,17 +234,14 @@ func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error
 	return out.Return()
 }
 
-// beside tells the run how many calls the task makes side by side.
-func (j *job) beside(change int) {
-	_ = j.note(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt}) // it fails when the task is over
+// workflowOf returns the workflow of an activity.
+func workflowOf(ctx context.Context) workflow.Execution {
+	return activity.GetInfo(ctx).WorkflowExecution
 }
 
-// home returns the workflow of an activity.
-func home(ctx context.Context) workflow.Execution { return activity.GetInfo(ctx).WorkflowExecution }
-
-// update sends an update to a workflow, again while no worker answers.
-func (w *Worker) update(ctx context.Context, at workflow.Execution, name string, arg, reply any) error {
-	update := newUpdate(at, name, arg)
+// update sends an update to the workflow of an activity, again while no worker answers.
+func (w *Worker) update(ctx context.Context, name string, arg, reply any) error {
+	update := newUpdate(workflowOf(ctx), name, arg)
 	for {
 		err := retryStore(ctx, func() error { return update.send(ctx, w.client, reply) })
 		if err == nil || ctx.Err() != nil || !isUnanswered(err) {
@@ -252,34 +253,21 @@ func (w *Worker) update(ctx context.Context, at workflow.Execution, name string,
 	}
 }
 
-// desk accounts for the calls of models that a job makes.
-type desk job
-
-// Note journals a call.
-func (d *desk) Note(data any, call handler.Usage) error {
-	d.mu.Lock()
-	settles := d.settles
-	d.settles = ""
-	d.mu.Unlock()
-	return (*job)(d).note(&note{Data: data, Usage: &call, Settles: settles})
+// Note journals a call of a model.
+func (j *job) Note(data any, call handler.Usage) error {
+	return j.send(&note{Data: data, Usage: &call})
 }
 
-// Reserve keeps room in the run's budget, if it has one.
-func (d *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
-	if !d.in.Budget {
-		return handler.NewReserved(r.Output, func(handler.Usage) {}), nil
-	}
-	d.mu.Lock()
-	d.rooms++
-	id := strconv.Itoa(d.rooms)
-	d.settles = id
-	d.mu.Unlock()
-	base, known := r.Cost(r.Input, 0)
-	more, _ := r.Cost(r.Input, 1000)
-	sent := &reservation{Task: d.in.ID, ID: id, Input: r.Input, Output: r.Output, Known: known, Base: base, Each: (more - base) / 1000}
-	var reply reserved
-	if err := d.worker.update(d.ctx, home(d.ctx), updateReserve, sent, &reply); err != nil {
-		return nil, err
+// Reserve keeps room in the run's budget, if it has one. The next Note settles it.
+func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
+	reply := reserved{Output: r.Output}
+	if j.in.Budget {
+		base, known := r.Cost(r.Input, 0)
+		more, _ := r.Cost(r.Input, 1000)
+		sent := &reservation{Task: j.in.ID, Input: r.Input, Output: r.Output, Known: known, Base: base, Each: (more - base) / 1000}
+		if err := j.worker.update(j.ctx, updateReserve, sent, &reply); err != nil {
+			return nil, err
+		}
 	}
 	if reply.Failure != nil {
 		return nil, reply.Failure
@@ -288,17 +276,17 @@ func (d *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 }
 
 // Hide masks a text.
-func (d *desk) Hide(secret string) {
-	(*job)(d).change(func(r *taskResult) { r.Hide = append(r.Hide, secret) })
+func (j *job) Hide(secret string) {
+	j.change(func(r *taskResult) { r.Hide = append(r.Hide, secret) })
 }
 
-// Sleep waits.
-func (d *desk) Sleep(ctx context.Context, wait time.Duration) error {
-	if d.tape.Playing() {
+// Sleep waits, unless a recording is played.
+func (j *job) Sleep(ctx context.Context, wait time.Duration) error {
+	if j.tape.Playing() {
 		return ctx.Err()
 	}
 	return pause(ctx, wait)
 }
 
 // Now returns the worker's time.
-func (d *desk) Now() time.Time { return time.Now() }
+func (j *job) Now() time.Time { return time.Now() }

@@ -64,7 +64,7 @@ func TestAskedWhileLeaving(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "open"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := engine.Dial(o)
+	cluster, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

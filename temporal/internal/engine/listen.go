@@ -1,4 +1,4 @@
-// Updates, signals and queries that a workflow takes.
+// Updates, signals and queries that the workflow of a run takes.
 
 package engine
 
@@ -26,20 +26,29 @@ const (
 
 // listen registers the handlers.
 func (f *workflowRun) listen(ctx workflow.Context) error {
-	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
-	f.group.turns, f.group.evicts = workflow.GetSignalChannel(f.ctx, signalTurn), workflow.GetSignalChannel(f.ctx, signalEvict)
+	f.notes, f.turns = workflow.GetSignalChannel(f.ctx, signalNote), workflow.GetSignalChannel(f.ctx, signalTurn)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
 		_ = f.handleAsk(own, store.RequestCancel)
 	})
 	return errors.Join(
-		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, f.handleOffer, workflow.UpdateHandlerOptions{Validator: f.mayOffer}),
+		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, f.handleOffer, workflow.UpdateHandlerOptions{Validator: f.checkOffer}),
 		workflow.SetUpdateHandler(f.ctx, updateAsk, f.handleAsk),
 		workflow.SetUpdateHandler(f.ctx, updateResume, f.handleResume),
 		workflow.SetUpdateHandler(f.ctx, updateAdopt, f.handleAdopt),
 		workflow.SetUpdateHandler(f.ctx, updateGraph, f.handleGraph),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, f.handleReserve),
-		f.answerQueries(),
+		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) { return f.store.part(&q), nil }),
+		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (store.Snapshot, error) {
+			return f.store.Snapshot("", f.store.atMost(most))
+		}),
+		workflow.SetQueryHandler(f.ctx, queryTape, func() ([]string, error) { return f.tape.recordings(), nil }),
+		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]any, error) {
+			if c := f.find(task); c != nil {
+				return c.noted, nil
+			}
+			return nil, errors.New("the task is over")
+		}),
 	)
 }
 
@@ -47,12 +56,15 @@ func (f *workflowRun) listen(ctx workflow.Context) error {
 // enters its group is neither.
 func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 	err := workflow.Await(ctx, func() bool {
-		return f.next == nil && (f.current == nil || f.current.began && !f.store.entering())
+		return f.next == nil && (f.current == nil || f.current.began && !f.store.isEntering())
 	})
 	f.beginTask()
 	f.takeNotes()
 	return err
 }
+
+// mayContinue reports whether the run pauses here.
+func (f *workflowRun) mayContinue() bool { return f.current == nil && !f.over && f.elsewhere == nil }
 
 // handleAsk passes a request to the driver, or cancels a run that pauses.
 func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
@@ -60,21 +72,21 @@ func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) err
 		return err
 	}
 	_, cancels := request.Cancels()
-	switch s := f.group; {
+	switch {
 	case f.driver != nil:
 		f.driver.Ask(request)
-	case f.current != nil && s.waiting:
-		s.request, f.group.stopped = request, request
-	case f.current == nil && cancels && !f.over && f.elsewhere == nil:
+	case f.current != nil && f.slot.waiting:
+		f.slot.request, f.stopped = request, request
+	case cancels && f.mayContinue():
 		f.next = &drive{do: f.cancel}
 	}
 	return nil
 }
 
-// mayOffer refuses answers that the run would not take, before they are in the history.
-func (f *workflowRun) mayOffer(_ workflow.Context, offer store.Offer) error {
+// checkOffer refuses answers that the run would not take, before they are in the history.
+func (f *workflowRun) checkOffer(_ workflow.Context, offer store.Offer) error {
 	if f.driver == nil {
-		return nil // a run that pauses is looked at by the reply
+		return nil // the handler looks at a run that pauses
 	}
 	if err := f.driver.Check(offer); err != nil {
 		return errors.New(refusal + problemsOf(err))
@@ -89,23 +101,20 @@ func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refu
 		if err := f.awaitSettled(ctx); err != nil {
 			return "", err
 		}
-		if f.elsewhere != nil {
-			break
-		}
-		if f.current == nil {
+		driver := f.driver
+		switch {
+		case f.elsewhere != nil || f.current != nil && driver == nil:
+			return tryAgain, nil
+		case f.current == nil:
 			return f.answer(&offer), nil
 		}
-		driver := f.driver
-		if driver == nil {
-			break
-		}
 		driver.Offer(offer)
-		known := false
+		isKnown := false
 		err := workflow.Await(ctx, func() bool {
-			refused, known = f.store.verdicts[offer.ID]
-			return known || f.driver != driver
+			refused, isKnown = f.store.verdicts[offer.ID]
+			return isKnown || f.driver != driver
 		})
-		if known || err != nil {
+		if isKnown || err != nil {
 			return refused, err
 		}
 	}
@@ -118,22 +127,21 @@ func (f *workflowRun) answer(offer *store.Offer) (refused string) {
 		return problemsOf(err)
 	}
 	if f.result.Reason != "pause" && !f.over {
-		f.next = f.goOn()
+		f.next = f.resumeAlone()
 	}
 	return ""
 }
 
 // problemsOf returns the problems of a request, a line each.
 func problemsOf(err error) string {
-	var bad *runner.InputError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*runner.InputError](err); ok {
 		return strings.Join(bad.Problems, "\n")
 	}
 	return err.Error()
 }
 
-// handleResume drives the run on, since somebody wants it. The reply says why it is refused.
-func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refused string, err error) {
+// handleResume resumes a run that pauses. The reply says why it is refused.
+func (f *workflowRun) handleResume(ctx workflow.Context, r resumption) (refused string, err error) {
 	if err := f.awaitSettled(ctx); err != nil {
 		return "", err
 	}
@@ -143,29 +151,27 @@ func (f *workflowRun) handleResume(ctx workflow.Context, s runner.Options) (refu
 	case f.current != nil:
 		return "", nil
 	}
-	tape, d := f.tape, f.resume(&s)
-	f.tape, f.next = nil, d // who resumes a run asks models and tools
-	err = workflow.Await(ctx, func() bool { return d.over || d.began && !f.store.entering() })
+	tape, d := f.tape, f.resume(&r.Settings)
+	f.tape, f.next, f.slot.claim = nil, d, r.Claim // models and tools are called again
+	err = workflow.Await(ctx, func() bool { return d.over || d.began && !f.store.isEntering() })
 	if d.err == nil || err != nil {
 		return "", err
 	}
 	f.tape = tape
-	if busy := (*store.BusyError)(nil); errors.As(d.err, &busy) {
-		return "", rejectedAs(busyKind, busy, &busy.Waiting)
-	}
 	return problemsOf(d.err), nil
 }
 
-// handleAdopt has a run that pauses go on in a new workflow with another version.
-func (f *workflowRun) handleAdopt(ctx workflow.Context, a adoption, events []json.RawMessage) (refused string, err error) {
-	a.Start.Seed.Events = events
+// handleAdopt moves a run that pauses to a new workflow with another version. The reply says
+// why it is refused.
+func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, events []json.RawMessage) (refused string, err error) {
 	if err := f.awaitSettled(ctx); err != nil {
 		return "", err
 	}
-	if f.current != nil || f.over || f.elsewhere != nil || a.Events != f.store.length() {
+	if !f.mayContinue() || len(events) != f.store.length() {
 		return wentOn, nil
 	}
-	f.elsewhere = &a.Start
+	next.Seed.Events = events
+	f.elsewhere = next
 	return "", nil
 }
 
@@ -175,16 +181,15 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	f.takeNotes()
 	c := f.find(call.Task)
 	if c == nil || c.job.Call == nil {
-		return failureResult("cancelled", "the task is over"), nil
+		return failedTask("cancelled", "the task is over"), nil
 	}
 	c.job.Call(call.GraphCall, func(output any, err error) {
-		result = &taskResult{Attempt: *new(runner.Task).Try(context.Background(), runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) {
-			return output, err
-		}))}
+		returns := runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return output, err })
+		result = &taskResult{Attempt: *new(runner.Task).Try(context.Background(), returns)}
 	})
 	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
 	if result == nil {
-		result = failureResult("cancelled", "context canceled")
+		result = failedTask("cancelled", "context canceled")
 	}
 	return result, err
 }
@@ -193,42 +198,17 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*reserved, error) {
 	c := f.find(r.Task)
 	if c == nil {
-		return &reserved{Failure: &runner.Failure{Kind: "cancelled", Message: "the task is over"}}, nil
+		return &reserved{Failure: failedTask("cancelled", "the task is over").Failure}, nil
 	}
 	room, err := c.job.Task.Models.Reserve(handler.Reservation{
 		Input: r.Input, Output: r.Output,
 		Cost: func(_, output int) (float64, bool) { return r.Base + r.Each*float64(output), r.Known },
 	})
-	if err != nil {
-		var failure *runner.Failure
-		if !errors.As(err, &failure) {
-			failure = &runner.Failure{Kind: "failed", Message: err.Error()}
-		}
+	if failure, ok := errors.AsType[*runner.Failure](err); ok {
 		return &reserved{Failure: failure}, nil
+	} else if err != nil {
+		return &reserved{Failure: failedTask("failed", err.Error()).Failure}, nil
 	}
-	c.room[r.ID] = room
+	c.rooms = append(c.rooms, room)
 	return &reserved{Output: room.Output}, nil
-}
-
-// answerQueries lets the workflow be looked at.
-func (f *workflowRun) answerQueries() error {
-	return errors.Join(
-		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) { return f.store.part(&q), nil }),
-		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (*store.Snapshot, error) {
-			s, err := f.store.Snapshot("", f.store.atMost(most))
-			return &s, err
-		}),
-		workflow.SetQueryHandler(f.ctx, queryTape, func() ([]string, error) {
-			if f.tape == nil {
-				return nil, nil
-			}
-			return f.tape.Recorded, nil
-		}),
-		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]any, error) {
-			if c := f.find(task); c != nil {
-				return c.noted, nil
-			}
-			return nil, errors.New("the task is over")
-		}),
-	)
 }

@@ -63,22 +63,32 @@ func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
 const logEvery = time.Second
 
 // taskLog is the log of an activity: several blobs, because they do not grow, with a LogChunk
-// a line. A log that can't be written stops nothing.
+// per line. A log that can't be written stops nothing.
 type taskLog struct {
 	blobs blobs
-	name  string // the parts' is this and their number
-
-	sending sync.Mutex
-	parts   int
+	name  string // of the blobs, before their number
+	parts int
+	stop  func() // ends the goroutine that sends
 
 	mu    sync.Mutex
-	lines []byte      // that wait
-	timer *time.Timer // nil: nothing waits, or the log is closed
+	lines []byte // to be sent
 }
 
 func newTaskLog(ctx context.Context, b blobs, in *taskInput) *taskLog {
 	info := activity.GetInfo(ctx)
-	return &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
+	l := &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		for pause(ctx, logEvery) == nil {
+			l.send()
+		}
+	})
+	l.stop = func() {
+		cancel()
+		sender.Wait()
+	}
+	return l
 }
 
 // add adds a chunk, which is sent a moment later.
@@ -90,18 +100,13 @@ func (l *taskLog) add(c *store.LogChunk) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(append(l.lines, line...), '\n')
-	if l.timer == nil {
-		l.timer = time.AfterFunc(logEvery, l.send)
-	}
 }
 
-// send sends what waits. What can't be sent waits for the next time.
+// send sends the lines. If that fails, they are sent the next time.
 func (l *taskLog) send() {
-	l.sending.Lock()
-	defer l.sending.Unlock()
 	l.mu.Lock()
 	text := l.lines
-	l.lines, l.timer = nil, nil
+	l.lines = nil
 	l.mu.Unlock()
 	if len(text) == 0 {
 		return
@@ -113,19 +118,12 @@ func (l *taskLog) send() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(text, l.lines...)
-	if l.timer == nil {
-		l.timer = time.AfterFunc(logEvery, l.send)
-	}
 }
 
 // close sends the rest.
 func (l *taskLog) close() {
+	l.stop()
 	l.send()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timer != nil {
-		l.timer.Stop()
-	}
 }
 
 // maxLogged is how many bytes of a stream are kept.

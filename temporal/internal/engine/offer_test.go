@@ -24,7 +24,7 @@ func TestOfferTooLate(t *testing.T) {
 	if _, stderr, code := command(&o, "run", file, "--run-id", "short"); code != 0 {
 		t.Fatal(stderr)
 	}
-	c, err := engine.Dial(o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

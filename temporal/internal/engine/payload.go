@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,36 +20,29 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
-// largestPayload is the size in bytes from which on a value goes to the payload store.
-const largestPayload = 64 << 10
+// A value of this many bytes goes to the payload store: one of a single task, and one that
+// many tasks get, each with a copy in the history.
+const (
+	largestPayload = 64 << 10
+	largestShared  = 4 << 10
+)
 
-// largestShared is that size for a value that many tasks get, each with a copy in the
-// history.
-const largestShared = 4 << 10
-
-// sharedMetadata marks those.
-const sharedMetadata = "graphrun-shared"
+const (
+	// sharedMetadata marks a value that many tasks get.
+	sharedMetadata = "graphrun-shared"
+	// storedEncoding marks a payload with the digest of one in the store.
+	storedEncoding = "graphrun/stored"
+)
 
 // isLarge reports whether a payload goes to the payload store.
 func isLarge(p *common.Payload) bool {
-	if _, shared := p.GetMetadata()[sharedMetadata]; shared {
-		return len(p.GetData()) >= largestShared
-	}
-	return len(p.GetData()) >= largestPayload
+	_, isShared := p.GetMetadata()[sharedMetadata]
+	return len(p.GetData()) >= largestPayload || isShared && len(p.GetData()) >= largestShared
 }
-
-// sizeInHistory returns about how many bytes of a payload are sent.
-func sizeInHistory(p *common.Payload) int {
-	if isLarge(p) {
-		return 2 * sha256.Size // its digest
-	}
-	return len(p.GetData())
-}
-
-// storedEncoding marks a payload that stands for one in the store.
-const storedEncoding = "graphrun/stored"
 
 // blobs keeps texts by name. It is safe for concurrent use, also by several programs.
 type blobs interface {
@@ -83,15 +78,17 @@ func blobName(digest string) (string, error) {
 	return digest[:2] + "/" + digest, nil
 }
 
+// errOutOfReach is the error of a store that may be back in a moment.
+var errOutOfReach = errors.New("is out of reach")
+
 // storeError is an error of the payload store.
 type storeError struct{ err error }
 
 func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
-// keepBlob keeps a text in the payload store. To ask whether it is there costs less than to
-// send it, and a bucket may keep each version. One that is old is sent again, since a rule
-// may delete what is old.
+// keepBlob keeps a text in the payload store. It is sent only if it is missing, because a
+// bucket may keep each version, or old, because a rule may delete old objects.
 func keepBlob(b blobs, text []byte) (digest string, err error) {
 	sum := sha256.Sum256(text)
 	digest = hex.EncodeToString(sum[:])
@@ -114,7 +111,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 	}
 	text, err := b.get(name)
 	if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
-		err = fmt.Errorf("what is kept as %s is something else", digest)
+		err = fmt.Errorf("the content of %s has another digest", digest)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: are all workers and clients given the same --temporal-payloads?", err)
@@ -125,78 +122,72 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// errOutOfReach is the error of a store that may be back in a moment.
-var errOutOfReach = errors.New("is out of reach")
-
 // codec replaces large payloads by their digests.
 type codec struct {
 	blobs blobs
-	// panics says that a workflow converts: a store that is out of reach is the matter of a
-	// worker, not of the run, and a panic has the cluster give the decision out again later.
-	panics bool
+	// inWorkflow says that a workflow converts. A store that is out of reach must not fail the
+	// run; after a panic, the cluster has the workflow task done again.
+	inWorkflow bool
 }
 
-func (c *codec) panicOnStoreError(err error) error {
-	var store *storeError
-	if c.panics && errors.As(err, &store) {
-		panic(store)
+// replace returns the payloads with some of them replaced.
+func (c *codec) replace(payloads []*common.Payload, which func(*common.Payload) bool, with func(*common.Payload) (*common.Payload, error)) ([]*common.Payload, error) {
+	out := slices.Clone(payloads)
+	for i, p := range payloads {
+		if !which(p) {
+			continue
+		}
+		var err error
+		if out[i], err = with(p); err != nil {
+			if c.inWorkflow && isA[*storeError](err) {
+				panic(err)
+			}
+			return nil, err
+		}
 	}
-	return err
+	return out, nil
 }
 
 // Encode keeps large payloads in the store.
 func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
-	out := make([]*common.Payload, len(payloads))
-	for i, p := range payloads {
-		out[i] = p
-		if !isLarge(p) {
-			continue
-		}
+	return c.replace(payloads, isLarge, func(p *common.Payload) (*common.Payload, error) {
 		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(p) // so that it has one digest
 		if err != nil {
 			return nil, err
 		}
 		digest, err := keepBlob(c.blobs, text)
-		if err != nil {
-			return nil, c.panicOnStoreError(err)
-		}
-		out[i] = &common.Payload{
-			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest),
-		}
-	}
-	return out, nil
+		return &common.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest)}, err
+	})
 }
 
 // Decode reads them back.
 func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
-	out := make([]*common.Payload, len(payloads))
-	for i, p := range payloads {
-		out[i] = p
-		if string(p.GetMetadata()[converter.MetadataEncoding]) != storedEncoding {
-			continue
-		}
+	isStored := func(p *common.Payload) bool {
+		return string(p.GetMetadata()[converter.MetadataEncoding]) == storedEncoding
+	}
+	return c.replace(payloads, isStored, func(p *common.Payload) (*common.Payload, error) {
 		text, err := readBlob(c.blobs, string(p.GetData()))
 		if err != nil {
-			return nil, c.panicOnStoreError(err)
+			return nil, err
 		}
-		out[i] = &common.Payload{}
-		if err := proto.Unmarshal(text, out[i]); err != nil {
+		out := &common.Payload{}
+		if err := proto.Unmarshal(text, out); err != nil {
 			return nil, &storeError{err}
 		}
-	}
-	return out, nil
+		return out, nil
+	})
+}
+
+// storedConverter is a converter with a codec.
+type storedConverter struct {
+	converter.DataConverter
+	blobs blobs
 }
 
 // newConverter returns the converter of clients and workers. A store may take its time, also
 // within a workflow.
 func newConverter(b blobs) converter.DataConverter {
 	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(plainData(), &codec{blobs: b}), b})
-}
-
-// storedConverter is a converter that knows whether a workflow converts.
-type storedConverter struct {
-	converter.DataConverter
-	blobs blobs
 }
 
 // WithWorkflowContext implements [workflow.ContextAware].
@@ -217,13 +208,12 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 	return out, err
 }
 
-// retryStore calls do for an activity, again while the payload store fails: to run the task
+// retryStore calls do for an activity, again while the payload store fails: running the task
 // again would be worse.
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
-		var store *storeError
-		if !errors.As(err, &store) {
+		if !isA[*storeError](err) {
 			return err
 		}
 		activity.GetLogger(ctx).Error("a task waits for the payload store", "error", err)
@@ -231,4 +221,37 @@ func retryStore(ctx context.Context, do func() error) error {
 			return err
 		}
 	}
+}
+
+// plainConverter converts plain data to JSON and back.
+type plainConverter struct {
+	*converter.JSONPayloadConverter
+}
+
+// FromPayload decodes a value.
+func (plainConverter) FromPayload(p *common.Payload, into any) error {
+	if err := decode(p.GetData(), into); err != nil {
+		return fmt.Errorf("%w: %w", converter.ErrUnableToDecode, err)
+	}
+	return nil
+}
+
+// plainData returns the converter of the SDK, except that numbers keep their digits.
+func plainData() converter.DataConverter {
+	return converter.NewCompositeDataConverter(
+		converter.NewNilPayloadConverter(), converter.NewByteSlicePayloadConverter(), converter.NewProtoJSONPayloadConverter(),
+		converter.NewProtoPayloadConverter(), plainConverter{converter.NewJSONPayloadConverter()},
+	)
+}
+
+// decode reads JSON. Values without a type become canonical data, as in [eval.Canonical]. The
+// value that into held before is not changed, because it may be shared.
+func decode(text []byte, into any) error {
+	to := reflect.ValueOf(into).Elem()
+	fresh := reflect.New(to.Type())
+	if err := eval.DecodeJSON(text, fresh.Interface()); err != nil {
+		return err
+	}
+	to.Set(fresh.Elem())
+	return nil
 }

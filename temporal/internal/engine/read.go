@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -33,7 +35,7 @@ func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
 	run := info.GetExecution().GetRunId()
 	for run != "" {
 		start, err := s.start(runID, run)
-		if errors.Is(err, store.ErrNoRun) && len(out) > 0 { // what came before is not kept any more
+		if errors.Is(err, store.ErrNoRun) && len(out) > 0 { // the cluster has deleted earlier workflows
 			break
 		}
 		if err != nil {
@@ -75,7 +77,7 @@ func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 			var reply journalPart
 			q := journalQuery{From: n, Size: min(size, part), Live: -1}
 			if i+1 == len(links) {
-				q.Live = s.wanted(runID, at.run)
+				q.Live = s.tail.from(runID, at.run)
 			}
 			if err := s.query(runID, at.run, queryJournal, &reply, q); err != nil {
 				return nil, err
@@ -88,7 +90,7 @@ func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 				}
 			}
 			events := reply.Events[:min(len(reply.Events), end-n)]
-			s.heardLive(runID, &reply, n+len(events))
+			s.tail.add(runID, &reply, n+len(events))
 			if len(events) == 0 {
 				break
 			}
@@ -109,7 +111,7 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 		return false, nil
 	}
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-		Namespace: s.cluster.options.Namespace, Execution: &common.WorkflowExecution{WorkflowId: runID, RunId: run}, MaximumPageSize: 20,
+		Namespace: s.cluster.settings.Namespace, Execution: &common.WorkflowExecution{WorkflowId: runID, RunId: run}, MaximumPageSize: 20,
 	}
 	for {
 		var reply *workflowservice.GetWorkflowExecutionHistoryReverseResponse
@@ -159,4 +161,86 @@ func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error)
 		}
 	}
 	return out, nil
+}
+
+// maxLive is how many live events a workflow keeps: clients ask several times a second.
+const maxLive = 500
+
+// liveSink adds live events to the journal.
+type liveSink struct{ *journal }
+
+// Event keeps a live event.
+func (l liveSink) Event(e *runner.Event) error {
+	if !e.Live() {
+		return nil
+	}
+	j := l.journal
+	j.live = append(j.live, runner.LiveEvent{After: j.length(), Event: *e})
+	if len(j.live) > maxLive {
+		j.live, j.liveFrom = j.live[1:], j.liveFrom+1
+	}
+	return nil
+}
+
+// liveAfter returns the live events from a number on, and the number of the first.
+func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
+	if n < 0 {
+		return nil, 0
+	}
+	n = max(n, j.liveFrom)
+	return append(out, j.live[min(n-j.liveFrom, len(j.live)):]...), n
+}
+
+// liveTail has the live events that a store has read of the run that it follows.
+type liveTail struct {
+	mu    sync.Mutex
+	runID string
+	run   string // the workflow
+	next  int    // number of its next event
+	read  []runner.LiveEvent
+}
+
+// listen makes the store read the live events of a run.
+func (s *Store) listen(runID string) {
+	s.tail.mu.Lock()
+	defer s.tail.mu.Unlock()
+	if t := &s.tail; t.runID != runID {
+		t.runID, t.run, t.read = runID, "", nil
+	}
+}
+
+// from returns the number of the next live event to read; negative: none is wanted.
+func (t *liveTail) from(runID, run string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.runID != runID {
+		return -1
+	}
+	if t.run != run {
+		t.run, t.next = run, 0
+	}
+	return t.next
+}
+
+// add keeps the live events before an event of the journal. Later ones are read again, with
+// the events before them.
+func (t *liveTail) add(runID string, part *journalPart, events int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, one := range part.Live {
+		if number := part.LiveFrom + i; t.runID == runID && one.After <= events && number >= t.next {
+			t.read, t.next = append(t.read, one), number+1
+		}
+	}
+}
+
+// Live returns the live events of a run since the last call.
+func (s *Store) Live(runID string) (out []runner.LiveEvent) {
+	t := &s.tail
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.runID == runID {
+		out, t.read = t.read, nil
+	}
+	return out
 }

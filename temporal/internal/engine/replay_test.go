@@ -141,7 +141,7 @@ func replay(t *testing.T, name string, change func(*Start)) error {
 // record runs a flow on a real server and keeps its history.
 func record(t *testing.T, name string) {
 	t.Helper()
-	c, err := Dial(Options{Address: os.Getenv("GRAPHRUN_TEST_SERVER"), Payloads: t.TempDir(), Identity: "recorder"})
+	c, err := Options{Address: os.Getenv("GRAPHRUN_TEST_SERVER"), Payloads: t.TempDir()}.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func record(t *testing.T, name string) {
 	}
 	defer stop()
 	ctx := context.Background()
-	if err := c.Store(ctx).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
+	if err := c.store(ctx).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
 		t.Fatal(err)
 	}
 	var out Outcome

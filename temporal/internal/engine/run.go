@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowapi "go.temporal.io/api/workflow/v1"
@@ -24,14 +24,11 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
 )
 
-func execution(runID string) *common.WorkflowExecution {
-	return &common.WorkflowExecution{WorkflowId: runID}
-}
-
-// Begin begins a run and attends it until it has ended or pauses. r reads the cluster's
-// runs. Models and tools are recorded on tape, or played from it; nil: neither.
+// Begin starts a run and follows it until it ends or pauses. r reads the runs of the
+// cluster. Models and tools are recorded on tape or played from it, unless it is nil.
 func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error) {
 	start, err := s.newStart(flow, &opts)
 	if err != nil {
@@ -40,20 +37,19 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	if start.Tape, err = s.newTape(tape); err != nil {
 		return nil, err
 	}
-	if err := s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
-		return nil, err
+	result, err := s.submit(start, opts, func(_ *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
+		return flow.Run(ctx, opts)
+	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
+	if result != nil || err != nil {
+		return result, err
 	}
-	taken := func() error { return nil }
+	copyRest := func() error { return nil }
 	if tape != nil && !tape.Playing() {
 		recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
-		opts.Sink, taken = recorder, recorder.take
+		opts.Sink, copyRest = recorder, recorder.copyNew
 	}
-	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
-	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
-		opts.RunID = start.Record.ID
-		result, err = s.rejected(ctx, start, opts, busy)
-	}
-	return result, errors.Join(err, taken())
+	result, err = s.follow(ctx, r, start.Record.ID, 0, opts)
+	return result, errors.Join(err, copyRest())
 }
 
 // newStart returns the input of the workflow of a new run.
@@ -62,11 +58,11 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 		return nil, err
 	}
 	if flow.Notifies() {
-		return nil, &runner.InputError{Problems: []string{"notify: a cluster tells nobody yet; leave it out, or drive the run here"}}
+		return nil, &runner.InputError{Problems: []string{"notify: a cluster sends no notifications yet; leave it out, or drive the run here"}}
 	}
 	record := flow.Record(*opts)
 	start := &Start{
-		Core: s.cluster.options.core, Record: record, Settings: *opts, Queue: s.cluster.queue(""),
+		Core: s.cluster.core, Record: record, Settings: *opts, Queue: s.cluster.settings.TaskQueue,
 		Nonce: rand.Text(), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if opts.Session != "" {
@@ -83,96 +79,64 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	return start, err
 }
 
-// launch starts a workflow. An interrupt does not stop it, because nobody would know then
-// whether the run has begun.
+// launch starts a workflow. An interrupt does not stop it, so that it is known whether
+// the run has begun.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
-	var stood *store.RunSummary
+	var at *store.RunSummary
 	if start.Seed != nil {
-		stood = start.Seed.Stood
+		at = start.Seed.Summary
 	}
-	begin := func(reuse enums.WorkflowIdReusePolicy) error {
-		_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
-			ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
-			WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-			Memo: map[string]any{memoStatus: standingOf(&start.Record, stood)},
-		}, workflowName, start.arguments()...)
-		return err
-	}
-	err := begin(reuse)
-	var exists *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &exists) && s.findVoid(start.Record.ID) != nil {
-		err = begin(enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
-	}
-	if errors.As(err, &exists) {
+	_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
+		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
+		Memo: map[string]any{memoStatus: newMemo(&start.Record, at)},
+	}, workflowName, start.arguments()...)
+	if exists := (*serviceerror.WorkflowExecutionAlreadyStarted)(nil); errors.As(err, &exists) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
 	}
 	return err
 }
 
-// Resume resumes a run that pauses or has ended badly, and attends it.
+// Resume resumes a run that pauses or has ended badly, and follows it.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
-	info, one, err := s.stands(runID)
+	info, one, err := s.settled(runID)
 	if err != nil {
 		return nil, err
 	}
 	s.listen(runID)
-	told := 0 // events, that others have seen; those of a run that is driven are emitted again
-	if one.Owner == "" {
-		texts, err := s.after(runID, 0, allBytes)
-		if err != nil {
-			return nil, err
+	if one.Owner != "" {
+		if len(opts.Answers) > 0 {
+			return nil, &store.DrivenError{RunID: runID, Owner: one.Owner}
 		}
-		told = len(texts)
+		return s.follow(ctx, r, runID, 0, opts) // its events are emitted again
 	}
-	s.Live(runID) // others have seen it
-	err = s.resumeUndriven(info, &one, &opts)
-	if errors.Is(err, store.ErrNoRun) { // it went on by itself, and has ended
-		if info, one, err = s.stands(runID); err == nil {
-			err = s.resumeUndriven(info, &one, &opts)
-		}
-	}
-	if why := rejection(runID, err); why != nil {
-		enough := func(*runner.Result) (bool, error) { return true, nil }
-		result, err := r.Attend(s.ctx, runID, told, runner.Options{Sink: opts.Sink, History: opts.History}, enough)
-		return result, errors.Join(why, err)
-	}
+	start, err := s.nextStart(info, &one, &opts)
 	if err != nil {
 		return nil, err
 	}
-	if one.Owner != "" || one.Status == machine.Completed {
-		return s.attend(ctx, r, runID, told, opts)
+	told := len(start.Seed.Events)
+	s.Live(runID) // drops events that have been emitted
+	if one.Status == machine.Completed {
+		return s.follow(ctx, r, runID, told, opts)
 	}
-	return s.attendResumed(ctx, r, runID, told, opts)
-}
-
-// resumeUndriven resumes a run that is not driven, unless it has completed.
-func (s *Store) resumeUndriven(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
-	runID := one.ID
-	switch {
-	case one.Owner != "": // it is driven: attending it is all there is to do
-		if len(opts.Answers) > 0 {
-			return &store.DrivenError{RunID: runID, Owner: one.Owner}
+	result, err := s.submit(start, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
+		return here.Resume(ctx, runID, opts)
+	}, func() error {
+		if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return s.request(runID, updateResume, resumption{opts, start.Claim})
 		}
-	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		var refused string
-		if err := s.update(runID, updateResume, &refused, opts); err != nil {
-			return err
-		}
-		if refused != "" {
-			return &runner.InputError{Problems: []string{refused}}
-		}
-	case one.Status != machine.Completed:
-		start, err := s.again(info, opts)
-		if err != nil {
-			return err
-		}
-		start.Seed.Stood = standingBefore(&start.Record, one)
 		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+	})
+	if errors.Is(err, store.ErrNoRun) { // it resumed itself and has ended
+		return s.Resume(ctx, r, runID, opts)
 	}
-	return nil
+	if result != nil || err != nil {
+		return result, err
+	}
+	return s.followResumed(ctx, r, runID, told, opts)
 }
 
-// describe returns the latest workflow run of a run, and the summary of the run.
+// describe returns the latest workflow of a run, and the summary of the run.
 func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
 	if info, err = s.latest(runID); err == nil {
 		one, _ = s.summary(info)
@@ -180,69 +144,63 @@ func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo,
 	return info, one, err
 }
 
-// stands is describe for a run that is to be resumed: it waits for a workflow that ends.
-func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
+// settled is describe after a wait for a workflow that is about to end.
+func (s *Store) settled(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
 	info, one, err := s.describe(runID)
-	if one.Owner != "" && s.endsAtOnce(runID) {
-		return s.describe(runID)
+	if one.Owner == "" {
+		return info, one, err
 	}
-	return info, one, err
-}
-
-// endsAtOnce reports whether the workflow of a run ends at once.
-func (s *Store) endsAtOnce(runID string) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
 	defer cancel()
-	_ = s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
-	return ctx.Err() == nil
+	if _ = s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil); ctx.Err() != nil {
+		return info, one, nil
+	}
+	return s.describe(runID)
 }
 
-// again returns the input of a workflow that resumes a run.
-func (s *Store) again(info *workflowapi.WorkflowExecutionInfo, opts *runner.Options) (*Start, error) {
-	at := info.GetExecution()
-	before, err := s.start(at.GetWorkflowId(), at.GetRunId())
+// nextStart returns the input of a workflow that continues a run, with the whole journal.
+func (s *Store) nextStart(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) (*Start, error) {
+	runID := info.GetExecution().GetWorkflowId()
+	before, err := s.start(runID, info.GetExecution().GetRunId())
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.after(at.GetWorkflowId(), 0, allBytes)
-	start := *before
-	start.Core, start.Seed, start.Settings, start.Settings.Dir = s.cluster.options.core, &Seed{Events: events}, *opts, before.Settings.Dir
-	start.Session, start.Before, start.Tape = nil, nil, nil
-	return &start, err
+	events, err := s.after(runID, 0, allBytes)
+	summary := *one
+	summary.RunRecord = store.RunRecord{}
+	next := *before
+	next.Core, next.Seed, next.Settings, next.Settings.Dir = s.cluster.core, &Seed{Events: events, Summary: &summary}, *opts, before.Settings.Dir
+	next.Session, next.Before, next.Tape, next.Claim, next.Turn = nil, nil, nil, nil, nil
+	return &next, err
 }
 
-// attend emits the events of a run after the first ones until it has ended, or pauses and
-// nobody here can answer. When ctx ends, the run is cancelled.
-func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
+// follow emits the events of a run after the first ones until it has ended, or pauses
+// without a question that a person here can answer. When ctx ends, the run is cancelled.
+func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, store.RequestCancel) })
 	defer stop()
-	asked := map[string]bool{}
 	watched, stopWatching := s.watch(runID)
 	defer stopWatching()
 	s.listen(runID)
-	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
-		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been resumed, and wait for its slot
-			_, one, err := s.describe(runID)
-			return one.Owner == "", err
-		}
-		if opts.Ask != nil && ctx.Err() == nil {
+	asked := map[string]bool{}
+	isOver := func(result *runner.Result) (bool, error) {
+		waits := result.Status == machine.Paused || result.Status == machine.Running
+		if waits && opts.Ask != nil && ctx.Err() == nil {
 			for i := range result.Pending {
 				p := &result.Pending[i]
-				if asked[p.Target()] {
-					continue
+				if !asked[p.Target()] {
+					asked[p.Target()] = s.askPerson(ctx, r, runID, p, &opts) != nil
+					return false, nil
 				}
-				if err := s.askPerson(ctx, r, runID, p, &opts); err != nil {
-					asked[p.Target()] = true
-				}
-				return false, nil
 			}
 		}
-		if result.Status != machine.Paused {
+		if result.Status == machine.Running {
 			return false, nil
 		}
-		_, one, err := s.describe(runID)
-		return one.Status == machine.Paused && one.Owner == "", err
-	})
+		_, one, err := s.describe(runID) // which may have been resumed, and wait for its slot
+		return one.Owner == "" && (!waits || one.Status == machine.Paused), err
+	}
+	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
 	if err != nil {
 		_ = pause(watched, 300*time.Millisecond) // the cluster knows better why
 		if s.ctx.Err() == nil && watched.Err() != nil {
@@ -250,27 +208,45 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		}
 		return nil, err
 	}
-	s.addUnused(runID, result)
+	if result.Status == machine.Paused || result.Status == machine.Running {
+		return result, nil
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+	defer cancel()
+	var out Outcome
+	if s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, &out) == nil {
+		result.Unused = out.Unused
+	}
 	return result, nil
 }
 
-// watch returns a context that ends, with a cause, when the cluster ends the workflow of a
-// run, which emits no more events then.
+// followResumed follows a run that was resumed when it had so many events. A run without
+// more of them was stopped while it waited for a slot.
+func (s *Store) followResumed(ctx context.Context, r *runner.Runner, runID string, told int, opts runner.Options) (*runner.Result, error) {
+	result, err := s.follow(ctx, r, runID, told, opts)
+	if err != nil {
+		return result, err
+	}
+	if texts, err := s.after(runID, told, 1); err != nil || len(texts) > 0 {
+		return result, err
+	}
+	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
+}
+
+// watch returns a context that ends, with a cause, when the cluster or an error ends the
+// workflow of a run, which emits no more events then.
 func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	go func() {
 		for ctx.Err() == nil {
 			err := s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
 			var ended *temporal.WorkflowExecutionError
-			var refused *temporal.ApplicationError
+			var failed *temporal.ApplicationError
 			switch {
-			case errors.As(err, &refused):
-				if why := rejection(runID, err); why != nil {
-					cancel(why)
-				}
-				return
 			case err == nil: // the run says so itself
 				return
+			case errors.As(err, &failed):
+				cancel(fmt.Errorf("run %q: %s", runID, failed.Message()))
 			case errors.As(err, &ended):
 				cancel(fmt.Errorf("run %q was ended by the cluster, not by itself: %w; graphrun resume takes it up", runID, errors.Unwrap(ended)))
 			default: // the connection is lost, perhaps for a moment
@@ -297,15 +273,85 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 	}
 }
 
-// addUnused adds the answers that no question asked for to a result.
-func (s *Store) addUnused(runID string, result *runner.Result) {
-	if result.Status == machine.Paused || result.Status == machine.Running {
-		return
+// ResumeWith resumes a run with another version of its graph, as runner.ResumeWith does,
+// and follows it. This process finds out from the journal whether the version fits; a
+// workflow that began with the version then resumes the run, with the same result.
+func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
+	info, one, err := s.settled(runID)
+	if err != nil {
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
-	defer cancel()
-	var out Outcome
-	if s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, &out) == nil {
-		result.Unused = out.Unused
+	if one.Owner != "" {
+		return nil, &store.DrivenError{RunID: runID, Owner: one.Owner}
 	}
+	next, err := s.nextStart(info, &one, &opts)
+	if err != nil {
+		return nil, err
+	}
+	here, err := newRunner(runner.Config{Store: s, Secrets: sealedSecrets(next.Nonce)})
+	if err != nil {
+		return nil, err
+	}
+	before := next.Record
+	if next.Record, err = here.Fit(runID, g, opts); err != nil {
+		return nil, err
+	}
+	next.Before, next.Settings.Dir = &before, filepath.Dir(next.Record.File)
+	result, err := s.submit(next, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
+		return here.ResumeWith(ctx, runID, g, opts)
+	}, func() error {
+		if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return s.request(runID, updateAdopt, next.arguments()...)
+		}
+		return s.launch(next, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+	})
+	if errors.Is(err, store.ErrNoRun) { // it resumed itself and has ended
+		err = &runner.InputError{Problems: []string{wentOn}}
+	}
+	if result != nil || err != nil {
+		return result, err
+	}
+	return s.followResumed(ctx, r, runID, len(next.Seed.Events), opts)
+}
+
+// ForkOf forks a run of the cluster and follows the new one, which r reads; see runner.Fork.
+func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error) {
+	info, one, err := s.describe(runID)
+	if err != nil {
+		return nil, err
+	}
+	start, err := s.nextStart(info, &one, &opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	here, err := newRunner(runner.Config{Store: s, Secrets: sealedSecrets(start.Nonce)})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := here.PlanFork(runID, opts)
+	if err != nil {
+		return nil, err
+	}
+	start.Record, start.Seed = plan.Record, &Seed{Events: start.Seed.Events[:plan.From:plan.From]}
+	for i := range plan.First {
+		text, err := store.EncodeEvent(&plan.First[i])
+		if err != nil {
+			return nil, err
+		}
+		start.Seed.Events = append(start.Seed.Events, json.RawMessage(text))
+	}
+	told := len(start.Seed.Events)
+	if plan.Held {
+		start.Seed.Summary = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
+		told = 0 // nothing of it has been told
+	}
+	result, err := s.submit(start, opts.Options, func(here *runner.Runner, _ *runner.Flow, own runner.Options) (*runner.Result, error) {
+		opts := opts
+		opts.Options = own
+		return here.Fork(ctx, runID, opts)
+	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
+	if result != nil || err != nil {
+		return result, err
+	}
+	return s.follow(ctx, r, start.Record.ID, told, opts.Options)
 }

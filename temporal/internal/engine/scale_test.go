@@ -50,6 +50,11 @@ edges:
 `, n, n)
 }
 
+// pureSteps takes steps that no activity does.
+func pureSteps(n int) string {
+	return strings.NewReplacer(`{kind: exec, command: ["true"], writes: {n: "n + 1"}}`, `{kind: set, set: {n: "n + 1"}}`, "name: steps", "name: pure").Replace(manySteps(n))
+}
+
 func fanOut(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: fan\nstart: s\nlimits: {max_steps: 10000, max_concurrency: %d, node_timeout: 10m}\n", n)
@@ -135,11 +140,12 @@ edges:
 `, mb, mb)
 }
 
-// TestScale runs large flows with both engines.
+// TestScale runs large flows with both engines. GRAPHRUN_TEMPORAL_BUDGET says how many
+// seconds a run may take on the cluster.
 func TestScale(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
-	c, err := engine.Dial(o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +163,7 @@ func TestScale(t *testing.T) {
 		{"each", manyElements(size(t, 20000, 120)), o},
 		{"graphs", manyGraphs(size(t, 2000, 20)), o},
 		{"steps", manySteps(size(t, 10000, 30)), o},
+		{"pure", pureSteps(size(t, 10000, 300)), o},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -182,6 +189,9 @@ func TestScale(t *testing.T) {
 			}
 			t.Logf("%d steps in %s, moved %d times; %d events, at most %d in one history", there.Steps, took.Round(time.Millisecond),
 				strings.Count(events, `"event":"run_resumed"`), own, most)
+			if budget := number(t, "GRAPHRUN_TEMPORAL_BUDGET", 0); budget > 0 && took > time.Duration(budget)*time.Second {
+				t.Errorf("the run took %s, want at most %d s (GRAPHRUN_TEMPORAL_BUDGET)", took, budget)
+			}
 			if there.Code != 0 {
 				t.Errorf("exit code %d, want 0: %v", there.Code, there.Error)
 			}

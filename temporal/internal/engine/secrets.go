@@ -3,10 +3,10 @@
 package engine
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/redact"
@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// secretMark returns the mark of a secret. Without the nonce of the run, nobody who writes
-// texts into its state can name a secret.
+// secretMark returns the mark of a secret. The nonce of the run keeps texts in its
+// state from naming a secret.
 func secretMark(nonce string, s *spec.Secret) string {
 	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + spec.Words(s.Command)))
 	return "[[graphrun-secret:" + hex.EncodeToString(sum[:12]) + "]]"
@@ -32,15 +32,16 @@ func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
 	}
 }
 
-// secrets holds the marks of a flow and their values, both as JSON has them.
+// secrets holds the secrets that a task sees. Its replacers work on JSON.
 type secrets struct {
-	marks, values [][]byte
-	texts         []string // the values as they are
+	texts              []string
+	seal, unseal, hide *strings.Replacer // secrets by marks, marks by secrets, secrets by stars
 }
 
 // openSecrets reads the secrets of the graphs around a task.
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	out := &secrets{}
+	var seal, unseal, hide []string
 	for _, g := range graphs {
 		values, wrong := input.Secrets(g)
 		if len(wrong) > 0 {
@@ -52,19 +53,17 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 			if err != nil || text == "" {
 				continue
 			}
-			out.marks = append(out.marks, []byte(secretMark(nonce, &g.Secrets[i])))
-			out.values = append(out.values, quoted[1:len(quoted)-1])
+			value, mark := string(quoted[1:len(quoted)-1]), secretMark(nonce, &g.Secrets[i])
 			out.texts = append(out.texts, text)
+			seal, unseal, hide = append(seal, value, mark), append(unseal, mark, value), append(hide, value, "***")
 		}
 	}
+	out.seal, out.unseal, out.hide = strings.NewReplacer(seal...), strings.NewReplacer(unseal...), strings.NewReplacer(hide...)
 	return out, nil
 }
 
 // forms returns all spellings of the secrets.
 func (s *secrets) forms() (all []string) {
-	if s == nil {
-		return nil
-	}
 	for _, text := range s.texts {
 		all = append(all, redact.Forms(text)...)
 	}
@@ -72,40 +71,25 @@ func (s *secrets) forms() (all []string) {
 }
 
 // unmark replaces marks by secrets in v, which it decodes from its JSON again.
-func (s *secrets) unmark(v any) error { return s.swap(v, s.marks, s.values) }
+func (s *secrets) unmark(v any) error { return s.replace(v, s.unseal) }
 
 // mark replaces secrets by marks.
-func (s *secrets) mark(v any) error { return s.swap(v, s.values, s.marks) }
+func (s *secrets) mark(v any) error { return s.replace(v, s.seal) }
 
-func (s *secrets) swap(v any, from, to [][]byte) error {
-	if len(from) == 0 {
+// mask replaces secrets by stars.
+func (s *secrets) mask(v any) error { return s.replace(v, s.hide) }
+
+func (s *secrets) replace(v any, by *strings.Replacer) error {
+	if len(s.texts) == 0 {
 		return nil
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	found := false
-	for i := range from {
-		if bytes.Contains(text, from[i]) {
-			found = true
-			text = bytes.ReplaceAll(text, from[i], to[i])
-		}
-	}
-	if !found {
+	replaced := by.Replace(string(text))
+	if replaced == string(text) {
 		return nil
 	}
-	return decode(text, v)
-}
-
-// mask replaces secrets by stars.
-func (s *secrets) mask(v any) error {
-	if s == nil {
-		return nil
-	}
-	stars := make([][]byte, len(s.values))
-	for i := range stars {
-		stars[i] = []byte("***")
-	}
-	return s.swap(v, s.values, stars)
+	return decode([]byte(replaced), v)
 }

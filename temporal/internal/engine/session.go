@@ -1,4 +1,4 @@
-// Sessions: a workflow per session keeps what runs leave to the next one.
+// Sessions: the workflow of a session passes state keys from run to run.
 
 package engine
 
@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
+	workflowapi "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner/store"
@@ -28,10 +28,6 @@ const (
 
 // maxLeft is how many runs leave something before a session moves to a new history.
 const maxLeft = 500
-
-// sessionQueue returns the task queue of sessions and groups, which workers of every core
-// version serve.
-func sessionQueue(queue string) string { return queue + "@sessions" }
 
 // keptSession is a store.Session in a payload.
 type keptSession struct {
@@ -49,7 +45,7 @@ func keepSession(s *store.Session, nonce string) (*keptSession, error) {
 	return out, err
 }
 
-// session returns the session; that of nil is empty.
+// session returns the session. Without one, it is empty.
 func (k *keptSession) session() (out store.Session, err error) {
 	if k == nil {
 		return out, nil
@@ -96,25 +92,10 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 	return workflow.NewContinueAsNewError(ctx, sessionName, kept)
 }
 
-// Leave is the activity that updates a session.
-func (w *Worker) Leave(ctx context.Context, queue string, left *keptSession) error {
-	begin := w.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: sessionPrefix + left.ID, TaskQueue: sessionQueue(queue), StaticSummary: "session " + left.ID,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-	}, sessionName, (*keptSession)(nil))
-	handle, err := w.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: begin,
-		UpdateOptions: client.UpdateWorkflowOptions{
-			// So that leaving again leaves the same.
-			UpdateID:   left.Run + "/" + strconv.FormatInt(left.Updated.UnixNano(), 10),
-			UpdateName: leaveName, Args: []any{left}, WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
-	})
-	if err != nil {
-		return err
-	}
-	return handle.Get(ctx, nil)
+// Leave is the activity that updates a session. To leave the same again changes nothing.
+func (w *Worker) Leave(ctx context.Context, left *keptSession) error {
+	id := left.Run + "/" + strconv.FormatInt(left.Updated.UnixNano(), 10)
+	return w.updateKeeper(ctx, sessionName, sessionPrefix+left.ID, leaveName, id, left, nil)
 }
 
 // leave updates the session of the run, if it has one.
@@ -127,7 +108,7 @@ func (f *workflowRun) leave() error {
 	if err != nil {
 		return err
 	}
-	leaving := workflow.ExecuteActivity(f.activityContext("session "+left.ID), leaveName, start.Queue, kept)
+	leaving := workflow.ExecuteActivity(f.activityContext(sessionPrefix+left.ID), leaveName, kept)
 	f.await(leaving.IsReady)
 	return leaving.Get(f.ctx, nil)
 }
@@ -167,29 +148,16 @@ func (s *Store) SaveSession(left store.Session) error {
 
 // Sessions lists all sessions.
 func (s *Store) Sessions() (out []store.Session, err error) {
-	var next []byte
-	for {
-		reply, err := s.cluster.client.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", sessionName), NextPageToken: next,
-		})
-		if err != nil {
-			return nil, err
+	err = s.visit(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", sessionName), func(info *workflowapi.WorkflowExecutionInfo) error {
+		one, err := s.Session(strings.TrimPrefix(info.GetExecution().GetWorkflowId(), sessionPrefix))
+		if errors.Is(err, store.ErrNoSession) {
+			return nil
 		}
-		for _, info := range reply.GetExecutions() {
-			one, err := s.Session(info.GetExecution().GetWorkflowId()[len(sessionPrefix):])
-			if errors.Is(err, store.ErrNoSession) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, one)
-		}
-		if next = reply.GetNextPageToken(); len(next) == 0 {
-			slices.SortFunc(out, store.Session.Compare)
-			return out, nil
-		}
-	}
+		out = append(out, one)
+		return err
+	})
+	slices.SortFunc(out, store.Session.Compare)
+	return out, err
 }
 
 // DeleteSession ends the workflow of a session.

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/graphrun/graphrun/internal/cli"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -36,15 +39,13 @@ type Store struct {
 
 	verdicts sync.Map     // on offers
 	answered atomic.Int64 // the Unix time of the latest answer of a worker; 0: there was none
-
-	mu   sync.Mutex
-	tail *liveTail // of the run that is attended; nil for none
+	tail     liveTail
 }
 
-// Store is the store of the cluster's runs, for as long as ctx.
-func (c *Cluster) Store(ctx context.Context) *Store {
-	return &Store{cluster: c, ctx: ctx}
-}
+// Store returns the store of the cluster's runs until ctx ends.
+func (c *Cluster) Store(ctx context.Context) cli.ClusterStore { return c.store(ctx) }
+
+func (c *Cluster) store(ctx context.Context) *Store { return &Store{cluster: c, ctx: ctx} }
 
 // Close ends the connection.
 func (s *Store) Close() error {
@@ -68,9 +69,6 @@ func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error)
 		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
 		return err
 	})
-	if err == nil && s.isVoid(reply.GetWorkflowExecutionInfo()) {
-		return nil, fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
-	}
 	return reply.GetWorkflowExecutionInfo(), asNoRun(runID, err)
 }
 
@@ -125,18 +123,18 @@ func (s *Store) cannot(format string, args ...any) error {
 	return fmt.Errorf("engine temporal: "+format+": %w", append(args, errors.ErrUnsupported)...)
 }
 
-// updateCall is an update of a workflow. Sent again, it is the same.
-type updateCall struct{ client.UpdateWorkflowOptions }
+// updateCall is an update of a workflow. Sent again, it takes effect once.
+type updateCall client.UpdateWorkflowOptions
 
 func newUpdate(at workflow.Execution, name string, args ...any) updateCall {
-	return updateCall{client.UpdateWorkflowOptions{
+	return updateCall{
 		WorkflowID: at.ID, RunID: at.RunID, UpdateID: rand.Text(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-	}}
+	}
 }
 
 // send sends the update and waits for the reply.
 func (u updateCall) send(ctx context.Context, c client.Client, reply any) error {
-	handle, err := c.UpdateWorkflow(ctx, u.UpdateWorkflowOptions)
+	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions(u))
 	if err != nil {
 		return err
 	}
@@ -147,6 +145,16 @@ func (u updateCall) send(ctx context.Context, c client.Client, reply any) error 
 func (s *Store) update(runID, name string, reply any, args ...any) error {
 	u := newUpdate(workflow.Execution{ID: runID}, name, args...)
 	return s.retryAsking(runID, func() error { return u.send(s.ctx, s.cluster.client, reply) })
+}
+
+// request sends an update whose reply says why it is refused.
+func (s *Store) request(runID, name string, args ...any) error {
+	refused := ""
+	err := s.update(runID, name, &refused, args...)
+	if err == nil && refused != "" {
+		err = &runner.InputError{Problems: []string{refused}}
+	}
+	return err
 }
 
 // Ask sends a run a request. A run that has ended ignores it: it may just have done so.
@@ -210,14 +218,10 @@ func (s *Store) Delete(runID string) error {
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return &store.DrivenError{RunID: runID, Owner: owner(info)}
 	}
-	return asNoRun(runID, s.deleteWorkflow(execution(runID)))
-}
-
-func (s *Store) deleteWorkflow(at *common.WorkflowExecution) error {
-	_, err := s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-		Namespace: s.cluster.options.Namespace, WorkflowExecution: at,
+	_, err = s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: s.cluster.settings.Namespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: runID},
 	})
-	return err
+	return asNoRun(runID, err)
 }
 
 // Log returns the chunks after a number.
@@ -229,3 +233,100 @@ func (s *Store) Log(runID string, after int64, most int) ([]store.LogChunk, erro
 	all = all[min(int(after), len(all)):]
 	return all[:min(most, len(all))], nil
 }
+
+// memo is the summary of a run in the memo of its workflow.
+type memo struct {
+	store.RunSummary
+	// Driven says that the workflow drives the run, which does not pause.
+	Driven bool `json:"driven"`
+}
+
+// newMemo returns the memo of a run that is driven; at is nil if the run begins.
+func newMemo(r *store.RunRecord, at *store.RunSummary) memo {
+	if at == nil {
+		at = &store.RunSummary{Status: machine.Running, Updated: r.Started}
+	}
+	out := memo{*at, true}
+	out.RunRecord = *r
+	out.Source, out.Files = nil, nil
+	return out
+}
+
+// List returns the runs that match a filter, the last started first.
+func (s *Store) List(filter store.RunFilter) (out []store.RunSummary, err error) {
+	if filter.ID != "" {
+		_, one, err := s.describe(filter.ID)
+		switch {
+		case errors.Is(err, store.ErrNoRun):
+			return nil, nil
+		case err == nil && one.ID != "" && filter.Match(&one):
+			out = append(out, one)
+		}
+		return out, err
+	}
+	seen := map[string]bool{} // a run that was resumed has several workflows
+	err = s.visit(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus != 'ContinuedAsNew'", workflowName), func(info *workflowapi.WorkflowExecutionInfo) error {
+		one, ok := s.summary(info)
+		if ok && !seen[one.ID] && filter.Match(&one) {
+			out = append(out, one)
+		}
+		seen[one.ID] = true
+		return nil
+	})
+	slices.SortStableFunc(out, func(a, b store.RunSummary) int { return b.Started.Compare(a.Started) })
+	if filter.Limit > 0 && len(out) > filter.Limit {
+		out = out[:filter.Limit]
+	}
+	return out, err
+}
+
+// visit calls do for each workflow that matches a query.
+func (s *Store) visit(query string, do func(*workflowapi.WorkflowExecutionInfo) error) error {
+	for next := []byte(nil); ; {
+		reply, err := s.cluster.client.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next})
+		if err != nil {
+			return err
+		}
+		for _, info := range reply.GetExecutions() {
+			if err := do(info); err != nil {
+				return err
+			}
+		}
+		if next = reply.GetNextPageToken(); len(next) == 0 {
+			return nil
+		}
+	}
+}
+
+// summary returns the summary of the run of a workflow. ok is false for other workflows.
+func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
+	if info.GetType().GetName() != workflowName {
+		return out, false
+	}
+	at := memo{store.RunSummary{Status: machine.Running}, true}
+	at.Started = info.GetStartTime().AsTime()
+	if field := info.GetMemo().GetFields()[memoStatus]; field != nil && s.cluster.converter.FromPayload(field, &at) != nil {
+		return out, false
+	}
+	out = at.RunSummary
+	out.ID = info.GetExecution().GetWorkflowId()
+	switch isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING; {
+	case isOpen && at.Driven:
+		out.Owner = owner(info)
+	case !isOpen && at.Status == machine.Running: // terminated from outside
+		out.Status, out.Reason = machine.Cancelled, "terminated"
+	}
+	if out.Updated.IsZero() {
+		out.Updated = out.Started
+	}
+	return out, true
+}
+
+// owner returns the owner of the run of an open workflow.
+func owner(info *workflowapi.WorkflowExecutionInfo) string {
+	queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
+	return ownerOf(queue)
+}
+
+// ownerOf returns the owner of the runs of a task queue.
+func ownerOf(queue string) string { return "the cluster (task queue " + queue + ")" }

@@ -26,13 +26,6 @@ type tape struct {
 	Used map[string][]int `json:"used,omitempty"`
 }
 
-// taskTape is the tape of a task.
-type taskTape struct {
-	Digest string `json:"digest,omitempty"`
-	Name   string `json:"name,omitempty"`
-	Used   []int  `json:"used,omitempty"`
-}
-
 // execution returns the key of a task on a tape. Its attempts play one after the other.
 func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
 
@@ -49,12 +42,21 @@ func (t *tape) copy() *tape {
 // plays reports whether there is a recording to play.
 func (t *tape) plays() bool { return t != nil && t.Digest != "" }
 
-// of returns the tape of a task; nil if its models and tools are called.
-func (t *tape) of(in *taskInput) *taskTape {
-	if t == nil || in.Choice == nil && takesNoNotes(in.Task.Kind) {
+// of returns the tape of a task, or nil if its models and tools are called.
+func (t *tape) of(in *taskInput) *tape {
+	if t == nil {
 		return nil
 	}
-	return &taskTape{t.Digest, t.Name, t.Used[in.execution()]}
+	key := in.execution()
+	return &tape{Digest: t.Digest, Name: t.Name, Used: map[string][]int{key: t.Used[key]}}
+}
+
+// recordings returns the digests of the recordings of tasks.
+func (t *tape) recordings() []string {
+	if t == nil {
+		return nil
+	}
+	return t.Recorded
 }
 
 // add adds the recording of a task and the calls that it played.
@@ -73,8 +75,9 @@ func (t *tape) add(in *taskInput, recorded string, used []int) {
 	}
 }
 
-// open opens the tape of a task.
-func (w *Worker) open(t *taskTape) (*cassette.Cassette, error) {
+// openTape opens the tape of a task.
+func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
+	t := in.Tape
 	if t.Digest == "" {
 		return cassette.New(), nil
 	}
@@ -88,28 +91,25 @@ func (w *Worker) open(t *taskTape) (*cassette.Cassette, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kept.Rewound(t.Used), nil
+	return kept.Rewound(t.Used[in.execution()]), nil
 }
 
 // insert puts the tape of a task into its handlers; without one, they are the worker's.
-func (j *job) insert(t *taskTape) error {
+func (j *job) insert(t *tape) (err error) {
 	j.handlers, j.decider = j.worker.handlers, j.worker.decider
 	if t == nil {
 		return nil
 	}
-	var err error
-	if err = retryStore(j.ctx, func() error {
-		j.tape, err = j.worker.open(t)
+	err = retryStore(j.ctx, func() (err error) {
+		j.tape, err = j.worker.openTape(j.in)
 		return err
-	}); err != nil {
-		return err
-	}
+	})
 	j.handlers, j.decider = handlersOf(node.Options{Cassette: j.tape})
-	return nil
+	return err
 }
 
-// recorded stores the recording since the last call and returns its digest; "" for none.
-func (j *job) recorded() (digest string, err error) {
+// takeRecording stores the recording since the last call and returns its digest; "" for none.
+func (j *job) takeRecording() (digest string, err error) {
 	if j.tape == nil || j.tape.Playing() {
 		return "", nil
 	}
@@ -124,17 +124,17 @@ func (j *job) recorded() (digest string, err error) {
 	return digest, err
 }
 
-// tapeTo adds the recording, or the calls that were played, to the result of a task.
-func (j *job) tapeTo(result *taskResult) (err error) {
+// addTape adds the recording, or the calls that were played, to the result of a task.
+func (j *job) addTape(result *taskResult) (err error) {
 	if j.tape.Playing() {
 		result.Used = j.tape.Played()
 		return nil
 	}
-	result.Recorded, err = j.recorded()
+	result.Recorded, err = j.takeRecording()
 	return err
 }
 
-// newTape returns the tape of a run that is recorded or played; nil for neither.
+// newTape returns the tape of a run, or nil if it is neither recorded nor played.
 func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	switch {
 	case c == nil:
@@ -153,7 +153,7 @@ func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 // recorder copies the recording of a run to the client step by step, so that it is there
 // after an interrupt.
 type recorder struct {
-	runner.Sink // nil: nobody
+	runner.Sink // may be nil
 	store       *Store
 	runID       string
 	tape        *cassette.Cassette
@@ -163,7 +163,7 @@ type recorder struct {
 // Event passes an event to the sink.
 func (r *recorder) Event(e *runner.Event) error {
 	if e.Type == runner.Checkpoint {
-		if err := r.take(); err != nil {
+		if err := r.copyNew(); err != nil {
 			return err
 		}
 	}
@@ -173,8 +173,8 @@ func (r *recorder) Event(e *runner.Event) error {
 	return r.Sink.Event(e)
 }
 
-// take copies the recording since the last call.
-func (r *recorder) take() error {
+// copyNew copies the recording since the last call.
+func (r *recorder) copyNew() error {
 	var all []string
 	if err := r.store.query(r.runID, "", queryTape, &all); err != nil {
 		return fmt.Errorf("the recording lacks what came after call %d: %w", r.taken, err)

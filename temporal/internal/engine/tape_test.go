@@ -123,7 +123,7 @@ func TestTape(t *testing.T) {
 			t.Errorf("recorded (-), %s played elsewhere (+):\n%s", name, diff)
 		}
 	}
-	c, err := engine.Dial(*o)
+	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}

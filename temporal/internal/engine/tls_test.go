@@ -143,10 +143,10 @@ func TestSecured(t *testing.T) {
 			t.Parallel()
 			o := o
 			c.change(&o)
-			_, err := engine.Dial(o)
+			_, err := o.Dial()
 			// What a server says that closes while the client writes may be lost on the way.
 			for i := 0; i < 20 && err != nil && strings.Contains(err.Error(), "broken pipe"); i++ {
-				_, err = engine.Dial(o)
+				_, err = o.Dial()
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, want %q in it", err, c.want)

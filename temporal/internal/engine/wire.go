@@ -20,21 +20,21 @@ const (
 
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
-	updateResume  = "graphrun-resume"  // a runner.Options
-	updateAdopt   = "graphrun-adopt"   // an adoption and its journal; the reply says why it was refused
+	updateResume  = "graphrun-resume"  // a resumption; the reply says why it was refused
+	updateAdopt   = "graphrun-adopt"   // the arguments of the next workflow; the reply says why it was refused
 	updateReserve = "graphrun-reserve" // of a task, room in the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
 	signalNote    = "graphrun-note"    // of a task
 	queryJournal  = "graphrun-journal"
 	queryState    = "graphrun-snapshot"
-	queryLog      = "graphrun-log"  // what a task has noted
-	queryTape     = "graphrun-tape" // what was recorded
+	queryLog      = "graphrun-log"  // the notes of a task
+	queryTape     = "graphrun-tape" // the digests of recordings
 
-	// memoStatus is the key of the memo in which a run says how it stands.
+	// memoStatus is the key of the summary of a run in the memo of its workflow.
 	memoStatus = "graphrun"
 )
 
-// coreVersion is raised when the decisions of the machine change for runs that are under way.
+// coreVersion is raised when the decisions of the machine change for running runs.
 // A worker leaves runs of another version to other workers.
 const coreVersion = 3
 
@@ -43,14 +43,16 @@ type Start struct {
 	Core int `json:"core"`
 	// Record describes the run. Its texts are the version that the run is pinned to.
 	Record store.RunRecord `json:"record"`
-	// Before is the record of a run that continues with another version of its graph; nil:
-	// the version is the same.
+	// Before is the record with the earlier version of the graph, if that changes.
 	Before *store.RunRecord `json:"before,omitempty"`
 	// Settings are the options with which the run begins or is resumed.
 	Settings runner.Options `json:"settings"`
-	// Seed is the journal of a run that continues; nil for a new run.
+	// Seed is the journal of a run that continues.
 	Seed *Seed `json:"seed,omitempty"`
-	// Session is the session of a new run; nil for none.
+	// Claim and Turn are the claim of the run to a slot in its group and the latest reply.
+	Claim *claim `json:"claim,omitempty"`
+	Turn  *turn  `json:"turn,omitempty"`
+	// Session is the session of a new run, if it has one.
 	Session *keptSession `json:"session,omitempty"`
 	// RunDir is the folder of the run on the workers.
 	RunDir string `json:"run_dir"`
@@ -58,7 +60,7 @@ type Start struct {
 	Queue string `json:"queue"`
 	// Nonce is drawn for the run; see secretMark.
 	Nonce string `json:"nonce"`
-	// Tape records or plays models and tools; nil for neither.
+	// Tape records or plays models and tools, unless it is nil.
 	Tape *tape `json:"tape,omitempty"`
 }
 
@@ -69,13 +71,8 @@ type Seed struct {
 	Base int `json:"base"`
 	// Previous is the workflow run that has the events before; empty: there are none.
 	Previous string `json:"previous,omitempty"`
-	// Claim and Turn are the run's claim to a slot in its group, which it keeps.
-	Claim *claim `json:"claim,omitempty"`
-	Turn  *turn  `json:"turn,omitempty"`
-	// Stood is the summary of the run until it is inside; nil: it is running.
-	Stood *store.RunSummary `json:"stood,omitempty"`
-	// Fork says that nothing is kept of the run if it finds no slot.
-	Fork bool `json:"fork,omitempty"`
+	// Summary is the summary of the run until it runs.
+	Summary *store.RunSummary `json:"summary,omitempty"`
 	// Snapshot and Events are arguments of their own, so that a client that reads a start
 	// does not read them.
 	Snapshot []byte            `json:"-"`
@@ -90,12 +87,10 @@ func (s *Start) arguments() []any {
 	return []any{s, append([]byte{}, s.Seed.Snapshot...), s.Seed.Events}
 }
 
-// adoption continues a run that pauses in a new workflow, with another version of its graph.
-type adoption struct {
-	// Start is the input of that workflow, but for the events.
-	Start Start `json:"start"`
-	// Events is the number of events that the version was compared with.
-	Events int `json:"events"`
+// resumption says how a run that pauses is resumed.
+type resumption struct {
+	Settings runner.Options `json:"settings"`
+	Claim    *claim         `json:"claim,omitempty"` // made by the client
 }
 
 // Outcome is the result of a workflow.
@@ -107,17 +102,6 @@ type Outcome struct {
 	Unused []string `json:"unused,omitempty"`
 }
 
-// standing is the summary of a run in the memo of its workflow.
-type standing struct {
-	store.RunSummary
-	// Driven says that the workflow drives the run, which does not pause.
-	Driven bool `json:"driven"`
-	// Void says that the run found no slot in its group, so nothing is kept of it.
-	Void bool `json:"void,omitempty"`
-	// Busy describes the busy group that kept the run from going on; nil for none.
-	Busy *store.Waiting `json:"busy,omitempty"`
-}
-
 // taskInput is the input of a task, besides its flow and state.
 type taskInput struct {
 	Flow  string `json:"flow"` // its digest
@@ -126,14 +110,14 @@ type taskInput struct {
 
 	Task   runner.Task `json:"task"`
 	RunDir string      `json:"run_dir,omitempty"`
-	// Choice is the decision to make; nil: the task is a node.
+	// Choice is the decision to make, unless the task is a node.
 	Choice *handler.Choice `json:"choice,omitempty"`
 	// Graphs says that the file declares graphs as tools.
 	Graphs bool `json:"graphs,omitempty"`
 	// Budget says that a graph around the task limits the use of models.
 	Budget bool `json:"budget,omitempty"`
-	// Tape records or plays models and tools; nil for neither.
-	Tape *taskTape `json:"tape,omitempty"`
+	// Tape records or plays models and tools, unless it is nil.
+	Tape *tape `json:"tape,omitempty"`
 }
 
 // taskState is the part of the state that a task sees. It is an argument of its own, because
@@ -165,8 +149,6 @@ type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Settles names the reservation of the call.
-	Settles string `json:"settles,omitempty"`
 	// Recorded is added to the tape of the run.
 	Recorded string `json:"recorded,omitempty"`
 	// Beside is the change that Task.Beside reports; all else is empty then. Attempt is the
@@ -178,7 +160,6 @@ type note struct {
 // reservation is a handler.Reservation. Its prices are linear in the tokens.
 type reservation struct {
 	Task   string  `json:"task"`
-	ID     string  `json:"id"`
 	Input  int     `json:"input"`
 	Output int     `json:"output"`
 	Known  bool    `json:"known"`

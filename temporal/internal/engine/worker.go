@@ -3,63 +3,52 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/graphrun/graphrun/internal/cli"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Worker has the workflows and activities of graphs.
 type Worker struct {
-	client    client.Client
-	converter converter.DataConverter
+	*Cluster
 	heartbeat time.Duration
-	events    int // see WorkerOptions.MaxEvents
-	core      int // see Options.core
+	events    int // see maxEvents
 	flows     cache[*runner.Flow]
 	tapes     cache[*cassette.Cassette]
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
-	blobs     blobs
-	scope     handler.Scope // of what all tasks share
-	atWork    atomic.Int64  // tasks
+	scope     handler.Scope // shared by all tasks
+	running   atomic.Int64  // tasks
 }
 
-// WorkerOptions configure a worker. The zero value takes everything from the usual
-// task queue.
-type WorkerOptions struct {
-	// Queue is the task queue of runs.
-	Queue string
-	// Nodes are the queues of nodes (`queue: NAME`) that the worker takes tasks of;
-	// none: it drives runs and takes the tasks of nodes that name no queue.
-	Nodes []string
-	// MaxTasks is how many tasks run at once; 0: 1,000.
-	MaxTasks int
-	// MaxWorkflowTasks is how many runs are driven at once; 0: as many as usual.
-	MaxWorkflowTasks int
-	// Heartbeat is how long a worker may be silent before its tasks run elsewhere;
-	// 0: 10 seconds.
-	Heartbeat time.Duration
-	// MaxEvents is the length of a history from which on its run moves to a new
-	// workflow; 0: 10,000.
-	MaxEvents int
-	// Ready is called with every queue that the worker takes tasks of.
-	Ready func(queue string)
-}
-
-// Work runs a worker until ctx ends.
-func (c *Cluster) Work(ctx context.Context, o WorkerOptions) error {
-	stop, err := c.StartWorker(o)
+// Work runs a worker until ctx ends. Running tasks then get some seconds.
+func (c *Cluster) Work(ctx context.Context, o cli.WorkSettings) error {
+	stop, err := c.startWorker(&o, maxEvents)
 	if err != nil {
 		return err
 	}
@@ -69,30 +58,10 @@ func (c *Cluster) Work(ctx context.Context, o WorkerOptions) error {
 	return nil
 }
 
-// StartWorker starts a worker. stop ends it, and gives running tasks some seconds.
-func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
-	if o.Heartbeat == 0 {
-		o.Heartbeat = 10 * time.Second
-	}
-	if o.MaxEvents == 0 {
-		o.MaxEvents = maxEvents
-	}
-	w := &Worker{
-		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MaxEvents, core: c.options.core, blobs: c.blobs,
-	}
+// startWorker starts a worker whose runs move to a new workflow after so many events.
+func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err error) {
+	w := &Worker{Cluster: c, heartbeat: cmp.Or(o.Heartbeat, 10*time.Second), events: events}
 	w.handlers, w.decider = handlersOf(node.Options{})
-	options := worker.Options{
-		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxWorkflowTasks,
-		// A step with a large state may take longer than a second on a busy machine.
-		DeadlockDetectionTimeout: 15 * time.Second,
-		WorkerStopTimeout:        5 * time.Second,
-		// As many ask for work as there is work: two by themselves fetch a task each
-		// time the network has gone to and fro.
-		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
-		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
-	}
-	queue := c.queue(o.Queue)
-	ready := []string{queue}
 	var started []worker.Worker
 	stop = func() {
 		for _, one := range started {
@@ -100,30 +69,38 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 		w.scope.Close()
 	}
-	start := func(queue string, options worker.Options, register func(worker.Worker)) {
+	start := func(queue string, options worker.Options) {
 		one := worker.New(c.client, queue, options)
-		register(one)
-		if err == nil {
-			err = one.Start()
+		w.registerActivities(one)
+		if !options.DisableWorkflowWorker {
+			w.registerWorkflows(one)
 		}
 		if err == nil {
+			err = one.Start()
 			started = append(started, one)
 		}
 	}
-	if len(o.Nodes) == 0 {
-		keepers := worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout}
-		start(sessionQueue(queue), keepers, func(one worker.Worker) { w.registerKeepers(one) })
-		start(ofCore(queue, w.core), options, func(one worker.Worker) {
-			w.register(one)
-			w.registerActivities(one)
-		})
+	options := worker.Options{
+		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxRuns,
+		// A step with a large state may take longer than a second on a busy machine.
+		DeadlockDetectionTimeout: 15 * time.Second,
+		WorkerStopTimeout:        5 * time.Second,
+		// A fixed number of pollers fetches at most that many tasks per round trip.
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+	}
+	queue := c.settings.TaskQueue
+	ready := []string{queue}
+	if len(o.Queues) == 0 {
+		start(keeperQueue(queue), worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout})
+		start(coreQueue(queue, c.core), options)
 	} else {
 		ready = nil
+		options.DisableWorkflowWorker = true
 	}
-	options.DisableWorkflowWorker = true
-	for _, name := range o.Nodes {
-		start(queue+"-"+name, options, w.registerActivities)
-		ready = append(ready, queue+"-"+name)
+	for _, name := range o.Queues {
+		start(nodeQueue(queue, name), options)
+		ready = append(ready, nodeQueue(queue, name))
 	}
 	if err != nil {
 		stop()
@@ -137,6 +114,9 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	return stop, nil
 }
 
+// nodeQueue returns the task queue of nodes that name a queue.
+func nodeQueue(queue, name string) string { return queue + "-" + name }
+
 // handlersOf returns the handlers of nodes by kind, and the decider.
 func handlersOf(o node.Options) (map[string]runner.Handler, runner.Decider) {
 	out := map[string]runner.Handler{}
@@ -146,20 +126,147 @@ func handlersOf(o node.Options) (map[string]runner.Handler, runner.Decider) {
 	return out, node.NewDecider(o)
 }
 
-// registerActivities registers the activities of runs.
-func (w *Worker) registerActivities(with worker.Worker) {
+func (w *Worker) registerActivities(with worker.ActivityRegistry) {
 	with.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
 	with.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
 	with.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
 }
 
-// registerKeepers registers the workflows of sessions and groups.
-func (w *Worker) registerKeepers(with worker.WorkflowRegistry) {
+func (w *Worker) registerWorkflows(with worker.WorkflowRegistry) {
+	with.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
 	with.RegisterWorkflowWithOptions(w.Session, workflow.RegisterOptions{Name: sessionName})
 	with.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
 }
 
-// register registers the workflows of runs.
-func (w *Worker) register(with worker.WorkflowRegistry) {
-	with.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
+// beat sends heartbeats of a task until stop: every second, since the reply says whether the
+// task is cancelled, or less often for many tasks. The SDK would end a task when a busy cluster
+// replies late; here only the cluster ends it. The cause of alive is a
+// *temporal.CanceledError if the run has cancelled the task.
+func (w *Worker) beat(ctx context.Context, token []byte) (alive context.Context, stop func()) {
+	w.running.Add(1)
+	alive, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for {
+			every := min(max(time.Second, time.Duration(w.running.Load())*10*time.Millisecond), w.heartbeat*2/5)
+			if pause(alive, every) != nil {
+				return
+			}
+			call, over := context.WithTimeout(alive, w.heartbeat*4/5)
+			err := w.client.RecordActivityHeartbeat(call, token)
+			over()
+			if isA[*temporal.CanceledError](err) || isA[*serviceerror.NotFound](err) || isA[*serviceerror.NamespaceNotFound](err) {
+				cancel(err)
+				return
+			}
+		}
+	}()
+	return alive, func() {
+		cancel(nil)
+		w.running.Add(-1)
+	}
+}
+
+// newRunner returns a runner of this program.
+func newRunner(cfg runner.Config) (*runner.Runner, error) {
+	cfg.Kinds, cfg.Decider = node.Kinds(node.Options{}), node.NewDecider(node.Options{})
+	return runner.New(cfg)
+}
+
+// flowRunner returns the flow of a run, and a runner that reads the texts of the run.
+func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
+	texts := record.Files
+	cfg.Load = func(path string) ([]byte, error) {
+		if text, ok := texts[path]; ok {
+			return text, nil
+		}
+		return nil, fs.ErrNotExist
+	}
+	r, err := newRunner(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: r.Kinds(), Load: record.Load})
+	if found.HasErrors() {
+		return nil, nil, &runner.InvalidError{Diagnostics: found.Sort()}
+	}
+	flow, err := r.Prepare(g)
+	return r, flow, err
+}
+
+// digestOf returns a digest of the texts of a run.
+func digestOf(record *store.RunRecord) string {
+	sum := sha256.New()
+	add := func(name string, text []byte) {
+		fmt.Fprintf(sum, "%d %s %d\n", len(name), name, len(text))
+		sum.Write(text)
+	}
+	add(record.File, record.Source)
+	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
+		add(name, record.Files[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// maxKept bounds how many flows, and how many recordings, a worker keeps.
+const maxKept = 64
+
+// cache keeps values by digest.
+type cache[T any] struct {
+	mu       sync.Mutex
+	byDigest map[string]T
+}
+
+// get returns the value that is kept, or else reads it.
+func (c *cache[T]) get(digest string, read func() (T, error)) (T, error) {
+	c.mu.Lock()
+	kept, ok := c.byDigest[digest]
+	c.mu.Unlock()
+	if ok {
+		return kept, nil
+	}
+	kept, err := read()
+	if err != nil {
+		return kept, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byDigest == nil || len(c.byDigest) >= maxKept {
+		c.byDigest = map[string]T{}
+	}
+	c.byDigest[digest] = kept
+	return kept, nil
+}
+
+// flow returns the flow of a task, from the start of its workflow.
+func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
+	return w.flows.get(in.Flow, func() (*runner.Flow, error) {
+		at := workflowOf(ctx)
+		start, err := startOf(ctx, w.client, w.converter, at.ID, at.RunID)
+		if err != nil {
+			return nil, err
+		}
+		if got := digestOf(&start.Record); got != in.Flow {
+			return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, in.Flow)
+		}
+		_, flow, err := flowRunner(&start.Record, runner.Config{})
+		return flow, err
+	})
+}
+
+// startOf reads the input of a workflow, without its snapshot and journal.
+func startOf(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
+	history := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	if !history.HasNext() {
+		return nil, fmt.Errorf("run %q: %w", id, store.ErrNoRun)
+	}
+	first, err := history.Next()
+	if err != nil {
+		return nil, err
+	}
+	var start Start
+	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	if err := conv.FromPayload(input.GetPayloads()[0], &start); err != nil { // the other arguments are large
+		return nil, err
+	}
+	return &start, nil
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	common "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -27,9 +27,9 @@ const (
 	// maxConcurrency limits max_concurrency: all running tasks end in the old history when
 	// a run moves to a new one.
 	maxConcurrency = 500
-	// maxSent is how many bytes of tasks are sent at once, before the task that exceeds it;
-	// the cluster ends workflows that send 4 MB.
-	maxSent = 1 << 20
+	// maxSent is how many tasks start in one workflow task: the cluster ends workflows that
+	// send 4 MB at once, and a task has two values below largestPayload.
+	maxSent = 25
 	// maxEvents is how many events a history may have before the run continues in a new
 	// one. The cluster allows 51,200.
 	maxEvents = 10000
@@ -47,27 +47,30 @@ type workflowRun struct {
 	runner *runner.Runner
 	flow   *runner.Flow
 	store  *journal
-	tape   *tape // nil: models and tools are asked, and nothing is recorded
+	tape   *tape // nil without recording and replay
 
-	current   *drive         // nil: the run pauses or is over
+	current   *drive         // nil while the run pauses, and after its end
 	next      *drive         // that follows a pause
-	driver    *runner.Drive  // of the current drive; nil: it has none yet
+	driver    *runner.Drive  // of the current drive, once it has begun
 	result    *runner.Result // of the drives so far
 	over      bool
 	moving    bool   // no task starts any more: the run is about to continue in a new workflow
-	elsewhere *Start // what the run continues with in a new workflow; nil: it does not
-	group     *groupSlot
-	told      standing
+	elsewhere *Start // the input of the next workflow, once the run moves there
+	slot      *groupSlot
+	stopped   store.Request // the request that stopped a driver that waited for its slot
+	again     time.Time     // when the run asks again for a slot that it may not wait for
+	told      memo
 
 	started int     // tasks
 	queue   []*call // they wait for room
-	calls   []*call // they are under way
+	calls   []*call // they run
 	notes   workflow.ReceiveChannel
-	sent    int // bytes, in the workflow task that began with a history of sentAt events
+	turns   workflow.ReceiveChannel
+	sent    int // tasks, in the workflow task that began with a history of sentAt events
 	sentAt  int
-	shared  map[string]any  // the state that tasks got last, and its payload
-	packed  *common.Payload // nil: none did
-	alarms  []*alarm
+	shared  map[string]any // the state that tasks got last, and its payload
+	packed  *common.Payload
+	alarms  []*alarm  // the next one first
 	timer   time.Time // when the open timer fires; zero: none is open
 	fired   int       // timers
 }
@@ -76,7 +79,7 @@ type workflowRun struct {
 type drive struct {
 	do       func() (*runner.Result, error)
 	settings *runner.Options
-	alone    bool // nobody asked for it
+	alone    bool // the run resumes itself
 	began    bool
 	over     bool
 	err      error // why it was refused, once it is over
@@ -92,7 +95,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 	}
 	f, err := w.newRun(ctx, start)
 	if err != nil {
-		panic(wrongVersion + err.Error()) // it is left to others
+		panic(wrongVersion + err.Error()) // other workers may
 	}
 	f.next = &drive{do: f.begin, settings: &start.Settings} // before listen lets handlers run
 	if err := f.listen(ctx); err != nil {
@@ -124,10 +127,10 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 		record = *start.Before
 	}
 	f.store = newJournal(record, start)
-	f.store.wait, f.group = f.Wait, &f.store.slot
+	f.store.run, f.slot = f, &f.store.slot
 	var err error
 	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{
-		Kinds: node.Kinds(node.Options{}), Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce),
+		Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce),
 	})
 	if err == nil {
 		_, err = w.flows.get(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
@@ -178,8 +181,8 @@ func (f *workflowRun) resume(s *runner.Options) *drive {
 	}}
 }
 
-// goOn returns a drive by which the run resumes itself.
-func (f *workflowRun) goOn() *drive {
+// resumeAlone returns a drive by which the run resumes itself.
+func (f *workflowRun) resumeAlone() *drive {
 	d := f.resume(&runner.Options{Rush: f.tape.plays()})
 	d.alone = true
 	return d
@@ -192,7 +195,7 @@ func (f *workflowRun) cancel() (*runner.Result, error) { return f.runner.Cancel(
 // refused changes nothing.
 func (f *workflowRun) run() error {
 	d := f.next
-	f.current, f.next = d, nil
+	f.current, f.next, f.again = d, nil, time.Time{}
 	f.beginTask()
 	d.began = true
 	result, err := d.do()
@@ -201,40 +204,31 @@ func (f *workflowRun) run() error {
 	if f.elsewhere != nil {
 		return nil
 	}
-	if err != nil && f.keepsNothing(result, err) {
-		return f.refuse(err)
+	busy, isStopped := (*store.BusyError)(nil), errors.Is(err, store.ErrStopped)
+	if errors.As(err, &busy) && d.alone {
+		f.again = f.Now().Add(retrySlotEvery)
 	}
-	f.noSlot(d, err)
-	if err != nil && f.result == nil && (f.group.busy != nil || errors.Is(err, store.ErrStopped)) {
-		result, err = f.stayOutside(result)
+	if result == nil && (busy != nil || isStopped) {
+		result, _ = f.runner.Show(f.start.Record.ID, runner.Options{})
+	}
+	if _, cancels := f.stopped.Cancels(); isStopped && cancels && (result.Status == machine.Running || result.Reason == "concurrency") {
+		result, err = f.cancel() // it has not begun
+		f.driver = nil
 	}
 	switch {
-	case err == nil:
+	case err == nil || f.result == nil && result != nil:
 		f.result = result
 	case f.result == nil:
-		panic("the run can't be driven: " + err.Error())
+		return temporal.NewNonRetryableApplicationError(problemsOf(err), "refused", err)
 	}
 	f.current, d.over, d.err = nil, true, err
-	return f.tell()
-}
-
-// stayOutside returns the result of a run that was resumed and found no slot. A fork, which
-// has not run yet, can be cancelled then.
-func (f *workflowRun) stayOutside(result *runner.Result) (*runner.Result, error) {
-	if _, cancels := f.group.stopped.Cancels(); cancels && f.start.Seed.Fork {
-		defer func() { f.driver = nil }()
-		return f.cancel()
-	}
-	if result != nil {
-		return result, nil
-	}
-	return f.runner.Show(f.start.Record.ID, runner.Options{})
+	return f.updateMemo()
 }
 
 // pause waits until something drives the run on, or the run continues in a new workflow.
 func (f *workflowRun) pause() error {
 	for {
-		if err := f.tell(); err != nil {
+		if err := f.updateMemo(); err != nil {
 			return err
 		}
 		due := f.due()
@@ -245,24 +239,22 @@ func (f *workflowRun) pause() error {
 		case f.next != nil:
 			return nil
 		case !due.IsZero() && !f.Now().Before(due):
-			f.next = f.goOn()
+			f.next = f.resumeAlone()
 			return nil
 		}
-		f.leaveGroup()
 		f.setTimer(due)
 		fired := f.fired
 		f.await(func() bool {
 			f.collect()
-			gives := f.group.entry == nil && len(f.group.left) > 0
-			return f.next != nil || f.elsewhere != nil || f.fired != fired || f.isNews() || gives
+			return f.next != nil || f.elsewhere != nil || f.fired != fired || f.isNews()
 		})
 	}
 }
 
 // due returns when a run that pauses resumes itself; zero for never.
 func (f *workflowRun) due() time.Time {
-	if !f.group.again.IsZero() {
-		return f.group.again
+	if !f.again.IsZero() {
+		return f.again
 	}
 	if r := f.result; r.Due != nil && r.Reason != "pause" {
 		return *r.Due
@@ -277,7 +269,6 @@ func (f *workflowRun) ended() (*Outcome, error) {
 	if err := f.leave(); err != nil {
 		return nil, err
 	}
-	f.awaitLeft()
 	f.awaitHandlers()
 	r := f.result
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
@@ -301,36 +292,36 @@ func (f *workflowRun) await(holds func() bool) {
 	})
 }
 
-// tell updates the memo of the workflow if the run stands otherwise.
-func (f *workflowRun) tell() error {
+// updateMemo updates the memo of the workflow if it is out of date.
+func (f *workflowRun) updateMemo() error {
 	if !f.isNews() {
 		return nil
 	}
-	f.told = f.stands()
+	f.told = f.memo()
 	f.told.Updated = f.Now()
 	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: f.told})
 }
 
 // isNews reports whether the memo is out of date.
 func (f *workflowRun) isNews() bool {
-	s, t := f.stands(), &f.told
-	same := s.Status == t.Status && s.Reason == t.Reason && s.Driven == t.Driven && (s.Busy == nil) == (t.Busy == nil) && s.Due.Equal(t.Due)
-	return !same && !f.store.entering()
+	m, t := f.memo(), &f.told
+	isSame := m.Status == t.Status && m.Reason == t.Reason && m.Driven == t.Driven && m.Due.Equal(t.Due)
+	return !isSame && !f.store.isEntering()
 }
 
-func (f *workflowRun) stands() standing {
-	s := f.store.stands(&f.start.Record)
-	s.Driven, s.Busy = f.current != nil, f.group.busy
-	return s
+func (f *workflowRun) memo() memo {
+	m := f.store.memo(&f.start.Record)
+	m.Driven = f.current != nil
+	return m
 }
 
-// mayMove reports whether the run is to move and nothing is under way.
+// mayMove reports whether the run is to move and nothing keeps it.
 func (f *workflowRun) mayMove() bool {
-	return f.moving && len(f.calls) == 0 && f.group.idle() && !f.store.entering() && workflow.AllHandlersFinished(f.ctx)
+	return f.moving && len(f.calls) == 0 && !f.store.isEntering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// move has the run continue in a new workflow once the history of this one is long. Running
-// tasks end first, and no others start. It returns errLeft when the run moves.
+// move makes the run continue in a new workflow once the history of this one is long. Running
+// tasks end first, and no others start. It returns errMoved when the run moves.
 func (f *workflowRun) move() error {
 	info := workflow.GetInfo(f.ctx)
 	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
@@ -347,7 +338,11 @@ func (f *workflowRun) move() error {
 		next.Settings.Answers = f.driver.AnswersLeft()
 	}
 	next.Tape, next.Seed = f.tape, f.store.seed(info.WorkflowExecution.RunID)
-	f.stillOutside(&next)
-	f.elsewhere, f.store.failed = &next, errLeft
-	return errLeft
+	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // it waits on there
+		dir := next.Settings.Dir
+		next.Settings = *f.current.settings
+		next.Settings.Dir = dir
+	}
+	f.elsewhere, f.store.failed = &next, errMoved
+	return errMoved
 }

@@ -1,4 +1,4 @@
-// Retries of requests while workers or the server are busy, lost or restarting.
+// Retries while workers or the server are busy, lost or restarting.
 
 package engine
 
@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +13,11 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// query sends a query to a workflow run, again while there are workers: they may be busy, or
-// one was lost and another has to read the history first.
+// longestOutage is how long a command waits for a cluster that is out of reach, or for workers
+// of the right version. A server that was killed needs up to a minute to start.
+const longestOutage = 2 * time.Minute
+
+// query sends a query to a workflow of a run.
 func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 	return s.retryAsking(runID, func() error {
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
@@ -28,32 +30,38 @@ func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 	})
 }
 
-// longestOutage is how long a command waits for a cluster that is out of reach, or for workers
-// of the right version. A server that was killed needs up to a minute to start.
-const longestOutage = 2 * time.Minute
-
-// retryAsking calls do, which a worker has to answer, again while there are workers.
+// retryAsking calls do, which a worker has to answer, again as long as there are workers: they
+// may be busy, or have to read the history first.
 func (s *Store) retryAsking(runID string, do func() error) error {
+	err := s.retry(do, func(err error) error { return s.checkWorkers(runID, err) })
+	if err == nil {
+		s.answered.Store(time.Now().Unix())
+	}
+	return asNoRun(runID, err)
+}
+
+// reach calls do, again while the cluster is out of reach.
+func (s *Store) reach(do func() error) error { return s.retry(do, nil) }
+
+// retry calls do, again for longestOutage while others may be at fault. check returns an
+// error if no worker will ever answer; time that workers take does not count.
+func (s *Store) retry(do func() error, check func(error) error) error {
 	for from := time.Now(); ; {
 		err := do()
+		if err == nil || s.ctx.Err() != nil || time.Since(from) > longestOutage {
+			return err
+		}
 		wait := time.Second
 		switch {
-		case err == nil:
-			s.answered.Store(time.Now().Unix())
-			return nil
-		case s.ctx.Err() != nil:
-			return asNoRun(runID, err)
-		case isUnanswered(err):
-			if err := s.checkWorkers(runID, err); err != nil {
+		case isUnanswered(err) && check != nil:
+			if err := check(err); err != nil {
 				return err
 			}
 			from = time.Now()
-		case time.Since(from) > longestOutage:
-			return asNoRun(runID, err)
-		case isTransient(err): // the next one to be asked may be another
+		case isTransient(err): // another worker may be asked next
 			wait = 100 * time.Millisecond
-		case !isUnavailable(err):
-			return asNoRun(runID, err)
+		case !isUnanswered(err) && !isUnavailable(err):
+			return err
 		}
 		if err := pause(s.ctx, wait); err != nil {
 			return err
@@ -72,11 +80,12 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 	if errors.As(cause, &notReady) && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return fmt.Errorf("run %q was ended by the cluster before anything of it began", runID)
 	}
-	queue, there := info.GetTaskQueue(), false
-	if err := s.reach(func() (err error) {
-		there, err = s.cluster.workers(s.ctx, queue)
+	hasWorkers, queue := false, info.GetTaskQueue()
+	err = s.reach(func() (err error) {
+		hasWorkers, err = s.cluster.hasWorkers(s.ctx, queue)
 		return err
-	}); err != nil || there || time.Since(time.Unix(s.answered.Load(), 0)) < longestOutage {
+	})
+	if err != nil || hasWorkers || time.Since(time.Unix(s.answered.Load(), 0)) < longestOutage {
 		return err
 	}
 	name, core, _ := strings.Cut(queue, "@")
@@ -84,25 +93,16 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 		runID, name, core)
 }
 
-// reach calls do, again while the cluster is out of reach, for longestOutage.
-func (s *Store) reach(do func() error) error {
-	for from := time.Now(); ; {
-		err := do()
-		if err == nil || s.ctx.Err() != nil || !isUnavailable(err) && !isUnanswered(err) || time.Since(from) > longestOutage {
-			return err
-		}
-		if err := pause(s.ctx, time.Second); err != nil {
-			return err
-		}
-	}
-}
-
 // isUnavailable reports whether the cluster or the payload store is out of reach, or the
 // cluster is overloaded: it buffers one query of a workflow at a time.
 func isUnavailable(err error) bool {
-	var out *serviceerror.Unavailable
-	var busy *serviceerror.ResourceExhausted
-	return errors.As(err, &out) || errors.As(err, &busy) || errors.Is(err, errOutOfReach)
+	return isA[*serviceerror.Unavailable](err) || isA[*serviceerror.ResourceExhausted](err) || errors.Is(err, errOutOfReach)
+}
+
+// isA reports whether an error in the chain of err has type E.
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // wrongVersion begins the error of a worker that can't run the version of a run and leaves it
@@ -113,20 +113,16 @@ const wrongVersion = "this worker can't run the version of the run: "
 // cluster read it.
 const historyMismatch = "[TMPRL1100]"
 
-// isTransient reports whether another attempt, or another worker, may succeed.
+// isTransient reports whether a query failed for a reason that another worker may not have.
 func isTransient(err error) bool {
-	var failed *serviceerror.QueryFailed
-	return errors.As(err, &failed) && slices.ContainsFunc([]string{wrongVersion, historyMismatch, errOutOfReach.Error()}, func(text string) bool {
-		return strings.Contains(failed.Error(), text)
-	})
+	text := fmt.Sprint(err)
+	return isA[*serviceerror.QueryFailed](err) &&
+		(strings.Contains(text, wrongVersion) || strings.Contains(text, historyMismatch) || strings.Contains(text, errOutOfReach.Error()))
 }
 
 // isUnanswered reports whether no worker answered in time, the one that was asked is gone, or
 // the workflow task before the query failed. The caller's own context is alive.
 func isUnanswered(err error) bool {
-	var late *serviceerror.DeadlineExceeded
-	var gone *serviceerror.Canceled
-	var notReady *serviceerror.WorkflowNotReady
-	return errors.As(err, &late) || errors.As(err, &gone) || errors.As(err, &notReady) ||
+	return isA[*serviceerror.DeadlineExceeded](err) || isA[*serviceerror.Canceled](err) || isA[*serviceerror.WorkflowNotReady](err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
