@@ -27,8 +27,8 @@ const (
 // graphFile says in findings what a graph file is.
 const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
 
-// load reads the only document of a file, a map; what describes such a file. A nil value
-// comes with at least one finding.
+// load reads the only document of a file, a map. what describes such a file. The value is nil
+// if the file can't be read.
 func load(file *File, what string) (*Value, Diagnostics) {
 	root, diags := loadAny(file, what)
 	if root != nil && root.Kind != Map {
@@ -120,85 +120,60 @@ func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 	return doc, next, nil
 }
 
-// readYAML reads a text like decodeYAML, and what YAML 1.2 and JSON allow but the
-// library refuses. While it reads, private characters replace these one for one, so that
-// lines and columns stay the same.
+// readYAML reads a text like decodeYAML, and what YAML 1.2 and JSON allow but the library
+// refuses. The text that it reads has the same lines and columns.
 func readYAML(text []byte) (doc, next *yaml.Node, read []byte, err error) {
-	if bytes.ContainsFunc(text, isPrivate) {
-		doc, next, err = decodeYAML(bytes.NewReader(text))
-		return doc, next, text, err
-	}
-	read = hideEscapes(text)
+	read = replaceEscapes(text)
 	doc, next, err = decodeYAML(bytes.NewReader(read))
-	if err != nil && questionMark.Match(read) {
-		read = questionMark.ReplaceAllFunc(read, func(s []byte) []byte {
-			return bytes.ReplaceAll(s, []byte("?"), []byte(string(privateQuestion)))
-		})
-		doc, next, err = decodeYAML(bytes.NewReader(read))
+	if err == nil || !questionMark.Match(read) || bytes.Contains(text, []byte(hiddenMark)) {
+		return doc, next, read, err
 	}
-	if doc != nil && !bytes.Equal(read, text) {
-		reveal(doc)
-	}
+	read = questionMark.ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
+	doc, next, err = decodeYAML(bytes.NewReader(read))
+	revealMarks(doc)
 	return doc, next, read, err
 }
 
-// The private characters. The halves of surrogate pairs are those of Unicode plus 0x800.
-const (
-	privateSlash    = '\uE800' // with privatePad behind it
-	privatePad      = '\uE801'
-	privateQuestion = '\uE802'
-)
-
-func isPrivate(r rune) bool { return r >= 0xE000 && r <= privateQuestion }
+// hiddenMark stands for a question mark while the library reads.
+const hiddenMark = "\uE802"
 
 var (
 	// questionMark finds question marks that are no signs of a key, as in {prompt: Really?}.
 	questionMark = regexp.MustCompile(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
+	jsonString   = regexp.MustCompile(`"(?:\\.|[^"\\])*"`)
 	jsonEscape   = regexp.MustCompile(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
 	jsonPair     = regexp.MustCompile(`^\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
 )
 
-// hideEscapes rewrites the two escapes of JSON that the library refuses: \/ and pairs of
-// surrogates.
-func hideEscapes(text []byte) []byte {
+// replaceEscapes replaces the two escapes of JSON that the library refuses, \/ and pairs of
+// surrogates. Blanks behind a string make up for its lost characters.
+func replaceEscapes(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\/`)) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
 		return text
 	}
-	return jsonEscape.ReplaceAllFunc(text, func(s []byte) []byte {
-		switch {
-		case len(s) == 12:
-			high, _ := strconv.ParseUint(string(s[2:6]), 16, 32)
-			low, _ := strconv.ParseUint(string(s[8:]), 16, 32)
-			return fmt.Appendf(nil, `\u%04X\u%04X`, high+0x800, low+0x800)
-		case s[1] == '/':
-			return []byte(string([]rune{privateSlash, privatePad}))
-		}
-		return s
+	return jsonString.ReplaceAllFunc(text, func(s []byte) []byte {
+		out := jsonEscape.ReplaceAllFunc(s, func(escape []byte) []byte {
+			switch {
+			case len(escape) == 12:
+				high, _ := strconv.ParseUint(string(escape[2:6]), 16, 32)
+				low, _ := strconv.ParseUint(string(escape[8:]), 16, 32)
+				return fmt.Appendf(nil, `\U%08X`, utf16.DecodeRune(rune(high), rune(low)))
+			case escape[1] == '/':
+				return []byte("/")
+			}
+			return escape
+		})
+		return append(out, bytes.Repeat([]byte(" "), len(s)-len(out))...)
 	})
 }
 
-// reveal replaces private characters by the original ones.
-func reveal(n *yaml.Node) {
-	if strings.ContainsFunc(n.Value, isPrivate) {
-		var out []rune
-		for _, r := range n.Value {
-			switch {
-			case r == privateQuestion:
-				r = '?'
-			case r == privateSlash:
-				r = '/'
-			case r == privatePad:
-				continue
-			case r >= 0xE400 && r < privateSlash && len(out) > 0:
-				r = utf16.DecodeRune(out[len(out)-1]-0x800, r-0x800)
-				out = out[:len(out)-1]
-			}
-			out = append(out, r)
-		}
-		n.Value = string(out)
+func revealMarks(n *yaml.Node) {
+	if n == nil {
+		return
 	}
+	n.Value = strings.ReplaceAll(n.Value, hiddenMark, "?")
 	for _, part := range n.Content {
-		reveal(part)
+		revealMarks(part)
 	}
 }
 

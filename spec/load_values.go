@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -19,8 +19,7 @@ type converter struct {
 	reporter
 	source  *scalar
 	lines   []int // offsets of the lines as YAML counts them
-	ascii   bool
-	columns []int // offsets of the characters of a line, unless the file is ASCII
+	columns []int // offsets of the characters of a line
 	line    int   // that line
 
 	anchors  map[*yaml.Node]*anchored
@@ -37,10 +36,7 @@ type anchored struct {
 }
 
 func newConverter(file *File) *converter {
-	c := &converter{
-		reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: []int{0},
-		ascii: bytes.IndexFunc(file.Src, func(r rune) bool { return r >= utf8.RuneSelf }) < 0,
-	}
+	c := &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: []int{0}, anchors: map[*yaml.Node]*anchored{}}
 	for at := lineEnd(file.Src, 0); at < len(file.Src); at = lineEnd(file.Src, at) {
 		at += lineBreak(file.Src, at)
 		c.lines = append(c.lines, at)
@@ -54,8 +50,6 @@ func (c *converter) offset(line, column int) int {
 	switch {
 	case line < 1 || line > len(c.lines):
 		return len(src)
-	case c.ascii:
-		return min(c.lines[line-1]+column-1, len(src))
 	case line != c.line:
 		c.line, c.columns = line, c.columns[:0]
 		start := c.lines[line-1]
@@ -85,9 +79,6 @@ func (c *converter) convert(n *yaml.Node, v *Value) int {
 	var entry *anchored
 	if n.Anchor != "" {
 		entry = &anchored{}
-		if c.anchors == nil {
-			c.anchors = map[*yaml.Node]*anchored{}
-		}
 		c.anchors[n] = entry
 	}
 	at := c.skipProperties(n, c.offset(n.Line, n.Column))
@@ -101,7 +92,7 @@ func (c *converter) convert(n *yaml.Node, v *Value) int {
 		c.scalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
 		size = c.list(n, at, v)
-	case c.unquoted(n, at, v):
+	case c.isTemplate(n, at, v):
 	default:
 		size = c.mapping(n, at, v)
 	}
@@ -210,24 +201,13 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	c.report("syntax", v.Span, "the tag %q is not supported here; allowed are !!bool, !!float, !!int, !!map, !!null, !!seq, !!str where they fit", n.Tag)
 }
 
-// fieldSet is a map under construction.
-type fieldSet struct {
-	fields []Field
-	index  map[string]int  // of the fields, by key
-	merged map[string]bool // keys that came by a merge, which a written key replaces
-}
-
-func (s *fieldSet) add(f Field) {
-	s.index[f.Key.Value] = len(s.fields)
-	s.fields = append(s.fields, f)
-}
-
-// mapping reads a map. The keys of a merge (<<) stand where the merge stands;
-// written keys win over merged ones, and earlier merged maps over later ones.
+// mapping reads a map. The keys of a merge (<<) stand where the merge stands. Written keys
+// win over merged ones, and earlier merged maps over later ones.
 func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
-	set := fieldSet{fields: make([]Field, 0, len(n.Content)/2), index: make(map[string]int, len(n.Content)/2)}
 	size, end := 1, at
-	var merge *Span // of the first
+	entries := make([]Field, 0, len(n.Content)/2)
+	merge := -1 // the index of <<
+	first := make(map[string]Span, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		var k Value
 		var f Field
@@ -235,151 +215,122 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		c.convert(key, &k)
 		size += c.convert(child, &f.Value) + 1
 		end = max(end, c.endOf(child, &f.Value))
-		switch f.Key = k.Text; {
-		case c.refused:
-		case key.Kind != yaml.ScalarNode || key.Tag != "!!merge":
-			c.unspaced(key, &f)
-			c.enter(&set, &k, f)
-		case merge != nil:
-			c.repeated(k.Span, *merge, "the key \"<<\" stands twice in this map; merge several maps by one: <<: [*a, *b]")
-			c.merge(&set, &f.Value)
-		default:
-			merge = &k.Span
-			c.merge(&set, &f.Value)
+		f.Key = k.Text
+		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
+		if seen, found := first[k.Text.Value]; found && k.IsScalar() {
+			note := fmt.Sprintf("the key %q stands twice in this map", k.Text.Value)
+			if isMerge {
+				note += "; merge several maps by one: <<: [*a, *b]"
+			}
+			c.report("duplicate-key", k.Span, "%s", note)
+			c.relate(seen, "first here")
+			continue
 		}
+		switch {
+		case !k.IsScalar():
+			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describe(&k))
+		case k.isAbsent():
+			c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
+		case isMerge:
+			merge = len(entries)
+		}
+		first[k.Text.Value] = k.Span
+		entries = append(entries, f)
 	}
 	if n.Style&yaml.FlowStyle != 0 {
-		set.fields = c.rejoin(set.fields)
+		entries = c.repairFlow(entries)
 	}
-	v.Kind, v.Fields = Map, set.fields
+	if merge >= 0 {
+		entries = slices.Replace(entries, merge, merge+1, c.merged(&entries[merge].Value, first)...)
+	}
+	v.Kind, v.Fields = Map, entries
 	v.Span = Span{at, c.close(n, at, end)}
 	c.checkTag(n, v, "!!map")
 	return size
 }
 
-// repeated reports a key that stands twice in a map.
-func (c *converter) repeated(at, first Span, message string) {
-	c.report("duplicate-key", at, "%s", message)
-	c.relate(first, "first here")
-}
-
-// enter adds an entry, unless its key is wrong or was there before.
-func (c *converter) enter(set *fieldSet, k *Value, f Field) {
-	name := f.Key.Value
-	i, found := set.index[name]
-	switch {
-	case !k.IsScalar():
-		c.report("syntax", k.Span, "a map key must be a scalar; found %s", describe(k))
-	case k.Kind == Null && k.Text.Value == "":
-		c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
-	case !found:
-		set.add(f)
-	case set.merged[name]:
-		set.fields[i] = f
-		delete(set.merged, name)
-	default:
-		c.repeated(k.Span, set.fields[i].Key.Span, fmt.Sprintf("the key %q stands twice in this map", name))
-	}
-}
-
-// merge adds the entries of a map, or of each of a list of maps, that are not there yet.
-func (c *converter) merge(set *fieldSet, from *Value) {
-	switch from.Kind {
-	case Map:
+// merged returns the entries of a merged map, or list of maps, whose keys are not written.
+func (c *converter) merged(v *Value, written map[string]Span) (out []Field) {
+	for _, from := range oneOrAll(v) {
+		if from.Kind != Map {
+			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
+		}
 		if c.expanded += len(from.Fields); c.expanded > maxExpanded && !c.refused {
 			c.refused = true
 			c.report("syntax", from.Span, "merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
-			return
-		}
-		if set.merged == nil {
-			set.merged = map[string]bool{}
 		}
 		for _, f := range from.Fields {
-			if _, found := set.index[f.Key.Value]; !found {
-				set.add(f)
-				set.merged[f.Key.Value] = true
+			if _, found := written[f.Key.Value]; !found {
+				written[f.Key.Value] = f.Key.Span
+				out = append(out, f)
 			}
-		}
-	case List:
-		for i := range from.Items {
-			if from.Items[i].Kind == List {
-				c.report("syntax", from.Items[i].Span, "a merge key takes a map or a list of maps; found a list in the list")
-				continue
-			}
-			c.merge(set, &from.Items[i])
-		}
-	default:
-		c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(from))
-	}
-}
-
-// unspaced reports a key of a map in brackets that has its value in it, as in
-// {kind:pass}, and takes it apart.
-func (c *converter) unspaced(key *yaml.Node, f *Field) {
-	name, value, glued := strings.Cut(key.Value, ":")
-	value = strings.TrimFunc(value, isOdd)
-	if !glued || key.Style != 0 || !f.Value.isAbsent() || !isPlainWords(value) || value[0] == '/' || !isIdentifier(name) {
-		return
-	}
-	span := f.Key.Span
-	c.report("syntax", span, "a colon needs a space behind it: %s: %s", name, value)
-	c.suggest(name + ": " + value)
-	at := max(span.From+len(name), span.To-len(value)-1)
-	f.Key = Text{Value: name, Span: Span{span.From, span.From + len(name)}}
-	f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{min(at+1, span.To), span.To}}}
-}
-
-// isAbsent reports whether nothing stands where the value would.
-func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
-
-// rejoin reports values of a map in brackets that a comma has cut off, as in
-// {delay: min(delay * 2, 5)}, and puts them together again.
-func (c *converter) rejoin(fields []Field) []Field {
-	var out []Field
-	for _, f := range fields {
-		last := len(out) - 1
-		if last < 0 || !f.Value.isAbsent() || f.Key.Span.To == f.Key.Span.From || !c.isCutOff(&out[last].Value) {
-			out = append(out, f)
-			continue
-		}
-		v := &out[last].Value
-		v.Span.To = f.Key.Span.To
-		v.Text.Value = string(c.file.Src[v.Span.From:v.Span.To])
-		if !c.isCutOff(v) {
-			quoted := `"` + v.Text.Value + `"`
-			if strings.ContainsAny(v.Text.Value, `"\`) {
-				quoted = "'" + strings.ReplaceAll(v.Text.Value, "'", "''") + "'"
-			}
-			c.report("syntax", v.Span, "a comma ends a text between { and }; put the text in quotes: %s", quoted)
-			c.suggest(quoted)
 		}
 	}
 	return out
 }
 
-// isCutOff reports whether a text without quotes lacks a closing bracket.
-func (c *converter) isCutOff(v *Value) bool {
-	count := func(s string) int { return strings.Count(v.Text.Value, s) }
-	at := v.Span.From
-	return v.Kind == String && at < len(c.file.Src) && strings.IndexByte(`"'|>`, c.file.Src[at]) < 0 &&
-		count("(")+count("[") > count(")")+count("]")
+// isAbsent reports whether nothing stands where the value would.
+func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
+
+// repairFlow reports and repairs entries of a map in brackets without a space behind the
+// colon, as in {kind:pass}, and texts that a comma ends, as in {delay: min(delay * 2, 5)}.
+func (c *converter) repairFlow(entries []Field) (out []Field) {
+	for _, f := range entries {
+		if !f.Value.isAbsent() || !c.isPlain(f.Key.Span) {
+			out = append(out, f)
+			continue
+		}
+		if n := len(out) - 1; n >= 0 && out[n].Value.Kind == String && c.isPlain(out[n].Value.Span) && lacksBracket(out[n].Value.Text.Value) {
+			v := &out[n].Value
+			v.Span.To = f.Key.Span.To
+			v.Text.Value = string(c.file.Src[v.Span.From:v.Span.To])
+			if !lacksBracket(v.Text.Value) {
+				quoted := `"` + v.Text.Value + `"`
+				if strings.ContainsAny(v.Text.Value, `"\`) {
+					quoted = "'" + strings.ReplaceAll(v.Text.Value, "'", "''") + "'"
+				}
+				c.report("syntax", v.Span, "a comma ends a text between { and }; put the text in quotes: %s", quoted)
+				c.suggest(quoted)
+			}
+			continue
+		}
+		name, value, glued := strings.Cut(f.Key.Value, ":")
+		if value = strings.TrimFunc(value, isOdd); glued && isPlainWords(value) && value[0] != '/' && isIdentifier(name) {
+			span := f.Key.Span
+			c.report("syntax", span, "a colon needs a space behind it: %s: %s", name, value)
+			c.suggest(name + ": " + value)
+			f.Key = Text{Value: name, Span: Span{span.From, span.From + len(name)}}
+			f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{span.From + len(name) + 1, span.To}}}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
-// unquoted reports a template without quotes, {{ name }}, which YAML takes for
-// a map in a map, and reads it as the template.
-func (c *converter) unquoted(n *yaml.Node, at int, v *Value) bool {
-	src := c.file.Src
-	if n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[0].Kind != yaml.MappingNode || !bytes.HasPrefix(src[at:], []byte("{{")) {
+// isPlain reports whether a scalar has letters, but no quotes.
+func (c *converter) isPlain(at Span) bool {
+	return at.To > at.From && strings.IndexByte(`"'|>`, c.file.Src[at.From]) < 0
+}
+
+// lacksBracket reports whether a text has more opening than closing brackets.
+func lacksBracket(text string) bool {
+	count := func(s string) int { return strings.Count(text, s) }
+	return count("(")+count("[") > count(")")+count("]")
+}
+
+// isTemplate reports a template without quotes, {{ name }}, which YAML takes for a map in a
+// map, and reads it as a text.
+func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
+	if n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[0].Kind != yaml.MappingNode || !bytes.HasPrefix(c.file.Src[at:], []byte("{{")) {
 		return false
 	}
-	end := bytes.Index(src[at:], []byte("}}"))
-	if end < 0 {
-		return false
+	inside, _, closed := strings.Cut(string(c.file.Src[at:]), "}}")
+	if closed {
+		text := inside + "}}"
+		v.Kind, v.Text = String, Text{Value: text, Span: Span{at, at + len(text)}, source: c.source}
+		c.report("syntax", v.Span, "{{ begins a map in YAML; put the text in quotes: %q", text)
 	}
-	v.Kind, v.Span = String, Span{at, at + end + 2}
-	v.Text = Text{Value: string(src[v.Span.From:v.Span.To]), Span: v.Span, source: c.source}
-	c.report("syntax", v.Span, "{{ begins a map in YAML; put the text in quotes: %q", v.Text.Value)
-	return true
+	return closed
 }
 
 // scalar reads a scalar whose content starts at an offset.

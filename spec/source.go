@@ -49,18 +49,18 @@ type spelling struct {
 	wrong bool // the source does not spell the value
 }
 
-// spell reads the scalar at an offset again. Where it ends, its value tells.
+// spell aligns a value with the scalar at an offset, whose end the value tells.
 func spell(src []byte, at int, value string) *spelling {
 	s := &spelling{src: src, value: value, first: at}
 	switch {
 	case at >= len(src):
+	case src[at] == '|' || src[at] == '>':
+		s.block(at)
 	case src[at] == '"' || src[at] == '\'':
 		s.first++
-		s.flowLines(at+1, closeQuote(src, at)-1, src[at])
-	case src[at] == '|' || src[at] == '>':
-		s.blockLines(at)
+		s.flow(at+1, src[at])
 	default:
-		s.flowLines(at, len(src), 0)
+		s.flow(at, 0)
 	}
 	s.wrong = s.wrong || len(s.spans) != len(value)
 	return s
@@ -79,8 +79,7 @@ func (s *spelling) place(i int) int {
 
 // end is the offset behind the last byte that is no line break.
 func (s *spelling) end() int {
-	text := strings.TrimRight(s.value, "\n\u2028\u2029")
-	if n := min(len(text), len(s.spans)); n > 0 {
+	if n := min(len(strings.TrimRight(s.value, "\n\u2028\u2029")), len(s.spans)); n > 0 {
 		return s.spans[n-1].To
 	}
 	return s.first
@@ -91,36 +90,28 @@ func (s *spelling) rest() string { return s.value[len(s.spans):] }
 
 // emit says that a part of the source writes the next n bytes of the value.
 func (s *spelling) emit(n int, at Span) {
-	for range min(n, len(s.value)-len(s.spans)) {
+	for range min(n, len(s.rest())) {
 		s.spans = append(s.spans, at)
 	}
 }
 
-// text reads a part of a line. joined says that an escape hides the line break behind it.
-func (s *spelling) text(at, end int, quote byte) (joined bool) {
-	for at < end && s.rest() != "" && !s.wrong {
-		switch c := s.src[at]; {
-		case c == '\'' && quote == c:
-			s.emit(1, Span{at, at + 2})
-			at += 2
-		case c == '\\' && quote == '"':
-			if lineBreak(s.src, at+1) > 0 {
-				return true
-			}
-			_, size := utf8.DecodeRuneInString(s.rest())
-			n := escapeLength(s.src[at:])
-			s.emit(size, Span{at, at + n})
-			at += n
-		default:
-			_, size := utf8.DecodeRune(s.src[at:])
-			s.wrong = !strings.HasPrefix(s.rest(), string(s.src[at:at+size]))
-			for range size {
-				s.emit(1, Span{at, at + 1})
-				at++
-			}
-		}
+// char reads a character or an escape and returns the offset behind it.
+func (s *spelling) char(at int, quote byte) int {
+	_, size := utf8.DecodeRuneInString(s.rest())
+	switch c := s.src[at]; {
+	case c == '\'' && quote == c:
+		s.emit(1, Span{at, at + 2})
+		return at + 2
+	case c == '\\' && quote == '"':
+		n := escapeLength(s.src[at:])
+		s.emit(size, Span{at, at + n})
+		return at + n
 	}
-	return false
+	s.wrong = !bytes.HasPrefix(s.src[at:], []byte(s.rest()[:size]))
+	for i := range size {
+		s.emit(1, Span{at + i, at + i + 1})
+	}
+	return at + size
 }
 
 // breaks maps at most so many line breaks of the value, or else the space that folded
@@ -139,43 +130,40 @@ func (s *spelling) breaks(most int, folded bool, at Span) {
 	}
 }
 
-// flowLines reads a plain or quoted scalar up to an offset: white space around its line
-// breaks is no part of it, and a single break is a space.
-func (s *spelling) flowLines(at, end int, quote byte) {
-	for s.rest() != "" && !s.wrong {
-		to := min(lineEnd(s.src[:min(end+1, len(s.src))], at), end)
-		stop := to
-		if to < end {
-			stop = at + len(bytes.TrimRight(s.src[at:to], " \t"))
-			escapes := stop - at - len(bytes.TrimRight(s.src[at:stop], `\`))
-			if quote == '"' && stop < to && escapes%2 == 1 {
-				stop++ // an escaped blank
-			}
+// flow reads a plain or quoted scalar: white space around its line breaks is no part of it,
+// and a single break is a space, unless an escape hides it.
+func (s *spelling) flow(at int, quote byte) {
+	for s.rest() != "" && at < len(s.src) && !s.wrong {
+		from, count := at, 0
+		hidden := quote == '"' && s.src[at] == '\\' && lineBreak(s.src, at+1) > 0
+		if hidden {
+			at++
 		}
-		joined := s.text(at, stop, quote)
-		if to >= end {
-			return
-		}
-		blank := -1
-		for at = to; at < end; blank++ {
+		for at < len(s.src) {
 			n := lineBreak(s.src, at)
-			if n == 0 {
+			if n == 0 && !isBlank(s.src[at]) {
 				break
 			}
-			at += n
-			for at < end && isBlank(s.src[at]) {
-				at++
+			count += min(n, 1)
+			at += max(n, 1)
+		}
+		switch {
+		case hidden:
+			s.breaks(count-1, false, Span{from, at})
+		case count > 0:
+			s.breaks(max(count-1, 1), true, Span{from, at})
+		case at > from:
+			for i := from; i < at; i++ {
+				s.emit(1, Span{i, i + 1})
 			}
+		default:
+			at = s.char(at, quote)
 		}
-		if !joined {
-			blank = max(blank, 1)
-		}
-		s.breaks(blank, !joined, Span{stop, at})
 	}
 }
 
-// blockLines reads a literal or folded scalar.
-func (s *spelling) blockLines(at int) {
+// block reads a literal or folded scalar.
+func (s *spelling) block(at int) {
 	head := lineEnd(s.src, at)
 	for s.first < head && !isBlank(s.src[s.first]) {
 		s.first++
@@ -189,8 +177,8 @@ func (s *spelling) blockLines(at int) {
 			if more := len(s.rest()) - len(strings.TrimLeft(s.rest(), " ")); indent < 0 && (bare != "" || more > 0) {
 				indent = len(line) - len(bare) - more
 			}
-			if indent >= 0 {
-				s.text(at+min(indent, len(line)), to, 0)
+			for at += min(max(indent, 0), len(line)); indent >= 0 && at < to && s.rest() != "" && !s.wrong; {
+				at = s.char(at, 0)
 			}
 		}
 		n := lineBreak(s.src, to)
