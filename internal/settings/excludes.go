@@ -3,16 +3,12 @@
 package settings
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/git-pkgs/gitignore"
-	"gopkg.in/yaml.v3"
 
 	"github.com/graphrun/graphrun/internal/bounded"
 )
@@ -35,23 +31,6 @@ func (e *Excludes) excludes(name string) bool {
 		}
 	}
 	return false
-}
-
-// readExclude reads the list of patterns of a settings file.
-func (s *File) readExclude(value *yaml.Node) error {
-	if value.Kind != yaml.SequenceNode {
-		return s.at(value, errors.New(`"exclude" must be a list of path patterns`))
-	}
-	var problems []error
-	for _, item := range value.Content {
-		pattern := strings.TrimPrefix(item.Value, "./")
-		if _, err := path.Match(pattern, ""); item.Kind != yaml.ScalarNode || err != nil || pattern == "" {
-			problems = append(problems, s.at(item, fmt.Errorf("%q is no path pattern", item.Value)))
-			continue
-		}
-		s.Rules.Exclude.patterns = append(s.Rules.Exclude.patterns, pattern)
-	}
-	return errors.Join(problems...)
 }
 
 // ignored holds the .gitignore rules below a folder and, in a repository, those of enclosing

@@ -1,63 +1,101 @@
-// Package settings reads graphrun.yaml: unknown keys are errors with their line. It also finds
-// files and reads .gitignore.
+// Package settings reads graphrun.yaml. It also finds files and reads .gitignore.
 package settings
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/trigger"
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
-	"gopkg.in/yaml.v3"
 )
 
-// Name is the name of a settings file. The others are names of sections.
-const (
-	Name     = "graphrun.yaml"
-	temporal = "temporal"
-	notify   = "notify"
-)
+// Name is the name of a settings file.
+const Name = "graphrun.yaml"
 
-// File is a settings file with its values and their lines.
+// File holds the settings of a file.
 type File struct {
-	Path   string
+	Path string
+	// Values are the settings with a single value, by the names of their flags.
 	Values map[string]any
-	lines  map[string]int
 	Rules  Rules
 	// Triggers start runs in serve.
 	Triggers trigger.List
 	// Notify is a graph whose notify applies to the runs of all graphs, or nil.
 	Notify *spec.Graph
+
+	file   *spec.File
+	found  spec.Diagnostics
+	places map[string]string // of Values
 }
 
-// Place returns the position of a setting.
-func (s *File) Place(name string) string { return fmt.Sprintf("%s:%d", s.Path, s.lines[name]) }
+// Place returns the file and line of a setting.
+func (s *File) Place(name string) string { return s.places[name] }
 
-// sections returns the keys with more than one value.
-func sections() []string {
-	return []string{"exclude", "notify", "paths", "rules", temporal, "triggers"}
+// NeverOff is the rule that can't be turned off: an unreadable file was not checked.
+const NeverOff = "syntax"
+
+// keysOf returns the keys of a settings file. known are the settings with a single value;
+// those that begin with "temporal-" may also stand under "temporal".
+func keysOf(known []string) []spec.Key {
+	rules := spec.Key{Name: "rules", Type: spec.TypeObject}
+	for _, name := range lint.RuleNames() {
+		k := spec.Key{Name: name, Type: spec.TypeEnum, Enum: []string{"error", "info", "off", "warning"}}
+		if name == NeverOff {
+			k.Enum = k.Enum[:1]
+		}
+		rules.Keys = append(rules.Keys, k)
+	}
+	temporal := spec.Key{Name: "temporal", Type: spec.TypeObject}
+	keys := []spec.Key{
+		rules,
+		{Name: "paths", Type: spec.TypeMap, Elem: &rules},
+		{Name: "exclude", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeString}},
+		{Name: "notify", Type: spec.TypeAny},
+		trigger.ListKey,
+	}
+	for _, name := range known {
+		k := spec.Key{Name: name, Type: spec.TypeString, Role: spec.RoleTemplate} // any scalar
+		keys = append(keys, k)
+		if rest, ok := strings.CutPrefix(name, "temporal-"); ok {
+			k.Name = rest
+			temporal.Keys = append(temporal.Keys, k)
+		}
+	}
+	return append(keys, temporal)
 }
 
 // Read reads the nearest settings file from a folder upwards ("" for the working directory), or
 // else the one below configDir. known are the settings with a single value. Without a file the
-// result is empty. The error joins all problems with their positions.
+// result is empty.
 func Read(from, configDir string, known []string) (*File, error) {
 	path, src, err := find(from, configDir)
 	if err != nil {
 		return nil, err
 	}
-	out := &File{Path: path, Rules: Rules{Folder: filepath.Dir(path), Exclude: Excludes{folder: filepath.Dir(path)}}}
-	if path == "" {
-		return out, nil
+	folder := filepath.Dir(path)
+	s := &File{Path: path, Values: map[string]any{}, Rules: Rules{Folder: folder, Exclude: Excludes{folder: folder}}, file: spec.NewFile(path, src), places: map[string]string{}}
+	if !regexp.MustCompile(`(?m)^\s*[^#\s]`).Match(src) {
+		return s, nil // nothing but comments
 	}
-	out.Triggers = trigger.Read(path, src)
-	return out, errors.Join(out.parse(src, known)...)
+	root, found := spec.Read(path, src, "settings are a map of names to values", keysOf(known))
+	s.found = found
+	if root != nil {
+		for i := range root.Fields {
+			s.readSection(&root.Fields[i])
+		}
+	}
+	if len(s.found) > 0 {
+		return nil, &spec.InvalidError{Findings: s.found.Sort()}
+	}
+	return s, nil
 }
 
 // find returns the path and text of the settings file, or "". It skips graphs of that name.
@@ -96,109 +134,73 @@ func find(from, configDir string) (string, []byte, error) {
 	return "", nil, nil
 }
 
-func (s *File) parse(src []byte, known []string) []error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(src, &doc); err != nil {
-		return []error{fmt.Errorf("%s: %w", s.Path, err)}
-	}
-	if len(doc.Content) == 0 {
-		return nil // empty, or comments only
-	}
-	root := doc.Content[0]
-	if root.Kind != yaml.MappingNode {
-		return []error{fmt.Errorf("%s:%d: settings must be a map of names to values", s.Path, root.Line)}
-	}
-	s.Values, s.lines = map[string]any{}, map[string]int{}
-	var problems []error
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if err := s.add(root.Content[i], root.Content[i+1], known); err != nil {
-			problems = append(problems, err)
+func (s *File) readSection(f *spec.Field) {
+	switch f.Key.Value {
+	case "rules":
+		s.Rules.everywhere = severitiesOf(&f.Value)
+	case "paths":
+		for i := range f.Value.Fields {
+			own := &f.Value.Fields[i]
+			s.Rules.byPath = append(s.Rules.byPath, pathSeverities{s.pattern(own.Key), severitiesOf(&own.Value)})
 		}
-		if root.Content[i].Value == notify {
-			end := strings.Count(string(src), "\n") + 1
-			if i+2 < len(root.Content) {
-				end = root.Content[i+2].Line - 1
+	case "exclude":
+		for i := range f.Value.Items {
+			s.Rules.Exclude.patterns = append(s.Rules.Exclude.patterns, s.pattern(f.Value.Items[i].Text))
+		}
+	case "notify":
+		s.readNotify(f)
+	case "triggers":
+		inside := func(d spec.Diagnostic) bool { return f.Key.Span.From <= d.Span.From && d.Span.To <= f.Value.Span.To }
+		for _, d := range s.found {
+			if inside(d) {
+				s.Triggers.Problems = append(s.Triggers.Problems, d)
 			}
-			problems = append(problems, s.readNotify(src, root.Content[i].Line, end)...)
 		}
+		s.found = slices.DeleteFunc(s.found, inside) // other commands do without triggers
+		s.Triggers.Read(s.file, &f.Value)
+	case "temporal":
+		for i := range f.Value.Fields {
+			s.set("temporal-"+f.Value.Fields[i].Key.Value, &f.Value.Fields[i])
+		}
+	default:
+		s.set(f.Key.Value, f)
 	}
-	return problems
 }
 
-func (s *File) add(key, value *yaml.Node, known []string) error {
-	name := key.Value
-	if s.lines[name] != 0 {
-		return s.at(key, fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name]))
-	}
-	s.lines[name] = key.Line
-	if name == "triggers" || name == notify {
-		return nil
-	}
-	if name == "exclude" {
-		return s.readExclude(value)
-	}
-	if name == temporal {
-		return s.readTemporal(value, known)
-	}
-	if slices.Contains(sections(), name) {
-		return s.readRules(name, value)
-	}
-	if !slices.Contains(known, name) {
-		allowed := slices.Sorted(slices.Values(append(sections(), known...)))
-		hint := suggest.DidYouMean(name, allowed)
-		if dashed := strings.ReplaceAll(name, "_", "-"); slices.Contains(allowed, dashed) {
-			hint = fmt.Sprintf("; did you mean %q?", dashed)
-		}
-		return s.at(key, fmt.Errorf("unknown setting %q%s (allowed: %s)", name, hint, strings.Join(allowed, ", ")))
-	}
-	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
-		return s.at(key, fmt.Errorf("%q must be a single value", name))
-	}
-	s.Values[name] = value.Value
-	return nil
+func (s *File) set(name string, f *spec.Field) {
+	s.Values[name] = f.Value.Text.Value
+	s.places[name] = fmt.Sprintf("%s:%d", s.Path, s.file.Position(f.Key.Span.From).Line)
 }
 
-// readNotify parses the lines of the key notify as part of a graph.
-func (s *File) readNotify(src []byte, first, last int) []error {
-	lines := strings.Split(string(src), "\n")
-	for i := range lines {
-		if i+1 < first || i+1 > last {
-			lines[i] = "" // other lines keep their numbers
-		}
+// pattern returns a path pattern, and reports one that is none.
+func (s *File) pattern(t spec.Text) string {
+	pattern := strings.TrimPrefix(t.Value, "./")
+	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+		s.found = append(s.found, spec.Diagnostic{File: s.file, Rule: "invalid-value", Severity: spec.Error, Span: t.Span, Message: fmt.Sprintf("%q is no path pattern", t.Value)})
 	}
-	lines = append(lines, "graphrun: v1", "name: settings", "start: a", "nodes: {a: {kind: pass}}", "edges: [{from: a, to: END}]", "")
-	g, found := spec.Parse(s.Path, []byte(strings.Join(lines, "\n")), spec.Options{})
-	var problems []error
-	for i := range found {
-		if d := &found[i]; d.Severity == spec.Error {
-			problems = append(problems, fmt.Errorf("%s:%d: %s", s.Path, d.File.Position(d.Span.From).Line, d.Message))
-		}
-	}
-	s.Notify = g
-	return problems
+	return pattern
 }
 
-// readTemporal reads the section `temporal`: settings whose flags have that prefix.
-func (s *File) readTemporal(value *yaml.Node, known []string) error {
-	if value.Kind != yaml.MappingNode {
-		return s.at(value, fmt.Errorf("%q must be a map of settings", temporal))
-	}
-	var names []string
-	for _, name := range known {
-		if rest, ok := strings.CutPrefix(name, temporal+"-"); ok {
-			names = append(names, rest)
+// readNotify parses the key notify as part of a graph, in which it keeps its place.
+func (s *File) readNotify(f *spec.Field) {
+	text := slices.Clone(s.file.Src[:f.Value.Span.To])
+	for i := range f.Key.Span.From {
+		if text[i] != '\n' {
+			text[i] = ' '
 		}
 	}
-	for i := 0; i+1 < len(value.Content); i += 2 {
-		key, item := value.Content[i], value.Content[i+1]
-		if !slices.Contains(names, key.Value) {
-			return s.at(key, fmt.Errorf("unknown setting %q of %s%s (allowed: %s)", key.Value, temporal, suggest.DidYouMean(key.Value, names), strings.Join(names, ", ")))
-		}
-		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-			return s.at(item, fmt.Errorf("%q must be a single value", key.Value))
-		}
-		name := temporal + "-" + key.Value
-		s.Values[name], s.lines[name] = item.Value, key.Line
+	text = append(text, "\ngraphrun: v1\nname: settings\nstart: a\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]\n"...)
+	g, found := spec.Parse(s.Path, text, spec.Options{})
+	s.Notify, s.found = g, append(s.found, found...)
+}
+
+var severityWords = map[string]spec.Severity{"info": spec.Info, "warning": spec.Warning, "error": spec.Error}
+
+// severitiesOf reads a map of rules to severities.
+func severitiesOf(v *spec.Value) severities {
+	out := severities{}
+	for i := range v.Fields {
+		out[v.Fields[i].Key.Value] = severityWords[v.Fields[i].Value.Text.Value]
 	}
-	return nil
+	return out
 }

@@ -9,17 +9,13 @@
 package settings
 
 import (
-	"errors"
-	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
-	"gopkg.in/yaml.v3"
 )
 
 // severities maps rules to spec.Error, spec.Warning, spec.Info, or 0 for off.
@@ -133,87 +129,6 @@ func matchParts(pattern, name []string) bool {
 		pattern, name = pattern[1:], name[1:]
 	}
 	return true // the rest of the name is inside a matching folder
-}
-
-// readRules reads the sections rules and paths.
-func (s *File) readRules(name string, value *yaml.Node) error {
-	switch name {
-	case "rules":
-		var err error
-		s.Rules.everywhere, err = s.readSeverities(value)
-		return err
-	default:
-		return s.readPaths(value)
-	}
-}
-
-func (s *File) readPaths(value *yaml.Node) error {
-	if value.Kind != yaml.MappingNode {
-		return s.at(value, errors.New(`"paths" must be a map of path patterns to maps of rules`))
-	}
-	var problems []error
-	for i := 0; i+1 < len(value.Content); i += 2 {
-		key := value.Content[i]
-		pattern := strings.TrimPrefix(key.Value, "./")
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			problems = append(problems, s.at(key, fmt.Errorf("%q is no path pattern", key.Value)))
-			continue
-		}
-		found, err := s.readSeverities(value.Content[i+1])
-		problems = append(problems, err)
-		s.Rules.byPath = append(s.Rules.byPath, pathSeverities{pattern, found})
-	}
-	return errors.Join(problems...)
-}
-
-func (s *File) readSeverities(value *yaml.Node) (severities, error) {
-	if value.Kind != yaml.MappingNode {
-		return nil, s.at(value, errors.New("want a map of rules to off, info, warning or error"))
-	}
-	out := severities{}
-	known := lint.RuleNames()
-	var problems []error
-	for i := 0; i+1 < len(value.Content); i += 2 {
-		key, word := value.Content[i], value.Content[i+1]
-		severity, ok := severityOf(word)
-		switch _, twice := out[key.Value]; {
-		case !slices.Contains(known, key.Value):
-			problems = append(problems, s.at(key, fmt.Errorf("no such rule: %q%s", key.Value, suggest.DidYouMean(key.Value, known))))
-		case twice:
-			problems = append(problems, s.at(key, fmt.Errorf("%q is set twice", key.Value)))
-		case key.Value == NeverOff && severity != spec.Error:
-			problems = append(problems, s.at(word, fmt.Errorf("%q is always an error: nothing is known of a file that can't be read", NeverOff)))
-		case !ok:
-			problems = append(problems, s.at(word, fmt.Errorf("%q must be error, info, off or warning, found %q", key.Value, word.Value)))
-		}
-		out[key.Value] = severity
-	}
-	return out, errors.Join(problems...)
-}
-
-// NeverOff is the rule that can't be turned off: an unreadable file was not checked.
-const NeverOff = "syntax"
-
-func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
-	if n.Kind != yaml.ScalarNode {
-		return 0, false
-	}
-	switch n.Value {
-	case "off":
-		return 0, true
-	case "info":
-		return spec.Info, true
-	case "warning":
-		return spec.Warning, true
-	case "error":
-		return spec.Error, true
-	}
-	return 0, false
-}
-
-// at adds the position of a YAML node to an error.
-func (s *File) at(n *yaml.Node, err error) error {
-	return fmt.Errorf("%s:%d:%d: %w", s.Path, n.Line, n.Column, err)
 }
 
 const stdin = "<stdin>" // the name of the standard input

@@ -5,11 +5,19 @@ package trigger
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
+
+// List holds the triggers of a settings file and their problems.
+type List struct {
+	Triggers []*Trigger
+	Problems spec.Diagnostics
+	file     *spec.File
+}
 
 // Check is Place for the flows beside the settings file.
 func (l *List) Check() (spec.Diagnostics, error) {
@@ -24,8 +32,9 @@ func (l *List) Check() (spec.Diagnostics, error) {
 }
 
 // Place converts the flow paths of triggers from the settings file's folder to a catalog. It
-// returns all problems of the list, also missing or invalid flows and bad inputs.
+// returns problems: missing or invalid flows and bad inputs.
 func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
+	checked := List{file: l.file, Problems: slices.Clone(l.Problems)}
 	for _, t := range l.Triggers {
 		if t.Flow == "" {
 			continue // reported already
@@ -38,7 +47,7 @@ func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
 		}
 		path := flows.PathOf(file)
 		if err != nil || path == "" {
-			l.report(t.flowAt, invalid, "%q is not below %s", t.Flow, flows.Dir())
+			checked.report(t.flowAt, "%q is not below %s", t.Flow, flows.Dir())
 			continue
 		}
 		// The input of a webhook depends on the delivery.
@@ -46,12 +55,12 @@ func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
 		var input *runner.InputError
 		if errors.As(err, &input) {
 			for _, problem := range input.Problems {
-				l.report(t.inputAt, invalid, "trigger of %q: %s", t.Flow, problem)
+				checked.report(t.inputAt, "trigger of %q: %s", t.Flow, problem)
 			}
 		} else if err != nil {
-			l.report(t.flowAt, invalid, "%s", err)
+			checked.report(t.flowAt, "%s", err)
 		}
 		t.Flow = path
 	}
-	return l.Problems
+	return checked.Problems
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,204 +29,147 @@ type Trigger struct {
 	// repeated deliveries. Both may be nil.
 	From, Dedupe *eval.Program
 	// secret reads the secret of deliveries.
-	secret func() (string, error)
-	// flowAt and inputAt are the spans of its flow and input.
-	flowAt, inputAt spec.Span
+	secret          func() (string, error)
+	flowAt, inputAt spec.Span // the places of its flow and input
 }
 
-// List holds the triggers of a settings file and their problems.
-type List struct {
-	Triggers []*Trigger
-	Problems spec.Diagnostics
-	file     *spec.File
-}
+// ListKey is the key of triggers in a settings file.
+var ListKey = spec.Key{Name: "triggers", Type: spec.TypeList, Elem: &spec.Key{
+	Type: spec.TypeObject, Choices: []spec.Choice{{Keys: []string{"cron", "webhook"}, Required: true}},
+	Keys: []spec.Key{
+		{Name: "flow", Type: spec.TypeString, Required: true},
+		{Name: "cron", Type: spec.TypeString},
+		{Name: "timezone", Type: spec.TypeString},
+		{Name: "catch_up", Type: spec.TypeEnum, Enum: []string{"all", "none", "one"}},
+		{Name: "webhook", Type: spec.TypeString},
+		{
+			Name: "secret", Type: spec.TypeObject, Choices: []spec.Choice{{Keys: []string{"env", "file"}, Required: true}},
+			Keys: []spec.Key{{Name: "env", Type: spec.TypeString}, {Name: "file", Type: spec.TypeString}},
+		},
+		{Name: "dedupe", Type: spec.TypeString, Role: spec.RoleExpr},
+		{Name: "input", Type: spec.TypeAny},
+	},
+}}
 
-// The rules of problems.
-const (
-	invalid = "invalid-value"
-	missing = "missing-field"
-	unknown = "unknown-key"
-)
-
-// Read reads the key triggers of a settings file.
-func Read(path string, src []byte) List {
-	l := List{file: spec.NewFile(path, src)}
-	root, found := spec.ReadValue(path, src, "")
-	list := root.Get("triggers")
-	if list == nil {
-		return l
-	}
-	for _, d := range found {
-		if list.Span.From <= d.Span.From && d.Span.To <= list.Span.To {
-			l.Problems = append(l.Problems, d)
-		}
-	}
-	if list.Kind != spec.List {
-		l.report(list.Span, invalid, `"triggers" must be a list`)
-	}
+// Read adds the triggers of a list, whose shape is checked, and their problems.
+func (l *List) Read(file *spec.File, list *spec.Value) {
+	l.file = file
 	hooks := map[string]bool{}
 	for i := range list.Items {
 		item := &list.Items[i]
 		if item.Kind != spec.Map {
-			l.report(item.Span, invalid, "a trigger must be a map with flow, and cron or webhook")
 			continue
 		}
-		r := &reader{&l, item, &Trigger{CatchUp: "none", flowAt: item.Span, inputAt: item.Span}}
-		r.read()
-		if hook := r.trigger.Webhook; hook != "" {
-			if hooks[hook] {
-				l.report(item.Span, invalid, "webhook %q is that of a trigger before", hook)
-			}
-			hooks[hook] = true
+		t := l.read(item)
+		if hooks[t.Webhook] && t.Webhook != "" {
+			l.report(item.Span, "webhook %q is that of a trigger before", t.Webhook)
 		}
-		l.Triggers = append(l.Triggers, r.trigger)
-	}
-	return l
-}
-
-func (l *List) report(at spec.Span, rule, format string, args ...any) {
-	l.Problems = append(l.Problems, spec.Diagnostic{File: l.file, Span: at, Rule: rule, Severity: spec.Error, Message: fmt.Sprintf(format, args...)})
-}
-
-// reader reads one trigger.
-type reader struct {
-	*List
-	value   *spec.Value
-	trigger *Trigger
-}
-
-var keys = []string{"catch_up", "cron", "dedupe", "flow", "input", "secret", "timezone", "webhook"}
-
-func (r *reader) read() {
-	t := r.trigger
-	for i := range r.value.Fields {
-		if key := r.value.Fields[i].Key; !slices.Contains(keys, key.Value) {
-			r.report(key.Span, unknown, "unknown key %q of a trigger; allowed are %s", key.Value, strings.Join(keys, ", "))
-		}
-	}
-	if v := r.value.Get("flow"); v != nil {
-		t.flowAt = v.Span
-	}
-	if v := r.value.Get("input"); v != nil {
-		t.inputAt = v.Span
-	}
-	if t.Flow = r.text("flow"); t.Flow == "" {
-		r.report(r.value.Span, missing, "a trigger needs flow: the file from the folder that is served")
-	}
-	isCron, isHook := r.value.Get("cron") != nil, r.value.Get("webhook") != nil
-	switch {
-	case isCron == isHook:
-		r.report(r.value.Span, missing, "a trigger has either cron or webhook")
-	case isCron:
-		r.refuse("cron", "webhook", "secret", "dedupe")
-		r.readSchedule()
-	default:
-		r.refuse("webhook", "timezone", "catch_up")
-		r.readWebhook()
+		hooks[t.Webhook] = true
+		l.Triggers = append(l.Triggers, t)
 	}
 }
 
-// refuse reports keys that do not go with a kind of trigger.
-func (r *reader) refuse(kind string, names ...string) {
-	for _, name := range names {
-		if v := r.value.Get(name); v != nil {
-			r.report(v.Span, invalid, "%q does not go with %s", name, kind)
+func (l *List) report(at spec.Span, format string, args ...any) {
+	l.Problems = append(l.Problems, spec.Diagnostic{File: l.file, Rule: "invalid-value", Severity: spec.Error, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+func (l *List) read(v *spec.Value) *Trigger {
+	t := &Trigger{CatchUp: "none", Flow: text(v, "flow"), flowAt: v.Span, inputAt: v.Span}
+	if flow := v.Get("flow"); flow != nil {
+		t.flowAt = flow.Span
+	}
+	if input := v.Get("input"); input != nil {
+		t.inputAt = input.Span
+	}
+	kind, others := "cron", []string{"webhook", "secret", "dedupe"}
+	if v.Get("cron") == nil {
+		kind, others = "webhook", []string{"timezone", "catch_up"}
+	}
+	if v.Get(kind) == nil || v.Get(others[0]) != nil && kind == "cron" {
+		return t // the check of the shape reports it
+	}
+	for _, name := range others {
+		if other := v.Get(name); other != nil {
+			l.report(other.Span, "%q does not go with %s", name, kind)
 		}
 	}
+	if kind == "cron" {
+		l.readSchedule(t, v)
+	} else {
+		l.readWebhook(t, v)
+	}
+	return t
 }
 
 // text returns the text of a key, or "".
-func (r *reader) text(name string) string {
-	v := r.value.Get(name)
-	if v == nil {
-		return ""
+func text(v *spec.Value, name string) string {
+	if part := v.Get(name); part != nil {
+		return part.Text.Value
 	}
-	if !v.IsScalar() {
-		r.report(v.Span, invalid, "%q must be a text", name)
-	}
-	return v.Text.Value
+	return ""
 }
 
-func (r *reader) readSchedule() {
-	t := r.trigger
-	zone := time.Local
-	if name := r.text("timezone"); name != "" {
-		var err error
+func (l *List) readSchedule(t *Trigger, v *spec.Value) {
+	zone, err := time.Local, error(nil)
+	if name := text(v, "timezone"); name != "" {
 		if zone, err = time.LoadLocation(name); err != nil {
-			r.report(r.value.Get("timezone").Span, invalid, "timezone %q is not known; it is a name such as Europe/Berlin", name)
+			l.report(v.Get("timezone").Span, "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
-	var err error
-	if t.Schedule, err = NewSchedule(r.text("cron"), zone); err != nil {
-		r.report(r.value.Get("cron").Span, invalid, "%s", err)
+	if t.Schedule, err = NewSchedule(text(v, "cron"), zone); err != nil {
+		l.report(v.Get("cron").Span, "%s", err)
 	}
-	if v := r.value.Get("catch_up"); v != nil {
-		t.CatchUp = r.text("catch_up")
-		if !slices.Contains([]string{"all", "none", "one"}, t.CatchUp) {
-			r.report(v.Span, invalid, `"catch_up" must be all, none or one, found %q`, t.CatchUp)
-		}
+	if catchUp := text(v, "catch_up"); catchUp != "" {
+		t.CatchUp = catchUp
 	}
-	if v := r.value.Get("input"); v != nil {
-		var ok bool
-		if t.Input, ok = v.Data().(map[string]any); !ok {
-			r.report(v.Span, invalid, `"input" of a schedule must be a map of state keys to values`)
+	if input := v.Get("input"); input != nil {
+		if t.Input, _ = input.Data().(map[string]any); t.Input == nil {
+			l.report(input.Span, `"input" of a schedule must be a map of state keys to values`)
 		}
 	}
 }
 
-func (r *reader) readWebhook() {
-	t := r.trigger
-	t.Webhook = r.text("webhook")
+func (l *List) readWebhook(t *Trigger, v *spec.Value) {
+	t.Webhook = text(v, "webhook")
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
-		r.report(r.value.Get("webhook").Span, invalid, "webhook %q must be a path such as /deployed", t.Webhook)
+		l.report(v.Get("webhook").Span, "webhook %q must be a path such as /deployed", t.Webhook)
 	}
 	scope := eval.NewScope(map[string]eval.Type{"body": eval.Any(), "headers": eval.Object(map[string]eval.Type{}, true)}, eval.ScopeOptions{})
 	compile := func(name string) *eval.Program {
-		v := r.value.Get(name)
-		if v == nil {
+		part := v.Get(name)
+		if part == nil {
 			return nil
 		}
-		p, err := scope.Compile(r.text(name), eval.Value)
+		p, err := scope.Compile(part.Text.Value, eval.Value)
 		if err != nil {
-			r.report(v.Span, invalid, "%q: %s", name, err.Message)
+			l.report(part.Span, "%q: %s", name, err.Message)
 			return nil
 		}
 		return p
 	}
 	t.From, t.Dedupe = compile("input"), compile("dedupe")
-	t.secret = r.secret()
+	secret := v.Get("secret")
+	if secret == nil {
+		l.report(v.Span, `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`)
+		l.Problems[len(l.Problems)-1].Rule = "missing-field"
+		return
+	}
+	t.secret = func() (string, error) { return readSecret(text(secret, "env"), text(secret, "file")) }
 }
 
-// secret returns a function that reads the secret of deliveries.
-func (r *reader) secret() func() (string, error) {
-	const want = `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`
-	v := r.value.Get("secret")
-	if v == nil {
-		r.report(r.value.Span, missing, want)
-		return nil
-	}
-	if len(v.Fields) == 1 && v.Fields[0].Value.IsScalar() {
-		name := v.Fields[0].Value.Text.Value
-		switch v.Fields[0].Key.Value {
-		case "env":
-			return func() (string, error) {
-				if value := os.Getenv(name); value != "" {
-					return value, nil
-				}
-				return "", fmt.Errorf("environment variable %s is not set", name)
-			}
-		case "file":
-			return func() (string, error) {
-				src, err := bounded.ReadFile(name, bounded.Text)
-				value := strings.TrimSpace(string(src))
-				if err == nil && value == "" {
-					err = errors.New(name + " is empty")
-				}
-				return value, err
-			}
+// readSecret reads the secret of deliveries from an environment variable or a file.
+func readSecret(env, file string) (string, error) {
+	if env != "" {
+		if value := os.Getenv(env); value != "" {
+			return value, nil
 		}
+		return "", fmt.Errorf("environment variable %s is not set", env)
 	}
-	r.report(v.Span, invalid, want)
-	return nil
+	src, err := bounded.ReadFile(file, bounded.Text)
+	value := strings.TrimSpace(string(src))
+	if err == nil && value == "" {
+		err = errors.New(file + " is empty")
+	}
+	return value, err
 }

@@ -15,48 +15,48 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
 )
+
+// parse reads a list of triggers, indented below its key.
+func parse(text string) *List {
+	src := []byte(strings.ReplaceAll("triggers:\n"+text, "\n", "\n  "))
+	root, found := spec.Read("graphrun.yaml", src, "", []spec.Key{ListKey})
+	l := &List{Problems: found}
+	l.Read(spec.NewFile("graphrun.yaml", src), root.Get("triggers"))
+	return l
+}
 
 func read(t *testing.T, text string) []*Trigger {
 	t.Helper()
-	list := readText(text)
-	if len(list.Problems) > 0 {
-		t.Fatal(list.Problems)
+	l := parse(text)
+	if len(l.Problems) > 0 {
+		t.Fatal(l.Problems)
 	}
-	return list.Triggers
+	return l.Triggers
 }
-
-// readText reads a list of triggers from its second line on.
-func readText(text string) List { return Read("graphrun.yaml", []byte("triggers:\n"+text)) }
 
 // TestProblems: each mistake is named with its place.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		" a: b":                            `1:2: "triggers" must be a list`,
-		"- x":                              "a trigger must be a map",
-		"- {flow: f.yaml}":                 "either cron or webhook",
-		"- {cron: '* * * * *'}":            "needs flow",
-		"- {flow: f, cron: '61 * * * *'}":  `1:19: cron "61 * * * *" is no expression`,
+		"a: b":                             `2:3: "triggers" must be a list of maps; found a map`,
+		"- x":                              "must be a map; found the text",
+		"- {flow: f.yaml}":                 "lacks one of the keys cron or webhook",
+		"- {cron: '* * * * *'}":            `lacks the key "flow"`,
+		"- {flow: f, cron: '61 * * * *'}":  `2:21: cron "61 * * * *" is no expression`,
 		"- {flow: f, cron: '* * * * * *'}": "is no expression",
 		"- {flow: f, cron: '@daily', timezone: Mars/One}":                                        `timezone "Mars/One" is not known`,
-		"- {flow: f, cron: '@daily', catch_up: some}":                                            "all, none or one",
+		"- {flow: f, cron: '@daily', catch_up: some}":                                            "all, none or one; found",
 		"- {flow: f, cron: '@daily', secret: x}":                                                 `"secret" does not go with cron`,
 		"- {flow: f, cron: '@daily', input: [1]}":                                                "must be a map",
 		"- {flow: f, cron: '@daily', nope: 1}":                                                   `unknown key "nope"`,
 		"- {flow: f, webhook: x, secret: {env: A}}":                                              "must be a path",
 		"- {flow: f, webhook: /x}":                                                               `"secret" is needed`,
 		"- {flow: f, webhook: /x, secret: {env: A}, input: 'bdy.x'}":                             "bdy",
-		"- {flow: f, webhook: /x, secret: {env: A}, cron: '@daily'}":                             "either cron or webhook",
-		"- {flow: f, webhook: /x, secret: {env: A}}\n- {flow: g, webhook: /x, secret: {env: A}}": "2:3: webhook \"/x\" is that of a trigger before",
+		"- {flow: f, webhook: /x, secret: {env: A}, cron: '@daily'}":                             `"webhook" and "cron" exclude each other`,
+		"- {flow: f, webhook: /x, secret: {env: A}}\n- {flow: g, webhook: /x, secret: {env: A}}": "3:5: webhook \"/x\" is that of a trigger before",
 	} {
-		got := ""
-		for _, p := range readText(text).Problems {
-			at := p.File.Position(p.Span.From)
-			got += fmt.Sprintf("%d:%d: %s\n", at.Line-1, at.Column, p.Message)
-			if p.Rule == "" {
-				t.Errorf("%s: %q is of no kind", text, p.Message)
-			}
-		}
+		got := (&spec.InvalidError{Findings: parse(text).Problems}).Error()
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\ngives %s\nwant  %s", text, got, want)
 		}
