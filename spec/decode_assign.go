@@ -45,14 +45,10 @@ func open(name string, v *Value, into any) any {
 		return nil
 	}
 	switch p := fields[0].(type) {
-	case *Goal, *[]*Node, *[]*Edge, *[]*StateKey, *[]Secret, *[]*Graph:
-		return p
 	case *Limits:
 		p.Span, p.MaxStepsSpan, p.written = v.Span, v.Span, v.Fields
-		return p
 	case *Parallel:
 		p.Span = v.Span
-		return p
 	case **Parallel:
 		*p = &Parallel{Span: v.Span}
 		return *p
@@ -69,12 +65,11 @@ func open(name string, v *Value, into any) any {
 		*p = &Decide{}
 		return *p
 	case *[]Retry:
-		if v.Kind == List {
-			return p
+		if v.Kind != List {
+			return addRetry(p, v)
 		}
-		return addRetry(p, v)
 	}
-	return nil
+	return fields[0]
 }
 
 func addRetry(list *[]Retry, v *Value) *Retry {

@@ -83,11 +83,11 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 			d.reportMissing(root, owner, fmt.Sprintf("the key %q", k.Name))
 		}
 	}
-	d.complete(root)
+	d.finish(root)
 }
 
-// complete reads what depends on several keys of a graph. The edges of finish come last.
-func (d *decoder) complete(root *Value) {
+// finish reads what depends on several keys of a graph. The edges of finish come last.
+func (d *decoder) finish(root *Value) {
 	g := d.graph
 	if !g.Start.IsSet() {
 		g.gaps |= gapStart

@@ -44,7 +44,23 @@ func kindNames(kinds []Kind) []string {
 func (d *decoder) node(n *Node, v *Value, id Text) {
 	kind := d.kindOf(v, id)
 	for i := range v.Fields {
-		d.nodeKey(n, v, &v.Fields[i], kind)
+		f := &v.Fields[i]
+		common := findKey(nodeKeys, f.Key.Value)
+		switch {
+		case f.Key.Value == "kind" || isExtension(f.Key.Value):
+			continue
+		case common != nil:
+			d.field(common, f, n)
+			continue
+		case kind == nil:
+		case findKey(kind.Keys, f.Key.Value) != nil:
+			d.field(findKey(kind.Keys, f.Key.Value), f, n)
+		default:
+			d.unknownNodeKey(n, v, f, kind)
+		}
+		if findKey(nodeKeys, f.Key.Value) == nil { // still, after a repair
+			n.Fields = append(n.Fields, *f)
+		}
 	}
 	n.written, n.HasReads, n.HasEnds = v.Fields, v.Get("reads") != nil, v.Get("ends") != nil
 	n.Kind = textOf(v.Get("kind"))
@@ -57,36 +73,9 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 	if kind == nil {
 		return
 	}
-	for i := range kind.Keys {
-		if kind.Keys[i].Required && v.Get(kind.Keys[i].Name) == nil {
-			d.reportMissing(v, id, "the key \""+kind.Keys[i].Name+"\" of the kind "+kind.Name)
-		}
-	}
-	for _, c := range kind.Choices {
-		d.choice(c, v, id)
-	}
+	d.complete(kind.Keys, kind.Choices, v, id, " of the kind "+kind.Name)
 	if retry := findField(v.Fields, "retry"); kind.Name == "agent" && retry != nil {
 		d.report("retry-on-agent", retry.Key.Span, "an agent node can't have \"retry\": it retries inside, by its judge")
-	}
-}
-
-// nodeKey reads an entry of a node: of every node, or of its kind.
-func (d *decoder) nodeKey(n *Node, v *Value, f *Field, kind *Kind) {
-	if f.Key.Value == "kind" {
-		return
-	}
-	k := findKey(nodeKeys, f.Key.Value)
-	if k == nil && kind != nil {
-		k = findKey(kind.Keys, f.Key.Value)
-	}
-	switch {
-	case k != nil:
-		d.field(k, f, n)
-	case kind != nil && !isExtension(f.Key.Value):
-		d.unknownNodeKey(n, v, f, kind)
-	}
-	if !isExtension(f.Key.Value) && findKey(nodeKeys, f.Key.Value) == nil {
-		n.Fields = append(n.Fields, *f)
 	}
 }
 

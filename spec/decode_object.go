@@ -12,9 +12,14 @@ import (
 // object reads a map whose keys are the language's into a struct.
 func (d *decoder) object(keys []Key, choices []Choice, v *Value, owner Text, into any) {
 	d.known(keys, v, into)
+	d.complete(keys, choices, v, owner, "")
+}
+
+// complete reports keys that are missing or exclude each other. of ends the messages.
+func (d *decoder) complete(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
 		if keys[i].Required && v.Get(keys[i].Name) == nil {
-			d.reportMissing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
+			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", keys[i].Name, of))
 		}
 	}
 	for _, c := range choices {

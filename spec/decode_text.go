@@ -81,8 +81,9 @@ func (d *decoder) fromFile(v *Value, path Text) {
 	v.Text = Text{Value: file.content(), Span: file.InHost(Span{0, len(file.Src)}), source: &scalar{src: file.Src, text: file}}
 }
 
-// addText reads a file by its path relative to the graph's and adds it to the graph's texts.
-// problem says why it can't be read.
+// addText reads a file by its path relative to the graph's and adds it to the graph's texts,
+// without a byte order mark and with "\n" at the end of lines. problem says why it can't be
+// read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	name := filepath.FromSlash(path)
 	if !filepath.IsAbs(name) && path != "" {
@@ -92,6 +93,7 @@ func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	if problem != "" {
 		return nil, problem
 	}
+	src = bytes.ReplaceAll(bytes.TrimPrefix(src, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
 	return d.file.addText(name, src, at), ""
 }
 
@@ -143,31 +145,5 @@ func Beside(name string) func(path string) ([]byte, error) {
 
 const byteOrderMark = "\ufeff"
 
-// content returns the text of a file without a byte order mark and the last line break, with
-// "\n" at the end of lines.
-func (f *File) content() string {
-	text := strings.TrimPrefix(string(f.Src), byteOrderMark)
-	return strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-}
-
-// textSpan returns the bytes [from, to) of content in the offsets of the host.
-func (f *File) textSpan(from, to int) Span {
-	start := f.base
-	rest := f.Src
-	if bytes.HasPrefix(rest, []byte(byteOrderMark)) {
-		rest, start = rest[len(byteOrderMark):], start+len(byteOrderMark)
-	}
-	end := f.base + len(f.Src)
-	at := Span{start + from, start + to}
-	for i := 0; ; { // each "\r\n" before an offset moves it by one
-		n := bytes.Index(rest[i:], []byte("\r\n"))
-		if n < 0 || start+i+n >= at.To {
-			break
-		}
-		if i += n + 2; start+i <= at.From+1 {
-			at.From++
-		}
-		at.To++
-	}
-	return Span{min(at.From, end), min(at.To, end)}
-}
+// content returns the text of a file without the last line break.
+func (f *File) content() string { return strings.TrimSuffix(string(f.Src), "\n") }

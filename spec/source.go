@@ -26,7 +26,7 @@ func (t Text) At(from, to int) Span {
 	from = max(0, min(from, len(t.Value)))
 	to = max(from, min(to, len(t.Value)))
 	if t.source.text != nil {
-		return t.source.text.textSpan(from, to)
+		return t.source.text.InHost(Span{from, to})
 	}
 	base := t.source.base
 	s := spell(t.source.src, t.Span.From-base, t.Value)

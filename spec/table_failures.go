@@ -53,27 +53,16 @@ func FailureKinds() []string {
 	return names
 }
 
+// failingKinds are the kinds of nodes that fail in a way that others don't.
+var failingKinds = map[string]string{
+	"exit_status": "exec", "http_status": "http", "rate_limited": "http llm", "overloaded": "http llm", "network": "http llm",
+	"llm": "llm", "auth": "llm", "refused": "llm", "filtered": "llm", "truncated": "llm", "tool": "llm", "child_failed": "graph",
+	"escalated": "", "loop_limit": "", // of agents
+}
+
 // FailsAs reports whether a node may fail with an error of a kind. Tools, agents and kinds
 // of Go programs may fail with any.
 func (n *Node) FailsAs(kind string) bool {
-	switch n.Kind.Value {
-	case "exec", "http", "llm", "graph", "human", "set", "pass", "wait":
-	default:
-		return true
-	}
-	switch kind {
-	case "exit_status":
-		return n.Kind.Value == "exec"
-	case "http_status":
-		return n.Kind.Value == "http"
-	case "rate_limited", "overloaded", "network":
-		return n.Kind.Value == "http" || n.Kind.Value == "llm"
-	case "llm", "auth", "refused", "filtered", "truncated", "tool":
-		return n.Kind.Value == "llm"
-	case "child_failed":
-		return n.Kind.Value == "graph"
-	case "escalated", "loop_limit":
-		return false // of agents
-	}
-	return true
+	own, isOwn := failingKinds[kind]
+	return !isOwn || hasWord(own, n.Kind.Value) || !hasWord("exec http llm graph human set pass wait", n.Kind.Value)
 }

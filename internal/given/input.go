@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -23,28 +24,22 @@ type Input struct {
 	ReadFile func(path string) ([]byte, error)
 
 	values   map[string]any
-	given    map[string]bool // keys that were given, also with a bad value
+	unread   map[string]any // the keys whose value can't be read
 	problems []string
 }
 
 // Values returns the input and its problems, sorted, a sentence each. A missing required key is
 // a problem unless partial is set.
 func (r *Input) Values(partial bool) (values map[string]any, problems []string) {
-	for _, k := range r.Graph.State {
-		if name := k.Name.Value; k.Required && !r.given[name] && !partial {
-			r.problem(name, "is required and was not given (schema %s); give it with -i %s=…", SchemaText(k.Schema), name)
-		}
+	has := map[string]any{}
+	maps.Copy(has, r.unread)
+	if partial {
+		has = nil
 	}
-	slices.Sort(r.problems)
-	if r.values == nil {
-		r.values = map[string]any{}
-	}
-	return r.values, slices.Compact(r.problems)
-}
-
-// problem adds a sentence about a key.
-func (r *Input) problem(key, format string, args ...any) {
-	r.problems = append(r.problems, key+": "+fmt.Sprintf(format, args...))
+	values, wrong := input.Check(r.Graph, r.values, has)
+	problems = append(r.problems, wrong...)
+	slices.Sort(problems)
+	return values, problems
 }
 
 func (r *Input) set(key string, v any) {
@@ -58,29 +53,28 @@ func (r *Input) set(key string, v any) {
 func (r *Input) Pair(s string) {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" || key == ":" {
-		r.problem(fmt.Sprintf("%q", s), "is no input (allowed: key=value, key=@file, key:=json)")
+		r.problems = append(r.problems, fmt.Sprintf("%q: is no input (allowed: key=value, key=@file, key:=json)", s))
 		return
 	}
 	key, isJSON := strings.CutSuffix(key, ":")
-	schema, ok := r.schemaFor(key)
-	if !ok {
+	value, err := r.read(key, text, isJSON)
+	if r.unread == nil {
+		r.unread = map[string]any{}
+	}
+	if err != nil {
+		r.problems = append(r.problems, key+": "+err.Error())
+		r.unread[key] = nil
 		return
 	}
-	value, err := r.read(text, isJSON, schema)
-	var hidden hiddenError
-	if declared := r.Graph.Key(key); errors.As(err, &hidden) && declared != nil && declared.Secret {
-		r.problem(key, "the value, which is secret and not shown, is none of its schema")
-	} else if err != nil {
-		r.problem(key, "%v", err)
-	} else {
-		r.set(key, value)
-	}
+	r.set(key, value)
 }
 
-// hiddenError is an error that quotes the value, which may be secret.
-type hiddenError struct{ error }
-
-func (r *Input) read(text string, isJSON bool, schema map[string]any) (value any, err error) {
+func (r *Input) read(key, text string, isJSON bool) (any, error) {
+	var schema map[string]any
+	declared := r.Graph.Key(key)
+	if declared != nil {
+		schema = declared.Schema
+	}
 	if path, isFile := strings.CutPrefix(text, "@"); isFile {
 		read := r.ReadFile
 		if read == nil {
@@ -99,13 +93,12 @@ func (r *Input) read(text string, isJSON bool, schema map[string]any) (value any
 	if !utf8.ValidString(text) {
 		return nil, errors.New("is not UTF-8 text")
 	}
-	if isJSON {
-		value, err = JSON([]byte(text))
-	} else {
-		value, err = Typed(text, schema)
+	if !isJSON {
+		return Typed(text, schema), nil
 	}
-	if err != nil {
-		err = hiddenError{err}
+	value, err := JSON([]byte(text))
+	if err != nil && declared != nil && declared.Secret {
+		return nil, errors.New("the value, which is secret and not shown, is not JSON")
 	}
 	return value, err
 }
@@ -113,19 +106,15 @@ func (r *Input) read(text string, isJSON bool, schema map[string]any) (value any
 // File reads the text of an input file: a JSON or YAML object with a key per state key.
 func (r *Input) File(path string, src []byte) {
 	value, err := readObject(path, src)
-	if err != nil {
-		r.problem(path, "%v", err)
-		return
-	}
 	object, ok := value.(map[string]any)
-	if !ok {
-		r.problem(path, "must hold an object with a value for each key, got %s", kindOf(value))
-		return
+	if err == nil && !ok {
+		err = errors.New("must hold an object with a value for each key")
+	}
+	if err != nil {
+		r.problems = append(r.problems, path+": "+err.Error())
 	}
 	for key, v := range object {
-		if _, ok := r.schemaFor(key); ok {
-			r.set(key, v)
-		}
+		r.set(key, v)
 	}
 }
 
@@ -143,46 +132,4 @@ func readObject(path string, src []byte) (any, error) {
 		return YAML(src) // a flow map: {a: 1}
 	}
 	return value, err
-}
-
-// schemaFor records that a key is given and returns its schema. For an unknown key it adds a problem
-// and returns false.
-func (r *Input) schemaFor(key string) (map[string]any, bool) {
-	if r.given == nil {
-		r.given = map[string]bool{}
-	}
-	r.given[key] = true
-	if k := r.Graph.Key(key); k != nil {
-		return k.Schema, true
-	}
-	if !r.Graph.StrictState && key != "" {
-		return nil, true
-	}
-	var names []string
-	for _, k := range r.Graph.State {
-		names = append(names, k.Name.Value)
-	}
-	slices.Sort(names)
-	allowed := "the graph declares no state"
-	if len(names) > 0 {
-		allowed = "state keys: " + strings.Join(names, ", ")
-	}
-	r.problem(key, "is no state key%s (%s)", suggest.DidYouMean(key, names), allowed)
-	return nil, false
-}
-
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case int, float64:
-		return "a number"
-	case string:
-		return "a string"
-	case []any:
-		return "a list"
-	}
-	return "an object"
 }

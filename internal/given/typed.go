@@ -35,32 +35,24 @@ func Types(schema map[string]any) []string {
 
 // Typed parses text as a value of the schema's type. With several types the first of null,
 // boolean, integer, number, array, object and string that fits wins. Without a type, an enum
-// decides, then JSON, else the text is a string.
-func Typed(text string, schema map[string]any) (any, error) {
+// decides, then JSON. Text that fits no type stays a string.
+func Typed(text string, schema map[string]any) any {
 	types := Types(schema)
 	enum, _ := schema["enum"].([]any)
-	if len(types) == 0 {
-		if v, err := JSON([]byte(text)); err == nil && !slices.Contains(enum, any(text)) {
-			return v, nil
-		}
-		return text, nil
+	if v, err := JSON([]byte(text)); len(types) == 0 && err == nil && !slices.Contains(enum, any(text)) {
+		return v
 	}
-	for _, t := range []string{"null", "boolean", "integer", "number", "array", "object", "string"} {
-		if !slices.Contains(types, t) {
-			continue
-		}
-		if v, ok := convert(text, t); ok {
-			return v, checkEnum(v, text, enum)
+	for _, t := range []string{"null", "boolean", "integer", "number", "array", "object"} {
+		if v, ok := convert(text, t); ok && slices.Contains(types, t) {
+			return v
 		}
 	}
-	return nil, fmt.Errorf("%s is not %s (schema %s)", quoteShort(text), describeTypes(types), SchemaText(schema))
+	return text
 }
 
 // convert parses text as one type.
 func convert(text, t string) (any, bool) {
 	switch t {
-	case "string":
-		return text, true
 	case "null":
 		return nil, text == "null"
 	case "boolean":
@@ -80,66 +72,6 @@ func convert(text, t string) (any, bool) {
 	}
 	f, err := strconv.ParseFloat(text, 64) // forms that JSON lacks: +1, .5
 	return f, t == "number" && err == nil && f-f == 0 && !strings.ContainsAny(text, "xX_")
-}
-
-// checkEnum refuses scalars outside the schema's enum, with a message for the command line.
-// The run checks the rest of the schema.
-func checkEnum(v any, text string, enum []any) error {
-	switch v.(type) {
-	case []any, map[string]any:
-		return nil
-	}
-	words := make([]string, len(enum))
-	for i, e := range enum {
-		if fmt.Sprint(e) == fmt.Sprint(v) {
-			return nil
-		}
-		words[i] = fmt.Sprint(e)
-	}
-	if len(enum) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s is not allowed (allowed: %s)", quoteShort(text), strings.Join(words, ", "))
-}
-
-func describeTypes(types []string) string {
-	words := make([]string, len(types))
-	for i, t := range types {
-		switch t {
-		case "integer":
-			t = "an integer"
-		case "array", "object":
-			t = "an " + t + " in JSON"
-		case "null":
-		default:
-			t = "a " + t
-		}
-		words[i] = t
-	}
-	return strings.Join(words, " or ")
-}
-
-func shorten(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
-}
-
-func quoteShort(s string) string { return strconv.Quote(shorten(s, 60)) }
-
-// SchemaText formats a schema in one short line.
-func SchemaText(schema map[string]any) string {
-	if len(schema) == 0 {
-		return "{}, any value"
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(schema); err != nil {
-		return fmt.Sprint(schema)
-	}
-	return shorten(strings.NewReplacer(`"`, "", ":", ": ", ",", ", ").Replace(strings.TrimSpace(b.String())), 160)
 }
 
 // errDuplicateKey says that an object has the same key twice.

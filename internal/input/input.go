@@ -52,7 +52,7 @@ func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wro
 		name := key.Name.Value
 		_, given := input[name]
 		if _, there := has[name]; has != nil && key.Required && !given && !there {
-			problems[name] = "required, but not given; its schema is " + schemaText(key.Schema)
+			problems[name] = "required, but not given; its schema is " + SchemaText(key.Schema)
 		}
 	}
 	if len(problems) == 0 {
@@ -64,7 +64,8 @@ func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wro
 	return nil, wrong
 }
 
-func schemaText(doc map[string]any) string {
+// SchemaText returns a schema in one line.
+func SchemaText(doc map[string]any) string {
 	compiled, err := schema.Compile(doc)
 	if err != nil {
 		return "broken"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -124,7 +125,7 @@ func LegalAnswers(schema any, order []string) string {
 		}
 		text = "{" + strings.Join(names, ", ") + "}"
 	} else {
-		return "  (" + terminal.Line(given.SchemaText(document)) + ")"
+		return "  (" + terminal.Line(input.SchemaText(document)) + ")"
 	}
 	return "  (" + terminal.Truncate(terminal.Line(text), MaxValue) + ")"
 }

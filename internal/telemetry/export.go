@@ -18,6 +18,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -73,13 +74,24 @@ func (c *client) post(ctx context.Context, body any) error {
 	return fmt.Errorf("%s answers %s: %s", c.url, resp.Status, said)
 }
 
+// postScope posts a list of one scope. kind is Spans, Metrics or Logs.
+func (c *client) postScope(ctx context.Context, kind string, of *resource.Resource, scope instrumentation.Scope, name string, list []object) error {
+	return c.post(ctx, object{"resource" + kind: []object{{
+		"resource":     object{"attributes": attributes(of.Attributes())},
+		"scope" + kind: []object{{"scope": object{"name": scope.Name, "version": scope.Version}, name: list}},
+	}}})
+}
+
+// ForceFlush does nothing.
+func (c *client) ForceFlush(context.Context) error { return nil }
+
+// Shutdown does nothing.
+func (c *client) Shutdown(context.Context) error { return nil }
+
 type spanExporter struct{ *client }
 
 // ExportSpans sends ended spans.
 func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if len(spans) == 0 {
-		return nil
-	}
 	var list []object
 	for _, s := range spans {
 		out := object{
@@ -101,15 +113,11 @@ func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 		}
 		list = append(list, out)
 	}
-	scope := spans[0].InstrumentationScope()
-	return e.post(ctx, object{"resourceSpans": []object{{
-		"resource":   object{"attributes": attributes(spans[0].Resource().Attributes())},
-		"scopeSpans": []object{{"scope": object{"name": scope.Name, "version": scope.Version}, "spans": list}},
-	}}})
+	if len(list) == 0 {
+		return nil
+	}
+	return e.postScope(ctx, "Spans", spans[0].Resource(), spans[0].InstrumentationScope(), "spans", list)
 }
-
-// Shutdown does nothing.
-func (e *spanExporter) Shutdown(context.Context) error { return nil }
 
 type metricExporter struct{ *client }
 
@@ -123,44 +131,37 @@ func (e *metricExporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Ag
 	return sdkmetric.DefaultAggregationSelector(kind)
 }
 
-// Export sends the state of all metrics.
+// Export sends the state of all metrics, which have one scope.
 func (e *metricExporter) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
-	var scopes []object
 	for _, s := range data.ScopeMetrics {
 		var list []object
 		for _, m := range s.Metrics {
-			out := object{"name": m.Name, "description": m.Description, "unit": m.Unit}
+			kind, points, monotonic := "sum", []object(nil), false
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
-				out["sum"] = sum(d, func(n int64) object { return object{"asInt": strconv.FormatInt(n, 10)} })
+				points, monotonic = sums(d, func(n int64) object { return object{"asInt": strconv.FormatInt(n, 10)} }), d.IsMonotonic
 			case metricdata.Sum[float64]:
-				out["sum"] = sum(d, func(n float64) object { return object{"asDouble": n} })
+				points, monotonic = sums(d, func(n float64) object { return object{"asDouble": n} }), d.IsMonotonic
 			case metricdata.Histogram[float64]:
-				out["histogram"] = histogram(d)
+				kind, points = "histogram", histograms(d)
 			}
-			list = append(list, out)
+			series := object{"dataPoints": points, "aggregationTemporality": 2}
+			if kind == "sum" {
+				series["isMonotonic"] = monotonic
+			}
+			list = append(list, object{"name": m.Name, "description": m.Description, "unit": m.Unit, kind: series})
 		}
-		scopes = append(scopes, object{"scope": object{"name": s.Scope.Name, "version": s.Scope.Version}, "metrics": list})
+		if err := e.postScope(ctx, "Metrics", data.Resource, s.Scope, "metrics", list); err != nil {
+			return err
+		}
 	}
-	if len(scopes) == 0 {
-		return nil
-	}
-	return e.post(ctx, object{"resourceMetrics": []object{{"resource": resourceOf(data.Resource), "scopeMetrics": scopes}}})
+	return nil
 }
-
-// ForceFlush does nothing.
-func (e *metricExporter) ForceFlush(context.Context) error { return nil }
-
-// Shutdown does nothing.
-func (e *metricExporter) Shutdown(context.Context) error { return nil }
 
 type logExporter struct{ *client }
 
 // Export sends log records.
 func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error {
-	if len(records) == 0 {
-		return nil
-	}
 	var list []object
 	for i := range records {
 		r := &records[i]
@@ -175,45 +176,37 @@ func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error
 			"attributes": attributes(about), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
 		})
 	}
-	scope := records[0].InstrumentationScope()
-	return e.post(ctx, object{"resourceLogs": []object{{
-		"resource":  resourceOf(records[0].Resource()),
-		"scopeLogs": []object{{"scope": object{"name": scope.Name, "version": scope.Version}, "logRecords": list}},
-	}}})
-}
-
-// ForceFlush does nothing.
-func (e *logExporter) ForceFlush(context.Context) error { return nil }
-
-// Shutdown does nothing.
-func (e *logExporter) Shutdown(context.Context) error { return nil }
-
-func sum[N int64 | float64](d metricdata.Sum[N], value func(N) object) object {
-	var points []object
-	for _, p := range d.DataPoints {
-		out := value(p.Value)
-		out["attributes"], out["startTimeUnixNano"], out["timeUnixNano"] = attributes(p.Attributes.ToSlice()), nano(p.StartTime), nano(p.Time)
-		points = append(points, out)
+	if len(list) == 0 {
+		return nil
 	}
-	return object{"dataPoints": points, "aggregationTemporality": 2, "isMonotonic": d.IsMonotonic}
+	return e.postScope(ctx, "Logs", records[0].Resource(), records[0].InstrumentationScope(), "logRecords", list)
 }
 
-func histogram(d metricdata.Histogram[float64]) object {
-	var points []object
+func sums[N int64 | float64](d metricdata.Sum[N], value func(N) object) (points []object) {
+	for _, p := range d.DataPoints {
+		points = append(points, point(p.Attributes, p.StartTime, p.Time, value(p.Value)))
+	}
+	return points
+}
+
+func histograms(d metricdata.Histogram[float64]) (points []object) {
 	for _, p := range d.DataPoints {
 		var counts []string
 		for _, n := range p.BucketCounts {
 			counts = append(counts, strconv.FormatUint(n, 10))
 		}
-		points = append(points, object{
-			"attributes": attributes(p.Attributes.ToSlice()), "startTimeUnixNano": nano(p.StartTime), "timeUnixNano": nano(p.Time),
+		points = append(points, point(p.Attributes, p.StartTime, p.Time, object{
 			"count": strconv.FormatUint(p.Count, 10), "sum": p.Sum, "bucketCounts": counts, "explicitBounds": p.Bounds,
-		})
+		}))
 	}
-	return object{"dataPoints": points, "aggregationTemporality": 2}
+	return points
 }
 
-func resourceOf(r *resource.Resource) object { return object{"attributes": attributes(r.Attributes())} }
+// point adds to a value what it is about and when it was measured.
+func point(about attribute.Set, start, end time.Time, value object) object {
+	value["attributes"], value["startTimeUnixNano"], value["timeUnixNano"] = attributes(about.ToSlice()), nano(start), nano(end)
+	return value
+}
 
 func nano(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 

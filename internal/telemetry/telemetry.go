@@ -8,7 +8,6 @@ package telemetry
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -50,25 +50,13 @@ type Telemetry struct {
 // FromEnv returns the Telemetry that the environment configures, or nil. It calls warn for
 // unsupported settings.
 func FromEnv(version string, warn func(string)) (*Telemetry, error) {
-	endpoint := func(kind string) string {
-		if own := os.Getenv("OTEL_EXPORTER_OTLP_" + strings.ToUpper(kind) + "_ENDPOINT"); own != "" {
-			return own
+	to := map[string]string{}
+	for _, kind := range []string{"traces", "metrics", "logs"} {
+		if url := endpoint(kind); url != "" {
+			to[kind] = url
 		}
-		if base := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); base != "" {
-			return strings.TrimSuffix(base, "/") + "/v1/" + kind
-		}
-		if os.Getenv("OTEL_"+strings.ToUpper(kind)+"_EXPORTER") == "otlp" {
-			return "http://localhost:4318/v1/" + kind
-		}
-		return ""
 	}
-	wanted := func(kind string) string {
-		if os.Getenv("OTEL_"+strings.ToUpper(kind)+"_EXPORTER") == "none" {
-			return ""
-		}
-		return endpoint(kind)
-	}
-	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || wanted("traces") == "" && wanted("metrics") == "" && wanted("logs") == "" {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || len(to) == 0 {
 		return nil, nil
 	}
 	if protocol := os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/json" {
@@ -78,25 +66,43 @@ func FromEnv(version string, warn func(string)) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	t := &Telemetry{open: map[string]*run{}, parent: parseParent(os.Getenv("TRACEPARENT"))}
+	t := &Telemetry{open: map[string]*run{}}
+	parent := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": os.Getenv("TRACEPARENT")})
+	t.parent = trace.SpanContextFromContext(parent)
 	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(about), sdktrace.WithIDGenerator(identifiers{})}
-	if to := wanted("traces"); to != "" {
-		options = append(options, sdktrace.WithBatcher(&spanExporter{newClient(to)}))
+	if url := to["traces"]; url != "" {
+		options = append(options, sdktrace.WithBatcher(&spanExporter{newClient(url)}))
 	}
 	t.traces = sdktrace.NewTracerProvider(options...)
 	t.tracer = t.traces.Tracer("github.com/graphrun/graphrun", trace.WithInstrumentationVersion(version))
 	var processors []sdklog.LoggerProviderOption
-	if to := wanted("logs"); to != "" {
-		processors = append(processors, sdklog.WithProcessor(sdklog.NewBatchProcessor(&logExporter{newClient(to)})))
+	if url := to["logs"]; url != "" {
+		processors = append(processors, sdklog.WithProcessor(sdklog.NewBatchProcessor(&logExporter{newClient(url)})))
 	}
 	t.logs = sdklog.NewLoggerProvider(append(processors, sdklog.WithResource(about))...)
 	t.logger = t.logs.Logger("github.com/graphrun/graphrun", log.WithInstrumentationVersion(version))
 	var readers []sdkmetric.Option
-	if to := wanted("metrics"); to != "" {
-		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(&metricExporter{newClient(to)})))
+	if url := to["metrics"]; url != "" {
+		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(&metricExporter{newClient(url)})))
 	}
 	t.metrics = sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about))...)
 	return t, t.instruments(t.metrics.Meter("github.com/graphrun/graphrun", metric.WithInstrumentationVersion(version)))
+}
+
+// endpoint returns the address for traces, metrics or logs, or "".
+func endpoint(kind string) string {
+	own, base := os.Getenv("OTEL_EXPORTER_OTLP_"+strings.ToUpper(kind)+"_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+	switch exporter := os.Getenv("OTEL_" + strings.ToUpper(kind) + "_EXPORTER"); {
+	case exporter == "none":
+		return ""
+	case own != "":
+		return own
+	case base != "":
+		return strings.TrimSuffix(base, "/") + "/v1/" + kind
+	case exporter == "otlp":
+		return "http://localhost:4318/v1/" + kind
+	}
+	return ""
 }
 
 func (t *Telemetry) instruments(m metric.Meter) error {
@@ -152,21 +158,6 @@ func spanID(runID, what, place string, numbers ...int) trace.SpanID {
 	}
 	sum := sha256.Sum256([]byte(text))
 	return trace.SpanID(sum[:8])
-}
-
-// parseParent parses a W3C traceparent. An invalid one is ignored.
-func parseParent(text string) trace.SpanContext {
-	parts := strings.Split(text, "-")
-	if len(parts) < 4 || parts[0] == "ff" {
-		return trace.SpanContext{}
-	}
-	id, err := trace.TraceIDFromHex(parts[1])
-	span, err2 := trace.SpanIDFromHex(parts[2])
-	flags, err3 := hex.DecodeString(parts[3])
-	if err != nil || err2 != nil || err3 != nil || len(flags) != 1 {
-		return trace.SpanContext{}
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags[0]), Remote: true})
 }
 
 // identifiers takes the ids of spans from their context.
