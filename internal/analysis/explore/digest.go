@@ -6,8 +6,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -25,6 +28,51 @@ type digest struct {
 
 // visited says how many visits of a node are told apart.
 type visited struct{ node, most int }
+
+// digested lists the fields that a digest holds, by type. A word behind a colon says how: the
+// number of a task, fan-out, view or write; the contents of a view; a rank, or an order that
+// matters only beside ranks; a time from now on; what counts only for results of the past.
+var digested = map[reflect.Type]string{
+	reflect.TypeFor[machine.Scope]():     `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Bends Decided`,
+	reflect.TypeFor[machine.End]():       `Status Reason Failure`,
+	reflect.TypeFor[machine.Failure]():   `Kind Node Attempt`, // messages and details are gaps, see Model.readContext
+	reflect.TypeFor[machine.Fan]():       `ID:fan Source Implicit View:view Rank:rank Position Branch`,
+	reflect.TypeFor[machine.Branch]():    `First Failed By:task`,
+	reflect.TypeFor[machine.Position]():  `Order:order Place Lanes Joined:fan Over`,
+	reflect.TypeFor[machine.Lane]():      `Fan:fan Lane`,
+	reflect.TypeFor[machine.Over]():      `At Source`,
+	reflect.TypeFor[machine.Bend]():      `Task:task Node Reached Rank:rank Position`,
+	reflect.TypeFor[machine.Desertion](): `Fan:fan Node`,
+	reflect.TypeFor[machine.Source]():    `Node Failed Rank:rank Order:order Output:past`,
+	reflect.TypeFor[machine.Conflict]():  `Key Fan:fan`,
+	reflect.TypeFor[machine.Chosen]():    `Edge`,
+	reflect.TypeFor[machine.Task](): `ID:task Node Waits Begun Done Met Skipped Refused Late Deciding Rank:rank Position From Cause Lost Preset Failure
+		Carried:task Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
+	reflect.TypeFor[machine.Unit]():   `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
+	reflect.TypeFor[machine.Asked]():  `ID Settled Answer`,
+	reflect.TypeFor[machine.Each]():   `Next Done Failed FirstAt First Items Results FailedAt`,
+	reflect.TypeFor[machine.Memory](): `Outcome Failure Output History`,
+	reflect.TypeFor[machine.Done]():   `Task:task Node Rank:rank Position Skipped Refused Hoist:rank Failure Output:past Writes`,
+	reflect.TypeFor[machine.Write]():  `ID:write Key Absent Reset After:write Update`,
+}
+
+// digestedField is a field of digested.
+type digestedField struct {
+	index []int
+	how   string
+}
+
+var digestedFields = sync.OnceValue(func() map[reflect.Type][]digestedField {
+	out := map[reflect.Type][]digestedField{}
+	for of, words := range digested { //lint:ignore mapiter each by itself
+		for _, word := range strings.Fields(words) {
+			name, how, _ := strings.Cut(word, ":")
+			f, _ := of.FieldByName(name)
+			out[of] = append(out[of], digestedField{f.Index, how})
+		}
+	}
+	return out
+})
 
 // digester writes a digest. Numbers of tasks, fan-outs, views and writes depend on the
 // past, so it counts them anew, in the order in which it meets them.
@@ -46,42 +94,64 @@ type numbered struct {
 // all writes the digest of the state. Graph nodes are tasks of the driver in explored
 // plans, so there is one scope.
 func (w *digester) all() {
-	s := w.state
-	w.word(string(s.Status))
-	if len(s.Scopes) == 0 {
+	w.word(string(w.state.Status), len(w.state.Stopping))
+	if len(w.state.Scopes) == 0 {
 		return
 	}
-	sc := s.Scopes[0]
-	w.scope, w.rank = sc, sc.MaxRank+1
-	for _, t := range sc.Tasks {
+	w.scope = w.state.Scopes[0]
+	w.rank = w.scope.MaxRank + 1
+	for _, t := range w.scope.Tasks {
 		w.rank = min(w.rank, t.Rank)
 	}
-	w.word(sc.Full, len(s.Stopping), sc.FinalNext)
-	if end := sc.End; end != nil {
-		w.word("end", string(end.Status), end.Reason)
-		w.failure(end.Failure)
-	}
-	for _, f := range sc.Fans {
-		w.fan(f)
-	}
-	if len(sc.Fans) > 0 {
-		w.word(max(sc.MaxRank-w.rank, -1))
-	}
-	for _, list := range [...][]*machine.Task{sc.Tasks, sc.Ended, sc.Gone} {
-		w.word("tasks", len(list))
-		for _, t := range list {
-			w.task(t)
+	w.part(reflect.ValueOf(w.scope), "")
+}
+
+// part writes a part of the state; how is a word of digested.
+func (w *digester) part(v reflect.Value, how string) {
+	switch kind := v.Kind(); {
+	case how == "past" && !w.past, (how == "rank" || how == "order") && !w.steps && len(w.scope.Fans) == 0:
+	case v.CanInt():
+		w.int(int(v.Int()), how)
+	case kind == reflect.Bool:
+		w.word(v.Bool())
+	case kind == reflect.String:
+		w.word(v.String())
+	case kind == reflect.Slice && v.Type().Elem().Kind() != reflect.Interface:
+		w.word(v.Len())
+		for i := range v.Len() {
+			w.part(v.Index(i), how)
 		}
+	case kind == reflect.Pointer && !v.IsNil():
+		w.part(v.Elem(), how)
+	case kind == reflect.Pointer, kind == reflect.Struct && v.IsZero():
+		w.word("-")
+	case kind == reflect.Struct && how == "task":
+		w.part(v.FieldByName("ID"), how)
+	case kind == reflect.Struct:
+		for _, f := range digestedFields()[v.Type()] {
+			w.part(v.FieldByIndex(f.index), f.how)
+		}
+	default:
+		w.value(v.Interface())
 	}
-	if sc.Final != nil {
-		w.task(sc.Final)
-	}
-	for _, b := range sc.Bends {
-		w.word("bend", w.number("task", b.Task), b.Node, b.Reached)
-		w.position(b.Rank, b.Position)
-	}
-	for _, one := range sc.Decided {
-		w.word("decided", w.number("fan", one.Fan), one.Node)
+}
+
+func (w *digester) int(n int, how string) {
+	switch how {
+	case "task", "fan", "view", "write":
+		w.word(w.number(how, n))
+	case "contents":
+		w.view(n)
+	case "rank":
+		if n != 0 { // which means none
+			w.word("r", n-w.rank)
+		}
+	case "time":
+		if n != 0 {
+			w.word(n - int(w.state.Now))
+		}
+	default:
+		w.word(n)
 	}
 }
 
@@ -141,121 +211,6 @@ func (w *digester) value(v any) {
 	}
 }
 
-// failure appends what a condition may read of a failure; see Model.note.
-func (w *digester) failure(f *machine.Failure) {
-	if f == nil {
-		w.word("-")
-		return
-	}
-	w.word(f.Kind, f.Node, f.Attempt)
-}
-
-func (w *digester) lanes(list []machine.Lane) {
-	w.word("lanes")
-	for _, lane := range list {
-		w.word(w.number("fan", lane.Fan), lane.Lane)
-	}
-}
-
-// position appends where a step stands. Ranks and orders matter only beside others.
-func (w *digester) position(rank int, p *machine.Position) {
-	if w.steps || len(w.scope.Fans) > 0 {
-		w.word(rank-w.rank, p.Order)
-	}
-	w.lanes(p.Place)
-	w.lanes(p.Lanes)
-	for _, fan := range p.Joined {
-		w.word("joined", w.number("fan", fan))
-	}
-	for _, over := range p.Over {
-		w.word("over", over.At, over.Source)
-	}
-}
-
-func (w *digester) fan(f *machine.Fan) {
-	w.word("fan", w.number("fan", f.ID), f.Source, f.Implicit, w.number("view", f.View))
-	w.position(f.Rank, f.Position)
-	for _, b := range f.Branch {
-		w.word(b.First)
-		if b.Failed != nil {
-			w.failure(b.Failed)
-			w.word(w.number("task", b.By))
-		}
-	}
-}
-
-func (w *digester) task(t *machine.Task) {
-	w.word("task", w.number("task", t.ID), t.Node, t.Waits, t.Begun, t.Done, t.Met, t.Skipped, t.Refused, t.Late, t.Deciding)
-	w.position(t.Rank, t.Position)
-	if t.From.Task != 0 {
-		w.word("from", t.From.Node, t.From.Failed)
-		if len(w.scope.Fans) > 0 {
-			w.word(t.From.Rank-w.rank, t.From.Order)
-		}
-	}
-	for _, f := range [...]*machine.Failure{t.Cause, t.Lost, t.Preset, t.Failure} {
-		w.failure(f)
-	}
-	for _, other := range t.Carried {
-		w.word("carried", w.number("task", other.ID))
-	}
-	for _, c := range t.Settled {
-		w.word("settled", c.Key, w.number("fan", c.Fan))
-	}
-	if w.past {
-		for _, v := range [...]any{t.Input, t.Inputs, t.Branches, t.Before} {
-			w.value(v)
-		}
-		if t.From.Task != 0 {
-			w.value(t.From.Output)
-		}
-	}
-	if t.Done {
-		w.value(t.Output)
-		w.writes(t.Writes)
-	}
-	if t.Choice != nil {
-		w.word("choice", t.Choice.Edge)
-	}
-	for _, u := range t.Units {
-		w.unit(u)
-	}
-	if e := t.Each; e != nil {
-		w.word("each", e.Next, e.Done, e.Failed, e.FirstAt)
-		w.failure(e.First)
-		w.value(e.Items)
-		w.value(e.Results)
-		w.word(e.FailedAt)
-	}
-	w.view(t.View)
-}
-
-func (w *digester) unit(u *machine.Unit) {
-	w.word("unit", u.Element, int(u.State), u.Attempt, u.Round, u.Tried, u.Begun, u.CutOff)
-	if u.Until > 0 {
-		w.word(u.Until - w.state.Now)
-	}
-	for i := range u.Questions {
-		w.word(u.Questions[i].ID, u.Questions[i].Settled)
-		w.value(u.Questions[i].Answer)
-	}
-	w.failure(u.Cause)
-	w.failure(u.Failure)
-	w.value(u.Output)
-	w.writes(u.Writes)
-}
-
-func (w *digester) writes(list []machine.Write) {
-	for i := range list {
-		one := &list[i]
-		w.word("write", w.number("write", one.ID), one.Key, one.Absent, one.Reset)
-		for _, id := range one.After {
-			w.word(w.number("write", id))
-		}
-		w.value(one.Update)
-	}
-}
-
 // view appends a view and those below it, each where it is first met.
 func (w *digester) view(id int) {
 	at, found := slices.BinarySearchFunc(w.scope.Views, id, func(v *machine.View, id int) int { return cmp.Compare(v.ID, id) })
@@ -288,14 +243,9 @@ func (w *digester) view(id int) {
 		w.word(v.Count)
 	}
 	if w.past {
-		for _, m := range v.Mem {
-			if m != nil {
-				w.word(m.Outcome)
-				w.failure(m.Failure)
-				w.value(m.Output)
-				w.value(m.History)
-			}
-			w.word(",")
+		for _, node := range slices.Sorted(maps.Keys(v.Mem)) {
+			w.word(node)
+			w.part(reflect.ValueOf(v.Mem[node]), "")
 		}
 	}
 	if v.Base == 0 {
@@ -303,21 +253,8 @@ func (w *digester) view(id int) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Heads)) {
 		w.word("head", key)
-		for _, id := range v.Heads[key] {
-			w.word(w.number("write", id))
-		}
+		w.part(reflect.ValueOf(v.Heads[key]), "write")
 	}
-	for _, d := range v.Done {
-		w.word("done", w.number("task", d.Task), d.Node, d.Rank-w.rank, d.Order, d.Skipped, d.Refused)
-		if d.Hoist != 0 {
-			w.word("hoist", d.Hoist-w.rank)
-		}
-		w.lanes(d.Lanes)
-		w.failure(d.Failure)
-		if w.past {
-			w.value(d.Output)
-		}
-		w.writes(d.Writes)
-	}
+	w.part(reflect.ValueOf(v.Done), "")
 	w.view(v.Base)
 }

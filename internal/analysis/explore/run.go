@@ -5,6 +5,7 @@ package explore
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -364,7 +365,7 @@ func (r *Run) key() []byte {
 		}
 		if end := r.resultOf(id); t.Begun && !t.Done && end != nil {
 			w.word("ends", i)
-			w.failure(end.failure)
+			w.part(reflect.ValueOf(end.failure), "")
 			w.value(end.output)
 		}
 	}
