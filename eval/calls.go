@@ -3,7 +3,6 @@
 package eval
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,10 +27,10 @@ func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
 		return c.get(args, from, end)
 	}
 	t := &Tree{Op: TreeCall, Name: name, from: from, to: end}
-	nodes := make([]ast.Node, len(args))
+	run := make([]evaluator, len(args))
 	for i, a := range args {
 		v := c.value(a)
-		t.Args, nodes[i] = append(t.Args, v), v.node
+		t.Args, run[i] = append(t.Args, v), v.eval
 		if want := f.param(i); len(want) > 0 && !v.may(want...) {
 			return c.fail(RuleType, v.from, v.to, "%s needs %s here, this is %s", name, oneOf(want), article(v.Type))
 		}
@@ -41,9 +40,9 @@ func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
 	}
 	t.operands, t.Type = t.Args, f.result(t.Args)
 	if name == "len" && t.Args[0].Type.kind == kindList {
-		t.node = c.run(t, f.run, nodes...)
+		t.eval = t.operate(f.run, run...)
 	} else {
-		t.node = c.charged(t, f.run, nodes...)
+		t.eval = c.charged(t, f.run, run...)
 	}
 	return t
 }
@@ -101,7 +100,7 @@ func (c *checker) get(args []ast.Node, from, to int) *Tree {
 	}
 	t := &Tree{Op: TreeCall, Name: "get", Args: []*Tree{base, key}, Type: typ, from: from, to: to}
 	t.ref = base.ref.member(base, key).unkeyed()
-	t.node = c.charged(t, getMember, base.node, key.node)
+	t.eval = c.charged(t, getMember, base.eval, key.eval)
 	return t
 }
 
@@ -109,24 +108,25 @@ func (c *checker) get(args []ast.Node, from, to int) *Tree {
 type predicate struct {
 	isTest bool // the expression must be boolean
 	result func(list, body Type) Type
+	run    looping
 }
 
 var predicates = map[string]predicate{
-	"all":           {true, loopGives(Bool())},
-	"any":           {true, loopGives(Bool())},
-	"none":          {true, loopGives(Bool())},
-	"one":           {true, loopGives(Bool())},
-	"count":         {true, loopGives(Int())},
-	"findIndex":     {true, loopGives(Int())},
-	"findLastIndex": {true, loopGives(Int())},
-	"find":          {true, func(list, _ Type) Type { return list.Elem() }},
-	"findLast":      {true, func(list, _ Type) Type { return list.Elem() }},
-	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }},
-	"map":           {false, func(_, body Type) Type { return List(body) }},
-	"sum":           {false, func(_, body Type) Type { return body }},
-	"reduce":        {false, loopGives(Any())},
-	"groupBy":       {false, loopGives(Object(nil, true))},
-	"sortBy":        {false, func(list, _ Type) Type { return list }},
+	"all":           {true, loopGives(Bool()), test(false, false)},
+	"any":           {true, loopGives(Bool()), test(true, true)},
+	"none":          {true, loopGives(Bool()), test(true, false)},
+	"one":           {true, loopGives(Bool()), filter(func(found []any) any { return len(found) == 1 })},
+	"count":         {true, loopGives(Int()), filter(func(found []any) any { return len(found) })},
+	"findIndex":     {true, loopGives(Int()), find(false, index)},
+	"findLastIndex": {true, loopGives(Int()), find(true, index)},
+	"find":          {true, func(list, _ Type) Type { return list.Elem() }, find(false, elementAt)},
+	"findLast":      {true, func(list, _ Type) Type { return list.Elem() }, find(true, elementAt)},
+	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }, filter(func(found []any) any { return found })},
+	"map":           {false, func(_, body Type) Type { return List(body) }, mapList},
+	"sum":           {false, func(_, body Type) Type { return body }, sumList},
+	"reduce":        {false, loopGives(Any()), reduceList},
+	"groupBy":       {false, loopGives(Object(nil, true)), withKeys(groupValues)},
+	"sortBy":        {false, func(list, _ Type) Type { return list }, withKeys(sortByKeys)},
 }
 
 func loopGives(t Type) func(list, body Type) Type {
@@ -150,21 +150,20 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
 	}
-	c.temps++
-	price, element, temp := 1, list.Type.Elem(), fmt.Sprintf("list %d", c.temps)
-	var nodes []ast.Node // after the list
-	if len(args) > 1 {
+	price, element := 1, list.Type.Elem()
+	var body evaluator
+	var more []evaluator
+	switch {
+	case len(args) > 1:
 		before := c.cost
-		t.Over, t.Body = list, c.body(list, args[1], name, temp)
+		t.Over, t.Body = list, c.body(list, args[1], name)
 		price, element = c.cost-before+1, t.Body.Type
-		nodes = append(nodes, at(&ast.PredicateNode{Node: c.bodyNode(t, p, name)}, t.Body.from, t.Body.to))
-	}
-	if len(args) == 1 && p.isTest {
-		element := c.run(t, mustBeBoolean, at(&ast.PointerNode{}, t.from, t.to))
-		nodes = append(nodes, at(&ast.PredicateNode{Node: element}, t.from, t.to))
+		body = c.bodyValue(t, p, name)
+	case p.isTest:
+		body = t.operate(mustBeBoolean, currentElement)
 	}
 	if len(args) > 2 {
-		nodes = append(nodes, c.value(args[2]).node)
+		more = append(more, c.value(args[2]).eval)
 	}
 	if t.Type = p.result(list.Type, element); name == "sum" && !t.may(kindFloat, kindNull) {
 		c.fail(RuleType, t.from, t.to, "sum adds numbers, these are %s", article(t.Type))
@@ -172,17 +171,17 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	if c.err != nil {
 		return unknown(from, end)
 	}
-	enter := enterLoop(name, uint(price), name == "reduce" && len(args) < 3)
-	t.node = c.loop(t, name, temp, c.charged(t, enter, list.node), nodes)
+	enter := c.charged(t, enterLoop(name, uint(price), name == "reduce" && len(args) < 3), list.eval)
+	if name == "sum" || name == "groupBy" || name == "sortBy" {
+		c.cost += costCall
+	}
+	t.eval = func(f *frame) any { return p.run(f, t, enter(f).([]any), body, more) }
 	return t
 }
 
 // body checks the expression that is evaluated for each element.
-func (c *checker) body(list *Tree, n ast.Node, name, temp string) *Tree {
+func (c *checker) body(list *Tree, n ast.Node, name string) *Tree {
 	in := surroundings{element: list.Type.Elem(), acc: name == "reduce"}
-	if strings.HasPrefix(name, "findLast") {
-		in.list = temp
-	}
 	if list.ref != nil {
 		in.ref = &ref{path: list.ref.path, stopped: true}
 	}
@@ -191,46 +190,16 @@ func (c *checker) body(list *Tree, n ast.Node, name, temp string) *Tree {
 	return c.value(n)
 }
 
-func (c *checker) bodyNode(t *Tree, p predicate, name string) ast.Node {
+// bodyValue makes the evaluator of the expression for each element.
+func (c *checker) bodyValue(t *Tree, p predicate, name string) evaluator {
 	switch body := t.Body; {
 	case p.isTest && !c.mustBeBool(body):
 	case p.isTest && body.Type.kind == kindAny:
-		return c.boolean(body, body)
+		return body.boolean(body)
 	case p.isTest:
-		return c.boolean(body, t)
+		return body.boolean(t)
 	case name == "groupBy":
-		return c.charged(body, groupKey, body.node)
+		return c.charged(body, groupKey, body.eval)
 	}
-	return t.Body.node
-}
-
-// loop is the call itself. The list has passed through enterLoop. It gets the name
-// temp, which no source can spell, where it is needed twice.
-func (c *checker) loop(t *Tree, name, temp string, list ast.Node, nodes []ast.Node) ast.Node {
-	builtin := func(name string, args ...ast.Node) ast.Node {
-		return at(&ast.BuiltinNode{Name: name, Arguments: args}, t.from, t.to)
-	}
-	same := func() ast.Node { return at(&ast.IdentifierNode{Value: temp}, t.from, t.to) }
-	let := func(n ast.Node) ast.Node {
-		return at(&ast.VariableDeclaratorNode{Name: temp, Value: list, Expr: n}, t.from, t.to)
-	}
-	switch name {
-	case "findLast": // the library's own leaves values behind
-		return let(builtin("find", c.run(t, reverseValues, same()), nodes[0]))
-	case "findLastIndex":
-		found := builtin("findIndex", c.run(t, reverseValues, same()), nodes[0])
-		return let(c.run(t, indexFromEnd, found, same()))
-	case "sum":
-		if len(nodes) > 0 {
-			list = builtin("map", list, nodes[0])
-		}
-		return c.charged(t, sumValues, list)
-	case "groupBy", "sortBy":
-		args, run := []ast.Node{same(), builtin("map", same(), nodes[0])}, operation(groupValues)
-		if name == "sortBy" {
-			run, args = sortByKeys, append(args, nodes[1:]...)
-		}
-		return let(c.charged(t, run, args...))
-	}
-	return builtin(name, append([]ast.Node{list}, nodes...)...)
+	return t.Body.eval
 }

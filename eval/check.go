@@ -20,7 +20,6 @@ type surroundings struct {
 	element Type
 	ref     *ref
 	acc     bool
-	list    string // the name of the list, where it is searched from its end
 }
 
 // checker walks one expression. It keeps the first error and continues with values of
@@ -35,7 +34,6 @@ type checker struct {
 	reads  []Read
 	places []place
 	nest   int
-	temps  int    // names of lists
 	cost   int    // units spent on nodes so far, for the price of predicates
 	lets   partID // of all locals, as text
 }
@@ -49,7 +47,7 @@ func (c *checker) fail(rule string, from, to int, format string, args ...any) *T
 
 // unknown stands for a part that could not be checked.
 func unknown(from, to int) *Tree {
-	return &Tree{Op: TreeOther, node: &ast.NilNode{}, from: from, to: to}
+	return &Tree{Op: TreeOther, from: from, to: to}
 }
 
 // place returns the byte span of a node's token.
@@ -166,7 +164,7 @@ func (c *checker) part(n ast.Node, from, to int) *Tree {
 	case *ast.MemberNode:
 		return c.member(n, from, to)
 	case *ast.ChainNode:
-		return c.chain(c.expr(n.Node))
+		return chain(c.expr(n.Node))
 	case *ast.SliceNode:
 		return c.slice(n, from)
 	case *ast.UnaryNode:
@@ -207,16 +205,14 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
 	}
 	in := c.around[len(c.around)-1]
 	t := &Tree{Op: TreePath, Path: []string{"#" + n.Name}, from: from, to: to}
-	t.node = at(&ast.PointerNode{Name: n.Name}, from, to)
 	switch {
 	case n.Name == "":
-		t.Type, t.ref = in.element, in.ref
+		t.Type, t.ref, t.eval = in.element, in.ref, currentElement
 	case n.Name == "index":
 		t.Type = Int()
-		if in.list != "" {
-			t.node = c.run(t, indexFromEnd, t.node, at(&ast.IdentifierNode{Value: in.list}, from, to))
-		}
+		t.eval = func(f *frame) any { return f.loops[len(f.loops)-1].index }
 	case n.Name == "acc" && in.acc:
+		t.eval = func(f *frame) any { return f.loops[len(f.loops)-1].acc }
 	case n.Name == "acc":
 		return c.fail(RuleName, from, to, "#acc is only known inside reduce")
 	default:
@@ -239,7 +235,13 @@ func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 	body := *c.expr(n.Expr)
 	c.locals, c.lets = c.locals[:len(c.locals)-1], outer
 	_, body.to = c.src.outer(body.from, body.to)
-	body.node = at(&ast.VariableDeclaratorNode{Name: n.Name, Value: v.node, Expr: body.node}, from, body.to)
+	rest := body.eval
+	body.eval = func(f *frame) any {
+		f.locals = append(f.locals, v.eval(f))
+		out := rest(f)
+		f.locals = f.locals[:len(f.locals)-1]
+		return out
+	}
 	body.from, body.ref, body.isLet = strings.LastIndex(c.src.text[:from], "let"), body.ref.unkeyed(), true
 	return &body
 }
@@ -254,20 +256,25 @@ func (c *checker) isTaken(name string) bool {
 
 func (c *checker) array(n *ast.ArrayNode, from int) *Tree {
 	t := &Tree{Op: TreeList, Name: "[]", from: from, to: c.src.closing(from)}
-	nodes := make([]ast.Node, len(n.Nodes))
-	for i, e := range n.Nodes {
-		v := c.value(e)
-		t.Args, nodes[i] = append(t.Args, v), v.node
+	for _, e := range n.Nodes {
+		t.Args = append(t.Args, c.value(e))
 	}
 	t.Type = List(joined(t.Args, (*Tree).typ))
 	c.cost += costList
-	t.node = at(&ast.ArrayNode{Nodes: nodes}, t.from, t.to)
+	args := t.Args // measure may drop those of the tree
+	t.eval = func(f *frame) any {
+		out := make([]any, len(args))
+		for i, a := range args {
+			out[i] = a.eval(f)
+		}
+		return out
+	}
 	return t
 }
 
 func (c *checker) object(n *ast.MapNode, from int) *Tree {
 	t := &Tree{Op: TreeOther, from: from, to: c.src.closing(from), Members: map[string]*Tree{}}
-	pairs := make([]ast.Node, len(n.Pairs))
+	pairs := make([][2]evaluator, len(n.Pairs))
 	fields, open := make(map[string]Type, len(n.Pairs)), false
 	for i, p := range n.Pairs {
 		pair := p.(*ast.PairNode)
@@ -276,22 +283,29 @@ func (c *checker) object(n *ast.MapNode, from int) *Tree {
 			if _, twice := fields[k.Value]; twice {
 				return c.fail(RuleSyntax, key.from, key.to, "key %q stands twice in one object", k.Value)
 			}
-			fields[k.Value], t.Members[k.Value] = v.Type, v
+			fields[k.Value], t.Members[k.Value], pairs[i][0] = v.Type, v, key.eval
 		} else {
 			open = true
 			if !key.may(kindString) {
 				return c.fail(RuleType, key.from, key.to, "key of an object must be a string, this is %s", article(key.Type))
 			}
-			key.node = c.run(key, keyString, key.node)
+			pairs[i][0] = key.operate(keyString, key.eval)
 		}
-		pairs[i] = at(&ast.PairNode{Key: key.node, Value: v.node}, key.from, v.to)
+		pairs[i][1] = v.eval
 	}
 	if open {
 		t.Members = nil
 	}
 	c.cost += costObject
 	t.Type = Object(fields, open)
-	t.node = at(&ast.MapNode{Pairs: pairs}, t.from, t.to)
+	t.eval = func(f *frame) any {
+		out := make(map[string]any, len(pairs))
+		for _, pair := range pairs {
+			key := pair[0](f).(string)
+			out[key] = pair[1](f)
+		}
+		return out
+	}
 	return t
 }
 
@@ -301,7 +315,13 @@ func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
 	yes, no := c.value(n.Exp1), c.value(n.Exp2)
 	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
 	t.from, t.to = c.span(t.Args...)
-	t.node = at(&ast.ConditionalNode{Ternary: true, Cond: c.boolean(cond, cond), Exp1: yes.node, Exp2: no.node}, t.from, t.to)
+	holds := cond.boolean(cond)
+	t.eval = func(f *frame) any {
+		if holds(f) == true {
+			return yes.eval(f)
+		}
+		return no.eval(f)
+	}
 	return t
 }
 

@@ -33,7 +33,7 @@ func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []an
 	op, parts := t.joint()
 	out := Reason{Source: p.text(t), Op: op, Values: p.substituted(t, env, show), Evaluated: true}
 	if op == "" {
-		if result, err := v.runCode(p, t.compile(), env); err == nil {
+		if result, err := v.runTree(p, t, env); err == nil {
 			out.Result, _ = p.canonicalResult(t, result)
 		}
 		return out

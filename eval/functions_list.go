@@ -145,14 +145,6 @@ func reverseValues(args ...any) (any, uint) {
 	return out, uint(len(l))
 }
 
-// indexFromEnd is the index in a list of what stands at an index of the reversed list.
-func indexFromEnd(args ...any) (any, uint) {
-	if args[0] == nil {
-		return nil, 0
-	}
-	return len(args[1].([]any)) - 1 - args[0].(int), 0
-}
-
 // uniqValues keeps the first of equal values. Lists and objects are told apart
 // by their JSON, whose keys are sorted.
 func uniqValues(args ...any) (any, uint) {

@@ -34,7 +34,8 @@ func (c *checker) identifier(name string, from, to int) *Tree {
 	for i := len(c.locals) - 1; i >= 0; i-- {
 		if l := c.locals[i]; l.name == name {
 			t := *l.value
-			t.node, t.from, t.to, t.ref = at(&ast.IdentifierNode{Value: name}, from, to), from, to, t.ref.unkeyed()
+			t.from, t.to, t.ref = from, to, t.ref.unkeyed()
+			t.eval = func(f *frame) any { return f.locals[i] }
 			t.operands = nil
 			return &t
 		}
@@ -77,7 +78,8 @@ func (c *checker) global(name string, from, to int) (*Tree, bool) {
 
 func (c *checker) read(name string, typ Type, from, to int) *Tree {
 	t := &Tree{Op: TreePath, Path: []string{name}, Type: typ, from: from, to: to}
-	t.node, t.ref = t.load(name), &ref{path: t.Path, keys: []any{name}}
+	t.ref = &ref{path: t.Path, keys: []any{name}}
+	t.eval = func(f *frame) any { return f.names[name] }
 	return t
 }
 
@@ -302,51 +304,31 @@ func (c *checker) quote(o *Tree) string {
 func (c *checker) fetch(base, key *Tree, typ Type, optional bool, end int) *Tree {
 	from, to := c.src.outer(base.from, base.to)
 	t := &Tree{Type: typ, from: from, to: max(to, key.to, end), ref: base.ref.member(base, key), operands: []*Tree{base, key}}
-	if base.Op == TreePath {
-		switch k := key.node.(type) {
-		case *ast.StringNode:
-			t.Op, t.Path = TreePath, append(slices.Clip(base.Path), k.Value)
-		case *ast.IntegerNode:
-			if k.Value >= 0 {
-				t.Op, t.Path = TreePath, append(slices.Clip(base.Path), "["+strconv.Itoa(k.Value)+"]")
+	if base.Op == TreePath && key.Op == TreeConst {
+		switch k := key.Value.(type) {
+		case string:
+			t.Op, t.Path = TreePath, append(slices.Clip(base.Path), k)
+		case int:
+			if k >= 0 {
+				t.Op, t.Path = TreePath, append(slices.Clip(base.Path), "["+strconv.Itoa(k)+"]")
 			}
 		}
 	}
-	t.optional = base.optional
-	of, fetch := base.node, operation(fetchMember)
-	if optional {
-		fetch = fetchOptional
-		of = at(&ast.IdentifierNode{Value: optionalName(len(t.optional))}, base.from, base.to)
-		t.optional = append(slices.Clip(t.optional), base)
-	}
-	if base.Type.kind != kindList && !isLiteral(key.node) && key.may(kindString) {
+	if base.Type.kind != kindList && key.Op != TreeConst && key.may(kindString) {
 		c.cost += costCall // hashing a computed key takes as long as the key
 	}
-	t.node = c.run(t, fetch, of, key.node)
+	t.eval = t.follow(base.eval, key.eval, optional)
 	return t
 }
 
-func isLiteral(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
-		return true
-	}
-	return false
-}
-
-// optionalName is a name that no source can spell.
-func optionalName(i int) string { return fmt.Sprintf("optional %d", i) }
-
 // chain ends a path such as a?.b.c: it is null when the base of any ?. is null.
-func (c *checker) chain(path *Tree) *Tree {
+func chain(path *Tree) *Tree {
 	t := *path
-	t.optional = nil
-	for i, base := range slices.Backward(path.optional) {
-		name := func() ast.Node { return at(&ast.IdentifierNode{Value: optionalName(i)}, t.from, t.to) }
-		none := func() ast.Node { return at(&ast.NilNode{}, t.from, t.to) }
-		isNull := at(&ast.BinaryNode{Operator: "==", Left: name(), Right: none()}, t.from, t.to)
-		rest := at(&ast.ConditionalNode{Cond: isNull, Exp1: none(), Exp2: t.node}, t.from, t.to)
-		t.node = at(&ast.VariableDeclaratorNode{Name: optionalName(i), Value: base.node, Expr: rest}, t.from, t.to)
+	t.eval = func(f *frame) any {
+		if out := path.eval(f); out != (skipped{}) {
+			return out
+		}
+		return nil
 	}
 	return &t
 }
@@ -358,7 +340,7 @@ func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
 		return c.fail(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.Type))
 	}
 	to := c.src.closing(from)
-	args := []ast.Node{base.node}
+	args := []evaluator{base.eval}
 	for _, end := range []ast.Node{n.From, n.To} {
 		v := constantPart(nil, from, to)
 		if end != nil {
@@ -366,10 +348,10 @@ func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
 				return c.fail(RuleType, v.from, v.to, "ends of a slice must be integers, this is %s", article(v.Type))
 			}
 		}
-		args = append(args, v.node)
+		args = append(args, v.eval)
 	}
 	from, _ = c.src.outer(base.from, base.to)
 	t := &Tree{Type: base.Type, from: from, to: to, operands: []*Tree{base}}
-	t.node = c.charged(t, sliceValue, args...)
+	t.eval = c.charged(t, sliceValue, args...)
 	return t
 }

@@ -8,7 +8,7 @@ import "github.com/expr-lang/expr/ast"
 // result, and reports operands that never fit.
 type operator struct {
 	check func(c *checker, t, l, r *Tree)
-	run   operation // nil for and, or and ??, which the library runs
+	run   operation // nil for and, or and ??, which may not need both operands
 	// small is run where a value is no text, list or object: it costs nothing.
 	small func(a, b any) any
 }
@@ -63,13 +63,14 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 	if t.Name == "not" {
 		c.mustBeBool(o)
 		t.Type = Bool()
-		t.node = at(&ast.UnaryNode{Operator: "not", Node: c.boolean(o, t)}, t.from, t.to)
+		holds := o.boolean(t)
+		t.eval = func(f *frame) any { return holds(f) != true }
 		return t
 	}
 	if !o.may(kindFloat) {
 		return c.fail(RuleType, o.from, o.to, "%s needs a number, this is %s", n.Operator, article(o.Type))
 	}
-	if isLiteral(o.node) && o.Value != nil {
+	if o.Op == TreeConst && o.Value != nil {
 		v := o.Value
 		if t.Name == "-" {
 			v = negate(v)
@@ -77,9 +78,9 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 		return constantPart(v, t.from, t.to)
 	}
 	if t.Name == "-" {
-		t.node = c.run(t, func(args ...any) (any, uint) { return negate(args[0]), 0 }, o.node)
+		t.eval = t.operate(func(args ...any) (any, uint) { return negate(args[0]), 0 }, o.eval)
 	} else {
-		t.node = c.runSmall(t, addNumbers, at(&ast.IntegerNode{}, t.from, t.to), o.node)
+		t.eval = t.operateFree(addNumbers, constantPart(0, t.from, t.to).eval, o.eval)
 	}
 	return t
 }
@@ -100,11 +101,11 @@ func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	switch {
 	case c.err != nil:
 		return unknown(t.from, t.to)
-	case t.node != nil:
+	case t.eval != nil:
 	case op.run == nil || op.small != nil && (l.isSmall(t.Name) || r.isSmall(t.Name)):
-		t.node = c.runSmall(t, op.small, l.node, r.node)
+		t.eval = t.operateFree(op.small, l.eval, r.eval)
 	default:
-		t.node = c.charged(t, op.run, l.node, r.node)
+		t.eval = c.charged(t, op.run, l.eval, r.eval)
 	}
 	return t
 }
@@ -134,16 +135,26 @@ func (c *checker) logic(t, l, r *Tree) {
 	if !c.mustBeBool(l) || !c.mustBeBool(r) {
 		return
 	}
-	right := r.node
+	left, right, decides := l.boolean(t), r.eval, t.Name == "or"
 	if r.Type.kind == kindAny {
-		right = c.boolean(r, r)
+		right = r.boolean(r)
 	}
-	t.node = at(&ast.BinaryNode{Operator: t.Name, Left: c.boolean(l, t), Right: right}, t.from, t.to)
+	t.eval = func(f *frame) any {
+		if out := left(f); out == decides {
+			return out
+		}
+		return right(f)
+	}
 }
 
 func (c *checker) fallback(t, l, r *Tree) {
 	t.Type = Either(l.Type, r.Type)
-	t.node = at(&ast.BinaryNode{Operator: "??", Left: l.node, Right: r.node}, t.from, t.to)
+	t.eval = func(f *frame) any {
+		if out := l.eval(f); out != nil {
+			return out
+		}
+		return r.eval(f)
+	}
 }
 
 func (c *checker) arithmetic(t, l, r *Tree) {
@@ -224,14 +235,14 @@ func (c *checker) textual(t, l, r *Tree) {
 		c.fail(RuleType, r.from, r.to, "%s needs a string, this is %s", t.Name, article(r.Type))
 		return
 	}
-	text, isLiteral := r.node.(*ast.StringNode)
-	if t.Name != "matches" || !isLiteral {
+	text, isText := r.Value.(string)
+	if t.Name != "matches" || r.Op != TreeConst || !isText {
 		return
 	}
-	p, err := newPattern(text.Value)
+	p, err := newPattern(text)
 	if err != nil {
 		c.fail(RuleSyntax, r.from, r.to, "%v", err)
 		return
 	}
-	t.node = c.charged(t, matchValue, l.node, at(&ast.ConstantNode{Value: p}, r.from, r.to))
+	t.eval = c.charged(t, matchValue, l.eval, func(*frame) any { return p })
 }

@@ -5,33 +5,14 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"unicode"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/checker/nature"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 )
-
-// newConfig is the parser's and compiler's configuration. It is never shared
-// between goroutines because the library caches types in it, unguarded. Names and
-// functions stay out of it: they are resolved here, and a key named filter must
-// not change how filter(…) parses.
-func newConfig() *conf.Config {
-	return &conf.Config{
-		MaxNodes:     maxNodes,
-		Optimize:     true,
-		ShortCircuit: true,
-		Env: nature.Nature{
-			Type:     reflect.TypeFor[map[string]any](),
-			Kind:     reflect.Map,
-			TypeData: &nature.TypeData{},
-		},
-	}
-}
 
 // parse is the library's parser. It is never reused: its error handling leaves it
 // unusable. It panics on some malformed input, after having found the error.
@@ -44,7 +25,7 @@ func parse(text *source) (tree ast.Node, err *Error) {
 	if text.skipSpace(0) == len(text.text) {
 		return nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "expression is empty"}
 	}
-	out, perr := parser.ParseWithConfig(text.plain, newConfig())
+	out, perr := parser.ParseWithConfig(text.plain, &conf.Config{MaxNodes: maxNodes})
 	if perr != nil && text.broken >= 0 {
 		return nil, notClosed(text.text, text.broken)
 	}

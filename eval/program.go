@@ -2,12 +2,6 @@
 
 package eval
 
-import (
-	"sync/atomic"
-
-	"github.com/expr-lang/expr/vm"
-)
-
 // Want says what an expression is for.
 type Want int
 
@@ -39,15 +33,13 @@ func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 	return &Program{src: src, roots: s.roots, tree: t, reads: sortReads(c.reads), places: c.places}, nil
 }
 
-// Program is a checked expression, safe for concurrent use. It is compiled when
-// it first runs.
+// Program is a checked expression, safe for concurrent use.
 type Program struct {
 	src    string
 	roots  []string // of the scope
 	tree   *Tree
 	reads  []Read
 	places []place // where paths are read, outermost first
-	code   atomic.Pointer[vm.Program]
 }
 
 // Tree returns the tree of the expression. It must not be changed.

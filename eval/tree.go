@@ -5,8 +5,6 @@ package eval
 import (
 	"slices"
 	"strconv"
-
-	"github.com/expr-lang/expr/ast"
 )
 
 // TreeOp says what a part of an expression is. The zero value is unset.
@@ -52,13 +50,12 @@ type Tree struct {
 	// Members belong to a TreeOther that is an object whose names are all constant.
 	Members map[string]*Tree
 
-	from, to int      // bytes in the source
-	size     int      // parts, itself included; stops counting beyond maxTree
-	node     ast.Node // what the library compiles
-	isLet    bool     // it binds names
-	optional []*Tree  // bases of members with ?., of which none may be null, until a ChainNode ends them
-	ref      *ref     // what the value is read from, nil for a computed value
-	operands []*Tree  // named when they are null and the operation fails
+	from, to int // bytes in the source
+	size     int // parts, itself included; stops counting beyond maxTree
+	eval     evaluator
+	isLet    bool    // it binds names
+	ref      *ref    // what the value is read from, nil for a computed value
+	operands []*Tree // named when they are null and the operation fails
 }
 
 // partID is the Value of a TreeOther that distinguishes parts of equal text.
@@ -217,14 +214,16 @@ func (r *ref) member(base, key *Tree) *ref {
 	}
 	out := r.unkeyed()
 	var constant any
-	switch k := key.node.(type) {
-	case *ast.StringNode:
-		constant = k.Value
+	if key.Op == TreeConst {
+		constant = key.Value
+	}
+	switch k := constant.(type) {
+	case string:
 		if !r.stopped {
-			out.path = append(slices.Clip(r.path), k.Value)
+			out.path = append(slices.Clip(r.path), k)
 		}
-	case *ast.IntegerNode:
-		constant, out.stopped = k.Value, true
+	case int:
+		out.stopped = true
 	default:
 		out.dynamic = r.dynamic || !r.stopped && base.Type.kind != kindList && !key.Type.isNumber()
 		out.stopped = true

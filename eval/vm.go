@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/vm"
 )
+
+// failedOnValues is the message for a defect of this package.
+const failedOnValues = "expression failed on these values"
 
 var errBudget = errors.New("the expression needs too much time or memory on these values")
 
@@ -20,7 +20,6 @@ type VM struct {
 	// Before, if set, returns the environment to use instead of the one that is given.
 	Before func(p *Program, env map[string]any) map[string]any
 
-	vm    vm.VM
 	frame frame
 }
 
@@ -71,48 +70,37 @@ func (v *VM) run(p *Program, env map[string]any) (any, error) {
 	if v.Before != nil {
 		env = v.Before(p, env)
 	}
-	code := p.code.Load()
-	if code == nil {
-		code = p.tree.compile()
-		p.code.Store(code)
-	}
-	return v.runCode(p, code, env)
+	return v.runTree(p, p.tree, env)
 }
 
-func (v *VM) runCode(p *Program, code *vm.Program, env map[string]any) (any, error) {
-	if code == nil {
-		return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
-	}
-	v.vm.MemoryBudget = budget
-	v.frame = frame{names: env}
-	out, err := v.vm.Run(code, &v.frame)
-	if err != nil {
-		err = v.explain(p, err)
-	}
-	v.frame = frame{}
-	return out, err
+// runTree evaluates a part of a program.
+func (v *VM) runTree(p *Program, t *Tree, env map[string]any) (out any, err error) {
+	f := &v.frame
+	*f = frame{names: env, locals: f.locals[:0], loops: f.loops[:0], args: f.args[:0]}
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, p.explain(r, env)
+		}
+		f.names = nil
+	}()
+	return t.eval(f), nil
 }
 
 // explain describes a failed operation and names operands that are null.
-func (v *VM) explain(p *Program, err error) *RunError {
-	out := &RunError{To: len(p.src), Message: "expression failed on these values"}
-	var fe *file.Error
-	if !errors.As(err, &fe) {
+func (p *Program) explain(cause any, env map[string]any) *RunError {
+	out := &RunError{To: len(p.src), Message: failedOnValues}
+	failed, ok := cause.(*partError)
+	if !ok {
 		return out
 	}
-	if fe.From >= 0 && fe.To <= len(p.src) && fe.From < fe.To {
-		out.From, out.To = fe.From, fe.To
-	}
+	out.From, out.To = failed.part.from, failed.part.to
 	var defect runtime.Error
-	var failed *partError
-	switch {
-	case fe.Prev == nil: // the library's own budget, for the lists that it builds
-		out.Message = errBudget.Error()
-	case !errors.As(fe, &defect) && errors.As(fe, &failed):
-		out.Message = fe.Message
-		if names := failed.part.nulls(p.src, v.frame.names); names != "" && !strings.Contains(out.Message, names) {
-			out.Message += ": " + names
-		}
+	if errors.As(failed.error, &defect) {
+		return out
+	}
+	out.Message = failed.Error()
+	if names := failed.part.nulls(p.src, env); names != "" && !strings.Contains(out.Message, names) {
+		out.Message += ": " + names
 	}
 	return out
 }
