@@ -12,7 +12,7 @@ import (
 func absValue(args ...any) (any, uint) {
 	switch v := args[0].(type) {
 	case int:
-		return abs(v), 0
+		return max(v, -v), 0
 	case float64:
 		return math.Abs(v), 0
 	}
@@ -146,7 +146,7 @@ func sumValues(args ...any) (any, uint) {
 	var total any = 0
 	for _, v := range l {
 		total = addNumbers(total, v)
-		if n, ok := total.(int); ok && abs(n) > maxInt {
+		if n, ok := total.(int); ok && max(n, -n) > maxInt {
 			panic(errTooBig)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // constant returns the value of the Python and JSON spellings of constants.
@@ -104,7 +106,7 @@ func (c *checker) unknownName(name string, from, to int) *Tree {
 	known := c.scope.known()
 	c.fail(RuleName, from, to, "unknown name %q%s", name, list("known", known))
 	if c.err.From == from {
-		c.err.Suggestion = nearest(name, known)
+		c.err.Suggestion = suggest.Closest(name, known)
 	}
 	return unknown(from, to)
 }
@@ -239,7 +241,7 @@ func (c *checker) keySpan(from, to int, name string) (int, int) {
 
 func (c *checker) suggest(from int, name string, known []string) {
 	if c.err != nil && c.err.From == from && c.err.Suggestion == "" {
-		c.err.Suggestion = nearest(name, known)
+		c.err.Suggestion = suggest.Closest(name, known)
 	}
 }
 
@@ -354,4 +356,13 @@ func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
 	t := &Tree{Type: base.Type, from: from, to: to, operands: []*Tree{base}}
 	t.eval = c.charged(t, sliceValue, args...)
 	return t
+}
+
+// list names the known names, if they are few.
+func list(what string, known []string) string {
+	const most = 12
+	if len(known) == 0 || len(known) > most {
+		return ""
+	}
+	return fmt.Sprintf("; %s: %s", what, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 }

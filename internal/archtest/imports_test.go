@@ -30,7 +30,7 @@ func layers() []layer {
 	)
 	return []layer{
 		{path: "cmd/graphrun", own: []string{"internal/cli"}},
-		{path: "eval", others: []string{expr}},
+		{path: "eval", own: []string{"internal/suggest"}, others: []string{expr}},
 		{path: "examples"},
 		// runs test files: the driver, and what stands in for the world around it
 		{path: "flowtest", own: []string{"eval", "internal/analysis/domain", "internal/analysis/explore", "internal/bind", "internal/bound", "internal/bounded", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/handler", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "tool"}},
