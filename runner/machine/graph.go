@@ -3,8 +3,8 @@
 package machine
 
 import (
+	"encoding/binary"
 	"slices"
-	"strconv"
 )
 
 // nodeSet is a set of nodes by index.
@@ -66,9 +66,9 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	if len(begin) < 2 || p.joinsOf(source) != "auto" {
 		return noNode
 	}
-	text := strconv.AppendInt([]byte(sc.Graph+"\x00"), int64(source), 10)
+	text := binary.AppendVarint([]byte(sc.Graph+"\x00"), int64(source))
 	for _, to := range begin {
-		text = strconv.AppendInt(append(text, ' '), int64(to), 10)
+		text = binary.AppendVarint(text, int64(to))
 	}
 	key := string(text)
 	if at, ok := s.meets[key]; ok {

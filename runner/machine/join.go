@@ -263,7 +263,7 @@ bends:
 // hasInPast reports whether a step is in the past of a task since the split. A step is
 // named by its task.
 func (sc *Scope) hasInPast(t *Task, step int) bool {
-	for v := t.view(); v.Base != 0; v = sc.view(v.Base) {
+	for v := t.view(); v.Base != 0; v = v.base {
 		if slices.ContainsFunc(v.Done, func(d *Done) bool { return d.Task == step }) {
 			return true
 		}

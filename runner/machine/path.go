@@ -36,6 +36,7 @@ func (l *stepList) add(step PathStep) {
 // all yields the steps in the order in which they were added.
 func (l *stepList) all() iter.Seq[PathStep] {
 	return func(yield func(PathStep) bool) {
+		var room []int // of several orders
 		for rest, step := l.Packed, (PathStep{}); len(rest) > 0; {
 			number := func() int {
 				n, size := binary.Varint(rest)
@@ -44,12 +45,13 @@ func (l *stepList) all() iter.Seq[PathStep] {
 			}
 			step.Node = number()
 			step.Rank += number()
-			step.Order = nil
-			if depth := min(number(), len(rest)); depth > 0 {
-				step.Order = make([]int, depth)
-				for i := range step.Order {
-					step.Order[i] = number()
-				}
+			depth := min(number(), len(rest))
+			if len(room) < depth {
+				room = make([]int, max(depth, 64))
+			}
+			step.Order, room = room[:depth:depth], room[depth:]
+			for i := range step.Order {
+				step.Order[i] = number()
 			}
 			if !yield(step) {
 				return

@@ -26,7 +26,7 @@ func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	for _, name := range own {
 		found = found || name.Value == place.Node
 	}
-	return path, found && !slices.Contains(t.Passed, phase)
+	return path, found && (phase == "after" || !t.Passed)
 }
 
 // stopAt pauses the run at a breakpoint.

@@ -250,7 +250,7 @@ func (t *Task) choice() *Choice {
 func (sc *Scope) pastNodes(t *Task) []string {
 	var before []PathStep
 	v := t.view()
-	for ; v.Base != 0; v = sc.view(v.Base) {
+	for ; v.Base != 0; v = v.base {
 		for _, d := range v.Done {
 			if !d.Refused && d.Task != t.ID {
 				before = append(before, PathStep{d.Node, d.Rank, d.Order})

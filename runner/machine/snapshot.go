@@ -90,6 +90,7 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 		if base == nil {
 			return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
 		}
+		v.base = base
 		base.refs++
 		if v.Whole {
 			continue

@@ -34,7 +34,7 @@ func (t *Task) mayBegin() bool {
 	}
 	if !t.Final {
 		if path, stops := t.findBreakpoint("before"); stops {
-			t.Passed = append(t.Passed, "before")
+			t.Passed = true
 			sc.state.stopAt("before", path)
 			return false
 		}
@@ -361,20 +361,31 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	f.Implicit = sc.implicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
 	v.refs++
-	branches, views, positions := make([]Task, len(targets)), make([]View, len(targets)), t.split(f.ID, len(targets))
+	positions := t.split(f.ID, len(targets))
+	branches := make([]*Task, len(targets))
+	var room []branchRoom // of some branches: the allocator is slow with much at once
 	for i, to := range targets {
-		branch, view := &branches[i], &views[i]
+		if len(room) == 0 {
+			room = make([]branchRoom, min(len(targets)-i, 16))
+		}
+		branch, view := &room[0].Task, &room[0].View
+		room = room[1:]
 		*branch = t.next(to)
 		sc.addView(view, v)
 		view.refs++
 		branch.View, branch.seen, branch.Position = view.ID, view, &positions[i]
-		sc.addTask(branch)
+		branches[i] = sc.addTask(branch)
 	}
-	for i := range branches {
-		sc.arrive(&branches[i])
+	for _, branch := range branches {
+		sc.arrive(branch)
 	}
 	sc.release(v)
 	sc.startBranchTimers(f)
+}
+
+type branchRoom struct {
+	Task
+	View
 }
 
 // next returns the task at a target, without a number.

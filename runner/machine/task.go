@@ -46,6 +46,7 @@ type Task struct {
 	// Stopped says that the step was reported as ended when its scope was cut off.
 	Stopped  bool `json:"stopped,omitempty"`
 	Deciding bool `json:"deciding,omitempty"` // it waits for a router's answer
+	Passed   bool `json:"passed,omitempty"`   // the breakpoint before it has stopped the run
 	gone     bool // it is not in Scope.Tasks any more
 	// Preset is why a join fails instead of running; Settled are its conflicts.
 	Preset  *Failure   `json:"preset,omitempty"`
@@ -56,8 +57,6 @@ type Task struct {
 	// Number counts the steps of the scope in the order in which they end; 0: it runs.
 	Number int   `json:"number,omitempty"`
 	At     int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
-	// Passed are the breakpoints that a resume has let the task through.
-	Passed []string `json:"passed,omitempty"`
 	// Edits is the input with `before` added.
 	Before map[string]any `json:"before,omitempty"`
 	// Each is the list of elements; Units are the elements under way, or the one unit.

@@ -39,6 +39,7 @@ type View struct {
 	Size int `json:"size,omitempty"`
 
 	refs  int
+	base  *View // with the number Base
 	env   map[string]any
 	lists map[int][]any
 	scope *Scope
@@ -47,6 +48,7 @@ type View struct {
 	overruled map[int]int
 	// Room for one step: most branches are short.
 	firstDone   [1]*Done
+	firstStep   Done
 	firstVisits [1]Visits
 }
 
@@ -122,7 +124,7 @@ func (sc *Scope) addView(v, base *View) *View {
 	v.ID, v.scope = sc.state.Numbers.View, sc
 	v.Done, v.Visits = v.firstDone[:0], v.firstVisits[:0]
 	if base != nil {
-		v.Base, v.Depth = base.ID, base.Depth+1
+		v.base, v.Base, v.Depth = base, base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
 		v.Count, v.Thread, v.Size = base.Count, base.Thread, base.Size
 		base.refs++
@@ -149,10 +151,10 @@ func (v *View) remember(node int, m *Memory) {
 
 // below returns the view on which v is built, or nil.
 func (v *View) below() *View {
-	if v.Base == 0 || v.Whole {
+	if v.Whole {
 		return nil
 	}
-	return v.scope.view(v.Base)
+	return v.base
 }
 
 func findVisits(list []Visits, node int) (int, bool) {
@@ -178,7 +180,10 @@ func (v *View) allVisits(node int) (sum Visits) {
 
 // addVisits adds to the visits of a node since the split.
 func (v *View) addVisits(more Visits) {
-	i, found := findVisits(v.Visits, more.Node)
+	i, found := len(v.Visits), false
+	if i > 0 && v.Visits[i-1].Node >= more.Node {
+		i, found = findVisits(v.Visits, more.Node)
+	}
 	if !found {
 		v.Visits = slices.Insert(v.Visits, i, Visits{Node: more.Node})
 	}
@@ -222,14 +227,18 @@ func (sc *Scope) release(v *View) {
 	if i, ok := sc.viewIndex(v.ID); ok {
 		sc.Views = slices.Delete(sc.Views, i, i+1)
 	}
-	if v.Base != 0 {
-		sc.release(sc.view(v.Base))
+	if v.base != nil {
+		sc.release(v.base)
 	}
 }
 
 // finishedStep returns a finished task as a step of a past.
 func (t *Task) finishedStep() *Done {
-	d := &Done{
+	d := &t.view().firstStep
+	if d.Task != 0 {
+		d = new(Done)
+	}
+	*d = Done{
 		Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank, Skipped: t.Skipped, Refused: t.Refused,
 		Failure: t.Failure, Writes: t.Writes,
 	}
@@ -416,9 +425,9 @@ func (v *View) value(key int) any {
 // steps of lost branches right after the split. conflicts are those without a winner.
 func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
-	base := sc.view(all[0].View)
+	base := all[0].view()
 	for _, t := range all[1:] {
-		base = sc.commonBase(base, sc.view(t.View))
+		base = commonBase(base, t.view())
 	}
 	steps := sc.mergedSteps(base, arrived, lost)
 	v := sc.newView(base)
@@ -452,12 +461,12 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 }
 
 // commonBase returns the view on which both a and b are built.
-func (sc *Scope) commonBase(a, b *View) *View {
+func commonBase(a, b *View) *View {
 	for a != b {
 		if a.Depth >= b.Depth {
-			a = sc.view(a.Base)
+			a = a.base
 		} else {
-			b = sc.view(b.Base)
+			b = b.base
 		}
 	}
 	return a
@@ -483,7 +492,7 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 			place[d.Task] = len(out)
 			out = append(out, d)
 		}
-		for v := sc.view(t.View); v != base; v = sc.view(v.Base) {
+		for v := t.view(); v != base; v = v.base {
 			for _, d := range v.Done {
 				take(d)
 			}
@@ -553,7 +562,7 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 // settle folds a merged view into its base, if nothing else uses the base: the fan-out
 // there is over. It returns the view to use, and that fan-out.
 func (sc *Scope) settle(v *View) (*View, *Fan) {
-	base := sc.view(v.Base)
+	base := v.base
 	based := 0
 	if base.Base == 0 {
 		based++ // the scope's own
@@ -636,10 +645,10 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	whole.addPast(v)
 	v.Visits, v.Mem = whole.Visits, whole.Mem
 	v.refs = 1
-	base := v.Base
-	v.Base = 0
+	base := v.base
+	v.Base, v.base = 0, nil
 	sc.release(v)
-	sc.release(sc.view(base))
+	sc.release(base)
 	return v, conflicts
 }
 
