@@ -70,11 +70,7 @@ func (b *builder) keys(g *spec.Graph) {
 }
 
 // key returns the index of a state key, making one where undeclared keys are allowed.
-func (b *builder) key(name spec.Text) int {
-	return b.keyNamed(name.Value)
-}
-
-func (b *builder) keyNamed(name string) int {
+func (b *builder) key(name string) int {
 	if i, ok := b.plan.keyOf[name]; ok {
 		return i
 	}
@@ -96,28 +92,14 @@ func (b *builder) nodes(g *spec.Graph) {
 	}
 }
 
-// actionOf says who executes a kind.
-func actionOf(kind string) action {
-	switch kind {
-	case "set":
-		return actSet
-	case "pass":
-		return actPass
-	case "fail":
-		return actFail
-	case "wait":
-		return actWait
-	case "human":
-		return actHuman
-	case "graph":
-		return actGraph
-	}
-	return actRun
+// actions are those of the kinds that the machine executes itself.
+var actions = map[string]action{
+	"set": actSet, "pass": actPass, "fail": actFail, "wait": actWait, "human": actHuman, "graph": actGraph,
 }
 
 func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	*n = node{
-		id: decl.ID.Value, kind: decl.Kind.Value, act: actionOf(decl.Kind.Value),
+		id: decl.ID.Value, kind: decl.Kind.Value, act: cmp.Or(actions[decl.Kind.Value], actRun),
 		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
 		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, atOnce: decl.MaxConcurrency, hasEnds: decl.HasEnds,
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
@@ -136,10 +118,10 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	}
 	b.plan.talks = b.plan.talks || n.talk.joins
 	for _, name := range decl.Writes.Keys {
-		n.writeKeys = append(n.writeKeys, b.key(name))
+		n.writeKeys = append(n.writeKeys, b.key(name.Value))
 	}
 	for _, name := range decl.Reads {
-		n.reads = append(n.reads, b.key(name))
+		n.reads = append(n.reads, b.key(name.Value))
 	}
 	if decl.HasEnds {
 		n.ends = make(map[string]int, len(decl.Ends))
@@ -187,7 +169,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 func (b *builder) assignments(fields []bind.Field) []assignment {
 	out := make([]assignment, len(fields))
 	for i := range fields {
-		out[i] = assignment{key: b.keyNamed(fields[i].Name), value: fields[i].Value}
+		out[i] = assignment{key: b.key(fields[i].Name), value: fields[i].Value}
 	}
 	return out
 }

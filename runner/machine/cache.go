@@ -31,7 +31,7 @@ func (b *builder) cachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Nod
 	definition["fields"] = fields
 	out := &cachePolicy{ttl: decl.TTL, definition: eval.Text(definition), expr: bound.CacheKey}
 	for _, name := range decl.Keys {
-		out.keys = append(out.keys, b.key(name))
+		out.keys = append(out.keys, b.key(name.Value))
 	}
 	return out
 }

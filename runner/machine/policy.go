@@ -29,93 +29,77 @@ type reachable struct{ from, to int }
 
 // policies stores the graph's policies at the nodes where they are checked.
 func (b *builder) policies(g *spec.Graph) {
+	p := b.plan
 	for i := range g.Policies {
 		policy := &g.Policies[i]
-		named := func(key string) *node {
+		named := func(key string) int {
 			v := policy.Get(key)
-			if v == nil || g.Node(v.Text.Value) == nil {
-				return nil
+			switch {
+			case v == nil:
+				return noNode
+			case v.Text.Value == spec.END:
+				return endNode
+			case g.Node(v.Text.Value) == nil:
+				return noNode
 			}
-			return &b.plan.nodes[g.Node(v.Text.Value).Index]
+			return g.Node(v.Text.Value).Index
 		}
-		add := func(at *node, other *node, make func(index int) guard) {
-			if at != nil && other != nil {
-				at.guards = append(at.guards, make(g.Node(other.id).Index))
+		add := func(at int, one guard) {
+			if at == endNode {
+				p.endGuards = append(p.endGuards, one)
+			} else if at >= 0 {
+				p.nodes[at].guards = append(p.nodes[at].guards, one)
 			}
 		}
-		b.plan.requires = b.plan.requires || named("require") != nil
-		b.endPolicy(policy, g)
-		if from, reach := named("from"), policy.Get("reach"); from != nil && reach != nil {
-			r := reachable{from: g.Node(from.id).Index, to: b.target(reach.Text.Value)}
-			b.plan.reachable = append(b.plan.reachable, r)
+		if required := named("require"); required >= 0 {
+			p.requires = true
+			add(named("before"), guard{requires: required, forbids: noNode})
 		}
-		add(named("before"), named("require"), func(index int) guard { return guard{requires: index, forbids: noNode} })
-		add(named("forbid"), named("after"), func(index int) guard { return guard{requires: noNode, forbids: index} })
-		if at, limit := named("node"), policy.Get("max_visits"); at != nil && limit != nil {
+		if after := named("after"); after >= 0 {
+			add(named("forbid"), guard{requires: noNode, forbids: after})
+		}
+		if limit := policy.Get("max_visits"); limit != nil && named("node") >= 0 {
 			if most, ok := limit.Data().(int); ok {
-				at.guards = append(at.guards, guard{requires: noNode, forbids: noNode, maxVisits: most})
+				add(named("node"), guard{requires: noNode, forbids: noNode, maxVisits: most})
 			}
 		}
-		if at, never := named("at"), b.bound.Never[i]; at != nil && never != nil {
+		if from, to := named("from"), named("reach"); from >= 0 && to != noNode {
+			p.reachable = append(p.reachable, reachable{from, to})
+		}
+		if at, never := named("at"), b.bound.Never[i]; at >= 0 && never != nil {
 			w := watch{never: never, uses: b.usesOfProgram(never)}
-			b.plan.wanted |= w.uses
-			at.watches = append(at.watches, w)
-		}
-	}
-}
-
-// endPolicy stores a policy about END.
-func (b *builder) endPolicy(policy *spec.Value, g *spec.Graph) {
-	index := func(key string) (node int, isEnd bool) {
-		v := policy.Get(key)
-		switch {
-		case v == nil:
-			return noNode, false
-		case v.Text.Value == spec.END:
-			return noNode, true
-		case g.Node(v.Text.Value) == nil:
-			return noNode, false
-		}
-		return g.Node(v.Text.Value).Index, false
-	}
-	if _, end := index("before"); end {
-		if node, _ := index("require"); node != noNode {
-			b.plan.endGuards = append(b.plan.endGuards, guard{requires: node, forbids: noNode})
-		}
-	}
-	if _, end := index("forbid"); end {
-		if node, _ := index("after"); node != noNode {
-			b.plan.endGuards = append(b.plan.endGuards, guard{requires: noNode, forbids: node})
+			p.wanted |= w.uses
+			p.nodes[at].watches = append(p.nodes[at].watches, w)
 		}
 	}
 }
 
 // checkEndPolicies returns the failure of a branch that may not end here, or nil.
 func (sc *Scope) checkEndPolicies(t *Task) *Failure {
-	v := t.view()
-	for _, g := range sc.plan.endGuards {
-		n := &sc.plan.nodes[t.From.Node]
-		switch {
-		case g.requires != noNode && !v.succeeded(g.requires):
-			return violation(n, "the run may end only after "+strconv.Quote(sc.plan.nodes[g.requires].id)+" has succeeded")
-		case g.forbids != noNode && v.visitsOf(g.forbids) > 0:
-			return violation(n, "the run may not end after "+strconv.Quote(sc.plan.nodes[g.forbids].id))
-		}
-	}
-	return nil
+	return t.checkGuards(sc.plan.endGuards, t.From.Node, "the run may", "end")
 }
 
 // checkPolicies returns the failure of a step that may not run, or nil.
 func (t *Task) checkPolicies(n *node) *Failure {
-	v := t.view()
-	for _, g := range n.guards {
+	return t.checkGuards(n.guards, t.Node, "node "+strconv.Quote(n.id)+" may", "run")
+}
+
+// checkGuards returns the failure of the first guard that the past of a task breaks. node
+// is the one to blame; who and verb begin the message.
+func (t *Task) checkGuards(guards []guard, node int, who, verb string) *Failure {
+	if len(guards) == 0 {
+		return nil
+	}
+	v, p := t.view(), t.scope.plan
+	n := &p.nodes[node]
+	for _, g := range guards {
 		switch {
 		case g.requires != noNode && !v.succeeded(g.requires):
-			return violation(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(t.scope.plan.nodes[g.requires].id)+" has succeeded")
+			return violation(n, who+" "+verb+" only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
 		case g.forbids != noNode && v.visitsOf(g.forbids) > 0:
-			return violation(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(t.scope.plan.nodes[g.forbids].id))
+			return violation(n, who+" not "+verb+" after "+strconv.Quote(p.nodes[g.forbids].id))
 		case g.maxVisits > 0 && t.Visit > g.maxVisits:
-			return violation(n, "node "+strconv.Quote(n.id)+" may run at most "+plural(g.maxVisits, "time"))
+			return violation(n, who+" "+verb+" at most "+plural(g.maxVisits, "time"))
 		}
 	}
 	return nil

@@ -29,27 +29,16 @@ const (
 	reduceExpr
 )
 
-// reducerOf maps a reducer's name; any other text is an expression.
+// reducerNames are the reducers by their names.
+var reducerNames = map[string]reducer{
+	"": reduceReplace, "replace": reduceReplace, "append": reduceAppend, "prepend": reducePrepend, "merge": reduceMerge,
+	"sum": reduceSum, "min": reduceMin, "max": reduceMax, "union": reduceUnion, "messages": reduceMessages,
+}
+
+// reducerOf returns the reducer with a name; any other text is an expression.
 func reducerOf(name string) reducer {
-	switch name {
-	case "", "replace":
-		return reduceReplace
-	case "append":
-		return reduceAppend
-	case "prepend":
-		return reducePrepend
-	case "merge":
-		return reduceMerge
-	case "sum":
-		return reduceSum
-	case "min":
-		return reduceMin
-	case "max":
-		return reduceMax
-	case "union":
-		return reduceUnion
-	case "messages":
-		return reduceMessages
+	if known, ok := reducerNames[name]; ok {
+		return known
 	}
 	return reduceExpr
 }
@@ -146,13 +135,7 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 	}
 	a, okA := current.(int)
 	b, okB := update.(int)
-	if okA && okB {
-		switch how {
-		case reduceMin:
-			return min(a, b), nil
-		case reduceMax:
-			return max(a, b), nil
-		}
+	if okA && okB && how == reduceSum {
 		return a + b, nil // both are at most 2^61
 	}
 	x, ok := eval.Number(current)
@@ -160,10 +143,14 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 		return nil, fmt.Errorf("current value %s is no number", preview(current, 60))
 	}
 	y, _ := eval.Number(update)
+	order := cmp.Compare(x, y)
+	if okA && okB {
+		order = cmp.Compare(a, b) // exact also beyond 2^53
+	}
 	switch {
 	case how == reduceSum:
 		return x + y, nil
-	case (how == reduceMin) == (cmp.Compare(x, y) <= 0):
+	case (how == reduceMin) == (order <= 0):
 		return current, nil
 	}
 	return update, nil
