@@ -112,9 +112,9 @@ func (p *Plan) branchTimeout(node int) time.Duration {
 	return p.Graph.Parallel.BranchTimeout
 }
 
-// startBranchTimers starts parallel.branch_timeout for branches with running or ready
-// tasks.
-func (sc *Scope) startBranchTimers(f *Fan) {
+// commandBranchTimers starts or stops parallel.branch_timeout for branches with running
+// or ready tasks.
+func (sc *Scope) commandBranchTimers(kind CommandKind, f *Fan) {
 	d := sc.plan.branchTimeout(f.Source)
 	if d == 0 {
 		return
@@ -122,7 +122,7 @@ func (sc *Scope) startBranchTimers(f *Fan) {
 	for lane := range f.Branch {
 		if sc.activeTaskOn(f, lane) != nil {
 			left := d - time.Duration(sc.state.Active-f.Began)
-			sc.state.command(Command{Kind: StartTimer, Timer: BranchTimer, Fan: f.ID, Lane: lane, For: left})
+			sc.state.command(Command{Kind: kind, Timer: BranchTimer, Fan: f.ID, Lane: lane, For: left})
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s *State) beginRun(e *Event) {
 	}
 	sc.first(e.Input, session, e.Edit)
 	s.Run.Talk = nil
-	s.startClocks()
+	s.commandClocks(StartTimer)
 }
 
 // Group returns the concurrency group of a run that began with an event, or "".
@@ -221,7 +221,7 @@ func (s *State) conclude() {
 	if end.Status == Completed {
 		s.Output = end.Output
 	}
-	s.stopClocks()
+	s.commandClocks(StopTimer)
 	s.command(Command{Kind: Finish})
 }
 

@@ -22,31 +22,15 @@ func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	return limit - time.Duration(sc.state.Active-sc.Since), true
 }
 
-// startClocks starts the timers that count working time: those of scopes and branches.
-func (s *State) startClocks() {
+// commandClocks starts or stops the timers that count working time: those of scopes and
+// branches.
+func (s *State) commandClocks(kind CommandKind) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
-			s.command(Command{Kind: StartTimer, Timer: RunTimer, Task: TaskID{Task: sc.Owner.Task, Element: sc.Owner.Element}, For: left})
+			s.command(Command{Kind: kind, Timer: RunTimer, Task: TaskID{Task: sc.Owner.Task, Element: sc.Owner.Element}, For: left})
 		}
 		for _, f := range sc.Fans {
-			sc.startBranchTimers(f)
-		}
-	}
-}
-
-// stopClocks stops the timers that count working time.
-func (s *State) stopClocks() {
-	for _, sc := range s.Scopes {
-		if _, ok := sc.timeLeft(); ok {
-			s.command(Command{Kind: StopTimer, Timer: RunTimer, Task: TaskID{Task: sc.Owner.Task, Element: sc.Owner.Element}})
-		}
-		for _, f := range sc.Fans {
-			if sc.plan.branchTimeout(f.Source) == 0 {
-				continue
-			}
-			for lane := range f.Branch {
-				s.command(Command{Kind: StopTimer, Timer: BranchTimer, Fan: f.ID, Lane: lane})
-			}
+			sc.commandBranchTimers(kind, f)
 		}
 	}
 }

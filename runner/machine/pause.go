@@ -106,7 +106,7 @@ func (s *State) pause(reason string) {
 	s.Status, s.Reason = Paused, reason
 	if !s.Idle {
 		s.Idle = true
-		s.stopClocks()
+		s.commandClocks(StopTimer)
 	}
 	s.command(Command{Kind: Pause})
 }
@@ -118,7 +118,7 @@ func (s *State) wake() {
 	}
 	if s.Idle {
 		s.Idle = false
-		s.startClocks()
+		s.commandClocks(StartTimer)
 	}
 }
 

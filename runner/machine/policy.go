@@ -76,22 +76,26 @@ func (b *builder) policies(g *spec.Graph) {
 
 // checkEndPolicies returns the failure of a branch that may not end here, or nil.
 func (sc *Scope) checkEndPolicies(t *Task) *Failure {
-	return t.checkGuards(sc.plan.endGuards, t.From.Node, "the run may", "end")
+	return t.checkGuards(sc.plan.endGuards, t.From.Node, true)
 }
 
 // checkPolicies returns the failure of a step that may not run, or nil.
 func (t *Task) checkPolicies(n *node) *Failure {
-	return t.checkGuards(n.guards, t.Node, "node "+strconv.Quote(n.id)+" may", "run")
+	return t.checkGuards(n.guards, t.Node, false)
 }
 
 // checkGuards returns the failure of the first guard that the past of a task breaks. node
-// is the one to blame; who and verb begin the message.
-func (t *Task) checkGuards(guards []guard, node int, who, verb string) *Failure {
+// is the one that ran last, or is to run.
+func (t *Task) checkGuards(guards []guard, node int, atEnd bool) *Failure {
 	if len(guards) == 0 {
 		return nil
 	}
 	v, p := t.view(), t.scope.plan
 	n := &p.nodes[node]
+	who, verb := "node "+strconv.Quote(n.id)+" may", "run"
+	if atEnd {
+		who, verb = "the run may", "end"
+	}
 	for _, g := range guards {
 		switch {
 		case g.requires != noNode && !v.succeeded(g.requires):

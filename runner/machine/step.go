@@ -380,7 +380,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 		sc.arrive(branch)
 	}
 	sc.release(v)
-	sc.startBranchTimers(f)
+	sc.commandBranchTimers(StartTimer, f)
 }
 
 type branchRoom struct {
