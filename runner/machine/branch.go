@@ -41,8 +41,7 @@ func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure
 		sc.dropLane(f, place[i].Lane, by, failure)
 		return
 	}
-	end := failureEnd(failure)
-	sc.endByTask(by, end.Status, end.Reason, failure)
+	sc.endByTask(by, failureEnd(failure))
 }
 
 // dropLane ends a failed branch and everything that runs on it. If all branches of the

@@ -60,8 +60,8 @@ func (p *Plan) Group(began *Event) (string, error) {
 }
 
 // failureEnd returns the end of a scope by a failure without a handler.
-func failureEnd(failure *Failure) End {
-	end := End{Status: Failed, Reason: "node_failed", Failure: failure}
+func failureEnd(failure *Failure) *End {
+	end := &End{Status: Failed, Reason: "node_failed", Failure: failure}
 	switch failure.Kind {
 	case "max_visits", "budget":
 		end.Status, end.Reason = Limit, failure.Kind
@@ -78,7 +78,7 @@ func failureEnd(failure *Failure) End {
 func (sc *Scope) complete() {
 	v, conflicts := sc.mergeAll()
 	if len(conflicts) > 0 {
-		sc.end(Failed, "conflict", sc.conflictFailure(noNode, conflicts[0]))
+		sc.end(failureEnd(sc.conflictFailure(noNode, conflicts[0])))
 		return
 	}
 	if failure := sc.checkStateSize(v, nil); failure != nil {
@@ -87,10 +87,10 @@ func (sc *Scope) complete() {
 	}
 	output, err := sc.output(false)
 	if err != nil {
-		sc.end(Failed, "expression", &Failure{Kind: "expression", Message: "output: " + err.Error()})
+		sc.end(failureEnd(&Failure{Kind: "expression", Message: "output: " + err.Error()}))
 		return
 	}
-	sc.endAs(End{Status: Completed, Reason: "end", Output: output})
+	sc.end(&End{Status: Completed, Reason: "end", Output: output})
 }
 
 // output evaluates `output`. Without `output` it is the output of the last step in path
@@ -115,29 +115,20 @@ func (sc *Scope) output(parts bool) (any, error) {
 }
 
 // endByTask ends a scope because of a task, which runs again on resume.
-func (sc *Scope) endByTask(t *Task, status Status, reason string, failure *Failure) {
+func (sc *Scope) endByTask(t *Task, end *End) {
 	if sc.End == nil {
 		sc.Culprit = t
 	}
-	sc.end(status, reason, failure)
+	sc.end(end)
 }
 
-// violated ends a scope because of a policy.
-func (sc *Scope) violated(t *Task, failure *Failure) {
-	sc.endByTask(t, Failed, "policy", failure)
-}
-
-func (sc *Scope) end(status Status, reason string, failure *Failure) {
-	sc.endAs(End{Status: status, Reason: reason, Failure: failure})
-}
-
-// endAs ends a scope: it interrupts what runs; finally follows.
-func (sc *Scope) endAs(end End) {
+// end ends a scope: it interrupts what runs; finally follows.
+func (sc *Scope) end(end *End) {
 	if sc.End != nil {
 		return
 	}
 	sc.cut()
-	sc.End = &end
+	sc.End = end
 	sc.FinalNext, sc.Finals = 0, nil
 	sc.clearFixed()
 }
@@ -208,7 +199,7 @@ func (s *State) cancelAsked(e *Event) {
 	if e.Reason != "" {
 		failure = &Failure{Kind: "cancelled", Message: e.Reason}
 	}
-	root.end(Cancelled, "cancelled", failure)
+	root.end(&End{Status: Cancelled, Reason: "cancelled", Failure: failure})
 	s.startGrace()
 }
 

@@ -40,9 +40,9 @@ func (s *State) commandClocks(kind CommandKind) {
 func (s *State) scopeTimedOut(owner int) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok && left <= 0 && sc.Owner.Task == owner {
-			sc.end(Limit, "timeout", &Failure{
+			sc.end(&End{Status: Limit, Reason: "timeout", Failure: &Failure{
 				Kind: "timeout", Message: "the run took longer than its timeout of " + eval.DurationText(sc.limits.Timeout),
-			})
+			}})
 			return
 		}
 	}
@@ -99,9 +99,11 @@ func (sc *Scope) endAtStepLimit() {
 	case "return_last", "flag":
 		sc.Degraded = true
 		output, _ := sc.output(true)
-		sc.endAs(End{Status: Completed, Reason: "max_steps", Output: output, Limited: on == "flag"})
+		sc.end(&End{Status: Completed, Reason: "max_steps", Output: output, Limited: on == "flag"})
 	default:
-		sc.end(Limit, "max_steps", &Failure{Kind: "loop_limit", Message: "the run has taken " + plural(sc.limits.MaxSteps, "step") + ", its limit (max_steps)"})
+		sc.end(&End{Status: Limit, Reason: "max_steps", Failure: &Failure{
+			Kind: "loop_limit", Message: "the run has taken " + plural(sc.limits.MaxSteps, "step") + ", its limit (max_steps)",
+		}})
 	}
 }
 
@@ -131,5 +133,5 @@ func (sc *Scope) endBySize(t *Task, failure *Failure) {
 	}
 	sc.Culprit = t
 	_, owner := sc.sizeLimit()
-	owner.end(Limit, "size", failure)
+	owner.end(failureEnd(failure))
 }

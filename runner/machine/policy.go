@@ -129,13 +129,13 @@ func (t *Task) checkForbidden(n *node) *End {
 		w := &n.watches[i]
 		holds, err := t.scope.state.vm.Test(w.never, t.view().context(t, w.uses))
 		if err != nil {
-			return &End{Status: Failed, Reason: "expression", Failure: &Failure{
+			return failureEnd(&Failure{
 				Kind: "expression", Node: n.id, Attempt: t.attempt(),
 				Message: "policy never: " + strconv.Quote(w.never.Source()) + ": " + err.Error(),
-			}}
+			})
 		}
 		if holds {
-			return &End{Status: Failed, Reason: "policy", Failure: violation(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may")}
+			return failureEnd(violation(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may"))
 		}
 	}
 	return nil

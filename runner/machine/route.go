@@ -83,7 +83,7 @@ func (t *Task) routeFailure(n *node) routed {
 	case len(n.always) > 0:
 		out = t.fireAll(n.always, out)
 	case t.Failure.Kind == "expression":
-		out.end = &End{Status: Failed, Reason: "expression", Failure: t.Failure}
+		out.end = failureEnd(t.Failure)
 	}
 	return out
 }
@@ -159,12 +159,12 @@ func (t *Task) edgeError(at int, what string, err error) *End {
 		source = " " + strconv.Quote(e.spec.When.Value)
 	}
 	env := t.view().context(t, e.uses)
-	return &End{Status: Failed, Reason: "expression", Failure: &Failure{
+	return failureEnd(&Failure{
 		Kind: "expression", Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attempt(), Edge: &index,
 		Message: "edge " + e.spec.From.Value + " → " + e.spec.To.Value + ": " + what + source + ": " + err.Error() +
 			t.scope.plan.valuesOf(e, env),
 		Details: map[string]any{"when": e.spec.When.Value, "values": readValues(e, env)},
-	}}
+	})
 }
 
 // attempt returns the attempt number of a step without `each`.

@@ -84,7 +84,7 @@ func (t *Task) begin() {
 		t.Visit = sc.FinalVisits[t.Node] // those of ends that a resume took back count
 	} else if t.Preset == nil {
 		if failure := t.checkPolicies(n); failure != nil {
-			sc.violated(t, failure)
+			sc.endByTask(t, failureEnd(failure))
 			return
 		}
 	}
@@ -255,7 +255,7 @@ func (t *Task) settleStep() {
 		return
 	case out.end != nil:
 		v.revert(t, back)
-		sc.endByTask(t, out.end.Status, out.end.Reason, out.end.Failure)
+		sc.endByTask(t, out.end)
 		return
 	case len(out.targets) == 0:
 		v.revert(t, back)
@@ -368,7 +368,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 		if len(room) == 0 {
 			room = make([]branchRoom, min(len(targets)-i, 16))
 		}
-		branch, view := &room[0].Task, &room[0].View
+		branch, view := &room[0].task, &room[0].view
 		room = room[1:]
 		*branch = t.next(to)
 		sc.addView(view, v)
@@ -384,8 +384,8 @@ func (sc *Scope) advance(t *Task, targets []target) {
 }
 
 type branchRoom struct {
-	Task
-	View
+	task Task
+	view View
 }
 
 // next returns the task at a target, without a number.
@@ -426,7 +426,7 @@ func (sc *Scope) arrive(t *Task) {
 		sc.Ended = append(sc.Ended, t)
 		last(&sc.LastEnd, PathStep{t.From.Node, t.From.Rank, t.From.Order}, t.From.Output)
 		if failure := sc.checkEndPolicies(t); failure != nil {
-			sc.violated(t, failure)
+			sc.endByTask(t, failureEnd(failure))
 		} else if t.view().Base == 0 { // nothing is to be merged
 			sc.Ended = sc.Ended[:len(sc.Ended)-1]
 			sc.release(t.view())
@@ -435,7 +435,7 @@ func (sc *Scope) arrive(t *Task) {
 	}
 	sc.leaveFans(t)
 	if failure := sc.checkReachable(t); failure != nil {
-		sc.violated(t, failure)
+		sc.endByTask(t, failureEnd(failure))
 		return
 	}
 	if sc.plan.nodes[t.Node].joins || sc.implicitFor(t) != 0 {
