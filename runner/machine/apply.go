@@ -2,7 +2,7 @@
 //
 //	event        transition                                                      in
 //	RunBegan     the outermost scope opens with its first task                   ending.go
-//	TaskBegan    none: only that it is in the journal counts                     -
+//	TaskBegan    none: the journal needs it, the state does not                  -
 //	TaskNoted    the note is kept, what a call of a model used is counted        attempt.go
 //	GraphCalled  a scope opens for a tool call                                   subgraph.go
 //	TaskEnded    an attempt succeeds, fails, is tried again, or asks people      attempt.go
@@ -14,13 +14,13 @@
 //	             AnswerTimer: the question is settled without an answer          people.go
 //	             BranchTimer: the branch fails                                   branch.go
 //	             GraceTimer: finally has had its time                            finally.go
-//	Answered     the question is settled; who has all answers goes on            people.go
+//	Answered     the question is settled; with all answers the attempt goes on   people.go
 //	PauseAsked   no further step starts                                          pause.go
 //	CancelAsked  what runs is cut off, and the run ends                          ending.go
 //	Resumed      the run goes on; what runs is asked for again                   pause.go
 //
-// After each event, joins that nobody keeps waiting run, then ready steps start in path
-// order, then scopes without tasks end, until nothing moves without another event.
+// After each event, joins without missing branches run, then ready steps start in path
+// order, then scopes without tasks end, until only another event can change anything.
 
 package machine
 

@@ -38,7 +38,7 @@ type Unit struct {
 	Ends  int64 `json:"ends,omitempty"`
 	// Questions are what the attempt has asked people.
 	Questions []Asked `json:"questions,omitempty"`
-	// Notes is what the attempt has noted, Calls counts its calls of models.
+	// Notes are those of the attempt; Calls counts its calls of models.
 	Notes []any       `json:"notes,omitempty"`
 	Calls *callCounts `json:"calls,omitempty"`
 	// Scope is the number of the scope that a graph node runs; Kept is one that was cut
@@ -49,7 +49,7 @@ type Unit struct {
 	// Begun says that an attempt has started; CutOff that others of its step ended it.
 	Begun  bool `json:"begun,omitempty"`
 	CutOff bool `json:"cut_off,omitempty"`
-	// Cause is what a running attempt fails with when it has ended.
+	// Cause is the failure of a cancelled attempt that still runs.
 	Cause *Failure `json:"cause,omitempty"`
 
 	Output  any        `json:"output,omitempty"`
@@ -61,7 +61,7 @@ type Unit struct {
 	Late *LateSuccess `json:"late,omitempty"`
 }
 
-// LateSuccess is the result of an attempt that ended after it was told to stop.
+// LateSuccess is the result of a cancelled attempt that succeeded all the same.
 type LateSuccess struct {
 	Output any        `json:"output,omitempty"`
 	Talk   *TalkDelta `json:"talk,omitempty"`
@@ -76,7 +76,7 @@ func (u *Unit) isActive() bool {
 // id returns the name of the unit's current attempt.
 func (t *Task) id(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
 
-// unit returns the unit of an attempt, or nil if that attempt is over.
+// unit returns the unit of an attempt that has not ended, or nil.
 func (t *Task) unit(id TaskID) *Unit {
 	for _, u := range t.Units {
 		if u.Element == id.Element && u.Attempt == id.Attempt && u.State != ended {
@@ -117,7 +117,7 @@ func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
 	s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
 }
 
-// timeUntil returns the time from now until a moment; negative: it is over.
+// timeUntil returns the time from now until a moment, negative if it has passed.
 func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(moment - s.Now) }
 
 // work returns what the driver needs to run an attempt.

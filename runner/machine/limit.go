@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// timeLeft returns the rest of limits.timeout; negative: it is over. ok is false without
-// that limit.
+// timeLeft returns the rest of limits.timeout, negative after its end. ok is false
+// without that limit.
 func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	limit := sc.limits.Timeout
 	if limit <= 0 || sc.End != nil {

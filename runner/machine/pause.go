@@ -314,7 +314,7 @@ func (sc *Scope) revive(t *Task) {
 			}
 		}
 	}
-	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not have come to END
+	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not have reached END
 		sc.Ended = slices.Delete(sc.Ended, i, i+1)
 	}
 	if t.gone = false; !slices.Contains(sc.Tasks, t) {

@@ -24,7 +24,7 @@ type Plan struct {
 	keyOf  map[string]int
 	start  int
 	output *bind.Value
-	// group names the group of runs that a run is in; nil: none.
+	// group gives the name of the concurrency group, if there is one.
 	group *eval.Program
 	// finally are the nodes that run when the end of a run is decided.
 	finally []int
@@ -40,12 +40,12 @@ type Plan struct {
 	goal    string
 	// reachable are the nodes that have to stay reachable.
 	reachable []reachable
-	// sources are, by node, those that may lead to it; the last ones are those to END.
+	// sources lists the nodes that may lead to each node, and at last those to END.
 	sources [][]int
 	// join is parallel.join; failsDeserted says that some join has `on_bypass: fail`.
 	join          string
 	failsDeserted bool
-	// endGuards have to hold when a branch comes to END.
+	// endGuards are checked when a branch reaches END.
 	endGuards []guard
 	// requires says that some policy requires a node.
 	requires bool

@@ -213,7 +213,7 @@ func (t *Task) decide(n *node, out routed) routed {
 	return out
 }
 
-// maxTrail is how many nodes of the past a decision is told of.
+// maxTrail is how many nodes of the past a router sees.
 const maxTrail = 200
 
 // choice returns the question for the router model.

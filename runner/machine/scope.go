@@ -1,4 +1,4 @@
-// Scopes: the run of one graph, the outermost one or that of a subgraph.
+// Scopes: the run of one graph, outermost or nested.
 
 package machine
 
@@ -83,7 +83,7 @@ type Scope struct {
 	Finals    []FinallyEnd `json:"finals,omitempty"`
 	// FinalVisits counts the visits of the nodes of finally.
 	FinalVisits map[int]int `json:"final_visits,omitempty"`
-	// FinalView is the view that they see; 0: none.
+	// FinalView is the view that they see.
 	FinalView int `json:"final_view,omitempty"`
 	// Closed says that the scope has ended.
 	Closed bool `json:"closed,omitempty"`

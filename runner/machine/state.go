@@ -21,7 +21,7 @@ type State struct {
 	Output any `json:"output,omitempty"`
 	// PausedAt are the breakpoints that a paused run stands at.
 	PausedAt []Stop `json:"paused_at,omitempty"`
-	// Group is the group of runs that the run is in; "": none.
+	// Group names the concurrency group, if any.
 	Group string `json:"group,omitempty"`
 	Goal  string `json:"goal,omitempty"`
 	// Began and Now are Unix nanoseconds: when the run began, and of the last event.
@@ -38,9 +38,9 @@ type State struct {
 	Parked bool `json:"parked,omitempty"`
 	// Numbers are the last ones given to tasks, fan-outs, views, scopes and writes.
 	Numbers Numbers `json:"numbers"`
-	// Scopes are those that have not ended, outer before inner, in order of number.
+	// Scopes are the open scopes in order of number, outer before inner.
 	Scopes []*Scope `json:"scopes"`
-	// Stopping are the attempts that were told to stop and have not ended.
+	// Stopping are the cancelled attempts that still run.
 	Stopping []Stopping    `json:"stopping,omitempty"`
 	Talk     conversation  `json:"talk,omitzero"`
 	Models   ModelSettings `json:"models,omitzero"`
@@ -58,10 +58,10 @@ type State struct {
 	// Watched makes Apply take notes; Explain adds the values that conditions read.
 	Watched bool `json:"-"`
 	Explain bool `json:"-"`
-	// StopAt is the number of a step of the outermost graph after which Apply begins no
-	// further step, to look at the run there; negative: before the first; 0: none.
+	// StopAt is the number of the step of the outermost graph after which Apply begins no
+	// further step, to look at the run there. A negative number stops before the first.
 	StopAt int `json:"-"`
-	// Edit is what a fork writes at the end of that step.
+	// Edit holds the values that a fork writes at the end of that step.
 	Edit map[string]any `json:"-"`
 
 	plan    *Plan

@@ -21,7 +21,7 @@ type Task struct {
 	*Position
 	// From is the step that led here; zero: none did.
 	From Source `json:"from,omitzero"`
-	// Input is what came along the edge; Inputs and Branches what came to a join.
+	// Input came along the edge. Inputs and Branches are the results that met at a join.
 	Input    any            `json:"input,omitempty"`
 	Inputs   map[string]any `json:"inputs,omitempty"`
 	Branches map[string]any `json:"branches,omitempty"`
@@ -54,7 +54,7 @@ type Task struct {
 	// Visit counts the visits in the task's past, this one included; Step the executions.
 	Visit int `json:"visit,omitempty"`
 	Step  int `json:"step,omitempty"`
-	// Number counts the steps of the scope in the order in which they end; 0: it runs.
+	// Number counts the ended steps of the scope, this one included; 0 while it runs.
 	Number int   `json:"number,omitempty"`
 	At     int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
 	// Edits is the input with `before` added.
@@ -68,7 +68,7 @@ type Task struct {
 	Writes  []Write  `json:"writes,omitempty"`
 	// Choice is a router's answer.
 	Choice *Chosen `json:"choice,omitempty"`
-	// Notes is what was noted about the decision.
+	// Notes are the notes of the decision.
 	Notes []any       `json:"notes,omitempty"`
 	Calls *callCounts `json:"calls,omitempty"`
 	// Thread is the conversation behind the execution.
