@@ -159,34 +159,26 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 // union appends the values that the list does not contain yet.
 func union(current, update any) any {
 	list, _ := current.([]any)
-	out := slices.Clone(list)
-	seen := map[any]bool{}
-	add := func(v any, keep bool) {
+	out := append([]any{}, list...)
+	seen := map[any]bool{} // of those that can be keys
+	isKnown := func(v any) bool {
 		switch v.(type) {
 		case []any, map[string]any:
-			for _, other := range out {
-				if keep && reflect.DeepEqual(v, other) {
-					return
-				}
-			}
-		default:
-			if keep && seen[v] {
-				return
-			}
-			seen[v] = true
+			return slices.ContainsFunc(out, func(other any) bool { return reflect.DeepEqual(v, other) })
 		}
-		if keep {
-			out = append(out, v)
-		}
+		known := seen[v]
+		seen[v] = true
+		return known
 	}
 	for _, v := range list {
-		add(v, false)
+		if reflect.TypeOf(v) == nil || reflect.TypeOf(v).Comparable() {
+			seen[v] = true
+		}
 	}
 	for _, v := range listOf(update) {
-		add(v, true)
-	}
-	if out == nil {
-		out = []any{}
+		if !isKnown(v) {
+			out = append(out, v)
+		}
 	}
 	return out
 }
@@ -195,7 +187,7 @@ func union(current, update any) any {
 // remove.
 func combineMessages(current, update any) (any, error) {
 	list, _ := current.([]any)
-	out := slices.Clone(list)
+	out := append([]any{}, list...)
 	for _, item := range listOf(update) {
 		message, ok := item.(map[string]any)
 		if !ok {
@@ -205,9 +197,6 @@ func combineMessages(current, update any) (any, error) {
 		if out, err = combineMessage(out, message); err != nil {
 			return nil, err
 		}
-	}
-	if out == nil {
-		out = []any{}
 	}
 	return out, nil
 }
