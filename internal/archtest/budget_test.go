@@ -25,7 +25,7 @@ func budgets() []budget {
 		{"spec", 6400, 5000},
 		{"eval", 5250, 4300},
 		{"internal/bind internal/schema", 3300, 3000},
-		{"runner/machine", 10300, 9000},
+		{"runner/machine", 10200, 9000},
 		{"runner", 8950, 8200},
 		{"runner/store", 2760, 2700},
 		{"node tool", 7310, 6400},

@@ -187,7 +187,7 @@ func (r ready) compare(other ready) int {
 	return r.task.compare(other.task)
 }
 
-// makeReady adds a task or a unit to those that may start, in path order.
+// makeReady adds a task or a unit to the ready list, in path order.
 func (s *State) makeReady(r ready) {
 	at, _ := slices.BinarySearchFunc(s.ready, r, func(a, b ready) int {
 		if a.compare(b) <= 0 {
@@ -221,8 +221,8 @@ func (s *State) startReady() bool {
 	return false
 }
 
-// isReady returns false for a task that was cancelled, or began. A resume makes those of
-// an ended scope ready again.
+// isReady reports whether the entry has neither begun nor been cancelled. In a scope that
+// has ended nothing is ready until a resume.
 func (r ready) isReady() bool {
 	t := r.task
 	if t.gone || t.scope.suspended || t.scope.End != nil && !t.Final {

@@ -363,7 +363,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	v.refs++
 	positions := t.split(f.ID, len(targets))
 	branches := make([]*Task, len(targets))
-	var room []branchRoom // of some branches: the allocator is slow with much at once
+	var room []branchRoom // in chunks: large allocations are slow
 	for i, to := range targets {
 		if len(room) == 0 {
 			room = make([]branchRoom, min(len(targets)-i, 16))
@@ -383,6 +383,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	sc.commandBranchTimers(StartTimer, f)
 }
 
+// branchRoom holds the task and the view with which a branch begins.
 type branchRoom struct {
 	task Task
 	view View
