@@ -67,7 +67,7 @@ func (s *nameSet) nearest(name string) string {
 	return s.finder.Closest(name)
 }
 
-// list names the first dozen. nearest has sorted them.
+// list returns the first dozen names, which nearest has sorted.
 func (s *nameSet) list() string {
 	const most = 12
 	text := strings.Join(s.names[:min(most, len(s.names))], ", ")
@@ -77,7 +77,7 @@ func (s *nameSet) list() string {
 	return text
 }
 
-// reference is a name of a node outside of edges, and the key that it stands under.
+// reference is a node's name outside of edges, with the key that has it.
 type reference struct {
 	name Text
 	key  string
@@ -120,7 +120,7 @@ func (c *graphChecker) keysOfNode(n *Node) {
 	}
 }
 
-// node reports a name of no node; end allows END.
+// node reports an unknown node. end allows END.
 func (c *graphChecker) node(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
@@ -162,7 +162,7 @@ func (c *graphChecker) reserved(t Text, end bool) {
 	c.suggest(suggestion)
 }
 
-// index is the index of the node of a name, or -1.
+// index returns the index of a node, or -1.
 func (c *graphChecker) index(t Text) int {
 	if n := c.graph.nodes[t.Value]; n != nil {
 		return n.Index
@@ -170,7 +170,7 @@ func (c *graphChecker) index(t Text) int {
 	return -1
 }
 
-// edges reports edges from or to names of no node, and edges that leave an end.
+// edges reports edges from or to unknown nodes, and edges that leave an end.
 func (c *graphChecker) edges() {
 	for _, e := range c.graph.Edges {
 		if e.Decl < 0 {

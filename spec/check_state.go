@@ -32,7 +32,7 @@ func (c *graphChecker) stateKeys() {
 	}
 }
 
-// targets are the entries of a set node: state keys and values.
+// targets returns the entries of a set node: state keys and values.
 func targets(n *Node) []Field {
 	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
 		return set.Fields

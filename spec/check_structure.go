@@ -47,8 +47,8 @@ func (c *graphChecker) structure() {
 	c.cycles(shape, reached, escapes)
 }
 
-// shape is the graph as numbers: the nodes by index, then END, then a vertex
-// that leads everywhere, for nodes whose targets are known at run time only.
+// shape is the graph as numbers: the nodes by index, then END, then a vertex that leads
+// everywhere, for nodes whose targets only a run decides.
 type shape struct {
 	graph *graphalg.Digraph
 	end   int

@@ -233,6 +233,13 @@ func TestMergeKeys(t *testing.T) {
 	if got := root.Data(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	order := ""
+	for _, f := range root.Get("c").Fields {
+		order += f.Key.Value
+	}
+	if order != "wxyz" {
+		t.Errorf("the keys are in the order %s", order)
+	}
 }
 
 func TestIsGraph(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// fits reports the first part of v that does not fit a schema; what names v. A schema
-// that is none is reported where it stands.
+// fits reports the first part of v that does not fit a schema. what names v. An invalid
+// schema has its own finding.
 func (r *reporter) fits(doc map[string]any, v *Value, what string) {
 	compiled, err := schema.Compile(doc)
 	if err != nil {

@@ -59,15 +59,14 @@ func (p place) String() string {
 	return fmt.Sprintf("%q", p.key.Value)
 }
 
-// field checks an entry of a map as the value of a key and assigns it to the fields
-// of into for that key. into is a pointer to a struct, or nil.
+// field checks the value of a key and assigns it to its fields in into, a pointer to a
+// struct or nil.
 func (d *decoder) field(k *Key, f *Field, into any) {
 	d.check(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
 	assign(k, f, into)
 }
 
-// check reports what is wrong with v as the value of a key. into takes the parts of
-// a list or map.
+// check reports mistakes in the value of a key. Parts of a list or map are assigned to into.
 func (d *decoder) check(k *Key, v *Value, at place, into any) {
 	switch k.Type {
 	case TypeAny:

@@ -200,8 +200,7 @@ func assignTo(v *Value, to any, names bool) {
 	}
 }
 
-// textOf is the text of a scalar, however it is written; absent for a list,
-// a map or no value.
+// textOf returns the text of a scalar. It is absent for lists, maps and null.
 func textOf(v *Value) Text {
 	if v == nil || !v.IsScalar() || v.Kind == Null {
 		return Text{}
@@ -209,8 +208,7 @@ func textOf(v *Value) Text {
 	return v.Text
 }
 
-// textsOf are the texts of a scalar or a list of them; names says that only strings
-// count.
+// textsOf returns the texts of a scalar or a list of scalars. With names, only strings count.
 func textsOf(v *Value, names bool) []Text {
 	if v == nil {
 		return nil
@@ -228,7 +226,7 @@ func textsOf(v *Value, names bool) []Text {
 	return out
 }
 
-// exprsOf are the entries of a map of expressions.
+// exprsOf returns the entries of a map of expressions.
 func exprsOf(v *Value) (out []NamedExpr) {
 	for i := range v.Fields {
 		if t := textOf(&v.Fields[i].Value); t.IsSet() {
@@ -248,12 +246,12 @@ func intOf(v *Value) int {
 func durationOf(v *Value) time.Duration {
 	length, err := time.ParseDuration(textOf(v).Value)
 	if err != nil {
-		return -1 // there is one, whatever it is
+		return -1 // reported; not the absence of a limit
 	}
 	return length
 }
 
-// endsOf reads both forms of ends; in a list the node is its own label.
+// endsOf reads both forms of ends. In a list, the node is its own label.
 func endsOf(v *Value) (out []End) {
 	for _, f := range v.Fields {
 		if f.Value.Kind == String {

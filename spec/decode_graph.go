@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// gaps are the parts of a graph that could not be read. Check reports no consequences of
-// them.
+// gaps are the parts of a graph that could not be read. Check reports no follow-ons of them.
 type gaps int
 
 const (

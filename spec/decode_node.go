@@ -1,4 +1,4 @@
-// Reads nodes: the keys of every node and those of the node's kind.
+// Reads nodes: the keys of every node and of its kind.
 
 package spec
 
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// allKinds returns the built-in kinds and those of a program with other names.
+// allKinds returns the built-in kinds and more kinds with other names.
 func allKinds(more []Kind) []Kind {
 	kinds := slices.Clip(BuiltinKinds())
 	for _, k := range more {
@@ -39,8 +39,7 @@ func kindNames(kinds []Kind) []string {
 	return names
 }
 
-// node reads one node. Without a known kind, other keys than those of every node are not
-// checked.
+// node reads one node. Without a known kind, it checks only the keys of every node.
 func (d *decoder) node(n *Node, v *Value, id Text) {
 	kind := d.kindOf(v, id)
 	for i := range v.Fields {
@@ -122,8 +121,7 @@ func (d *decoder) misnamedKind(v *Value) *Value {
 	return nil
 }
 
-// unknownNodeKey reports a key that neither nodes nor the kind have, and the kinds that
-// have it.
+// unknownNodeKey reports an unknown key of a node, and the kinds that have it.
 func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	key := f.Key
 	if advice := adviseKey(f, n.ID.Value); advice != "" {

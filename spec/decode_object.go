@@ -58,7 +58,7 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// unknownKey reports a key that a map does not have.
+// unknownKey reports a key that is not allowed in a map.
 func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 	key, names := f.Key, keyNames(keys)
 	near := nearest(key.Value, names)
@@ -118,7 +118,7 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 	assign(k, f, into)
 }
 
-// reportMissing reports a reportMissing part of a map, at the map's name.
+// reportMissing reports a missing part of a map, at the map's name.
 func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	span := owner.Span
 	if span.From == span.To {
@@ -157,8 +157,7 @@ func (d *decoder) choice(c Choice, v *Value, owner Text) {
 	}
 }
 
-// schema checks a JSON Schema; the keywords in k.Keys are allowed at its top
-// and go before those of JSON Schema.
+// schema checks a JSON Schema. Its top may also have the keywords in k.Keys.
 func (d *decoder) schema(k *Key, v *Value, at place) {
 	if v.Kind == Bool {
 		if len(k.Keys) > 0 {

@@ -1,6 +1,6 @@
-// Policies (GraphSpec §10): those of the graph itself, and those that it shares with other
-// graphs by `policies: {extends: path}`. A file of policies is one of the graph's texts: its
-// findings stand in it, and a run keeps it with its graph.
+// Policies (GraphSpec §10) of a graph and of the files that it shares with other graphs by
+// `policies: {extends: path}`. Such a file is one of the graph's texts: findings name it, and
+// a run keeps it with its graph.
 
 package spec
 

@@ -40,7 +40,7 @@ type Diagnostic struct {
 	Span     Span
 	Message  string
 	// Suggestion is a replacement for the text under Span ("timeout" for
-	// "timout"), or "" when there is none.
+	// "timout"), or "".
 	Suggestion string
 	Related    []Related
 }

@@ -203,7 +203,7 @@ func trailing(lines []string) (n int) {
 	return n
 }
 
-// group writes comments that stand alone.
+// group writes comments on lines of their own.
 func (p *printer) group(list []*comment) {
 	for _, c := range list {
 		if c.above {
@@ -322,7 +322,7 @@ func (p *printer) value(n *yaml.Node, indent int, item bool) {
 	}
 }
 
-// standing notes that a node and all of its parts are on the line.
+// standing records that a node and all of its parts are on the line.
 func (p *printer) standing(n *yaml.Node) {
 	p.nodes = append(p.nodes, n)
 	if n.Kind != yaml.AliasNode {

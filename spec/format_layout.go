@@ -121,8 +121,8 @@ func (l *layout) comment(at int, open []*yaml.Node) {
 	l.comments = append(l.comments, c)
 }
 
-// attach finds what each comment is about, and takes the brackets off collections with
-// comments in them: there they would have no line.
+// attach assigns each comment to a node. Collections in brackets with comments become block
+// collections, where comments have lines.
 func (l *layout) attach() {
 	for _, c := range l.comments {
 		next := slices.IndexFunc(l.nodes, func(p placed) bool { return p.at > c.at })

@@ -20,7 +20,7 @@ type Graph struct {
 	Start       Text   `key:"start"`
 	Finish      []Text `key:"finish"`
 	// Output is the run's output: an expression (a string scalar) or a map of
-	// expressions; nil when not declared.
+	// expressions, or nil.
 	Output      *Value      `key:"output"`
 	State       []*StateKey `key:"state"`
 	StrictState bool        `key:"strict_state"`
@@ -269,7 +269,7 @@ type Node struct {
 	Join        *Join     `key:"join"`
 	Parallel    *Parallel `key:"parallel"`
 	// Output is the JSON Schema of the node's output as plain data, and
-	// OutputSource how it is written; nil when not declared.
+	// OutputSource its value as written. Both may be nil.
 	Output       map[string]any `key:"output"`
 	OutputSource *Value         `key:"output"`
 	// Fields are the keys of the node's kind (command, url, set, …), in file order.
@@ -294,9 +294,9 @@ type Node struct {
 	Conversation   *Value      `key:"conversation"`
 	Before         []NamedExpr `key:"before"`
 	Emit           []NamedExpr `key:"emit"`
-	// Decide configures the decision between the node's edges; nil when not declared.
+	// Decide configures the decision between the node's edges, or is nil.
 	Decide *Decide `key:"decide"`
-	// Final says that `finally` names the node.
+	// Final reports whether `finally` names the node.
 	Final bool
 
 	written []Field // all of its keys
@@ -394,7 +394,7 @@ type Edge struct {
 	ID          Text `key:"id"`
 	Label       Text `key:"label"`
 	Description Text `key:"description"`
-	// Transform is an expression or a map of them; nil when not declared.
+	// Transform is an expression, a map of them, or nil.
 	Transform *Value `key:"transform"`
 }
 

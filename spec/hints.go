@@ -100,8 +100,8 @@ var synonyms = []struct{ name, words string }{
 	{"null", "none nil"},
 }
 
-// nodeAdvice tells how to write here what other tools write as a key of a node. OTHER is the
-// key's value, NODE the node.
+// nodeAdvice maps keys of nodes in other tools to what graphrun has instead. OTHER stands
+// for the key's value, NODE for the node.
 var nodeAdvice = []struct{ words, say string }{
 	{"needs depends_on dependson dependencies requires after upstream runs_after", "edges say what runs before a node: {from: OTHER, to: NODE}; join: {wait: all} on the node waits for several"},
 	{"next then transitions goto_node to successor downstream on_success edges branches", "edges say what runs next: {from: NODE, to: OTHER}"},
@@ -111,7 +111,7 @@ var nodeAdvice = []struct{ words, say string }{
 	{"retries max_retries max_attempts", "attempts stand under retry: {max_attempts: 3}"},
 }
 
-// kindAdvice tells how to write here what is a kind of node in other tools.
+// kindAdvice maps kinds of nodes in other tools to what graphrun has instead.
 var kindAdvice = []struct{ words, say string }{
 	{"join merge barrier gather sync", "a join is a node of any kind that has the key join: {kind: pass, join: {wait: all}}"},
 	{"parallel fork fan_out fanout split", "several edges from one node start branches: {from: a, to: [b, c]}"},

@@ -177,8 +177,7 @@ func revealMarks(n *yaml.Node) {
 	}
 }
 
-// oneByteReader hands out a text byte by byte, so that what is left of it tells how far
-// a parser came before it failed.
+// oneByteReader returns one byte per read. Its rest tells where a parser failed.
 type oneByteReader struct{ *bytes.Reader }
 
 func (r oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }

@@ -14,8 +14,8 @@ var floatPattern = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-
 
 // resolvePlain reads an unquoted scalar: null, true, false, whole numbers
 // (decimal, 0x, 0o), floating point numbers; all else is a string, dates and
-// yes/no too. bits are those of a Value; problem is set for a number that JSON
-// has no form for.
+// yes/no too. bits are the field of Value. problem is set for a number that JSON
+// can't hold.
 func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -28,8 +27,7 @@ type converter struct {
 	refused  bool // a limit was hit: the tree is not complete
 }
 
-// anchored is a value that aliases repeat; size is its number of values, 0
-// while it is being read.
+// anchored is a value that aliases repeat. size counts its values and is 0 while it is read.
 type anchored struct {
 	value Value
 	size  int
@@ -44,7 +42,7 @@ func newConverter(file *File) *converter {
 	return c
 }
 
-// offset is the place in the file of a line and column (in characters) of the library.
+// offset converts a line and column of the library, in characters, to an offset.
 func (c *converter) offset(line, column int) int {
 	src := c.file.Src
 	switch {
@@ -103,8 +101,8 @@ func (c *converter) convert(n *yaml.Node, v *Value) int {
 	return size
 }
 
-// alias repeats the anchored value. The parts are shared, so a bomb costs nothing here;
-// the limit is for those who walk the tree.
+// alias repeats the anchored value. Its parts are shared; the limit protects later walks of
+// the tree.
 func (c *converter) alias(n *yaml.Node, v *Value) int {
 	at := c.offset(n.Line, n.Column)
 	span := Span{at, min(at+1+len(n.Value), len(c.file.Src))}
@@ -165,7 +163,7 @@ func (c *converter) list(n *yaml.Node, at int, v *Value) (size int) {
 	return size
 }
 
-// endOf is where a child ends in the text; an alias ends with its name.
+// endOf returns where a child ends in the text. An alias ends with its name.
 func (c *converter) endOf(n *yaml.Node, v *Value) int {
 	if n.Kind == yaml.AliasNode {
 		return min(c.offset(n.Line, n.Column)+1+len(n.Value), len(c.file.Src))
@@ -201,8 +199,7 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	c.report("syntax", v.Span, "the tag %q is not supported here; allowed are !!bool, !!float, !!int, !!map, !!null, !!seq, !!str where they fit", n.Tag)
 }
 
-// mapping reads a map. The keys of a merge (<<) stand where the merge stands. Written keys
-// win over merged ones, and earlier merged maps over later ones.
+// mapping reads a map.
 func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 	size, end := 1, at
 	entries := make([]Field, 0, len(n.Content)/2)
@@ -217,7 +214,7 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		end = max(end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
-		if seen, found := first[k.Text.Value]; found && k.IsScalar() {
+		if seen, found := first[k.Text.Value]; found && k.IsScalar() && !k.isAbsent() {
 			note := fmt.Sprintf("the key %q stands twice in this map", k.Text.Value)
 			if isMerge {
 				note += "; merge several maps by one: <<: [*a, *b]"
@@ -229,8 +226,10 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		switch {
 		case !k.IsScalar():
 			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describe(&k))
+			continue
 		case k.isAbsent():
 			c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
+			continue
 		case isMerge:
 			merge = len(entries)
 		}
@@ -241,7 +240,7 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		entries = c.repairFlow(entries)
 	}
 	if merge >= 0 {
-		entries = slices.Replace(entries, merge, merge+1, c.merged(&entries[merge].Value, first)...)
+		entries = c.merge(entries, merge)
 	}
 	v.Kind, v.Fields = Map, entries
 	v.Span = Span{at, c.close(n, at, end)}
@@ -249,9 +248,23 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 	return size
 }
 
-// merged returns the entries of a merged map, or list of maps, whose keys are not written.
-func (c *converter) merged(v *Value, written map[string]Span) (out []Field) {
-	for _, from := range oneOrAll(v) {
+// merge replaces the merge key of a map, at an index, by the entries of the merged maps. An
+// entry of the map itself takes the place of a merged one before it.
+func (c *converter) merge(entries []Field, at int) []Field {
+	out, taken, later := entries[:at:at], map[string]bool{}, map[string]Field{}
+	for _, f := range out {
+		taken[f.Key.Value] = true
+	}
+	for _, f := range entries[at+1:] {
+		later[f.Key.Value] = f
+	}
+	add := func(f Field) {
+		if !taken[f.Key.Value] {
+			taken[f.Key.Value] = true
+			out = append(out, f)
+		}
+	}
+	for _, from := range oneOrAll(&entries[at].Value) {
 		if from.Kind != Map {
 			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
 		}
@@ -260,11 +273,14 @@ func (c *converter) merged(v *Value, written map[string]Span) (out []Field) {
 			c.report("syntax", from.Span, "merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
 		}
 		for _, f := range from.Fields {
-			if _, found := written[f.Key.Value]; !found {
-				written[f.Key.Value] = f.Key.Span
-				out = append(out, f)
+			if own, found := later[f.Key.Value]; found {
+				f = own
 			}
+			add(f)
 		}
+	}
+	for _, f := range entries[at+1:] {
+		add(f)
 	}
 	return out
 }
@@ -300,7 +316,7 @@ func (c *converter) repairFlow(entries []Field) (out []Field) {
 			c.report("syntax", span, "a colon needs a space behind it: %s: %s", name, value)
 			c.suggest(name + ": " + value)
 			f.Key = Text{Value: name, Span: Span{span.From, span.From + len(name)}}
-			f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{span.From + len(name) + 1, span.To}}}
+			f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{max(span.From+len(name)+1, span.To-len(value)), span.To}}}
 		}
 		out = append(out, f)
 	}

@@ -49,7 +49,7 @@ type spelling struct {
 	wrong bool // the source does not spell the value
 }
 
-// spell aligns a value with the scalar at an offset, whose end the value tells.
+// spell aligns a value with the scalar at an offset.
 func spell(src []byte, at int, value string) *spelling {
 	s := &spelling{src: src, value: value, first: at}
 	switch {
@@ -66,7 +66,7 @@ func spell(src []byte, at int, value string) *spelling {
 	return s
 }
 
-// place is the offset at which byte i of the value starts, or where the value ends.
+// place returns the offset of byte i of the value, or of its end.
 func (s *spelling) place(i int) int {
 	switch {
 	case i < len(s.spans):
@@ -77,7 +77,7 @@ func (s *spelling) place(i int) int {
 	return s.first
 }
 
-// end is the offset behind the last byte that is no line break.
+// end returns the offset behind the last byte before trailing line breaks.
 func (s *spelling) end() int {
 	if n := min(len(strings.TrimRight(s.value, "\n\u2028\u2029")), len(s.spans)); n > 0 {
 		return s.spans[n-1].To
@@ -85,10 +85,10 @@ func (s *spelling) end() int {
 	return s.first
 }
 
-// rest is the part of the value that has not been found yet.
+// rest returns the part of the value that is not mapped yet.
 func (s *spelling) rest() string { return s.value[len(s.spans):] }
 
-// emit says that a part of the source writes the next n bytes of the value.
+// emit maps the next n bytes of the value to a part of the source.
 func (s *spelling) emit(n int, at Span) {
 	for range min(n, len(s.rest())) {
 		s.spans = append(s.spans, at)
@@ -130,8 +130,8 @@ func (s *spelling) breaks(most int, folded bool, at Span) {
 	}
 }
 
-// flow reads a plain or quoted scalar: white space around its line breaks is no part of it,
-// and a single break is a space, unless an escape hides it.
+// flow reads a plain or quoted scalar. White space around line breaks is dropped, and a
+// single break is a space, unless an escape hides it.
 func (s *spelling) flow(at int, quote byte) {
 	for s.rest() != "" && at < len(s.src) && !s.wrong {
 		from, count := at, 0
@@ -188,7 +188,7 @@ func (s *spelling) block(at int) {
 	}
 }
 
-// escapeLength is how many bytes an escape in double quotes takes.
+// escapeLength returns the length of an escape in double quotes.
 func escapeLength(src []byte) int {
 	n := 2
 	switch {
@@ -205,7 +205,7 @@ func escapeLength(src []byte) int {
 	return min(n, len(src))
 }
 
-// closeQuote is the offset behind the quote that closes the scalar at an offset.
+// closeQuote returns the offset behind the quote that closes the scalar at an offset.
 func closeQuote(src []byte, at int) int {
 	quote := src[at]
 	for i := at + 1; i < len(src); i++ {
@@ -219,7 +219,7 @@ func closeQuote(src []byte, at int) int {
 	return len(src)
 }
 
-// lineBreak is the length of the line break at an offset; 0 for none.
+// lineBreak returns the length of the line break at an offset, or 0.
 func lineBreak(src []byte, at int) int {
 	rest := src[min(at, len(src)):]
 	switch {
@@ -235,7 +235,7 @@ func lineBreak(src []byte, at int) int {
 	return 0
 }
 
-// lineEnd is the offset of the line break that ends the line at pos, or the end of src.
+// lineEnd returns the offset of the line break that ends the line at pos, or the end of src.
 func lineEnd(src []byte, pos int) int {
 	for ; pos < len(src); pos++ {
 		if c := src[pos]; c == '\n' || c == '\r' || c >= utf8.RuneSelf {

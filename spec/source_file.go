@@ -58,7 +58,7 @@ func (f *File) Locate(s Span) (*File, Span) {
 // InHost returns a span of a text in the offsets of its Host; see Texts.
 func (f *File) InHost(s Span) Span { return Span{f.base + s.From, f.base + s.To} }
 
-// addText adds a text that is named at a place.
+// addText adds a text that the file names at a place.
 func (f *File) addText(name string, src []byte, at Span) *File {
 	base := len(f.Src) + 1
 	if n := len(f.texts); n > 0 {
@@ -70,8 +70,7 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 	return t
 }
 
-// home returns a span's place in the file itself. For one in a text that is where the file
-// names the text.
+// home returns a span in the file itself: for a place in a text, where the file names the text.
 func (f *File) home(s Span) Span {
 	for {
 		t, _ := f.Locate(s)
@@ -123,7 +122,7 @@ func (f *File) Around(offset, reach int) (text string, at int, before, after boo
 	return string(f.Src[from:to]), offset - from, from > start, to < end
 }
 
-// Line returns the text of a line (from 1) without its line break; "" when there is none.
+// Line returns the text of a line (from 1) without its line break, or "".
 func (f *File) Line(number int) string {
 	if number < 1 || number > len(f.lines) {
 		return ""

@@ -55,7 +55,7 @@ var topKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Forms: policyForms, Doc: "Properties that every path must keep, one or a list: `validate` decides them on the graph, and a run that would violate one ends with reason `policy`. `{extends: path}` includes those of a file."},
 }
 
-// Notices are the occasions on which people are told of a run.
+// Notices returns the occasions of notifications.
 func Notices() []string {
 	return []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
 }

@@ -80,7 +80,7 @@ type Key struct {
 	Doc string
 }
 
-// Kind is a kind of node and its own keys, besides those of every node.
+// Kind is a kind of node and the keys that only it has.
 type Kind struct {
 	Name    string
 	Doc     string
@@ -110,8 +110,7 @@ func NodeKeys() []Key { return nodeKeys }
 // must not be changed.
 func BuiltinKinds() []Kind { return builtinKinds }
 
-// innerKeys are the keys of a graph in `graphs`: it is no file of its own, and has
-// a name already.
+// innerKeys are the keys of a graph in `graphs`, whose name may be left out.
 var innerKeys = func() (out []Key) {
 	for _, k := range topKeys {
 		switch k.Name {

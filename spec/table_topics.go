@@ -19,8 +19,8 @@ type Topic struct {
 	Default  string `json:"default,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	Doc      string `json:"doc"`
-	// Keys are those of the map that the value is, or of the kind; Choices say
-	// which of them exclude each other.
+	// Keys are the keys of the kind or of the value, a map. Choices say which exclude each
+	// other.
 	Keys    []Topic  `json:"keys,omitempty"`
 	Choices []string `json:"choices,omitempty"`
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Params are those of sessions in a folder or in files, whose programs find settings and
+// Params returns the parameters of sessions in a folder or in files, whose programs find settings and
 // runs of their own.
 func Params() testscript.Params {
 	return testscript.Params{

@@ -33,14 +33,14 @@ func (e *Excludes) excludes(name string) bool {
 	return false
 }
 
-// ignored holds the .gitignore rules below a folder and, in a repository, those of enclosing
+// ignored holds the .gitignore rules of a folder and, in a repository, of its enclosing
 // folders and .git/info/exclude.
 type ignored struct {
 	root    string // paths are relative to it
 	matcher *gitignore.Matcher
 }
 
-// ignoredBelow reads the rules of enclosing folders. enter reads those of each folder below.
+// ignoredBelow reads the rules of enclosing folders. readFolder adds those of a folder below.
 func ignoredBelow(folder string) *ignored {
 	full, err := filepath.Abs(folder)
 	if err != nil {

@@ -172,7 +172,7 @@ func (s *File) set(name string, f *spec.Field) {
 	s.places[name] = fmt.Sprintf("%s:%d", s.Path, s.file.Position(f.Key.Span.From).Line)
 }
 
-// pattern returns a path pattern, and reports one that is none.
+// pattern returns a path pattern and reports an invalid one.
 func (s *File) pattern(t spec.Text) string {
 	pattern := strings.TrimPrefix(t.Value, "./")
 	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {

@@ -35,7 +35,7 @@ type pathSeverities struct {
 	severities severities
 }
 
-// severityIn returns the severity severityIn a rule in a file; own is its default.
+// severityIn returns the severity of a rule in a file. own is its default.
 func (r *Rules) severityIn(file, rule string, own spec.Severity) spec.Severity {
 	if s, ok := r.everywhere[rule]; ok {
 		own = s
@@ -67,7 +67,7 @@ func (r *Rules) Optional(flags map[string]bool) bool {
 	return false
 }
 
-// Apply sets the severities of findings and drops those of rules that are off. Flags override
+// Apply sets the severities of findings and drops findings of rules that are off. Flags override
 // settings.
 func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagnostics {
 	var out spec.Diagnostics
