@@ -37,7 +37,7 @@ func budgets() []budget {
 		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 5050, 4900},
 		{"render internal/runview internal/inspect internal/report internal/flowdiff", 6750, 5300},
 		{"internal/lsp internal/fix", 2780, 2500},
-		{"temporal", 4908, 4300},
+		{"temporal", 4934, 4300},
 		{"packaging examples", 650, 800},
 		{"", 3860, 2500}, // all other packages
 	}

@@ -186,7 +186,10 @@ func (f folder) put(name string, text []byte) error {
 		return err
 	}
 	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+	if !strings.HasPrefix(name, logsFolder) { // a power failure may cost logs
+		err = errors.Join(err, file.Sync())
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {

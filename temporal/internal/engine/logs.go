@@ -22,9 +22,12 @@ import (
 // maxReads is how many logs are read at once.
 const maxReads = 16
 
+// logsFolder begins the names of all logs.
+const logsFolder = "logs/"
+
 // logFolder returns the name of the logs of a run.
 func logFolder(runID string) string {
-	return "logs/" + strings.NewReplacer("/", "_", "..", "_").Replace(runID)
+	return logsFolder + strings.NewReplacer("/", "_", "..", "_").Replace(runID)
 }
 
 // readLogs returns the chunks of a run by time.

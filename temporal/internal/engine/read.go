@@ -32,8 +32,7 @@ func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	run := info.GetExecution().GetRunId()
-	for run != "" {
+	for run := info.GetExecution().GetRunId(); run != ""; {
 		start, err := s.start(runID, run)
 		if errors.Is(err, store.ErrNoRun) && len(out) > 0 { // the cluster has deleted earlier workflows
 			break
@@ -43,11 +42,8 @@ func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
 		}
 		at := link{run: run}
 		run = ""
-		if start.Seed != nil {
-			at.base = start.Seed.Base
-			if at.base > 0 {
-				run = start.Seed.Previous
-			}
+		if seed := start.Seed; seed != nil && seed.Base > 0 {
+			at.base, run = seed.Base, seed.Previous
 		}
 		out = append(out, at)
 	}
@@ -82,25 +78,30 @@ func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 			if err := s.query(runID, at.run, queryJournal, &reply, q); err != nil {
 				return nil, err
 			}
+			hasMore := sizeOf(reply.Events) >= q.Size
 			if open && i+1 == len(links) && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
 				if done, err := s.completed(runID, at.run, int64(reply.Task)); err != nil {
 					return nil, err
 				} else if !done {
-					reply.Events = reply.Events[:max(0, reply.Sure-n)]
+					reply.Events, hasMore = reply.Events[:max(0, reply.Sure-n)], true
 				}
 			}
 			events := reply.Events[:min(len(reply.Events), end-n)]
 			s.tail.add(runID, &reply, n+len(events))
-			if len(events) == 0 {
+			out, n, size = append(out, events...), n+len(events), size-sizeOf(events)
+			if !hasMore || len(events) == 0 {
 				break
 			}
-			for _, text := range events {
-				out, size = append(out, text), size-len(text)
-			}
-			n += len(events)
 		}
 	}
 	return out, nil
+}
+
+func sizeOf(texts []json.RawMessage) (bytes int) {
+	for _, text := range texts {
+		bytes += len(text)
+	}
+	return bytes
 }
 
 // completed reports whether the workflow task that began with an event of a history is
@@ -137,11 +138,19 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 	}
 }
 
-// Events returns events after the first n, of about size bytes.
+// Events returns events after the first n, of about size bytes. After a read that found the
+// end of a run, further reads there wait their turn: following a run must not slow it down.
 func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
+	from := time.Now()
+	if s.tail.isFresh(runID, n, from) {
+		return nil, nil
+	}
 	texts, err := s.after(runID, n, size)
 	if err != nil {
 		return nil, err
+	}
+	if sizeOf(texts) < size {
+		s.tail.setFresh(runID, n+len(texts), time.Since(from))
 	}
 	return decodeEvents(texts)
 }
@@ -195,8 +204,10 @@ func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
 type liveTail struct {
 	mu    sync.Mutex
 	runID string
-	run   string // the workflow
-	next  int    // number of its next event
+	run   string    // the workflow
+	next  int       // number of its next event
+	end   int       // events of the journal at the latest read
+	until time.Time // when the journal is read again from there
 	read  []runner.LiveEvent
 }
 
@@ -231,6 +242,34 @@ func (t *liveTail) add(runID string, part *journalPart, events int) {
 		if number := part.LiveFrom + i; t.runID == runID && one.After <= events && number >= t.next {
 			t.read, t.next = append(t.read, one), number+1
 		}
+	}
+}
+
+// hasUnread reports whether a run that is followed has more events than were read. They are
+// then read at once.
+func (s *Store) hasUnread(runID string) (bool, error) {
+	t := &s.tail
+	t.mu.Lock()
+	n := t.end
+	t.until = time.Time{}
+	t.mu.Unlock()
+	texts, err := s.after(runID, n, 1)
+	return len(texts) > 0, err
+}
+
+// isFresh reports whether a read found the journal to end with event n a moment ago.
+func (t *liveTail) isFresh(runID string, n int, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.runID == runID && t.end == n && now.Before(t.until)
+}
+
+// setFresh keeps where a read ended. The next one begins after four times its duration.
+func (t *liveTail) setFresh(runID string, n int, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.runID == runID {
+		t.end, t.until = n, time.Now().Add(min(4*took, 2*time.Second))
 	}
 }
 

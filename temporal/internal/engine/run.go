@@ -91,7 +91,7 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 		Memo: map[string]any{memoStatus: newMemo(&start.Record, at)},
 	}, workflowName, start.arguments()...)
-	if exists := (*serviceerror.WorkflowExecutionAlreadyStarted)(nil); errors.As(err, &exists) {
+	if isA[*serviceerror.WorkflowExecutionAlreadyStarted](err) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
 	}
 	return err
@@ -198,7 +198,11 @@ func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from
 			return false, nil
 		}
 		_, one, err := s.describe(runID) // which may have been resumed, and wait for its slot
-		return one.Owner == "" && (!waits || one.Status == machine.Paused), err
+		if err != nil || one.Owner != "" || waits && one.Status != machine.Paused {
+			return false, err
+		}
+		unread, err := s.hasUnread(runID) // it may have been resumed since the latest read
+		return !unread, err
 	}
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
 	if err != nil {
@@ -240,15 +244,14 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 	go func() {
 		for ctx.Err() == nil {
 			err := s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
-			var ended *temporal.WorkflowExecutionError
-			var failed *temporal.ApplicationError
+			failed, _ := errors.AsType[*temporal.ApplicationError](err)
 			switch {
 			case err == nil: // the run says so itself
 				return
-			case errors.As(err, &failed):
+			case failed != nil:
 				cancel(fmt.Errorf("run %q: %s", runID, failed.Message()))
-			case errors.As(err, &ended):
-				cancel(fmt.Errorf("run %q was ended by the cluster, not by itself: %w; graphrun resume takes it up", runID, errors.Unwrap(ended)))
+			case isA[*temporal.WorkflowExecutionError](err):
+				cancel(fmt.Errorf("run %q was ended by the cluster, not by itself: %w; graphrun resume continues it", runID, errors.Unwrap(err)))
 			default: // the connection is lost, perhaps for a moment
 				_ = pause(ctx, time.Second)
 			}
@@ -265,8 +268,8 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 			return err
 		}
 		_, err = r.Answer(ctx, runID, []store.GivenAnswer{{Target: p.Target(), Text: text}}, opts.By)
-		var bad *runner.InputError
-		if !errors.As(err, &bad) {
+		bad, isBad := errors.AsType[*runner.InputError](err)
+		if !isBad {
 			return err
 		}
 		problem = bad.Error()

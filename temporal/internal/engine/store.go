@@ -55,8 +55,7 @@ func (s *Store) Close() error {
 
 // asNoRun turns the error of a workflow that is not there into store.ErrNoRun.
 func asNoRun(runID string, err error) error {
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	if isA[*serviceerror.NotFound](err) {
 		return fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
 	}
 	return err

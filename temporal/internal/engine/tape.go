@@ -5,8 +5,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
@@ -28,16 +26,6 @@ type tape struct {
 
 // execution returns the key of a task on a tape. Its attempts play one after the other.
 func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
-
-// copy returns a copy of the tape for a workflow.
-func (t *tape) copy() *tape {
-	if t == nil {
-		return nil
-	}
-	out := *t
-	out.Recorded, out.Used = slices.Clone(t.Recorded), maps.Clone(t.Used)
-	return &out
-}
 
 // plays reports whether there is a recording to play.
 func (t *tape) plays() bool { return t != nil && t.Digest != "" }

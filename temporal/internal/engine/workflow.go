@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,7 +121,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 
 // newRun prepares a run. It fails if this worker can't run its version.
 func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error) {
-	f := &workflowRun{worker: w, start: start, digest: digestOf(&start.Record), tape: start.Tape.copy()}
+	f := &workflowRun{worker: w, start: start, digest: digestOf(&start.Record), tape: start.Tape}
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	record := start.Record
 	if start.Before != nil {
@@ -129,9 +130,7 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 	f.store = newJournal(record, start)
 	f.store.run, f.slot = f, &f.store.slot
 	var err error
-	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{
-		Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce),
-	})
+	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
 	if err == nil {
 		_, err = w.flows.get(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
 	}
@@ -140,16 +139,15 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 
 // begin drives the run from where its start says.
 func (f *workflowRun) begin() (*runner.Result, error) {
-	start, opts := f.start, f.options(&f.start.Settings)
-	record := &start.Record
+	record, opts := &f.start.Record, f.options(&f.start.Settings)
 	switch {
-	case start.Before != nil:
+	case f.start.Before != nil:
 		g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: f.runner.Kinds(), Load: record.Load})
 		if found.HasErrors() {
 			return nil, &runner.InvalidError{Diagnostics: found.Sort()}
 		}
 		return f.runner.ResumeWith(context.Background(), record.ID, g, opts)
-	case start.Seed != nil:
+	case f.start.Seed != nil:
 		return f.runner.Resume(context.Background(), record.ID, opts)
 	}
 	opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
@@ -164,13 +162,7 @@ func (f *workflowRun) options(s *runner.Options) runner.Options {
 	opts := *s
 	opts.Park, opts.History = 0, false
 	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
-	opts.Sink = liveSink{f.store}
-	if opts.Dir == "" {
-		opts.Dir = f.start.Settings.Dir
-	}
-	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(f.start.Record.File)
-	}
+	opts.Sink, opts.Dir = liveSink{f.store}, cmp.Or(opts.Dir, f.start.Settings.Dir, filepath.Dir(f.start.Record.File))
 	return opts
 }
 
@@ -339,9 +331,8 @@ func (f *workflowRun) move() error {
 	}
 	next.Tape, next.Seed = f.tape, f.store.seed(info.WorkflowExecution.RunID)
 	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // it waits on there
-		dir := next.Settings.Dir
 		next.Settings = *f.current.settings
-		next.Settings.Dir = dir
+		next.Settings.Dir = f.start.Settings.Dir
 	}
 	f.elsewhere, f.store.failed = &next, errMoved
 	return errMoved
