@@ -48,9 +48,8 @@ type facts struct {
 	flow       func() *controlflow.Graph
 	alive      func() *graphalg.Digraph // the arcs that are not proven dead
 	leastSteps func() []int
-	forks      func() *concurrency.Branches // nil when a node may lead anywhere
-	pairs      func() *concurrency.Pairs
-	siblings   func() map[[2]int]int
+	pairs      func() *concurrency.Pairs // errs on the side of yes
+	rivals     func() *concurrency.Pairs // errs on the side of no
 	assigned   func() *assignment.Analysis
 	made       func() *made
 	judgements func() []judgement
@@ -75,11 +74,12 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
 	f.alive = sync.OnceValue(f.findAlive)
 	f.leastSteps = sync.OnceValue(f.countSteps)
-	f.forks = sync.OnceValue(func() *concurrency.Branches { return concurrency.New(f.flow()) })
-	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow()) })
-	f.siblings = sync.OnceValue(f.findSiblings)
+	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), concurrency.Options{}) })
+	f.rivals = sync.OnceValue(func() *concurrency.Pairs {
+		return concurrency.NewPairs(f.flow(), concurrency.Options{Starts: f.startsBoth})
+	})
 	f.assigned = sync.OnceValue(func() *assignment.Analysis {
-		return assignment.New(f.forks(), 0, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
+		return assignment.New(f.flow(), 0, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
 	})
 	f.made = sync.OnceValue(f.findMade)
 	f.judgements = sync.OnceValue(f.solveDecisions)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -150,32 +151,101 @@ func (f *facts) stepsFrom(first, fork int) map[int]int {
 }
 
 func checkJoinNeverFires(f *facts) {
-	f.eachJoin(func(n *spec.Node, most int, alone bool) {
-		if n.Join.Wait == "N" && n.Join.Count > most && (alone || most > 1 && !f.forks().ManyAt(f.forks().Dominators.Parent[n.Index])) {
+	f.eachJoin(func(n *spec.Node, most int) {
+		if n.Join.Wait == "N" && n.Join.Count > most {
 			f.report(n.Join.Span, "%q waits for %d branches, but at most %d can reach it", n.ID.Value, n.Join.Count, most)
 		}
 	})
 }
 
 func checkJoinWithoutFanout(f *facts) {
-	f.eachJoin(func(n *spec.Node, _ int, alone bool) {
-		if alone && (n.Join.Wait != "N" || n.Join.Count < 2) {
+	f.eachJoin(func(n *spec.Node, most int) {
+		if most == 1 && (n.Join.Wait != "N" || n.Join.Count < 2) {
 			f.report(n.Join.Span, "%q joins branches, but only one can reach it", n.ID.Value)
 		}
 	})
 }
 
 // eachJoin visits the valid joins that the start reaches with the most branches that can
-// arrive, and whether never more than one does.
-func (f *facts) eachJoin(visit func(n *spec.Node, most int, alone bool)) {
-	k := f.forks()
-	if k == nil {
-		return
-	}
+// arrive.
+func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	for v, n := range f.graph.Nodes {
-		if n.Join != nil && n.Join.Valid() && k.Dominators.Reached(v) {
-			most, alone := k.Arrivals(v)
-			visit(n, most, alone)
+		if n.Join == nil || !n.Join.Valid() || !f.flow().Reached[v] || f.flow().Anywhere {
+			continue
+		}
+		most := 1
+		if f.rivals().Meets(v) {
+			most = f.countArrivals(v)
+		}
+		visit(n, most)
+	}
+}
+
+// countArrivals returns the most branches that can arrive at a join for one that passes its
+// immediate dominator; manyBranches if there is no bound, or several can pass that.
+func (f *facts) countArrivals(join int) int {
+	w := f.flow()
+	top := w.Dominators().Parent[join]
+	if top < 0 || f.rivals().Together(top, top) || len(w.Groups)*len(f.graph.Edges) > maxCounted {
+		return manyBranches
+	}
+	var from, to []int
+	for v, groups := range w.Groups {
+		for i := range groups {
+			for _, t := range groups[i].Targets {
+				if v != join && t != top {
+					from, to = append(from, v), append(to, t)
+				}
+			}
 		}
 	}
+	of, parts := graphalg.New(w.Digraph.Len(), from, to).SCC()
+	members := make([][]int, parts)
+	for v, part := range of {
+		members[part] = append(members[part], v)
+	}
+	arrive := make([]int, parts)
+	for part, vertices := range members { // a part leads to parts of smaller numbers
+		doubles := false
+		for _, v := range vertices {
+			if v == join {
+				arrive[part] = 1
+			} else if v < f.End {
+				sum, more := f.arrivalsFrom(v, top, of, arrive)
+				arrive[part], doubles = max(arrive[part], sum), doubles || more
+			}
+		}
+		if doubles && arrive[part] > 0 {
+			arrive[part] = manyBranches
+		}
+	}
+	return arrive[of[top]]
+}
+
+// Bounds of countArrivals.
+const (
+	manyBranches = 1 << 20
+	maxCounted   = 4_000_000
+)
+
+// arrivalsFrom returns the most branches that can arrive from one at v by leaving its part,
+// and whether one that stays in it may become several.
+func (f *facts) arrivalsFrom(v, top int, of, arrive []int) (most int, doubles bool) {
+	if n := f.graph.Nodes[v]; n.HasEnds && !f.flow().SingleLabel(v) {
+		return manyBranches, false // a list of labels may start any number of branches
+	}
+	for _, g := range f.flow().Groups[v] {
+		sum, stay := 0, 0
+		for _, t := range g.Targets {
+			switch {
+			case t == top:
+			case of[t] == of[v]:
+				stay++
+			default:
+				sum = min(sum+arrive[of[t]], manyBranches)
+			}
+		}
+		most, doubles = max(most, sum), doubles || stay > 1 || stay > 0 && sum > 0
+	}
+	return most, doubles
 }

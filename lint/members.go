@@ -124,7 +124,7 @@ func (f *facts) checkRunInput(u *dataflow.Use, path, name string) bool {
 func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, into []int) {
 	if slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) ||
 		n.Index == f.Start() && f.checkRunInput(u, "input", name) ||
-		n.Join != nil || f.forks() == nil || f.forks().Meets(n.Index) { // several edges may hand over an input at once
+		n.Join != nil || f.flow().Anywhere || f.flow().Joins[n.Index] { // several edges may hand over an input at once
 		return
 	}
 	for _, i := range into {

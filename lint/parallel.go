@@ -5,7 +5,6 @@ package lint
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -73,7 +72,7 @@ type writer struct {
 }
 
 func checkParallelConflict(f *facts) {
-	if k := f.forks(); k == nil || !k.Any() {
+	if !f.flow().FansOut {
 		return
 	}
 	writers := make([][]writer, len(f.graph.State)) // in the order of the file
@@ -158,53 +157,24 @@ func (f *facts) branchesBegin(fork int) spec.Related {
 	return f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here")
 }
 
-// forkOf returns the node whose branches let two nodes run at the same time, if any.
+// forkOf returns the fan-out that lets two different nodes run at the same time, if any.
 func (f *facts) forkOf(x, y int) (fork int, ok bool) {
-	k := f.forks()
-	if at, ok := k.Together(x, y); ok {
-		return at.Node, !at.Optional || !f.excludeEachOther(at)
-	}
-	fork, ok = f.siblings()[[2]int{min(x, y), max(x, y)}]
-	return fork, ok
+	fork, ok = f.rivals().Fork(x, y)
+	return fork, ok && x != y
 }
 
-// findSiblings maps pairs of nodes to the fan-out that leads straight to both. Dominators,
-// which tell branches apart otherwise, miss it if other paths lead to one of them, too.
-func (f *facts) findSiblings() map[[2]int]int {
-	out := map[[2]int]int{}
-	for fork, groups := range f.flow().Groups {
-		for i := range groups {
-			g := &groups[i]
-			if g.Subset || len(g.Targets) > maxRivals || !f.flow().Reached[fork] || f.isDead(g) {
-				continue
-			}
-			for k, x := range g.Targets {
-				for _, y := range g.Targets[:k] {
-					pair := [2]int{min(x, y), max(x, y)}
-					if _, known := out[pair]; !known && x != y {
-						out[pair] = fork
-					}
-				}
-			}
-		}
+// startsBoth reports whether a group of a fan-out can start branches at two of its targets.
+func (f *facts) startsBoth(fork int, g *controlflow.Group, x, y int) bool {
+	if f.isDead(g) || len(g.Targets) > maxRivals {
+		return false
 	}
-	return out
-}
-
-// excludeEachOther reports whether the conditions of the two edges of a parting can't both
-// hold.
-func (f *facts) excludeEachOther(at concurrency.Parting) bool {
-	k := f.forks()
 	var claims []solve.Claim
-	for _, c := range []int{at.Left, at.Right} {
-		for _, e := range f.edgesOut()[at.Node] {
-			if when := f.bound.Edges[e].When; k.IsArm(c) && f.To[e] == k.Node(c) && when != nil {
-				claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
-			}
+	for _, e := range g.Edges {
+		if when := f.bound.Edges[e].When; g.Subset && when != nil && (f.To[e] == x || f.To[e] == y) {
+			claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
 		}
 	}
-	there := site{f: f, node: f.graph.Nodes[at.Node]}
-	return len(claims) == 2 && !f.solver.Possible(claims, there.domain)
+	return len(claims) != 2 || f.arePossible(f.graph.Nodes[fork], claims)
 }
 
 func checkAccidentalFanout(f *facts) {
@@ -255,5 +225,19 @@ func (f *facts) reportFanout(v int, g *controlflow.Group, guarded bool) {
 // isMeantToJoin reports whether the branches of a group meet, or the file says how they do.
 func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
 	declared, _ := f.graph.Settings()["parallel"].(map[string]any)
-	return f.graph.Nodes[v].Parallel != nil || declared["join"] != nil || f.forks() == nil || f.forks().Joined(v, g)
+	if f.graph.Nodes[v].Parallel != nil || declared["join"] != nil || f.flow().Anywhere {
+		return true
+	}
+	joined := map[int]int{}
+	for _, first := range g.Targets {
+		if first == f.End {
+			continue
+		}
+		for to := range f.stepsFrom(first, v) { //lint:ignore mapiter each node for itself
+			if joined[to]++; joined[to] > 1 && f.graph.Nodes[to].Join != nil {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -82,7 +82,7 @@ func (f *facts) outputOf(r eval.Read) *spec.Node {
 
 // findMade computes the assignment; nil when a node may lead anywhere or nothing is read.
 func (f *facts) findMade() *made {
-	if f.forks() == nil {
+	if f.flow().Anywhere {
 		return nil
 	}
 	m := &made{f: f, number: map[thing]int{}}
@@ -231,7 +231,7 @@ func (m *made) asked(u *dataflow.Use, r eval.Read) int {
 	case t.key < 0 && t.node == u.Node && u.Moment != dataflow.Before:
 		return -1 // its own output, once it has run
 	case t.key < 0 && u.Node >= 0:
-		if _, race := f.forks().Together(t.node, u.Node); race {
+		if _, race := f.forkOf(t.node, u.Node); race {
 			return -1 // rule parallel-conflict
 		}
 	case u.Field == "set" && u.Node >= 0: // an earlier assignment of the node may have written it
@@ -332,12 +332,12 @@ func (m *made) writtenAt(number int) *spec.Span {
 // openPath returns a path from the start to v on which a thing is not made, or nil, and
 // whether the conditions on it can hold together.
 func (m *made) openPath(a *assignment.Analysis, number, v int) (path []int, agrees bool) {
-	for _, path := range [][]int{a.Path(number, v), a.PathAround(number, v)} {
+	for _, path := range [][]int{a.Path(number, v, false), a.Path(number, v, true)} {
 		if path != nil && m.f.agrees(path) {
 			return path, true
 		}
 	}
-	return a.Path(number, v), false
+	return a.Path(number, v, false), false
 }
 
 // agrees reports whether the conditions on a path can all hold, as far as they read only

@@ -1,137 +1,123 @@
 // Package assignment is the definite-assignment analysis of a flow: which things, such as
 // state keys and outputs, may not be made yet where a node begins.
 //
-// It is a forward may-analysis to a least fixpoint over bit sets. Where branches meet that
-// wait for each other, what one of them makes is made for all; everywhere else a thing is
-// open if it is so on any way.
+// It is a forward may-analysis to a least fixed point over bit sets. A thing is open at a
+// node if it is open on some way there. Where branches wait for each other, it is open only
+// if it is open in each of them.
 package assignment
 
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
-	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// bitset has a bit for each thing that is asked about.
+// bitset has a bit for each thing.
 type bitset []uint64
 
-func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bitset) has(i int) bool { return b != nil && b[i/64]&(1<<(i%64)) != 0 }
 func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
-// bitsets are n empty sets of so many words.
-func bitsets(n, words int) []bitset {
-	out, backing := make([]bitset, n), make(bitset, n*words)
-	for v := range out {
-		out[v], backing = backing[:words:words], backing[words:]
-	}
-	return out
-}
-
-// outcome says with which outcome of a node an arc is taken.
+// outcome says after which outcomes of a node an arc is taken.
 type outcome uint8
 
 const (
 	onSuccess outcome = 1 << iota
 	onFail
-	unchanged // from an arm to its target
 )
 
+// arc leads from a node to a vertex.
 type arc struct {
 	from int
 	with outcome
-	// shown is what the conditions on the way show to be made; nil for nothing.
-	shown bitset
+	// around says that no edge leads here: the node's failure makes a join fail whose
+	// failure edge does, or all branches that it starts fail. join is that join, or -1.
+	around bool
+	join   int
 }
 
-// Analysis answers for a set of things, each made by some nodes whenever
-// they succeed, at which vertices one may not be made yet.
+// Analysis answers for a set of things, each made by some nodes whenever they succeed, at
+// which vertices one may not be made yet.
 type Analysis struct {
-	k     *concurrency.Branches
-	know  Known
+	*graph
 	words int
-	// made and gone are what a node makes, and what is gone after it; nil for none.
-	made, gone []bitset
-	// into are the arcs into each vertex of the forks' graph.
-	into [][]arc
-	// open has, for each vertex, what may not be made when it begins.
-	open  []bitset
-	after *graphalg.Tree
-	// last says that the question is about the end of the run: branches that
-	// meet have all arrived by then, in whatever order.
-	last bool
-	// First says that it is about whoever comes to END, or to a node without a join,
-	// first: what is called may take longer than what runs beside it.
+	made  []bitset          // by node; nil for nothing
+	shown map[[3]int]bitset // what conditions show to be made, by node, target and group
+	open  []bitset          // what may not be made, by vertex
+	// First says that the question is about the first branch that gets to END: what is
+	// called may take longer than what runs beside it.
 	First bool
-	// around are the arcs by which a failure leads to where a join leads that it has
-	// made fail, by target.
-	around map[int][]aroundJoin
-	// shown is what the conditions of a way show: by node, target and group.
-	shown map[[3]int]bitset
+	// last says that the question is about the end of the run: all branches have arrived.
+	last bool
 }
 
-// Known is what the analysis asks of others.
+// graph is what all analyses of a flow share.
+type graph struct {
+	flow *controlflow.Graph
+	know Known
+	into [][]arc             // by vertex, from nodes that the start reaches
+	met  map[[2]int]*meeting // see meetingAt
+	work int                 // vertices that split has visited
+}
+
+// Known is what the analysis must be told.
 type Known struct {
 	// Dead reports whether a group is proven never to fire.
 	Dead func(*controlflow.Group) bool
-	// Escapes reports whether a node may fail, and no edge is sure to catch it.
+	// Escapes reports whether a node may fail without an edge that surely catches it.
 	Escapes func(v int) bool
-	// MeetsLost is the join that runs when all branches of a fan-out have failed,
-	// by the group that starts them; -1 for none.
+	// MeetsLost returns the join that runs when all branches of a group have failed, or -1.
 	MeetsLost func(fork int, g *controlflow.Group) int
 }
 
-// AtEnd is the same assignment for the end of the run, not yet solved.
-func (a *Analysis) AtEnd() *Analysis {
-	b := *a
-	b.last = true
-	b.open = bitsets(len(a.open), a.words)
-	return &b
-}
-
-// New prepares an analysis of size things, numbered from 0.
-func New(k *concurrency.Branches, size int, know Known) *Analysis {
-	n := k.Split.Len()
-	a := &Analysis{k: k, know: know, into: make([][]arc, n), after: k.Flow.PostDominators()}
-	a.arcs()
-	a.detours()
+// New prepares an analysis of size things, numbered from 0, of a flow in which no node may
+// lead anywhere.
+func New(flow *controlflow.Graph, size int, know Known) *Analysis {
+	a := &Analysis{graph: &graph{flow: flow, know: know, into: make([][]arc, flow.Digraph.Len()), met: map[[2]int]*meeting{}}}
+	a.addArcs()
+	if flow.FansOut {
+		a.addBypasses()
+		a.addLosses()
+	}
 	return a.Of(size)
 }
 
-// Of is an analysis of size other things of the same graph.
+// Of returns an analysis of size other things of the same flow.
 func (a *Analysis) Of(size int) *Analysis {
-	n := len(a.into)
-	b := &Analysis{
-		k: a.k, know: a.know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
-		into: make([][]arc, n), open: bitsets(n, (size+63)/64), after: a.after, around: a.around,
-	}
-	for v := range b.open {
-		b.into[v] = slices.Clone(a.into[v])
-	}
+	b := &Analysis{graph: a.graph, words: (size + 63) / 64, made: make([]bitset, a.flow.End), shown: map[[3]int]bitset{}}
+	b.clear()
 	return b
 }
 
-// Makes notes that a node makes a thing whenever it succeeds.
-func (a *Analysis) Makes(v, thing int) { a.note(a.made, v, thing) }
-
-// Drops notes that a thing is gone after a node.
-func (a *Analysis) Drops(v, thing int) { a.note(a.gone, v, thing) }
-
-// MadeBy reports whether a node makes a thing.
-func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v] != nil && a.made[v].has(thing) }
-
-// Dropped reports whether any node drops a thing.
-func (a *Analysis) Dropped(thing int) bool {
-	return slices.ContainsFunc(a.gone, func(b bitset) bool { return b != nil && b.has(thing) })
+func (a *Analysis) clear() {
+	a.open = make([]bitset, len(a.into))
+	for v := range a.open {
+		a.open[v] = make(bitset, a.words)
+	}
 }
 
-// Shows notes that what a group of a node asks of a way to a target shows a thing to be made.
-func (a *Analysis) Shows(v, target, group, thing int) {
-	if a.shown == nil {
-		a.shown = map[[3]int]bitset{}
+// AtEnd returns the same question about the end of the run, not yet solved.
+func (a *Analysis) AtEnd() *Analysis {
+	b := *a
+	b.last = true
+	b.clear()
+	return &b
+}
+
+// Makes notes that a node makes a thing whenever it succeeds.
+func (a *Analysis) Makes(v, thing int) {
+	if a.made[v] == nil {
+		a.made[v] = make(bitset, a.words)
 	}
+	a.made[v].set(thing)
+}
+
+// MadeBy reports whether a node makes a thing.
+func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v].has(thing) }
+
+// Shows notes that the conditions of a group, on its way to a target, show a thing to be made.
+func (a *Analysis) Shows(v, target, group, thing int) {
 	at := [3]int{v, target, group}
 	if a.shown[at] == nil {
 		a.shown[at] = make(bitset, a.words)
@@ -139,90 +125,115 @@ func (a *Analysis) Shows(v, target, group, thing int) {
 	a.shown[at].set(thing)
 }
 
-// Only leaves out the arcs of edges from a node to a target that may not be taken.
-func (a *Analysis) Only(may func(v, target int) bool) {
-	for x := range a.into {
-		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool { return e.with != unchanged && !may(e.from, a.k.Node(x)) })
-	}
-}
+// MayLack reports whether a thing may not be made at v.
+func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
 
-func (a *Analysis) note(list []bitset, v, thing int) {
-	if list[v] == nil {
-		list[v] = make(bitset, a.words)
-	}
-	list[v].set(thing)
-}
-
-// arcs says with which outcomes each vertex is entered.
-func (a *Analysis) arcs() {
-	with := make([]outcome, a.k.Flow.End+1) // by target, of one node
-	for v, groups := range a.k.Flow.Groups {
+// addArcs says with which outcomes each vertex is entered.
+func (a *Analysis) addArcs() {
+	for v, groups := range a.flow.Groups {
 		for i := range groups {
-			how := a.outcomeOf(v, &groups[i])
+			with := a.outcomeOf(v, &groups[i])
+			if with == 0 || !a.flow.Reached[v] {
+				continue
+			}
 			for _, t := range groups[i].Targets {
-				with[t] |= how
-			}
-		}
-		for i, next := range a.k.Split.Next(v) {
-			t := next
-			if a.k.Starts(v) {
-				t = a.k.ArmTarget(v, i)
-				a.into[t] = append(a.into[t], arc{from: next, with: unchanged})
-			}
-			if with[t] != 0 {
-				a.into[next] = append(a.into[next], arc{from: v, with: with[t]})
-			}
-		}
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				with[t] = 0
+				if last := len(a.into[t]) - 1; last >= 0 && a.into[t][last].from == v {
+					a.into[t][last].with |= with
+				} else {
+					a.into[t] = append(a.into[t], arc{from: v, with: with})
+				}
 			}
 		}
 	}
 }
 
-// outcomeOf is with which outcome a group fires; none for an `always` edge behind a failure
-// of a node that hardly fails: it is meant for its success.
+// outcomeOf returns the outcome after which a group fires. An `always` edge of a node that
+// hardly fails is meant for its success: it has none for the failure.
 func (a *Analysis) outcomeOf(v int, g *controlflow.Group) outcome {
 	if g.Kind != controlflow.OnFailure {
 		return onSuccess
 	}
-	kind := a.k.Flow.Source.Nodes[v].Kind.Value
-	meant := func(e int) bool { return a.k.Flow.Source.Edges[e].Condition == "on_failure" }
-	if kind != "set" && kind != "pass" || slices.ContainsFunc(g.Edges, meant) {
-		return onFail
+	onFailure := func(e int) bool { return a.flow.Source.Edges[e].Condition == "on_failure" }
+	if a.hardlyFails(v) && !slices.ContainsFunc(g.Edges, onFailure) {
+		return 0
 	}
-	return 0
+	return onFail
 }
 
-// mark says of each arc what conditions show on it.
-func (a *Analysis) mark() {
-	for next := range a.into {
-		for j := range a.into[next] {
-			if e := &a.into[next][j]; a.shown != nil && e.with != unchanged {
-				e.shown = a.showsAll(e, a.k.Node(next))
+func (a *Analysis) hardlyFails(v int) bool {
+	kind := a.flow.Source.Nodes[v].Kind.Value
+	return kind == "set" || kind == "pass"
+}
+
+// Solve computes the least fixed point: nothing is made at the start.
+func (a *Analysis) Solve() {
+	start := a.open[a.flow.Start()]
+	for i := range start {
+		start[i] = ^uint64(0)
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, v := range a.flow.Dominators().Order {
+			for i, word := range a.enter(v) {
+				changed = changed || word&^a.open[v][i] != 0
+				a.open[v][i] |= word
 			}
 		}
 	}
 }
 
-// showsAll is what every group of a node shows that an arc to a target stands for.
-func (a *Analysis) showsAll(e *arc, target int) bitset {
+// enter returns what may be open when v begins.
+func (a *Analysis) enter(v int) bitset {
+	if a.gathers(v) {
+		return a.meet(a.meetingAt(v), v)
+	}
+	return a.anyOf(a.into[v], v)
+}
+
+// anyOf returns what is open on some of the arcs to a vertex.
+func (a *Analysis) anyOf(arcs []arc, v int) bitset {
+	out := make(bitset, a.words)
+	for _, e := range arcs {
+		for i, word := range a.after(e, v) {
+			out[i] |= word
+		}
+	}
+	return out
+}
+
+// after returns what is open once an arc to a vertex is taken.
+func (a *Analysis) after(e arc, v int) bitset {
+	out := slices.Clone(a.open[e.from])
+	if made := a.made[e.from]; made != nil && e.with&onFail == 0 {
+		for i := range out {
+			out[i] &^= made[i]
+		}
+	}
+	for i, word := range a.shownOn(e, v) {
+		out[i] &^= word
+	}
+	return out
+}
+
+// shownOn returns what all groups show that an arc stands for.
+func (a *Analysis) shownOn(e arc, v int) bitset {
 	var out bitset
-	for i, g := range a.k.Flow.Groups[e.from] {
-		if !slices.Contains(g.Targets, target) {
+	groups := a.flow.Groups[e.from]
+	shows := func(i int) bool { return a.shown[[3]int{e.from, v, i}] != nil }
+	any := false
+	for i := range groups {
+		any = any || shows(i)
+	}
+	for i := range groups {
+		if !any || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
 			continue
 		}
-		if e.with&a.outcomeOf(e.from, &g) == 0 {
-			continue
-		}
-		shown := a.shown[[3]int{e.from, target, i}]
-		if shown == nil {
+		if !shows(i) || e.around {
 			return nil
 		}
+		shown := a.shown[[3]int{e.from, v, i}]
 		if out == nil {
 			out = slices.Clone(shown)
-			continue
 		}
 		for w := range out {
 			out[w] &= shown[w]
@@ -231,97 +242,63 @@ func (a *Analysis) showsAll(e *arc, target int) bitset {
 	return out
 }
 
-// Solve computes open to its least fixpoint: nothing is made at the start.
-func (a *Analysis) Solve() {
-	a.mark()
-	start := a.k.Flow.Start()
-	for i := range a.open[start] {
-		a.open[start][i] = ^uint64(0)
+// At returns what may not be made when an expression is evaluated, by thing.
+func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
+	switch {
+	case u.Node < 0:
+		return a.open[a.flow.End].has
+	case u.Moment != dataflow.OnEdge:
+		return a.open[u.Node].has
 	}
-	next := make(bitset, a.words)
-	for changed := true; changed; {
-		changed = false
-		for _, v := range a.k.Order {
-			clear(next)
-			a.join(v, next)
-			for i := range next {
-				if next[i]&^a.open[v][i] != 0 {
-					a.open[v][i] |= next[i]
-					changed = true
-				}
+	condition := ""
+	if u.Edge >= 0 {
+		condition = a.flow.Source.Edges[u.Edge].Condition
+	}
+	if condition == "on_failure" {
+		return func(thing int) bool { return a.open[u.Node].has(thing) || a.bypassedWithout(u.Node, thing) }
+	}
+	with := onSuccess
+	if condition == "always" && !a.hardlyFails(u.Node) {
+		with |= onFail
+	}
+	return a.after(arc{from: u.Node, with: with}, -1).has
+}
+
+// Path returns a shortest way from the start to v on which a thing is not made, or nil. If
+// around, it is one on which a join fails or all branches fail, which no edge shows.
+func (a *Analysis) Path(thing, v int, around bool) []int {
+	type stop struct {
+		at     int
+		around bool // still to come, towards the start
+	}
+	type leg struct {
+		to   stop
+		over int // the join that is passed, or -1
+	}
+	start, goal := stop{at: a.flow.Start()}, stop{v, around}
+	next := map[stop]leg{goal: {goal, -1}}
+	for todo := []stop{goal}; len(todo) > 0 && next[start] == (leg{}); todo = todo[1:] {
+		x := todo[0]
+		for _, e := range a.into[x.at] {
+			from, over := stop{e.from, x.around && !e.around}, -1
+			if e.around {
+				over = e.join
+			}
+			if _, known := next[from]; !known && (x.around || !e.around) && a.after(e, x.at).has(thing) {
+				next[from] = leg{x, over}
+				todo = append(todo, from)
 			}
 		}
 	}
-}
-
-// MayLack reports whether a thing may not be made at v.
-func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
-
-// MayPass reports whether a thing may not be made when a group leads from v to a target.
-func (a *Analysis) MayPass(v, target, group, thing int) bool {
-	with := a.outcomeOf(v, &a.k.Flow.Groups[v][group])
-	return with != 0 && a.left(arc{v, with, a.shown[[3]int{v, target, group}]}, thing/64)&(1<<(thing%64)) != 0
-}
-
-// left is word i of what is open when an arc is taken.
-func (a *Analysis) left(e arc, i int) uint64 {
-	in := a.open[e.from][i]
-	if e.with == unchanged {
-		return in
+	if next[start] == (leg{}) && start != goal {
+		return nil
 	}
-	out := in
-	if a.made[e.from] != nil {
-		out &^= a.made[e.from][i]
-	}
-	if a.gone[e.from] != nil {
-		out |= a.gone[e.from][i]
-	}
-	if e.with&onFail != 0 {
-		out |= in
-	}
-	if e.shown != nil {
-		out &^= e.shown[i]
-	}
-	return out
-}
-
-// join combines the arcs into v: what is open on any of them, or, where
-// branches meet and wait for each other, what is open on all.
-func (a *Analysis) join(v int, into bitset) {
-	arcs := a.into[v]
-	if len(arcs) < 2 || a.around[v] != nil || a.First && v == a.k.Flow.End || !a.gathers(v) {
-		a.any(arcs, into)
-		return
-	}
-	a.meet(arcs, v, into)
-}
-
-func (a *Analysis) any(arcs []arc, into bitset) {
-	for _, e := range arcs {
-		for i := range into {
-			into[i] |= a.left(e, i)
+	path := []int{start.at}
+	for x := start; x != goal; x = next[x].to {
+		if next[x].over >= 0 {
+			path = append(path, next[x].over)
 		}
+		path = append(path, next[x].to.at)
 	}
-}
-
-// At is what may not be made when an expression is evaluated, by thing.
-func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
-	if u.Node < 0 {
-		return a.open[a.k.Flow.End].has
-	}
-	in := a.open[u.Node]
-	if u.Moment != dataflow.OnEdge {
-		return in.has
-	}
-	if u.Edge >= 0 && a.k.Flow.Source.Edges[u.Edge].Condition == "on_failure" {
-		return func(thing int) bool { return in.has(thing) || a.bypassedWithout(u.Node, thing) }
-	}
-	always := u.Edge >= 0 && a.k.Flow.Source.Edges[u.Edge].Condition == "always"
-	with := onSuccess
-	if kind := a.k.Flow.Source.Nodes[u.Node].Kind.Value; always && kind != "set" && kind != "pass" {
-		with |= onFail
-	}
-	return func(thing int) bool {
-		return a.left(arc{from: u.Node, with: with}, thing/64)&(1<<(thing%64)) != 0
-	}
+	return path
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
-	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
@@ -32,8 +31,7 @@ func TestAnalysis(t *testing.T) {
 			t.Fatal(name, found, more)
 		}
 		vertices := controlflow.NewVertices(g)
-		branches := concurrency.New(controlflow.New(vertices, vertices.EdgesOut(), bound))
-		a := assignment.New(branches, 1, assignment.Known{
+		a := assignment.New(controlflow.New(vertices, vertices.EdgesOut(), bound), 1, assignment.Known{
 			Dead:      func(*controlflow.Group) bool { return false },
 			Escapes:   func(int) bool { return false },
 			MeetsLost: func(int, *controlflow.Group) int { return -1 },
@@ -43,7 +41,7 @@ func TestAnalysis(t *testing.T) {
 		got := "made"
 		if d := vertices.Vertex("d"); a.MayLack(d, 0) {
 			var path []string
-			for _, v := range a.Path(0, d) {
+			for _, v := range a.Path(0, d, false) {
 				path = append(path, vertices.Name(v))
 			}
 			got = fmt.Sprint("open by ", path)

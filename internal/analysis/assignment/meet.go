@@ -1,194 +1,242 @@
-// Where branches meet that wait for each other: what any of them makes is made for all.
+// Branches that wait for each other, and the ways of failures past joins.
 
 package assignment
 
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
+// meeting says how branches arrive at a vertex.
+type meeting struct {
+	arcs []arc
+	// groups are the alternatives of the fan-out from which all arcs come: in each, the
+	// branches all arrive. Empty if the arcs come from no fan-out, or may not all arrive.
+	groups [][]*meeting
+}
+
 // gathers reports whether v runs once for all branches that meet at it.
 func (a *Analysis) gathers(v int) bool {
-	w := a.k.Flow
-	return a.k.Waits(v) || w.Joins[v] || a.last && v < w.End && w.Source.Nodes[v].Join == nil
+	switch {
+	case v > a.flow.End || slices.ContainsFunc(a.into[v], func(e arc) bool { return e.around }) || a.First && v == a.flow.End:
+		return false
+	case a.waits(v) || v < a.flow.End && a.flow.Joins[v]:
+		return true
+	}
+	return a.last && a.flow.Source.Nodes[v].Join == nil
 }
 
-// meet splits the arcs by the branches they come from: branches that surely
-// arrive make what they make for all.
-func (a *Analysis) meet(arcs []arc, v int, into bitset) {
-	fork := a.fork(arcs)
-	if fork < 0 || controlflow.FailurePolicy(a.k.Flow.Source, fork) != "fail_all" {
-		a.any(arcs, into)
-		return
+// waits reports whether v is END, or a join that runs when the last branch has arrived.
+func (a *Analysis) waits(v int) bool {
+	if v == a.flow.End {
+		return true
 	}
-	byChild := map[int][]arc{}
-	var order []int
+	join := a.flow.Source.Nodes[v].Join
+	return join != nil && (join.Wait == "all" || join.Wait == "N" && join.Count == a.startedOnce())
+}
+
+// startedOnce returns the number of branches where one node starts some, once; 0 for more.
+func (a *Analysis) startedOnce() int {
+	started := 0
+	for v, groups := range a.flow.Groups {
+		for i := range groups {
+			if g := &groups[i]; len(g.Targets) > 1 || g.Subset {
+				if started > 0 || g.Subset || a.flow.Cyclic[v] {
+					return 0
+				}
+				started = len(g.Targets)
+			}
+		}
+	}
+	return started
+}
+
+// meet returns what is open where branches meet: what is open in all that surely arrive.
+func (a *Analysis) meet(m *meeting, v int) bitset {
+	if len(m.groups) == 0 {
+		return a.anyOf(m.arcs, v)
+	}
+	out := make(bitset, a.words)
+	for _, branches := range m.groups {
+		all := a.meet(branches[0], v)
+		for _, b := range branches[1:] {
+			for i, word := range a.meet(b, v) {
+				all[i] &= word
+			}
+		}
+		for i := range out {
+			out[i] |= all[i]
+		}
+	}
+	return out
+}
+
+// meetingAt returns how branches arrive at v, computed once.
+func (a *Analysis) meetingAt(v int) *meeting {
+	key := [2]int{v, 0}
+	if a.last {
+		key[1] = 1
+	}
+	if a.met[key] == nil {
+		a.met[key] = a.split(a.into[v], v)
+	}
+	return a.met[key]
+}
+
+// split divides arcs to v by the branches of the fan-out from which they come.
+func (a *Analysis) split(arcs []arc, v int) *meeting {
+	m := &meeting{arcs: arcs}
+	if len(arcs) < 2 {
+		return m
+	}
+	fork, byNode := arcs[0].from, map[int]arc{}
 	for _, e := range arcs {
-		if !a.k.Dominators.Reached(e.from) {
-			continue
-		}
-		c := a.k.Dominators.Below(fork, e.from)
-		if byChild[c] == nil {
-			order = append(order, c)
-		}
-		byChild[c] = append(byChild[c], e)
+		fork, byNode[e.from] = a.flow.Dominators().Common(fork, e.from), e
 	}
-	if !a.apart(order, fork, v) {
-		a.any(arcs, into)
-		return
+	if !controlflow.Fans(a.flow.Groups[fork]) || controlflow.FailurePolicy(a.flow.Source, fork) != "fail_all" {
+		return m
 	}
-	each, all := make(bitset, a.words), make(bitset, a.words)
-	for i := range all {
-		all[i] = ^uint64(0)
-	}
-	for _, c := range order {
-		clear(each)
-		if part := byChild[c]; len(part) > 1 {
-			a.meet(part, v, each)
-		} else {
-			a.any(part, each)
-		}
-		for i := range all {
-			all[i] &= each[i]
-		}
-	}
-	for i := range into {
-		into[i] |= all[i]
-	}
-}
-
-// fork is the lowest branching node whose children part all the arcs' sources;
-// -1 when they don't come from branches.
-func (a *Analysis) fork(arcs []arc) int {
-	x := -1
-	for _, e := range arcs {
-		if !a.k.Dominators.Reached(e.from) {
-			continue
-		}
-		if x < 0 {
-			x = e.from
-			continue
-		}
-		x = a.k.Dominators.Common(x, e.from)
-	}
-	if x < 0 || !a.k.Starts(x) || slices.ContainsFunc(arcs, func(e arc) bool { return e.from == x }) {
-		return -1
-	}
-	return x
-}
-
-// apart reports whether the children of a fork are branches that one group
-// always fires together, share no arm, and surely arrive at v.
-func (a *Analysis) apart(children []int, fork, v int) bool {
-	for i, set := range a.k.FiredBy(fork) {
-		g := &a.k.Flow.Groups[fork][i]
-		if set != nil && !g.Subset && (g.Join == v || a.last || a.k.Waits(v)) && a.disjoint(children, fork, v, set) {
-			return a.inseparable(children, fork)
-		}
-	}
-	return false
-}
-
-// inseparable reports whether no group of a fork starts only some of the
-// branches: the others would not come then.
-func (a *Analysis) inseparable(children []int, fork int) bool {
-	for i := range a.k.Flow.Groups[fork] {
-		g := &a.k.Flow.Groups[fork][i]
+	for i := range a.flow.Groups[fork] {
+		g := &a.flow.Groups[fork][i]
 		if a.know.Dead(g) {
 			continue
 		}
-		fired := a.k.FiredBy(fork)[i]
-		if fired == nil {
-			fired = a.k.NewArmSet(fork)
-			for arm := range a.k.ArmCount[fork] {
-				if slices.Contains(g.Targets, a.k.ArmTarget(fork, arm)) {
-					fired.Add(arm)
+		alone := len(g.Targets) == 1
+		var branches []*meeting // that surely arrive
+		arrives := false
+		for _, t := range g.Targets {
+			region := a.region(t, fork, v)
+			var part []arc
+			for _, at := range region {
+				if e, ok := byNode[at]; ok && (at != fork || t == v) {
+					part = append(part, e)
+				}
+			}
+			arrives = arrives || len(part) > 0
+			if len(part) > 0 && len(part) < len(arcs) && (alone || a.leadsTo(t, v) && (t == v || !slices.Contains(region, fork))) {
+				branches = append(branches, a.split(part, v))
+			}
+		}
+		if !arrives {
+			continue
+		}
+		if len(branches) == 0 || g.Subset || !alone && g.Join != v && !a.last && !a.waits(v) || a.work > maxWork {
+			return &meeting{arcs: arcs}
+		}
+		m.groups = append(m.groups, branches)
+	}
+	return m
+}
+
+// maxWork bounds the vertices that are visited to divide the arcs of a flow.
+const maxWork = 2_000_000
+
+// region returns the vertices on ways from a branch of a fan-out before v: the fan-out
+// itself if it leads straight there.
+func (a *Analysis) region(first, fork, v int) []int {
+	if first == v {
+		return []int{fork}
+	}
+	seen := map[int]bool{first: true}
+	out := []int{first}
+	for i := 0; i < len(out); i++ {
+		a.work++
+		for _, next := range a.flow.Digraph.Next(out[i]) {
+			if out[i] != fork && next != v && !seen[next] && a.work <= maxWork {
+				seen[next] = true
+				out = append(out, next)
+			}
+		}
+	}
+	return out
+}
+
+// leadsTo reports whether every way from a branch passes v. A join that failures may bypass
+// does not run without the branch, unless on_bypass is continue: only ways without failures
+// count then.
+func (a *Analysis) leadsTo(first, v int) bool {
+	if a.flow.PostDominators().Covers(v, first) {
+		return true
+	}
+	if v == a.flow.End {
+		return false
+	}
+	how := controlflow.Bypass(a.flow.Source.Nodes[v])
+	calm := a.flow.PostDominatorsNoFailures()
+	return (how == "drop" || how == "fail" || a.flow.Joins[v]) && calm.Covers(v, first)
+}
+
+// addBypasses adds, for each join that fails when it is bypassed, the arcs from the nodes
+// whose failures may lead past it to the targets of its own failure edges.
+func (a *Analysis) addBypasses() {
+	fails := func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }
+	for join, n := range a.flow.Source.Nodes {
+		if controlflow.Bypass(n) != "fail" || !slices.ContainsFunc(a.flow.Groups[join], fails) {
+			continue
+		}
+		before := a.flow.Reverse.Reach(join)
+		for v, groups := range a.flow.Groups {
+			if v == join || !before[v] || !slices.ContainsFunc(groups, fails) {
+				continue
+			}
+			for _, g := range a.flow.Groups[join] {
+				for _, t := range g.Targets {
+					if fails(g) {
+						a.addAround(t, arc{v, onFail, true, join})
+					}
 				}
 			}
 		}
-		n := 0
-		for _, c := range children {
-			if a.k.Side(c, fork).In(fired) {
-				n++
+	}
+}
+
+// addLosses adds, for each fan-out under wait_all, an arc to the join that runs when all of
+// its branches have failed: nothing that they would have made is there then.
+func (a *Analysis) addLosses() {
+	for fork, groups := range a.flow.Groups {
+		for i := range groups {
+			g := &groups[i]
+			if len(g.Targets) < 2 || a.know.Dead(g) || controlflow.FailurePolicy(a.flow.Source, fork) != "wait_all" {
+				continue
+			}
+			if join := a.know.MeetsLost(fork, g); join >= 0 && a.mayLose(g.Targets, join) {
+				a.addAround(join, arc{fork, onSuccess, true, -1})
 			}
 		}
-		if n > 0 && (n < len(children) || g.Subset) {
+	}
+}
+
+func (a *Analysis) addAround(target int, e arc) {
+	if !slices.Contains(a.into[target], e) {
+		a.into[target] = append(a.into[target], e)
+	}
+}
+
+// mayLose reports whether each of some branches may fail, without an edge that surely
+// catches the failure, before it gets to a join.
+func (a *Analysis) mayLose(branches []int, join int) bool {
+	for _, first := range branches {
+		escapes := false
+		for _, v := range a.region(first, -1, join) {
+			escapes = escapes || v >= 0 && v < a.flow.End && a.know.Escapes(v)
+		}
+		if !escapes {
 			return false
 		}
 	}
 	return true
 }
 
-func (a *Analysis) disjoint(children []int, fork, v int, set concurrency.ArmSet) bool {
-	used := a.k.NewArmSet(fork)
-	for _, c := range children {
-		if c < 0 {
-			return false
-		}
-		s := a.k.Side(c, fork)
-		if !s.In(set) || s.In(used) || !a.arrives(s, fork, v) {
-			return false
-		}
-		if s.Arm >= 0 {
-			used.Add(s.Arm)
-		} else {
-			used.AddAll(s.Set)
-		}
-	}
-	return true
-}
-
-// arrives reports whether every path from each of the arms passes v.
-//
-// A join that a failure may bypass does not run without the branch, unless it says
-// that it continues: then only paths without failures have to pass it.
-func (a *Analysis) arrives(s concurrency.Side, fork, v int) bool {
-	passes := func(i int) bool {
-		first := a.k.ArmTarget(fork, i)
-		if a.leaves(first, fork, v) {
-			return false
-		}
-		if a.after.Covers(v, first) || !a.waitsForAll(v) {
-			return a.after.Covers(v, first)
-		}
-		calm := a.k.Flow.PostDominatorsNoFailures()
-		return calm.Reached(first) && calm.Covers(v, first)
-	}
-	if s.Arm >= 0 {
-		return passes(s.Arm)
-	}
-	for i := range a.k.ArmCount[fork] {
-		if s.Set.Has(i) && !passes(i) {
-			return false
-		}
-	}
-	return true
-}
-
-// leaves reports whether a branch may come back to where it began before it comes to v: what
-// follows is no branch of that fan-out.
-func (a *Analysis) leaves(first, fork, v int) bool {
-	w := a.k.Flow
-	seen := map[int]bool{v: true}
-	for todo := []int{first}; w.Cyclic[fork] && len(todo) > 0; todo = todo[1:] {
-		if at := todo[0]; at == fork {
-			return true
-		} else if !seen[at] {
-			seen[at] = true
-			todo = append(todo, w.Digraph.Next(at)...)
+// bypassedWithout reports whether a join may fail, because it is bypassed, while a thing is
+// not made.
+func (a *Analysis) bypassedWithout(join, thing int) bool {
+	for _, arcs := range a.into {
+		for _, e := range arcs {
+			if e.around && e.join == join && a.open[e.from].has(thing) {
+				return true
+			}
 		}
 	}
 	return false
-}
-
-// waitsForAll reports whether v runs only when no failure has bypassed it. Where its
-// own failure edges lead when it fails because of one, see bypasses.
-func (a *Analysis) waitsForAll(v int) bool {
-	if v >= a.k.Flow.End {
-		return false
-	}
-	how := controlflow.Bypass(a.k.Flow.Source.Nodes[v])
-	return how == "drop" || how == "fail" || a.k.Flow.Joins[v]
 }

@@ -55,7 +55,7 @@ func TestPairs(t *testing.T) {
 		},
 	} {
 		w := flowOf(t, c.nodes, c.edges)
-		pairs := concurrency.NewPairs(w)
+		pairs := concurrency.NewPairs(w, concurrency.Options{})
 		for i, x := range w.Source.Nodes {
 			for _, y := range w.Source.Nodes[i:] {
 				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})
@@ -67,30 +67,30 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Branches are apart as long as one group starts both and no arm is common to them.
-func TestBranches(t *testing.T) {
-	const nodes = "{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}}"
+// With Starts the answer errs on the side of no: any join waits, and the fan-out is known.
+func TestFork(t *testing.T) {
+	const nodes = "{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: any}}, e: {kind: pass}}"
 	for name, c := range map[string]struct {
 		edges    string
 		together [][2]string
-		arrivals int // at d, at most
+		meets    bool // at d
 	}{
-		"join":             {"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}}, 2},
-		"one or the other": {"[{from: a, to: b, when: ok}, {from: a, to: c}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", nil, 1},
-		"different ways":   {"[{from: a, to: [b, c]}, {from: b, to: d}, {from: d, to: e}, {from: c, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}, {"c", "d"}}, 1},
+		"join":             {"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}}, true},
+		"one or the other": {"[{from: a, to: b, when: ok}, {from: a, to: c}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", nil, false},
+		"different ways":   {"[{from: a, to: [b, c]}, {from: b, to: d}, {from: d, to: e}, {from: c, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}, {"c", "d"}}, false},
 	} {
 		w := flowOf(t, nodes, c.edges)
-		k := concurrency.New(w)
+		k := concurrency.NewPairs(w, concurrency.Options{Starts: func(int, *controlflow.Group, int, int) bool { return true }})
 		for i, x := range w.Source.Nodes {
 			for _, y := range w.Source.Nodes[i+1:] {
 				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})
-				if _, got := k.Together(x.Index, y.Index); got != want {
-					t.Errorf("%s: %s and %s in different branches: %v, want %v", name, x.ID.Value, y.ID.Value, got, want)
+				if fork, got := k.Fork(x.Index, y.Index); got != want || got && fork != w.Vertex("a") {
+					t.Errorf("%s: %s and %s in different branches of %d: %v, want %v", name, x.ID.Value, y.ID.Value, fork, got, want)
 				}
 			}
 		}
-		if got, _ := k.Arrivals(w.Vertex("d")); got != c.arrivals {
-			t.Errorf("%s: %d branches arrive at d, want %d", name, got, c.arrivals)
+		if got := k.Meets(w.Vertex("d")); got != c.meets {
+			t.Errorf("%s: branches meet at d: %v, want %v", name, got, c.meets)
 		}
 	}
 }

@@ -1,51 +1,76 @@
-// Which nodes may be at work at the same time: the may-happen-in-parallel analysis of
-// concurrent programs, over pairs of tokens.
-
+// Package concurrency tells which nodes may be at work at the same time: the
+// may-happen-in-parallel analysis of concurrent programs, over pairs of tokens.
 package concurrency
 
 import "github.com/graphrun/graphrun/internal/analysis/controlflow"
 
-// mostParallel is how many nodes a graph may have for pairs to be followed; in a larger
-// one with branches any two are taken to be.
-const mostParallel = 300
+// maxNodes bounds the graphs in which pairs are followed.
+const maxNodes = 1000
+
+// Options say how far an answer has to be trusted. The zero value errs on the side of yes.
+type Options struct {
+	// Starts, if not nil, reports whether a group can start branches at two of its targets.
+	// The answer errs on the side of no then: every join waits for the branches that can
+	// still reach it, also one that is not declared; failures are left out; and branches end
+	// where they lead back to their fan-out.
+	Starts func(fork int, g *controlflow.Group, x, y int) bool
+}
 
 // Pairs holds the pairs of vertices at which two tokens of a run may be.
 type Pairs struct {
-	any   bool // of all is said yes
-	size  int
-	joins [][]bool // by vertex: who can reach a join of all; nil for other vertices
-	// live are the pairs that may run side by side, waiting those of which the first
-	// waits at a join for the second, both as p*size+q.
-	live, waiting []bool
-	todo          [][2]int
-	// again are the fan-outs on cycles, with what they reach; met says of joins whether
-	// two tokens came to them that became one.
-	again map[int][]bool
-	met   []bool
+	all      bool // nothing is known
+	cautious bool // see Options
+	size     int
+	next     func(int) []int
+	// joins has, for each join, the vertices that can reach it; nil for other vertices.
+	joins [][]bool
+	// forks has the fan-out of each pair that may be at work at once, plus one, and waiting
+	// that of each pair of which the first waits at a join for the second; by p*size+q.
+	forks, waiting []int
+	todo           [][2]int
+	again          map[int][]bool // fan-outs on cycles, with what they reach
+	met            []int          // by join: the fan-out, plus one, of two tokens that became one
 }
 
-// Together reports whether two nodes may be at work at the same time, in different
-// branches. It errs on the side of yes.
+// Fork returns the fan-out from which two nodes may be at work at the same time, in
+// different branches.
+func (k *Pairs) Fork(x, y int) (fork int, ok bool) {
+	if k.forks == nil {
+		return -1, false
+	}
+	fork = k.forks[x*k.size+y] - 1
+	return fork, fork >= 0
+}
+
+// Together reports whether two nodes may be at work at the same time.
 func (k *Pairs) Together(x, y int) bool {
-	return k.any || k.live != nil && k.live[x*k.size+y]
+	_, ok := k.Fork(x, y)
+	return ok || k.all
 }
 
-// NewPairs follows two tokens from each fan-out on. A join of all branches lets its
-// token on when no other one can reach it any more; two that meet there become one. But
-// where branches are started again beside one that is still to come, or waits, the join
-// waits for those of each time apart.
-func NewPairs(w *controlflow.Graph) *Pairs {
+// Meets reports whether two branches may arrive at a join.
+func (k *Pairs) Meets(join int) bool {
+	return k.all || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
+}
+
+// NewPairs follows two tokens from each fan-out on. A join lets its token on when no other
+// one can reach it any more; two that meet there become one. But where branches are started
+// again beside a token that is still to come, or waits, the join waits for each time apart.
+func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
 	n := w.End
 	switch {
-	case w.Anywhere, w.FansOut && n > mostParallel:
-		return &Pairs{any: true}
+	case w.Anywhere, w.FansOut && n > maxNodes:
+		return &Pairs{all: opts.Starts == nil}
 	case !w.FansOut:
 		return &Pairs{}
 	}
-	k := &Pairs{size: n + 2, joins: make([][]bool, n+2), again: map[int][]bool{}, met: make([]bool, n+2)}
-	k.live, k.waiting = make([]bool, k.size*k.size), make([]bool, k.size*k.size)
+	k := &Pairs{cautious: opts.Starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), again: map[int][]bool{}, met: make([]int, n+2)}
+	if opts.Starts != nil {
+		k.next = w.NoFailures.Next
+	}
+	k.forks, k.waiting = make([]int, k.size*k.size), make([]int, k.size*k.size)
 	for v, node := range w.Source.Nodes {
-		if node.Join != nil && node.Join.Wait == "all" {
+		if node.Join != nil && (node.Join.Wait == "all" || opts.Starts != nil) || opts.Starts != nil && w.Joins[v] {
 			k.joins[v] = w.Reverse.Reach(v)
 		}
 	}
@@ -54,36 +79,55 @@ func NewPairs(w *controlflow.Graph) *Pairs {
 			continue
 		}
 		for i := range groups {
-			if len(groups[i].Targets) > 1 && w.Cyclic[v] {
+			g := &groups[i]
+			if len(g.Targets) > 1 && w.Cyclic[v] {
 				k.again[v] = w.Digraph.Reach(v)
 			}
-			for a, x := range groups[i].Targets {
-				for _, y := range groups[i].Targets[a+1:] {
-					k.add(x, y)
+			for a, x := range g.Targets {
+				others := g.Targets[a+1:]
+				if g.Subset && g.Kind == controlflow.ByGoto { // which may name a node twice
+					others = g.Targets[a:]
+				}
+				for _, y := range others {
+					switch {
+					case opts.Starts != nil && !opts.Starts(v, g, x, y):
+					case x == y:
+						k.note(k.forks, x, y, v+1) // branches don't join where they begin
+					default:
+						k.add(x, y, v+1)
+					}
 				}
 			}
 		}
 	}
+	k.follow()
+	return k
+}
+
+// follow moves the tokens on until no pair is new.
+func (k *Pairs) follow() {
 	for len(k.todo) > 0 {
 		at := k.todo[len(k.todo)-1]
 		k.todo = k.todo[:len(k.todo)-1]
 		p, q := at[0], at[1]
-		k.apart(p, q)
-		k.apart(q, p)
-		if k.live[p*k.size+q] { // else it waits
-			for _, next := range w.Digraph.Next(p) {
-				k.add(next, q)
+		k.separate(p, q)
+		k.separate(q, p)
+		fork := k.forks[p*k.size+q]
+		if fork > 0 { // else it waits
+			for _, next := range k.next(p) {
+				k.add(next, q, fork)
 			}
+		} else {
+			fork = k.waiting[p*k.size+q]
 		}
-		for _, next := range w.Digraph.Next(q) {
-			k.add(p, next)
+		for _, next := range k.next(q) {
+			k.add(p, next, fork)
 		}
 	}
-	return k
 }
 
-// apart takes in that branches may be started at a node beside a token at another vertex.
-func (k *Pairs) apart(fork, beside int) {
+// separate notes that branches may be started at a node beside a token at another vertex.
+func (k *Pairs) separate(fork, beside int) {
 	reached := k.again[fork]
 	if reached == nil {
 		return
@@ -94,39 +138,37 @@ func (k *Pairs) apart(fork, beside int) {
 		}
 		k.joins[join] = nil
 		for q := range k.size {
-			if k.waiting[join*k.size+q] || q == join && k.met[join] {
-				k.add(join, q)
+			from := k.waiting[join*k.size+q]
+			if q == join {
+				from = max(from, k.met[join])
+			}
+			if from > 0 {
+				k.add(join, q, from)
 			}
 		}
 	}
 }
 
-// add notes that two tokens may have come to p and q.
-func (k *Pairs) add(p, q int) {
+// add notes that two tokens from a fan-out may be at p and q.
+func (k *Pairs) add(p, q, fork int) {
 	end := k.size - 2
-	if p == end || q == end {
-		return
-	}
-	if p == q && k.joins[p] != nil {
-		k.met[p] = true
-		return
-	}
 	switch {
+	case p == end || q == end || k.cautious && (p == fork-1 || q == fork-1):
+	case p == q && k.joins[p] != nil:
+		k.met[p] = fork
 	case k.joins[p] != nil && k.joins[p][q]:
-		k.note(k.waiting, p, q)
+		k.note(k.waiting, p, q, fork)
 	case k.joins[q] != nil && k.joins[q][p]:
-		k.note(k.waiting, q, p)
+		k.note(k.waiting, q, p, fork)
 	default:
-		if !k.live[q*k.size+p] {
-			k.live[q*k.size+p] = true
-			k.note(k.live, p, q)
-		}
+		k.note(k.forks, p, q, fork)
+		k.forks[q*k.size+p] = k.forks[p*k.size+q]
 	}
 }
 
-func (k *Pairs) note(set []bool, p, q int) {
-	if at := p*k.size + q; !set[at] {
-		set[at] = true
+func (k *Pairs) note(set []int, p, q, fork int) {
+	if at := p*k.size + q; set[at] == 0 {
+		set[at] = fork
 		k.todo = append(k.todo, [2]int{p, q})
 	}
 }
