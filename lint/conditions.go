@@ -26,10 +26,7 @@ allows counts (enum, minimum, maximum), and what the graph implies: how many ste
 least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a
 condition that asks for a value which an enum does not have makes no difference, either.
 The same holds for a comparison of type(x) with a word that is no result of it, such as map.`,
-			Bad: `graphrun: v1
-name: late
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
   c: {kind: pass}
@@ -52,10 +49,7 @@ holds too, so this edge is dead. Put the narrower condition first, or give it a 
 
 An edge without a condition is only taken when no condition held: it is dead behind a
 condition that is always true, and beside a model's decision that it is no fallback of.`,
-			Bad: `graphrun: v1
-name: order
-start: score
-state:
+			Bad: startAt("score") + `state:
   n: {type: integer, required: true}
 nodes:
   score: {kind: pass}

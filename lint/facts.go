@@ -177,9 +177,17 @@ func (f *facts) failsBypassed(n *spec.Node) bool { return controlflow.Bypass(n) 
 
 // mayLose reports whether a node may fail without an edge that surely catches it.
 func (f *facts) mayLose(v int) bool {
-	n := f.graph.Nodes[v]
+	n, caught := f.graph.Nodes[v], false
 	limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
-	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
+	for _, i := range f.edgesOut()[v] {
+		e := f.graph.Edges[i]
+		if e.Condition == "on_failure" && e.When.IsSet() {
+			caught = false
+			break
+		}
+		caught = caught || e.Condition == "on_failure" || e.Condition == "always"
+	}
+	return !caught && (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n))
 }
 
 // skipsUnmade reports whether a node may lead on as after a success although it never
@@ -213,38 +221,6 @@ func (f *facts) meetsLost(fork int, g *controlflow.Group) int {
 	return slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
 		return all[n.Index] == len(g.Targets) && (n.Join != nil || n.Index == g.Join)
 	})
-}
-
-// certainEdges lists the edges that fire after a visit whatever the state is. A refused
-// visit that did not fail was skipped.
-func (f *facts) certainEdges(v int, failed, refused bool) []int {
-	var plain, always, failPlain []int
-	guarded, failGuarded := false, false
-	for _, i := range f.edgesOut()[v] {
-		switch e := f.graph.Edges[i]; e.Condition {
-		case "on_success":
-			plain = append(plain, i)
-		case "always":
-			plain, always = append(plain, i), append(always, i)
-		case "conditional", "llm_decide":
-			guarded = true
-		default:
-			if failGuarded = failGuarded || e.When.IsSet(); !e.When.IsSet() {
-				failPlain = append(failPlain, i)
-			}
-		}
-	}
-	switch {
-	case failed && failGuarded:
-		return nil
-	case failed && len(failPlain) > 0:
-		return failPlain
-	case failed:
-		return always
-	case refused || !guarded && !choosesNext(f.graph.Nodes[v]):
-		return plain
-	}
-	return nil
 }
 
 // isDead reports whether a group is proven never to fire.

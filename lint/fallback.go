@@ -29,10 +29,7 @@ the choices of a person and the constants that nodes write. The rule speaks only
 has found a run that gets stuck: the message has its values and its path. A node whose
 edges are all for its failure has none for its success, and of one that a visit limit
 skips only edges without a condition are tried.`,
-			Bad: `graphrun: v1
-name: route
-start: score
-state:
+			Bad: startAt("score") + `state:
   n: {type: integer, required: true}
 nodes:
   score: {kind: pass}

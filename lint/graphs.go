@@ -17,13 +17,9 @@ func graphRules() []Rule {
 			Name: "subgraph-missing", Group: "structure", Severity: spec.Error, needs: needNode,
 			Summary: "the file of a subgraph does not exist or is no valid graph",
 			Doc:     "A node of kind graph, or a tool with graph, names a file by its path relative to this one. It must be there and be a graph file without errors.",
-			Bad: `graphrun: v1
-name: parent
-start: call
-nodes:
+			Bad: startAt("call") + `nodes:
   call: {kind: graph, graph: ./no-such-file.yaml}
-edges:
-  - {from: call, to: END}
+edges: [{from: call, to: END}]
 `,
 			change: []string{"no-such-file", "child"},
 			Files:  map[string]string{"child.yaml": oneNode},
@@ -33,23 +29,15 @@ edges:
 			Name: "subgraph-cycle", Group: "structure", Severity: spec.Error, needs: needNode,
 			Summary: "a subgraph runs itself, directly or through others",
 			Doc:     "A graph that runs itself as a subgraph never comes to an end: each run starts another before it goes on. Repeat within one graph, by an edge that leads back.",
-			Bad: `graphrun: v1
-name: parent
-start: call
-nodes:
+			Bad: startAt("call") + `nodes:
   call: {kind: graph, graph: ./back.yaml}
-edges:
-  - {from: call, to: END}
+edges: [{from: call, to: END}]
 `,
 			change: []string{"back.yaml", "child.yaml"},
 			Files: map[string]string{
-				"back.yaml": `graphrun: v1
-name: back
-start: again
-nodes:
+				"back.yaml": startAt("again") + `nodes:
   again: {kind: graph, graph: ./back.yaml}
-edges:
-  - {from: again, to: END}
+edges: [{from: again, to: END}]
 `,
 				"child.yaml": oneNode,
 			},

@@ -18,10 +18,7 @@ func joinRules() []Rule {
 			Summary: "a join waits for more branches than can ever reach it",
 			Doc: "A join with wait: N runs when N branches have arrived. If the graph can send it fewer, it never runs and the run ends without it. " +
 				"Lower the number, or write wait: all, which waits for the branches that there are.",
-			Bad: `graphrun: v1
-name: vote
-start: ask
-nodes:
+			Bad: startAt("ask") + `nodes:
   ask: {kind: pass}
   one: {kind: pass}
   two: {kind: pass}
@@ -39,10 +36,7 @@ edges:
 			Summary: "a join that only one branch can ever reach",
 			Doc: "A join gathers branches that run at the same time. Ways that exclude each other, such as the two sides of a condition, are no branches: one of them arrives, and there is nothing to wait for. " +
 				"Remove the join, or start the branches with a list of targets.",
-			Bad: `graphrun: v1
-name: sort
-start: look
-state:
+			Bad: startAt("look") + `state:
   n: {type: integer, required: true}
 nodes:
   look: {kind: pass}
@@ -64,10 +58,7 @@ edges:
 			Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
 				"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
 				"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
-			Bad: `graphrun: v1
-name: report
-start: split
-nodes:
+			Bad: startAt("split") + `nodes:
   split: {kind: pass}
   fetch: {kind: pass}
   clean: {kind: pass}

@@ -223,6 +223,9 @@ func keysOf(fields []spec.Field) []string {
 	return out
 }
 
+// startAt returns the head of an example.
+func startAt(node string) string { return "graphrun: v1\nname: example\nstart: " + node + "\n" }
+
 // Parts of examples.
 const (
 	example = `graphrun: v1
@@ -231,8 +234,7 @@ start: a
 `
 	oneNode = example + `nodes:
   a: {kind: pass}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `
 	twoNodes = example + `nodes:
   a: {kind: pass}

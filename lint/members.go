@@ -21,10 +21,7 @@ func memberRules() []Rule {
 			Summary: "a template or an expression reads a member that an edge or the run does not supply",
 			Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
 				"Write {{ path? }} if it may be missing, or supply it on that edge.",
-			Bad: `graphrun: v1
-name: draft
-start: plan
-output: text
+			Bad: startAt("plan") + `output: text
 state:
   text: {type: string, default: ""}
 nodes:

@@ -17,16 +17,12 @@ func toolRules() []Rule {
 			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "a node names a tool that is not declared",
 			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too.",
-			Bad: `graphrun: v1
-name: sum
-start: add
-output: output
+			Bad: startAt("add") + `output: output
 tools:
   add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}
 nodes:
   add: {kind: tool, tool: ad, args: {x: 1}}
-edges:
-  - {from: add, to: END}
+edges: [{from: add, to: END}]
 `,
 			change: []string{"tool: ad,", "tool: add,"},
 			check:  checkUnknownTool,

@@ -19,10 +19,7 @@ func parallelRules() []Rule {
 			Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
 				"The rule reports edges that are declared apart if one is the else of a condition, leads back to the node itself, or goes to END or to a fail node. " +
 				"Write both targets into one edge, to: [a, b], if both are meant; else give one a condition.",
-			Bad: `graphrun: v1
-name: review
-start: write
-nodes:
+			Bad: startAt("write") + `nodes:
   write: {kind: pass}
   review: {kind: pass, max_visits: 3}
   publish: {kind: pass}
@@ -41,10 +38,7 @@ edges:
 			Doc: "Of two branches that write one key, only the later write in path order is kept where they meet; one that reads a key does not see what another writes. " +
 				"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
 				"To let one branch win, set parallel.conflict, which silences the rule for writes; with conflict: error the run fails where the branches meet.",
-			Bad: `graphrun: v1
-name: search
-start: split
-output: found
+			Bad: startAt("split") + `output: found
 state:
   found: {type: string}
 nodes:

@@ -48,10 +48,7 @@ func policyRules() []Rule {
 				"A policy of a shared file (extends) is ignored if the graph lacks its node; if a similar name exists, this rule says so. " +
 				"Policies are not checked in a file that has errors, even if their rules are switched off; this rule says so for each policy, unless the error itself is printed. " +
 				"It never fails a check, not even with --strict; --rule +policy-undecided makes it a warning.",
-			Bad: `graphrun: v1
-name: release
-start: measure
-state:
+			Bad: startAt("measure") + `state:
   sum: {type: integer, default: 0}
 policies:
   - {never: sum > 10, at: deploy}

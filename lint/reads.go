@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -24,10 +23,7 @@ func readRules() []Rule {
 			Summary: "a state key or a node's output is read on a path on which nothing has written it",
 			Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened: \"is not written yet\" when a run was found that takes it, \"may not be\" when none was; where every run was tried and none reads it too early, it says nothing. " +
 				"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",
-			Bad: `graphrun: v1
-name: answer
-start: look
-output: reply
+			Bad: startAt("look") + `output: reply
 state:
   known: {type: boolean, required: true}
   facts: {type: string}
@@ -345,7 +341,15 @@ func (m *made) openPath(a *assignment.Analysis, number, v int) (path []int, agre
 func (f *facts) agrees(path []int) bool {
 	var claims []solve.Claim
 	for i, v := range path[:len(path)-1] {
-		fires := slices.IndexFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return slices.Contains(g.Targets, path[i+1]) })
+		fires := -1
+		for k := range f.flow().Groups[v] {
+			if g := &f.flow().Groups[v][k]; slices.Contains(g.Targets, path[i+1]) && !f.isDead(g) {
+				if fires >= 0 {
+					return true // one of several groups may lead there
+				}
+				fires = k
+			}
+		}
 		if fires >= 0 {
 			claims = append(claims, f.claims(v, fires, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
 		}

@@ -28,8 +28,7 @@ func syntaxRules() []Rule {
 			Doc:     "Unknown keys are refused at any depth, since a misspelt key would otherwise do nothing. Keys that begin with x- are yours and ignored.",
 			Bad: example + `nodes:
   a: {kind: pass, timout: 3s}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"timout: 3s", "timeout: 3s, x-owner: me"},
 		},
@@ -50,8 +49,7 @@ edges: []
 			Doc:     "The value is of the wrong kind, out of range, or none of the words that the key takes. The message lists what is allowed.",
 			Bad: example + `nodes:
   a: {kind: pass, timeout: soon}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"soon", "30s"},
 			check:  checkFinalPeople, needs: needNode,
@@ -64,8 +62,7 @@ edges:
   output: {type: string, default: ""}
 nodes:
   a: {kind: pass}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"state:\n  output:", "output: result\nstate:\n  result:"},
 		},
@@ -163,8 +160,7 @@ state:
   total: {type: integer, default: 0}
 nodes:
   a: {kind: set, set: {totl: 1}}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"totl", "total"},
 			check:  checkChildKeys, needs: needNode,
@@ -178,8 +174,7 @@ state:
   n: {type: integer, default: many}
 nodes:
   a: {kind: set, set: {n: 1}}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"many", "0"},
 			check:  checkTypes, needs: needNode,
@@ -191,8 +186,7 @@ edges:
 			Bad: example + `models: {default: openai/gpt-6-luna}
 nodes:
   a: {kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"retry: {max_attempts: 2}", "judge: {criteria: it is tidy, max_rounds: 2}"},
 		},

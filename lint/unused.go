@@ -20,8 +20,7 @@ func unusedRules() []Rule {
 			Bad: example + `nodes:
   # graphrun: ignore missing-timeout it is fast
   a: {kind: pass}
-edges:
-  - {from: a, to: END}
+edges: [{from: a, to: END}]
 `,
 			change: []string{"kind: pass", "kind: exec, command: [date]"},
 		},
@@ -30,17 +29,13 @@ edges:
 			Summary: "a state key that nothing reads or writes",
 			Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
 				"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
-			Bad: `graphrun: v1
-name: greet
-start: hello
-output: text
+			Bad: startAt("hello") + `output: text
 state:
   text: {type: string, default: ""}
   txet: {type: string}
 nodes:
   hello: {kind: set, set: {text: "'hello'"}}
-edges:
-  - {from: hello, to: END}
+edges: [{from: hello, to: END}]
 `,
 			change: []string{"\n  txet: {type: string}", ""},
 			check:  checkUnusedKeys,
