@@ -2,91 +2,85 @@
 // stands under, by what is assigned in it, and by how the keys of services look.
 package credentials
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
 
-// In finds what looks like a credential in a text that stands under a key, and
-// says with its article what it looks like; from is to when there is none. What Tokens
-// finds by itself is left to it.
+// In finds what looks like a credential in a text that stands under a key, and names it with
+// its article; from is to if there is none. It leaves out what Tokens finds.
 func In(text, key string) (from, to int, what string) {
-	if from, to, what = look(text, key); to > from && holdsToken(text[from:to]) {
+	from, to, what = look(text, key)
+	Tokens(text[from:to], func(int, int) { what = "" })
+	if what == "" {
 		return 0, 0, ""
 	}
 	return from, to, what
 }
 
 func look(text, key string) (from, to int, what string) {
-	if from, to = password(text); to > from {
-		return from, to, "a password in a URL"
+	if at := urlPassword().FindStringSubmatchIndex(text); at != nil && !isPlaceholder(text[at[2]:at[3]]) {
+		return at[2], at[3], "a password in a URL"
 	}
-	if from, to, what = assignedCredential(text); to > from {
-		return from, to, what
+	for i := range text {
+		if text[i] == '=' || text[i] == ':' {
+			if from, to, what = assigned(text, i); to > from {
+				return from, to, what
+			}
+		}
 	}
 	kind := sensitive(key)
-	if kind == "" || strings.Contains(text, "{{") || strings.Contains(text, "$") || isPlaceholder(text) {
+	if kind == "" || strings.ContainsAny(text, "$") || strings.Contains(text, "{{") || isPlaceholder(text) {
 		return 0, 0, ""
 	}
-	switch {
-	case kind == "authorization":
+	if kind == "authorization" {
 		scheme, value, ok := strings.Cut(text, " ")
-		if ok && len(value) >= 8 && !strings.Contains(value, " ") {
+		switch {
+		case ok && len(value) >= 8 && !strings.Contains(value, " "):
 			return len(scheme) + 1, len(text), "a credential"
-		}
-		if !ok && len(text) >= 16 {
+		case !ok && len(text) >= 16:
 			return 0, len(text), "a credential"
 		}
-	case len(text) >= 6 && !strings.ContainsAny(text, " \n"):
+	} else if len(text) >= 6 && !strings.ContainsAny(text, " \n") {
 		return 0, len(text), article(kind) + kind
 	}
 	return 0, 0, ""
 }
 
-// holdsToken reports whether a text holds a key of a service.
-func holdsToken(text string) bool {
-	found := false
-	Tokens(text, func(int, int) { found = true })
-	return found
-}
+// urlPassword matches the password in scheme://user:password@host.
+var urlPassword = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`://[^:/?# \n]*:([^/?# \n{$<*]+)@`)
+})
 
-// assignedCredential finds name=value and name: value in a text, where the name
-// is that of a credential and the value is long and random enough for one.
-func assignedCredential(text string) (from, to int, what string) {
-	for i := 1; i < len(text); i++ {
-		if text[i] != '=' && text[i] != ':' {
-			continue
-		}
-		start := i
-		for start > 0 && (isWord(text[start-1]) || text[start-1] == '-') {
-			start--
-		}
-		kind := sensitive(text[start:i])
-		if kind == "" {
-			continue
-		}
-		value := i + 1
-		for value < len(text) && strings.IndexByte(" '\"", text[value]) >= 0 {
-			value++
-		}
-		if kind == "authorization" {
-			kind = "credential"
-			for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "bearer ", "token "} {
-				if strings.HasPrefix(text[value:], scheme) {
-					value += len(scheme)
-				}
-			}
-		}
-		end := value
-		for end < len(text) && (isWord(text[end]) || strings.IndexByte("-+/.~", text[end]) >= 0) {
-			end++
-		}
-		if isRandom(text[value:end]) && (end == len(text) || strings.IndexByte("{$(<", text[end]) < 0) {
-			return value, end, article(kind) + kind
+// assigned finds a credential behind name= or name: whose sign is at i. Its value must be
+// long and random.
+func assigned(text string, i int) (from, to int, what string) {
+	name := text[:i]
+	name = name[strings.LastIndexFunc(name, func(r rune) bool { return r != '-' && (r > 127 || !isWord(byte(r))) })+1:]
+	kind := sensitive(name)
+	if kind == "" {
+		return 0, 0, ""
+	}
+	value := strings.TrimLeft(text[i+1:], " '\"")
+	if kind == "authorization" {
+		kind = "credential"
+		for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "bearer ", "token "} {
+			value = strings.TrimPrefix(value, scheme)
 		}
 	}
-	return 0, 0, ""
+	rest := strings.TrimLeftFunc(value, func(r rune) bool { return r < 128 && (isWord(byte(r)) || strings.ContainsRune("-+/.~", r)) })
+	word := strings.TrimSuffix(value, rest)
+	if !isRandom(word) || rest != "" && strings.Contains("{$(<", rest[:1]) {
+		return 0, 0, ""
+	}
+	from = len(text) - len(value)
+	return from, from + len(word), article(kind) + kind
 }
 
 func article(noun string) string {
-	if strings.IndexByte("aeiou", noun[0]) >= 0 {
+	if strings.Contains("aeiou", noun[:1]) {
 		return "an "
 	}
 	return "a "
@@ -112,25 +106,7 @@ func isRandom(word string) bool {
 	return digits >= 3 && letters >= 3 && marks <= 3
 }
 
-// password finds the password in scheme://user:password@host.
-func password(text string) (from, to int) {
-	i := strings.Index(text, "://")
-	if i < 0 {
-		return 0, 0
-	}
-	rest := text[i+3:]
-	if end := strings.IndexAny(rest, "/?# \n"); end >= 0 {
-		rest = rest[:end]
-	}
-	name, pass, ok := strings.Cut(rest[:max(strings.LastIndex(rest, "@"), 0)], ":")
-	if !ok || pass == "" || strings.ContainsAny(pass, "{$<*") || isPlaceholder(pass) {
-		return 0, 0
-	}
-	from = i + 3 + len(name) + 1
-	return from, from + len(pass)
-}
-
-// sensitive says what a value under a name is likely to be; "" for nothing secret.
+// sensitive returns what a value under a name probably is, or "" if it is not secret.
 func sensitive(name string) string {
 	if name == "" || !strings.Contains("dntyDNTY", name[len(name)-1:]) {
 		return "" // all of them end in one of these letters
@@ -150,19 +126,49 @@ func sensitive(name string) string {
 // isPlaceholder reports whether a text only shows where a credential goes.
 func isPlaceholder(text string) bool {
 	text = strings.ToLower(text)
-	for _, word := range []string{"example", "changeme", "change-me", "change_me", "your-", "your_", "xxxx", "dummy", "placeholder", "redacted", "****", "<", "..."} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	switch text {
-	case "password", "secret", "token", "none", "string", "fake-key", "not-needed", "no-key", "unused", "ollama":
-		return true
-	}
-	return false
+	parts := []string{"example", "changeme", "change-me", "change_me", "your-", "your_", "xxxx", "dummy", "placeholder", "redacted", "****", "<", "..."}
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) }) ||
+		slices.Contains([]string{"password", "secret", "token", "none", "string", "fake-key", "not-needed", "no-key", "unused", "ollama"}, text)
 }
 
 // isWord reports whether a byte may stand in a name.
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// passwords match a program in a script with a password, the last group.
+var passwords = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`\b(?:curl|wget)\b[^\n|;&]*?\s(?:-u|--user)[ =]?["']?[^\s:'"{$]+:([^\s'"{$]+)`),
+		regexp.MustCompile(`\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s(?:-p|--password=)["']?([^\s'"{$]+)`),
+		regexp.MustCompile(`\bsshpass\s+-p\s*["']?([^\s'"{$]+)`),
+		regexp.MustCompile(`(?:^|[\s;&(])(?:export\s+)?[A-Z_]*PASS(?:WORD|WD)=["']?([^\s'"{$;]+)`),
+	}
+})
+
+// InScript finds a password that a script gives a program; to is 0 if there is none.
+func InScript(script string) (from, to int) {
+	for _, pattern := range passwords() {
+		for _, at := range pattern.FindAllStringSubmatchIndex(script, -1) {
+			if word := script[at[2]:at[3]]; len(word) >= 4 && !isPlaceholder(word) {
+				return at[2], at[3]
+			}
+		}
+	}
+	return 0, 0
+}
+
+// InCommand finds the argument of a command that holds a password, as InScript does.
+func InCommand(args []string) (index, from, to int) {
+	if from, to = InScript(strings.Join(args, " ")); to == 0 {
+		return 0, 0, 0
+	}
+	begin := 0
+	for i, arg := range args {
+		if from < begin+len(arg) {
+			return i, from - begin, min(to-begin, len(arg))
+		}
+		begin += len(arg) + 1
+	}
+	return 0, 0, 0
 }

@@ -1,53 +1,54 @@
-// Keys of services by what all of them begin with. Which services and how their keys
-// look is taken from the rules of gitleaks (github.com/gitleaks/gitleaks), a scanner that
-// keeps up with them.
+// Keys of services by their first characters, as the rules of gitleaks have them
+// (github.com/gitleaks/gitleaks), a scanner that keeps up with the services.
 
 package credentials
 
 import (
-	"slices"
+	"regexp"
 	"strings"
+	"sync"
 )
 
-// token is how the keys of some services begin, how many characters follow at least, and
-// which besides letters, digits, _ and -; hex is for lower-case hexadecimal digits only.
+// token is the keys of some services: their prefixes, and a pattern for the rest.
 type token struct {
 	prefixes []string
-	rest     int
-	marks    string
-	hex      bool
+	rest     func() *regexp.Regexp
 }
 
-// tokens are those of usual services; what is not as plain has a function below.
 var tokens = []token{
-	{prefixes: []string{"sk-"}, rest: 17}, // sk-: OpenAI, Anthropic and those who follow them
-	{prefixes: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"}, rest: 10},
-	{prefixes: []string{"ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "LTAI"}, rest: 20},
-	{prefixes: []string{"glpat-", "gldt-", "glptt-", "glrt-", "glcbt-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xapp-", "AKIA", "ASIA"}, rest: 16},
-	{prefixes: []string{"hf_"}, rest: 24},
-	{prefixes: []string{"AIza"}, rest: 30},
-	{prefixes: []string{"npm_"}, rest: 36},
-	{prefixes: []string{"pypi-AgE", "PMAK-"}, rest: 50},
-	{prefixes: []string{"rubygems_"}, rest: 48, hex: true},
-	{prefixes: []string{"SG."}, rest: 60, marks: "."},
-	{prefixes: []string{"dapi", "SK"}, rest: 32, hex: true},
-	{prefixes: []string{"dop_v1_", "doo_v1_", "dor_v1_", "sntryu_"}, rest: 64, hex: true},
-	{prefixes: []string{"shpat_", "shpca_", "shppa_", "shpss_"}, rest: 32},
-	{prefixes: []string{"lin_api_", "ntn_", "dp.pt.", "glsa_", "gsk_", "pplx-"}, rest: 40},
-	{prefixes: []string{"pul-"}, rest: 40, hex: true},
-	{prefixes: []string{"sntrys_"}, rest: 40, marks: "+/="},
-	{prefixes: []string{"hvs."}, rest: 60},
-	{prefixes: []string{"ATATT3"}, rest: 100, marks: "="},
-	{prefixes: []string{"glc_"}, rest: 30, marks: "+/="},
-	{prefixes: []string{"ops_eyJ"}, rest: 200, marks: "+/="},
+	keys(`[\w-]{17,}`, "sk-"), // OpenAI, Anthropic and others
+	keys(`[\w-]{10,}`, "sk_live_", "sk_test_", "rk_live_", "rk_test_"),
+	keys(`[\w-]{20,}`, "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "LTAI"),
+	keys(`[\w-]{16,}`, "glpat-", "gldt-", "glptt-", "glrt-", "glcbt-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xapp-", "AKIA", "ASIA"),
+	keys(`[\w-]{24,}`, "hf_"),
+	keys(`[\w-]{30,}`, "AIza"),
+	keys(`[\w-]{36,}`, "npm_"),
+	keys(`[\w-]{50,}`, "pypi-AgE", "PMAK-"),
+	keys(`[0-9a-f]{48}\b`, "rubygems_"),
+	keys(`[\w.-]{60,}`, "SG."),
+	keys(`[0-9a-f]{32}\b`, "dapi", "SK"),
+	keys(`[0-9a-f]{64}\b`, "dop_v1_", "doo_v1_", "dor_v1_", "sntryu_"),
+	keys(`[\w-]{32,}`, "shpat_", "shpca_", "shppa_", "shpss_"),
+	keys(`[\w-]{40,}`, "lin_api_", "ntn_", "dp.pt.", "glsa_", "gsk_", "pplx-"),
+	keys(`[0-9a-f]{40}\b`, "pul-"),
+	keys(`[\w+/=-]{40,}`, "sntrys_"),
+	keys(`[\w-]{60,}`, "hvs."),
+	keys(`[\w=-]{100,}`, "ATATT3"),
+	keys(`[\w+/=-]{30,}`, "glc_"),
+	keys(`[\w+/=-]{200,}`, "ops_eyJ"),
+	keys(`[\w-]{13,}\.eyJ[\w-]{12,}\.[\w-]{16,}`, "eyJ"), // JSON Web Tokens
+	keys(`[\w/]{30,}`, "hooks.slack.com/services/"),
+	keys(`\d{7,15}:A[\w-]{34}\b`, "0", "1", "2", "3", "4", "5", "6", "7", "8", "9"), // Telegram
+	keys(`[A-Z ]{0,24}PRIVATE KEY-----`, privateKey),
 }
 
-// shortest is how many characters of words and of the marks of keys stand side by side
-// at least where a key does: what a private key begins with.
-const shortest = len("-----BEGIN")
+const privateKey = "-----BEGIN "
 
-// inKeys are the characters of words and of the marks of keys: each one of a file is asked
-// for.
+func keys(rest string, prefixes ...string) token {
+	return token{prefixes, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + rest) })}
+}
+
+// inKeys has the characters of keys.
 var inKeys = func() (in [256]bool) {
 	for c := range in {
 		in[c] = isWord(byte(c)) || strings.IndexByte("-.:+/=", byte(c)) >= 0
@@ -55,8 +56,9 @@ var inKeys = func() (in [256]bool) {
 	return in
 }()
 
-// Tokens calls found for each key that looks like one of a service.
+// Tokens calls found for each text that looks like the key of a service.
 func Tokens(text string, found func(from, to int)) {
+	const shortest = len(privateKey) - 1
 	for at, words := 0, 0; at < len(text); at++ {
 		for words = max(words, at); words < len(text) && inKeys[text[words]]; words++ {
 		}
@@ -64,120 +66,29 @@ func Tokens(text string, found func(from, to int)) {
 			at = words // most words of a text are too short
 			continue
 		}
-		if !beginsToken(text, at) {
+		if at > 0 && (isWord(text[at-1]) || text[at-1] == '-') {
 			continue
 		}
-		end := max(tokenAt(text, at), webTokenAt(text, at), botTokenAt(text, at), privateKeyAt(text, at), hookAt(text, at))
-		if end > at && !isPlaceholder(text[at:end]) {
+		if end := tokenAt(text, at); end > at && !isPlaceholder(text[at:end]) {
 			found(at, end)
 			at = end - 1
 		}
 	}
 }
 
-// beginsToken reports whether any kind of key may begin there.
-func beginsToken(text string, at int) bool {
-	if at > 0 && (isWord(text[at-1]) || text[at-1] == '-') {
-		return false
-	}
-	return strings.IndexByte("srgxhAnpSdLloPtGae-0123456789", text[at]) >= 0
-}
-
-// tokenAt is the end of a key with a prefix of a service, 0 when there is none.
+// tokenAt returns the end of a key, or 0.
 func tokenAt(text string, at int) int {
-	for i := range tokens {
-		t := &tokens[i]
-		begins := slices.IndexFunc(t.prefixes, func(prefix string) bool { return strings.HasPrefix(text[at:], prefix) })
-		if begins < 0 {
-			continue
+	for _, t := range tokens {
+		for _, prefix := range t.prefixes {
+			rest, begins := strings.CutPrefix(text[at:], prefix)
+			if !begins {
+				continue
+			}
+			word := prefix + t.rest().FindString(rest)
+			if word != prefix && (prefix == privateKey || strings.ContainsAny(word, "0123456789")) {
+				return at + len(word)
+			}
 		}
-		start := at + len(t.prefixes[begins])
-		end := start
-		for end < len(text) && t.has(text[end]) {
-			end++
-		}
-		exact := !t.hex || end-start == t.rest && (end == len(text) || !isWord(text[end]))
-		if end-start >= t.rest && exact && strings.ContainsAny(text[at:end], "0123456789") {
-			return end
-		}
-	}
-	return 0
-}
-
-func (t *token) has(c byte) bool {
-	if t.hex {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
-	}
-	return isWord(c) || c == '-' || strings.IndexByte(t.marks, c) >= 0
-}
-
-// run is where characters end that are words or some marks.
-func run(text string, at int, marks string) int {
-	for at < len(text) && (isWord(text[at]) || strings.IndexByte(marks, text[at]) >= 0) {
-		at++
-	}
-	return at
-}
-
-// webTokenAt is the end of a signed JSON Web Token: head, claims and signature.
-func webTokenAt(text string, at int) int {
-	const least = 16 // of each part
-	if !strings.HasPrefix(text[at:], "eyJ") {
-		return 0
-	}
-	head := run(text, at, "-")
-	if head-at < least || !strings.HasPrefix(text[head:], ".eyJ") {
-		return 0
-	}
-	claims := run(text, head+1, "-")
-	if claims-head < least || claims == len(text) || text[claims] != '.' {
-		return 0
-	}
-	if end := run(text, claims+1, "-"); end-claims > least {
-		return end
-	}
-	return 0
-}
-
-// botTokenAt is the end of a key of a Telegram bot: its number, a colon, and 35 more
-// characters, the first of which is A.
-func botTokenAt(text string, at int) int {
-	colon := at
-	for colon < len(text) && text[colon] >= '0' && text[colon] <= '9' {
-		colon++
-	}
-	if n := colon - at; n < 8 || n > 16 || !strings.HasPrefix(text[colon:], ":A") {
-		return 0
-	}
-	const length = 35
-	if end := run(text, colon+1, "-"); end-colon-1 == length {
-		return end
-	}
-	return 0
-}
-
-// privateKeyAt is the end of the first line of a private key.
-func privateKeyAt(text string, at int) int {
-	rest, is := strings.CutPrefix(text[at:], "-----BEGIN ")
-	if !is {
-		return 0
-	}
-	kind, _, is := strings.Cut(rest[:min(len(rest), 40)], "-----")
-	if !is || !strings.HasSuffix(kind, "PRIVATE KEY") {
-		return 0
-	}
-	return at + len("-----BEGIN ") + len(kind) + len("-----")
-}
-
-// hookAt is the end of an address that lets whoever knows it write to Slack.
-func hookAt(text string, at int) int {
-	const host = "hooks.slack.com/services/"
-	if !strings.HasPrefix(text[at:], host) {
-		return 0
-	}
-	const least = 30
-	if end := run(text, at+len(host), "/"); end-at-len(host) >= least {
-		return end
 	}
 	return 0
 }
