@@ -102,31 +102,56 @@ func (a *Analysis) split(arcs []arc, v int) *meeting {
 		if a.know.Dead(g) {
 			continue
 		}
-		alone := len(g.Targets) == 1
-		var branches []*meeting // that surely arrive
-		arrives := false
-		for _, t := range g.Targets {
-			region := a.region(t, fork, v)
-			var part []arc
-			for _, at := range region {
-				if e, ok := byNode[at]; ok && (at != fork || t == v) {
-					part = append(part, e)
-				}
-			}
-			arrives = arrives || len(part) > 0
-			if len(part) > 0 && len(part) < len(arcs) && (alone || a.leadsTo(t, v) && (t == v || !slices.Contains(region, fork))) {
-				branches = append(branches, a.split(part, v))
+		var sure []*meeting
+		branches := a.branches(g, fork, v, byNode)
+		for _, b := range branches {
+			if b.sure && len(b.arcs) > 0 && len(b.arcs) < len(arcs) {
+				sure = append(sure, a.split(b.arcs, v))
 			}
 		}
-		if !arrives {
-			continue
-		}
-		if len(branches) == 0 || g.Subset || !alone && g.Join != v && !a.last && !a.waits(v) || a.work > maxWork {
+		switch {
+		case !slices.ContainsFunc(branches, func(b *branch) bool { return len(b.arcs) > 0 }): // leads elsewhere
+		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.last && !a.waits(v) || a.work > maxWork:
 			return &meeting{arcs: arcs}
+		default:
+			m.groups = append(m.groups, sure)
 		}
-		m.groups = append(m.groups, branches)
 	}
 	return m
+}
+
+// branch is the arcs to a vertex by which a branch of a fan-out may arrive.
+type branch struct {
+	arcs []arc
+	sure bool // it always arrives
+}
+
+// branches divides the arcs to v, given by their beginnings, by the targets of a group.
+// Targets that share an arc are one branch: a join before v may keep one of their tokens.
+func (a *Analysis) branches(g *controlflow.Group, fork, v int, arcs map[int]arc) []*branch {
+	var out []*branch
+	of := map[int]*branch{} // by the beginning of an arc
+	for _, t := range g.Targets {
+		region := a.region(t, fork, v)
+		b := &branch{sure: len(g.Targets) == 1 || a.leadsTo(t, v) && (t == v || !slices.Contains(region, fork))}
+		for _, at := range region {
+			e, ok := arcs[at]
+			if !ok || at == fork && t != v || of[at] == b {
+				continue
+			}
+			taken := []arc{e}
+			if other := of[at]; other != nil {
+				taken, other.arcs = other.arcs, nil
+				b.sure = b.sure && other.sure
+			}
+			for _, e := range taken {
+				of[e.from] = b
+			}
+			b.arcs = append(b.arcs, taken...)
+		}
+		out = append(out, b)
+	}
+	return out
 }
 
 // maxWork bounds the vertices that are visited to divide the arcs of a flow.
