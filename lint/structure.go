@@ -168,7 +168,7 @@ edges: [{from: a, to: END}]
 		{
 			Name: "type-mismatch", Group: "data", Severity: spec.Error,
 			Summary: "a value of the wrong type for the key that takes it",
-			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it.",
+			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it. Of an enum each value must fit, also of one that a subgraph or another key hands over.",
 			Bad: example + `output: n
 state:
   n: {type: integer, default: many}

@@ -5,6 +5,7 @@ package lint
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -167,6 +168,7 @@ func (f *facts) parameters(n *spec.Node) map[string]any {
 // person can't hold.
 func checkTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
+		f.checkTakenValues(n)
 		if g := f.childOf(n); g != nil {
 			for _, in := range f.givens(n, "with") {
 				if key := g.Key(in.name.Value); key != nil && dataflow.Replaces(key) {
@@ -196,16 +198,73 @@ func (f *facts) checkGiven(in *given, want map[string]any, what string) {
 	case !in.computed:
 		values = []any{in.value.Data()}
 	}
+	f.checkValues(values, want, in.value.Span, what)
+}
+
+// checkValues reports the first value that a schema refuses.
+func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, what string) {
 	compiled, err := schema.Compile(want)
 	if err != nil {
-		return
+		return // reported where it stands
 	}
 	for _, value := range values {
 		if err := compiled.Check(compiled.Normalise(value)); err != nil {
-			f.report(in.value.Span, "%s: %v", what, err)
+			f.report(at, "%s: %v", what, err)
 			return
 		}
 	}
+}
+
+// checkTakenValues reports values of an enum, of a subgraph's key or of a key that no
+// condition reads, that the key which takes them refuses. The default is left out, since
+// something may always replace it.
+func (f *facts) checkTakenValues(n *spec.Node) {
+	for _, u := range f.uses().OfNode(n.Index) {
+		write := slices.IndexFunc(f.access()[n.Index].Writes, func(w dataflow.Write) bool { return w.Value == u.Program })
+		if write < 0 || u.Program.Tree().Op != eval.TreePath {
+			continue
+		}
+		to := f.graph.State[f.access()[n.Index].Writes[write].Key]
+		if !dataflow.Replaces(to) {
+			continue
+		}
+		path := u.Program.Tree().Path
+		from := f.graph.Key(path[0])
+		isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
+		isCondition := func(u dataflow.Use) bool { return u.Field == "when" && dataflow.ReadsKey(u.Program, path[0]) }
+		if from != nil && (len(path) > 1 || !from.Required && !slices.ContainsFunc(f.writersOf()[path[0]], isWriter) || slices.ContainsFunc(f.uses().All, isCondition)) {
+			continue
+		}
+		if g := f.childOf(n); from == nil && g != nil {
+			from = childKey(g, path)
+		}
+		if from == nil {
+			continue
+		}
+		values, _ := domain.Literals(from.Schema)
+		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil || from.Default != nil && v == from.Default.Data() })
+		f.checkValues(values, to.Schema, u.Span(), "state key "+strconv.Quote(to.Name.Value))
+	}
+}
+
+// childKey returns the key of a subgraph that output.state.name or output.output reads, or nil.
+func childKey(g *spec.Graph, path []string) *spec.StateKey {
+	switch {
+	case len(path) < 2 || path[0] != "output":
+		return nil
+	case path[1] == "state" && len(path) == 3:
+		return g.Key(path[2])
+	case path[1] != "output":
+		return nil
+	}
+	out := g.Output
+	for _, name := range path[2:] {
+		out = out.Get(name)
+	}
+	if out == nil || !out.IsScalar() {
+		return nil
+	}
+	return g.Key(strings.TrimSpace(out.Text.Value))
 }
 
 // withArticle names one value of a type.
