@@ -11,24 +11,24 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Write is a place where a node writes a state key.
+// Write is a state key that a node writes.
 type Write struct {
 	Key  int // index in Graph.State
 	Name spec.Text
-	// Value is the expression that is written, nil when it is the node's output.
+	// Value is the expression that is written, or nil for the node's output.
 	Value *eval.Program
 }
 
-// Access is what a node does to the state.
+// Access lists what a node reads and writes of the state.
 type Access struct {
 	Writes []Write // in the order of the file
-	// Always are those that are done whenever the node succeeds.
+	// Always are the writes of every success.
 	Always []Write
-	// SeesAll says that the node is given the whole state without naming keys.
+	// SeesAll says that the node gets the whole state without naming keys.
 	SeesAll bool
 }
 
-// Accesses lists what each node of a graph does to the state.
+// Accesses returns the accesses of each node of a graph.
 func Accesses(g *spec.Graph, bound *bind.Graph) []Access {
 	keys := make(map[string]int, len(g.State))
 	for i, key := range g.State {
@@ -65,7 +65,7 @@ func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) Access {
 	return a
 }
 
-// programAt is the expression of a field; nil when it has none or did not compile.
+// programAt returns the expression of a field, or nil if it did not compile.
 func programAt(fields []bind.Field, i int) *eval.Program {
 	if i >= len(fields) {
 		return nil
@@ -84,8 +84,8 @@ func GivenState(n *spec.Node) bool {
 	return true // a kind of a program's own
 }
 
-// Replaces reports whether a write to the key, nil for one that is not declared, drops the
-// value before it.
+// Replaces reports whether a write to a key drops the value before it. An undeclared key is
+// nil.
 func Replaces(key *spec.StateKey) bool {
 	return key == nil || !key.Reducer.IsSet() || key.Reducer.Value == "replace"
 }
@@ -95,9 +95,9 @@ func ReadsKey(p *eval.Program, name string) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { return r.Path[0] == name })
 }
 
-// FirmReads lists the paths that a program needs a value for: not those under
-// ?? or compared with None, nor any of a program that asks how far the run is,
-// since it may know that the value is there.
+// FirmReads lists the paths of which a program needs a value. Paths under ?? or compared with
+// None are left out, and all of a program that reads how far the run is: it may know that
+// the value is there.
 func FirmReads(p *eval.Program) []eval.Read {
 	if strings.Contains(p.Source(), "?.") || AsksProgress(p) {
 		return nil
@@ -114,7 +114,7 @@ func FirmReads(p *eval.Program) []eval.Read {
 	return out
 }
 
-// AsksProgress reports whether a program reads what tells paths apart.
+// AsksProgress reports whether a program reads how far the run is.
 func AsksProgress(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
@@ -127,8 +127,7 @@ func AsksProgress(p *eval.Program) bool {
 	})
 }
 
-// firmWalk sorts the paths of a tree into those that may be missing and those
-// that may not; known are paths that a test has found to be there.
+// firmWalk sorts the paths of a tree into those that must not be missing and those that may.
 type firmWalk struct{ firm, soft map[string]bool }
 
 func (w *firmWalk) walk(t *eval.Tree, known []string) {
@@ -155,7 +154,7 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 	}
 }
 
-// leaf is a part that may be null; inside a computed part the rules stay.
+// leaf visits a part that may be null. Inside a computed part the rules stay.
 func (w *firmWalk) leaf(t *eval.Tree, known []string) {
 	if t.Op == eval.TreePath {
 		w.path(t, true)
@@ -183,8 +182,7 @@ func (w *firmWalk) path(t *eval.Tree, soft bool) {
 // IsNull reports whether a tree is the constant null.
 func IsNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
 
-// present lists the top-level names that are known to have a value when the
-// test came out as given.
+// present lists the top-level names that have a value if a test has the given outcome.
 func present(t *eval.Tree, outcome bool) (names []string) {
 	t.Implied(outcome, func(t *eval.Tree, holds bool) {
 		for i := 0; i < 2 && t.Op == eval.TreeBinary && (t.Name == "!=" && holds || t.Name == "==" && !holds); i++ {

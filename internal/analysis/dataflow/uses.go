@@ -1,6 +1,6 @@
 // Package dataflow lists the uses and the definitions of a flow's state: every expression
-// with its place in the file and the moment at which it is evaluated (Uses), and what each
-// node writes (Accesses). What holds between the two is left to others.
+// with its position in the file and the moment at which it is evaluated (Uses), and what each
+// node writes (Accesses).
 package dataflow
 
 import (
@@ -25,8 +25,8 @@ const (
 
 // Use is one expression: a whole scalar, or one {{ part }} of it.
 type Use struct {
-	Node  int // the node that it belongs to, or whose edge it is on; -1 at the end
-	Edge  int // -1 when it stands on no edge
+	Node  int // its node, or the node that its edge leaves; -1 at the end
+	Edge  int // -1 unless it stands on an edge
 	Field string
 	// Text is the scalar, From and To are the offsets of the expression in its value.
 	Text     spec.Text
@@ -39,11 +39,11 @@ type Use struct {
 	Optional, InText bool
 }
 
-// Span is the place of the expression in the file.
+// Span returns the position of the expression in the file.
 func (u *Use) Span() spec.Span { return u.Text.At(u.From, u.To) }
 
-// SpanOf is the place where the expression names a path by its first part; the
-// whole expression when it does so in another way.
+// SpanOf returns where the expression names a path by its first part, or else the whole
+// expression.
 func (u *Use) SpanOf(name string) spec.Span {
 	src := u.Program.Source()
 	at := wordAt(src, name)
@@ -53,8 +53,8 @@ func (u *Use) SpanOf(name string) spec.Span {
 	return u.Text.At(u.From+at, u.From+at+len(name))
 }
 
-// SpanOfMember is the place of a member behind the path to it; the whole
-// expression when it is written in another way.
+// SpanOfMember returns where a member stands behind the path to it, or else the whole
+// expression.
 func (u *Use) SpanOfMember(path, name string) spec.Span {
 	src := u.Program.Source()
 	at := strings.Index(src, path+name)
@@ -65,8 +65,8 @@ func (u *Use) SpanOfMember(path, name string) spec.Span {
 	return u.Text.At(at, at+len(name))
 }
 
-// wordAt is where a word stands in an expression, outside of texts and not as
-// a member; -1 when it does not.
+// wordAt returns the offset of a word in an expression, outside of texts and not as a member,
+// or -1.
 func wordAt(src, word string) int {
 	textOrWord := regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|` + "`[^`]*`" + `|\w+`)
 	for _, at := range textOrWord.FindAllStringIndex(src, -1) {
@@ -77,7 +77,7 @@ func wordAt(src, word string) int {
 	return -1
 }
 
-// Uses is every use, those of a node or an edge side by side.
+// Uses lists every use. Those of a node or an edge stand side by side.
 type Uses struct {
 	All       []Use
 	byNode    []pieces
@@ -88,20 +88,18 @@ type Uses struct {
 // pieces is a range of Uses.All.
 type pieces struct{ from, to int }
 
-// NewUses lists the expressions of a graph; from says which node each edge leaves.
+// NewUses lists the expressions of a graph; from has the node that each edge leaves.
 func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 	w := &useWalk{Uses: Uses{byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges))}}
-	w.graph(g, bound, from)
-	w.All = make([]Use, 0, w.count)
 	w.graph(g, bound, from)
 	return &w.Uses
 }
 
-// OfNode are the expressions of a node, without those of its edges.
+// OfNode returns the expressions of a node, without those of its edges.
 func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
 
-// Constants are the texts and numbers in expressions that read a name, each once. Those
-// of a policy are none: what only the policy speaks of is left to the run.
+// Constants returns the distinct texts and numbers in expressions that read a name. It leaves
+// out those of policies.
 func (x *Uses) Constants(name string) []any {
 	if x.constants == nil {
 		x.constants = map[string][]any{}
@@ -132,7 +130,7 @@ func (x *Uses) Constants(name string) []any {
 	return slices.Clip(x.constants[name])
 }
 
-// Constants are those in the uses that read something.
+// Constants returns the distinct texts and numbers in the uses that read something.
 func Constants(uses []*Use, reads func(eval.Read) bool) []any {
 	var out []any
 	for _, u := range uses {
@@ -143,7 +141,7 @@ func Constants(uses []*Use, reads func(eval.Read) bool) []any {
 	return out
 }
 
-// constants adds those of a use.
+// constants appends the constants of a use that are not yet listed.
 func (u *Use) constants(out []any) []any {
 	if u.Field == "never" {
 		return out
@@ -176,18 +174,15 @@ func negated(t *eval.Tree) (int, bool) {
 	return -n, ok
 }
 
-// OfEdge are the expressions of an edge.
+// OfEdge returns the expressions of an edge.
 func (x *Uses) OfEdge(i int) []Use { return x.All[x.byEdge[i].from:x.byEdge[i].to] }
 
-// useWalk collects uses, or counts them when it has no room: there are so many that
-// what growing a list leaves behind shows. at holds what is common to the next ones.
+// useWalk collects uses.
 type useWalk struct {
 	Uses
-	at    Use
-	count int
+	at Use // what the next ones have in common
 }
 
-// graph counts the expressions of a graph, and lists them where there is room.
 func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	for i, n := range g.Nodes {
 		w.at = Use{Node: i, Edge: -1}
@@ -210,7 +205,7 @@ func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 		from := len(w.All)
 		w.program("group", g.Concurrency.Group, b.Group)
 		for i := range w.All[from:] {
-			w.All[from+i].Optional = true // what is not there yet puts the run in no group
+			w.All[from+i].Optional = true // a run without a value is in no group
 		}
 	}
 	if g.Output != nil {
@@ -257,8 +252,7 @@ func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field
 	}
 }
 
-// program adds a whole scalar that is an expression; nil when it has none or
-// it did not compile.
+// program adds a whole scalar that is an expression, unless it did not compile.
 func (w *useWalk) program(field string, text spec.Text, p *eval.Program) {
 	if p == nil {
 		return
@@ -268,15 +262,12 @@ func (w *useWalk) program(field string, text spec.Text, p *eval.Program) {
 }
 
 func (w *useWalk) add(text spec.Text, from, to int, p *eval.Program, optional, inText bool) {
-	if w.count++; w.All == nil {
-		return
-	}
 	u := w.at
 	u.Text, u.From, u.To, u.Program, u.Optional, u.InText = text, from, to, p, optional, inText
 	w.All = append(w.All, u)
 }
 
-// value adds the expressions of a value of any shape, which was bound to b.
+// value adds the expressions of a value, which was bound to b.
 func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 	if b == nil || b.IsConst() {
 		return
@@ -299,7 +290,7 @@ func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 	}
 	fields := b.Fields()
 	for i := range fields {
-		// Entries keep their order, but for those of unknown keys, which are left out.
+		// Entries keep their order, but unknown keys are left out.
 		if i < len(v.Fields) && v.Fields[i].Key.Value == fields[i].Name {
 			w.value(&v.Fields[i].Value, &fields[i].Value)
 		} else if sub := v.Get(fields[i].Name); sub != nil {

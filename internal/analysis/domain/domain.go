@@ -1,6 +1,5 @@
-// Package domain abstracts what types and JSON Schemas say of a value into the domains of
-// the solver (internal/solve): constants, intervals, lists of enums, and whether null is
-// among them. It also puts domains into words.
+// Package domain turns types and JSON Schemas into domains of the solver (internal/solve), and
+// domains into words.
 package domain
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
-// OfType is a domain of which only the type is known.
+// OfType returns the domain of a type.
 func OfType(t eval.Type) solve.Domain {
 	d := solve.Domain{Null: true}
 	switch t.String() {
@@ -32,8 +31,8 @@ func OfType(t eval.Type) solve.Domain {
 	return d
 }
 
-// OfSchema is the domain of the part of a value that a schema describes.
-// The top of a state key may be null; parts may be absent.
+// OfSchema returns the domain of a part of a value that a schema describes. The value may be
+// null, and parts may be absent.
 func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) solve.Domain {
 	for _, part := range rest {
 		doc = Subschema(doc, part)
@@ -64,7 +63,7 @@ func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) sol
 	return d
 }
 
-// Subschema is the schema of a member or an element; nil when none is declared.
+// Subschema returns the schema of a member or an element, or nil.
 func Subschema(doc map[string]any, part string) map[string]any {
 	if strings.HasPrefix(part, "[") {
 		items, _ := doc["items"].(map[string]any)
@@ -75,7 +74,7 @@ func Subschema(doc map[string]any, part string) map[string]any {
 	return sub
 }
 
-// Literals are the values of an enum or const of scalars.
+// Literals returns the values of an enum or const of scalars.
 func Literals(doc map[string]any) ([]any, bool) {
 	values, ok := doc["enum"].([]any)
 	if c, has := doc["const"]; has {
@@ -87,7 +86,7 @@ func Literals(doc map[string]any) ([]any, bool) {
 	return values, true
 }
 
-// OfChoice is the domain of an expression that chooses between constants.
+// OfChoice returns the domain of an expression that chooses between constants.
 func OfChoice(p *eval.Program) (solve.Domain, bool) {
 	if p == nil {
 		return solve.Domain{}, false
@@ -110,7 +109,7 @@ func OfChoice(p *eval.Program) (solve.Domain, bool) {
 	return OfValues(values)
 }
 
-// OfValues are a domain of scalars; not ok when there is none or another value.
+// OfValues returns the domain of some scalars. It is not ok for other values, or without any.
 func OfValues(values []any) (solve.Domain, bool) {
 	for _, v := range values {
 		switch v.(type) {
@@ -134,7 +133,7 @@ func bound(doc map[string]any, names ...string) (float64, bool) {
 	return 0, false
 }
 
-// RangeWords puts an interval into words that begin with a name; "" for no interval.
+// RangeWords puts an interval into words that begin with a name, or returns "".
 func RangeWords(name string, d solve.Domain) string {
 	number := func(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 	switch {
@@ -203,7 +202,7 @@ func AllowsNull(schema map[string]any) bool {
 	return true
 }
 
-// Requires reports whether a schema asks for a member.
+// Requires reports whether a schema requires a member.
 func Requires(doc map[string]any, name string) bool {
 	required, _ := doc["required"].([]any)
 	return slices.Contains(required, any(name))

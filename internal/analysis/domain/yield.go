@@ -1,4 +1,4 @@
-// What nodes yield.
+// The schemas of what nodes yield.
 
 package domain
 
@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// OutputSchema is the schema of what a node yields; nil when it declares none.
-// That of a model with tools is about the content only.
+// OutputSchema returns the schema that a node declares for its output, or nil. A model with
+// tools declares only its content.
 func OutputSchema(n *spec.Node) map[string]any {
 	if n.Kind.Value == "llm" && n.Field("tools") != nil {
 		return nil
@@ -18,7 +18,7 @@ func OutputSchema(n *spec.Node) map[string]any {
 	return n.Output
 }
 
-// Part is the part of a schema for a path; nil when none is declared.
+// Part returns the schema of the part at a path, or nil.
 func Part(doc map[string]any, path []string) map[string]any {
 	for _, part := range path {
 		doc = Subschema(doc, part)
@@ -26,8 +26,8 @@ func Part(doc map[string]any, path []string) map[string]any {
 	return doc
 }
 
-// Yields is the schema of a part of what a node yields, as the node declares it, or its
-// kind has it; nil when nobody says.
+// Yields returns the schema of a part of a node's output, as the node or its kind declares it,
+// or nil.
 func Yields(n *spec.Node, path []string) map[string]any {
 	if doc := OutputSchema(n); doc != nil {
 		return Part(doc, path)
@@ -48,7 +48,7 @@ func Yields(n *spec.Node, path []string) map[string]any {
 	return nil
 }
 
-// answers is the schema of what a person may say; nil where that is known at run time only.
+// answers returns the schema of a person's answer, or nil if only the run knows it.
 func answers(n *spec.Node) map[string]any {
 	if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List {
 		values := choices.Data().([]any)

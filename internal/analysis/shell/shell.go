@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// interpreter is programs that run code behind a flag: a letter, of which several may stand
-// together, or a whole word.
+// interpreter lists programs that run the code behind a flag: one of some letters, which may
+// stand together, or a word.
 type interpreter struct {
 	programs []string
 	letters  string
@@ -28,7 +28,7 @@ var interpreters = []interpreter{
 	{programs: []string{"php"}, letters: "r", words: []string{"--run"}},
 }
 
-// interpreterOf is that of a program; without letters for a program that takes no code.
+// interpreterOf returns the interpreter of a program, without letters if it takes no code.
 func interpreterOf(program string) interpreter {
 	i := slices.IndexFunc(interpreters, func(in interpreter) bool { return slices.Contains(in.programs, program) })
 	if i < 0 {
@@ -44,9 +44,8 @@ var wrappers = map[string]string{
 	"stdbuf": "ioe", "sudo": "ugpCDhrtTU", "time": "fo", "timeout": "ks", "xargs": "aEdIiLlnPs",
 }
 
-// Code lists the places of the arguments that are run as code: the script in
-// [sh, -c, script], also behind env, sudo and the like, in a container or by find, and
-// what ssh hands to the shell of another host.
+// Code lists the positions of the arguments that run as code: the script in [sh, -c, script],
+// also behind env or sudo, in a container or by find, and what ssh hands to a remote shell.
 func Code(command *spec.Value) []spec.Span {
 	if command == nil {
 		return nil
@@ -95,8 +94,8 @@ func codeOf(args []spec.Value) []spec.Span {
 	return nil
 }
 
-// innerCommand is where the command begins that a program runs somewhere else: in a
-// container, a pod or another root, or for what find finds; -1 when it runs none.
+// innerCommand returns where the command begins that a program runs in a container, a pod or
+// another root, or for the files that find lists; -1 if there is none.
 func innerCommand(program string, args []spec.Value) int {
 	first := 0
 	switch program {
@@ -118,7 +117,7 @@ func innerCommand(program string, args []spec.Value) int {
 	return -1
 }
 
-// behind is the place after the first of some words; -1 when none is there.
+// behind returns the index after the first of some words, or -1.
 func behind(args []spec.Value, words ...string) int {
 	i := slices.IndexFunc(args, func(a spec.Value) bool { return slices.Contains(words, a.Text.Value) })
 	if i < 0 {
@@ -127,7 +126,7 @@ func behind(args []spec.Value, words ...string) int {
 	return i + 1
 }
 
-// behindFlag is the argument behind a flag.
+// behindFlag returns the argument behind a flag.
 func behindFlag(args []spec.Value, flags ...string) []spec.Span {
 	if i := behind(args, flags...); i >= 0 && i < len(args) {
 		return []spec.Span{args[i].Text.Span}
@@ -143,8 +142,8 @@ func allCode(args []spec.Value) []spec.Span {
 	return out
 }
 
-// awkCode is the program of awk: the first argument behind its options, unless it stands in
-// a file.
+// awkCode returns the program of awk, the first argument behind its options, unless it is in a
+// file.
 func awkCode(args []spec.Value) []spec.Span {
 	const valued = "Fv"
 	for i := 0; i < len(args); i++ {
@@ -162,7 +161,7 @@ func awkCode(args []spec.Value) []spec.Span {
 	return nil
 }
 
-// remoteCode is all that comes after the host.
+// remoteCode returns the arguments behind the host.
 func remoteCode(args []spec.Value) []spec.Span {
 	const valued = "BbcDEeFIiJLlmOopQRSWw"
 	i := 0
@@ -179,7 +178,7 @@ func remoteCode(args []spec.Value) []spec.Span {
 	return out
 }
 
-// programIn is the place of the program that a command ends up running.
+// programIn returns the index of the program that a command ends up running.
 func programIn(args []spec.Value) int {
 	at := 0
 	for at < len(args) {

@@ -1,5 +1,5 @@
-// Package subgraph reads the graphs that nodes and tools of a graph name, in other files or
-// in its own, and says what keeps one from being used.
+// Package subgraph reads the graphs that nodes and tools of a graph name, in its own file or in
+// others, and says why one can't be used.
 package subgraph
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Graph is another graph, of a file or within one. One that can't be used has a
-// problem, unless it is reported elsewhere, and no graph.
+// Graph is a named graph. If it can't be used, Graph is nil, and Problem says why unless that is
+// reported elsewhere.
 type Graph struct {
 	Path    string // of the file, and "#name" behind it
 	File    string
@@ -40,12 +40,12 @@ type Loader struct {
 	loaded map[string]*Graph
 }
 
-// New prepares the reading of what root names.
+// New returns a loader of the graphs that root names.
 func New(root *spec.Graph, kinds []spec.Kind, load func(string) ([]byte, error), filter func(*spec.File, spec.Diagnostics) spec.Diagnostics) *Loader {
 	return &Loader{root: root, kinds: kinds, load: load, filter: filter, loaded: map[string]*Graph{}}
 }
 
-// References lists where a graph names others.
+// References lists the names of other graphs in a graph.
 func References(g *spec.Graph) []spec.Text {
 	var out []spec.Text
 	for _, n := range g.Nodes {
@@ -61,8 +61,8 @@ func References(g *spec.Graph) []spec.Text {
 	return out
 }
 
-// inner is a graph within the file of another one, at the path of that file. What
-// is wrong with it is reported where it stands.
+// inner returns a graph within the file of another one. Its problems are reported where it
+// stands.
 func (l *Loader) inner(g *spec.Graph, file, ref string) *Graph {
 	at := file + ref
 	if c := l.loaded[at]; c != nil {
@@ -82,9 +82,8 @@ func (l *Loader) inner(g *spec.Graph, file, ref string) *Graph {
 	return c
 }
 
-// Load is what a graph of a file names: another graph of the file, or that of a
-// file, which is read. It is nil when files are not to be looked at or the name is
-// known at run time only.
+// Load returns the graph that a graph of a file names, in that file or in another one. It is nil
+// if files are not read, or only the run knows the name.
 func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	if strings.HasPrefix(name, "#") {
 		return l.inner(g, file, name)
@@ -129,7 +128,7 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	return c
 }
 
-// Beside is load for the texts that a file at a path names.
+// Beside returns a load function for names relative to the folder of a file.
 func Beside(load func(string) ([]byte, error), at string) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		if !path.IsAbs(name) {
@@ -139,8 +138,7 @@ func Beside(load func(string) ([]byte, error), at string) func(string) ([]byte, 
 	}
 }
 
-// nameOf is what messages call a file that is named relative to the folder of
-// the graph.
+// nameOf returns the name in messages of a file beside the graph.
 func (l *Loader) nameOf(name string) string {
 	if path.IsAbs(name) {
 		return name
@@ -148,7 +146,7 @@ func (l *Loader) nameOf(name string) string {
 	return path.Join(path.Dir(filepath.ToSlash(l.root.File.Name)), name)
 }
 
-// outputType is the type of what a graph declares as its output; any part may be null.
+// outputType returns the type of a graph's declared output.
 func outputType(g *bind.Graph) eval.Type {
 	if g == nil || g.Output == nil {
 		return eval.Any()
@@ -156,7 +154,7 @@ func outputType(g *bind.Graph) eval.Type {
 	return g.Output.Type()
 }
 
-// LineOf says on which line a finding about a file is, and in which of its texts.
+// LineOf returns the line of a finding, and the name of the text that it is in.
 func LineOf(d spec.Diagnostic) string {
 	line := "line " + strconv.Itoa(d.File.Position(d.Span.From).Line)
 	if host, _ := d.File.Host(); host != nil {

@@ -9,13 +9,12 @@ import (
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
-// originOfProgram is the least trusted origin of what a program reads, in the
-// context of a node.
+// originOfProgram returns the least trusted origin of what a program of a node reads.
 func (a *Analysis) originOfProgram(node int, p *eval.Program) Origin {
 	return a.Of(&dataflow.Use{Node: node, Program: p})
 }
 
-// originOfValue is that of all the parts of a value.
+// originOfValue returns the least trusted origin of the parts of a value.
 func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	worst := FromFlow
 	if _, chosen := domain.OfChoice(v.Program()); chosen {
@@ -25,7 +24,7 @@ func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	return worst
 }
 
-// originOfOutput is who wrote the output of a node.
+// originOfOutput returns who wrote the output of a node.
 func (a *Analysis) originOfOutput(v int) Origin {
 	if o, known := a.outputs[v]; known {
 		return o
@@ -44,8 +43,7 @@ func (a *Analysis) originOfOutput(v int) Origin {
 	return out
 }
 
-// originOfInput is who wrote what edges hand to a node, as far as a read
-// reaches into it.
+// originOfInput returns who wrote the part that a read takes of what edges hand to a node.
 func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	if a.flow == nil || a.flow.Anywhere || a.graph.Nodes[v].Before != nil {
 		return FromWorld
@@ -74,8 +72,8 @@ func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	return worst
 }
 
-// HandedBy lists the edges that lead to a node; chosen says that some node may
-// name it as its next, with an input of its own.
+// HandedBy lists the edges that lead to a node. It is chosen if another node's goto may name
+// it, with an input of its own.
 func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
 	if a.into == nil {
 		a.into, a.chosen = a.flow.EdgesInto(), make([]bool, a.flow.End+1)
@@ -88,8 +86,7 @@ func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
 	return a.into[v], a.chosen[v]
 }
 
-// Member is the part of a value that input.name reads; the whole when it has
-// no such part.
+// Member returns the part of a value that input.name reads, or else the whole.
 func Member(v *bind.Value, r eval.Read) *bind.Value {
 	if len(r.Path) > 1 && r.Path[0] == "input" {
 		fields := v.Fields()

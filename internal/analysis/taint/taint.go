@@ -1,6 +1,6 @@
-// Package taint follows where texts come from: from a source, such as a model or the run's
-// input, through state keys, outputs and edges, to the expression that reads them. A value
-// that is no text, or one of a closed set of plain words, carries no taint.
+// Package taint follows texts from their source, such as a model or the run's input, through
+// state keys, outputs and edges to the expressions that read them. Only text carries taint,
+// and not if it is one of a closed set of plain words.
 package taint
 
 import (
@@ -22,7 +22,7 @@ type Origin int
 
 const (
 	FromFlow  Origin = iota // the graph file itself
-	FromInput               // whoever starts the run, or a person asked
+	FromInput               // the person who starts the run or answers a question
 	FromWorld               // a model, a tool, a program, a server
 )
 
@@ -36,7 +36,7 @@ func (o Origin) String() string {
 	return "the graph itself"
 }
 
-// originOfKind is who writes the output of a node.
+// originOfKind returns who writes the outputs of a kind.
 func originOfKind(kind string) Origin {
 	switch kind {
 	case "pass", "set", "wait", "fail":
@@ -47,8 +47,8 @@ func originOfKind(kind string) Origin {
 	return FromWorld
 }
 
-// Analysis tells the origins of what the expressions of one flow read. It is for one
-// goroutine at a time.
+// Analysis finds the origins of what the expressions of one flow read. It is for one goroutine
+// at a time.
 type Analysis struct {
 	graph  *spec.Graph
 	bound  *bind.Graph
@@ -57,13 +57,13 @@ type Analysis struct {
 
 	keyOf   map[string]int // declared state keys by name
 	keys    []Origin       // filled on first use
-	outputs map[int]Origin // by node, as far as was asked
+	outputs map[int]Origin // by node, filled on demand
 	into    [][]int        // edges by target, see HandedBy
 	chosen  []bool
 }
 
-// New prepares the answers for a graph. Without its control flow, what edges hand
-// over is taken for the world's.
+// New prepares the analysis of a graph. Without control flow, all input of nodes counts as the
+// world's.
 func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *controlflow.Graph) *Analysis {
 	a := &Analysis{graph: g, bound: bound, access: access, flow: flow, keyOf: make(map[string]int, len(g.State)), outputs: map[int]Origin{}}
 	for i, key := range g.State {
@@ -72,8 +72,8 @@ func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *contr
 	return a
 }
 
-// Of is the least trusted origin of what a use reads. Numbers, booleans and values
-// of an enum of plain words are the graph's own, wherever they come from.
+// Of returns the least trusted origin of what a use reads. Numbers, booleans and values of an
+// enum of plain words count as the graph's own.
 func (a *Analysis) Of(u *dataflow.Use) Origin {
 	if Harmless(u.Program.Type()) {
 		return FromFlow
@@ -85,8 +85,7 @@ func (a *Analysis) Of(u *dataflow.Use) Origin {
 	return worst
 }
 
-// Fixed reports whether all that a use reads is of a closed set of plain words
-// or no text at all.
+// Fixed reports whether a use reads only plain words of a closed set, and no other text.
 func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	for _, r := range u.Program.Reads() {
 		key, ok := a.keyOf[r.Path[0]]
@@ -101,19 +100,19 @@ func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	return true
 }
 
-// safe reports whether what a read reaches in a key can do no harm in any text.
+// safe reports whether what a read takes of a key is harmless in any text.
 func (a *Analysis) safe(key int, r eval.Read) bool {
 	return closed(a.graph.State[key].Schema) || Harmless(fieldType(a.graph.State[key], r))
 }
 
-// Sanitized reports whether the value of a program tells nothing of the texts that it
-// reads: it is a number, or one of the program's own constants.
+// Sanitized reports whether the value of a program reveals no text that it reads: it is a
+// number, or one of the program's own constants.
 func Sanitized(p *eval.Program) bool {
 	_, chosen := domain.OfChoice(p)
 	return chosen || Harmless(p.Type())
 }
 
-// Harmless reports whether no text is of the type.
+// Harmless reports whether a type has no texts.
 func Harmless(t eval.Type) bool {
 	switch t.String() {
 	case "integer", "number", "boolean", "null":
@@ -161,7 +160,7 @@ func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
 	return FromFlow
 }
 
-// fieldType is the type of what a read reaches inside a key.
+// fieldType returns the type of what a read takes of a key.
 func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
 	t := eval.FromSchema(key.Schema)
 	for _, name := range r.Path[1:] {
@@ -170,8 +169,8 @@ func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
 	return t
 }
 
-// closed reports whether a schema admits only words that are safe anywhere, by its
-// values or by a pattern. A format is no more than a note.
+// closed reports whether the enum or the pattern of a schema admits only plain characters. A
+// format is only a note.
 func closed(schema map[string]any) bool {
 	if pattern, ok := schema["pattern"].(string); ok && narrow(pattern) {
 		return true
@@ -183,14 +182,13 @@ func closed(schema map[string]any) bool {
 	})
 }
 
-// narrow reports whether a pattern is about the whole text, and admits only plain
-// characters.
+// narrow reports whether a pattern matches whole texts, and only plain characters.
 func narrow(pattern string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	return err == nil && bounded(re, syntax.OpBeginText) && bounded(re, syntax.OpEndText) && plainOnly(re)
 }
 
-// bounded reports whether all that a pattern admits begins, or ends, with the text.
+// bounded reports whether every match of a pattern begins, or ends, with the text.
 func bounded(re *syntax.Regexp, at syntax.Op) bool {
 	switch re.Op {
 	case at:
@@ -232,8 +230,8 @@ func isPlain(r rune) bool {
 	return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@ ", r))
 }
 
-// originOfKeys is who may have written each state key. What a write reads may come from
-// keys again, by outputs and elements too, so that it is asked until nothing changes.
+// originOfKeys returns who may have written each state key: a fixed point, since what a write
+// reads may come from keys again.
 func (a *Analysis) originOfKeys() []Origin {
 	if a.keys != nil {
 		return a.keys
