@@ -141,17 +141,16 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 	if s.node.Each.IsSet() {
 		return domain.OfType(typ)
 	}
-	if doc := domain.OutputSchema(s.node); doc != nil {
-		d := domain.OfSchema(doc, "output", rest, typ)
-		d.Null = len(rest) > 1 || len(rest) == 1 && !domain.Requires(doc, rest[0]) || domain.AllowsNull(doc)
-		return d
+	doc := domain.Yields(s.node, rest)
+	if doc == nil {
+		return domain.OfType(typ)
 	}
-	if doc := domain.Yields(s.node, rest); doc != nil {
-		d := domain.OfSchema(doc, strings.Join(append([]string{"output"}, rest...), "."), nil, typ)
-		d.Null = domain.AllowsNull(doc)
-		return d
+	d := domain.OfSchema(doc, strings.Join(append([]string{"output"}, rest...), "."), nil, typ)
+	d.Null = domain.AllowsNull(doc)
+	if whole := domain.OutputSchema(s.node); whole != nil {
+		d.Null = d.Null || len(rest) > 1 || len(rest) == 1 && !domain.Requires(whole, rest[0]) || domain.AllowsNull(whole)
 	}
-	return domain.OfType(typ)
+	return d
 }
 
 // writtenBy returns the domain of what one node writes to a key.
