@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Bypass is what a join of all does when a branch left by a failure edge and
-// does not come back: drop, continue or fail; "" for another node.
+// Bypass returns what a join of all branches does about one that left by a failure edge for
+// good: drop, continue or fail. It is "" for another node.
 func Bypass(n *spec.Node) string {
 	if n.Join == nil || n.Join.Wait != "all" {
 		return ""
@@ -29,7 +29,7 @@ func Tolerates(g *spec.Graph) bool {
 		slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
 }
 
-// JoinsBy is how the branches of a node's fan-out join: explicit or auto.
+// JoinsBy returns how the branches of a node's fan-out join: explicit or auto.
 func JoinsBy(g *spec.Graph, node int) string {
 	if own := g.Nodes[node].Parallel; own != nil && own.Join != "" {
 		return own.Join
@@ -37,10 +37,10 @@ func JoinsBy(g *spec.Graph, node int) string {
 	return g.Parallel.Join
 }
 
-// implicitJoins finds where branches join without a declaration. Group.Join is where they
-// do for sure.
+// implicitJoins finds where branches may join without a declaration, and by group where
+// they surely do.
 func (w *Graph) implicitJoins() {
-	var any []int // begin branches of which nobody knows which do
+	var any []int // targets of groups of which any subset may fire
 	for v, groups := range w.Groups {
 		for i := range groups {
 			g := &groups[i]
@@ -63,15 +63,14 @@ func (w *Graph) implicitJoins() {
 				continue
 			}
 			w.Joins[g.Join] = true
-			if w.joinsBefore(v, g) { // it takes the place
+			if w.joinsBefore(v, g) { // it takes precedence
 				g.Join = -1
 			}
 		}
 	}
 }
 
-// joinsBefore reports whether branches may come to a declared join before they come to
-// where they join by themselves.
+// joinsBefore reports whether branches may reach a declared join before their implicit one.
 func (w *Graph) joinsBefore(fork int, g *Group) bool {
 	seen := map[int]bool{g.Join: true, fork: true}
 	for todo := slices.Clone(g.Targets); len(todo) > 0; todo = todo[1:] {
@@ -121,7 +120,7 @@ func (w *Graph) firstCommon(fork int, targets []int) int {
 	return best
 }
 
-// FailurePolicy is what a failing branch of a node's fan-out does.
+// FailurePolicy returns what a failed branch does to the fan-out of a node.
 func FailurePolicy(g *spec.Graph, node int) string {
 	if own := g.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
 		return own.OnFailure

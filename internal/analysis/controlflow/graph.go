@@ -1,9 +1,6 @@
-// Package controlflow builds the control-flow graph of a flow: nodes are vertices,
-// and there is an arc wherever a run can go from one to the next. Beside the arcs it
-// keeps what they are made of: the groups of edges that fire together (GraphSpec §6).
-//
-// Reachability, strongly connected components, dominators and post-dominators are
-// those of the graph of arcs.
+// Package controlflow builds the control-flow graph of a flow: nodes are vertices, with an
+// arc wherever a run can go from one to the next. It also keeps the groups of edges that
+// fire together (GraphSpec §6).
 package controlflow
 
 import (
@@ -28,8 +25,7 @@ const (
 	OnFailure       // the node failed
 )
 
-// Group is a set of edges that fire together. A node's groups exclude each
-// other, but for those of different outcomes of different visits.
+// Group is a set of edges that fire together. Only one group of a node fires after a visit.
 type Group struct {
 	Edges []int // indexes in Graph.Edges; none for ByGoto
 	// Targets are the vertices that they lead to, in order, once for each edge: each begins
@@ -86,7 +82,7 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 	return w
 }
 
-// Dominators is the tree of the vertices that every path from the start passes.
+// Dominators returns the dominator tree of the paths from the start.
 func (w *Graph) Dominators() *graphalg.Tree {
 	if w.tree == nil {
 		w.tree = w.Digraph.Dominators(w.Start())
@@ -94,8 +90,8 @@ func (w *Graph) Dominators() *graphalg.Tree {
 	return w.tree
 }
 
-// PostDominators is the tree of those that every path to END passes. A path into a
-// fail node is no such path: it ends the run.
+// PostDominators returns the dominator tree of the paths back from END. Paths into fail nodes
+// do not count.
 func (w *Graph) PostDominators() *graphalg.Tree {
 	if w.postTree == nil {
 		w.postTree = w.Reverse.Dominators(w.End)
@@ -103,7 +99,7 @@ func (w *Graph) PostDominators() *graphalg.Tree {
 	return w.postTree
 }
 
-// PostDominatorsNoFailures is that tree for runs in which nothing fails.
+// PostDominatorsNoFailures returns PostDominators for runs in which nothing fails.
 func (w *Graph) PostDominatorsNoFailures() *graphalg.Tree {
 	if w.calmPostTree == nil {
 		w.calmPostTree = w.NoFailures.Reverse().Dominators(w.End)
@@ -116,8 +112,8 @@ func Fans(groups []Group) bool {
 	return slices.ContainsFunc(groups, func(g Group) bool { return len(g.Targets) > 1 || g.Subset })
 }
 
-// groupsOf sorts a node's edges into groups; those of conditions come in the
-// order in which they are tried.
+// groupsOf sorts a node's edges into groups. Conditions come in the order in which they are
+// tried.
 func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	var guards, decide, plain, failGuards, failPlain, always []int
 	for _, i := range out {
@@ -155,8 +151,8 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	return groups
 }
 
-// dynamicGroups are the targets that a node may choose: one of them, or any
-// of them when its expression is known to yield a list.
+// dynamicGroups returns the targets that a node may choose: one of them, or any subset if its
+// expression surely yields a list.
 func (w *Graph) dynamicGroups(n *spec.Node) []Group {
 	b := &w.bound.Nodes[n.Index]
 	many := b.Goto != nil && b.Goto.Type().IsList()
@@ -208,8 +204,7 @@ func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
 	return out
 }
 
-// defaults are the edges without a condition. Next to decisions they never
-// fire on success, but for the one that is marked as the fallback.
+// defaults groups the edges without a condition. Next to decisions only the fallback fires.
 func (w *Graph) defaults(plain []int, decides bool) []Group {
 	if len(plain) == 0 {
 		return nil
@@ -234,8 +229,8 @@ func (w *Graph) NewGroup(kind Kind, edges ...int) Group {
 	return g
 }
 
-// digraph has an arc for each target of each group. Nodes that may lead
-// anywhere do.
+// digraph returns the graph with an arc for each target of each group. Nodes that may choose
+// any target lead to every vertex.
 func (w *Graph) digraph(failures bool) *graphalg.Digraph {
 	n := len(w.Source.Nodes)
 	from, to := make([]int, 0, len(w.Source.Edges)+1), make([]int, 0, len(w.Source.Edges)+1)
@@ -261,7 +256,7 @@ func (w *Graph) digraph(failures bool) *graphalg.Digraph {
 	return graphalg.New(n+2, from, to)
 }
 
-// fails reports whether some ways are taken on failures only.
+// fails reports whether some edges fire on failures only.
 func (w *Graph) fails() bool {
 	return slices.ContainsFunc(w.Groups, func(groups []Group) bool {
 		return slices.ContainsFunc(groups, func(g Group) bool { return g.Kind == OnFailure })

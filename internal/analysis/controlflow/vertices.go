@@ -12,12 +12,11 @@ import (
 type Vertices struct {
 	Source *spec.Graph
 	End    int
-	// From and to are where each edge of the source begins and ends; -1 where its
-	// name is that of no vertex.
+	// From and To hold the vertices of each edge, or -1 for an unknown name.
 	From, To []int
 }
 
-// NewVertices gives the vertices of a graph, which need not be well formed.
+// NewVertices numbers the nodes of a graph, which need not be well formed.
 func NewVertices(g *spec.Graph) *Vertices {
 	w := &Vertices{Source: g, End: len(g.Nodes)}
 	ends := make([]int, 2*len(g.Edges))
@@ -51,7 +50,7 @@ func (w *Vertices) WellFormed() bool {
 	return true
 }
 
-// Vertex is that of a node or of END; -1 for another name.
+// Vertex returns the vertex of a node or of END, or -1 for another name.
 func (w *Vertices) Vertex(name string) int {
 	if n := w.Source.Node(name); n != nil {
 		return n.Index
@@ -62,10 +61,10 @@ func (w *Vertices) Vertex(name string) int {
 	return -1
 }
 
-// Start is the vertex of the first node of a well-formed graph.
+// Start returns the vertex of the first node of a well-formed graph.
 func (w *Vertices) Start() int { return w.Source.Node(w.Source.Start.Value).Index }
 
-// Name is the name of a node, or END.
+// Name returns the name of a node, or END.
 func (w *Vertices) Name(v int) string {
 	if v == w.End {
 		return spec.END
@@ -73,13 +72,13 @@ func (w *Vertices) Name(v int) string {
 	return w.Source.Nodes[v].ID.Value
 }
 
-// EdgesOut lists the edges that leave each node, in the order of declaration.
+// EdgesOut returns the edges that leave each node, in the order of declaration.
 func (w *Vertices) EdgesOut() [][]int { return byVertex(w.From, w.End) }
 
-// EdgesInto lists those that lead to each vertex.
+// EdgesInto returns the edges that lead to each vertex.
 func (w *Vertices) EdgesInto() [][]int { return byVertex(w.To, w.End+1) }
 
-// byVertex lists, for each of n vertices, the indexes of what is at it; -1 is no vertex.
+// byVertex returns, for each of n vertices, the positions in a list that hold it.
 func byVertex(at []int, n int) [][]int {
 	counts := make([]int, n)
 	for _, v := range at {

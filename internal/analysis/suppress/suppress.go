@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Rules are the names of rules that comments may give, asked for when one does.
+// Rules provides the names of rules. It is called only if a file has such a comment.
 type Rules struct {
 	Names    func() []string // of all
 	Optional func() []string // of those that are off by default
@@ -37,7 +37,7 @@ func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostic
 		silenced := false
 		at, span := d.File, d.Span
 		if host, named := at.Host(); host != nil {
-			at, span = host, named // no comment can stand in the text
+			at, span = host, named // the text can hold no comment
 		}
 		if at == file {
 			for _, c := range byLine[file.Position(span.From).Line] {
@@ -58,8 +58,7 @@ func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostic
 	return append(kept, unused(file, list, rules)...)
 }
 
-// unused reports the comments that silence nothing, but for those that a
-// comment silences in turn.
+// unused reports the comments that silence nothing, unless another comment silences that.
 func unused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics {
 	var out spec.Diagnostics
 	names, optional := rules.Names(), rules.Optional()
@@ -92,12 +91,12 @@ func unused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics {
 type ignore struct {
 	rule  string
 	span  spec.Span
-	lines []int // the lines on which it counts, its own first
-	file  bool  // it counts on all
+	lines []int // where it applies, its own line first
+	file  bool  // it applies to the whole file
 	used  bool
 }
 
-// ignoreMark is how a comment begins that silences rules, with or without spaces.
+// ignoreMark matches the beginning of a comment that silences rules.
 var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore(-file)?($|[\s,:])`)
 
 // ignores reads the silencing comments of a file.
@@ -107,7 +106,7 @@ func ignores(src []byte, names func() []string) []ignore {
 	}
 	var out []ignore
 	number, start := 0, 0
-	waiting := 0 // how many at the end of out count for the next line of content
+	waiting := 0 // how many at the end of out apply to the next line of content
 	for line := range strings.Lines(string(src)) {
 		number++
 		at := commentStart(line)
@@ -132,8 +131,8 @@ func ignores(src []byte, names func() []string) []ignore {
 	return out
 }
 
-// withBlocks lets what counts on a line that opens a block text count in all of
-// the text: no comment can stand inside of it.
+// withBlocks extends comments on a line that opens a block text to the whole text, which can
+// hold no comment.
 func withBlocks(list []ignore, lines []string) {
 	for i := range list {
 		for _, at := range list[i].lines {
@@ -152,8 +151,7 @@ func withBlocks(list []ignore, lines []string) {
 	}
 }
 
-// opensBlock reports whether a line ends in | or >, with or without how the text
-// is to be cut and indented.
+// opensBlock reports whether a line ends in | or >, perhaps with indicators behind it.
 func opensBlock(line string) bool {
 	line = strings.TrimRight(strings.TrimRight(line, " \t\r"), "+-123456789")
 	before, ok := strings.CutSuffix(line, "|")
@@ -210,8 +208,8 @@ func namesRule(text string, names func() []string) bool {
 	return len(words) > 0 && slices.Contains(names(), words[0])
 }
 
-// commentStart is where the comment of a line begins, or -1: at a # at the
-// start or after white space, outside quotes.
+// commentStart returns where the comment of a line begins, or -1: at a # at the start or
+// after white space, outside quotes.
 func commentStart(line string) int {
 	quote := byte(0)
 	for i := 0; i < len(line); i++ {
