@@ -282,7 +282,7 @@ func (sc *Scope) reopen() {
 	if sc.suspended || sc.Outer != 0 && s.scope(sc.ID) == nil {
 		sc.suspended = false
 		at, _ := slices.BinarySearchFunc(s.Scopes, sc.ID, func(o *Scope, id int) int { return o.ID - id })
-		s.Scopes = slices.Insert(s.Scopes, at, sc)
+		s.Scopes, s.byID[sc.ID] = slices.Insert(s.Scopes, at, sc), sc
 	}
 	if sc.End != nil && sc.End.Status == Limit {
 		sc.Since, sc.Refused = s.Active, 0
