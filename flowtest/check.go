@@ -112,7 +112,7 @@ func (k *checker) duration(v *spec.Value) {
 }
 
 func (k *checker) edges() {
-	counts := k.r.Edges.All()
+	counts := k.r.Edges
 	for _, w := range k.x.edges {
 		fired := 0
 		for _, i := range w.edges {

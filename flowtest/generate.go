@@ -320,7 +320,7 @@ func (t *tried) take(r *runner.Result) {
 		visits[node]++
 		t.failed[i] = slices.Contains(failed[node], visits[node])
 	}
-	for _, e := range r.Edges.All() {
+	for _, e := range r.Edges {
 		if e.Fired > 0 {
 			t.fired[e.Index] = true
 		}

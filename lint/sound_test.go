@@ -128,7 +128,7 @@ func observe(t *testing.T, g *spec.Graph) (observed, bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, e := range result.Edges.All() {
+		for i, e := range result.Edges {
 			out.fired[i] += e.Fired
 		}
 		out.most = max(out.most, result.Steps)

@@ -129,7 +129,7 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 	err := rec.each(func(e *machine.Event) (bool, error) {
 		byPerson := e.Kind == machine.Answered && e.By != ""
 		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
-		if (e.Target == target || flowtree.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
+		if (e.Target == target || machine.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
 			last = e
 		}
 		return true, nil

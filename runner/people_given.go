@@ -41,7 +41,7 @@ func (d *driver) checkAnswers() error {
 func (d *driver) answeredForGood(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
-	if node = flowtree.WithoutIndexes(node); d.state.MayRun(node) {
+	if node = machine.WithoutIndexes(node); d.state.MayRun(node) {
 		return ""
 	}
 	last := d.lastAnswer(target)
@@ -106,7 +106,7 @@ func newAnswerBook(given map[string][]string) answerBook {
 // take removes and returns the next answer to a question: one for the very element that asks,
 // or one for any element.
 func (b answerBook) take(target string) (answer string, given bool) {
-	for _, name := range [...]string{target, flowtree.WithoutIndexes(target)} {
+	for _, name := range [...]string{target, machine.WithoutIndexes(target)} {
 		if list := b[name]; len(list) > 0 {
 			if b[name] = list[1:]; len(list) == 1 {
 				delete(b, name)

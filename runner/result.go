@@ -49,7 +49,7 @@ type Result struct {
 	Partial map[string]any `json:"partial,omitempty"`
 	// Finally holds the results of the nodes of finally, in order. They are no steps.
 	Finally   []view.FinallyResult `json:"finally,omitempty"`
-	Edges     view.EdgeCounts      `json:"edges"`
+	Edges     []view.EdgeCount     `json:"edges"`
 	Usage     view.Usage           `json:"usage"`
 	StartedAt time.Time            `json:"started_at"`
 	Duration  view.Milliseconds    `json:"duration_ms"`

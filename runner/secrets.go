@@ -97,7 +97,7 @@ func readSecrets(g *spec.Graph) (map[string]any, error) {
 // learnState hides the values that secret keys have now.
 func (d *driver) learnState() {
 	for _, sc := range d.state.Scopes {
-		if g := sc.Plan().Graph; mask.HasSecretKeys(g) {
+		if g := sc.Plan().Graph; len(mask.SecretKeys(g)) > 0 {
 			d.mask.Learn(g, sc.Values())
 		}
 	}

@@ -279,8 +279,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
 		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), n.Candidates
-		d.mask.Candidates(e.Candidates)
+		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), d.mask.Candidates(n.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
 		e.Delta = d.mask.Delta(d.graphAt(n.Scope), n.Delta)

@@ -153,9 +153,6 @@ func (d *describer) schema(t reflect.Type) object {
 	if known := special(t); known != nil {
 		return known
 	}
-	if t == reflect.TypeFor[view.EdgeCounts]() {
-		return object{"type": "array", "items": d.schema(reflect.TypeFor[view.EdgeCount]())}
-	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return d.schema(t.Elem())

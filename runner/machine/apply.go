@@ -66,7 +66,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	case TaskNoted:
 		s.recordNote(t, &e)
 	case GraphCalled:
-		s.graphCalled(t, &e)
+		s.callGraph(t, &e)
 	case TaskEnded:
 		s.taskEnded(t, &e)
 	case TimerFired:
@@ -74,7 +74,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	case Decided:
 		s.decided(t, &e)
 	case Answered:
-		s.answered(t, &e)
+		s.acceptAnswer(t, &e)
 	case CancelAsked:
 		s.cancelAsked(&e)
 	case PauseAsked:
@@ -152,7 +152,7 @@ func (s *State) timerFired(t *Task, e *Event) {
 			t.endAttempt(u, nil, u.Cause)
 		}
 	case AnswerTimer:
-		t.unanswered(u)
+		t.answerTimerFired(u)
 	}
 }
 
@@ -298,7 +298,7 @@ func (sc *Scope) isBusy() bool {
 			return true // its result is still to come
 		}
 		for _, t := range other.activeTasks() {
-			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.Scope == 0 && u.isActive() && !u.hasOpenCall() }) {
+			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.isActive() && !u.hasOpenGraph() }) {
 				return true
 			}
 		}

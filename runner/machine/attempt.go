@@ -37,14 +37,11 @@ type Unit struct {
 	Until int64 `json:"until,omitempty"`
 	Ends  int64 `json:"ends,omitempty"`
 	// Questions are what the attempt has asked people.
-	Questions []Asked `json:"questions,omitempty"`
+	Questions []*Asked `json:"questions,omitempty"`
 	// Notes are those of the attempt; Calls counts its calls of models.
 	Notes []any       `json:"notes,omitempty"`
 	Calls *callCounts `json:"calls,omitempty"`
-	// Scope is the number of the scope that a graph node runs; Kept is one that was cut
-	// off or failed, to go on with. Called are the graphs that the attempt has called.
-	Scope  int       `json:"scope,omitempty"`
-	Kept   *Scope    `json:"kept,omitempty"`
+	// Called are the graphs that the attempt runs or has called.
 	Called []*Called `json:"called,omitempty"`
 	// Begun says that an attempt has started; CutOff that others of its step ended it.
 	Begun  bool `json:"begun,omitempty"`
@@ -130,7 +127,7 @@ func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
 	work := &Work{
 		Place: t.place(), Kind: n.kind, Graph: sc.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
 		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
-		Turns: u.earlierTurns(), Log: u.Notes, Answers: u.answers(), Round: u.Round,
+		Turns: u.Calls.earlier(), Log: u.Notes, Answers: u.answers(), Round: u.Round,
 	}
 	if u.Element > 0 {
 		work.Item = t.Each.Items[u.Element-1]
@@ -187,7 +184,7 @@ func (s *State) taskEnded(t *Task, e *Event) {
 		return
 	}
 	u := t.unit(e.Task)
-	if u == nil || u.State != running || u.Scope != 0 {
+	if u == nil || u.State != running || u.runsGraph() {
 		return
 	}
 	sc := t.scope
@@ -230,19 +227,12 @@ func (t *Task) cutOff(id TaskID) *Unit {
 // savePartial keeps the partial output of a failed attempt, and its failure.
 func (sc *Scope) savePartial(node int, e *Event) {
 	if e.Partial != nil {
-		if sc.Partial == nil {
-			sc.Partial = map[int]any{}
-		}
-		sc.Partial[node] = e.Partial
+		sc.Partial = with(sc.Partial, node, e.Partial)
 	}
-	if _, had := sc.Reasons[node]; e.Reason != "" || had {
-		if sc.Reasons == nil {
-			sc.Reasons = map[int]string{}
-		}
-		sc.Reasons[node] = e.Reason
-		if e.Reason == "" {
-			delete(sc.Reasons, node)
-		}
+	if e.Reason != "" {
+		sc.Reasons = with(sc.Reasons, node, e.Reason)
+	} else {
+		delete(sc.Reasons, node)
 	}
 }
 
@@ -262,17 +252,18 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	if u.Ends > 0 {
 		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
 	}
-	u.Until, u.Ends, u.Cause, u.Questions, u.Called = 0, 0, nil, nil, nil
+	u.Until, u.Ends, u.Cause, u.Questions = 0, 0, nil, nil
+	u.Called = slices.DeleteFunc(u.Called, func(c *Called) bool { return c.Call > 0 })
 	if failure == nil {
 		output, u.Writes, failure = t.check(u, n, output, u.Writes)
 	}
 	if failure != nil {
 		failure.Node, failure.Attempt = n.id, u.Attempt
 		if delay, note, again := t.retryDelay(u, n, failure); again && !t.Late {
-			t.noteRetry(failure, note)
-			u.startCounting()
+			s.note(t, Note{Kind: NoteNodeRetrying, Failure: failure, Retry: &note})
+			u.Calls.startAttempt()
 			u.Attempt++
-			u.State, u.Until, u.Notes, u.Kept = delayed, s.Now+int64(delay), nil, nil
+			u.State, u.Until, u.Notes, u.Called = delayed, s.Now+int64(delay), nil, nil
 			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: delay})
 			return
 		}
@@ -333,7 +324,7 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 		if err != nil {
 			failure = &Failure{Kind: "expression", Message: "emit: " + err.Error()}
 		} else {
-			t.noteEmitted(values)
+			t.scope.state.note(t, Note{Kind: NoteNodeEmitted, Output: values})
 		}
 	}
 	if failure != nil {
@@ -417,11 +408,7 @@ func (t *Task) stop(u *Unit) {
 	id := t.id(u)
 	switch u.State {
 	case running:
-		if u.Scope != 0 {
-			if inner := s.scope(u.Scope); inner != nil {
-				inner.discard()
-			}
-			u.Scope = 0
+		if u.runsGraph() {
 			break
 		}
 		t.takePlace(&sc.plan.nodes[t.Node], -1)
@@ -440,6 +427,7 @@ func (t *Task) stop(u *Unit) {
 			inner.discard()
 		}
 	}
+	u.Called = nil
 	t.stopTimeout(u)
 	if u.State != ended {
 		u.State, u.CutOff = ended, true

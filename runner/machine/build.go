@@ -292,8 +292,8 @@ func (b *builder) finish(g *spec.Graph) {
 		}
 	}
 	p.context = []string{"secrets"}
-	for i := range contextNames {
-		p.context = append(p.context, contextNames[i].name)
+	for _, c := range contextNames() {
+		p.context = append(p.context, c.name)
 	}
 	if b.bound.Output != nil {
 		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
@@ -303,7 +303,8 @@ func (b *builder) finish(g *spec.Graph) {
 	p.talks = p.talks || p.wanted&useLast != 0
 	p.watched = make([]bool, len(p.nodes))
 	for i := range p.nodes {
-		p.watched[i] = b.all || b.watched[p.nodes[i].id]
+		n := &p.nodes[i]
+		p.watched[i] = b.all || b.watched[n.id] || n.talk.model && n.talk.feedback
 	}
 }
 

@@ -1,4 +1,4 @@
-// Cache keys: under which name a node's result is kept (GraphSpec §4).
+// Cache keys: the names of nodes' results in the cache (GraphSpec §4).
 
 package machine
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// cachePolicy is a node's cache block. The key is an expression's value, those
-// of some state keys, or by default all that the execution reads.
+// cachePolicy is a node's cache block. A key contains the value of an expression, the
+// values of some state keys, or by default everything that the execution reads.
 type cachePolicy struct {
 	ttl        time.Duration
 	definition string // kind, version and the kind's keys, as canonical JSON
@@ -36,7 +36,7 @@ func (b *builder) cachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Nod
 	return out
 }
 
-// cacheKey names the result of an execution. The context is that of the task.
+// cacheKey sets the cache key of an attempt. env is the context of the task.
 func (t *Task) cacheKey(n *node, work *Work, env map[string]any) *Failure {
 	var of any
 	switch c := n.cache; {

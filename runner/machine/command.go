@@ -1,4 +1,4 @@
-// Commands: work that the machine wants done.
+// Commands: work for the driver.
 
 package machine
 
@@ -11,30 +11,30 @@ type CommandKind int
 
 // The kinds of commands.
 const (
-	// RunTask asks to run an attempt; the answer is TaskEnded.
+	// RunTask runs an attempt. TaskEnded follows.
 	RunTask CommandKind = iota + 1
-	// CancelTask asks to stop a running attempt; it still answers with TaskEnded.
+	// CancelTask stops a running attempt. TaskEnded still follows.
 	CancelTask
-	// StartTimer asks for TimerFired after For; negative: its moment is over by so much,
-	// and timers that are over fire in the order of their moments. It replaces a timer of
-	// the same name.
+	// StartTimer starts a timer, or replaces the one of the same name. TimerFired follows
+	// after For. With a negative For the moment has passed by so much. Such timers fire in
+	// the order of their moments.
 	StartTimer
-	// StopTimer forgets a timer; one that fires all the same changes nothing.
+	// StopTimer stops a timer. One that fires nevertheless changes nothing.
 	StopTimer
-	// Advance asks for Advanced: more steps without effects follow than one event runs.
+	// Advance continues a batch of steps without effects. Advanced follows.
 	Advance
-	// Decide asks the router model to choose; the answer is Decided.
+	// Decide asks the router model to choose. Decided follows.
 	Decide
-	// AskPerson asks a person; the answer is Answered.
+	// AskPerson asks a person. Answered follows.
 	AskPerson
-	// CloseQuestion says that a question is answered, timed out, or not wanted any more.
+	// CloseQuestion closes a question that is answered, timed out, or withdrawn.
 	CloseQuestion
 	// ReturnGraph gives a running task the result of a graph that it called.
 	ReturnGraph
-	// Pause says that the run is paused; it is the last command until it is resumed or a
+	// Pause reports that the run is paused. Nothing follows until it is resumed or a
 	// question is answered.
 	Pause
-	// Finish says that the run has ended; it is the last command.
+	// Finish reports that the run has ended. It is the last command.
 	Finish
 )
 
@@ -42,16 +42,13 @@ const (
 type Command struct {
 	Kind CommandKind
 	Task TaskID
-	// Timer is the timer to start or stop; Fan and Lane are the branch of a BranchTimer.
+	// Timer is the timer to start or stop. Fan and Lane are the branch of a BranchTimer.
 	Timer     TimerKind
 	Fan, Lane int
 	For       time.Duration
-	// Work is what to run (RunTask).
-	Work *Work
-	// Choice is what to decide (Decide).
-	Choice *Choice
-	// Question is what to ask (AskPerson), or what is closed (CloseQuestion).
-	Question *Question
+	Work      *Work     // RunTask
+	Choice    *Choice   // Decide
+	Question  *Question // AskPerson, CloseQuestion
 	// Call, Output and Failure are the result of a called graph (ReturnGraph).
 	Call    int
 	Output  any
@@ -60,39 +57,35 @@ type Command struct {
 
 // Work is everything a handler needs for one attempt.
 type Work struct {
-	// Place says where the attempt stands.
 	Place
-	// Kind is the node's kind; Graph is the plan that the node is part of.
-	Kind  string
-	Graph *Plan
-	// Step is the number of the execution among those of its graph's past.
+	Kind  string // of the node
+	Graph *Plan  // that the node is part of
+	// Step counts the executions in the past of the attempt, itself included.
 	Step int
 	// Key is the idempotency key, the same for all attempts.
 	Key string
 	// Config holds the kind's keys, evaluated.
 	Config map[string]any
 	Input  any
-	// Item and Index are the element of an `each`; Index is -1 otherwise.
+	// Item and Index are the element of an `each`. Otherwise Index is -1.
 	Item  any
 	Index int
 	// State holds the keys that the node may read.
 	State map[string]any
-	// Talk is the conversation, for the kinds that take part in it; nil for others.
+	// Talk is the conversation, or nil for kinds that take no part in it.
 	Talk *Talk
-	// Turns counts, by role, the calls of models that earlier attempts of the visit made.
+	// Turns counts the model calls of earlier attempts of the visit by role.
 	Turns map[string]int
-	// Log holds what the attempt noted when it ran before, in order; nil: nothing.
+	// Log holds the notes of this attempt from before an interruption.
 	Log []any
-	// Answers are those to what the task asked when it ran before, by the ID of the
-	// question; nil: none.
+	// Answers holds answers to questions of this attempt, by the ID of the question.
 	Answers map[string]any
-	// Round counts how often the attempt was interrupted and answered before.
+	// Round counts how often the attempt was interrupted and answered.
 	Round int
-	// Timeout bounds the attempt; 0: none. The machine watches it; a driver may use it
-	// to tell the handler.
+	// Timeout bounds the attempt unless it is 0. The machine enforces it.
 	Timeout time.Duration
-	// CacheKey names the result in a cache, CacheTTL how long it is good for (0: for
-	// ever); without a key it is not to be cached.
+	// CacheKey names the result in a cache. Without a key it is not cached. CacheTTL is its
+	// lifetime; 0 is unlimited.
 	CacheKey string
 	CacheTTL time.Duration
 }
@@ -103,9 +96,9 @@ type Place struct {
 	Scope string
 	Node  string
 	Visit int
-	// Branch is the id of the branch's first node; "" outside of fan-outs.
+	// Branch is the id of the branch's first node, or "" outside of fan-outs.
 	Branch string
-	// Rank and Order are the place in path order: order holds the lane in each fan-out.
+	// Rank and Order are the position in path order. Order holds the lane in each fan-out.
 	Rank  int
 	Order []int
 }
@@ -124,15 +117,15 @@ type Choice struct {
 	Graph  *Plan
 	Goal   string
 	Output any
-	// Turns counts, by role, the calls that were made for the decision before Log.
+	// Turns counts the calls for this decision before Log, by role.
 	Turns map[string]int
-	// Log holds what was noted about the decision when it was asked for before.
+	// Log holds the notes about the decision from before an interruption.
 	Log []any
-	// Trail lists the nodes in the task's past, in path order, the one that is decided
-	// on last; at most maxTrail of them.
+	// Trail lists the last maxTrail nodes of the past in path order. The last one is the
+	// node whose edges are decided on.
 	Trail []string
-	// See are the state keys that the node shows, in its order, and Instructions how it
-	// wants the decision made; the driver masks the values.
+	// See are the state keys that the node shows, in its order, not masked yet. Instructions
+	// come from the node, too.
 	See          []KeyValue
 	Instructions string
 	// Candidates are the llm_decide edges in declaration order.

@@ -1,4 +1,4 @@
-// The names that expressions see (GraphSpec §8), built only as far as one reads them.
+// The context: the names that expressions see (GraphSpec §8).
 
 package machine
 
@@ -37,10 +37,7 @@ func (sc *Scope) begin(input, session, edit map[string]any) {
 func (sc *Scope) load(v *View, name string, value any) any {
 	i, ok := sc.plan.keyOf[name]
 	if !ok {
-		if sc.Extra == nil {
-			sc.Extra = map[string]any{}
-		}
-		sc.Extra[name] = value
+		sc.Extra = with(sc.Extra, name, value)
 		v.env = nil
 		return value
 	}
@@ -62,59 +59,51 @@ func (v *View) values() map[string]any {
 	return out
 }
 
+// contextName is a name that expressions may read, and its value. Attempts set item and
+// index by themselves.
+type contextName struct {
+	bit   uses
+	name  string
+	value func(v *View, t *Task) any
+}
+
+// contextNames returns the names whose values are computed when an expression reads them.
+func contextNames() [18]contextName {
+	return [...]contextName{
+		{useOutput, "output", func(_ *View, t *Task) any { return t.Output }},
+		{useInput, "input", func(_ *View, t *Task) any { return t.input() }},
+		{useInputs, "inputs", func(_ *View, t *Task) any { return t.inputs() }},
+		{useOutcome, "outcome", func(_ *View, t *Task) any { return outcomeOf(t.Failure) }},
+		{useError, "error", func(_ *View, t *Task) any { return failureData(t.cause()) }},
+		{useNodes, "nodes", (*View).nodes},
+		{useHistory, "history", (*View).history},
+		{useVisits, "visits", (*View).visits},
+		{useNode, "node", func(v *View, t *Task) any { return v.scope.plan.nodes[t.Node].id }},
+		{useVisit, "visit", func(_ *View, t *Task) any { return t.Visit }},
+		{useStep, "step", func(_ *View, t *Task) any { return t.Step }},
+		{useState, "state", func(v *View, _ *Task) any { return v.values() }},
+		{useGoal, "goal", func(v *View, _ *Task) any { return v.scope.Goal() }},
+		{useRun, "run", func(v *View, _ *Task) any { return v.scope.runData() }},
+		{useLast, "last", func(v *View, t *Task) any { return t.lastMessages(v) }},
+		{useBranches, "branches", func(_ *View, t *Task) any { return orEmpty(t.Branches) }},
+		{useItem, "item", nil},
+		{useIndex, "index", nil},
+	}
+}
+
 // context returns what expressions see on a view, limited to the names in mask.
 func (v *View) context(t *Task, mask uses) map[string]any {
-	sc := v.scope
 	if v.env == nil {
 		v.env = v.values()
-		sc.fixed(v.env)
+		v.scope.addSecrets(v.env)
 	}
-	if mask == 0 { // mostly it reads state keys alone
+	if mask == 0 { // it reads state keys alone
 		return v.env
 	}
-	for i := range contextNames {
-		if mask&contextNames[i].bit == 0 {
-			continue
+	for _, c := range contextNames() {
+		if mask&c.bit != 0 && c.value != nil {
+			v.env[c.name] = c.value(v, t)
 		}
-		var value any
-		switch contextNames[i].bit {
-		case useOutput:
-			value = t.Output
-		case useInput:
-			value = t.input()
-		case useInputs:
-			value = t.inputs()
-		case useOutcome:
-			value = t.outcome()
-		case useError:
-			value = failureData(t.cause())
-		case useNode:
-			value = sc.plan.nodes[t.Node].id
-		case useVisit:
-			value = t.Visit
-		case useStep:
-			value = t.Step
-		case useLast:
-			value = t.lastSaid(v)
-		case useState:
-			value = v.values()
-		case useBranches:
-			value = orEmpty(t.Branches)
-		case useVisits:
-			value = v.visits(t)
-		case useHistory:
-			value = v.history()
-		case useNodes:
-			value = v.nodes(t)
-		case useNow:
-			run := maps.Clone(sc.run)
-			run["now"] = timeText(sc.state.Now)
-			v.env["run"] = run
-			continue
-		default:
-			continue
-		}
-		v.env[contextNames[i].name] = value
 	}
 	return v.env
 }
@@ -126,26 +115,21 @@ func orEmpty(m map[string]any) map[string]any {
 	return m
 }
 
-// fixed adds the names that are constant in the scope.
-func (sc *Scope) fixed(env map[string]any) {
-	s, p := sc.state, sc.plan
-	if secrets := s.secrets[p]; len(secrets) > 0 {
+func (sc *Scope) addSecrets(env map[string]any) {
+	if secrets := sc.state.secrets[sc.plan]; len(secrets) > 0 {
 		env["secrets"] = secrets
 	}
-	if p.wanted&useGoal != 0 {
-		env["goal"] = sc.Goal()
+}
+
+// runData returns the run as expressions see it.
+func (sc *Scope) runData() map[string]any {
+	s, end := sc.state, End{Status: Running}
+	if sc.End != nil {
+		end = *sc.End
 	}
-	if p.wanted&useRun != 0 {
-		if sc.run == nil {
-			sc.run = map[string]any{
-				"id": s.Run.ID, "input": sc.Input, "status": string(Running), "reason": "",
-				"started_at": timeText(s.Began), "dir": s.Run.Dir,
-			}
-			if sc.End != nil {
-				sc.run["status"], sc.run["reason"] = string(sc.End.Status), sc.End.Reason
-			}
-		}
-		env["run"] = sc.run
+	return map[string]any{
+		"id": s.Run.ID, "input": sc.Input, "status": string(end.Status), "reason": end.Reason,
+		"started_at": timeText(s.Began), "now": timeText(s.Now), "dir": s.Run.Dir,
 	}
 }
 
@@ -157,67 +141,56 @@ func (sc *Scope) Goal() string {
 	return sc.plan.goal
 }
 
-// clearFixed drops the cached constant names of the scope.
-func (sc *Scope) clearFixed() {
-	sc.run = nil
-	for _, v := range sc.Views {
-		v.env = nil
-	}
-}
-
-// isRunning reports whether the step has begun and not ended: its view does not have its
-// visit yet.
+// isRunning reports whether the step has begun and not ended, so that its view lacks its
+// visit.
 func (t *Task) isRunning() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
 
-func (v *View) visits(t *Task) map[string]any {
-	p := v.scope.plan
-	out := map[string]any{}
+// byNode returns a value for each watched node.
+func (v *View) byNode(of func(node int) any) map[string]any {
+	p, out := v.scope.plan, map[string]any{}
 	for i := range p.nodes {
 		if p.watched[i] {
-			out[p.nodes[i].id] = v.visitsOf(i)
-		}
-	}
-	if t.isRunning() && p.watched[t.Node] {
-		out[p.nodes[t.Node].id] = v.visitsOf(t.Node) + 1
-	}
-	return out
-}
-
-func (v *View) history() map[string]any {
-	p := v.scope.plan
-	out := map[string]any{}
-	for i := range p.nodes {
-		if p.watched[i] {
-			list := []any{}
-			if m := v.memory(i); m != nil && m.History != nil {
-				list = m.History
-			}
-			out[p.nodes[i].id] = list
+			out[p.nodes[i].id] = of(i)
 		}
 	}
 	return out
 }
 
-func (v *View) nodes(t *Task) map[string]any {
-	p := v.scope.plan
-	out := map[string]any{}
-	for i := range p.nodes {
-		if !p.watched[i] {
-			continue
+func (v *View) visits(t *Task) any {
+	return v.byNode(func(node int) any { return v.visitsWith(t, node) })
+}
+
+// visitsWith returns how often a node was visited, with the visit of a running task.
+func (v *View) visitsWith(t *Task, node int) int {
+	if t.Node == node && t.isRunning() {
+		return v.visitsOf(node) + 1
+	}
+	return v.visitsOf(node)
+}
+
+func (v *View) history(*Task) any {
+	return v.byNode(func(node int) any {
+		if m := v.memory(node); m != nil && m.History != nil {
+			return m.History
 		}
+		return []any{}
+	})
+}
+
+func (v *View) nodes(t *Task) any {
+	return v.byNode(func(node int) any {
 		known := map[string]any{
-			"output": nil, "visits": v.visitsOf(i), "outcome": nil, "error": nil,
-			"partial": v.scope.Partial[i], "reason": v.scope.reason(i),
+			"output": nil, "visits": v.visitsWith(t, node), "outcome": nil, "error": nil,
+			"partial": v.scope.Partial[node], "reason": v.scope.reason(node),
 		}
-		if m := v.memory(i); m != nil {
-			known["output"], known["outcome"], known["error"] = m.Output, m.Outcome, failureData(m.Failure)
+		if m := v.memory(node); m != nil {
+			known["outcome"], known["error"] = m.Outcome, failureData(m.Failure)
+			if !m.Stale && (t.Node != node || !t.isRunning()) {
+				known["output"] = m.Output
+			}
 		}
-		if t.Node == i && t.isRunning() {
-			known["visits"], known["output"] = v.visitsOf(i)+1, nil
-		}
-		out[p.nodes[i].id] = known
-	}
-	return out
+		return known
+	})
 }
 
 func (sc *Scope) reason(node int) any {
@@ -227,8 +200,8 @@ func (sc *Scope) reason(node int) any {
 	return nil
 }
 
-// nodeContext returns the context of the node's own expressions. Of the state it holds
-// only what the node reads.
+// nodeContext returns the context of the node's own expressions. `state` holds only the
+// keys that the node reads.
 func (t *Task) nodeContext(n *node) map[string]any {
 	v := t.view()
 	env := v.context(t, n.uses)
@@ -246,8 +219,8 @@ func (t *Task) view() *View {
 	return t.seen
 }
 
-// input returns the task's input: that of its source merged with `before`, or an object
-// by source for a join.
+// input returns the task's input: of its source, with `before` added, or an object by
+// source after a join.
 func (t *Task) input() any {
 	switch {
 	case t.Before != nil:
@@ -258,7 +231,7 @@ func (t *Task) input() any {
 	return t.Input
 }
 
-// inputs returns what came along each edge, by source node.
+// inputs returns the inputs along each edge, by source node.
 func (t *Task) inputs() map[string]any {
 	if t.Inputs == nil && t.From.Task != 0 {
 		return map[string]any{t.scope.plan.nodes[t.From.Node].id: t.Input}
@@ -280,15 +253,14 @@ func (v *View) readable(n *node) map[string]any {
 	return out
 }
 
-func (t *Task) outcome() any {
-	if t.Failure != nil {
+func outcomeOf(f *Failure) string {
+	if f != nil {
 		return "failure"
 	}
 	return "success"
 }
 
-// cause returns the failure of the task. Until it has ended, it is the failure whose edge
-// led here.
+// cause returns the failure of the task, or until it has ended, the one that led here.
 func (t *Task) cause() *Failure {
 	if t.Failure == nil && !t.Done {
 		return t.Cause
@@ -301,12 +273,8 @@ func failureData(f *Failure) any {
 	if f == nil {
 		return nil
 	}
-	details := f.Details
-	if details == nil {
-		details = map[string]any{}
-	}
 	out := map[string]any{
-		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": details,
+		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": orEmpty(f.Details),
 	}
 	if f.Candidates != nil { // of a graph that is stuck
 		var list []any
@@ -324,19 +292,15 @@ func (t *Task) addBefore(n *node) *Failure {
 	if err != nil {
 		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
 	}
+	merged := map[string]any{}
 	switch input := t.input().(type) {
 	case nil:
 	case map[string]any:
-		for name, value := range input { //lint:ignore mapiter the result is a map
-			if _, taken := values[name]; !taken {
-				values[name] = value
-			}
-		}
+		maps.Copy(merged, input)
 	default:
-		if _, taken := values["value"]; !taken {
-			values["value"] = input
-		}
+		merged["value"] = input
 	}
-	t.Before = values
+	maps.Copy(merged, values)
+	t.Before = merged
 	return nil
 }

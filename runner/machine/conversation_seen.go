@@ -5,28 +5,28 @@ package machine
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// talking is a node's part in the conversation.
+// talking says how a node takes part in the conversation.
 type talking struct {
-	// joins says that the node takes messages and gives some.
-	joins    bool
-	model    bool // a model speaks there
+	joins    bool // it reads and adds messages
+	model    bool // it calls a model
 	isolated bool
 	reset    bool
 	feedback bool
 	see      string // all, branch, own
 	// maxTokens and keepLast bound the list; 0: no bound.
 	maxTokens, keepLast int
-	// once are the keys that go back to their defaults once the node has read them.
+	// once are the keys that are reset after the node has read them.
 	once []int
 }
 
-// defaultKeepLast is how many turns compaction leaves alone.
+// defaultKeepLast is how many turns compaction keeps.
 const defaultKeepLast = 4
 
-// talkingOf reads the node's conversation, and the graph's where it has none.
+// talkingOf reads the conversation settings of a node. Those of the graph are the defaults.
 func talkingOf(g *spec.Graph, n *spec.Node) talking {
 	kind := n.Kind.Value
 	t := talking{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
@@ -62,7 +62,7 @@ func (t *talking) read(v *spec.Value) {
 	}
 }
 
-// modeOf is the mode that a `conversation` names; "" for none.
+// modeOf returns the mode in a `conversation`, or "".
 func modeOf(v *spec.Value) string {
 	if v != nil && v.Kind == spec.Map {
 		v = v.Get("mode")
@@ -75,19 +75,19 @@ func modeOf(v *spec.Value) string {
 
 // newTalk returns the conversation for an attempt.
 func (t *Task) newTalk(n *node) *Talk {
-	th := t.view().Thread
+	v := t.view()
+	th := v.Thread
 	if !n.talk.joins || th == nil {
 		return nil
 	}
-	c := &t.scope.state.Talk
 	out := &Talk{
-		Done: th.Done, Steps: th.Steps, Feedback: n.talk.feedback && t.Visit > 1,
+		Done: t.scope.pastNodes(t, maxDone), Steps: v.Count, Feedback: n.talk.feedback && t.Visit > 1,
 		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast, Own: n.talk.isolated && n.talk.model,
+		Messages: t.scope.state.Talk.messages(t.visibleMessages(n)),
 	}
-	if out.Own && th.continuesPrivateList(n, t.Node) {
-		out.Done, out.Steps = th.Before, th.Begun
+	if own := th.privateOf(n, t.Node); out.Own && own != nil {
+		out.Done, out.Steps = own.Done, own.Steps
 	}
-	out.Messages = c.messages(t.visibleMessages(n))
 	if !n.talk.model {
 		return out
 	}
@@ -95,48 +95,38 @@ func (t *Task) newTalk(n *node) *Talk {
 	if last := lastSpeaker(out.Messages); last != "" && last != n.id && n.talk.see != "own" {
 		out.Moved, out.Ran = true, th.Ran
 	}
-	if out.Feedback {
-		out.Prior, out.HasPrior = th.Prior[t.Node]
+	if m := v.memory(t.Node); out.Feedback && m != nil && m.Output != nil {
+		out.Prior, out.HasPrior = eval.Text(m.Output), true
 	}
 	return out
 }
 
 // visibleMessages returns the positions of the messages that a task may see.
-func (t *Task) visibleMessages(n *node) []int32 {
-	c, th := &t.scope.state.Talk, t.view().Thread
-	if th.continuesPrivateList(n, t.Node) {
-		return c.of(th.Private, 0)
+func (t *Task) visibleMessages(n *node) []int {
+	c, th := t.scope.state.Talk, t.view().Thread
+	if own := th.privateOf(n, t.Node); own != nil {
+		return own.List
 	}
-	list := c.of(th.Shared, 0)
+	hide := func(at int) bool { return false }
 	switch {
-	case n.talk.isolated && n.talk.model, n.talk.reset && !continues(c.messages(list), n.id):
+	case n.talk.isolated && n.talk.model, n.talk.reset && !continues(c.messages(th.Shared), n.id):
 		return nil
 	case n.talk.see == "own":
-		return slices.DeleteFunc(list, func(at int32) bool { return c.Said[at].Node != n.id && !c.isResultFor(at, n.id) })
+		hide = func(at int) bool { return c[at].Node != n.id && !c.isResultFor(at, n.id) }
 	case n.talk.see == "branch" && len(t.Place) > 0:
-		before := map[int32]bool{}
 		if split := t.scope.view(t.scope.fan(t.Place[len(t.Place)-1].Fan).View); split.Thread != nil {
-			for _, at := range c.of(split.Thread.Shared, 0) {
-				before[at] = true
-			}
+			hide = func(at int) bool { return slices.Contains(split.Thread.Shared, at) }
 		}
-		return slices.DeleteFunc(list, func(at int32) bool { return before[at] })
 	}
-	return list
+	return slices.DeleteFunc(slices.Clone(th.Shared), hide)
 }
 
-// isResultFor reports whether a message is the result of a tool call by node, whoever ran
-// the tool.
-func (c *conversation) isResultFor(at int32, node string) bool {
-	id := c.Said[at].ToolCallID
-	if id == "" {
-		return false
-	}
-	for i := at - 1; i >= 0; i-- {
-		for _, call := range c.Said[i].ToolCalls {
-			if call.ID == id {
-				return c.Said[i].Node == node
-			}
+// isResultFor reports whether a message is the result of a tool call by node.
+func (c conversation) isResultFor(at int, node string) bool {
+	id := c[at].ToolCallID
+	for i := at - 1; id != "" && i >= 0; i-- {
+		if slices.ContainsFunc(c[i].ToolCalls, func(call ToolCall) bool { return call.ID == id }) {
+			return c[i].Node == node
 		}
 	}
 	return false
@@ -152,7 +142,7 @@ func continues(messages []Message, node string) bool {
 	return i >= 0 && i < len(messages)-1 && messages[i].Node == node && len(messages[i].ToolCalls) > 0
 }
 
-// lastSpeaker is the node of the last answer of a model; "" when there is none.
+// lastSpeaker returns the node of the last answer of a model, or "".
 func lastSpeaker(messages []Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == "assistant" {

@@ -24,7 +24,7 @@
 // # Files
 //
 //	apply               from an event to a transition: the table to begin with
-//	event, command      what goes in, what comes out; note: what a watcher is told
+//	event, command      input and output; note: facts for observers
 //	plan, build         the graph compiled; graph: what its edges alone tell
 //	state, scope, task  the data of a run
 //	view, conflict      the state and results of a past, merging (§5, §7)

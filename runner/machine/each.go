@@ -1,27 +1,21 @@
 // each: a node that runs once per element of a list, as a sliding window (§7). It is one
-// step and one visit; its output is the list of the elements' outputs in element order.
+// step and one visit. Its output is the list of the elements' outputs in element order.
 
 package machine
 
-import (
-	"slices"
-)
+import "slices"
 
 // Each is the progress of a node with `each`.
 type Each struct {
 	Items   []any `json:"items"`
 	Results []any `json:"results"`
-	// Next is the next element to begin, from 1; Done counts those that have ended.
-	Next   int `json:"next"`
-	Done   int `json:"done"`
-	Failed int `json:"failed,omitempty"`
-	// First is the failure of the element that stands first, which is number FirstAt.
-	First   *Failure `json:"first,omitempty"`
-	FirstAt int      `json:"first_at,omitempty"`
-	// Size is that of all results, in bytes as JSON.
+	// Next is the next element to begin, from 1. Done counts those that have ended.
+	Next int `json:"next"`
+	Done int `json:"done"`
+	// Size is the size of all results, as eval.Size counts.
 	Size int `json:"size,omitempty"`
-	// FailedAt are the failed elements, and Talk what the others said, by index.
-	FailedAt []int              `json:"failed_at,omitempty"`
+	// Failures and Talk hold the failures and messages of elements by index.
+	Failures map[int]*Failure   `json:"failures,omitempty"`
 	Talk     map[int]*TalkDelta `json:"talk,omitempty"`
 
 	looping bool // in moreElements
@@ -47,7 +41,7 @@ func (t *Task) launchEach(n *node) {
 	t.moreElements()
 }
 
-// open returns the number of elements that have begun and not ended.
+// open counts the elements that have begun and not ended.
 func (e *Each) open(t *Task) int {
 	open := 0
 	for _, u := range t.Units {
@@ -58,7 +52,7 @@ func (e *Each) open(t *Task) int {
 	return open
 }
 
-// moreElements begins the next elements. At most one element waits for room at a time.
+// moreElements begins the next elements. At most one of them waits for room.
 func (t *Task) moreElements() {
 	e, n := t.Each, &t.scope.plan.nodes[t.Node]
 	if e.looping {
@@ -66,40 +60,36 @@ func (t *Task) moreElements() {
 	}
 	e.looping = true
 	defer func() { e.looping = false }()
-	var u *Unit
-	for !t.Done && e.Next <= len(e.Items) {
+	waits := func(u *Unit) bool { return u.State == queued && !u.Begun }
+	for !t.Done && e.Next <= len(e.Items) && !slices.ContainsFunc(t.Units, waits) {
 		if n.atOnce > 0 && e.open(t) >= n.atOnce {
 			return
 		}
-		waits := slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State == queued && !u.Begun })
-		if waits {
-			return
-		}
-		if u == nil || u.State != ended {
-			u = &Unit{}
-		}
-		*u = Unit{Element: e.Next, Attempt: 1}
+		u := &Unit{Element: e.Next, Attempt: 1}
 		e.Next++
 		t.Units = append(t.Units, u)
 		t.queue(u)
-		if u.State == queued && n.countsForConcurrency() {
-			return
-		}
 	}
 }
 
 // endElement takes the result of an element.
 func (t *Task) endElement(u *Unit) {
 	e, sc := t.Each, t.scope
-	policy := sc.plan.policyOf(t.Node)
+	policy, i := sc.plan.policyOf(t.Node), u.Element-1
 	e.Done++
 	if u.Failure != nil {
-		e.Failed++
+		e.Failures = with(e.Failures, i, u.Failure)
 	}
 	t.noteElement(u)
-	if u.Failure != nil && policy == "fail_all" {
+	switch {
+	case u.Failure == nil:
+		e.Results[i] = u.Output
+		if u.Talk != nil {
+			e.Talk = with(e.Talk, i, u.Talk)
+		}
+	case policy == "fail_all":
 		for _, other := range t.Units {
-			if other != u { // it goes on where it is if the failure ends the run
+			if other != u { // a resume continues it
 				t.cutUnit(other)
 			}
 		}
@@ -108,25 +98,8 @@ func (t *Task) endElement(u *Unit) {
 		t.Failure = &failure
 		t.finish()
 		return
-	}
-	i := u.Element - 1
-	switch {
-	case u.Failure == nil:
-		e.Results[i] = u.Output
-		if u.Talk != nil {
-			if e.Talk == nil {
-				e.Talk = map[int]*TalkDelta{}
-			}
-			e.Talk[i] = u.Talk
-		}
 	case policy == "wait_all":
 		e.Results[i] = map[string]any{"error": failureData(u.Failure)}
-	}
-	if u.Failure != nil {
-		e.FailedAt = append(e.FailedAt, i)
-		if e.First == nil || u.Element < e.FirstAt {
-			e.First, e.FirstAt = u.Failure, u.Element
-		}
 	}
 	t.Units = slices.DeleteFunc(t.Units, func(o *Unit) bool { return o == u })
 	if e.Done == len(e.Items) {
@@ -136,50 +109,45 @@ func (t *Task) endElement(u *Unit) {
 	t.moreElements()
 }
 
-// keepResults keeps the outputs of finished elements of a step that fails or is cut off.
+// keepResults keeps the outputs of finished elements of a step that fails.
 func (sc *Scope) keepResults(t *Task) {
 	if slices.ContainsFunc(t.Each.Results, func(v any) bool { return v != nil }) {
 		sc.savePartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
 	}
 }
 
-// endEach builds the list of outputs.
+// endEach ends the step with the list of outputs.
 func (t *Task) endEach() {
 	e, sc := t.Each, t.scope
 	n := &sc.plan.nodes[t.Node]
-	if e.Failed > 0 && e.Failed == len(e.Items) && sc.plan.policyOf(t.Node) == "continue_others" {
+	failed := len(e.Failures)
+	if failed > 0 && failed == len(e.Items) && sc.plan.policyOf(t.Node) == "continue_others" {
 		sc.keepResults(t)
-		t.Failure = e.First
+		t.Failure = e.Failures[0]
 		t.finish()
 		return
 	}
-	sc.Degraded = sc.Degraded || e.Failed > 0
+	sc.Degraded = sc.Degraded || failed > 0
 	t.Output = e.Results
 	writes, failure := t.checkStep(n, t.Output, t.elementWrites(n))
-	t.Writes = writes
 	if failure == nil && n.act == actSet {
-		failure = t.checkElementWrites()
+		failure = t.view().checkWrites(writes)
 	}
 	if failure != nil {
 		t.failFinal(failure, 1)
 		return
 	}
+	t.Writes = writes
 	t.finish()
 }
 
-// elementWrites returns what a set node wrote for its elements: the outputs say it.
-func (t *Task) elementWrites(n *node) []Write {
-	e := t.Each
-	if len(n.set) == 0 {
-		return nil
-	}
-	writes := make([]Write, 0, len(n.set)*len(e.Items))
-	failed := slices.Sorted(slices.Values(e.FailedAt))
-	for i := range e.Items {
-		if _, is := slices.BinarySearch(failed, i); is {
+// elementWrites returns the writes of a set node, whose outputs hold what it wrote.
+func (t *Task) elementWrites(n *node) (writes []Write) {
+	for i, result := range t.Each.Results {
+		if t.Each.Failures[i] != nil {
 			continue
 		}
-		output, _ := e.Results[i].(map[string]any)
+		output, _ := result.(map[string]any)
 		for j := range n.set {
 			key := n.set[j].key
 			writes = append(writes, Write{Key: key, Update: output[t.scope.plan.keys[key].name]})
@@ -188,23 +156,12 @@ func (t *Task) elementWrites(n *node) []Write {
 	return writes
 }
 
-// checkElementWrites checks the writes of all elements one after the other.
-func (t *Task) checkElementWrites() *Failure {
-	v := t.view()
-	held := slices.Clone(v.Vals)
-	size := v.Size
-	defer func() { v.Vals, v.Size, v.env = held, size, nil }()
-	for i := range t.Writes {
-		w := &t.Writes[i]
-		if v.scope.plan.keys[w.Key].reducer == reduceReplace {
-			v.Vals[w.Key] = w.Update
-			continue
-		}
-		value, failure := v.reduce(w.Key, w.Update)
-		if failure != nil {
-			return failure
-		}
-		v.Vals[w.Key] = value
+// checkWrites reduces the writes of all elements one after the other, and undoes them.
+func (v *View) checkWrites(writes []Write) (failure *Failure) {
+	defer v.saveValues()()
+	for i := 0; i < len(writes) && failure == nil; i++ {
+		w := &writes[i]
+		v.Vals[w.Key], failure = v.reduce(w.Key, w.Update)
 	}
-	return t.scope.checkStateSize(v, t.Writes)
+	return failure
 }

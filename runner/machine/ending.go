@@ -130,7 +130,6 @@ func (sc *Scope) end(end *End) {
 	sc.cut()
 	sc.End = end
 	sc.FinalNext, sc.Finals = 0, nil
-	sc.clearFixed()
 }
 
 // cut interrupts everything in a scope and within it. A resume continues with the same
@@ -151,27 +150,19 @@ func (sc *Scope) cut() {
 
 func (t *Task) cutUnit(u *Unit) {
 	s := t.scope.state
-	keep := func(id int) *Scope {
-		inner := s.scope(id)
-		if inner == nil {
-			return nil
-		}
-		inner.cut()
-		inner.suspended = true
-		s.remove(inner)
-		return inner
-	}
 	if u.State == ended {
 		return
 	}
+	isGraph := u.runsGraph()
 	for _, c := range u.Called {
-		if c.Scope != 0 {
-			c.Kept, c.Scope = keep(c.Scope), 0
+		if inner := s.scope(c.Scope); inner != nil {
+			inner.cut()
+			inner.suspended = true
+			s.remove(inner)
+			c.Kept, c.Scope = inner, 0
 		}
 	}
-	if u.Scope != 0 {
-		u.Kept = keep(u.Scope)
-		u.Scope = 0
+	if isGraph {
 		u.State = queued
 		t.stopTimeout(u)
 		return
@@ -219,8 +210,8 @@ func (s *State) conclude() {
 // Setup evaluates the tools and providers of a scope, by name. They contain secrets in
 // clear text: only for starting tools and calling models, never for display or storage.
 func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
-	env := map[string]any{"goal": sc.Goal()}
-	sc.fixed(env)
+	env := map[string]any{"goal": sc.Goal(), "run": sc.runData()}
+	sc.addSecrets(env)
 	if tools, err = bind.EvalFields(sc.plan.tools, &sc.state.vm, env); err != nil {
 		return nil, nil, err
 	}
@@ -268,6 +259,11 @@ func (sc *Scope) PathNodes() []string {
 			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})
 		}
 	}
+	return sc.inPathOrder(steps)
+}
+
+// inPathOrder returns the nodes of steps in path order.
+func (sc *Scope) inPathOrder(steps []PathStep) []string {
 	slices.SortStableFunc(steps, func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
 	out := make([]string, len(steps))
 	for i, step := range steps {

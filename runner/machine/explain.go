@@ -3,8 +3,8 @@
 package machine
 
 import (
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,19 +20,18 @@ type Candidate struct {
 	To        string `json:"to"`
 	Condition string `json:"condition"`
 	When      string `json:"when,omitempty"`
-	// Fired says whether the edge was taken.
-	Fired bool `json:"fired"`
+	Fired     bool   `json:"fired"`
 	// Why is the reason in words: "confidence >= 0.8 is false".
 	Why string `json:"why"`
-	// Test holds the parts of the condition with their values; nil when it was
-	// not evaluated, or nobody asked for them (State.Explain).
+	// Test holds the parts of the condition with their values, if State.Explain is set and
+	// the condition was evaluated.
 	Test *eval.Reason `json:"-"`
 }
 
-// MarshalJSON prints a candidate; without a condition of its own `when` is null.
+// MarshalJSON writes null for a missing `when`.
 func (c Candidate) MarshalJSON() ([]byte, error) {
 	type rest Candidate // without this method
-	out := struct {
+	return unescaped(struct {
 		Edge      int     `json:"edge"`
 		ID        string  `json:"id,omitempty"`
 		Label     string  `json:"label,omitempty"`
@@ -40,52 +39,41 @@ func (c Candidate) MarshalJSON() ([]byte, error) {
 		Condition string  `json:"condition"`
 		When      *string `json:"when"`
 		rest
-	}{Edge: c.Edge, ID: c.ID, Label: c.Label, To: c.To, Condition: c.Condition, rest: rest(c)}
-	if c.When != "" {
-		out.When = &c.When
-	}
-	return unescaped(out)
+	}{c.Edge, c.ID, c.Label, c.To, c.Condition, orNil(c.When), rest(c)})
 }
 
-// tested is a condition that was evaluated, with the values of its parts. They are kept
-// only when State.Explain asks for them.
+// tested is a condition that was evaluated, with the values of its parts. It is kept only
+// if State.Explain is set.
 type tested struct {
 	edge   int
 	reason eval.Reason
 }
 
-// candidates spells out the edges of a finished step, in declaration order, with the
-// reason each fired or did not. It evaluates nothing again: edges after the first match
-// were not asked. With values, it says what false conditions read.
+// candidates explains the edges of a finished step, in declaration order. It evaluates
+// nothing again. With values, it adds the values that false conditions read.
 func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 	p := t.scope.plan
 	fired := func(edge int) bool {
 		return slices.ContainsFunc(out.targets, func(to target) bool { return to.edge == edge })
 	}
-	dynamic := fired(-1)
-	var list []Candidate
-	matched := false // an edge before it, in the order of evaluation, won
-	order := slices.Concat(n.conditional, n.failWhen)
-	won := map[int]bool{}
-	for _, at := range order {
-		won[at] = matched
+	isGoto := fired(-1)
+	matched, late := false, map[int]bool{} // edges after the first that matched
+	for _, at := range slices.Concat(n.conditional, n.failWhen) {
+		late[at] = matched
 		matched = matched || fired(at)
 	}
+	var list []Candidate
 	for _, at := range n.out {
 		e := &p.edges[at]
 		c := Candidate{
 			Edge: at, ID: e.spec.ID.Value, Label: e.spec.Label.Value, To: e.spec.To.Value, Condition: e.spec.Condition,
-			When: e.spec.When.Value, Fired: fired(at),
+			When: e.spec.When.Value, Fired: fired(at), Why: "goto decides",
 		}
-		if dynamic {
-			c.Why = "goto decides"
-		} else {
-			c.Why = t.why(n, e, c.Fired, won[at])
-			for i := range out.tests {
-				if out.tests[i].edge == at && !values {
-					c.Test = &out.tests[i].reason
-					c.Why = c.Test.String()
-				}
+		if !isGoto {
+			c.Why = t.why(n, e, c.Fired, late[at])
+			if i := slices.IndexFunc(out.tests, func(test tested) bool { return test.edge == at }); i >= 0 && !values {
+				c.Test = &out.tests[i].reason
+				c.Why = c.Test.String()
 			}
 		}
 		if values && c.When != "" && strings.HasSuffix(c.Why, isFalse) {
@@ -100,7 +88,7 @@ func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 		switch {
 		case c.Fired:
 			c.Why = "goto " + label
-		case dynamic:
+		case isGoto:
 			c.Why = "goto names another label"
 		case t.Failure != nil:
 			c.Why = "the node failed"
@@ -159,20 +147,15 @@ func whyDecided(c *Chosen, fired bool) string {
 	return "not chosen by the router"
 }
 
-// valuesOf lists what an edge's condition read: " (n = 3, verdict = "ok")".
+// valuesOf lists the values that an edge's condition read: " (n = 3, verdict = "ok")".
 func (p *Plan) valuesOf(e *edge, env map[string]any) string {
 	values := readValues(e, env)
-	if len(values) == 0 {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, name+" = "+p.readText([]any{name}, values[name]))
+	}
+	if len(parts) == 0 {
 		return ""
-	}
-	names := make([]string, 0, len(values))
-	for name := range values { //lint:ignore mapiter sorted below
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	parts := make([]string, len(names))
-	for i, name := range names {
-		parts[i] = name + " = " + p.readText([]any{name}, values[name])
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }
@@ -199,8 +182,9 @@ func readValues(e *edge, env map[string]any) map[string]any {
 
 // readText formats a value that was read from a path, for a person.
 func (p *Plan) readText(path []any, v any) string {
-	if name, _ := path[0].(string); p.isSecret(name) {
-		return secretValue
+	name, _ := path[0].(string)
+	if i, ok := p.keyOf[name]; ok && p.keys[i].decl.Secret {
+		return "***"
 	}
 	return preview(v, maxShown)
 }
@@ -208,33 +192,18 @@ func (p *Plan) readText(path []any, v any) string {
 // maxShown is how many bytes of a value a reason shows.
 const maxShown = 60
 
-// secretValue stands for the value of a secret key.
-const secretValue = "***"
-
-// isSecret reports whether a name is that of a secret state key.
-func (p *Plan) isSecret(name string) bool {
-	for _, key := range p.Graph.State {
-		if key.Name.Value == name {
-			return key.Secret
-		}
-	}
-	return false
-}
-
 // preview formats a value as compact JSON of at most limit bytes.
 func preview(v any, limit int) string {
-	text, ok := v.(string)
-	if ok {
-		text = strconv.Quote(text)
-	} else if v == nil {
-		text = "null"
-	} else {
-		text = eval.Text(v)
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return cut(strconv.Quote(v), limit)
 	}
-	return cut(text, limit)
+	return cut(eval.Text(v), limit)
 }
 
-// cut cuts a text to at most limit bytes.
+// cut shortens a text to at most limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

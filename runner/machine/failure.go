@@ -1,4 +1,4 @@
-// What a failed node says.
+// Failures of nodes, edges and runs.
 
 package machine
 
@@ -17,7 +17,7 @@ type Failure struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Node    string `json:"node,omitempty"`
-	// Attempt counts from 1; 0 when no attempt was made.
+	// Attempt counts from 1; 0 means that no attempt was made.
 	Attempt int            `json:"attempt,omitempty"`
 	Details map[string]any `json:"details,omitempty"`
 	// Edge is the index of the edge whose expression failed.
@@ -25,15 +25,14 @@ type Failure struct {
 	// Candidates and OutputPreview belong to stuck runs.
 	Candidates    []Candidate `json:"candidates,omitempty"`
 	OutputPreview string      `json:"output_preview,omitempty"`
-	// Above says that the failure is of a limit of a run around the one that it
-	// happened in: 1 of the next. It fails the nodes between them with its own kind.
+	// Above counts the graphs between the failure and the outer graph whose limit it is. It
+	// fails the nodes between them with its own kind.
 	Above int `json:"above,omitempty"`
-	// RetryAfter is the least delay in milliseconds before another attempt
-	// that the other side asked for; 0 when it did not.
+	// RetryAfter is the delay in milliseconds that the other side asked for, or 0.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
-// Final reports whether the other side asked not to be asked again.
+// Final reports whether the other side asked for no further attempt.
 func (f *Failure) Final() bool {
 	again, said := f.Details["should_retry"].(bool)
 	return said && !again
@@ -47,32 +46,33 @@ func (f *Failure) Error() string {
 	return "node " + f.Node + ": " + f.Kind + ": " + f.Message
 }
 
-// MarshalJSON prints the fields that every error has, null where there is nothing
-// to say: those who read it need not ask which are there.
+// MarshalJSON writes null for the node, attempt and details that a failure lacks.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	type rest Failure // without this method
-	out := struct {
+	return unescaped(struct {
 		Kind    string         `json:"kind"`
 		Message string         `json:"message"`
 		Node    *string        `json:"node"`
 		Attempt *int           `json:"attempt"`
 		Details map[string]any `json:"details"`
 		rest
-	}{Kind: f.Kind, Message: f.Message, Details: f.Details, rest: rest(f)}
-	if f.Node != "" {
-		out.Node = &f.Node
-	}
-	if f.Attempt > 0 {
-		out.Attempt = &f.Attempt
-	}
-	return unescaped(out)
+	}{f.Kind, f.Message, orNil(f.Node), orNil(f.Attempt), f.Details, rest(f)})
 }
 
-// unescaped is JSON in which < and > stay readable, as in conditions.
+// unescaped returns JSON with readable < and >, as in conditions.
 func unescaped(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return bytes.TrimRight(text.Bytes(), "\n"), err
+}
+
+// orNil returns a pointer to a value, or nil for the zero value.
+func orNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
 }

@@ -58,10 +58,10 @@ func (sc *Scope) finalView() *View {
 		return sc.view(sc.FinalView)
 	}
 	whole, _ := sc.mergeAll()
-	v := sc.newView(sc.Views[0])
+	v := sc.newView(nil)
 	v.Vals, v.Visits, v.Mem = whole.Vals, whole.Visits, whole.Mem
 	v.Count, v.Thread, v.Size = whole.Count, whole.Thread, whole.Size
-	v.Whole, v.refs = true, 1
+	v.refs = 1
 	sc.FinalView = v.ID
 	return v
 }

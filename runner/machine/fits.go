@@ -1,13 +1,13 @@
-// Outputs that can be read as data or as text.
+// Outputs that are data or text.
 
 package machine
 
 import "github.com/graphrun/graphrun/eval"
 
-// WantsText returns the question that the handler of a node asks about an output that
-// can be read both ways: whether only the text fits what the node writes. An object that
-// holds the key it is written to, with a value that fits, is data. Any goroutine may call
-// the function; nil: it is always data.
+// WantsText returns a function that reports whether an exec node should read its output as
+// text, because only the text fits what the node writes. It is nil if the output is always
+// data. An object with the key that it is written to, and a value that fits, is data. Any
+// goroutine may call the function.
 func (p *Plan) WantsText(node string) func(data any, text string) bool {
 	decl := p.Graph.Node(node)
 	if decl == nil || decl.Kind.Value != "exec" {
@@ -26,7 +26,7 @@ func (p *Plan) WantsText(node string) func(data any, text string) bool {
 	}
 }
 
-// fits reports whether the schemas allow an output and what `writes` takes from it.
+// fits reports whether the schemas allow an output and its writes.
 func (p *Plan) fits(n *node, output any) bool {
 	if n.schema != nil {
 		output = n.schema.Normalise(output)
@@ -54,8 +54,8 @@ func (p *Plan) fits(n *node, output any) bool {
 	return true
 }
 
-// takes reports whether the schema of a key allows an update, as far as that is known
-// without the value of the key.
+// takes reports whether the schema of a key allows an update, as far as this is known
+// without the current value.
 func (k *key) takes(update any) bool {
 	switch k.reducer {
 	case reduceReplace, reduceMin, reduceMax:

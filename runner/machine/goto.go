@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,13 +47,11 @@ func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	if len(writes) == 0 || t.Done {
 		return t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
 	}
-	held, size := slices.Clone(v.Vals), v.Size
+	defer v.saveValues()()
 	for i := range writes {
 		v.write(&writes[i])
 	}
-	value, err := t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
-	v.Vals, v.Size, v.env = held, size, nil
-	return value, err
+	return t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
 }
 
 // target reads a label, or an object {to, input}. Without an input it is the output.

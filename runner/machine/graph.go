@@ -27,10 +27,7 @@ func (sc *Scope) reaches(from, to, avoid int) bool {
 	set, ok := s.reach[key]
 	if !ok {
 		set = sc.plan.nodesLeadingTo(to, avoid)
-		if s.reach == nil {
-			s.reach = map[reachKey]nodeSet{}
-		}
-		s.reach[key] = set
+		s.reach = with(s.reach, key, set)
 	}
 	return set.has(from)
 }
@@ -81,10 +78,7 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	if best != noNode && p.nodes[best].joins {
 		best = noNode
 	}
-	if s.meets == nil {
-		s.meets = map[string]int{}
-	}
-	s.meets[key] = best
+	s.meets = with(s.meets, key, best)
 	return best
 }
 

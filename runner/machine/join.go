@@ -198,7 +198,9 @@ func (sc *Scope) resolveJoin(group []*Task) {
 	case "fail":
 		sc.join(group, sc.bypassFailure(group[0].Node, group, sc.bypassing(group)))
 	default:
-		sc.noteDropped(group)
+		sc.state.note(group[0], Note{
+			Kind: NoteJoinDropped, Failure: sc.bypassFailure(group[0].Node, group, sc.bypassing(group)),
+		})
 		sc.dropAll(group)
 		for _, t := range group {
 			t.Waits = false
@@ -478,10 +480,7 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 			t.Inputs[id] = append(first.([]any), m.Input)
 		default:
 			t.Inputs[id] = []any{first, m.Input}
-			if lists == nil {
-				lists = map[string]bool{}
-			}
-			lists[id] = true
+			lists = with(lists, id, true)
 		}
 	}
 	if len(came) > 1 {

@@ -61,11 +61,9 @@ func (t *Task) cancelTimedOut(u *Unit, message string) {
 		return
 	}
 	failure := &Failure{Kind: "timeout", Message: message}
-	if u.Scope != 0 { // a subgraph stops at once
-		if inner := t.scope.state.scope(u.Scope); inner != nil {
-			inner.discard()
-		}
-		u.Scope = 0
+	if u.runsGraph() { // it stops at once
+		t.scope.state.scope(u.called(0).Scope).discard()
+		u.Called = nil
 		t.endAttempt(u, nil, failure)
 		return
 	}
@@ -82,7 +80,7 @@ func (t *Task) stepTimedOut() {
 	t.Late = true
 	attempt := t.attempt()
 	for _, u := range t.Units {
-		if t.Each == nil && u.State == running && u.Scope == 0 {
+		if t.Each == nil && u.State == running && !u.runsGraph() {
 			if u.Cause == nil {
 				t.cancelTimedOut(u, message)
 			}

@@ -1,4 +1,4 @@
-// Keys that are read once: back to their defaults after the model node that read them
+// Keys with `once`: they return to their defaults after a model node has read them
 // (GraphSpec §3).
 
 package machine

@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -22,7 +21,7 @@ func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	}
 	place := t.place()
 	path = place.Path()
-	found := slices.Contains(names, path) || slices.Contains(names, withoutIndexes(path))
+	found := slices.Contains(names, path) || slices.Contains(names, WithoutIndexes(path))
 	for _, name := range own {
 		found = found || name.Value == place.Node
 	}
@@ -33,16 +32,6 @@ func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 func (s *State) stopAt(phase, path string) {
 	s.Pausing = true
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
-}
-
-// withoutIndexes returns a path without the numbers of elements and calls: a breakpoint
-// without numbers stops at each.
-func withoutIndexes(path string) string {
-	parts := strings.Split(path, "/")
-	for i := range parts {
-		parts[i], _, _ = strings.Cut(withoutCalls(parts[i]), "[")
-	}
-	return strings.Join(parts, "/")
 }
 
 // holdsAfter reports whether a breakpoint after a node of a scope holds back its end.
@@ -64,7 +53,7 @@ func (s *State) updateStatus() {
 				switch {
 				case u.State == asking:
 					asks = true
-				case u.State == running && (u.Scope != 0 || u.hasOpenCall()):
+				case u.State == running && u.hasOpenGraph():
 				case u.State == running:
 					working = true
 				case u.State == waiting || u.State == delayed:
@@ -91,10 +80,6 @@ func (s *State) updateStatus() {
 	case asks:
 		s.pause("human")
 	}
-}
-
-func (u *Unit) hasOpenCall() bool {
-	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
 }
 
 // pause pauses the run and stops its clocks.
@@ -188,7 +173,6 @@ func (s *State) applySettings(info *RunInfo) {
 	s.Run.PauseAfter = mergeNames(s.Run.PauseAfter, info.PauseAfter)
 	for _, sc := range s.Scopes {
 		sc.setLimits()
-		sc.clearFixed()
 	}
 }
 
@@ -255,7 +239,7 @@ func (t *Task) reissueUnit(u *Unit) {
 	switch {
 	case u.State == queued:
 		t.queue(u)
-	case u.State == running && u.Scope == 0: // it runs again, as the same attempt
+	case u.State == running && !u.runsGraph(): // it runs again, as the same attempt
 		u.State = queued
 		s.makeReady(ready{t, u})
 	case u.State == running && u.Ends > 0:
@@ -269,7 +253,7 @@ func (t *Task) reissueUnit(u *Unit) {
 			t.noteAgain()
 		}
 		if u.hasAnswers() { // they came while nobody drove the run
-			t.answeredAll(u)
+			t.continueIfAnswered(u)
 			return
 		}
 		t.askOpenQuestions(u)
@@ -294,7 +278,6 @@ func (sc *Scope) reopen() {
 	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
 	sc.running = 0
 	sc.setLimits()
-	sc.clearFixed()
 	s.waits = true
 	failed := sc.Culprit
 	if sc.Culprit = nil; failed != nil {
@@ -330,9 +313,7 @@ func (sc *Scope) revive(t *Task) {
 	t.Begun = t.Begun && !t.Refused
 	t.Done, t.Choice, t.Deciding, t.Thread, t.Notes = false, nil, false, nil, nil
 	t.Failure, t.Refused, t.Late, t.Output, t.Writes = nil, false, false, nil, nil
-	if t.Calls != nil {
-		t.Calls.Earlier = maps.Clone(t.Calls.Turns)
-	}
+	t.Calls.startAttempt()
 	if !t.Begun {
 		return
 	}
@@ -350,15 +331,12 @@ func (sc *Scope) revive(t *Task) {
 // reviveUnit lets a unit that failed, or that others cut off, run again.
 func (t *Task) reviveUnit(u *Unit) {
 	if u.Failure != nil {
-		u.startCounting()
+		u.Calls.startAttempt()
 		u.Attempt, u.Tried = 1, nil
 		if t.Each != nil {
 			t.Each.Done--
-			t.Each.Failed--
+			delete(t.Each.Failures, u.Element-1)
 		}
 	}
 	u.State, u.Failure, u.CutOff, u.Round = queued, nil, false, 0
-	if k := u.Kept; k != nil && k.End != nil && k.End.Status == Completed {
-		u.Kept = nil
-	}
 }

@@ -1,4 +1,4 @@
-// People: human nodes and programs ask, and wait (GraphSpec §4).
+// Questions of human nodes and programs to people (GraphSpec §4).
 
 package machine
 
@@ -21,8 +21,8 @@ type Asked struct {
 	HasDefault bool `json:"has_default,omitempty"`
 	Settled    bool `json:"settled,omitempty"`
 	Answer     any  `json:"answer,omitempty"`
-	// Remind is when people are reminded next, 0 for never; then every Every nanoseconds,
-	// Reminders times in all.
+	// Remind is the Unix time of the next reminder, or 0. The next ones follow every Every
+	// nanoseconds; Reminders are left.
 	Remind    int64 `json:"remind,omitempty"`
 	Every     int64 `json:"every,omitempty"`
 	Reminders int   `json:"reminders,omitempty"`
@@ -30,16 +30,14 @@ type Asked struct {
 
 // Question is a question to a person.
 type Question struct {
-	// Task is the attempt that waits; Place says where it stands.
-	Task TaskID
+	Task TaskID // the attempt that waits
 	Place
 	Ask
-	// Round counts the interruptions of the attempt before this one.
-	Round int
+	Round int // counts the earlier interruptions of the attempt
 }
 
-// Target returns the name by which an answer refers to the question: node, node[index] in
-// an `each`, node:key for what a program asks, outer/inner in a subgraph.
+// Target returns the name of the question in answers: node, node[index] in an `each`,
+// node:key for a program, outer/inner in a subgraph.
 func (q *Question) Target() string {
 	target := withoutCalls(q.Path())
 	if q.Task.Element > 0 {
@@ -52,10 +50,22 @@ func (q *Question) Target() string {
 }
 
 // withoutCalls drops the numbers of tool calls from a path: agent#1/step is agent/step.
-func withoutCalls(path string) string {
+func withoutCalls(path string) string { return cutParts(path, "#") }
+
+// WithoutIndexes drops the numbers of elements and calls from a path or a target.
+func WithoutIndexes(target string) string {
+	path, key, hasKey := strings.Cut(target, ":")
+	if path = cutParts(withoutCalls(path), "["); hasKey {
+		path += ":" + key
+	}
+	return path
+}
+
+// cutParts shortens each part of a path before a mark.
+func cutParts(path, mark string) string {
 	parts := strings.Split(path, "/")
 	for i := range parts {
-		parts[i], _, _ = strings.Cut(parts[i], "#")
+		parts[i], _, _ = strings.Cut(parts[i], mark)
 	}
 	return strings.Join(parts, "/")
 }
@@ -87,83 +97,75 @@ func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
 		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
 		return
 	}
-	asked := Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
+	q := &Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
 	if given, ok := config["choices"]; ok {
 		choices, _ := given.([]any)
 		if len(choices) == 0 {
 			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is no list of at least one answer"})
 			return
 		}
-		asked.Schema = map[string]any{"enum": choices}
-	} else if document, ok := config["schema"].(map[string]any); ok {
-		asked.Schema = document
+		q.Schema = map[string]any{"enum": choices}
+	} else {
+		q.Schema, _ = config["schema"].(map[string]any)
 	}
 	if n.timeout > 0 {
-		asked.Until = s.Now + int64(n.timeout)
+		q.Until = s.Now + int64(n.timeout)
 	}
-	asked.Default, asked.HasDefault = config["default"]
+	q.Default, q.HasDefault = config["default"]
 	if remind, ok := config["remind"].(map[string]any); ok {
 		after, _ := parseWait(remind["after"]) // spec has checked them
-		asked.Remind, asked.Every, asked.Reminders = s.Now+int64(after), int64(after), 3
+		q.Remind, q.Every, q.Reminders = s.Now+int64(after), int64(after), 3
 		if every, ok := remind["every"]; ok {
 			d, _ := parseWait(every)
-			asked.Every = int64(d)
+			q.Every = int64(d)
 		}
 		if most, ok := remind["max"].(int); ok {
-			asked.Reminders = most
+			q.Reminders = most
 		}
 	}
-	t.openQuestions(u, []Asked{asked})
+	t.openQuestions(u, []*Asked{q})
 }
 
 // ask opens the questions of an interrupted attempt. Answers to earlier questions stay.
 func (t *Task) ask(u *Unit, asks []Ask) {
-	var list []Asked
-	for _, old := range u.Questions {
-		if old.Settled {
-			list = append(list, old)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return !q.Settled })
 	for _, ask := range asks {
 		if find(list, ask.ID) == nil {
-			list = append(list, Asked{Ask: ask})
+			list = append(list, &Asked{Ask: ask})
 		}
 	}
-	if u.Ends > 0 {
-		t.scope.state.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
-		u.Ends = 0
-	}
+	t.stopTimeout(u)
 	t.openQuestions(u, list)
 }
 
-func (t *Task) openQuestions(u *Unit, list []Asked) {
-	for i := range list {
-		if list[i].Schema == nil {
-			list[i].Schema = map[string]any{"type": "string"}
+func (t *Task) openQuestions(u *Unit, list []*Asked) {
+	for _, q := range list {
+		if q.Schema == nil {
+			q.Schema = map[string]any{"type": "string"}
 		}
-		if _, err := list[i].answerSchema(); err != nil {
+		if _, err := q.answerSchema(); err != nil {
 			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "schema of the answer: " + err.Error()})
 			return
 		}
 	}
 	u.State, u.Questions = asking, list
 	t.askOpenQuestions(u)
-	for i := range list {
-		if !list[i].Settled {
-			t.noteAsked(u, &list[i])
-		}
+	for _, q := range u.pendingQuestions() {
+		t.noteQuestion(NoteAsked, u, q, "")
 	}
-	t.answeredAll(u)
+	t.continueIfAnswered(u)
+}
+
+// pendingQuestions returns the questions of a unit that have no answer yet.
+func (u *Unit) pendingQuestions() []*Asked {
+	return slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return q.Settled })
 }
 
 // askOpenQuestions issues the commands for the unit's open questions and starts the
 // answer timer.
 func (t *Task) askOpenQuestions(u *Unit) {
-	s := t.scope.state
-	for i := range u.Questions {
-		if q := &u.Questions[i]; !q.Settled {
-			s.command(Command{Kind: AskPerson, Task: t.id(u), Question: t.question(u, q)})
-		}
+	for _, q := range u.pendingQuestions() {
+		t.scope.state.command(Command{Kind: AskPerson, Task: t.id(u), Question: t.question(u, q)})
 	}
 	t.startAnswerTimer(u)
 }
@@ -171,31 +173,11 @@ func (t *Task) askOpenQuestions(u *Unit) {
 // startAnswerTimer starts a timer for the next reminder or timeout of a question.
 func (t *Task) startAnswerTimer(u *Unit) {
 	s, until := t.scope.state, int64(0)
-	for i := range u.Questions {
-		if q := &u.Questions[i]; !q.Settled {
-			until = earlier(earlier(until, q.Until), q.Remind)
-		}
+	for _, q := range u.pendingQuestions() {
+		until = earlier(earlier(until, q.Until), q.Remind)
 	}
 	if until > 0 {
 		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.id(u), For: s.timeUntil(until)})
-	}
-}
-
-// remind emits a reminder for each open question that is due for one.
-func (t *Task) remind(u *Unit) {
-	s := t.scope.state
-	for i := range u.Questions {
-		q := &u.Questions[i]
-		if q.Settled || q.Remind == 0 || q.Remind > s.Now || q.Until > 0 && q.Until <= s.Now {
-			continue
-		}
-		q.Reminders--
-		if q.Remind = 0; q.Reminders > 0 {
-			q.Remind = s.Now + q.Every
-		}
-		if n := s.note(NoteReminded, t); n != nil {
-			n.Task, n.Question = t.id(u), t.question(u, q)
-		}
 	}
 }
 
@@ -203,11 +185,9 @@ func (t *Task) question(u *Unit, q *Asked) *Question {
 	return &Question{Task: t.id(u), Place: t.place(), Ask: q.Ask, Round: u.Round}
 }
 
-func find(list []Asked, id string) *Asked {
-	for i := range list {
-		if list[i].ID == id {
-			return &list[i]
-		}
+func find(list []*Asked, id string) *Asked {
+	if i := slices.IndexFunc(list, func(q *Asked) bool { return q.ID == id }); i >= 0 {
+		return list[i]
 	}
 	return nil
 }
@@ -215,12 +195,9 @@ func find(list []Asked, id string) *Asked {
 // answers returns the answers for the next attempt, by question.
 func (u *Unit) answers() map[string]any {
 	var out map[string]any
-	for i := range u.Questions {
-		if q := &u.Questions[i]; q.Settled {
-			if out == nil {
-				out = map[string]any{}
-			}
-			out[q.ID] = q.Answer
+	for _, q := range u.Questions {
+		if q.Settled {
+			out = with(out, q.ID, q.Answer)
 		}
 	}
 	return out
@@ -230,25 +207,21 @@ func (u *Unit) answers() map[string]any {
 func (s *State) Questions() []Question {
 	var out []Question
 	for _, sc := range s.inCallOrder() {
-		for _, t := range sc.activeTasks() {
-			for _, u := range t.Units {
-				if u.State != asking {
-					continue
-				}
-				for i := range u.Questions {
-					if q := &u.Questions[i]; !q.Settled {
-						out = append(out, *t.question(u, q))
-					}
-				}
+		for t, u := range sc.activeUnits() {
+			if u.State != asking {
+				continue
+			}
+			for _, q := range u.pendingQuestions() {
+				out = append(out, *t.question(u, q))
 			}
 		}
 	}
 	return out
 }
 
-// answered takes a person's answer. An invalid one, or one without a question, changes
+// acceptAnswer takes a person's answer. An invalid one, or one without a question, changes
 // nothing.
-func (s *State) answered(t *Task, e *Event) {
+func (s *State) acceptAnswer(t *Task, e *Event) {
 	if t == nil {
 		return
 	}
@@ -268,26 +241,29 @@ func (s *State) answered(t *Task, e *Event) {
 	if compiled.Check(value) != nil {
 		return
 	}
-	q.Settled, q.Answer = true, value
-	t.noteAnswered(u, q, e.By)
-	s.command(Command{Kind: CloseQuestion, Task: e.Task, Question: t.question(u, q)})
+	t.settleQuestion(u, q, value, e.By)
 	if !e.Hold {
-		t.answeredAll(u)
+		t.continueIfAnswered(u)
 	}
 }
 
-// hasAnswers reports whether all questions of a unit are answered.
-func (u *Unit) hasAnswers() bool {
-	return !slices.ContainsFunc(u.Questions, func(q Asked) bool { return !q.Settled })
+// settleQuestion records the answer to a question.
+func (t *Task) settleQuestion(u *Unit, q *Asked, answer any, by string) {
+	q.Settled, q.Answer = true, answer
+	t.noteQuestion(NoteAnswered, u, q, by)
+	t.scope.state.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
 }
 
-// answeredAll continues a unit whose questions are all answered.
-func (t *Task) answeredAll(u *Unit) {
+// hasAnswers reports whether all questions of a unit are answered.
+func (u *Unit) hasAnswers() bool { return len(u.pendingQuestions()) == 0 }
+
+// continueIfAnswered continues a unit whose questions are all answered.
+func (t *Task) continueIfAnswered(u *Unit) {
 	if !u.hasAnswers() {
 		return
 	}
 	s := t.scope.state
-	if q := &u.Questions[0]; q.Until > 0 || q.Remind > 0 {
+	if q := u.Questions[0]; q.Until > 0 || q.Remind > 0 {
 		s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
 	}
 	s.wake()
@@ -299,41 +275,40 @@ func (t *Task) answeredAll(u *Unit) {
 	t.queue(u)
 }
 
-// unanswered handles the answer timer: it sends due reminders and settles questions whose
-// timeout has passed.
-func (t *Task) unanswered(u *Unit) {
+// answerTimerFired emits due reminders, and settles questions whose
+// timeout has passed with their default.
+func (t *Task) answerTimerFired(u *Unit) {
 	if u.State != asking {
 		return
 	}
-	t.remind(u)
 	s := t.scope.state
-	for i := range u.Questions {
-		q := &u.Questions[i]
-		if q.Settled || q.Until == 0 || q.Until > s.Now {
-			continue
-		}
-		q.Settled, q.Answer = true, q.Default
-		t.noteAnswered(u, q, "timeout")
-		s.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
-		if !q.HasDefault {
-			s.wake()
-			t.endAttempt(u, nil, &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"})
-			return
+	for _, q := range u.pendingQuestions() {
+		if q.Until > 0 && q.Until <= s.Now {
+			t.settleQuestion(u, q, q.Default, "timeout")
+			if !q.HasDefault {
+				s.wake()
+				t.endAttempt(u, nil, &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"})
+				return
+			}
+		} else if q.Remind > 0 && q.Remind <= s.Now {
+			q.Reminders--
+			if q.Remind = 0; q.Reminders > 0 {
+				q.Remind = s.Now + q.Every
+			}
+			t.noteQuestion(NoteReminded, u, q, "")
 		}
 	}
 	if !u.hasAnswers() {
 		t.startAnswerTimer(u)
 	}
-	t.answeredAll(u)
+	t.continueIfAnswered(u)
 }
 
 // closeQuestions withdraws the open questions of a unit.
 func (t *Task) closeQuestions(u *Unit) {
 	s := t.scope.state
-	for i := range u.Questions {
-		if q := &u.Questions[i]; !q.Settled {
-			s.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
-		}
+	for _, q := range u.pendingQuestions() {
+		s.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
 	}
 	s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
 }

@@ -166,36 +166,8 @@ const (
 	useBranches
 	useItem
 	useIndex
-	// useNow and useRunDir are the members of run that change and that take work.
-	useNow
-	useRunDir
+	useRunDir // run.dir, because the folder is made on first use
 )
-
-// contextNames pairs each bit with the name it stands for.
-var contextNames = [...]struct {
-	bit  uses
-	name string
-}{
-	{useOutput, "output"},
-	{useInput, "input"},
-	{useInputs, "inputs"},
-	{useOutcome, "outcome"},
-	{useError, "error"},
-	{useNodes, "nodes"},
-	{useHistory, "history"},
-	{useVisits, "visits"},
-	{useNode, "node"},
-	{useVisit, "visit"},
-	{useStep, "step"},
-	{useState, "state"},
-	{useGoal, "goal"},
-	{useRun, "run"},
-	{useNow, "run"},
-	{useLast, "last"},
-	{useBranches, "branches"},
-	{useItem, "item"},
-	{useIndex, "index"},
-}
 
 // innerPlan returns the plan of the graph that a node runs or calls, and its key in
 // Inner. A plan for this node alone is in Inner under "node:graph".
@@ -232,32 +204,21 @@ func (b *builder) usesOfRead(r eval.Read) uses {
 		b.all = true
 		return ^uses(0)
 	}
-	for i := range contextNames {
-		if contextNames[i].name != r.Path[0] {
+	for _, c := range contextNames() {
+		if c.name != r.Path[0] {
 			continue
 		}
-		switch contextNames[i].bit {
+		switch c.bit {
 		case useVisits, useHistory, useNodes:
 			b.watch(r)
 		case useRun:
-			return usesOfRun(r)
+			if len(r.Path) < 2 || r.Path[1] == "dir" {
+				return useRun | useRunDir
+			}
 		}
-		return contextNames[i].bit
+		return c.bit
 	}
 	return 0
-}
-
-// usesOfRun returns the context names for a read of run, or of a member of it.
-func usesOfRun(r eval.Read) uses {
-	switch {
-	case len(r.Path) < 2:
-		return useRun | useNow | useRunDir
-	case r.Path[1] == "now":
-		return useRun | useNow
-	case r.Path[1] == "dir":
-		return useRun | useRunDir
-	}
-	return useRun
 }
 
 // watch remembers the node that a read of visits, history or nodes names.

@@ -99,10 +99,7 @@ func (v *View) append(i int, current any, items []any) (any, *Failure) {
 	if err := k.schema.CheckAppended(own, len(list)); err != nil {
 		return nil, badWrite(k, err)
 	}
-	if v.lists == nil {
-		v.lists = map[int][]any{}
-	}
-	v.lists[i] = own
+	v.lists = with(v.lists, i, own)
 	return own[:len(own):len(own)], nil
 }
 

@@ -1,4 +1,4 @@
-// Trying again: which policy applies to a failure, and how long it waits (§4).
+// Retries: which policy applies to a failure, and the delay before the next attempt (§4).
 
 package machine
 
@@ -31,8 +31,8 @@ func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
 			return once, 0
 		}
 	}
-	// An answer that was refused, filtered or cut is hardly another the next time: it is
-	// asked for again where a block names the kind.
+	// A refused, filtered or cut answer rarely changes, so only a block that names the kind
+	// retries it.
 	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
 		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.retryHolds(n, i, failure) {
@@ -54,7 +54,7 @@ func (t *Task) retryHolds(n *node, block int, failure *Failure) bool {
 	return err == nil && holds
 }
 
-// isTransient reports whether a failure may go away without a change.
+// isTransient reports whether a failure may disappear without a change.
 func isTransient(kind string, failure *Failure) bool {
 	switch failure.Kind {
 	case "rate_limited", "network", "overloaded":
@@ -72,14 +72,13 @@ func isTransient(kind string, failure *Failure) bool {
 type RetryNote struct {
 	MaxAttempts int
 	Delay       time.Duration
-	// Asked is the delay that the other side asked for, if it is longer than the policy
-	// allows; else 0.
+	// Asked is the delay that the other side asked for, if the policy does not allow it.
 	Asked time.Duration
 }
 
-// retryDelay returns the backoff before the next attempt. The jitter derives from the
-// task's identity, so that a replay waits as long. Each block of a retry list counts its
-// own failures. A server may ask for a longer delay, up to maxServerDelay.
+// retryDelay returns the delay before the next attempt, and whether there is one. The jitter
+// derives from the task's identity, so that a replay waits equally long. Each block of a
+// retry list counts its own failures. A server may ask for up to maxServerDelay.
 func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
 	var note RetryNote
 	r, block := t.policy(n, failure)
@@ -111,12 +110,10 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 	return note.Delay, note, true
 }
 
-// MaxAskedDelay is the longest delay that the other side may ask for where no
-// max_interval is set.
+// MaxAskedDelay is the longest delay that a server may ask for without a max_interval.
 const MaxAskedDelay = 10 * time.Minute
 
-// maxServerDelay returns the longest delay that a server may ask for, so that it can't
-// stop a run for a day.
+// maxServerDelay returns the longest delay that a server may ask for.
 func maxServerDelay(r *spec.Retry) time.Duration {
 	if r.HasMaxInterval {
 		return r.MaxInterval

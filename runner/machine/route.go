@@ -50,7 +50,7 @@ func (t *Task) countFired(targets []target) {
 	sc := t.scope
 	for _, to := range targets {
 		if to.edge >= 0 {
-			add(&sc.Fired, to.edge, 1)
+			sc.Fired = with(sc.Fired, to.edge, sc.Fired[to.edge]+1)
 		}
 	}
 }
@@ -223,8 +223,8 @@ func (t *Task) choice() *Choice {
 	back := v.apply(t)
 	defer v.revert(t, back)
 	c := &Choice{
-		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.Output, Log: t.Notes, Turns: t.earlierTurns(),
-		Trail: sc.pastNodes(t),
+		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.Output, Log: t.Notes, Turns: t.Calls.earlier(),
+		Trail: append(sc.pastNodes(t, maxTrail-1), sc.plan.nodes[t.Node].id),
 	}
 	n := sc.plan.Graph.Nodes[t.Node]
 	if n.Decide != nil {
@@ -246,8 +246,8 @@ func (t *Task) choice() *Choice {
 	return c
 }
 
-// pastNodes returns the nodes of a task's past in path order, then its own.
-func (sc *Scope) pastNodes(t *Task) []string {
+// pastNodes returns the last nodes of a task's past in path order, at most a number of them.
+func (sc *Scope) pastNodes(t *Task, most int) []string {
 	var before []PathStep
 	v := t.view()
 	for ; v.Base != 0; v = v.base {
@@ -268,12 +268,8 @@ func (sc *Scope) pastNodes(t *Task) []string {
 			before = append(before, step)
 		}
 	}
-	slices.SortStableFunc(before, func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
-	out := []string{}
-	for _, step := range before[max(0, len(before)-maxTrail+1):] {
-		out = append(out, sc.plan.nodes[step.Node].id)
-	}
-	return append(out, sc.plan.nodes[t.Node].id)
+	nodes := sc.inPathOrder(before)
+	return nodes[max(0, len(nodes)-most):]
 }
 
 // decided takes the router model's answer.

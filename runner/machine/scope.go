@@ -50,8 +50,8 @@ type Scope struct {
 	LastStep LastOutput `json:"last_step,omitzero"`
 	// Given is how many messages had been said when the scope began; Continues says that
 	// its conversation goes on with that around it.
-	Given     int32 `json:"given,omitempty"`
-	Continues bool  `json:"continues,omitempty"`
+	Given     int  `json:"given,omitempty"`
+	Continues bool `json:"continues,omitempty"`
 	// Fired counts the edges that fired, by index.
 	Fired map[int]int `json:"fired,omitempty"`
 
@@ -103,7 +103,6 @@ type Scope struct {
 	looked  bool
 	blocked []*Task
 	arrived []*Task
-	run     map[string]any // what expressions see as run
 }
 
 // End is how a scope ends.

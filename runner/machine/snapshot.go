@@ -5,6 +5,7 @@ package machine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -36,7 +37,7 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 				if u.State == queued && t.Begun && !t.Done {
 					s.makeReady(ready{t, u})
 				}
-				if u.State == running && u.Scope == 0 && sc.plan.nodes[t.Node].countsForConcurrency() {
+				if u.State == running && sc.plan.nodes[t.Node].countsForConcurrency() {
 					sc.eachEnclosing(func(one *Scope) { one.running++ })
 				}
 			}
@@ -50,11 +51,8 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 func (v *View) MarshalJSON() ([]byte, error) {
 	type plain View // without this method
 	out := plain(*v)
-	if v.Base != 0 && !v.Whole {
-		out.Vals, out.Changed = nil, map[int]any{}
-		for _, key := range v.changedKeys() {
-			out.Changed[key] = v.Vals[key]
-		}
+	for _, key := range v.changedKeys() {
+		out.Kept = append(out.Kept, Write{Key: key, Absent: v.Vals[key] == absent, Update: v.value(key)})
 	}
 	return json.Marshal(&out)
 }
@@ -79,28 +77,24 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 	sc.setLimits()
 	for _, v := range sc.Views {
 		v.scope = sc
-		for i := range v.Vals {
-			v.Vals[i] = restored(v.Vals[i])
+		v.Vals = slices.Clone(sc.plan.initial)
+		if v.Base != 0 {
+			base := sc.view(v.Base)
+			if base == nil {
+				return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
+			}
+			base.refs++
+			v.base = base
+			copy(v.Vals, base.Vals)
 		}
-		if v.Base == 0 {
-			v.refs++
-			continue
+		for _, w := range v.Kept {
+			if v.Vals[w.Key] = w.Update; w.Absent {
+				v.Vals[w.Key] = absent
+			}
 		}
-		base := sc.view(v.Base)
-		if base == nil {
-			return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
-		}
-		v.base = base
-		base.refs++
-		if v.Whole {
-			continue
-		}
-		v.Vals = append([]any{}, base.Vals...)
-		for key, value := range v.Changed { //lint:ignore mapiter each is set once
-			v.Vals[key] = restored(value)
-		}
-		v.Changed = nil
+		v.Kept = nil
 	}
+	sc.Views[0].refs++ // the scope's own
 	if sc.FinalView != 0 {
 		sc.view(sc.FinalView).refs++
 	}
@@ -130,12 +124,8 @@ func (sc *Scope) adopt() {
 			v.refs++
 		}
 		for _, u := range t.Units {
-			kept := []*Scope{u.Kept}
 			for _, c := range u.Called {
-				kept = append(kept, c.Kept)
-			}
-			for _, inner := range kept {
-				if inner != nil && inner.restore(s, nil, sc) == nil {
+				if inner := c.Kept; inner != nil && inner.restore(s, nil, sc) == nil {
 					inner.suspended = true
 					inner.owner = t
 					inner.adopt()

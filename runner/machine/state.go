@@ -72,7 +72,7 @@ type State struct {
 	// steps without effects that this Apply has run.
 	batch int
 	// undone and routes are reused.
-	undone []undoWrite
+	undone []any
 	routes []target
 	// noted counts the notes of this Apply, also where nobody watches.
 	noted int
@@ -166,8 +166,13 @@ func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s
 // Restore. They are no part of the state: nothing stores them.
 func (s *State) SetSecrets(secrets map[*Plan]map[string]any) { s.secrets = secrets }
 
-// root returns the outermost scope.
-func (s *State) root() *Scope { return s.Scopes[0] }
+// root returns the outermost scope, an empty one before the run begins.
+func (s *State) root() *Scope {
+	if len(s.Scopes) == 0 {
+		return &Scope{state: s, plan: s.plan, limits: s.plan.Graph.Limits, maxBytes: DefaultStateBytes}
+	}
+	return s.Scopes[0]
+}
 
 // Plan returns the plan of the outermost graph.
 func (s *State) Plan() *Plan { return s.plan }

@@ -80,15 +80,15 @@ func (t *Task) begin() {
 	t.Visit = visits + 1
 	if t.Final {
 		s.Endings++
-		add(&sc.FinalVisits, t.Node, 1)
-		t.Visit = sc.FinalVisits[t.Node] // those of ends that a resume took back count
+		t.Visit = sc.FinalVisits[t.Node] + 1 // those before a resume count
+		sc.FinalVisits = with(sc.FinalVisits, t.Node, t.Visit)
 	} else if t.Preset == nil {
 		if failure := t.checkPolicies(n); failure != nil {
 			sc.endByTask(t, failureEnd(failure))
 			return
 		}
 	}
-	s.note(NoteNodeStarted, t)
+	s.note(t, Note{Kind: NoteNodeStarted})
 	t.startStepTimer()
 	t.createUnits()
 }
@@ -246,7 +246,7 @@ func (t *Task) settleStep() {
 		return
 	}
 	out := t.route()
-	s.noteUpdates(t)
+	s.noteUpdated(t, writtenKeys(t.Writes))
 	switch {
 	case out.asks:
 		v.revert(t, back)
@@ -348,7 +348,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	}
 	s, v := sc.state, t.view()
 	sc.drop(t)
-	sc.noteFan(t, targets)
+	s.note(t, Note{Kind: NoteBranchesStarted, Targets: sc.plan.namesOf(targets)})
 	s.Numbers.Fan++
 	f := &Fan{
 		Position: t.Position, ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, View: v.ID, Began: s.Active,
@@ -506,7 +506,7 @@ func (t *Task) start(u *Unit) {
 	case actHuman:
 		t.askPerson(u, n, env)
 	case actGraph:
-		if s.Run.Hooked && u.Kept == nil {
+		if s.Run.Hooked && u.called(0) == nil {
 			t.sendToDriver(u, n, env) // a hook may answer in its place
 			return
 		}

@@ -11,50 +11,84 @@ import (
 	"github.com/graphrun/graphrun/internal/input"
 )
 
-// Called is a graph that a running attempt has called.
+// Called is a graph that an attempt runs, for a graph node or a tool call.
 type Called struct {
-	Call  int    `json:"call"`
+	Call int `json:"call,omitempty"` // 0: of a graph node
+	// Scope is the number of the open scope. Kept is a scope that was cut off or failed, to
+	// continue with.
 	Scope int    `json:"scope,omitempty"`
 	Kept  *Scope `json:"kept,omitempty"`
-	// Done says that there is a result.
+	// Done says that a tool call has its result.
 	Done    bool     `json:"done,omitempty"`
 	Output  any      `json:"output,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
 }
 
+// called returns the graph of a call, or nil.
+func (u *Unit) called(call int) *Called {
+	for _, c := range u.Called {
+		if c.Call == call {
+			return c
+		}
+	}
+	return nil
+}
+
+// runsGraph reports whether the graph of the unit's node is open.
+func (u *Unit) runsGraph() bool {
+	c := u.called(0)
+	return c != nil && c.Scope != 0
+}
+
+// hasOpenGraph reports whether any graph that the unit runs is open.
+func (u *Unit) hasOpenGraph() bool {
+	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
+}
+
 // startGraph opens the scope of a graph node.
 func (t *Task) startGraph(u *Unit, n *node, env map[string]any) {
-	sc := t.scope
-	s := sc.state
 	t.startTimeout(u, t.timeout(n))
-	if u.Kept != nil { // it goes on where it was cut off
-		inner := u.Kept
-		u.Kept, u.Scope, inner.Owner = nil, inner.ID, t.id(u)
-		inner.reopen()
+	if c := u.called(0); c != nil {
+		t.continueGraph(u, c)
 		return
 	}
-	config, err := bind.EvalFields(n.config, &s.vm, env)
+	config, err := bind.EvalFields(n.config, &t.scope.state.vm, env)
 	if err != nil {
 		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
 		return
 	}
 	given, _ := config["with"].(map[string]any)
-	if failure := checkInput(n.inner, given); failure != nil {
+	c := &Called{}
+	if failure := t.openGraph(u, c, n.inner, n.graph, given); failure != nil {
 		t.endAttempt(u, nil, failure)
-		return
 	}
-	inner := s.open(n.inner, t.id(u), sc, sc.innerPath(t, u.Element), t.key(u.Element-1))
-	inner.Graph = n.graph
-	u.Scope = inner.ID
-	inner.first(given, nil, nil)
 }
 
-// checkInput checks the input of a subgraph against its declarations.
-func checkInput(p *Plan, given map[string]any) *Failure {
-	if _, wrong := input.Check(p.Graph, given, nil); len(wrong) > 0 {
+// openGraph opens the scope of a graph with its first task, if its input is valid.
+func (t *Task) openGraph(u *Unit, c *Called, plan *Plan, graph string, given map[string]any) *Failure {
+	if plan == nil {
+		return &Failure{Kind: "internal", Message: "graph " + strconv.Quote(graph) + " is unknown"}
+	}
+	if _, wrong := input.Check(plan.Graph, given, nil); len(wrong) > 0 {
 		return &Failure{Kind: "invalid_input", Message: strings.Join(wrong, "; ")}
 	}
+	path, key := t.scope.innerPath(t, u.Element), t.key(u.Element-1)
+	if c.Call > 0 {
+		number := strconv.Itoa(c.Call)
+		path, key = path+"#"+number, key+":"+number
+	}
+	inner := t.scope.state.open(plan, t.id(u), t.scope, path, key)
+	inner.Call, inner.Graph, c.Scope = c.Call, graph, inner.ID
+	u.Called = append(u.Called, c)
+	inner.first(given, nil, nil)
 	return nil
+}
+
+// continueGraph reopens a scope that was cut off or failed.
+func (t *Task) continueGraph(u *Unit, c *Called) {
+	inner := c.Kept
+	c.Kept, c.Scope, inner.Owner = nil, inner.ID, t.id(u)
+	inner.reopen()
 }
 
 // first adds the first task of a scope.
@@ -68,10 +102,10 @@ func (sc *Scope) first(given, session, edit map[string]any) {
 	}
 }
 
-// graphCalled opens the scope of a graph that is a tool.
-func (s *State) graphCalled(t *Task, e *Event) {
+// callGraph opens the scope of a graph that is a tool.
+func (s *State) callGraph(t *Task, e *Event) {
 	if e.Call == 0 {
-		s.graphBegins(t, e)
+		s.beginGraph(t, e)
 		return
 	}
 	if t == nil {
@@ -81,39 +115,24 @@ func (s *State) graphCalled(t *Task, e *Event) {
 	if u == nil || u.State != running {
 		return
 	}
-	for _, c := range u.Called {
-		if c.Call != e.Call {
-			continue
-		}
-		if inner := c.Kept; inner != nil { // it goes on where it was cut off
-			c.Kept, c.Scope, inner.Owner = nil, inner.ID, e.Task
-			inner.reopen()
+	if c := u.called(e.Call); c != nil { // it ran before, or is open
+		if c.Kept != nil {
+			t.continueGraph(u, c)
 		} else if c.Done {
-			s.command(Command{Kind: ReturnGraph, Task: e.Task, Call: c.Call, Output: c.Output, Failure: c.Failure})
+			t.returnGraph(u, c, c.Output, c.Failure)
 		}
-		return // it ran before, or runs
+		return
 	}
-	sc := t.scope
+	plan, graph := t.scope.plan.innerPlan(t.scope.plan.nodes[t.Node].id, e.Graph)
 	c := &Called{Call: e.Call}
-	u.Called = append(u.Called, c)
-	plan, graph := sc.plan.innerPlan(sc.plan.nodes[t.Node].id, e.Graph)
-	if plan == nil {
-		t.returned(u, c, nil, &Failure{Kind: "internal", Message: "graph " + strconv.Quote(e.Graph) + " is unknown"})
-		return
+	if failure := t.openGraph(u, c, plan, graph, e.Input); failure != nil {
+		u.Called = append(u.Called, c)
+		t.returnGraph(u, c, nil, failure)
 	}
-	if failure := checkInput(plan, e.Input); failure != nil {
-		t.returned(u, c, nil, failure)
-		return
-	}
-	path := sc.innerPath(t, u.Element) + "#" + strconv.Itoa(e.Call)
-	inner := s.open(plan, e.Task, sc, path, t.key(u.Element-1)+":"+strconv.Itoa(e.Call))
-	inner.Call, inner.Graph = e.Call, graph
-	c.Scope = inner.ID
-	inner.first(e.Input, nil, nil)
 }
 
-// graphBegins opens the scope of a graph node for which no hook has answered.
-func (s *State) graphBegins(t *Task, e *Event) {
+// beginGraph opens the scope of a graph node for which no hook has answered.
+func (s *State) beginGraph(t *Task, e *Event) {
 	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
 		s.attemptStopped(i, e)
 		return
@@ -123,7 +142,7 @@ func (s *State) graphBegins(t *Task, e *Event) {
 	}
 	u, n := t.unit(e.Task), &t.scope.plan.nodes[t.Node]
 	switch {
-	case u == nil || u.State != running || u.Scope != 0 || n.act != actGraph:
+	case u == nil || u.State != running || u.runsGraph() || n.act != actGraph:
 	case u.Cause != nil:
 		t.endAttempt(u, nil, u.Cause)
 	default:
@@ -131,13 +150,13 @@ func (s *State) graphBegins(t *Task, e *Event) {
 	}
 }
 
-// returned gives an attempt the result of a graph that it called.
-func (t *Task) returned(u *Unit, c *Called, output any, failure *Failure) {
+// returnGraph gives an attempt the result of a graph that it called.
+func (t *Task) returnGraph(u *Unit, c *Called, output any, failure *Failure) {
 	c.Done, c.Scope, c.Output, c.Failure = true, 0, output, failure
 	t.scope.state.command(Command{Kind: ReturnGraph, Task: t.id(u), Call: c.Call, Output: output, Failure: failure})
 }
 
-// close ends a scope: the outermost one is the run, others give their owner its result.
+// close ends a scope. The outermost one ends the run, others give their owner the result.
 func (sc *Scope) close() {
 	s := sc.state
 	sc.Closed = true
@@ -166,18 +185,17 @@ func (sc *Scope) close() {
 	} else {
 		failure = sc.childFailure()
 	}
-	if sc.Call > 0 {
-		for _, c := range u.Called {
-			if c.Call == sc.Call {
-				t.returned(u, c, output, failure)
-			}
-		}
+	c := u.called(sc.Call)
+	if c == nil {
 		return
 	}
-	u.Scope, u.Kept = 0, sc
+	if sc.Call > 0 {
+		t.returnGraph(u, c, output, failure)
+		return
+	}
+	c.Scope, c.Kept = 0, sc
 	if failure == nil {
-		u.Kept = nil
-		u.Talk = sc.said()
+		u.Called, u.Talk = nil, sc.addedMessages()
 	}
 	t.endAttempt(u, output, failure)
 }
@@ -194,7 +212,7 @@ func (sc *Scope) childFailure() *Failure {
 	details := map[string]any{"status": string(end.Status), "reason": end.Reason}
 	if end.Failure != nil {
 		details["error"] = failureData(end.Failure)
-		if end.Failure.Above > 0 { // a limit of a graph around this one
+		if end.Failure.Above > 0 { // the limit of an outer graph
 			own := *end.Failure
 			own.Message, own.Above = message, own.Above-1
 			return &own

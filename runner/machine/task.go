@@ -148,19 +148,13 @@ func (sc *Scope) keptTask(id int) *Task {
 	if t := sc.task(id); t != nil {
 		return t
 	}
-	within := func(inner *Scope) *Task {
-		if inner == nil {
-			return nil
-		}
-		return inner.keptTask(id)
-	}
 	for _, t := range sc.Tasks {
 		for _, u := range t.Units {
-			if found := within(u.Kept); found != nil {
-				return found
-			}
 			for _, c := range u.Called {
-				if found := within(c.Kept); found != nil {
+				if c.Kept == nil {
+					continue
+				}
+				if found := c.Kept.keptTask(id); found != nil {
 					return found
 				}
 			}

@@ -1,68 +1,57 @@
-// Usage: what calls of models came to.
+// Usage: the tokens and costs of model calls.
 
 package machine
 
-import (
-	"maps"
-
-	"github.com/graphrun/graphrun/eval"
-)
+import "maps"
 
 // ModelSettings are the caller's choices for models.
 type ModelSettings struct {
-	// Models are the models to use instead of the graph's, by role.
+	// Models replace those of the graph, by role.
 	Models map[string]string `json:"models,omitempty"`
 	Params []ModelParam      `json:"params,omitempty"`
 }
 
 // ModelParam is a model parameter that the caller sets.
 type ModelParam struct {
-	// Node is the path of the node, outer/inner in a subgraph; empty: every
-	// model node, those of subgraphs too.
+	// Node is the path of the node, outer/inner in a subgraph, or empty for every model
+	// node, also in subgraphs.
 	Node  string `json:"node,omitempty"`
 	Key   string `json:"key"`
 	Value any    `json:"value"`
 }
 
-// UnmarshalJSON reads a parameter back with a canonical value.
-func (p *ModelParam) UnmarshalJSON(text []byte) error {
-	type plain ModelParam // without this method
-	return eval.DecodeJSON(text, (*plain)(p))
-}
-
 // Usage is the consumption of model calls.
 type Usage struct {
-	// Calls counts the calls, failed ones too.
+	// Calls counts all calls, also failed ones.
 	Calls        int `json:"calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens are those of InputTokens that the provider had cached,
-	// ReasoningTokens those of OutputTokens that a model thought with.
+	// CachedTokens is the part of InputTokens that the provider had cached,
+	// ReasoningTokens the part of OutputTokens that the model thought with.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Estimated says that tokens, of one call at least, are an estimate: its server
-	// reported none, or it was cut.
+	// Estimated says that some tokens are an estimate, because a server reported none or
+	// the call was cut.
 	Estimated bool `json:"estimated,omitempty"`
-	// Charged is what budgets count, in US dollars: the cost, or an estimate where
-	// CostUSD is not known.
+	// Charged is the amount that budgets count, in US dollars: the cost, or an estimate if
+	// CostUSD is unknown.
 	Charged float64 `json:"charged,omitempty"`
-	// CostUSD is in US dollars; nil when the price of some call is not known.
+	// CostUSD is nil if the price of some call is unknown.
 	CostUSD *float64 `json:"cost_usd"`
-	// Model, Node, Role, Visit and Turn say which call it was; they are empty in
-	// a sum. Node is a path.
+	// Model, Node (a path), Role, Visit and Turn identify a call. They are empty in a sum.
 	Model string `json:"model,omitempty"`
 	Node  string `json:"node,omitempty"`
 	Role  string `json:"role,omitempty"`
-	// Place is that of the task, if it is another than Node.
+	// Place is the path of the task, if it is not Node.
 	Place string `json:"place,omitempty"`
 	Visit int    `json:"visit,omitempty"`
 	Turn  int    `json:"turn,omitempty"`
-	// Scripted says that a script answered: the answers that it has given are
-	// counted, so that a run that is taken up again gets the ones after.
+	// Scripted says that a script answered. These calls are kept, so that a resumed run
+	// gets the next answers of the script.
 	Scripted bool `json:"scripted,omitempty"`
 	// Cut says that the call was cancelled before it was answered.
 	Cut bool `json:"cut,omitempty"`
-	// DurationMS is how long the call took, in milliseconds; nil in a sum, and where it
+	// DurationMS is the duration of the call in milliseconds. It is nil in a sum, and if it
 	// was not measured.
 	DurationMS *int64 `json:"duration_ms,omitempty"`
 }
@@ -101,7 +90,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 	if t != nil {
 		u = t.unit(e.Task)
 	}
-	// An execution that is interrupted makes its call again, and gets the answer.
+	// An interrupted execution repeats its call and gets the answer then.
 	if call.Scripted && (!call.Cut || u != nil && u.Cause != nil && u.Cause.Kind == "timeout") {
 		s.Scripted = append(s.Scripted, *call)
 	}
@@ -119,32 +108,24 @@ func (s *State) addUsage(t *Task, e *Event) {
 }
 
 // callCounts counts the model calls of a visit by role, and those of its earlier
-// attempts.
+// attempts. nil counts none.
 type callCounts struct {
 	Turns   map[string]int `json:"turns,omitempty"`
 	Earlier map[string]int `json:"earlier,omitempty"`
 }
 
-// startCounting begins the call counts of a new attempt.
-func (u *Unit) startCounting() {
-	if u.Calls != nil {
-		u.Calls.Earlier = maps.Clone(u.Calls.Turns)
+// startAttempt makes the calls so far those of earlier attempts.
+func (c *callCounts) startAttempt() {
+	if c != nil {
+		c.Earlier = maps.Clone(c.Turns)
 	}
 }
 
-// earlierTurns returns the call counts of earlier attempts.
-func (u *Unit) earlierTurns() map[string]int {
-	if u.Calls == nil {
+func (c *callCounts) earlier() map[string]int {
+	if c == nil {
 		return nil
 	}
-	return u.Calls.Earlier
-}
-
-func (t *Task) earlierTurns() map[string]int {
-	if t.Calls == nil {
-		return nil
-	}
-	return t.Calls.Earlier
+	return c.Earlier
 }
 
 // Usage returns the total usage of the run, including subgraphs.

@@ -13,29 +13,26 @@ import (
 // at the split and keeps the steps since then, so that a join can replay them.
 type View struct {
 	ID int `json:"id"`
-	// Base is the view at the split; 0: none. Depth is 0 for the root view.
+	// Base is the view at the split, or 0. Depth is 0 for the root view.
 	Base  int `json:"base,omitempty"`
 	Depth int `json:"depth,omitempty"`
-	// Vals are the values by key; absent: the key has none.
-	Vals []any `json:"vals,omitempty"`
-	// Whole says that the values are not those of the base and Done (finally).
-	Whole bool `json:"whole,omitempty"`
-	// Changed are, in a snapshot, those that differ from the base.
-	Changed map[int]any `json:"changed,omitempty"`
-	// Heads are, by key with the reducer replace, the writes since the outermost split that
-	// the next one follows.
+	// Vals are the values by key, or absent. A snapshot has those that differ from the base
+	// in Kept instead.
+	Vals []any   `json:"-"`
+	Kept []Write `json:"kept,omitempty"`
+	// Heads are the writes since the outermost split that the next write follows, by key with
+	// the reducer replace.
 	Heads map[int][]int `json:"heads,omitempty"`
 	// Visits are those since the split, by node in ascending order.
 	Visits []Visits `json:"visits,omitempty"`
 	// Count is the number of steps in the past.
 	Count int `json:"count,omitempty"`
-	// Mem is what expressions see of the nodes visited since the split, for those that
-	// they name.
+	// Mem holds the results of watched nodes since the split.
 	Mem map[int]*Memory `json:"mem,omitempty"`
 	// Done are the steps since the split.
 	Done   []*Done `json:"done,omitempty"`
 	Thread *thread `json:"thread,omitempty"`
-	// Size is what the values take, as eval.Size counts.
+	// Size is the size of all values, as eval.Size counts.
 	Size int `json:"size,omitempty"`
 
 	refs  int
@@ -62,7 +59,9 @@ type Visits struct {
 // Memory holds the visits of a node that expressions can read. It is replaced, never
 // changed.
 type Memory struct {
+	// Output is the last output of the node. Stale says that the last visit gave none.
 	Output  any      `json:"output,omitempty"`
+	Stale   bool     `json:"stale,omitempty"`
 	Outcome string   `json:"outcome,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
 	History []any    `json:"history,omitempty"`
@@ -74,8 +73,8 @@ type Done struct {
 	Task int `json:"task"`
 	Node int `json:"node"`
 	Rank int `json:"rank"`
-	// Hoist, if not 0, is the rank behind which the step of a failed or cancelled branch
-	// stands: that of the node where the fan-out began at which it was merged.
+	// Hoist is set for a step of a failed or cancelled branch: in merge order it follows this
+	// rank, where the fan-out began.
 	Hoist   int      `json:"hoist,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"`
 	Refused bool     `json:"refused,omitempty"`
@@ -88,11 +87,11 @@ type Done struct {
 type Write struct {
 	Key    int `json:"key"`
 	Update any `json:"update,omitempty"`
-	// Absent takes the key away: a decided conflict where there was no value.
+	// Absent removes the value: a conflict was decided, and there was none at the split.
 	Absent bool `json:"absent,omitempty"`
 	// Reset gives the key the value of Update, whatever its reducer.
 	Reset bool `json:"reset,omitempty"`
-	// ID numbers the writes to keys with the reducer replace; After are those before it.
+	// ID numbers the writes to keys with the reducer replace. After are the ones before it.
 	ID    int   `json:"id,omitempty"`
 	After []int `json:"after,omitempty"`
 }
@@ -100,20 +99,7 @@ type Write struct {
 // none marks a key without a value.
 type none struct{}
 
-// MarshalJSON writes a value that no data has.
-func (none) MarshalJSON() ([]byte, error) { return []byte(`{"\u0000":0}`), nil }
-
 var absent any = none{}
-
-// restored converts a decoded value back, including none.
-func restored(v any) any {
-	if object, ok := v.(map[string]any); ok && len(object) == 1 {
-		if _, is := object["\x00"]; is {
-			return absent
-		}
-	}
-	return v
-}
 
 // newView creates a view on top of another one, with its values.
 func (sc *Scope) newView(base *View) *View { return sc.addView(&View{}, base) }
@@ -133,28 +119,13 @@ func (sc *Scope) addView(v, base *View) *View {
 	return v
 }
 
-// add adds to a count of a map that may not exist yet.
-func add(counts *map[int]int, key, by int) {
-	if *counts == nil {
-		*counts = map[int]int{}
+// with sets a value in a map that may be nil, and returns the map.
+func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+	if m == nil {
+		m = map[K]V{}
 	}
-	(*counts)[key] += by
-}
-
-// remember sets the result of a node.
-func (v *View) remember(node int, m *Memory) {
-	if v.Mem == nil {
-		v.Mem = map[int]*Memory{}
-	}
-	v.Mem[node] = m
-}
-
-// below returns the view on which v is built, or nil.
-func (v *View) below() *View {
-	if v.Whole {
-		return nil
-	}
-	return v.base
+	m[key] = value
+	return m
 }
 
 func findVisits(list []Visits, node int) (int, bool) {
@@ -169,7 +140,7 @@ func (v *View) succeeded(node int) bool { return v.allVisits(node).Succeeded > 0
 
 // allVisits sums the visits of a node over the past.
 func (v *View) allVisits(node int) (sum Visits) {
-	for ; v != nil; v = v.below() {
+	for ; v != nil; v = v.base {
 		if i, found := findVisits(v.Visits, node); found {
 			sum.Count += v.Visits[i].Count
 			sum.Succeeded += v.Visits[i].Succeeded
@@ -193,7 +164,7 @@ func (v *View) addVisits(more Visits) {
 
 // memory returns the last result of a node in the past, or nil.
 func (v *View) memory(node int) *Memory {
-	for ; v != nil; v = v.below() {
+	for ; v != nil; v = v.base {
 		if m := v.Mem[node]; m != nil {
 			return m
 		}
@@ -207,13 +178,13 @@ func (v *View) addCounts(later *View) {
 		v.addVisits(visits)
 	}
 	for node, m := range later.Mem { //lint:ignore mapiter each is set once
-		v.remember(node, m)
+		v.Mem = with(v.Mem, node, m)
 	}
 }
 
 // addPast adds the visits and results of a view and of all below it.
 func (v *View) addPast(of *View) {
-	if base := of.below(); base != nil {
+	if base := of.base; base != nil {
 		v.addPast(base)
 	}
 	v.addCounts(of)
@@ -248,43 +219,43 @@ func (t *Task) finishedStep() *Done {
 	return d
 }
 
-// undo is what revert needs to remove the last step of a view.
+// saveValues returns a function that restores the values as they are now.
+func (v *View) saveValues() (restore func()) {
+	held, size := slices.Clone(v.Vals), v.Size
+	return func() { v.Vals, v.Size, v.env = held, size, nil }
+}
+
+// undo holds what revert restores.
 type undo struct {
-	writes []undoWrite
+	vals   []any
+	heads  map[int][]int
 	mem    *Memory
 	thread *thread
 	size   int
-}
-
-// undoWrite is what a write replaced.
-type undoWrite struct {
-	value any
-	heads []int
 }
 
 // apply adds a finished step to the view of its task. The returned undo is valid until the
 // next apply.
 func (v *View) apply(t *Task) undo {
 	s := v.scope.state
-	back := undo{writes: s.undone[:0], mem: v.Mem[t.Node], thread: v.Thread, size: v.Size}
+	s.undone = append(s.undone[:0], v.Vals...)
+	back := undo{s.undone, v.Heads, v.Mem[t.Node], v.Thread, v.Size}
+	v.Heads = maps.Clone(v.Heads)
 	for i := range t.Writes {
 		w := &t.Writes[i]
-		replaced := undoWrite{value: v.Vals[w.Key]}
 		v.write(w)
 		if v.Base != 0 && v.scope.plan.keys[w.Key].reducer == reduceReplace {
-			replaced.heads = v.Heads[w.Key]
 			v.addHead(w)
 		}
-		back.writes = append(back.writes, replaced)
 	}
-	s.undone = back.writes
-	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, 1)
-	v.updateMemory(t.Node, t.Skipped, t.Refused, t.Output, t.Failure)
+	d := t.finishedStep()
+	v.countStep(d, 1)
+	v.updateMemory(d)
 	if t.Thread != nil {
 		v.Thread = t.Thread
 	}
 	if v.Base != 0 {
-		v.Done = append(v.Done, t.finishedStep())
+		v.Done = append(v.Done, d)
 	}
 	return back
 }
@@ -294,34 +265,16 @@ func (v *View) addHead(w *Write) {
 	s := v.scope.state
 	s.Numbers.Write++
 	w.ID, w.After = s.Numbers.Write, v.Heads[w.Key]
-	v.setHeads(w.Key, []int{w.ID})
-}
-
-func (v *View) setHeads(key int, heads []int) {
-	if v.Heads == nil {
-		v.Heads = map[int][]int{}
-	}
-	v.Heads[key] = heads
+	v.Heads = with(v.Heads, w.Key, []int{w.ID})
 }
 
 // revert removes the last step of the view.
 func (v *View) revert(t *Task, back undo) {
-	for i := len(t.Writes) - 1; i >= 0; i-- {
-		w, replaced := &t.Writes[i], &back.writes[i]
-		v.set(w.Key, replaced.value)
-		if v.Base == 0 || v.scope.plan.keys[w.Key].reducer != reduceReplace {
-			continue
-		}
-		if replaced.heads != nil {
-			v.Heads[w.Key] = replaced.heads
-		} else {
-			delete(v.Heads, w.Key)
-		}
-	}
-	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, -1)
-	v.Thread, v.Size = back.thread, back.size
+	copy(v.Vals, back.vals)
+	v.Heads, v.Thread, v.Size, v.env = back.heads, back.thread, back.size, nil
+	v.countStep(t.finishedStep(), -1)
 	if back.mem != nil {
-		v.remember(t.Node, back.mem)
+		v.Mem = with(v.Mem, t.Node, back.mem)
 	} else {
 		delete(v.Mem, t.Node)
 	}
@@ -330,46 +283,39 @@ func (v *View) revert(t *Task, back undo) {
 	}
 }
 
-func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by int) {
-	if refused {
+// countStep adds a step to the counts, or removes it.
+func (v *View) countStep(d *Done, by int) {
+	if d.Refused {
 		return
 	}
 	v.Count += by
-	if visits := (Visits{Node: node, Count: by}); !skipped {
-		if failure == nil && v.scope.plan.requires {
+	if visits := (Visits{Node: d.Node, Count: by}); !d.Skipped {
+		if d.Failure == nil && v.scope.plan.requires {
 			visits.Succeeded = by
 		}
 		v.addVisits(visits)
 	}
 }
 
-// updateMemory records the result of a step, if an expression can read it.
-func (v *View) updateMemory(node int, skipped, refused bool, output any, failure *Failure) {
-	if !v.scope.plan.watched[node] {
+// updateMemory records the result of a step whose node is watched.
+func (v *View) updateMemory(d *Done) {
+	if !v.scope.plan.watched[d.Node] {
 		return
 	}
-	m := &Memory{Outcome: "success", Failure: failure}
-	if old := v.memory(node); old != nil {
-		m.History = old.History
-		if refused {
-			m.Output = old.Output
-		}
+	m := &Memory{Outcome: outcomeOf(d.Failure), Failure: d.Failure, Stale: true}
+	if old := v.memory(d.Node); old != nil {
+		m.History, m.Output, m.Stale = old.History, old.Output, !d.Refused || old.Stale
 	}
-	switch {
-	case failure != nil:
-		m.Outcome = "failure"
-	case skipped:
-	default:
-		m.Output = output
+	if d.Failure == nil && !d.Skipped {
+		m.Output, m.Stale = d.Output, false
 		if v.scope.plan.wanted&useHistory != 0 {
-			m.History = append(slices.Clip(m.History), output)
+			m.History = append(slices.Clip(m.History), d.Output)
 		}
 	}
-	v.remember(node, m)
+	v.Mem = with(v.Mem, d.Node, m)
 }
 
-// write applies one write. It was valid when its step ended; after a merge it may not be,
-// and then it changes nothing.
+// write applies one write. A write that is invalid after a merge changes nothing.
 func (v *View) write(w *Write) {
 	if w.Absent {
 		v.set(w.Key, absent)
@@ -421,8 +367,8 @@ func (v *View) value(key int) any {
 	return nil
 }
 
-// merge builds the view after several tasks: the pasts of the arrived ones, with the
-// steps of lost branches right after the split. conflicts are those without a winner.
+// merge builds the view after several tasks. Steps of lost branches follow the split. It
+// also returns the conflicts without a winner.
 func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
 	base := all[0].view()
@@ -435,8 +381,8 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	writers := map[int]bool{}
 	byID := map[int]*writer{}
 	for at, d := range steps {
-		v.countStep(d.Node, d.Skipped, d.Refused, d.Failure, 1)
-		v.updateMemory(d.Node, d.Skipped, d.Refused, d.Output, d.Failure)
+		v.countStep(d, 1)
+		v.updateMemory(d)
 		for i := range d.Writes {
 			w := &d.Writes[i]
 			if sc.plan.keys[w.Key].reducer == reduceReplace {
@@ -453,10 +399,10 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 		if winner != nil {
 			v.write(winner.Write)
 		}
-		v.setHeads(key, heads)
+		v.Heads = with(v.Heads, key, heads)
 		conflicts = append(conflicts, found...)
 	}
-	v.Thread = sc.mergeThreads(arrived, base)
+	v.Thread = sc.mergeThreads(arrived)
 	return v, conflicts
 }
 
@@ -475,45 +421,37 @@ func commonBase(a, b *View) *View {
 // mergedSteps returns the steps of tasks since a view, in merge order.
 func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 	var out []*Done
-	place := make(map[int]int, len(arrived)+len(lost)) // by task, in out
-	add := func(t *Task, isLost bool) {
-		take := func(d *Done) {
-			if at, ok := place[d.Task]; ok {
-				if d.Hoist != 0 && out[at].Hoist == 0 {
-					out[at] = d
-				}
-				return
-			}
-			if isLost && d.Hoist == 0 {
-				hoisted := *d
-				hoisted.Hoist = d.Rank
-				d = &hoisted
-			}
-			place[d.Task] = len(out)
-			out = append(out, d)
+	index := make(map[int]int, len(arrived)+len(lost)) // by task, in out
+	all := slices.Concat(arrived, lost)
+	split := sc.splitOf(all)
+	add := func(d *Done, isLost bool) {
+		at, known := index[d.Task]
+		if known && (d.Hoist == 0 || out[at].Hoist != 0) {
+			return
 		}
+		if isLost || d.Hoist != 0 {
+			hoisted := *d
+			if hoisted.Hoist = cmp.Or(d.Hoist, d.Rank); split != nil {
+				hoisted.Hoist = split.Rank
+			}
+			d = &hoisted
+		}
+		if known {
+			out[at] = d
+			return
+		}
+		index[d.Task] = len(out)
+		out = append(out, d)
+	}
+	for i, t := range all {
+		isLost := i >= len(arrived)
 		for v := t.view(); v != base; v = v.base {
 			for _, d := range v.Done {
-				take(d)
+				add(d, isLost)
 			}
 		}
 		if t.Done && (isLost || t == sc.Culprit) {
-			take(t.finishedStep())
-		}
-	}
-	for _, t := range arrived {
-		add(t, false)
-	}
-	for _, t := range lost {
-		add(t, true)
-	}
-	if split := sc.splitOf(slices.Concat(arrived, lost)); split != nil {
-		for i, d := range out {
-			if d.Hoist != 0 && d.Hoist != split.Rank {
-				hoisted := *d
-				hoisted.Hoist = split.Rank
-				out[i] = &hoisted
-			}
+			add(t.finishedStep(), isLost)
 		}
 	}
 	slices.SortFunc(out, func(a, b *Done) int {
@@ -522,8 +460,8 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 	return out
 }
 
-// mergeRank returns the rank for merging, times two. It is one more for steps that go
-// after the others of their rank.
+// mergeRank returns twice the rank, and one more for hoisted steps: they follow the others
+// of that rank.
 func (d *Done) mergeRank() int {
 	if d.Hoist != 0 {
 		return 2*d.Hoist + 1
@@ -559,8 +497,8 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 	}
 }
 
-// settle folds a merged view into its base, if nothing else uses the base: the fan-out
-// there is over. It returns the view to use, and that fan-out.
+// settle folds a merged view into its base if nothing else uses the base, because the
+// fan-out is over. It returns the view to use, and that fan-out.
 func (sc *Scope) settle(v *View) (*View, *Fan) {
 	base := v.base
 	based := 0
@@ -621,8 +559,8 @@ func removeLanes(lanes []Lane, dead map[int]bool) []Lane {
 	return slices.DeleteFunc(slices.Clone(lanes), func(l Lane) bool { return dead[l.Fan] })
 }
 
-// mergeAll returns a view of all steps of the scope, merged as at a join. It is for
-// reading only and not part of the scope.
+// mergeAll returns a view of all steps of the scope, merged as at a join. The view is for
+// reading only.
 func (sc *Scope) mergeAll() (*View, []Conflict) {
 	if sc.FinalView != 0 {
 		return sc.view(sc.FinalView), nil
@@ -652,13 +590,26 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	return v, conflicts
 }
 
-// changedKeys returns the keys that steps since the split have written.
+// changedKeys returns the keys that steps since the split have written, or all of the
+// root view.
 func (v *View) changedKeys() []int {
-	seen := map[int]bool{}
-	for _, d := range v.Done {
-		for i := range d.Writes {
-			seen[d.Writes[i].Key] = true
+	var keys []int
+	if v.Base == 0 {
+		for key := range v.Vals {
+			keys = append(keys, key)
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	for _, d := range v.Done {
+		keys = append(keys, writtenKeys(d.Writes)...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func writtenKeys(writes []Write) []int {
+	keys := make([]int, len(writes))
+	for i := range writes {
+		keys[i] = writes[i].Key
+	}
+	return keys
 }

@@ -1,4 +1,4 @@
-// What nodes asked models and got from them, for those who read a run.
+// The conversation, for readers of a run.
 
 package view
 
@@ -6,22 +6,19 @@ import "github.com/graphrun/graphrun/runner/machine"
 
 // Spoken is what a task has added to the conversation.
 type Spoken struct {
-	// Node is the path of the node. Place is that path with the elements that the task is
-	// inside, and its own: s[1]/write[0].
+	// Node is the path of the node, Place that path with elements: s[1]/write[0].
 	Node    string `json:"node"`
 	Place   string `json:"place"`
 	Visit   int    `json:"visit"`
 	Attempt int    `json:"attempt"`
-	// Dropped is how many of the oldest messages the first one, a summary, stands for;
-	// 0: it is none.
+	// Dropped is how many of the oldest messages the first message summarises.
 	Dropped int `json:"dropped,omitempty"`
-	// Messages are in order. What a model thought is left out.
+	// Messages are in order and without the reasoning of models.
 	Messages []machine.Message `json:"messages"`
 }
 
-// ConversationSink is what a runner.Sink may be besides: it is then told what tasks have
-// added to the conversation, by those who read a recorded run: Replay, ReplayEvents,
-// Follow, and Show with History. What it is told is its own.
+// ConversationSink is an optional extension of runner.Sink. Readers of a recorded run pass
+// it the conversation: Replay, ReplayEvents, Follow, and Show with History.
 type ConversationSink interface {
 	Spoken(s *Spoken) error
 }

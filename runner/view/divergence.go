@@ -1,25 +1,23 @@
-// Where another walk leaves what is recorded.
+// Differences between a record and another walk.
 
 package view
 
-// Divergence is the first place where a walk leaves what is recorded.
+// Divergence is the first place where a walk leaves the record.
 type Divergence struct {
-	// Step and Node are the execution that led elsewhere; zero when it was not
-	// one that did.
+	// Step and Node are the execution that led elsewhere, if there is one.
 	Step int    `json:"step,omitempty"`
 	Node string `json:"node,omitempty"`
-	// Recorded and Now are where it led, or the nodes that were to run.
+	// Recorded and Now are the nodes that followed then, and follow now.
 	Recorded []string `json:"recorded"`
 	Now      []string `json:"now"`
-	// RecordedEdges and NowEdges are the edges that fired, by their index in the
-	// graph of either walk; -1: a label of ends.
+	// RecordedEdges and NowEdges are the indexes of the edges that fired, each in its graph.
+	// -1 is a label of ends.
 	RecordedEdges []int `json:"recorded_edges,omitempty"`
 	NowEdges      []int `json:"now_edges,omitempty"`
-	// Why says what happened, with the values that conditions read now;
-	// RecordedWhy, what happened then.
+	// Why gives the reasons now, with the values that conditions read; RecordedWhy those
+	// of the record.
 	Why         []string `json:"why"`
 	RecordedWhy []string `json:"recorded_why,omitempty"`
-	// NeverRan are those of Now that no part of the record ran: what they would
-	// give is not known.
+	// NeverRan are those of Now that the record has no result for.
 	NeverRan []string `json:"never_ran,omitempty"`
 }

@@ -1,11 +1,9 @@
-// Package view has the parts of what a runner tells of a run: those of its Result
-// (Pending, EdgeCounts, Usage, HistoryRecord, …), what was said in its conversation
-// (Spoken), and where another walk leaves it (Divergence). The JSON of all of them is
+// Package view holds the parts of a Result (Pending, EdgeCount, Usage, HistoryRecord, …),
+// of a conversation (Spoken), and of a comparison with a record (Divergence). Their JSON is
 // a public contract.
 package view
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -16,41 +14,23 @@ import (
 // FinallyResult is the result of one node of finally.
 type FinallyResult struct {
 	Node string `json:"node"`
-	// Outcome is success, failure, or skipped: the time that a cancelled run has
-	// for finally was up before.
+	// Outcome is success, failure, or skipped, if a cancelled run had no time left for it.
 	Outcome string           `json:"outcome"`
 	Error   *machine.Failure `json:"error"`
 }
 
-// EdgeCounts lists every edge of the graph with how often it fired. It is made
-// on demand, because a graph may have many more edges than a run has steps.
-type EdgeCounts struct {
-	graph *spec.Graph
-	fired map[int]int
-}
-
-// CountEdges returns the edges of a graph; fired says by index how often they fired.
-func CountEdges(graph *spec.Graph, fired map[int]int) EdgeCounts {
-	return EdgeCounts{graph, fired}
-}
-
-// All returns the edges in declaration order.
-func (c EdgeCounts) All() []EdgeCount {
-	if c.graph == nil {
-		return []EdgeCount{}
-	}
-	out := make([]EdgeCount, len(c.graph.Edges))
-	for i, e := range c.graph.Edges {
+// CountEdges lists the edges of a graph in declaration order. fired counts by index how
+// often they fired.
+func CountEdges(graph *spec.Graph, fired map[int]int) []EdgeCount {
+	out := make([]EdgeCount, len(graph.Edges))
+	for i, e := range graph.Edges {
 		out[i] = EdgeCount{
 			Index: i, ID: textOrNil(e.ID), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
-			Label: textOrNil(e.Label), Fired: c.fired[i],
+			Label: textOrNil(e.Label), Fired: fired[i],
 		}
 	}
 	return out
 }
-
-// MarshalJSON prints All.
-func (c EdgeCounts) MarshalJSON() ([]byte, error) { return json.Marshal(c.All()) }
 
 func textOrNil(t spec.Text) *string {
 	if !t.IsSet() {
@@ -75,14 +55,14 @@ type Usage struct {
 	LLMCalls     int `json:"llm_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens are those of InputTokens that providers had cached,
-	// ReasoningTokens those of OutputTokens that models thought with.
+	// CachedTokens is the part of InputTokens that providers had cached, ReasoningTokens the
+	// part of OutputTokens that models thought with.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Estimated says that some tokens are an estimate: a server reported none, or a
+	// Estimated says that some tokens are an estimate, because a server reported none or a
 	// call was cut.
 	Estimated bool `json:"estimated,omitempty"`
-	// CostUSD is in US dollars; nil when the price of some call is not known.
+	// CostUSD is nil if the price of some call is unknown.
 	CostUSD *float64 `json:"cost_usd"`
 }
 
@@ -95,10 +75,10 @@ type HistoryRecord struct {
 	Visit   int    `json:"visit"`
 	Outcome string `json:"outcome"`
 	Output  any    `json:"output"`
-	// Error is why a node failed, with the end of what its program said.
+	// Error is the failure of the node, with the end of its program's output.
 	Error *machine.Failure `json:"error,omitempty"`
-	// Reason says why the node ended as it did, where it could have ended in
-	// several ways: of an agent, why its loop ended.
+	// Reason says why the node ended, if there are several ways: for example, why the loop
+	// of an agent ended.
 	Reason   string       `json:"reason,omitempty"`
 	Edges    []int        `json:"edges"`
 	Next     []string     `json:"next"`

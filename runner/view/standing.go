@@ -1,4 +1,4 @@
-// What a run waits for, and what it is at.
+// The questions, breakpoints and running nodes of a run.
 
 package view
 
@@ -7,31 +7,29 @@ import (
 	"time"
 )
 
-// Pending is a question that a run waits for.
+// Pending is an open question.
 type Pending struct {
-	// Node is the path of the node that asks: outer/inner in a subgraph, and
-	// outer[1]/inner in the second element of an `each` of subgraphs.
+	// Node is the path of the node that asks: outer/inner in a subgraph, outer[1]/inner in
+	// the second element of an `each`.
 	Node string `json:"node"`
-	// Index is the element of Node that asks, from 0; nil outside of an `each`.
+	// Index is the element of Node that asks, from 0, or nil outside of an `each`.
 	Index *int `json:"index,omitempty"`
-	// Key is the name that a program gave its question; nil for a human node.
+	// Key is the program's name for its question, or nil for a human node.
 	Key *string `json:"key"`
-	// Kind is "human", "interrupt" for the question of a program, or "tool" for a
-	// call that waits for approval.
+	// Kind is "human", "interrupt" for a program, or "tool" for a call to approve.
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	Schema any    `json:"schema"`
 	// Fields lists the properties of the object that a human node asks for, in file order.
-	// It is nil if the node asks for something else.
 	Fields []string `json:"fields,omitempty"`
-	// Name and Args are the tool and the arguments of a call that waits.
+	// Name and Args are the tool and the arguments of a call to approve.
 	Name string         `json:"name,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
-	// Due is when the time of who is asked ends; nil: never.
+	// Due is when the question times out, or nil.
 	Due *time.Time `json:"due,omitempty"`
 }
 
-// Target names the question as an answer does: NODE, NODE[INDEX], NODE:KEY.
+// Target returns the name of the question in answers: NODE, NODE[INDEX], NODE:KEY.
 func (p *Pending) Target() string {
 	target := p.Node
 	if p.Index != nil {

@@ -50,8 +50,8 @@ var digested = map[reflect.Type]string{
 		Carried:task Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
 	reflect.TypeFor[machine.Unit]():   `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
 	reflect.TypeFor[machine.Asked]():  `ID Settled Answer`,
-	reflect.TypeFor[machine.Each]():   `Next Done Failed FirstAt First Items Results FailedAt`,
-	reflect.TypeFor[machine.Memory](): `Outcome Failure Output History`,
+	reflect.TypeFor[machine.Each]():   `Next Done Failures Items Results`,
+	reflect.TypeFor[machine.Memory](): `Outcome Stale Failure Output History`,
 	reflect.TypeFor[machine.Done]():   `Task:task Node Rank:rank Position Skipped Refused Hoist:rank Failure Output:past Writes`,
 	reflect.TypeFor[machine.Write]():  `ID:write Key Absent Reset After:write Update`,
 }
@@ -120,6 +120,13 @@ func (w *digester) part(v reflect.Value, how string) {
 		w.word(v.Len())
 		for i := range v.Len() {
 			w.part(v.Index(i), how)
+		}
+	case kind == reflect.Map && v.Type().Elem().Kind() != reflect.Interface:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.Int(), b.Int()) })
+		for _, key := range keys {
+			w.word(int(key.Int()))
+			w.part(v.MapIndex(key), how)
 		}
 	case kind == reflect.Pointer && !v.IsNil():
 		w.part(v.Elem(), how)
@@ -245,7 +252,11 @@ func (w *digester) view(id int) {
 	if w.past {
 		for _, node := range slices.Sorted(maps.Keys(v.Mem)) {
 			w.word(node)
-			w.part(reflect.ValueOf(v.Mem[node]), "")
+			m := *v.Mem[node]
+			if m.Stale { // only prompts read it
+				m.Output = nil
+			}
+			w.part(reflect.ValueOf(m), "")
 		}
 	}
 	if v.Base == 0 {

@@ -46,10 +46,10 @@ var leftOut = map[reflect.Type]map[string]string{
 	reflect.TypeFor[machine.Source](): {"Task": named},
 	reflect.TypeFor[machine.Chosen](): {"Failure": derived, "Reasoning": atEnd},
 	reflect.TypeFor[machine.Fan]():    {"Began": ofTime},
-	reflect.TypeFor[machine.Unit]():   {"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Scope": inner, "Kept": inner, "Called": inner, "Talk": spoken, "Late": "only a run that was cancelled and resumes has one"},
+	reflect.TypeFor[machine.Unit]():   {"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Called": inner, "Talk": spoken, "Late": "only a run that was cancelled and resumes has one"},
 	reflect.TypeFor[machine.Asked]():  {"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime},
 	reflect.TypeFor[machine.Each]():   {"Talk": spoken, "Size": derived},
-	reflect.TypeFor[machine.View]():   {"Depth": derived, "Whole": derived, "Changed": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
+	reflect.TypeFor[machine.View]():   {"Depth": derived, "Kept": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
 }
 
 func TestDigestKnowsEveryField(t *testing.T) {

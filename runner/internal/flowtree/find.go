@@ -1,4 +1,4 @@
-// Finding nodes by their paths, and the names of questions.
+// Nodes by path, and the questions that answers are for.
 
 package flowtree
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// CheckTarget finds the node that answers are for and reports a target that no
-// question can have.
+// CheckTarget finds the node that an answer is for. It reports a target that no question
+// can have.
 func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	path, key, hasKey := strings.Cut(target, ":")
 	in, id, err := t.Find(path, true)
@@ -26,7 +26,7 @@ func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	switch {
 	case hasKey && key == "":
 		err = fmt.Errorf("the key is empty")
-	case hasKey && (kind == GraphKind || slices.Contains(MachineKinds(), kind)):
+	case hasKey && (kind == graphKind || slices.Contains(MachineKinds(), kind)):
 		err = fmt.Errorf("node %q is of kind %s, whose questions have no keys", id, kind)
 	case !hasKey && kind != "human":
 		err = fmt.Errorf("no human node %q, but one of kind %s; a program's question has a key: %s:KEY", id, kind, path)
@@ -34,15 +34,15 @@ func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	return node, err
 }
 
-// CheckAnswers reports answers that a human node will not take: which ones it takes
-// stands in the file. What a program asks is not known before it does.
+// CheckAnswers reports invalid answers for a human node, as far as the file says which are
+// valid. Questions of programs are not known before the run.
 func CheckAnswers(node *spec.Node, target string, given []string) error {
 	if node.Kind.Value != "human" {
 		return nil
 	}
 	q := machine.Question{Place: machine.Place{Node: target}}
 	if choices := node.Field("choices"); choices != nil && choices.Kind != spec.List {
-		return nil // an expression: known when the question is asked
+		return nil // an expression
 	} else if choices != nil {
 		q.Schema = map[string]any{"enum": choices.Data()}
 	} else if schema := node.Field("schema"); schema != nil {
@@ -51,7 +51,7 @@ func CheckAnswers(node *spec.Node, target string, given []string) error {
 	return CheckFits(&q, given)
 }
 
-// Find returns the graph that has the last node of a path, and the id of the node.
+// Find returns the graph with the node at a path, and the id of the node.
 func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error) {
 	trees, id, err := t.Around(path, elements)
 	if err != nil {
@@ -60,16 +60,15 @@ func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error)
 	return trees[len(trees)-1], id, nil
 }
 
-// Around returns the graphs around the node at a path, the outermost first, and its id in the
-// last. With elements, each part may name an element where the node has an `each`.
+// Around returns the graphs around the node at a path, the outermost first, and its id. With
+// elements, each part may name an element of a node with `each`.
 func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err error) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		trees = append(trees, t)
-		var index string
-		var hasIndex bool
-		id, index, hasIndex = strings.Cut(part, "[")
-		node := t.Graph.Node(id)
+		name, index, hasIndex := strings.Cut(part, "[")
+		node := t.Graph.Node(name)
+		id = name
 		if node == nil {
 			return nil, "", t.noNode(id)
 		}
@@ -86,7 +85,7 @@ func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err
 		if i == len(parts)-1 {
 			break
 		}
-		if t = t.Inside(id, parts[i+1]); t == nil {
+		if t = t.inside(node, parts[i+1]); t == nil {
 			return nil, "", fmt.Errorf("node %q runs no graph", id)
 		}
 	}
@@ -109,7 +108,7 @@ func (t *Tree) noNode(id string) error {
 // in file order. It returns nil if the node asks for something else.
 func (t *Tree) FieldOrder(path string) []string {
 	in, id, err := t.Find(path, true)
-	if err != nil || in.Graph.Node(id) == nil {
+	if err != nil {
 		return nil
 	}
 	schema := in.Graph.Node(id).Field("schema")
@@ -127,25 +126,12 @@ func (t *Tree) FieldOrder(path string) []string {
 	return names
 }
 
-// WithoutIndexes returns a target without the indexes of elements.
-func WithoutIndexes(target string) string {
-	path, key, hasKey := strings.Cut(target, ":")
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		parts[i], _, _ = strings.Cut(part, "[")
-	}
-	if path = strings.Join(parts, "/"); hasKey {
-		return path + ":" + key
-	}
-	return path
-}
-
-// FindQuestion returns the index of the open question that an answer is for: the one with that
-// name, or the first of an element; -1 if there is none.
+// FindQuestion returns the index of the open question with a name, or of its first element.
+// It returns -1 if there is none.
 func FindQuestion(open []machine.Question, target string) int {
 	i := slices.IndexFunc(open, func(q machine.Question) bool { return q.Target() == target })
 	if i < 0 {
-		i = slices.IndexFunc(open, func(q machine.Question) bool { return WithoutIndexes(q.Target()) == target })
+		i = slices.IndexFunc(open, func(q machine.Question) bool { return machine.WithoutIndexes(q.Target()) == target })
 	}
 	return i
 }

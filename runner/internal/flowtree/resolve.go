@@ -18,16 +18,15 @@ type resolver struct {
 	flows map[string]*Tree // by cleaned path
 	open  []string         // the files being compiled, outermost first
 	found spec.Diagnostics
-	// nodes are those that run the graphs that are being compiled; tool says that one of
-	// these is a tool, whichever node calls it.
+	// nodes run the graphs that are being compiled. tool says that one of these graphs is a
+	// tool for any node.
 	nodes []string
 	tool  bool
 	files map[string][]byte // what was read, by absolute path
 	built []*Tree           // inner graphs before those that run them
 }
 
-// resolve compiles g and its subgraphs. The flow is complete only when nothing was
-// found.
+// resolve compiles g and its subgraphs. The tree is incomplete if there are findings.
 func (l *resolver) resolve(g *spec.Graph) *Tree {
 	path := filepath.Clean(g.File.Name) + g.Ref()
 	key := l.key(path)
@@ -39,17 +38,16 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 	if rewrite := l.cfg.Rewrite; rewrite != nil && !l.tool {
 		g = rewrite(strings.Join(l.nodes, "/"), g)
 	}
-	flow := &Tree{Graph: g, Children: map[string]*Tree{}, tools: map[string]*Tree{}, called: map[string]map[string]*Tree{}}
+	flow := &Tree{Graph: g, inner: map[string]*Tree{}}
 	l.flows[key] = flow
 	for _, n := range g.Nodes {
-		if n.Kind.Value != GraphKind {
+		if n.Kind.Value != graphKind {
 			continue
 		}
 		if file := n.Field("graph"); file != nil {
 			l.nodes = append(l.nodes, n.ID.Value)
 			child := l.child(g, file)
-			flow.Children[n.ID.Value] = child
-			if child != nil && child.levels >= spec.MaxDepth {
+			if flow.addInner(n.ID.Value+":"+file.Text.Value, child) && child.levels >= spec.MaxDepth {
 				l.report(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
 			} else if child != nil {
 				flow.levels = max(flow.levels, child.levels+1)
@@ -63,8 +61,7 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 	return flow
 }
 
-// key tells flows apart: where graphs are rewritten, those of one file by the node
-// that runs them.
+// key identifies a graph: its path, and if graphs are rewritten, the nodes that run it.
 func (l *resolver) key(path string) string {
 	if l.cfg.Rewrite == nil || l.tool {
 		return path
@@ -72,8 +69,7 @@ func (l *resolver) key(path string) string {
 	return strings.Join(l.nodes, "/") + "\x00" + path
 }
 
-// child compiles the file that a node names; nil when it can't be had, which is
-// reported.
+// child compiles the file that a node names. If that fails, it reports why and returns nil.
 func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
 	path, inner := beside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
@@ -110,7 +106,7 @@ func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
 	return l.resolve(child)
 }
 
-// beside is the path of a file that another one names.
+// beside returns the path of a file that another one names.
 func beside(file, path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
@@ -118,7 +114,7 @@ func beside(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// read reads a file, from where it is kept if it is.
+// read returns the text of a file.
 func (l *resolver) read(path string) (src []byte, err error) {
 	name := Absolute(path)
 	src, ok := l.cfg.Kept[name]

@@ -10,29 +10,24 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Inside is the graph that a node runs in which the next part of a path stands;
-// nil: there is none.
-func (t *Tree) Inside(id, next string) *Tree {
-	if child := t.Children[id]; child != nil {
-		return child
+// inside returns the graph of a node that has the next part of a path, or nil.
+func (t *Tree) inside(n *spec.Node, next string) *Tree {
+	if file := n.Field("graph"); n.Kind.Value == graphKind && file != nil {
+		return t.inner[n.ID.Value+":"+file.Text.Value]
 	}
-	if callsTools(t.Graph.Node(id)) {
+	if callsTools(n) {
 		next, _, _ = strings.Cut(next, "[")
-		for _, file := range slices.Sorted(maps.Keys(t.tools)) {
-			if flow := t.Tool(id, file); flow.Graph.Node(next) != nil {
-				return flow
+		for _, file := range t.tools {
+			tree := t.inner[n.ID.Value+":"+file]
+			if tree == nil {
+				tree = t.inner[file]
+			}
+			if tree.Graph.Node(next) != nil {
+				return tree
 			}
 		}
 	}
 	return nil
-}
-
-// Tool is the graph that a node calls as a tool; nil: no tool names the file.
-func (t *Tree) Tool(node, file string) *Tree {
-	if own := t.called[node][file]; own != nil {
-		return own
-	}
-	return t.tools[file]
 }
 
 // callsTools reports whether a node may call graphs as tools.
@@ -40,52 +35,56 @@ func callsTools(n *spec.Node) bool {
 	return slices.Contains([]string{"agent", "tool", "tools"}, n.Kind.Value)
 }
 
-// resolveTools compiles the graphs that a file declares as tools: where graphs are rewritten,
-// once more for each node that may call them.
+// resolveTools compiles the graphs that a file declares as tools. If graphs are rewritten, it
+// compiles them once more for each node that may call them.
 func (l *resolver) resolveTools(g *spec.Graph, flow *Tree) {
 	for i := range g.Tools {
 		file := g.Tools[i].Value.Get("graph")
 		if file == nil || file.Kind != spec.String {
 			continue
 		}
-		outer := l.tool
+		name, outer := file.Text.Value, l.tool
 		l.tool = true
-		if child := l.child(g, file); child != nil {
-			flow.tools[file.Text.Value] = child
+		if flow.addInner(name, l.child(g, file)) {
+			flow.tools = append(flow.tools, name)
 		}
 		l.tool = outer
 		if l.cfg.Rewrite == nil || l.tool || l.found.HasErrors() {
 			continue
 		}
 		for _, n := range g.Nodes {
-			if !callsTools(n) {
-				continue
+			if callsTools(n) {
+				l.nodes = append(l.nodes, n.ID.Value)
+				flow.addInner(n.ID.Value+":"+name, l.child(g, file))
+				l.nodes = l.nodes[:len(l.nodes)-1]
 			}
-			if flow.called[n.ID.Value] == nil {
-				flow.called[n.ID.Value] = map[string]*Tree{}
-			}
-			l.nodes = append(l.nodes, n.ID.Value)
-			flow.called[n.ID.Value][file.Text.Value] = l.child(g, file)
-			l.nodes = l.nodes[:len(l.nodes)-1]
 		}
 	}
+	slices.Sort(flow.tools)
+}
+
+// addInner adds a graph unless it is nil.
+func (t *Tree) addInner(key string, tree *Tree) bool {
+	if tree != nil {
+		t.inner[key] = tree
+	}
+	return tree != nil
 }
 
 // HasTools reports whether the file declares graphs as tools.
 func (t *Tree) HasTools() bool { return len(t.tools) > 0 }
 
-// OfferGraphs completes the declarations of tools that are graphs: without
-// parameters they take the keys that the graph requires, without a description
-// they have the graph's.
+// OfferGraphs completes the declarations of tools that are graphs. Parameters default to
+// the keys that the graph requires, the description to that of the graph.
 func (t *Tree) OfferGraphs(tools map[string]any) {
 	for name := range tools { //lint:ignore mapiter each entry by itself
 		fields, _ := tools[name].(map[string]any)
 		file, _ := fields["graph"].(string)
-		child := t.tools[file]
-		if child == nil {
+		if !slices.Contains(t.tools, file) {
 			continue
 		}
-		own := maps.Clone(fields) // the plan's, shared by all runs
+		child := t.inner[file]
+		own := maps.Clone(fields) // all runs share those of the plan
 		if _, given := own["parameters"]; !given {
 			own["parameters"] = parametersOf(child.Graph)
 		}
@@ -96,27 +95,22 @@ func (t *Tree) OfferGraphs(tools map[string]any) {
 	}
 }
 
-// parametersOf is the JSON Schema of what a graph takes: the keys that it
-// requires, or every key when it requires none.
+// parametersOf returns the JSON Schema of a graph's input: the keys that it requires, or
+// all keys if it requires none.
 func parametersOf(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
+	isRequired := func(key *spec.StateKey) bool { return key.Required }
+	all := !slices.ContainsFunc(g.State, isRequired)
 	for _, key := range g.State {
+		if !all && !key.Required {
+			continue
+		}
+		if properties[key.Name.Value] = key.Schema; key.Schema == nil {
+			properties[key.Name.Value] = map[string]any{}
+		}
 		if key.Required {
-			properties[key.Name.Value] = anySchema(key.Schema)
 			required = append(required, key.Name.Value)
 		}
 	}
-	if len(required) == 0 {
-		for _, key := range g.State {
-			properties[key.Name.Value] = anySchema(key.Schema)
-		}
-	}
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-}
-
-func anySchema(schema map[string]any) map[string]any {
-	if schema == nil {
-		return map[string]any{}
-	}
-	return schema
 }

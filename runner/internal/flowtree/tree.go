@@ -12,47 +12,44 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// GraphKind is the kind of nodes that run graphs.
-const GraphKind = "graph"
+// graphKind is the kind of nodes that run graphs.
+const graphKind = "graph"
 
-// MachineKinds are the kinds that the machine executes itself.
+// MachineKinds returns the kinds that the machine executes itself.
 func MachineKinds() []string { return []string{"fail", "human", "pass", "set", "wait"} }
 
-// Tree is a graph that is compiled, with the graphs that it runs.
+// Tree is a compiled graph with the graphs that it runs.
 type Tree struct {
 	Graph *spec.Graph
 	Plan  *machine.Plan
-	// Children are the subgraphs, by the id of the node that runs them.
-	Children map[string]*Tree
+	// inner are the graphs of nodes and tools, as in Plan.Inner: by "node:graph", or by what
+	// `graph:` names for a tool.
+	inner map[string]*Tree
+	// tools are the graphs that the file declares as tools, sorted.
+	tools []string
 	// levels is the depth of the nested graphs, counting this one; 0 without subgraphs.
 	levels int
-	// tools are the graphs that are tools, by the file that the declaration names.
-	tools map[string]*Tree
-	// called are the same by the node that calls them, where graphs are rewritten.
-	called map[string]map[string]*Tree
-	// all are the trees of the whole flow, the graph itself last; byPlan finds one of them.
-	// Both are the outermost tree's.
-	all    []*Tree
-	byPlan map[*machine.Plan]*Tree
+	// all are the trees of the whole flow, the outermost last. Only that one has them.
+	all []*Tree
 }
 
-// All returns the trees of the flow, each once, in an order that is always the same.
+// All returns the trees of the flow, each once, in a stable order.
 func (t *Tree) All() []*Tree { return t.all }
 
 // Of returns the tree of a plan of the flow.
-func (t *Tree) Of(plan *machine.Plan) *Tree { return t.byPlan[plan] }
+func (t *Tree) Of(plan *machine.Plan) *Tree {
+	return t.all[slices.IndexFunc(t.all, func(one *Tree) bool { return one.Plan == plan })]
+}
 
 // Config says how graphs are found and changed. The zero value reads files.
 type Config struct {
-	// Kinds are the node kinds that can run, besides the machine's and graph.
+	// Kinds are the node kinds that can run, in addition to the machine's and graph.
 	Kinds []spec.Kind
-	// Load reads the file of a subgraph, or of a text that one takes in; nil: a regular
-	// file is read.
+	// Load reads the files of subgraphs and texts. Without it regular files are read.
 	Load func(path string) ([]byte, error)
-	// Rewrite changes the graph of the node at a path before it is compiled; nil: nothing
-	// does.
+	// Rewrite, if set, changes the graph of the node at a path before it is compiled.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
-	// Kept are texts that stand instead of files, by absolute path.
+	// Kept are texts that replace files, by absolute path.
 	Kept map[string][]byte
 }
 
@@ -61,38 +58,27 @@ type Config struct {
 func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, found spec.Diagnostics) {
 	l := &resolver{cfg: &cfg, flows: map[string]*Tree{}, files: map[string][]byte{}}
 	tree = l.resolve(g)
-	tree.all, tree.byPlan = l.built, map[*machine.Plan]*Tree{}
-	for _, one := range l.built {
-		tree.byPlan[one.Plan] = one
-	}
+	tree.all = l.built
 	return tree, l.files, l.found
 }
 
-// compile makes the plan of a tree whose inner graphs are resolved.
+// compile builds the plan of a tree whose inner graphs are resolved.
 func (t *Tree) compile(kinds []spec.Kind) spec.Diagnostics {
-	g, inner := t.Graph, map[string]*machine.Plan{}
-	for _, n := range g.Nodes {
-		if child := t.Children[n.ID.Value]; child != nil {
-			inner[n.ID.Value+":"+n.Field("graph").Text.Value] = child.Plan
-		}
+	inner := map[string]*machine.Plan{}
+	for key, tree := range t.inner { //lint:ignore mapiter each entry by itself
+		inner[key] = tree.Plan
 	}
-	for file, tool := range t.tools { //lint:ignore mapiter each entry by itself
-		inner[file] = tool.Plan
-	}
-	for node, tools := range t.called { //lint:ignore mapiter each entry by itself
-		for file, tool := range tools { //lint:ignore mapiter each entry by itself
-			if tool != nil {
-				inner[node+":"+file] = tool.Plan
-			}
-		}
-	}
-	plan, found := machine.Build(g, kinds, inner)
+	plan, found := machine.Build(t.Graph, kinds, inner)
 	t.Plan = plan
-	run := runnable(kinds)
-	for _, n := range g.Nodes {
+	run := append(MachineKinds(), graphKind)
+	for _, kind := range kinds {
+		run = append(run, kind.Name)
+	}
+	slices.Sort(run)
+	for _, n := range t.Graph.Nodes {
 		if kind := n.Kind.Value; !slices.Contains(run, kind) {
 			found = append(found, spec.Diagnostic{
-				File: g.File, Rule: "not-yet", Severity: spec.Error, Span: n.Kind.Span,
+				File: t.Graph.File, Rule: "not-yet", Severity: spec.Error, Span: n.Kind.Span,
 				Message: fmt.Sprintf("nodes of kind %q can be checked and drawn, but nothing here can run them; "+
 					"kinds that run: %s", kind, strings.Join(run, ", ")),
 			})
@@ -101,19 +87,29 @@ func (t *Tree) compile(kinds []spec.Kind) spec.Diagnostics {
 	return found
 }
 
-func runnable(kinds []spec.Kind) []string {
-	names := append(MachineKinds(), GraphKind)
-	for _, kind := range kinds {
-		names = append(names, kind.Name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Absolute makes a name good for later, when the working directory is another.
+// Absolute returns the absolute path of a file, or the name itself if there is none.
 func Absolute(name string) string {
 	if path, err := filepath.Abs(name); err == nil {
 		return path
 	}
 	return name
+}
+
+// HasSecrets reports whether the graph, or one that it runs, has secrets.
+func (t *Tree) HasSecrets() bool {
+	return slices.ContainsFunc(t.all, func(one *Tree) bool {
+		return len(one.Graph.Secrets) > 0 || slices.ContainsFunc(one.Graph.State, func(key *spec.StateKey) bool { return key.Secret })
+	})
+}
+
+// Confides reports whether a node writes a secret key. Its output may be the secret, which
+// is not known before the node has ended.
+func (t *Tree) Confides(g *spec.Graph, node string) bool {
+	n := g.Node(node)
+	return n != nil && slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && writes(n, key.Name.Value) })
+}
+
+func writes(n *spec.Node, key string) bool {
+	return slices.ContainsFunc(n.Writes.Keys, func(t spec.Text) bool { return t.Value == key }) ||
+		slices.ContainsFunc(n.Writes.Exprs, func(e spec.NamedExpr) bool { return e.Name.Value == key })
 }

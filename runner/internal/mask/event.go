@@ -1,12 +1,12 @@
-// What of a run may be kept: secrets are hidden before anything is stored or
-// becomes state.
+// Masks of events, failures and messages.
 
 package mask
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -23,116 +23,115 @@ func NewVault(secrets []any) *Masker {
 	return m
 }
 
-// Event hides secrets in a fact before it is recorded, so that neither the
-// journal nor the state ever holds one.
+// Event hides secrets in an event before it is recorded, so that neither the journal nor
+// the state contains one.
 func (m *Masker) Event(e *machine.Event) {
 	if m == nil || e.Kind == machine.Advanced || e.Kind == machine.TaskBegan {
 		return
 	}
-	if e.Input != nil {
-		e.Input, _ = m.Value(e.Input).(map[string]any)
-	}
-	e.Output, e.Partial, e.Failure = m.Value(e.Output), m.Value(e.Partial), m.Failure(e.Failure)
+	e.Input, e.Output, e.Partial, e.Failure = m.object(e.Input), m.Value(e.Output), m.Value(e.Partial), m.Failure(e.Failure)
 	e.Reasoning = m.Text(e.Reasoning)
 	if e.Talk != nil {
 		talk := *e.Talk
-		talk.Add = slices.Clone(talk.Add)
-		for i := range talk.Add {
-			talk.Add[i] = m.Message(talk.Add[i])
-		}
+		talk.Add = mapped(talk.Add, func(said *machine.Message) { *said = m.Message(*said) })
 		if talk.Summary != nil {
 			summary := m.Message(*talk.Summary)
 			talk.Summary = &summary
 		}
 		e.Talk = &talk
 	}
-	e.Asks = slices.Clone(e.Asks)
-	for i := range e.Asks {
-		ask := &e.Asks[i]
-		ask.Prompt = m.Text(ask.Prompt)
-		if ask.Schema != nil {
-			ask.Schema, _ = m.Value(ask.Schema).(map[string]any)
-		}
+	e.Asks = mapped(e.Asks, func(ask *machine.Ask) {
+		ask.Prompt, ask.Schema = m.Text(ask.Prompt), m.object(ask.Schema)
 		if ask.Tool != nil {
-			args, _ := m.Value(ask.Tool.Args).(map[string]any)
-			ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: args}
+			ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: m.object(ask.Tool.Args)}
 		}
-	}
+	})
 }
 
 // Message masks a message.
 func (m *Masker) Message(said machine.Message) machine.Message {
 	said.Content = m.Text(said.Content)
-	said.Parts = slices.Clone(said.Parts)
-	for i := range said.Parts {
-		part := &said.Parts[i]
+	said.Parts = mapped(said.Parts, func(part *machine.Part) {
 		part.Text, part.URL, part.Name = m.Text(part.Text), m.Text(part.URL), m.Text(part.Name)
-	}
-	said.ToolCalls = slices.Clone(said.ToolCalls)
-	for i := range said.ToolCalls {
-		call := &said.ToolCalls[i]
-		call.Args, _ = m.Value(call.Args).(map[string]any)
-		call.Malformed = m.Text(call.Malformed)
-	}
+	})
+	said.ToolCalls = mapped(said.ToolCalls, func(call *machine.ToolCall) {
+		call.Args, call.Malformed = m.object(call.Args), m.Text(call.Malformed)
+	})
 	return said
 }
 
-// Kept is a value as it may be kept.
-func (m *Masker) Kept(v any) any {
-	if m == nil {
-		return v
+// Failure masks a failure.
+func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
+	if f == nil || len(m.Values()) == 0 {
+		return f
 	}
-	return m.Value(v)
+	out := *f
+	out.Message, out.OutputPreview, out.Details = m.Text(f.Message), m.Text(f.OutputPreview), m.object(f.Details)
+	out.Candidates = m.Candidates(f.Candidates)
+	return &out
 }
 
-// Placeholders stand for the secrets of a run that is only read: nothing of it
-// needs them, and what was kept does not hold them.
+// Candidates masks the reasons of candidates.
+func (m *Masker) Candidates(list []machine.Candidate) []machine.Candidate {
+	if len(m.Values()) == 0 {
+		return list
+	}
+	return mapped(list, func(c *machine.Candidate) {
+		c.Why = m.Text(c.Why)
+		if c.Test != nil {
+			test := *c.Test
+			m.reason(&test)
+			c.Test = &test
+		}
+	})
+}
+
+func (m *Masker) reason(r *eval.Reason) {
+	r.Source, r.Values, r.Result = m.Text(r.Source), m.Text(r.Values), m.Value(r.Result)
+	r.Parts = mapped(r.Parts, m.reason)
+}
+
+// Placeholders returns a value for each secret of a graph whose run is only read.
 func Placeholders(g *spec.Graph) map[string]any {
 	out := make(map[string]any, len(g.Secrets))
 	for _, secret := range g.Secrets {
-		out[secret.Name.Value] = masked
+		out[secret.Name.Value] = redact.Mask
 	}
 	return out
 }
 
-// Chunk masks a piece of a text that comes in pieces. rest is the end of it that
-// may be the beginning of a secret: it belongs before the next piece.
+// Chunk masks a piece of a text that comes in pieces. rest may be the beginning of a secret
+// and belongs before the next piece.
 func (m *Masker) Chunk(text string) (shown, rest string) {
 	secrets := m.secrets.Load()
 	if secrets == nil {
 		return text, ""
 	}
 	var b strings.Builder
-	from := 0
 	for i := 0; i < len(text); {
-		if !secrets.begins[text[i]] { // as mostly
-			i++
-			continue
+		length, open := 0, false
+		if secrets.begins[text[i]] {
+			length, open = secrets.match(text[i:])
 		}
-		length, open := secrets.match(text[i:])
 		switch {
 		case open:
-			b.WriteString(text[from:i])
 			return b.String(), text[i:]
 		case length > 0:
-			b.WriteString(text[from:i])
-			b.WriteString(masked)
+			b.WriteString(redact.Mask)
 			i += length
-			from = i
 		default:
+			b.WriteByte(text[i])
 			i++
 		}
 	}
-	b.WriteString(text[from:])
 	return b.String(), ""
 }
 
-// match is the length of the longest secret that a text begins with; 0: none.
-// open says that more text could make it the beginning of a longer one.
+// match returns the length of the longest secret that a text begins with, or 0. open says
+// that a longer secret may begin there.
 func (s *secretTexts) match(text string) (length int, open bool) {
 	for _, value := range s.texts { // longest first
 		switch {
-		case value[0] != text[0]:
 		case len(value) > len(text) && strings.HasPrefix(value, text):
 			return 0, true
 		case length == 0 && strings.HasPrefix(text, value):
@@ -142,12 +141,10 @@ func (s *secretTexts) match(text string) (length int, open bool) {
 	return length, false
 }
 
-// LastChunk is what to show of what Chunk left of a text that has ended: the beginning of a
-// secret, unless it is too short to tell anything.
+// LastChunk masks the rest of a text that has ended, unless it is very short.
 func LastChunk(rest string) string {
-	const tells = 4
-	if len(rest) < tells {
+	if len(rest) < redact.Least {
 		return rest
 	}
-	return masked
+	return redact.Mask
 }

@@ -1,4 +1,4 @@
-// Package mask hides secrets in what a run shows and keeps (GraphSpec §2).
+// Package mask hides secrets in what a run shows and stores (GraphSpec §2).
 package mask
 
 import (
@@ -13,14 +13,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// masked stands for a secret.
-const masked = redact.Mask
-
-// Masker hides the values of secrets, and the state keys that are secret. The zero Masker
-// hides nothing. One goroutine adds secrets while others mask texts.
+// Masker hides the values of secrets and of secret state keys. The zero Masker hides
+// nothing. One goroutine adds secrets while others mask texts.
 type Masker struct {
 	secrets atomic.Pointer[secretTexts]
-	// Learned are the texts that secret keys have had, as they were.
+	// Learned are the values of secret keys, for snapshots.
 	Learned []string
 }
 
@@ -47,16 +44,17 @@ func (m *Masker) LearnDefaults(g *spec.Graph) {
 	}
 }
 
-// HasSecretKeys reports whether a graph has secret state keys.
-func HasSecretKeys(g *spec.Graph) bool {
-	return slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret })
+// SecretKeys returns the names of the secret state keys of a graph.
+func SecretKeys(g *spec.Graph) (names []string) {
+	for _, key := range g.State {
+		if key.Secret {
+			names = append(names, key.Name.Value)
+		}
+	}
+	return names
 }
 
-func isSecret(g *spec.Graph, name string) bool {
-	return slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && key.Name.Value == name })
-}
-
-// OfSession hides the values of the keys of a session that are secret.
+// OfSession returns a masker of the secret keys of a session.
 func OfSession(secret []string, keys map[string]any) *Masker {
 	m := &Masker{}
 	for _, name := range secret {
@@ -65,8 +63,7 @@ func OfSession(secret []string, keys map[string]any) *Masker {
 	return m
 }
 
-// Hide adds the texts in a value to what is hidden; very short ones would hide
-// too much.
+// Hide hides the texts in a value, except for very short ones.
 func (m *Masker) Hide(v any) {
 	eachText(v, func(text string) {
 		if len(text) < redact.Least {
@@ -78,7 +75,7 @@ func (m *Masker) Hide(v any) {
 	})
 }
 
-// HideText hides a text as it is. An empty one hides nothing.
+// HideText hides a text in exactly this form.
 func (m *Masker) HideText(text string) {
 	old := m.secrets.Load()
 	if old == nil {
@@ -93,16 +90,14 @@ func (m *Masker) HideText(text string) {
 	m.secrets.Store(next)
 }
 
-// Learn hides the values that the secret keys of a graph have in a state.
+// Learn hides the values of the secret keys of a graph in a state.
 func (m *Masker) Learn(g *spec.Graph, state map[string]any) {
-	for _, key := range g.State {
-		if v, ok := state[key.Name.Value]; ok && key.Secret {
-			m.LearnValue(v)
-		}
+	for _, name := range SecretKeys(g) {
+		m.LearnValue(state[name])
 	}
 }
 
-// LearnValue hides a value of a secret key, and remembers it for snapshots.
+// LearnValue hides a value of a secret key, and keeps it for snapshots.
 func (m *Masker) LearnValue(v any) {
 	m.Hide(v)
 	eachText(v, func(text string) {
@@ -128,9 +123,10 @@ func eachText(v any, f func(string)) {
 	}
 }
 
+// Text masks a text.
 func (m *Masker) Text(s string) string {
 	for _, value := range m.Values() {
-		s = strings.ReplaceAll(s, value, masked)
+		s = strings.ReplaceAll(s, value, redact.Mask)
 	}
 	if len(m.Values()) > 0 && strings.Contains(s, cutMark) {
 		return m.cutText(s)
@@ -138,17 +134,17 @@ func (m *Masker) Text(s string) string {
 	return s
 }
 
-// cutMark ends a text that was cut short.
+// cutMark ends a text that was shortened.
 const cutMark = "…"
 
-// cutText hides the beginnings of secrets that a cut has left.
+// cutText hides the beginnings of secrets at the ends of shortened texts.
 func (m *Masker) cutText(s string) string {
 	parts := strings.Split(s, cutMark)
 	for i := range parts[:len(parts)-1] {
 		for _, value := range m.Values() {
-			for n := min(len(value), len(parts[i])); n >= 4; n-- {
+			for n := min(len(value), len(parts[i])); n >= redact.Least; n-- {
 				if rest, cut := strings.CutSuffix(parts[i], value[:n]); cut {
-					parts[i] = rest + masked
+					parts[i] = rest + redact.Mask
 					break
 				}
 			}
@@ -157,9 +153,10 @@ func (m *Masker) cutText(s string) string {
 	return strings.Join(parts, cutMark)
 }
 
-// Value returns v with every secret text in it hidden; v itself is not changed.
+// Value returns a value with all secret texts hidden. It does not change v. A nil Masker
+// hides nothing.
 func (m *Masker) Value(v any) any {
-	if len(m.Values()) == 0 {
+	if m == nil || len(m.Values()) == 0 {
 		return v
 	}
 	switch v := v.(type) {
@@ -178,102 +175,71 @@ func (m *Masker) Value(v any) any {
 		}
 		return out
 	case int, float64:
-		// a secret of digits that was read as a number
-		if slices.Contains(m.Values(), eval.Text(v)) {
-			return masked
+		if slices.Contains(m.Values(), eval.Text(v)) { // a secret of digits
+			return redact.Mask
 		}
 	}
 	return v
 }
 
-// key hides the secrets in the key of an object that a program or a model gave. A
-// secret that reads as a name does stays: it may be one.
+// object masks an object. nil stays nil.
+func (m *Masker) object(v map[string]any) map[string]any {
+	if v == nil {
+		return nil
+	}
+	return m.Value(v).(map[string]any)
+}
+
+// key hides the secrets in a key of an object. A secret that looks like a name stays,
+// because the key may be that name.
 func (m *Masker) key(name string) string {
 	for _, value := range m.Values() {
 		if !redact.Word(value) {
-			name = strings.ReplaceAll(name, value, masked)
+			name = strings.ReplaceAll(name, value, redact.Mask)
 		}
 	}
 	return name
 }
 
-// Keys masks values by key: those of secret keys whole, secret texts elsewhere.
+// Keys masks the values of secret keys completely, and secret texts in others.
 func (m *Masker) Keys(secret []string, values map[string]any) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, v := range values {
 		if slices.Contains(secret, name) {
-			out[name] = masked
-			continue
+			out[name] = redact.Mask
+		} else {
+			out[name] = m.Value(v)
 		}
-		out[name] = m.Value(v)
 	}
 	return out
 }
 
-// State masks a state of a graph: secret keys whole, secret texts elsewhere.
+// State masks a state of a graph, as Keys does.
 func (m *Masker) State(g *spec.Graph, state map[string]any) map[string]any {
-	if len(m.Values()) == 0 && !HasSecretKeys(g) {
+	secret := SecretKeys(g)
+	if len(m.Values())+len(secret) == 0 {
 		return state
-	}
-	var secret []string
-	for _, key := range g.State {
-		if key.Secret {
-			secret = append(secret, key.Name.Value)
-		}
 	}
 	return m.Keys(secret, state)
 }
 
-// Delta masks the changes of a state of a graph.
+// Delta masks the changes of a state of a graph, and learns the values of secret keys.
 func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyValue {
-	if len(m.Values()) == 0 && !HasSecretKeys(g) {
-		return delta
-	}
-	out := make([]machine.KeyValue, len(delta))
-	for i, kv := range delta {
-		if isSecret(g, kv.Key) {
+	secret := SecretKeys(g)
+	return mapped(delta, func(kv *machine.KeyValue) {
+		if slices.Contains(secret, kv.Key) {
 			m.LearnValue(kv.Value)
-			kv.Value = masked
+			kv.Value = redact.Mask
 		}
-		out[i] = machine.KeyValue{Key: kv.Key, Value: m.Value(kv.Value)}
+		kv.Value = m.Value(kv.Value)
+	})
+}
+
+// mapped returns a copy of a list to whose items f was applied.
+func mapped[T any](list []T, f func(*T)) []T {
+	out := slices.Clone(list)
+	for i := range out {
+		f(&out[i])
 	}
 	return out
-}
-
-func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
-	if f == nil || len(m.Values()) == 0 {
-		return f
-	}
-	out := *f
-	out.Message, out.OutputPreview = m.Text(f.Message), m.Text(f.OutputPreview)
-	if details, ok := m.Value(f.Details).(map[string]any); ok && f.Details != nil {
-		out.Details = details
-	}
-	out.Candidates = slices.Clone(f.Candidates)
-	m.Candidates(out.Candidates)
-	return &out
-}
-
-// Candidates masks the reasons of candidates.
-func (m *Masker) Candidates(list []machine.Candidate) {
-	if len(m.Values()) == 0 {
-		return
-	}
-	for i := range list {
-		c := &list[i]
-		c.Why = m.Text(c.Why)
-		if c.Test != nil {
-			test := m.reason(*c.Test)
-			c.Test = &test
-		}
-	}
-}
-
-func (m *Masker) reason(r eval.Reason) eval.Reason {
-	r.Source, r.Values, r.Result = m.Text(r.Source), m.Text(r.Values), m.Value(r.Result)
-	r.Parts = slices.Clone(r.Parts)
-	for i := range r.Parts {
-		r.Parts[i] = m.reason(r.Parts[i])
-	}
-	return r
 }
