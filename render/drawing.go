@@ -157,10 +157,13 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		}
 		d.Arrows = append(d.Arrows, a)
 	}
-	choices := choicesOf(g)
+	choices := map[choice]bool{}
+	for _, e := range g.Edges {
+		choices[choiceOf(e)] = choices[choiceOf(e)] || isConditional(e)
+	}
 	for _, e := range g.Edges {
 		a := edgeArrow(e)
-		a.Edge, a.Line, a.Fallback = e, line(g, e.Span), fallback(e, choices)
+		a.Edge, a.Line, a.Fallback = e, line(g, e.Span), choices[choiceOf(e)] && !isConditional(e)
 		add(a)
 	}
 	if !opts.NoDestinations {
@@ -228,21 +231,10 @@ type choice struct {
 	failure bool
 }
 
-func choicesOf(g *spec.Graph) map[choice]bool {
-	out := map[choice]bool{}
-	for _, e := range g.Edges {
-		if failure := e.Condition == "on_failure"; e.Condition == "llm_decide" || e.When.IsSet() {
-			out[choice{e.From.Value, failure}] = true
-		}
-	}
-	return out
-}
+func choiceOf(e *spec.Edge) choice { return choice{e.From.Value, e.Condition == "on_failure"} }
 
-// fallback reports whether an edge fires if no conditional edge of its node does.
-func fallback(e *spec.Edge, choices map[choice]bool) bool {
-	free := e.Condition != "llm_decide" && !e.When.IsSet()
-	return free && choices[choice{e.From.Value, e.Condition == "on_failure"}]
-}
+// isConditional reports whether an edge has a condition of its own.
+func isConditional(e *spec.Edge) bool { return e.Condition == "llm_decide" || e.When.IsSet() }
 
 // notes returns the settings of a node that affect routing and repetition.
 func notes(n *spec.Node) []string {

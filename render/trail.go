@@ -120,22 +120,14 @@ func (t *Trail) paintBox(d *Drawing, b *Box) {
 	b.Outcome = &Outcome{Status: t.status(b), Visits: n, Spent: t.Spent[b.ID], Error: t.Errors[b.ID]}
 }
 
+// statuses are the statuses of nodes whose mark alone decides.
+var statuses = map[Mark]string{WaitingHere: "waiting", RunningHere: "running", FailedHere: "failed", Missed: "missed", Untouched: "untouched"}
+
 // status returns the status of a node in one word.
 func (t *Trail) status(b *Box) string {
-	switch b.Mark {
-	case WaitingHere:
-		return "waiting"
-	case RunningHere:
-		return "running"
-	case FailedHere:
-		return "failed"
-	case Missed:
-		return "missed"
-	case Untouched:
-		return "untouched"
-	case Touched, Unwell:
-	}
 	switch {
+	case statuses[b.Mark] != "":
+		return statuses[b.Mark]
 	case t.Coverage:
 		return "covered"
 	case t.Errors[b.ID] != nil:

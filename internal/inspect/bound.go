@@ -64,8 +64,8 @@ func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Boun
 // Dearest returns the highest cost of a number of tokens, however prompts and answers share
 // them.
 func Dearest(model string, tokens int) (usd float64, known bool) {
-	prices := price.Of(model)
-	return prices.Most(tokens)
+	rates := price.Of(model)
+	return rates.Most(tokens)
 }
 
 func rangeOf(r bound.Range) Range {

@@ -3,6 +3,8 @@
 package inspect
 
 import (
+	"slices"
+
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -27,31 +29,21 @@ func Check(name string, src []byte, optional bool) Checked {
 func CheckWith(name string, src []byte, optional bool, load func(path string) ([]byte, error)) Checked {
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
-	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), unknownNames(structure)...).Sort()}
+	// Unknown names count as broken, too.
+	names := keep(structure, func(d spec.Diagnostic) bool { return d.Rule == "unknown-node" || d.Rule == "missing-start" })
+	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), names...).Sort()}
 	found = append(found, structure...)
 	found = append(found, lint.Check(g, lint.Options{Load: load, Price: Dearest, Broken: lint.FirstError(found), Optional: optional})...)
 	c.Found = lint.Filter(g.File, found)
 	return c
 }
 
-// unknownNames returns the findings about unknown names.
-func unknownNames(found spec.Diagnostics) spec.Diagnostics {
-	var out spec.Diagnostics
-	for i := range found {
-		if found[i].Rule == "unknown-node" || found[i].Rule == "missing-start" {
-			out = append(out, found[i])
-		}
-	}
-	return out
+// ErrorsOnly returns the errors among findings.
+func ErrorsOnly(found spec.Diagnostics) spec.Diagnostics {
+	return keep(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })
 }
 
-// ErrorsOnly returns the errors among findings.
-func ErrorsOnly(ds spec.Diagnostics) spec.Diagnostics {
-	var out spec.Diagnostics
-	for i := range ds {
-		if ds[i].Severity == spec.Error {
-			out = append(out, ds[i])
-		}
-	}
-	return out
+// keep returns the findings that a function accepts.
+func keep(found spec.Diagnostics, accept func(d spec.Diagnostic) bool) spec.Diagnostics {
+	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return !accept(d) })
 }

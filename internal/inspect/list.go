@@ -50,22 +50,17 @@ func Refresh(r *runner.Runner, runs []store.RunSummary) {
 func Find(s store.Store, filter store.RunFilter, statuses []string) ([]store.RunSummary, error) {
 	limit := filter.Limit
 	filter.Status = nil
-	if len(statuses) > 0 {
-		filter.Limit = 0
-	}
 	for _, status := range statuses {
 		if status == Crashed {
 			status = string(machine.Running)
 		}
-		filter.Status = append(filter.Status, machine.Status(status))
+		filter.Status, filter.Limit = append(filter.Status, machine.Status(status)), 0
 	}
 	runs, err := s.List(filter)
 	if err != nil || len(statuses) == 0 {
 		return runs, err
 	}
-	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool {
-		return !slices.Contains(statuses, StatusOf(&r))
-	})
+	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool { return !slices.Contains(statuses, StatusOf(&r)) })
 	if limit > 0 && len(runs) > limit {
 		runs = runs[:limit]
 	}
@@ -165,20 +160,10 @@ type Question struct {
 	Run   string `json:"run"`
 	Graph string `json:"graph"`
 	// Target is the name of the question in answers.
-	Target string  `json:"target"`
-	Node   string  `json:"node"`
-	Index  *int    `json:"index,omitempty"`
-	Key    *string `json:"key"`
-	Kind   string  `json:"kind"`
-	Prompt string  `json:"prompt"`
-	Schema any     `json:"schema"`
-	// Fields are the properties of a requested object, in the order of the file.
-	Fields []string `json:"fields,omitempty"`
-	// Name and Args belong to a tool call that waits for approval.
-	Name    string         `json:"name,omitempty"`
-	Args    map[string]any `json:"args,omitempty"`
-	Choices []any          `json:"choices"`
-	Due     *time.Time     `json:"due"`
+	Target string `json:"target"`
+	view.Pending
+	Choices []any      `json:"choices"`
+	Due     *time.Time `json:"due"` // null instead of absent
 }
 
 // Questions returns the open questions of a run.
@@ -187,10 +172,7 @@ func Questions(result *runner.Result) []Question {
 	for _, p := range result.Pending {
 		document, _ := p.Schema.(map[string]any)
 		choices, _ := document["enum"].([]any)
-		out = append(out, Question{
-			Run: result.RunID, Graph: result.Graph, Target: p.Target(), Node: p.Node, Index: p.Index, Key: p.Key, Kind: p.Kind,
-			Prompt: p.Prompt, Schema: p.Schema, Fields: p.Fields, Name: p.Name, Args: p.Args, Choices: choices, Due: p.Due,
-		})
+		out = append(out, Question{Run: result.RunID, Graph: result.Graph, Target: p.Target(), Pending: p, Choices: choices, Due: p.Due})
 	}
 	return out
 }

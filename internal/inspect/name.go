@@ -44,10 +44,7 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	case len(runs) == 0:
 		return record, nameErrorf("no run %q: %s keeps none yet", id, where)
 	}
-	ids := make([]string, len(runs))
-	for i := range runs {
-		ids[i] = runs[i].ID
-	}
+	ids := idsOf(runs)
 	hint := fmt.Sprintf("; the latest is %q", ids[0])
 	if near := suggest.New(ids).Closest(id); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
@@ -87,12 +84,15 @@ func someIDs(runs []store.RunSummary) string {
 	if len(runs) > maxCandidates {
 		runs, more = runs[:maxCandidates], ", …"
 	}
+	return strings.Join(slices.Sorted(slices.Values(idsOf(runs))), ", ") + more
+}
+
+func idsOf(runs []store.RunSummary) []string {
 	ids := make([]string, len(runs))
 	for i := range runs {
 		ids[i] = runs[i].ID
 	}
-	slices.Sort(ids)
-	return strings.Join(ids, ", ") + more
+	return ids
 }
 
 // ParentID returns the id for --parent. The run may have been deleted.

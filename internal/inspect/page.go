@@ -77,20 +77,13 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 
 // add adds the nodes of a graph and its subgraphs.
 func (f *Flow) add(prefix string, g *spec.Graph, d *render.Drawing, open *Opener) {
-	notes := map[string][]string{}
 	for i := range d.Boxes {
-		notes[d.Boxes[i].ID] = d.Boxes[i].Notes
-	}
-	subgraphs := map[string]*render.Drawing{}
-	for _, s := range d.Subgraphs {
-		subgraphs[s.Node] = s.Drawing
-	}
-	for _, n := range g.Nodes {
-		id := n.ID.Value
-		f.Nodes[prefix+id] = Node{Notes: notes[id], Finally: n.Final, Text: textOf(g, n)}
-		if inner := subgraphs[id]; inner != nil {
-			f.add(prefix+id+"/", open.Open(g, n), inner, open)
+		if b := &d.Boxes[i]; b.Role == render.NodeBox {
+			f.Nodes[prefix+b.ID] = Node{Notes: b.Notes, Finally: b.Finally, Text: textOf(g, g.Node(b.ID))}
 		}
+	}
+	for _, s := range d.Subgraphs {
+		f.add(prefix+s.Node+"/", open.Open(g, g.Node(s.Node)), s.Drawing, open)
 	}
 }
 

@@ -317,8 +317,8 @@ func (w *walker) template(n spec.Text) {
 	}
 }
 
-// token matches an identifier, a string or any other character of an expression.
-var token = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\S`)
+// exprToken matches an identifier, a string, a number or any other character of an expression.
+var exprToken = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d+(?:\.\d+)?|\S`)
 
 // dynamic matches a look-up of a node by a computed name. Texts beside it that are names of
 // nodes are taken for them.
@@ -327,7 +327,7 @@ var dynamic = regexp.MustCompile(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
 // reads records the state keys, nodes and secrets that an expression uses.
 func (w *walker) reads(from, to int) {
 	w.out.exprs = append(w.out.exprs, [2]int{from, to})
-	found := token.FindAllStringIndex(w.text.src[from:to], -1)
+	found := exprToken.FindAllStringIndex(w.text.src[from:to], -1)
 	word := func(i int) string {
 		if i < 0 || i >= len(found) {
 			return ""

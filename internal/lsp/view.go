@@ -93,10 +93,7 @@ const (
 	tokenClass
 )
 
-var (
-	exprToken = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+(?:\.\d+)?|\S`)
-	exprWords = []string{"and", "or", "not", "in", "true", "false", "nil", "null", "None", "True", "False", "contains", "startsWith", "endsWith", "matches", "let"}
-)
+var exprWords = []string{"and", "or", "not", "in", "true", "false", "nil", "null", "None", "True", "False", "contains", "startsWith", "endsWith", "matches", "let"}
 
 // tokens returns the tokens of all expressions in the protocol's encoding: five numbers each,
 // with lines and characters relative to the previous token.
@@ -117,7 +114,7 @@ func tokens(d *document, _ *params) (any, error) {
 		for _, t := range exprToken.FindAllStringIndex(src[e[0]:e[1]], -1) {
 			from, to := e[0]+t[0], e[0]+t[1]
 			kind := tokenKind(src, from, to)
-			if kind < 0 {
+			if kind < 0 || strings.Contains(src[from:to], "\n") {
 				continue
 			}
 			for i := range d.names.uses {
