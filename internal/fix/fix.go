@@ -1,13 +1,12 @@
-// Package fix mends findings where that can't change what a graph does: edges
-// that repeat another word for word, comments that silence nothing, misspelt words
-// of the language and names that only one can be meant by, with which it did nothing.
-// All else in the file stays as it is,
-// other comments too.
+// Package fix repairs findings if that can't change what a graph does: repeated edges, comments
+// that silence nothing, and misspelt words and names that can only mean one thing. It leaves the
+// rest of the file as it is.
 package fix
 
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -77,54 +76,38 @@ func Apply(src []byte, edits []Edit) []byte {
 	return out.Bytes()
 }
 
+var (
+	letters = regexp.MustCompile(`^[A-Za-z_-]+$`)
+	name    = regexp.MustCompile(`^[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*$`)
+)
+
 // correctWord corrects a misspelt word of the language. It does not guess other mistakes, such as
 // a number without a unit.
-func correctWord(src []byte, d *spec.Diagnostic) (Edit, bool) {
+func correctWord(src []byte, d *spec.Diagnostic) (Edit, bool) { return correct(src, d, letters) }
+
+// correct replaces a word by the suggestion if that is near and both match a pattern.
+func correct(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) (Edit, bool) {
 	word := string(src[d.Span.From:d.Span.To])
-	if !isLetters(word) || !isLetters(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
-		return Edit{}, false
-	}
-	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
+	ok := pattern.MatchString(word) && pattern.MatchString(d.Suggestion) && suggest.Closest(word, []string{d.Suggestion}) != ""
+	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, ok
 }
 
 // correctName corrects the name of a node or state key if exactly one name is near and the word is
 // not too short.
 func correctName(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
-	word := string(g.File.Src[d.Span.From:d.Span.To])
 	const least, far = 4, 100
-	if len(word) < least || !isName(word) || !isName(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
-		return Edit{}, false
-	}
-	names := map[string]bool{"END": true}
+	e, ok := correct(g.File.Src, d, name)
+	word := string(g.File.Src[d.Span.From:d.Span.To])
+	names := []string{spec.END}
 	for _, n := range g.Nodes {
-		names[n.ID.Value] = true
+		names = append(names, n.ID.Value)
 	}
 	for _, key := range g.State {
-		names[key.Name.Value] = true
+		names = append(names, key.Name.Value)
 	}
 	distance := func(name string) int { return suggest.Distance(strings.ToLower(word), strings.ToLower(name), far) }
-	if !names[d.Suggestion] {
-		return Edit{}, false
-	}
-	for name := range names {
-		if name != d.Suggestion && distance(name) <= distance(d.Suggestion) {
-			return Edit{}, false
-		}
-	}
-	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
-}
-
-func isName(word string) bool { return isLetters(strings.Map(withoutDigits, word)) }
-
-func withoutDigits(r rune) rune {
-	if r >= '0' && r <= '9' {
-		return -1
-	}
-	return r
-}
-
-func isLetters(word string) bool {
-	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
+	isNearer := func(name string) bool { return name != d.Suggestion && distance(name) <= distance(d.Suggestion) }
+	return e, ok && len(word) >= least && slices.Contains(names, d.Suggestion) && !slices.ContainsFunc(names, isNearer)
 }
 
 // removeRepeat removes the later of two equal declarations.
@@ -207,44 +190,32 @@ func deleteFlowEntry(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{Span: spec.Span{From: len(before) - 1, To: s.To}}, true
 }
 
+// ignored matches a line up to a rule in a comment that silences it: the content before the
+// comment, and the rules before this one.
+var ignored = regexp.MustCompile(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
+
 // removeIgnoredRule removes a rule's name from a comment that silences it, or the whole comment if
 // it names no other rule.
 func removeIgnoredRule(src []byte, s spec.Span) (Edit, bool) {
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
-	end := len(src)
-	if n := bytes.IndexByte(src[s.To:], '\n'); n >= 0 {
-		end = s.To + n
-	}
-	mark := "graphrun: ignore "
-	at := bytes.LastIndex(src[start:s.From], []byte(mark))
-	if at < 0 {
-		mark = "graphrun: ignore-file "
-		at = bytes.LastIndex(src[start:s.From], []byte(mark))
-	}
-	if at < 0 {
+	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
+	end := start + len(line)
+	m := ignored.FindSubmatchIndex(src[start:s.From])
+	if m == nil {
 		return Edit{}, false
 	}
-	hash := bytes.LastIndexByte(src[start:start+at], '#')
-	if hash < 0 {
-		return Edit{}, false
-	}
-	before := bytes.TrimSpace(src[start+at+len(mark) : s.From])
+	content, before := line[m[2]:m[3]], bytes.TrimSpace(line[m[4]:m[5]])
 	after := bytes.TrimLeft(src[s.To:end], " ")
 	switch {
-	case len(after) > 0 && after[0] == ',':
+	case bytes.HasPrefix(after, []byte(",")):
 		rest := bytes.TrimLeft(after[1:], " ")
 		return Edit{Span: spec.Span{From: s.From, To: end - len(rest)}}, true
-	case len(before) > 0 && len(bytes.TrimSpace(after)) == 0:
-		cut := bytes.LastIndexByte(src[start:s.From], ',')
-		if cut < 0 {
-			return Edit{}, false
-		}
-		return Edit{Span: spec.Span{From: start + cut, To: end}}, true
+	case bytes.HasSuffix(before, []byte(",")) && len(bytes.TrimSpace(after)) == 0:
+		comma := bytes.LastIndexByte(src[start:s.From], ',')
+		return Edit{Span: spec.Span{From: start + comma, To: end}}, true
 	case len(before) > 0:
 		return Edit{}, false // the following words may be about another rule
-	}
-	content := bytes.TrimRight(src[start:start+hash], " \t")
-	if len(content) == 0 {
+	case len(content) == 0:
 		return Edit{Span: spec.Span{From: start, To: min(end+1, len(src))}}, true
 	}
 	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true

@@ -39,6 +39,14 @@ func (d *document) declaration(u *use) *use {
 	return nil
 }
 
+// usesAt returns all uses of the name at a position, in file order.
+func (d *document) usesAt(p position) []use {
+	if u := d.useAt(p); u != nil {
+		return d.usesOf(u)
+	}
+	return nil
+}
+
 // usesOf returns all uses of a name, in file order.
 func (d *document) usesOf(u *use) []use {
 	var out []use
@@ -61,24 +69,20 @@ func (s *Server) definition(d *document, p *params) (any, error) {
 
 func references(d *document, p *params) (any, error) {
 	out := []location{}
-	if u := d.useAt(p.Position); u != nil {
-		for _, o := range d.usesOf(u) {
-			out = append(out, location{d.uri, d.text.span(o.from, o.to)})
-		}
+	for _, u := range d.usesAt(p.Position) {
+		out = append(out, location{d.uri, d.text.span(u.from, u.to)})
 	}
 	return out, nil
 }
 
 func highlights(d *document, p *params) (any, error) {
 	out := []highlight{}
-	if u := d.useAt(p.Position); u != nil {
-		for _, o := range d.usesOf(u) {
-			kind := 2
-			if o.decl || o.write {
-				kind = 3
-			}
-			out = append(out, highlight{d.text.span(o.from, o.to), kind})
+	for _, u := range d.usesAt(p.Position) {
+		kind := 2
+		if u.decl || u.write {
+			kind = 3
 		}
+		out = append(out, highlight{d.text.span(u.from, u.to), kind})
 	}
 	return out, nil
 }
@@ -131,25 +135,29 @@ func format(d *document, _ *params) (any, error) {
 func hoverAt(d *document, p *params) (any, error) {
 	if from, to, ok := d.wordAt(p.Position); ok {
 		if rule, found := lint.FindRule(d.text.src[from:to]); found && strings.Contains(d.text.line(p.Position.Line), "#") {
-			return hover{markup{"markdown", "**" + rule.Name + "** — " + rule.Summary + "\n\n" + rule.Doc}, d.text.span(from, to)}, nil
+			return d.hover("**"+rule.Name+"** — "+rule.Summary+"\n\n"+rule.Doc, from, to), nil
 		}
 	}
 	if u := d.useAt(p.Position); u != nil {
-		return hover{markup{"markdown", d.describe(u)}, d.text.span(u.from, u.to)}, nil
+		return d.hover(d.describe(u), u.from, u.to), nil
 	}
 	if d.names == nil {
 		return nil, nil
 	}
 	at := d.text.offset(p.Position)
 	if from, to, f, ok := d.functionAt(at); ok {
-		return hover{markup{"markdown", f.describe()}, d.text.span(from, to)}, nil
+		return d.hover(f.describe(), from, to), nil
 	}
 	for _, k := range d.names.keys {
 		if k.from <= at && at <= k.to {
-			return hover{markup{"markdown", describeKey(k.key)}, d.text.span(k.from, k.to)}, nil
+			return d.hover(describeKey(k.key), k.from, k.to), nil
 		}
 	}
 	return nil, nil
+}
+
+func (d *document) hover(text string, from, to int) hover {
+	return hover{markup{"markdown", text}, d.text.span(from, to)}
 }
 
 var ruleWord = regexp.MustCompile(`[a-z]+(?:-[a-z]+)+`)
@@ -183,15 +191,10 @@ func (d *document) describe(u *use) string {
 		g = g.Inner("#" + u.graph)
 	}
 	out := fmt.Sprintf("**%s** — %s", u.name, u.kind)
-	if g == nil {
-		return out
-	}
-	switch u.kind {
-	case "node":
+	switch {
+	case g == nil:
+	case u.kind == "node" && g.Node(u.name) != nil:
 		n := g.Node(u.name)
-		if n == nil {
-			return out
-		}
 		out = fmt.Sprintf("**%s** — node of kind `%s`", u.name, n.Kind.Value)
 		if from := sources(g, u.name); len(from) > 0 {
 			out += "\n\nEdges from: " + strings.Join(from, ", ")
@@ -199,11 +202,8 @@ func (d *document) describe(u *use) string {
 		if keys := n.Keys(); len(keys) > 0 {
 			out += "\n\nWrites: " + strings.Join(keys, ", ")
 		}
-	case "key":
+	case u.kind == "key" && g.Key(u.name) != nil:
 		key := g.Key(u.name)
-		if key == nil {
-			return out
-		}
 		out = fmt.Sprintf("**%s** — state key", u.name)
 		if t, ok := key.Schema["type"]; ok {
 			out += fmt.Sprintf(" of type `%v`", t)

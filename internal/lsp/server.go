@@ -259,11 +259,8 @@ func (s *Server) load(beside string) func(path string) ([]byte, error) {
 }
 
 func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
-	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2}[found.Severity]
-	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: max(severity, 1), Code: found.Rule, Source: "graphrun", Message: found.Message}
-	if found.Severity != spec.Error && severity == 0 {
-		out.Severity = 3
-	}
+	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2, spec.Info: 3}[found.Severity]
+	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: severity, Code: found.Rule, Source: "graphrun", Message: found.Message}
 	if _, known := lint.FindRule(found.Rule); known {
 		out.Rule = &ruleLink{"https://github.com/graphrun/graphrun/blob/main/docs/reference/rules.md#" + found.Rule}
 	}

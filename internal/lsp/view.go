@@ -209,25 +209,19 @@ func signatureAt(d *document, p *params) (any, error) {
 
 // arguments splits the arguments of a call.
 func arguments(call string) (out []string) {
-	_, inside, _ := strings.Cut(call, "(")
-	inside = strings.TrimSuffix(inside, ")")
+	_, inside, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
 	depth, from := 0, 0
-	var quote rune
-	for i, c := range inside {
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"':
-			quote = c
-		case strings.ContainsRune("([{", c):
+	for _, t := range exprToken.FindAllStringIndex(inside, -1) {
+		switch inside[t[0]:t[1]] {
+		case "(", "[", "{":
 			depth++
-		case strings.ContainsRune(")]}", c):
+		case ")", "]", "}":
 			depth--
-		case c == ',' && depth == 0:
-			out = append(out, strings.TrimSpace(inside[from:i]))
-			from = i + 1
+		case ",":
+			if depth == 0 {
+				out = append(out, strings.TrimSpace(inside[from:t[0]]))
+				from = t[1]
+			}
 		}
 	}
 	return append(out, strings.TrimSpace(inside[from:]))

@@ -4,6 +4,7 @@ package runview
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -250,29 +250,23 @@ func readAnswer(text string, document map[string]any) (any, error) {
 
 // editor returns a function that edits a text with $VISUAL or $EDITOR, or nil if neither is set.
 func editor(in io.Reader, out io.Writer) func(ctx context.Context) (string, error) {
-	command := os.Getenv("VISUAL")
-	if command == "" {
-		command = os.Getenv("EDITOR")
-	}
+	command := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if command == "" {
 		return nil
 	}
 	return func(ctx context.Context) (string, error) {
-		dir, err := os.MkdirTemp("", "graphrun-")
+		file, err := os.CreateTemp("", "graphrun-*.txt")
 		if err != nil {
 			return "", err
 		}
-		defer os.RemoveAll(dir)
-		path := filepath.Join(dir, "answer.txt")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			return "", err
-		}
-		cmd := exec.CommandContext(ctx, "sh", "-c", command+` "$1"`, "sh", path) // a command may have arguments: "code --wait"
+		defer os.Remove(file.Name())
+		_ = file.Close()                                                                // it is empty
+		cmd := exec.CommandContext(ctx, "sh", "-c", command+` "$1"`, "sh", file.Name()) // a command may have arguments: "code --wait"
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
 		if err := cmd.Run(); err != nil {
 			return "", fmt.Errorf("the editor %q: %w", command, err)
 		}
-		text, err := bounded.ReadFile(path, bounded.Text)
+		text, err := bounded.ReadFile(file.Name(), bounded.Text)
 		return strings.TrimRight(string(text), "\r\n"), err
 	}
 }

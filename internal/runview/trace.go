@@ -259,30 +259,24 @@ func reasons(candidates []machine.Candidate) string {
 		if !c.Fired {
 			continue
 		}
-		why := ""
+		var why []string
+		when := strings.Join(strings.Fields(c.When), " ")
 		switch c.Condition {
 		case "conditional":
-			why = strings.Join(strings.Fields(c.When), " ")
+			why = []string{when}
 		case "on_failure":
-			why = "on failure"
-			if c.When != "" {
-				why += ", " + strings.Join(strings.Fields(c.When), " ")
-			}
+			why = []string{"on failure", when}
 		case "llm_decide":
-			why = c.Why
+			why = []string{c.Why}
 		default:
 			if conditions {
-				why = "else"
+				why = []string{"else"}
 			}
 		}
-		switch {
-		case c.Label != "" && why != "":
-			why = c.Label + ": " + why
-		case c.Label != "":
-			why = c.Label
-		}
-		if why != "" && !slices.Contains(out, why) {
-			out = append(out, why)
+		isEmpty := func(s string) bool { return s == "" }
+		why = []string{c.Label, strings.Join(slices.DeleteFunc(why, isEmpty), ", ")}
+		if text := strings.Join(slices.DeleteFunc(why, isEmpty), ": "); text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return strings.Join(out, "; ")

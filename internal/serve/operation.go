@@ -139,18 +139,29 @@ func (c *call) reply(value any) error {
 			return nil
 		}
 	}
-	if body.Len() > 4<<10 && strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		h.Add("Vary", "Accept-Encoding")
-		c.w.WriteHeader(c.status)
-		zip, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is one that there is
-		_, err := body.WriteTo(zip)
-		return quiet(errors.Join(err, zip.Close()))
+	if body.Len() > 4<<10 {
+		if zip := c.compress(); zip != nil {
+			c.w.WriteHeader(c.status)
+			_, err := body.WriteTo(zip)
+			return quiet(errors.Join(err, zip.Close()))
+		}
 	}
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	c.w.WriteHeader(c.status)
 	_, err := body.WriteTo(c.w)
 	return quiet(err)
+}
+
+// compress announces a compressed response and returns its writer, or nil if the client can't
+// read one.
+func (c *call) compress() *gzip.Writer {
+	if !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		return nil
+	}
+	c.w.Header().Set("Content-Encoding", "gzip")
+	c.w.Header().Add("Vary", "Accept-Encoding")
+	zip, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level exists
+	return zip
 }
 
 // quiet ignores errors of a started response: the client has gone.

@@ -4,10 +4,8 @@ package serve
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -83,11 +81,8 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	out, control := io.Writer(c.w), http.NewResponseController(c.w)
 	h := c.w.Header()
 	h.Set("Content-Type", "application/x-ndjson")
-	var zip *gzip.Writer
-	if strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		h.Add("Vary", "Accept-Encoding")
-		zip, _ = gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is one that there is
+	zip := c.compress()
+	if zip != nil {
 		out = zip
 	}
 	begun := false
