@@ -34,7 +34,7 @@ func (s *Server) codeActions(d *document, p *params) (any, error) {
 			title = fmt.Sprintf("Change to %s", strings.TrimSpace(e.Text))
 		}
 		edit := textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}
-		out = append(out, codeAction{Title: title, Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{d.uri: {edit}}}})
+		out = append(out, quickFix(title, d, edit))
 	}
 	switch {
 	case flowtest.IsTestFile(d.path):
@@ -50,6 +50,10 @@ func (s *Server) codeActions(d *document, p *params) (any, error) {
 		}
 	}
 	return out, nil
+}
+
+func quickFix(title string, d *document, edit textEdit) codeAction {
+	return codeAction{Title: title, Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{d.uri: {edit}}}}
 }
 
 func testFileOf(flow string) string {
@@ -83,8 +87,8 @@ func (s *Server) stubActions(test *document, only string) []codeAction {
 		if err != nil {
 			continue
 		}
-		edit := stubEdit(test, doc, name, string(value))
-		out = append(out, codeAction{Title: fmt.Sprintf("Add a stub for %s to %s", name, filepath.Base(test.path)), Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{test.uri: {edit}}}})
+		title := fmt.Sprintf("Add a stub for %s to %s", name, filepath.Base(test.path))
+		out = append(out, quickFix(title, test, stubEdit(test, doc, name, string(value))))
 	}
 	return out
 }
@@ -156,7 +160,7 @@ func generateTests(p *params) (any, error) {
 		return nil, refuse("found no valid input; write the first case by hand")
 	}
 	uri := uriOf(testFileOf(p.Data))
-	edit := fileEdit{Edits: []textEdit{{textRange{}, made.Text}}}
-	edit.TextDocument.URI = uri
-	return codeAction{Title: p.Title, Kind: "source", Edit: &workspaceEdit{Document: []any{createFile{"create", uri}, edit}}}, nil
+	create := object{"kind": "create", "uri": uri}
+	write := object{"textDocument": object{"uri": uri, "version": nil}, "edits": []textEdit{{textRange{}, made.Text}}}
+	return codeAction{Title: p.Title, Kind: "source", Edit: &workspaceEdit{Document: []any{create, write}}}, nil
 }

@@ -76,13 +76,13 @@ func references(d *document, p *params) (any, error) {
 }
 
 func highlights(d *document, p *params) (any, error) {
-	out := []highlight{}
+	out := []object{}
 	for _, u := range d.usesAt(p.Position) {
-		kind := 2
+		kind := 2 // read
 		if u.decl || u.write {
-			kind = 3
+			kind = 3 // write
 		}
-		out = append(out, highlight{d.text.span(u.from, u.to), kind})
+		out = append(out, object{"range": d.text.span(u.from, u.to), "kind": kind})
 	}
 	return out, nil
 }
@@ -92,14 +92,15 @@ func prepareRename(d *document, p *params) (any, error) {
 	if u == nil {
 		return nil, nil
 	}
-	return map[string]any{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
+	return object{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
 }
 
 func symbols(d *document, _ *params) (any, error) {
-	out := []documentSymbol{}
+	out := []object{}
 	if d.names == nil {
 		return out, nil
 	}
+	// The kinds of the protocol: 5 class, 8 field, 12 function, 14 constant.
 	kinds := map[string]int{"node": 5, "key": 8, "tool": 12, "model": 14, "graph": 5, "secret": 14}
 	for i := range d.names.uses {
 		u := &d.names.uses[i]
@@ -110,7 +111,7 @@ func symbols(d *document, _ *params) (any, error) {
 		if u.graph != "" {
 			name = "#" + u.graph + "/" + name
 		}
-		out = append(out, documentSymbol{Name: name, Detail: u.kind, Kind: kinds[u.kind], Range: at, Select: at})
+		out = append(out, object{"name": name, "detail": u.kind, "kind": kinds[u.kind], "range": at, "selectionRange": at})
 	}
 	return out, nil
 }
@@ -156,8 +157,8 @@ func hoverAt(d *document, p *params) (any, error) {
 	return nil, nil
 }
 
-func (d *document) hover(text string, from, to int) hover {
-	return hover{markup{"markdown", text}, d.text.span(from, to)}
+func (d *document) hover(text string, from, to int) object {
+	return object{"contents": markup{"markdown", text}, "range": d.text.span(from, to)}
 }
 
 var ruleWord = regexp.MustCompile(`[a-z]+(?:-[a-z]+)+`)

@@ -188,6 +188,15 @@ func (p lineContext) inExpression(line string) bool {
 	return key != nil && (key.Role == spec.RoleExpr || key.Role == spec.RoleSet)
 }
 
+// labels returns completions of a kind without documentation.
+func labels(kind int, names ...string) []completion {
+	out := make([]completion, len(names))
+	for i, name := range names {
+		out[i] = completion{Label: name, Kind: kind}
+	}
+	return out
+}
+
 // completeNames adds the declared names of a kind; "" means nodes.
 func (d *document) completeNames(out []completion, kind, graph string) []completion {
 	if d.names == nil {
@@ -208,9 +217,7 @@ func (d *document) completeNames(out []completion, kind, graph string) []complet
 // completeExpression adds the names and functions that an expression can use.
 func (d *document) completeExpression(out []completion, graph string) []completion {
 	out = d.completeNames(out, "key", graph)
-	for _, name := range []string{"branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits"} {
-		out = append(out, completion{Label: name, Kind: itemField})
-	}
+	out = append(out, labels(itemField, "branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits")...)
 	for _, name := range eval.Functions() {
 		item := completion{Label: name, Kind: itemFunction}
 		if f, ok := functions()[name]; ok {
@@ -245,11 +252,9 @@ func (d *document) completeValue(p lineContext, name string) []completion {
 		if form.Role == spec.RoleState {
 			return d.completeNames(out, "key", p.graph)
 		}
-		for _, word := range form.Enum {
-			out = append(out, completion{Label: word, Kind: itemEnum})
-		}
+		out = append(out, labels(itemEnum, form.Enum...)...)
 		if form.Type == spec.TypeBool {
-			out = append(out, completion{Label: "true", Kind: itemEnum}, completion{Label: "false", Kind: itemEnum})
+			out = append(out, labels(itemEnum, "true", "false")...)
 		}
 	}
 	switch name {
@@ -272,20 +277,18 @@ func (d *document) completeTyped(graph, line string) (out []completion) {
 			out = append(out, completion{Label: name, Kind: itemField, Detail: typeName(properties[name])})
 		}
 		if parts := strings.Split(m[1], "."); len(parts) == 2 && parts[0] == "nodes" {
-			for _, name := range []string{"error", "outcome", "output", "visits"} {
-				out = append(out, completion{Label: name, Kind: itemField})
-			}
+			out = append(out, labels(itemField, "error", "outcome", "output", "visits")...)
 		}
 		return out
 	}
 	if m := equalsAt.FindStringSubmatch(line); m != nil {
 		values, _ := d.schemaAt(graph, m[1])["enum"].([]any)
 		for _, v := range values {
-			if text, ok := v.(string); ok && m[2] == "" {
-				out = append(out, completion{Label: "'" + text + "'", Kind: itemEnum})
-			} else {
-				out = append(out, completion{Label: fmt.Sprint(v), Kind: itemEnum})
+			label := fmt.Sprint(v)
+			if _, ok := v.(string); ok && m[2] == "" {
+				label = "'" + label + "'"
 			}
+			out = append(out, labels(itemEnum, label)...)
 		}
 	}
 	return out

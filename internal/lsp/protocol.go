@@ -3,6 +3,9 @@
 
 package lsp
 
+// object is a message or a part of one that the server only writes.
+type object = map[string]any
+
 type position struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
@@ -25,20 +28,7 @@ type textEdit struct {
 
 type workspaceEdit struct {
 	Changes  map[string][]textEdit `json:"changes,omitempty"`
-	Document []any                 `json:"documentChanges,omitempty"` // createFile, fileEdit
-}
-
-type createFile struct {
-	Kind string `json:"kind"` // create
-	URI  string `json:"uri"`
-}
-
-type fileEdit struct {
-	TextDocument struct {
-		URI     string `json:"uri"`
-		Version *int   `json:"version"` // null: as it is on disk
-	} `json:"textDocument"`
-	Edits []textEdit `json:"edits"`
+	Document []any                 `json:"documentChanges,omitempty"`
 }
 
 type textDocument struct {
@@ -78,40 +68,20 @@ func (p *params) folders() []string {
 	return out
 }
 
+// diagnostic is a finding. Rule links to the description of its rule.
 type diagnostic struct {
 	Range    textRange `json:"range"`
 	Severity int       `json:"severity"` // 1 error, 2 warning, 3 information
 	Code     string    `json:"code"`
-	Rule     *ruleLink `json:"codeDescription,omitempty"`
+	Rule     object    `json:"codeDescription,omitempty"`
 	Source   string    `json:"source"`
 	Message  string    `json:"message"`
-	Related  []related `json:"relatedInformation,omitempty"`
-}
-
-// ruleLink points to the description of a rule.
-type ruleLink struct {
-	Href string `json:"href"`
-}
-
-type related struct {
-	Location location `json:"location"`
-	Message  string   `json:"message"`
-}
-
-type published struct {
-	URI         string       `json:"uri"`
-	Version     int          `json:"version"`
-	Diagnostics []diagnostic `json:"diagnostics"`
+	Related  []object  `json:"relatedInformation,omitempty"`
 }
 
 type markup struct {
 	Kind  string `json:"kind"`
 	Value string `json:"value"`
-}
-
-type hover struct {
-	Contents markup    `json:"contents"`
-	Range    textRange `json:"range"`
 }
 
 type completion struct {
@@ -128,40 +98,26 @@ type codeAction struct {
 	Data  string         `json:"data,omitempty"` // the file that codeAction/resolve makes the edit for
 }
 
-type documentSymbol struct {
-	Name     string           `json:"name"`
-	Detail   string           `json:"detail,omitempty"`
-	Kind     int              `json:"kind"` // 5 class, 8 field, 12 function, 14 constant
-	Range    textRange        `json:"range"`
-	Select   textRange        `json:"selectionRange"`
-	Children []documentSymbol `json:"children,omitempty"`
-}
-
-type highlight struct {
-	Range textRange `json:"range"`
-	Kind  int       `json:"kind"` // 2 read, 3 write
-}
-
 // capabilities returns the answer to initialize.
-func capabilities(version string, lenses bool) map[string]any {
-	can := map[string]any{
+func capabilities(version string, lenses bool) object {
+	can := object{
 		"positionEncoding":           "utf-16",
-		"textDocumentSync":           map[string]any{"openClose": true, "change": 2},
+		"textDocumentSync":           object{"openClose": true, "change": 2},
 		"hoverProvider":              true,
-		"completionProvider":         map[string]any{"triggerCharacters": []string{".", ":", " ", "{", "["}},
+		"completionProvider":         object{"triggerCharacters": []string{".", ":", " ", "{", "["}},
 		"definitionProvider":         true,
 		"referencesProvider":         true,
 		"documentHighlightProvider":  true,
-		"renameProvider":             map[string]any{"prepareProvider": true},
-		"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix", "source"}, "resolveProvider": true},
+		"renameProvider":             object{"prepareProvider": true},
+		"codeActionProvider":         object{"codeActionKinds": []string{"quickfix", "source"}, "resolveProvider": true},
 		"documentSymbolProvider":     true,
 		"documentFormattingProvider": true,
 		"foldingRangeProvider":       true,
-		"signatureHelpProvider":      map[string]any{"triggerCharacters": []string{"(", ","}},
-		"semanticTokensProvider":     map[string]any{"full": true, "legend": map[string]any{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
+		"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
+		"semanticTokensProvider":     object{"full": true, "legend": object{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
 	}
 	if lenses {
-		can["codeLensProvider"] = map[string]any{}
+		can["codeLensProvider"] = object{}
 	}
-	return map[string]any{"capabilities": can, "serverInfo": map[string]any{"name": "graphrun", "version": version}}
+	return object{"capabilities": can, "serverInfo": object{"name": "graphrun", "version": version}}
 }

@@ -158,7 +158,7 @@ func (s *Server) change(method string, p *params) {
 	switch {
 	case method == "textDocument/didClose":
 		delete(s.open, uri)
-		_ = s.conn.Notify(context.Background(), "textDocument/publishDiagnostics", published{URI: uri, Diagnostics: []diagnostic{}})
+		_ = s.conn.Notify(context.Background(), "textDocument/publishDiagnostics", object{"uri": uri, "diagnostics": []diagnostic{}})
 		return
 	case method == "textDocument/didOpen":
 		d = &document{uri: uri, path: pathOf(uri), text: newText(p.TextDocument.Text), current: -1}
@@ -213,7 +213,7 @@ func (s *Server) checkOne(ctx context.Context, uri string) {
 	graph := d.graph
 	path := d.path
 	s.mu.Unlock()
-	out := published{URI: uri, Version: version, Diagnostics: []diagnostic{}}
+	diagnostics := []diagnostic{}
 	var checked inspect.Checked
 	switch {
 	case flowtest.IsTestFile(path):
@@ -223,7 +223,7 @@ func (s *Server) checkOne(ctx context.Context, uri string) {
 	}
 	for _, found := range s.opts.Shown(checked.Found) {
 		if found.File == nil || found.File.Name == path {
-			out.Diagnostics = append(out.Diagnostics, diagnosticOf(text, uri, &found))
+			diagnostics = append(diagnostics, diagnosticOf(text, uri, &found))
 		}
 	}
 	s.mu.Lock()
@@ -236,7 +236,7 @@ func (s *Server) checkOne(ctx context.Context, uri string) {
 	}
 	s.mu.Unlock()
 	if stands {
-		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", out)
+		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", object{"uri": uri, "version": version, "diagnostics": diagnostics})
 	}
 }
 
@@ -262,11 +262,11 @@ func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
 	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2, spec.Info: 3}[found.Severity]
 	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: severity, Code: found.Rule, Source: "graphrun", Message: found.Message}
 	if _, known := lint.FindRule(found.Rule); known {
-		out.Rule = &ruleLink{"https://github.com/graphrun/graphrun/blob/main/docs/reference/rules.md#" + found.Rule}
+		out.Rule = object{"href": "https://github.com/graphrun/graphrun/blob/main/docs/reference/rules.md#" + found.Rule}
 	}
 	for _, r := range found.Related {
 		if r.File == nil || found.File == nil || r.File == found.File {
-			out.Related = append(out.Related, related{location{uri, t.span(r.Span.From, r.Span.To)}, r.Message})
+			out.Related = append(out.Related, object{"location": location{uri, t.span(r.Span.From, r.Span.To)}, "message": r.Message})
 		}
 	}
 	return out

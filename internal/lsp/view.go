@@ -4,6 +4,7 @@ package lsp
 
 import (
 	_ "embed"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -45,21 +46,16 @@ func (f *function) describe() string {
 	return out
 }
 
-type foldingRange struct {
-	Start int `json:"startLine"`
-	End   int `json:"endLine"`
-}
-
 // folds returns a range for each line with deeper indented lines below it.
 func folds(d *document, _ *params) (any, error) {
-	out := []foldingRange{}
+	ends := map[int]int{} // by first line
 	type open struct{ line, indent int }
 	var stack []open
 	last := 0
 	closeTo := func(indent int) {
 		for len(stack) > 0 && stack[len(stack)-1].indent >= indent {
 			if top := stack[len(stack)-1]; last > top.line {
-				out = append(out, foldingRange{top.line, last})
+				ends[top.line] = last
 			}
 			stack = stack[:len(stack)-1]
 		}
@@ -76,7 +72,10 @@ func folds(d *document, _ *params) (any, error) {
 		last = n
 	}
 	closeTo(0)
-	slices.SortFunc(out, func(a, b foldingRange) int { return a.Start - b.Start })
+	out := []object{}
+	for _, start := range slices.Sorted(maps.Keys(ends)) {
+		out = append(out, object{"startLine": start, "endLine": ends[start]})
+	}
 	return out, nil
 }
 
@@ -101,7 +100,7 @@ func tokens(d *document, _ *params) (any, error) {
 	data := []int{}
 	before := position{}
 	if d.names == nil {
-		return map[string]any{"data": data}, nil
+		return object{"data": data}, nil
 	}
 	src := d.text.src
 	slices.SortFunc(d.names.exprs, func(a, b [2]int) int { return a[0] - b[0] })
@@ -131,7 +130,7 @@ func tokens(d *document, _ *params) (any, error) {
 			before = at
 		}
 	}
-	return map[string]any{"data": data}, nil
+	return object{"data": data}, nil
 }
 
 // tokenKind returns the type of a token, or -1 for operators.
@@ -155,22 +154,6 @@ func tokenKind(src string, from, to int) int {
 		return tokenFunction
 	}
 	return tokenVariable
-}
-
-type signatureHelp struct {
-	Signatures []signature `json:"signatures"`
-	Active     int         `json:"activeSignature"`
-	Parameter  int         `json:"activeParameter"`
-}
-
-type signature struct {
-	Label      string      `json:"label"`
-	Doc        markup      `json:"documentation"`
-	Parameters []parameter `json:"parameters"`
-}
-
-type parameter struct {
-	Label string `json:"label"`
 }
 
 // signatureAt describes the function whose arguments are being typed.
@@ -197,11 +180,12 @@ func signatureAt(d *document, p *params) (any, error) {
 			if !known {
 				return nil, nil
 			}
-			s := signature{Label: f.example, Doc: markup{"markdown", f.describe()}}
+			parameters := []object{}
 			for _, a := range arguments(f.example) {
-				s.Parameters = append(s.Parameters, parameter{a})
+				parameters = append(parameters, object{"label": a})
 			}
-			return signatureHelp{[]signature{s}, 0, min(commas, max(len(s.Parameters)-1, 0))}, nil
+			one := object{"label": f.example, "documentation": markup{"markdown", f.describe()}, "parameters": parameters}
+			return object{"signatures": []object{one}, "activeSignature": 0, "activeParameter": min(commas, max(len(parameters)-1, 0))}, nil
 		}
 	}
 	return nil, nil
@@ -244,20 +228,9 @@ func (d *document) functionAt(at int) (from, to int, f function, ok bool) {
 	return 0, 0, function{}, false
 }
 
-type codeLens struct {
-	Range   textRange `json:"range"`
-	Command command   `json:"command"`
-}
-
-type command struct {
-	Title     string   `json:"title"`
-	Command   string   `json:"command"`
-	Arguments []string `json:"arguments"`
-}
-
 // lenses returns the lenses of a graph file. Their commands belong to the editor extension.
 func lenses(d *document, _ *params) (any, error) {
-	out := []codeLens{}
+	out := []object{}
 	if !d.graph && !spec.IsGraph([]byte(d.text.src)) { // the first check may not be over yet
 		return out, nil
 	}
@@ -270,7 +243,7 @@ func lenses(d *document, _ *params) (any, error) {
 	for _, c := range []struct{ title, name string }{
 		{"Run", "graphrun.run"}, {"Dry run", "graphrun.dryRun"}, {"Test", "graphrun.test"}, {"Generate tests", "graphrun.generateTests"}, {"Show graph", "graphrun.showGraph"},
 	} {
-		out = append(out, codeLens{where, command{c.title, c.name, []string{filepath.Clean(d.path)}}})
+		out = append(out, object{"range": where, "command": object{"title": c.title, "command": c.name, "arguments": []string{filepath.Clean(d.path)}}})
 	}
 	return out, nil
 }

@@ -24,10 +24,10 @@ import (
 
 // limits replace limits of the graph.
 type limits struct {
-	MaxSteps       int    `json:"max_steps,omitempty" doc:"most node executions, instead of the graph's limit"`
-	Timeout        string `json:"timeout,omitempty" doc:"longest active time, such as 90s or 10m, instead of the graph's limit"`
-	MaxConcurrency int    `json:"max_concurrency,omitempty" doc:"most nodes that run at once, instead of the graph's limit"`
-	MaxStateBytes  int    `json:"max_state_bytes,omitempty" doc:"most that the state may take, instead of the graph's limit"`
+	MaxSteps       int    `json:"max_steps,omitempty" doc:"maximum number of node executions, instead of the graph's limit"`
+	Timeout        string `json:"timeout,omitempty" doc:"maximum active time, such as 90s or 10m, instead of the graph's limit"`
+	MaxConcurrency int    `json:"max_concurrency,omitempty" doc:"maximum number of nodes that run at once, instead of the graph's limit"`
+	MaxStateBytes  int    `json:"max_state_bytes,omitempty" doc:"maximum size of the state, instead of the graph's limit"`
 }
 
 func (l *limits) options() (runner.Options, error) {
@@ -51,21 +51,21 @@ func (l *limits) options() (runner.Options, error) {
 // startBody is the body of a start.
 type startBody struct {
 	limits
-	Flow   string            `json:"flow" doc:"the file from the folder that is served"`
+	Flow   string            `json:"flow" doc:"path of the file below the served folder"`
 	Input  map[string]any    `json:"input,omitempty" doc:"values by state key"`
-	RunID  string            `json:"run_id,omitempty" doc:"the new run's id; without it, one is made"`
-	Labels map[string]string `json:"labels,omitempty" doc:"to find the run by"`
+	RunID  string            `json:"run_id,omitempty" doc:"id of the new run; generated if absent"`
+	Labels map[string]string `json:"labels,omitempty" doc:"labels of the run"`
 	Goal   string            `json:"goal,omitempty" doc:"the run's goal instead of the graph's"`
 	// Session is the session of the run.
-	Session     string              `json:"session,omitempty" doc:"what this run goes on with and leaves to the next one"`
-	Answers     map[string][]string `json:"answers,omitempty" doc:"what people say, in advance, by question"`
+	Session     string              `json:"session,omitempty" doc:"session that the run continues"`
+	Answers     map[string][]string `json:"answers,omitempty" doc:"answers given in advance, by question"`
 	PauseBefore []string            `json:"pause_before,omitempty" doc:"nodes to pause before"`
 	PauseAfter  []string            `json:"pause_after,omitempty" doc:"nodes to pause after"`
-	Models      map[string]string   `json:"models,omitempty" doc:"models instead of the graph's, by role"`
+	Models      map[string]string   `json:"models,omitempty" doc:"models by role, instead of the graph's"`
 }
 
 type startIn struct {
-	Key  string `header:"Idempotency-Key" doc:"a request with a key that was used before starts nothing: the run of the first one is answered"`
+	Key  string `header:"Idempotency-Key" doc:"a second request with the same key starts nothing and returns the run of the first"`
 	Body startBody
 }
 
@@ -172,9 +172,9 @@ func checkIDs(ids map[string]string) error {
 // answerBody is the body of an answer.
 type answerBody struct {
 	Answers []givenAnswer `json:"answers"`
-	By      string        `json:"by,omitempty" doc:"who answers, which is kept with the answer"`
+	By      string        `json:"by,omitempty" doc:"name of the person who answers; stored with the answer"`
 	// Stay does not resume a run that nobody drives.
-	Stay bool `json:"stay,omitempty" doc:"leave a run that nobody drives as it is: else it goes on here"`
+	Stay bool `json:"stay,omitempty" doc:"do not resume a run that no process drives"`
 }
 
 // givenAnswer is the answer to a question.
@@ -261,7 +261,7 @@ func (s *Server) ask(id string, request store.Request) (inspect.ListedRun, error
 	case driven:
 		err = s.cfg.Store.Ask(line.ID, request)
 	case request == store.RequestPause:
-		return out, conflict(fmt.Sprintf("run %q crashed: nothing of it runs that could pause", line.ID))
+		return out, conflict(fmt.Sprintf("run %q crashed: no process runs it", line.ID))
 	default:
 		_, err = s.cfg.Runner.Cancel(line.ID)
 	}
@@ -276,7 +276,7 @@ func (s *Server) ask(id string, request store.Request) (inspect.ListedRun, error
 
 type resumeBody struct {
 	limits
-	Answers map[string][]string `json:"answers,omitempty" doc:"what people say, by question"`
+	Answers map[string][]string `json:"answers,omitempty" doc:"answers by question"`
 }
 
 type resumeIn struct {
@@ -298,10 +298,10 @@ func (s *Server) resumeRun(_ *call, in *resumeIn) (*runner.Result, error) {
 
 type forkBody struct {
 	limits
-	At     *int              `json:"at" doc:"the step after which the new run begins; 0: before the first"`
+	At     *int              `json:"at" doc:"the step after which the new run starts, or 0 for the start"`
 	Set    map[string]any    `json:"set,omitempty" doc:"state keys to change"`
-	RunID  string            `json:"run_id,omitempty" doc:"the new run's id; without it, one is made"`
-	Labels map[string]string `json:"labels,omitempty" doc:"to find the new run by"`
+	RunID  string            `json:"run_id,omitempty" doc:"id of the new run; generated if absent"`
+	Labels map[string]string `json:"labels,omitempty" doc:"labels of the new run"`
 }
 
 type forkIn struct {

@@ -19,9 +19,9 @@ const slowest = 20 * time.Second
 
 type eventsIn struct {
 	runIn
-	Last  string `header:"Last-Event-ID" doc:"the seq of the last event that the reader has"`
-	After int    `query:"after" doc:"the same, for readers that can't set the header"`
-	Short bool   `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+	Last  string `header:"Last-Event-ID" doc:"seq of the last event that the client has received"`
+	After int    `query:"after" doc:"like Last-Event-ID, for clients that can't set headers"`
+	Short bool   `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
 }
 
 func (s *Server) getRunEvents(c *call, in *eventsIn) error {

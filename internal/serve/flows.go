@@ -11,13 +11,13 @@ import (
 
 // listedFlow is a flow in a list.
 type listedFlow struct {
-	Path        string    `json:"path" doc:"the file from the folder that is served"`
+	Path        string    `json:"path" doc:"path of the file below the served folder"`
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
 	Nodes       int       `json:"nodes"`
-	Errors      int       `json:"errors" doc:"findings that keep it from being run"`
+	Errors      int       `json:"errors" doc:"number of errors; a flow with errors can't run"`
 	Warnings    int       `json:"warnings"`
-	Triggers    []Trigger `json:"triggers,omitempty" doc:"what starts runs of it by itself"`
+	Triggers    []Trigger `json:"triggers,omitempty" doc:"triggers that start runs"`
 }
 
 type flowList struct {
@@ -71,11 +71,11 @@ type wholeFlow struct {
 	Flow    inspect.Flow     `json:"flow"`
 	// Schema is the JSON Schema of the input object.
 	Schema map[string]any `json:"input_schema" doc:"JSON Schema of the object of inputs"`
-	Valid  bool           `json:"valid" doc:"whether it can be run"`
+	Valid  bool           `json:"valid" doc:"whether the flow can run"`
 }
 
 type flowIn struct {
-	Flow string `path:"flow" doc:"the file from the folder that is served, with slashes"`
+	Flow string `path:"flow" doc:"path of the file below the served folder, with slashes"`
 }
 
 func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {

@@ -36,10 +36,10 @@ func (s *Server) ready(*call, *none) (standing, error) {
 // serverInfo describes the server.
 type serverInfo struct {
 	Version  string `json:"version"`
-	Dir      string `json:"dir" doc:"the folder that is served"`
+	Dir      string `json:"dir" doc:"path of the served folder"`
 	Store    string `json:"store"`
 	ReadOnly bool   `json:"read_only"`
-	Driving  int    `json:"driving" doc:"how many runs are driven here"`
+	Driving  int    `json:"driving" doc:"number of runs that this server drives"`
 }
 
 func (s *Server) about(*call, *none) (serverInfo, error) {
@@ -85,15 +85,15 @@ func (s *Server) metrics(c *call, _ *none) error {
 		value            any
 	}{
 		{"graphrun_runs_driving", "gauge", "Runs that this server drives.", driving},
-		{"graphrun_drives_started_total", "counter", "Runs that were started or taken up.", started},
-		{"graphrun_drives_finished_total", "counter", "Drives that are over: ended, or paused.", finished},
+		{"graphrun_drives_started_total", "counter", "Runs that were started or resumed.", started},
+		{"graphrun_drives_finished_total", "counter", "Drives that ended or paused.", finished},
 		{"graphrun_event_readers", "gauge", "Readers of events of runs.", watched},
 		{"graphrun_goroutines", "gauge", "Goroutines of the server.", runtime.NumGoroutine()},
 		{"graphrun_heap_bytes", "gauge", "Bytes of the heap in use.", mem.HeapInuse},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
 	}
-	b.WriteString("# HELP graphrun_http_requests_total Requests by the status of the answer.\n# TYPE graphrun_http_requests_total counter\n")
+	b.WriteString("# HELP graphrun_http_requests_total Requests by response status.\n# TYPE graphrun_http_requests_total counter\n")
 	b.WriteString(s.answered.lines())
 	c.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, err := c.w.Write([]byte(b.String()))

@@ -20,16 +20,16 @@ import (
 type problem struct {
 	// Kind is the last part of the type's URI.
 	Kind   string `json:"-"`
-	Type   string `json:"type" doc:"urn:graphrun:problem: and a word that says what is wrong"`
+	Type   string `json:"type" doc:"urn:graphrun:problem: and the kind of problem"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
 	// Problems lists several errors as sentences.
-	Problems []string `json:"problems,omitempty" doc:"sentences, where several things are wrong at once"`
+	Problems []string `json:"problems,omitempty" doc:"one sentence per error, if there are several"`
 	// Findings are the findings of an invalid flow, as validate prints them.
-	Findings any `json:"findings,omitempty" doc:"the findings of a flow that is not valid, as validate --format json prints them"`
+	Findings any `json:"findings,omitempty" doc:"findings of an invalid flow, as validate --format json prints them"`
 	// Cause is the failure of a run.
-	Cause *machine.Failure `json:"error,omitempty" doc:"the error as a run has it"`
+	Cause *machine.Failure `json:"error,omitempty" doc:"the error in the form of a run's error"`
 }
 
 // Error returns the detail.
@@ -55,7 +55,7 @@ func badRequest(detail string) *problem {
 }
 
 func conflict(detail string) *problem {
-	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run does not stand so", Detail: detail}
+	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: detail}
 }
 
 // as reports whether an error is or wraps one of a type.
@@ -75,7 +75,7 @@ type errorKind struct {
 
 // errorKinds are the kinds of errors of other packages. The last one matches all.
 var errorKinds = []errorKind{
-	{as[*runner.InputError], http.StatusUnprocessableEntity, "input", "what was given does not fit"},
+	{as[*runner.InputError], http.StatusUnprocessableEntity, "input", "the input is not valid"},
 	{as[*runner.InvalidError], http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid"},
 	{is(store.ErrNoRun), http.StatusNotFound, "no-run", "no such run"},
 	{is(catalog.ErrNoFlow), http.StatusNotFound, "no-flow", "no such flow"},
@@ -86,7 +86,7 @@ var errorKinds = []errorKind{
 	{as[*fleet.FullError], http.StatusTooManyRequests, "full", "too many runs are driven"},
 	{is(fleet.ErrClosing), http.StatusServiceUnavailable, "stopping", "the server is stopping"},
 	{as[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "too-large", "the request is too large"},
-	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "the server could not do it"},
+	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "internal error"},
 }
 
 // problemOf converts an error to a problem.

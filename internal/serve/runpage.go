@@ -20,7 +20,7 @@ type runPage struct {
 	Flow    inspect.Flow     `json:"flow"`
 	Run     *inspect.Run     `json:"run"`
 	// Path is the path of the flow in the served folder, or "".
-	Path string `json:"path" doc:"the flow below the folder that is served; empty: it is elsewhere"`
+	Path string `json:"path" doc:"path of the flow below the served folder, or empty"`
 	// Last is the number of the last event.
 	Last int64 `json:"last_event"`
 	// Driver drives the run; Here says that it is this server.
@@ -34,8 +34,8 @@ type runPage struct {
 
 type runPageIn struct {
 	runIn
-	Brief bool `query:"brief" doc:"without what /record tells: events, decisions, what was said; the drawing is that of the flow"`
-	Short bool `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+	Brief bool `query:"brief" doc:"without what /record returns: events, decisions and output; the drawing shows the flow only"`
+	Short bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
 }
 
 func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
@@ -73,7 +73,7 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 
 type recordIn struct {
 	runIn
-	Short bool `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+	Short bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
 }
 
 // getRunRecord streams the record of a run, one piece per line.

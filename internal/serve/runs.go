@@ -18,7 +18,7 @@ import (
 
 // runIn names a run. Inputs embed it.
 type runIn struct {
-	Run string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Run string `path:"run" doc:"id of the run, a unique prefix of it, or last"`
 
 	record store.RunRecord
 }
@@ -31,9 +31,9 @@ func (in *runIn) find(s *Server) (err error) {
 
 type runAtIn struct {
 	runIn
-	At      *int `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
+	At      *int `query:"at" doc:"the step after which to look, or 0 for the start; by default now"`
 	History bool `query:"history" doc:"add every node execution"`
-	Short   bool `query:"short" doc:"texts of more than 64 KiB are cut, and say so"`
+	Short   bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
 }
 
 // show returns a run, or its state after a step.
@@ -62,7 +62,7 @@ func (s *Server) getRun(c *call, in *runAtIn) (*runner.Result, error) {
 
 type stateIn struct {
 	runIn
-	At *int `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
+	At *int `query:"at" doc:"the step after which to look, or 0 for the start; by default now"`
 }
 
 func (s *Server) getRunState(_ *call, in *stateIn) (map[string]any, error) {
@@ -74,19 +74,19 @@ func (s *Server) getRunState(_ *call, in *stateIn) (map[string]any, error) {
 }
 
 type listIn struct {
-	Graph   string   `query:"graph" doc:"only runs of the graph of this name"`
-	Status  []string `query:"status" doc:"only runs that stand so; may be given several times"`
-	Label   []string `query:"label" doc:"only runs with the label key=value; may be given several times: all of them"`
+	Graph   string   `query:"graph" doc:"only runs of the graph with this name"`
+	Status  []string `query:"status" doc:"only runs with one of these statuses; may be repeated"`
+	Label   []string `query:"label" doc:"only runs with all these labels, as key=value; may be repeated"`
 	Session string   `query:"session" doc:"only runs of this session"`
 	Parent  string   `query:"parent" doc:"only forks of this run"`
-	Limit   int      `query:"limit" doc:"most runs to list: 50 unless given, 500 at most"`
-	Cursor  string   `query:"cursor" doc:"next of the list before this one"`
+	Limit   int      `query:"limit" doc:"maximum number of runs: 50 by default, at most 500"`
+	Cursor  string   `query:"cursor" doc:"value of next in the previous list"`
 }
 
 // runList is a page of the list of runs.
 type runList struct {
 	Runs []inspect.ListedRun `json:"runs"`
-	Next string              `json:"next,omitempty" doc:"the cursor of what follows; absent: nothing does"`
+	Next string              `json:"next,omitempty" doc:"cursor of the next page, if there is one"`
 }
 
 func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
@@ -183,7 +183,7 @@ func (s *Server) deleteRun(_ *call, in *runIn) (none, error) {
 
 type whyIn struct {
 	runIn
-	Step int `query:"step" doc:"only this step; without it all, those of subgraphs too"`
+	Step int `query:"step" doc:"only this step; by default all, including subgraphs"`
 }
 
 type whyList struct {
@@ -197,8 +197,8 @@ func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
 
 type logsIn struct {
 	runIn
-	Node string `query:"node" doc:"only this node, all of its elements"`
-	Last *int   `query:"last" doc:"only the latest output, of about that many bytes"`
+	Node string `query:"node" doc:"only this node with all its elements"`
+	Last *int   `query:"last" doc:"only about that many bytes of the latest output"`
 }
 
 type logList struct {
@@ -228,7 +228,7 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 
 type conversationIn struct {
 	runIn
-	Node string `query:"node" doc:"only this node, all of its elements"`
+	Node string `query:"node" doc:"only this node with all its elements"`
 }
 
 type conversationList struct {
@@ -241,7 +241,7 @@ func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationLi
 }
 
 type questionsIn struct {
-	Graph string `query:"graph" doc:"only of runs of the graph of this name"`
+	Graph string `query:"graph" doc:"only questions of runs of the graph with this name"`
 }
 
 type questionList struct {

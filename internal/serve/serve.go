@@ -53,7 +53,7 @@ type Trigger struct {
 	Timezone string `json:"timezone,omitempty"`
 	// Next is the next start, or nil for a webhook.
 	Next    *time.Time `json:"next,omitempty"`
-	Webhook string     `json:"webhook,omitempty" doc:"the path that deliveries are posted to"`
+	Webhook string     `json:"webhook,omitempty" doc:"path for deliveries"`
 }
 
 // Extra is a handler beside the API. It requires the token, unless Open says that the handler
@@ -147,32 +147,32 @@ type none struct{}
 // api returns all operations.
 func (s *Server) api() []operation {
 	list := []operation{
-		does(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Whether the server lives", open: true}, s.health),
-		does(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Whether the server takes work: 503 while it stops", open: true}, s.ready),
-		does(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "What this server is"}, s.about),
-		streams(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Counters for Prometheus"}, "text/plain", s.metrics),
-		streams(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "This description"}, "application/json", s.openapi),
+		does(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.health),
+		does(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Report whether the server accepts work; 503 while it stops", open: true}, s.ready),
+		does(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "Describe this server"}, s.about),
+		streams(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Get counters for Prometheus"}, "text/plain", s.metrics),
+		streams(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "Get this description"}, "application/json", s.openapi),
 
-		does(operation{method: "GET", path: "/flows", id: "listFlows", tag: "flows", summary: "The flows below the folder that is served"}, s.listFlows),
-		does(operation{method: "GET", path: "/flows/{flow...}", id: "getFlow", tag: "flows", summary: "A flow: drawing, source, findings, inputs, bounds"}, s.getFlow),
+		does(operation{method: "GET", path: "/flows", id: "listFlows", tag: "flows", summary: "List the flows of the served folder"}, s.listFlows),
+		does(operation{method: "GET", path: "/flows/{flow...}", id: "getFlow", tag: "flows", summary: "Get a flow: drawing, source, findings, inputs, bounds"}, s.getFlow),
 
-		does(operation{method: "GET", path: "/runs", id: "listRuns", tag: "runs", summary: "Runs, the last started first"}, s.listRuns),
-		does(operation{method: "POST", path: "/runs", id: "startRun", tag: "runs", summary: "Start a run; with an Idempotency-Key, once", status: http.StatusCreated, also: map[int]string{http.StatusOK: "The run that the key has started before"}}, s.startRun),
-		does(operation{method: "GET", path: "/runs/{run}", id: "getRun", tag: "runs", summary: "A run as it stands, or as it stood after a step"}, s.getRun),
-		does(operation{method: "DELETE", path: "/runs/{run}", id: "deleteRun", tag: "runs", summary: "Forget a run and its journal", status: http.StatusNoContent}, s.deleteRun),
-		does(operation{method: "GET", path: "/runs/{run}/page", id: "getRunPage", tag: "runs", summary: "All that is recorded of a run, with its flow as it was"}, s.getRunPage),
-		streams(operation{method: "GET", path: "/runs/{run}/record", id: "getRunRecord", tag: "runs", summary: "What is recorded of a run, in pieces: a JSON object a line with events, decisions, what was said; the last has last_event"}, "application/x-ndjson", s.getRunRecord),
-		does(operation{method: "GET", path: "/runs/{run}/state", id: "getRunState", tag: "runs", summary: "The state of a run as it stands, or after a step; secret keys are masked"}, s.getRunState),
-		does(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Every edge that a step could have taken, and why it did or did not"}, s.getRunWhy),
-		streams(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "The events of a run, those so far and those to come, by server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),
-		does(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "What programs and models said"}, s.getRunLogs),
-		does(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "What nodes asked models and got from them, tools included; only of tasks that have ended"}, s.getRunConversation),
-		does(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer what a run asks: all of the answers are taken, or none"}, s.answerRun),
+		does(operation{method: "GET", path: "/runs", id: "listRuns", tag: "runs", summary: "List runs, latest first"}, s.listRuns),
+		does(operation{method: "POST", path: "/runs", id: "startRun", tag: "runs", summary: "Start a run; with an Idempotency-Key, once", status: http.StatusCreated, also: map[int]string{http.StatusOK: "The run that the key has started earlier"}}, s.startRun),
+		does(operation{method: "GET", path: "/runs/{run}", id: "getRun", tag: "runs", summary: "Get a run as it is now or was after a step"}, s.getRun),
+		does(operation{method: "DELETE", path: "/runs/{run}", id: "deleteRun", tag: "runs", summary: "Delete a run and its journal", status: http.StatusNoContent}, s.deleteRun),
+		does(operation{method: "GET", path: "/runs/{run}/page", id: "getRunPage", tag: "runs", summary: "Get the record of a run, with the flow that it ran"}, s.getRunPage),
+		streams(operation{method: "GET", path: "/runs/{run}/record", id: "getRunRecord", tag: "runs", summary: "Get the record of a run in pieces: one JSON object per line with events, decisions and output; the last one has last_event"}, "application/x-ndjson", s.getRunRecord),
+		does(operation{method: "GET", path: "/runs/{run}/state", id: "getRunState", tag: "runs", summary: "Get the state of a run, now or after a step; secret keys are masked"}, s.getRunState),
+		does(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Explain for each edge of a step why it fired or not"}, s.getRunWhy),
+		streams(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "Stream past and future events of a run as server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),
+		does(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "Get the output of programs and models"}, s.getRunLogs),
+		does(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "Get the messages between nodes, models and tools, of finished tasks"}, s.getRunConversation),
+		does(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer questions of a run; either all answers are accepted or none"}, s.answerRun),
 		does(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, s.pauseRun),
 		does(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, s.cancelRun),
-		does(operation{method: "POST", path: "/runs/{run}/resume", id: "resumeRun", tag: "runs", summary: "Go on with a run that paused, crashed, failed or was cancelled", status: http.StatusAccepted}, s.resumeRun),
-		does(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Start a new run from a step of another one, its state edited or not", status: http.StatusCreated}, s.forkRun),
-		does(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "Every open question of every run"}, s.listQuestions),
+		does(operation{method: "POST", path: "/runs/{run}/resume", id: "resumeRun", tag: "runs", summary: "Resume a run that paused, crashed, failed or was cancelled", status: http.StatusAccepted}, s.resumeRun),
+		does(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Fork a run: start a new one from one of its steps, with a changed state if wanted", status: http.StatusCreated}, s.forkRun),
+		does(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "List the open questions of all runs"}, s.listQuestions),
 	}
 	return list
 }
