@@ -60,7 +60,7 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, ok := bound.Of(g, bound.Options{Load: spec.Beside(path), Price: inspect.Dearest})
+	b, ok := bound.Of(g, bound.Options{Load: spec.Beside(path), Price: inspect.HighestCost})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}

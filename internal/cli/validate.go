@@ -283,7 +283,7 @@ func (a *app) fixAll(sources []source, show bool) error {
 		if err != nil {
 			return err
 		}
-		after, n := fix.Mend(before, func(src []byte) (*spec.Graph, spec.Diagnostics) {
+		after, n := fix.Repair(before, func(src []byte) (*spec.Graph, spec.Diagnostics) {
 			checked := inspect.Check(s.name, src, false)
 			return checked.Graph, checked.Found
 		})

@@ -221,9 +221,9 @@ func removeIgnoredRule(src []byte, s spec.Span) (Edit, bool) {
 	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true
 }
 
-// Mend repairs a text until nothing is left to repair, and counts its edits. check parses a
+// Repair repairs a text until nothing is left to repair, and counts its edits. check parses a
 // text and returns its findings.
-func Mend(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
+func Repair(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
 	before := src
 	const rounds = 200 // each round repairs at least one finding
 	for range rounds {

@@ -61,9 +61,9 @@ func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Boun
 	return r
 }
 
-// Dearest returns the highest cost of a number of tokens, however prompts and answers share
+// HighestCost returns the highest cost of a number of tokens, however prompts and answers share
 // them.
-func Dearest(model string, tokens int) (usd float64, known bool) {
+func HighestCost(model string, tokens int) (usd float64, known bool) {
 	rates := price.Of(model)
 	return rates.Most(tokens)
 }

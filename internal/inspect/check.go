@@ -33,7 +33,7 @@ func CheckWith(name string, src []byte, optional bool, load func(path string) ([
 	names := keep(structure, func(d spec.Diagnostic) bool { return d.Rule == "unknown-node" || d.Rule == "missing-start" })
 	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), names...).Sort()}
 	found = append(found, structure...)
-	found = append(found, lint.Check(g, lint.Options{Load: load, Price: Dearest, Broken: lint.FirstError(found), Optional: optional})...)
+	found = append(found, lint.Check(g, lint.Options{Load: load, Price: HighestCost, Broken: lint.FirstError(found), Optional: optional})...)
 	c.Found = lint.Filter(g.File, found)
 	return c
 }

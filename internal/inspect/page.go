@@ -57,7 +57,7 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 		Name: g.Name.Value, Description: g.Description.Value, File: file, Source: string(g.File.Src),
 		Findings: report.JSON(1, found), Inputs: []Input{}, Nodes: map[string]Node{},
 	}
-	if b, ok := bound.Of(g, bound.Options{Load: open.Load, Price: Dearest}); ok {
+	if b, ok := bound.Of(g, bound.Options{Load: open.Load, Price: HighestCost}); ok {
 		for _, r := range []*bound.Range{&b.Steps, &b.LLMCalls} {
 			r.MinPath, r.MaxPath = nil, nil // without searching for runs
 		}

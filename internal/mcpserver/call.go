@@ -33,7 +33,7 @@ var errByClient = errors.New("cancelled by the MCP client")
 // run handles the call of a flow's tool. A repeated call with answers continues its run.
 func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
 	if id := req.Params.RequestState; id != "" {
-		return s.goOn(ctx, req, id, req.Params.InputResponses)
+		return s.continueRun(ctx, req, id, req.Params.InputResponses)
 	}
 	input := map[string]any{}
 	if err := decode(req.Params.Arguments, &input); err != nil {
@@ -61,7 +61,7 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 		return errorResult(err), nil
 	}
 	if id := req.Params.RequestState; id != "" {
-		return s.goOn(ctx, req, id, req.Params.InputResponses)
+		return s.continueRun(ctx, req, id, req.Params.InputResponses)
 	}
 	result, err := s.Runner.Show(args.Run, runner.Options{})
 	if err != nil {
@@ -70,11 +70,11 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
 	}
-	return s.answered(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: inspect.AnswerText(args.Value)}})
+	return s.giveAnswers(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: inspect.AnswerText(args.Value)}})
 }
 
-// answered gives answers to a run and follows it.
-func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
+// giveAnswers answers a run and follows it.
+func (s *server) giveAnswers(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
 	driven, err := s.Runner.Answer(ctx, id, given, byClient(req))
 	if err != nil {
 		return errorResult(err), nil
@@ -90,7 +90,7 @@ func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id stri
 		if err != nil {
 			return errorResult(err), nil
 		}
-		return told(result), nil
+		return toolResult(result), nil
 	}
 	return s.follow(ctx, req, d)
 }
@@ -121,7 +121,7 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 	}
 	result := d.Result
 	if result.Status != machine.Paused || len(result.Pending) == 0 || !canAsk(req) || ctx.Err() != nil {
-		return told(result), nil
+		return toolResult(result), nil
 	}
 	if byRounds(req) {
 		asks := mcp.InputRequestMap{}
@@ -134,15 +134,15 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 	for i := range result.Pending {
 		answer, err := req.Session.Elicit(ctx, question(&result.Pending[i]))
 		if err != nil {
-			return told(result), nil
+			return toolResult(result), nil
 		}
 		answers[result.Pending[i].Target()] = answer
 	}
-	return s.goOn(ctx, req, result.RunID, answers)
+	return s.continueRun(ctx, req, result.RunID, answers)
 }
 
-// goOn passes the client's answer to the run. Without an answer the run stays paused.
-func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
+// continueRun passes the client's answer to the run. Without an answer the run stays paused.
+func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
 	result, err := s.Runner.Show(id, runner.Options{})
 	if err != nil {
 		return errorResult(err), nil
@@ -155,15 +155,15 @@ func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, 
 			continue
 		}
 		var value any = said.Content
-		if !flat(p.Schema) {
+		if !fitsForm(p.Schema) {
 			value = said.Content["answer"]
 		}
 		given = append(given, store.GivenAnswer{Target: p.Target(), Text: inspect.AnswerText(value)})
 	}
 	if len(given) == 0 {
-		return told(result), nil
+		return toolResult(result), nil
 	}
-	return s.answered(ctx, req, id, given)
+	return s.giveAnswers(ctx, req, id, given)
 }
 
 // progress reports each finished step to the client.
@@ -228,9 +228,9 @@ func question(p *view.Pending) *mcp.ElicitParams {
 		message += "\n" + p.Name + " " + inspect.AnswerText(p.Args)
 	}
 	schema := p.Schema
-	if !flat(schema) {
+	if !fitsForm(schema) {
 		answer := map[string]any{"type": "string"}
-		if document, ok := schema.(map[string]any); ok && primitive(document) {
+		if document, ok := schema.(map[string]any); ok && isPrimitive(document) {
 			answer = document
 		}
 		schema = map[string]any{"type": "object", "properties": map[string]any{"answer": answer}, "required": []any{"answer"}}
@@ -238,23 +238,23 @@ func question(p *view.Pending) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: schema}
 }
 
-// flat reports whether a form can have the schema: an object of primitives.
-func flat(schema any) bool {
+// fitsForm reports whether a form can show a schema: an object of primitives.
+func fitsForm(schema any) bool {
 	document, _ := schema.(map[string]any)
 	properties, _ := document["properties"].(map[string]any)
 	if document["type"] != "object" || len(properties) == 0 {
 		return false
 	}
 	for _, property := range properties { //lint:ignore mapiter all have to be
-		if p, ok := property.(map[string]any); !ok || !primitive(p) {
+		if p, ok := property.(map[string]any); !ok || !isPrimitive(p) {
 			return false
 		}
 	}
 	return true
 }
 
-// primitive reports whether a schema is that of a text, a number or a truth value.
-func primitive(schema map[string]any) bool {
+// isPrimitive reports whether a schema describes a text, a number or a truth value.
+func isPrimitive(schema map[string]any) bool {
 	if list, ok := schema["enum"].([]any); ok && schema["type"] == nil {
 		for _, v := range list {
 			if _, isText := v.(string); !isText {
@@ -271,8 +271,8 @@ func primitive(schema map[string]any) bool {
 	return false
 }
 
-// told returns the result of a run.
-func told(result *runner.Result) *mcp.CallToolResult {
+// toolResult returns the result of a run.
+func toolResult(result *runner.Result) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{StructuredContent: structured(result)}
 	say := func(format string, args ...any) {
 		out.Content = append(out.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})

@@ -66,7 +66,7 @@ func (s *Server) agui(c *call) error {
 		return err
 	}
 	defer out.close()
-	t := &aguiTeller{out: out, in: in, run: d.ID, steps: map[string]bool{}, texts: map[string]bool{}}
+	t := &aguiStream{out: out, in: in, run: d.ID, steps: map[string]bool{}, texts: map[string]bool{}}
 	t.say(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
 	if err := t.snapshot(s.cfg.Runner); err != nil {
 		return t.fail(err)
@@ -88,7 +88,7 @@ func (s *Server) agui(c *call) error {
 		Idle: out.beat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
-		return quiet(err) // the reader has gone; the run continues
+		return ignoreErrors(err) // the reader has gone; the run continues
 	}
 	select { // it is ending
 	case <-d.Done:
@@ -219,8 +219,8 @@ func (in *aguiInput) lastMessage() string {
 	return ""
 }
 
-// aguiTeller converts events of a run to events of AG-UI.
-type aguiTeller struct {
+// aguiStream converts events of a run to events of AG-UI.
+type aguiStream struct {
 	out   *sse
 	in    *aguiInput
 	run   string
@@ -231,7 +231,7 @@ type aguiTeller struct {
 	calls int
 }
 
-func (t *aguiTeller) say(event object) {
+func (t *aguiStream) say(event object) {
 	event["timestamp"] = time.Now().UnixMilli()
 	text, err := json.Marshal(event)
 	if err != nil {
@@ -241,7 +241,7 @@ func (t *aguiTeller) say(event object) {
 }
 
 // snapshot sends the state.
-func (t *aguiTeller) snapshot(r *runner.Runner) error {
+func (t *aguiStream) snapshot(r *runner.Runner) error {
 	result, err := r.Show(t.run, runner.Options{})
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ type aguiEvent struct {
 }
 
 // tell sends an event. over says that it ends the drive.
-func (t *aguiTeller) tell(line *fleet.Line) (over bool, err error) {
+func (t *aguiStream) tell(line *fleet.Line) (over bool, err error) {
 	switch line.Type {
 	case runner.RunFinished:
 		return true, nil
@@ -307,7 +307,7 @@ func (t *aguiTeller) tell(line *fleet.Line) (over bool, err error) {
 	return false, nil
 }
 
-func (t *aguiTeller) begin(open map[string]bool, name string, event object) {
+func (t *aguiStream) begin(open map[string]bool, name string, event object) {
 	if !open[name] {
 		open[name] = true
 		t.order = append(t.order, name)
@@ -315,14 +315,14 @@ func (t *aguiTeller) begin(open map[string]bool, name string, event object) {
 	}
 }
 
-func (t *aguiTeller) finish(open map[string]bool, name string, event object) {
+func (t *aguiStream) finish(open map[string]bool, name string, event object) {
 	if open[name] {
 		delete(open, name)
 		t.say(event)
 	}
 }
 
-func (t *aguiTeller) text(message, text string, final bool) {
+func (t *aguiStream) text(message, text string, final bool) {
 	if text != "" {
 		if !t.texts[message] {
 			t.spoke = ""
@@ -336,7 +336,7 @@ func (t *aguiTeller) text(message, text string, final bool) {
 	}
 }
 
-func (t *aguiTeller) tool(e *aguiEvent) {
+func (t *aguiStream) tool(e *aguiEvent) {
 	t.calls++
 	id := e.ID
 	if id == "" {
@@ -359,7 +359,7 @@ func patch(delta map[string]any) []object {
 }
 
 // end closes all open messages and sends the result.
-func (t *aguiTeller) end(d *fleet.Drive) error {
+func (t *aguiStream) end(d *fleet.Drive) error {
 	for _, name := range t.order {
 		t.finish(t.texts, name, object{"type": "TEXT_MESSAGE_END", "messageId": name})
 		t.finish(t.steps, name, object{"type": "STEP_FINISHED", "stepName": name})
@@ -387,12 +387,12 @@ func (t *aguiTeller) end(d *fleet.Drive) error {
 		finished = object{"type": "RUN_ERROR", "message": message, "code": code}
 	}
 	t.say(finished)
-	return quiet(t.out.send())
+	return ignoreErrors(t.out.send())
 }
 
-func (t *aguiTeller) fail(err error) error {
+func (t *aguiStream) fail(err error) error {
 	t.say(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
-	return quiet(t.out.send())
+	return ignoreErrors(t.out.send())
 }
 
 // interrupts returns the open questions of a run.

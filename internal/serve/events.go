@@ -39,7 +39,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	defer out.close()
 	// A reader that has all events of an ended run is told not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
-	return quiet(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
+	return ignoreErrors(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
 		Tell: out.lines,
 		Idle: out.beat,
 	}))
@@ -65,7 +65,7 @@ func openSSE(c *call, server context.Context) (*sse, error) {
 	stop := context.AfterFunc(server, cancel)
 	out := &sse{ctx: ctx, w: c.w, control: http.NewResponseController(c.w), empty: http.StatusOK}
 	out.stop = func() { stop(); cancel() }
-	return out, quiet(out.control.SetReadDeadline(time.Time{}))
+	return out, ignoreErrors(out.control.SetReadDeadline(time.Time{}))
 }
 
 func (o *sse) begin(status int) {

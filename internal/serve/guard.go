@@ -64,8 +64,8 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	if p := g.refusal(r, pattern); p != nil {
 		if p.Status == http.StatusUnauthorized {
 			h.Set("WWW-Authenticate", `Bearer realm="graphrun"`)
-			if looks(r) {
-				tellReader(w, p.Status, "Open the link that <code>graphrun serve</code> has printed: it has the token in it.")
+			if wantsHTML(r) {
+				writeNotice(w, p.Status, "Open the link that <code>graphrun serve</code> has printed: it has the token in it.")
 				return
 			}
 		}
@@ -76,7 +76,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 		return
 	}
 	if pattern == "" {
-		w = &plainErrors{ResponseWriter: w, reader: looks(r) && !strings.HasPrefix(r.URL.Path, "/api/")}
+		w = &plainErrors{ResponseWriter: w, reader: wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")}
 	}
 	mux.ServeHTTP(w, r)
 }
@@ -87,7 +87,7 @@ func (g *guard) refusal(r *http.Request, pattern string) *problem {
 		return forbidden("host", "the request is for the host "+quote(r.Host)+
 			", which is none of this server's names; serve --host allows more")
 	}
-	if why := foreign(r); why != "" {
+	if why := foreignOrigin(r); why != "" {
 		return forbidden("origin", why)
 	}
 	changes := r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
@@ -121,8 +121,8 @@ func (g *guard) knownHost(host string) bool {
 	return name == "localhost"
 }
 
-// foreign returns the origin of a request from another site's page, or "".
-func foreign(r *http.Request) string {
+// foreignOrigin returns the origin of a request from another site's page, or "".
+func foreignOrigin(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
@@ -180,13 +180,13 @@ func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// looks reports whether a browser would show the response as a page.
-func looks(r *http.Request) bool {
+// wantsHTML reports whether a browser would show the response as a page.
+func wantsHTML(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// tellReader writes a page with one sentence of HTML.
-func tellReader(w http.ResponseWriter, status int, sentence string) {
+// writeNotice writes a page with one sentence of HTML.
+func writeNotice(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // the client has gone
@@ -207,7 +207,7 @@ func (w *plainErrors) WriteHeader(status int) {
 	}
 	w.told = true
 	if w.reader && status == http.StatusNotFound {
-		tellReader(w.ResponseWriter, status, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
+		writeNotice(w.ResponseWriter, status, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
 		return
 	}
 	p := &problem{Status: status, Kind: "no-page", Title: http.StatusText(status), Detail: "there is nothing at this address; /api/v1/openapi.json lists what there is"}

@@ -16,21 +16,21 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// standing is the state of the server.
-type standing struct {
+// serverStatus is the response of health checks.
+type serverStatus struct {
 	Status string `json:"status"`
 }
 
-func (s *Server) health(*call, *none) (standing, error) { return standing{"ok"}, nil }
+func (s *Server) health(*call, *none) (serverStatus, error) { return serverStatus{"ok"}, nil }
 
-func (s *Server) ready(*call, *none) (standing, error) {
+func (s *Server) ready(*call, *none) (serverStatus, error) {
 	if s.cfg.Fleet.Closing() {
-		return standing{}, fleet.ErrClosing
+		return serverStatus{}, fleet.ErrClosing
 	}
 	if _, err := s.cfg.Store.List(store.RunFilter{Limit: 1}); err != nil {
-		return standing{}, &problem{Status: http.StatusServiceUnavailable, Kind: "store", Title: "the store can't be read", Detail: err.Error()}
+		return serverStatus{}, &problem{Status: http.StatusServiceUnavailable, Kind: "store", Title: "the store can't be read", Detail: err.Error()}
 	}
-	return standing{"ready"}, nil
+	return serverStatus{"ready"}, nil
 }
 
 // serverInfo describes the server.
@@ -97,11 +97,11 @@ func (s *Server) metrics(c *call, _ *none) error {
 	b.WriteString(s.answered.lines())
 	c.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, err := c.w.Write([]byte(b.String()))
-	return quiet(err)
+	return ignoreErrors(err)
 }
 
 func (s *Server) openapi(c *call, _ *none) error {
 	c.w.Header().Set("Content-Type", "application/json")
 	_, err := c.w.Write(s.describe())
-	return quiet(err)
+	return ignoreErrors(err)
 }

@@ -143,13 +143,13 @@ func (c *call) reply(value any) error {
 		if zip := c.compress(); zip != nil {
 			c.w.WriteHeader(c.status)
 			_, err := body.WriteTo(zip)
-			return quiet(errors.Join(err, zip.Close()))
+			return ignoreErrors(errors.Join(err, zip.Close()))
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	c.w.WriteHeader(c.status)
 	_, err := body.WriteTo(c.w)
-	return quiet(err)
+	return ignoreErrors(err)
 }
 
 // compress announces a compressed response and returns its writer, or nil if the client can't
@@ -164,8 +164,8 @@ func (c *call) compress() *gzip.Writer {
 	return zip
 }
 
-// quiet ignores errors of a started response: the client has gone.
-func quiet(error) error { return nil }
+// ignoreErrors ignores errors of a started response: the client has gone.
+func ignoreErrors(error) error { return nil }
 
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

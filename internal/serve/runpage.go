@@ -113,7 +113,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	case err != nil:
 		panic(http.ErrAbortHandler) // the response is incomplete
 	case zip != nil:
-		return quiet(zip.Close())
+		return ignoreErrors(zip.Close())
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 		c.open++
 		c.waiting[conn] = time.Now()
 		if c.open > mostConnections {
-			c.sendAway()
+			c.closeIdlest()
 		}
 	case http.StateIdle:
 		c.waiting[conn] = time.Now()
@@ -223,8 +223,8 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// sendAway closes the connection that has been idle longest.
-func (c *crowd) sendAway() {
+// closeIdlest closes the connection that has been idle longest.
+func (c *crowd) closeIdlest() {
 	var oldest net.Conn
 	for conn, since := range c.waiting { //lint:ignore mapiter the oldest is the same in any order
 		if oldest == nil || since.Before(c.waiting[oldest]) {
