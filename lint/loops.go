@@ -13,14 +13,14 @@ import (
 // Loop is a set of nodes that all lead to one another.
 type Loop struct {
 	// Nodes in the order of the file.
-	Nodes []string
+	Nodes []string `json:"nodes"`
 	// BoundedBy lists in words the conditions, limits and people that surely bound it.
-	BoundedBy []string
+	BoundedBy []string `json:"bounded_by"`
 	// Undecided lists conditions that bound the rest of it if they become false; empty when
 	// BoundedBy is enough.
-	Undecided []string
+	Undecided []string `json:"undecided"`
 	// Endless is a cycle that only limits.max_steps ends, or nil.
-	Endless []string
+	Endless []string `json:"endless"`
 }
 
 // Loops returns the loops of a graph without errors that a run can reach, in the order of

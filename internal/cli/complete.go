@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -162,7 +161,7 @@ func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	}
 	var out []string
 	for _, r := range a.listRuns(cmd) {
-		out = append(out, cobra.CompletionWithDesc(r.ID, r.Graph+", "+inspect.StatusOf(&r)))
+		out = append(out, cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.StandsAs())))
 	}
 	return out, noFiles
 }

@@ -112,7 +112,7 @@ func (a *app) printRuns(runs []store.RunSummary) error {
 	var rows [][]string
 	for i := range runs {
 		r := &runs[i]
-		status := inspect.StatusOf(r)
+		status := string(r.StandsAs())
 		switch {
 		case r.Unreadable != "":
 			status = "unreadable"

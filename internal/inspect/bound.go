@@ -27,14 +27,8 @@ type Bound struct {
 	Exceeded []string `json:"exceeded"`
 }
 
-// Loop is a loop: bounded_by surely bounds it, undecided may bound it, and endless is a cycle
-// that only max_steps ends, or null.
-type Loop struct {
-	Nodes     []string `json:"nodes"`
-	BoundedBy []string `json:"bounded_by"`
-	Undecided []string `json:"undecided"`
-	Endless   []string `json:"endless"`
-}
+// Loop is a loop with its bounds.
+type Loop = lint.Loop
 
 // Range is a lower and an upper bound, with the reason of the upper one.
 type Range struct {
@@ -50,15 +44,11 @@ type Range struct {
 // NewBound converts bounds to JSON. The paths belong to runs that the caller has found; exact
 // says that runs attain every bound of steps and model calls.
 func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Bound {
-	r := Bound{
+	return Bound{
 		Graph: g.Name.Value, Exact: exact, Exceeded: []string{},
 		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
-		Loops: []Loop{},
+		Loops: append([]Loop{}, loops...),
 	}
-	for _, l := range loops {
-		r.Loops = append(r.Loops, Loop(l))
-	}
-	return r
 }
 
 // HighestCost returns the highest cost of a number of tokens, however prompts and answers share

@@ -26,9 +26,6 @@ func RunStatuses() []string {
 	}
 }
 
-// StatusOf returns the status of a run.
-func StatusOf(r *store.RunSummary) string { return string(r.StandsAs()) }
-
 // Refresh reads the step counts of unfinished runs from their journals, because drivers save
 // them rarely. It sets Unreadable of runs whose journals can't be read.
 func Refresh(r *runner.Runner, runs []store.RunSummary) {
@@ -60,7 +57,7 @@ func Find(s store.Store, filter store.RunFilter, statuses []string) ([]store.Run
 	if err != nil || len(statuses) == 0 {
 		return runs, err
 	}
-	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool { return !slices.Contains(statuses, StatusOf(&r)) })
+	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool { return !slices.Contains(statuses, string(r.StandsAs())) })
 	if limit > 0 && len(runs) > limit {
 		runs = runs[:limit]
 	}
@@ -92,7 +89,7 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 	for i := range runs {
 		r := &runs[i]
 		out[i] = ListedRun{
-			RunID: r.ID, Graph: r.Graph, File: r.File, Status: StatusOf(r), Reason: r.Reason, Quality: r.Quality, Unreadable: r.Unreadable, Steps: r.Steps,
+			RunID: r.ID, Graph: r.Graph, File: r.File, Status: string(r.StandsAs()), Reason: r.Reason, Quality: r.Quality, Unreadable: r.Unreadable, Steps: r.Steps,
 			StartedAt: r.Started.UTC(), UpdatedAt: r.Updated.UTC(), Labels: r.Labels, Session: r.Session,
 			Parent: r.Parent, Driver: r.Owner,
 		}

@@ -27,31 +27,22 @@ func BoundText(r *inspect.Bound) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tat least\tat most\t\n")
-	for _, row := range []struct {
-		name string
-		r    *inspect.Range
-	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}} {
-		most, limit := "unbounded", row.r.Why
-		if row.r.Max != nil {
-			most = NumberText(*row.r.Max)
+	for _, row := range rangesOf(r) {
+		most, limit := "unbounded", row.Why
+		if row.Max != nil {
+			most = NumberText(*row.Max)
 		}
-		if row.r.Limit != nil {
-			limit = "by " + *row.r.Limit
+		if row.Limit != nil {
+			limit = "by " + *row.Limit
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, NumberText(row.r.Min), most, limit)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, NumberText(row.Min), most, limit)
 	}
-	_ = w.Flush() // writing to a builder can't fail
-	for _, run := range []struct {
-		what string
-		path []string
-	}{
-		{"fewest steps", r.Steps.MinPath},
-		{"most steps", r.Steps.MaxPath},
-		{"fewest model calls", r.LLMCalls.MinPath},
-		{"most model calls", r.LLMCalls.MaxPath},
-	} {
-		if len(run.path) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", run.what, pathText(run.path))
+	_ = w.Flush()                         // writing to a builder can't fail
+	for _, row := range rangesOf(r)[:2] { // other ranges have no paths
+		for i, path := range [][]string{row.MinPath, row.MaxPath} {
+			if len(path) > 0 {
+				fmt.Fprintf(&b, "%s %s: %s\n", []string{"fewest", "most"}[i], row.name, pathText(path))
+			}
 		}
 	}
 	for _, l := range r.Loops {
@@ -66,22 +57,29 @@ func BoundText(r *inspect.Bound) string {
 	return b.String()
 }
 
+// namedRange is the range of a quantity.
+type namedRange struct {
+	name string
+	*inspect.Range
+}
+
+func rangesOf(r *inspect.Bound) []namedRange {
+	return []namedRange{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}}
+}
+
 // looseBoundsText names the bounds that no known run attains, or returns "".
 func looseBoundsText(r *inspect.Bound) string {
 	var names []string
 	unbounded := false
-	for _, row := range []struct {
-		name string
-		r    *inspect.Range
-	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}} {
-		if row.r.Max != nil && *row.r.Max == 0 {
+	for _, row := range rangesOf(r)[:2] {
+		if row.Max != nil && *row.Max == 0 {
 			continue
 		}
-		if row.r.MinPath == nil {
+		if row.MinPath == nil {
 			names = append(names, "the fewest "+row.name)
 		}
-		unbounded = unbounded || row.r.Max == nil
-		if row.r.MaxPath == nil && row.r.Max != nil {
+		unbounded = unbounded || row.Max == nil
+		if row.MaxPath == nil && row.Max != nil {
 			names = append(names, "the most "+row.name)
 		}
 	}
