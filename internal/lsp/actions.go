@@ -148,7 +148,7 @@ func generateTests(p *params) (any, error) {
 	}
 	checked := inspect.CheckWith(p.Data, src, false, spec.Beside(p.Data))
 	if checked.Graph == nil || checked.Found.HasErrors() {
-		return nil, refuse("mend the errors of the graph first, and save it")
+		return nil, refuse("fix the errors of the graph first, and save it")
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()

@@ -85,9 +85,9 @@ func looseBoundsText(r *inspect.Bound) string {
 	}
 	switch {
 	case len(names) > 0:
-		return "no run was found with " + strings.Join(names, ", ") + ": what is said of them holds, but may be wide"
+		return "no run was found with " + strings.Join(names, ", ") + ": these bounds hold, but may be loose"
 	case !r.Exact && !unbounded:
-		return "the graph has too many ways to follow each: the bounds hold, but may be wide"
+		return "the graph has too many paths to follow all: the bounds hold, but may be loose"
 	}
 	return ""
 }
@@ -99,10 +99,10 @@ func loopText(l inspect.Loop) string {
 		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))
 	}
 	if len(l.Undecided) > 0 {
-		ends = append(slices.Clip(ends), strings.Join(l.Undecided, "; ")+", if that comes about")
+		ends = append(slices.Clip(ends), strings.Join(l.Undecided, "; ")+", if that happens")
 	}
 	if len(ends) == 0 { // a goto that may name any node
-		ends = []string{"nothing that the graph shows but limits.max_steps"}
+		ends = []string{"only limits.max_steps, as far as the graph shows"}
 	}
 	return "loop of " + strings.Join(l.Nodes, ", ") + ": bounded by " + strings.Join(ends, "; ")
 }

@@ -87,7 +87,7 @@ func DivergenceLines(head string, d *view.Divergence) []string {
 	tell("recorded: ", d.Recorded, d.RecordedWhy)
 	tell("now:      ", d.Now, d.Why)
 	if len(d.NeverRan) > 0 {
-		out = append(out, fmt.Sprintf("  the walk ends here: %s never ran, what it would give is not known", strings.Join(d.NeverRan, ", ")))
+		out = append(out, fmt.Sprintf("  the comparison ends here: %s never ran, so its result is unknown", strings.Join(d.NeverRan, ", ")))
 	}
 	return out
 }

@@ -67,7 +67,7 @@ func Summary(r *runner.Result, c Colors) []string {
 		out = append(out, QuestionLine(&p, c))
 	}
 	if r.Status == machine.Paused && r.Reason == "wait" && r.Due != nil {
-		out = append(out, "  waits until "+LocalTime(*r.Due)+"; graphrun resume --due takes it up then")
+		out = append(out, "  waits until "+LocalTime(*r.Due)+"; graphrun resume --due continues it then")
 	}
 	if at := r.PausedAt; at != nil {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
@@ -88,7 +88,7 @@ func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
 	}[n.Doing]
 	text := fmt.Sprintf(" %s, since %s (%s)", does, LocalTime(n.Since), Clock(time.Since(n.Since)))
 	if status == store.Crashed {
-		text = fmt.Sprintf(" had begun at %s and was not done", LocalTime(n.Since))
+		text = fmt.Sprintf(" started at %s and did not finish", LocalTime(n.Since))
 	}
 	if n.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", n.Attempt)
@@ -190,7 +190,7 @@ func FinallyLines(r *runner.Result, c Colors) []string {
 		out = append(out, FinallyLine(&r.Finally[i], c))
 	}
 	if len(out) > 0 {
-		out = append([]string{c.Quiet("the run ended as " + string(r.Status) + ", whereupon ran:")}, out...)
+		out = append([]string{c.Quiet("the run ended as " + string(r.Status) + "; then ran:")}, out...)
 	}
 	return out
 }

@@ -110,7 +110,7 @@ func (v *Plain) streamed(e *runner.Event) {
 		v.printText(e, v.text.end(e.Node))
 	}
 	if e.Said.Broken {
-		v.print([]string{v.tracer.start(e) + v.tracer.colors.Warn("| (broken off: what stands above is no part of the answer)")})
+		v.print([]string{v.tracer.start(e) + v.tracer.colors.Warn("| (interrupted: the text above is not part of the answer)")})
 	}
 }
 

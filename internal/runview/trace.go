@@ -86,7 +86,7 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 	case runner.NodeRetrying:
 		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, Clock(e.NextDelay))
 		if e.AskedDelay > 0 {
-			text += fmt.Sprintf(" (cut from %s, which the other side asked for)", Clock(e.AskedDelay))
+			text += fmt.Sprintf(" (shortened from the requested %s)", Clock(e.AskedDelay))
 		}
 		if e.Error != nil {
 			text += ": " + FailureText(e.Error)

@@ -72,7 +72,7 @@ type startIn struct {
 func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
 	b := &in.Body
 	if b.Flow == "" {
-		return nil, badRequest(`"flow" is needed: the file from the folder that is served`)
+		return nil, badRequest(`"flow" is required: a file below the served folder`)
 	}
 	if err := checkIDs(map[string]string{"run_id": b.RunID, "session": b.Session}); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	if in.Last != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
-			return badRequest("Last-Event-ID " + quote(in.Last) + " is no event's seq")
+			return badRequest("Last-Event-ID " + quote(in.Last) + " is not an event number")
 		}
 	}
 	out, err := openSSE(c, s.stop)

@@ -84,8 +84,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 // refusal returns the problem of a request that is not allowed, or nil.
 func (g *guard) refusal(r *http.Request, pattern string) *problem {
 	if !g.knownHost(r.Host) {
-		return forbidden("host", "the request is for the host "+quote(r.Host)+
-			", which is none of this server's names; serve --host allows more")
+		return forbidden("host", "unknown host "+quote(r.Host)+"; serve --host allows more")
 	}
 	if why := foreignOrigin(r); why != "" {
 		return forbidden("origin", why)

@@ -156,7 +156,7 @@ func readCursor(text string) (c cursor, err error) {
 		err = json.Unmarshal(src, &c)
 	}
 	if err != nil {
-		return c, badRequest("cursor " + quote(text) + " is none that a list has given")
+		return c, badRequest("cursor " + quote(text) + " is invalid")
 	}
 	return c, nil
 }
