@@ -102,7 +102,9 @@ func (v *Live) Event(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:
 		if v.find(e) == nil {
-			v.insert(&runningNode{lane: v.lane(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: v.now()})
+			v.running = append(v.running, &runningNode{lane: v.lane(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: v.now()})
+			// Each branch keeps its place on the screen.
+			slices.SortStableFunc(v.running, func(a, b *runningNode) int { return a.lane - b.lane })
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
 		if !strings.Contains(e.Node, "/") { // subgraphs have their own count
@@ -154,15 +156,6 @@ func (v *Live) lane(branch string) int {
 		v.lanes = append(v.lanes, branch)
 	}
 	return i
-}
-
-// insert adds a node to its lane, so that each branch keeps its place on the screen.
-func (v *Live) insert(n *runningNode) {
-	i := slices.IndexFunc(v.running, func(other *runningNode) bool { return other.lane > n.lane })
-	if i < 0 {
-		i = len(v.running)
-	}
-	v.running = slices.Insert(v.running, i, n)
 }
 
 // lastLine returns the last non-empty line of a streamed text.
