@@ -5,6 +5,7 @@ package lsp
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,11 +86,7 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 			r.addCaller(d, other)
 		}
 	}
-	var graphs []string
-	for path := range r.files {
-		graphs = append(graphs, path)
-	}
-	slices.Sort(graphs)
+	graphs := slices.Sorted(maps.Keys(r.files))
 	r.addTests(d, workspace)
 	for _, path := range graphs {
 		if err := r.check(path); err != nil {
