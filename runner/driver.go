@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
@@ -36,13 +35,15 @@ type driver struct {
 	unread error
 	// vault hides what is never stored.
 	vault *mask.Masker
-	// pace is the clock if it is a virtual one, which has to know who works.
-	pace *virtual.Clock
+	// pace is the clock if it is a virtual one, else nil. isCancelling reports whether a request
+	// to cancel is on its way.
+	pace         *virtual.Clock
+	isCancelling func() bool
 	// host is where the run is driven; nil: this process. arrived are its messages then.
 	host    Host
-	arrived []*message
+	arrived []message
 
-	inbox  chan *message
+	inbox  chan message
 	done   chan struct{} // closed when nobody reads the inbox any more
 	cancel map[machine.TaskID]func()
 	timers map[timerID]func() bool
@@ -101,7 +102,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	clock := f.clock(&opts)
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.maskOf(known),
-		inbox: make(chan *message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		inbox: make(chan message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, beside: map[machine.TaskID]*graphCalls{},
 		texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
@@ -154,15 +155,15 @@ func (d *driver) now() int64 { return d.time.Now() }
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
 	d.watchDriven()
 	d.answered = d.state.Scripted
-	var heard atomic.Bool
+	heard := false
+	d.isCancelling = func() bool { return ctx.Err() != nil && !heard }
 	stopWatching := context.AfterFunc(ctx, func() {
-		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.now()}})
-		heard.Store(true)
+		d.send(func() *machine.Event {
+			heard = true
+			return &machine.Event{Kind: machine.CancelAsked, At: d.now()}
+		})
 	})
 	defer stopWatching()
-	defer d.pace.Watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
-	d.pace.Hold()
-	defer d.pace.Release()
 	if d.host != nil {
 		d.host.Enter(&Drive{d})
 	}

@@ -43,11 +43,11 @@ type Drive struct{ driver *driver }
 
 // Ask sends the run a request.
 func (d *Drive) Ask(request store.Request) {
-	d.driver.send(message{event: requested(request, d.driver.now())})
+	d.driver.sendEvent(requested(request, d.driver.now()))
 }
 
 // Offer gives the run answers, which its journal then settles.
-func (d *Drive) Offer(offer store.Offer) { d.driver.send(message{offer: &offer}) }
+func (d *Drive) Offer(offer store.Offer) { d.driver.sendOffer(offer) }
 
 // Check reports answers that the run would not take. The error is an *InputError.
 func (d *Drive) Check(offer store.Offer) error {

@@ -2,31 +2,10 @@
 
 package runner
 
-import (
-	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/store"
-)
+import "github.com/graphrun/graphrun/runner/machine"
 
-// message is what the other goroutines send the driver: an event, or something that a
-// running node said.
-type message struct {
-	event machine.Event
-	task  machine.TaskID
-	said  *Said
-	// partial is what the task has produced so far.
-	partial any
-	learn   []string // texts to mask from now on
-	// kept is told when the event, a note, is durable.
-	kept chan<- error
-	// call asks for a graph; it is told the result.
-	call *openCall
-	// asked is a question that a person is not being asked any more: they answered, with
-	// event, or nobody can be asked.
-	asked    *asking
-	answered bool
-	// offer is what somebody answers from elsewhere.
-	offer *store.Offer
-}
+// message is a function that the driver calls. It returns an event to apply, or nil.
+type message func() *machine.Event
 
 // receive returns the next event, or nil after another message.
 func (d *driver) receive() *machine.Event {
@@ -42,41 +21,31 @@ func (d *driver) receive() *machine.Event {
 		d.due = false
 		return &machine.Event{Kind: machine.Advanced, At: d.now()}
 	}
-	return d.handle(d.next())
+	return d.next()()
 }
 
-// handle handles a message. It returns its event, if it has one.
-func (d *driver) handle(m *message) *machine.Event {
-	switch {
-	case m.said != nil:
-		d.said(m)
-	case m.partial != nil:
-		d.partials[m.task] = m.partial
-	case m.asked != nil:
-		delete(d.asked, *m.asked)
-		if m.answered {
-			return &m.event
-		}
-	case m.offer != nil:
-		d.offers = append(d.offers, *m.offer)
-	case m.kept != nil:
-		d.note(m)
-	case m.call != nil:
-		d.calls[graphCall{m.event.Task, m.event.Call}] = m.call
-		return &m.event
-	case m.learn != nil:
-		for _, text := range m.learn {
-			d.mask.HideText(text)
-		}
-	default:
-		d.forget(&m.event)
-		return &m.event
+// send sends the driver a message. It is dropped after the end of the run.
+func (d *driver) send(m message) {
+	if d.host != nil {
+		d.arrived = append(d.arrived, m)
+		return
 	}
-	return nil
+	select {
+	case d.inbox <- m:
+	case <-d.done:
+	}
 }
 
-// forget drops what the driver kept for a task that has ended. The end of one that failed or
-// was cancelled gets what it had said.
+// sendEvent sends the driver an event.
+func (d *driver) sendEvent(event machine.Event) {
+	d.send(func() *machine.Event {
+		d.forget(&event)
+		return &event
+	})
+}
+
+// forget drops what the driver kept for a timer that has fired or a task that has ended. It adds
+// what the task had produced to the end.
 func (d *driver) forget(event *machine.Event) {
 	if event.Kind == machine.TimerFired {
 		delete(d.timers, timerID{event.Timer, event.Task, event.Fan, event.Lane})
@@ -97,61 +66,29 @@ func (d *driver) forget(event *machine.Event) {
 	delete(d.places, event.Task)
 }
 
-// send sends the driver a message. After the end of the run it is dropped.
-func (d *driver) send(m message) {
-	if d.host != nil {
-		d.arrived = append(d.arrived, &m)
-		return
-	}
-	d.pace.Hold() // until the driver has taken it
-	select {
-	case d.inbox <- &m:
-	case <-d.done:
-		d.pace.Release()
-		return
-	}
-	if d.pace == nil {
-		return
-	}
-	select {
-	case <-d.done:
-		d.drain()
-	default:
-	}
-}
-
 // waiting returns the number of messages that have arrived.
 func (d *driver) waiting() int { return len(d.inbox) + len(d.arrived) }
 
 // next waits for the next message.
-func (d *driver) next() *message {
+func (d *driver) next() message {
 	if d.host != nil {
 		if err := d.host.Wait(func() bool { return len(d.arrived) > 0 }); err != nil {
 			d.journalErr = err
-			return &message{learn: []string{}}
+			return func() *machine.Event { return nil }
 		}
 		m := d.arrived[0]
 		d.arrived = d.arrived[1:]
 		return m
 	}
-	select {
-	case m := <-d.inbox:
-		d.pace.Release()
-		return m
-	default:
-	}
-	d.pace.Release()
-	return <-d.inbox // its sender counts as busy for the driver
-}
-
-// drain drops what nobody will take any more.
-func (d *driver) drain() {
-	for d.pace != nil {
+	for {
+		var again <-chan struct{}
+		if d.pace != nil {
+			again = d.pace.Advance(func() bool { return len(d.inbox) > 0 || d.isCancelling() })
+		}
 		select {
-		case <-d.inbox:
-			d.pace.Release()
-		default:
-			return
+		case m := <-d.inbox:
+			return m
+		case <-again:
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 		d.vault.Event(event)
 		group := []machine.Event{*event}
 		for range d.waiting() {
-			if next := d.handle(d.next()); next != nil {
+			if next := d.next()(); next != nil {
 				d.vault.Event(next)
 				group = append(group, *next)
 			}

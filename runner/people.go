@@ -24,7 +24,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 			d.queue = append(d.queue, d.answerEvent(q, value, d.opts.By))
 			return
 		}
-		d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
+		d.said(q.Task, &Said{Type: "warning", Message: err.Error()})
 	}
 	if d.opts.Ask != nil {
 		d.askPerson(ctx, *q)
@@ -46,7 +46,10 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 		for {
 			text, err := d.opts.Ask(ctx, pending, problem)
 			if err != nil {
-				d.send(message{asked: &id})
+				d.send(func() *machine.Event {
+					delete(d.asked, id)
+					return nil
+				})
 				return
 			}
 			value, err := question.Parse(text)
@@ -54,7 +57,11 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 				problem = err.Error()
 				continue
 			}
-			d.send(message{event: d.answerEvent(&question, value, d.opts.By), asked: &id, answered: true})
+			d.send(func() *machine.Event {
+				delete(d.asked, id)
+				event := d.answerEvent(&question, value, d.opts.By)
+				return &event
+			})
 			return
 		}
 	}()

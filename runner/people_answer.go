@@ -166,9 +166,9 @@ func (d *driver) unused(e *machine.Event) {
 	if e.By != "" {
 		by = " of " + e.By
 	}
-	d.said(&message{task: e.Task, said: &Said{
+	d.said(e.Task, &Said{
 		Type: "warning", Message: "the answer" + by + " for " + strconv.Quote(e.Target) + " was not used: what asked for it had ended",
-	}})
+	})
 }
 
 // settleOffer takes or refuses answers of other processes. The event that it returns, if any, is

@@ -32,14 +32,22 @@ func (d *driver) forwardRequests() {
 		for {
 			select {
 			case offer := <-offers:
-				d.send(message{offer: &offer})
+				d.sendOffer(offer)
 			case request := <-asked:
-				d.send(message{event: requested(request, d.now())})
+				d.sendEvent(requested(request, d.now()))
 			case <-d.done:
 				return
 			}
 		}
 	}()
+}
+
+// sendOffer sends the driver answers.
+func (d *driver) sendOffer(offer store.Offer) {
+	d.send(func() *machine.Event {
+		d.offers = append(d.offers, offer)
+		return nil
+	})
 }
 
 // Cancel ends a run that nobody drives: one that pauses, or whose driver is

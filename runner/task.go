@@ -59,15 +59,10 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		event.Cached, event.Reason = hit, reason
 		cancel(nil)
 		event.Task, event.At = id, d.now()
-		d.send(message{event: event})
+		d.sendEvent(event)
 	}
 	if d.host == nil {
-		turn := d.pace.Turn()
-		go func() {
-			turn()
-			defer d.pace.Release()
-			end(d.attempt(ctx, task, handler))
-		}()
+		d.pace.Go(func() { end(d.attempt(ctx, task, handler)) })
 	} else if event := d.attempt(ctx, task, handler); event.Kind != "" {
 		end(event)
 	} else {

@@ -27,7 +27,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := d.newTask(id, &choice.Place, choice.Graph, -1)
-	task.Emit = func(said Said) { d.send(message{task: id, said: &said}) }
+	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
 	d.share(task, id, choice.Turns)
 	decider := d.flow.runner.cfg.Decider
@@ -37,7 +37,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 		if err != nil {
 			event.Target, event.Reasoning, event.Failure = "", "", plainFailure(asFailure(ctx, err))
 		}
-		d.send(message{event: event})
+		d.sendEvent(event)
 	}
 	switch {
 	case d.host != nil:
@@ -46,12 +46,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	case decider == nil:
 		decider = noDecider{}
 	}
-	turn := d.pace.Turn()
-	go func() {
-		turn()
-		defer d.pace.Release()
-		end(decider.Decide(ctx, task, choice))
-	}()
+	d.pace.Go(func() { end(decider.Decide(ctx, task, choice)) })
 }
 
 // noDecider fails all decisions.

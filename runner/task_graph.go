@@ -5,7 +5,6 @@ package runner
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -30,41 +29,28 @@ type openCall struct {
 }
 
 // graphCalls counts the calls that an attempt makes side by side, and those of them that
-// wait for a graph. When all wait, the attempt does nothing, and a virtual clock goes on.
+// wait for a graph.
 type graphCalls struct {
 	driver *driver
 	task   machine.TaskID
 
-	mu       sync.Mutex
-	running  int // 0: one after the other
-	waiting  int
-	released bool // the clock does not wait for the attempt
+	mu      sync.Mutex
+	running int // 0: one after the other
+	waiting int
 }
 
-// rest lets the clock go on if all calls wait. It reports whether they do.
-func (c *graphCalls) rest() bool {
+// add changes the number of calls that wait or run. It returns how many more parts of the
+// attempt there are.
+func (c *graphCalls) add(waiting, running int) (parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.waiting > 0 && c.waiting >= max(c.running, 1)
-	if all && !c.released {
-		c.released = true
-		c.driver.pace.Release()
-	}
-	return all
-}
-
-// add changes the number of calls that wait or run.
-func (c *graphCalls) add(waiting, running int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	before := max(c.running, 1)
 	c.waiting, c.running = c.waiting+waiting, c.running+running
-	if waiting < 0 && c.released {
-		c.released = false
-		c.driver.pace.Hold()
-	}
+	return max(c.running, 1) - before
 }
 
-// allWait reports whether all calls of an attempt wait for graphs; nil: it calls none.
+// allWait reports whether all calls of an attempt wait for graphs. It is false for nil, which
+// calls none.
 func (c *graphCalls) allWait() bool {
 	if c == nil {
 		return false
@@ -76,26 +62,30 @@ func (c *graphCalls) allWait() bool {
 
 // begin asks the driver for a graph. done is called with its result.
 func (c *graphCalls) begin(call handler.GraphCall, done func(graphResult)) *openCall {
-	open := &openCall{done, sync.OnceFunc(func() { c.add(-1, 0) })}
+	d := c.driver
+	open := &openCall{done, sync.OnceFunc(func() {
+		c.add(-1, 0)
+		d.pace.Work(1)
+	})}
 	c.add(1, 0)
-	c.driver.send(message{call: open, event: machine.Event{
-		Kind: machine.GraphCalled, At: c.driver.now(), Task: c.task, Graph: call.File, Call: call.Number + 1, Input: call.With,
-	}})
-	c.rest()
+	event := machine.Event{Kind: machine.GraphCalled, At: d.now(), Task: c.task, Graph: call.File, Call: call.Number + 1, Input: call.With}
+	d.send(func() *machine.Event {
+		d.calls[graphCall{event.Task, event.Call}] = open
+		return &event
+	})
+	d.pace.Work(-1)
 	return open
 }
 
 // call calls a graph and waits for its result.
 func (c *graphCalls) call(ctx context.Context, call handler.GraphCall) (any, error) {
-	woken, result := atomic.Bool{}, make(chan graphResult, 1)
+	result := make(chan graphResult, 1)
 	open := c.begin(call, func(r graphResult) { result <- r })
-	defer c.driver.pace.Watch(func() bool { return ctx.Err() != nil && !woken.Load() })()
 	select {
 	case r := <-result: // it does not count as waiting any more
 		return r.value()
 	case <-ctx.Done():
 		open.wake()
-		woken.Store(true)
 		return nil, ctx.Err()
 	}
 }
@@ -114,9 +104,9 @@ func (d *driver) offerGraphs(id machine.TaskID, task *Task) {
 	calls := &graphCalls{driver: d, task: id}
 	d.beside[id] = calls
 	task.Beside = func(change int) {
-		if calls.add(0, change); calls.rest() {
-			d.send(message{learn: []string{}}) // the driver looks whether the run pauses
-		}
+		parts := calls.add(0, change)
+		d.send(func() *machine.Event { return nil }) // the driver looks whether the run pauses
+		d.pace.Work(parts)
 	}
 	task.CallGraph = calls.call
 }

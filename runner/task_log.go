@@ -25,7 +25,7 @@ func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
 		if said.Type == "text" {
 			text.Add(said.Text, said.Final, said.Broken)
 		}
-		d.send(message{task: id, said: &said})
+		d.sendSaid(id, said)
 	}
 	return text.End
 }

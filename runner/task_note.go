@@ -40,7 +40,11 @@ func (d *driver) sendNoted(event machine.Event) error {
 	}
 	event.Kind, event.At, event.Output = machine.TaskNoted, d.now(), plain
 	kept := make(chan error, 1)
-	d.send(message{kept: kept, event: event})
+	d.send(func() *machine.Event {
+		d.note(&event)
+		kept <- d.journalErr
+		return nil
+	})
 	if d.host != nil { // which keeps it before the task goes on
 		return nil
 	}
@@ -52,13 +56,10 @@ func (d *driver) sendNoted(event machine.Event) error {
 	}
 }
 
-// note keeps a note and tells the task.
-func (d *driver) note(m *message) {
-	_, _, err := d.apply(&m.event)
-	d.journalErr = err
-	if err == nil {
-		d.emitUsage(&m.event)
-		d.emitToolCall(&m.event)
+// note makes a note durable.
+func (d *driver) note(event *machine.Event) {
+	if _, _, d.journalErr = d.apply(event); d.journalErr == nil {
+		d.emitUsage(event)
+		d.emitToolCall(event)
 	}
-	m.kept <- err
 }

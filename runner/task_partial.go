@@ -11,7 +11,10 @@ import (
 // Data that is not plain is dropped: people only look at it, and the task must go on.
 func (d *driver) storePartial(task machine.TaskID, data any) {
 	if plain, err := eval.Canonical(data); err == nil && plain != nil {
-		d.send(message{task: task, partial: plain})
+		d.send(func() *machine.Event {
+			d.partials[task] = plain
+			return nil
+		})
 	}
 }
 

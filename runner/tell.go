@@ -84,32 +84,37 @@ func (s saying) and(said *Said) saying {
 	return s
 }
 
+// sendSaid sends the driver what a running node said.
+func (d *driver) sendSaid(task machine.TaskID, said Said) {
+	d.send(func() *machine.Event {
+		d.said(task, &said)
+		return nil
+	})
+}
+
 // said emits what a running node said.
-func (d *driver) said(m *message) {
+func (d *driver) said(task machine.TaskID, said *Said) {
 	kind := NodeEvent
-	if m.said.Type == "text" {
+	switch said.Type {
+	case "text":
 		kind = NodeOutput
-		d.texts[m.task] = d.texts[m.task].and(m.said)
-	}
-	switch m.said.Type {
+		d.texts[task] = d.texts[task].and(said)
+		if !d.streamed(task, said) {
+			return
+		}
 	case "thinking":
-		kind, m.said.Text = NodeThinking, d.mask.Text(m.said.Text)
+		kind, said.Text = NodeThinking, d.mask.Text(said.Text)
 	case "retrying":
 		kind = NodeRetrying
 	}
-	if m.said.Type == "text" && !d.streamed(m) {
-		return
-	}
-	m.said.Message = d.mask.Text(m.said.Message)
-	m.said.Name = d.mask.Text(m.said.Name)
-	m.said.Data = d.mask.Value(m.said.Data)
-	d.emitSaid(kind, m)
+	said.Message, said.Name, said.Data = d.mask.Text(said.Message), d.mask.Text(said.Name), d.mask.Value(said.Data)
+	d.emitSaid(kind, task, said)
 }
 
-func (d *driver) emitSaid(kind EventType, m *message) {
-	d.eventOf(kind, d.now(), m.task)
-	d.event.Said, d.event.live = m.said, true
-	if r := m.said.Retry; r != nil {
+func (d *driver) emitSaid(kind EventType, task machine.TaskID, said *Said) {
+	d.eventOf(kind, d.now(), task)
+	d.event.Said, d.event.live = said, true
+	if r := said.Retry; r != nil {
 		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.Failure(r.Error)
 	}
 	d.emit()
@@ -135,22 +140,16 @@ func (e *Event) stand(p *machine.Place, index int) {
 
 // streamed masks a piece of text, whose end is kept back while it may be the
 // beginning of a secret. It reports whether there is something to tell.
-func (d *driver) streamed(m *message) bool {
-	shown, rest := d.mask.Chunk(d.tails[m.task] + m.said.Text)
-	if m.said.Final {
-		shown += mask.LastChunk(rest)
-		delete(d.tails, m.task)
-	} else {
-		if m.said.Broken {
-			shown, rest = shown+mask.LastChunk(rest), ""
-		}
-		if d.tails == nil {
-			d.tails = map[machine.TaskID]string{}
-		}
-		d.tails[m.task] = rest
+func (d *driver) streamed(task machine.TaskID, said *Said) bool {
+	shown, rest := d.mask.Chunk(d.tails[task] + said.Text)
+	if said.Final || said.Broken {
+		shown, rest = shown+mask.LastChunk(rest), ""
 	}
-	m.said.Text = shown
-	return shown != "" || m.said.Final || m.said.Broken
+	if d.tails[task] = rest; said.Final {
+		delete(d.tails, task)
+	}
+	said.Text = shown
+	return shown != "" || said.Final || said.Broken
 }
 
 // emitTail ends the text of a node that has ended without a final piece. It emits the end of
@@ -158,7 +157,7 @@ func (d *driver) streamed(m *message) bool {
 func (d *driver) emitTail(task machine.TaskID) {
 	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
-		d.emitSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: mask.LastChunk(rest), Final: true}})
+		d.emitSaid(NodeOutput, task, &Said{Type: "text", Text: mask.LastChunk(rest), Final: true})
 	}
 }
 

@@ -48,7 +48,7 @@ func (d *driver) startTimer(c *machine.Command) {
 	}
 	d.timers[id] = d.clock.AfterFunc(max(0, delay), func() {
 		event.At = d.now()
-		d.send(message{event: event})
+		d.sendEvent(event)
 	})
 }
 
@@ -61,21 +61,25 @@ func (d *driver) stopTimer(id timerID) {
 
 // cancelTask cancels a handler. One that does not return in time is given up.
 func (d *driver) cancelTask(task machine.TaskID) {
+	for call, open := range d.calls { //lint:ignore mapiter in any order
+		if call.task == task {
+			open.wake()
+		}
+	}
 	if cancel := d.cancel[task]; cancel != nil {
 		cancel()
 	}
 	d.timers[timerID{kind: "grace", task: task}] = d.clock.AfterFunc(grace, func() {
-		d.send(message{event: machine.Event{
+		d.sendEvent(machine.Event{
 			Kind: machine.TaskEnded, At: d.now(), Task: task,
 			Failure: &Failure{Kind: "cancelled", Message: "the handler did not stop when it was cancelled"},
-		}})
+		})
 	})
 }
 
 // stop releases what still waits for the driver.
 func (d *driver) stop() {
 	close(d.done)
-	d.drain()
 	for _, cancel := range d.cancel { //lint:ignore mapiter in any order
 		cancel()
 	}
