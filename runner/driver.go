@@ -78,7 +78,7 @@ type driver struct {
 	seq     int64
 	event   Event
 	history []view.HistoryRecord
-	driven  bool // Config.Watch is told
+	watcher Sink // receives events before Options.Sink
 	saved   saving
 	// noted is when the number of steps was last told to those who list runs.
 	noted int64
@@ -121,16 +121,13 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 
 // watch makes the machine take notes if somebody reads them.
 func (d *driver) watch() {
-	d.state.Watched = d.opts.Sink != nil || d.opts.History || d.notices != nil
+	d.state.Watched = d.listens() || d.opts.History || d.notices != nil
 }
 
-// watchDriven adds Config.Watch to the sinks of a run that is driven.
+// watchDriven lets Config.Watch receive the events of a run that is driven.
 func (d *driver) watchDriven() {
-	if watch := d.flow.runner.cfg.Watch; watch != nil && !d.driven {
-		d.driven = true
-		d.opts.Sink = watched(watch, d.opts.Sink)
-		d.watch()
-	}
+	d.watcher = d.flow.runner.cfg.Watch
+	d.watch()
 }
 
 // run drives the machine from the first event to the last.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/runner/view"
 )
 
 // EventType names an event. The zero value is unset.
@@ -107,31 +106,6 @@ type Event struct {
 // the runner's again after Event returns: a sink that keeps them must copy them.
 type Sink interface {
 	Event(e *Event) error
-}
-
-// watched returns a sink that tells two others; sink may be nil.
-func watched(watch, sink Sink) Sink {
-	both := watchedSink{watch, sink}
-	if talks, ok := sink.(view.ConversationSink); ok {
-		return &watchedTalk{both, talks}
-	}
-	return &both
-}
-
-type watchedSink struct{ watch, sink Sink }
-
-// Event tells both sinks.
-func (w *watchedSink) Event(e *Event) error {
-	_ = w.watch.Event(e)
-	if w.sink == nil {
-		return nil
-	}
-	return w.sink.Event(e)
-}
-
-type watchedTalk struct {
-	watchedSink
-	view.ConversationSink
 }
 
 // LiveStore is a store that has, of runs that others drive, also what their drivers

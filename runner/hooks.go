@@ -72,16 +72,14 @@ type Decider interface {
 	Decide(ctx context.Context, task *Task, choice handler.Choice) (target, reasoning string, err error)
 }
 
-// withHooks runs an attempt inside the node's own hooks, then the runner's.
+// withHooks runs an attempt inside the hooks of its task.
 func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, error) {
-	hooks := task.Hooks
-	output, err := d.runHooked(ctx, task, run, hooks)
-	var parked *handler.Parked
-	if err == nil || errors.Is(err, errBegins) || errors.Is(err, errHosted) || errors.As(err, &parked) {
+	output, err := runHooked(ctx, task, run)
+	if err == nil || errors.Is(err, errBegins) || errors.Is(err, errHosted) || handler.Waits(err) {
 		return output, err
 	}
 	failure := asFailure(ctx, err)
-	for _, h := range hooks {
+	for _, h := range task.Hooks {
 		if h.OnError == nil {
 			continue
 		}
@@ -92,29 +90,30 @@ func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, e
 	return nil, failure
 }
 
-func (d *driver) runHooked(ctx context.Context, task *Task, handler Handler, hooks []Hooks) (any, error) {
-	output, err := runUnless(ctx, task, handler, hooks)
-	for _, h := range hooks {
-		if err == nil && h.AfterNode != nil {
-			output, err = h.AfterNode(ctx, task, output)
-		}
-	}
-	return output, err
-}
-
-// runUnless runs the handler, unless a hook before it answers or fails.
-func runUnless(ctx context.Context, task *Task, handler Handler, hooks []Hooks) (any, error) {
-	for _, h := range hooks {
-		if h.BeforeNode == nil {
+// runHooked runs the handler unless a hook answers or fails before it, and then the hooks after
+// it.
+func runHooked(ctx context.Context, task *Task, run Handler) (output any, err error) {
+	var instead *Reply
+	for _, h := range task.Hooks {
+		if h.BeforeNode == nil || instead != nil {
 			continue
 		}
-		instead, err := h.BeforeNode(ctx, task)
-		if err != nil {
+		if instead, err = h.BeforeNode(ctx, task); err != nil {
 			return nil, err
 		}
-		if instead != nil {
-			return instead.Output, nil
+	}
+	if instead != nil {
+		output = instead.Output
+	} else if output, err = run.Run(ctx, task); err != nil {
+		return nil, err
+	}
+	for _, h := range task.Hooks {
+		if h.AfterNode == nil {
+			continue
+		}
+		if output, err = h.AfterNode(ctx, task, output); err != nil {
+			return nil, err
 		}
 	}
-	return handler.Run(ctx, task)
+	return output, nil
 }

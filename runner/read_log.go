@@ -81,7 +81,7 @@ func (l *logReader) read(wait bool) error {
 				}
 				continue
 			}
-			if err := l.told.Tell(l.mask, c); err != nil {
+			if err := l.told.Read(l.mask, c); err != nil {
 				return err
 			}
 			l.after = c.Seq

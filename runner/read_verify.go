@@ -51,60 +51,73 @@ func (rec *record) walker(flow *Flow) (*walker, error) {
 	return &walker{driver: d, tasks: map[string]int{}, placed: map[int]string{}, ran: map[string]bool{}}, nil
 }
 
-// Verify walks a recorded run once more, executing nothing: through the graph that it was
-// started with, or through another flow, which gets the recorded outputs and answers. It
-// returns the first divergence, nil if there is none, and the result of the walk; with a
-// divergence, up to there.
+// Verify replays a recorded run and executes nothing: in the graph with which it was started,
+// or in another flow, which gets the recorded outputs and answers. It returns the first
+// divergence, or nil, and the result up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
 	rec, err := r.find(runID)
 	if err != nil {
 		return nil, nil, err
 	}
-	then, err := rec.walker(rec.flow)
+	c, err := rec.compare(other, other != nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	now := then
-	var graph *spec.Graph
-	if other != nil {
-		if now, err = rec.walker(other); err != nil {
-			return nil, nil, err
-		}
-		now.lenient, graph = true, other.tree.Graph
-	}
-	var began *machine.Event // the first event
-	var d *view.Divergence
-	var result *Result
-	err = rec.each(func(e *machine.Event) (bool, error) {
-		if began == nil {
-			began = e
-		}
-		if d != nil {
-			return true, then.step(e) // what else the record ran
-		}
-		var err error
-		if d, err = compareWalks(then, now, e); err != nil || d == nil {
-			return true, err
-		}
-		d.Why = append(refusedInput(began, graph), d.Why...)
-		result = now.recordedResult()
-		return true, nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
+	d, result := c.divergence, c.result
 	if d != nil {
-		d.NeverRan = neverRan(then, now, d)
+		d.NeverRan = neverRan(c.then, c.now, d)
+	} else {
+		d, result = compareEnds(c.then, c.now), c.now.recordedResult()
+	}
+	if other == nil {
 		return result, d, nil
 	}
-	d = compareEnds(then, now)
-	if problems := refusedInput(began, graph); d == nil && len(problems) > 0 {
-		// The walk did not need it, a run would.
-		d = &view.Divergence{Recorded: []string{then.plan.Start()}, Now: []string{"the input is refused"}, Why: problems}
-	} else if d != nil {
+	problems := refusedInput(c.began, other.tree.Graph)
+	if d == nil && len(problems) > 0 { // the walk did not need the input, a run would
+		d = &view.Divergence{Recorded: []string{c.then.plan.Start()}, Now: []string{"the input is refused"}}
+	}
+	if d != nil {
 		d.Why = append(problems, d.Why...)
 	}
-	return now.recordedResult(), d, nil
+	return result, d, nil
+}
+
+// comparison is a record that was walked in two flows.
+type comparison struct {
+	then, now  *walker
+	began      *machine.Event // the first event
+	divergence *view.Divergence
+	result     *Result // of now, at the divergence
+	after      int     // events after the divergence
+}
+
+// compare walks the record in its own flow and in another one, which may be nil, up to the first
+// divergence. After it, only its own flow walks on.
+func (rec *record) compare(other *Flow, lenient bool) (*comparison, error) {
+	then, err := rec.walker(rec.flow)
+	c := &comparison{then: then, now: then}
+	if err == nil && other != nil {
+		if c.now, err = rec.walker(other); err == nil {
+			c.now.lenient = lenient
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = rec.each(func(e *machine.Event) (more bool, err error) {
+		if c.began == nil {
+			c.began = e
+		}
+		if c.divergence != nil {
+			c.after++
+			return true, c.then.step(e)
+		}
+		if c.divergence, err = compareWalks(c.then, c.now, e); c.divergence != nil {
+			c.result = c.now.recordedResult()
+		}
+		return true, err
+	})
+	return c, err
 }
 
 // placeOf names a step, whatever its number is.
@@ -290,7 +303,7 @@ func neverRan(then, now *walker, d *view.Divergence) []string {
 // refusedInput says which inputs another version of a graph needs that the run did not
 // have, or which do not fit it.
 func refusedInput(began *machine.Event, other *spec.Graph) []string {
-	if other == nil || began == nil || began.Kind != machine.RunBegan {
+	if began == nil || began.Kind != machine.RunBegan {
 		return nil
 	}
 	has := map[string]any{}

@@ -110,37 +110,20 @@ func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts 
 	return d.continueRun(ctx, journal)
 }
 
-// fits walks the record through another flow, too, and compares.
+// fits returns a *MisfitError unless the run can go on with another flow.
 func (rec *record) fits(flow *Flow) error {
-	then, err := rec.walker(rec.flow)
+	c, err := rec.compare(flow, false)
 	if err != nil {
 		return err
 	}
-	now, err := rec.walker(flow)
-	if err != nil {
-		return err
-	}
-	var last *view.Divergence
-	resumed := false
-	err = rec.each(func(e *machine.Event) (bool, error) {
-		if resumed = last != nil; resumed {
-			return false, nil
-		}
-		var err error
-		last, err = compareWalks(then, now, e)
-		return last == nil || then.state.Ended(), err
-	})
-	if err != nil {
-		return err
-	}
-	ended := then.state.Ended()
-	if last != nil && (resumed || !ended) { // the step that ended the run runs again
-		return &MisfitError{RunID: rec.run.ID, Divergence: last}
+	then, ended := c.then, c.then.state.Ended()
+	if c.divergence != nil && (c.after > 0 || !ended) { // the step that ended the run runs again
+		return &MisfitError{RunID: rec.run.ID, Divergence: c.divergence}
 	}
 	if then.state.Status == machine.Completed {
 		return &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to resume", rec.run.ID)}}
 	}
-	if d := compareEnds(then, now); d != nil && !ended {
+	if d := compareEnds(then, c.now); d != nil && !ended {
 		return &MisfitError{RunID: rec.run.ID, Divergence: d}
 	}
 	if _, wrong := input.Check(flow.tree.Graph, then.state.Scope("").Values(), nil); len(wrong) > 0 {

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"sync"
@@ -13,40 +14,22 @@ import (
 
 // folder is the folder of a run. It is safe for concurrent use.
 type folder struct {
-	mu    sync.Mutex
-	path  string // absolute; empty: not known yet
-	store store.FolderStore
-	runID string
-	made  bool
+	mu     sync.Mutex
+	path   string // absolute, or "" for a temporary folder without a name yet
+	lasts  bool   // its store removes it
+	exists bool
 }
 
 // newFolder returns the folder of a run: where its store keeps it, or a temporary one.
 func newFolder(kept store.Store, runID string) *folder {
-	f := &folder{runID: runID}
-	f.store, _ = kept.(store.FolderStore)
-	return f
-}
-
-// Where returns the path, which need not exist.
-func (f *folder) Where() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.locate()
-}
-
-func (f *folder) locate() string {
-	switch {
-	case f.path != "":
-	case f.store != nil:
-		f.path = f.store.RunDir(f.runID)
-	default:
-		f.path = process.TempName()
+	if places, ok := kept.(store.FolderStore); ok {
+		return &folder{path: places.RunDir(runID), lasts: true}
 	}
-	return f.path
+	return &folder{}
 }
 
-// tasksDir returns where the programs of a run have their marks while they run, or "" for a
-// temporary folder.
+// tasksDir returns where programs of a run leave marks while they run, or "" for a temporary
+// folder.
 func tasksDir(kept store.Store, runID string) string {
 	if places, ok := kept.(store.FolderStore); ok {
 		return places.RunDir(runID) + ".tasks"
@@ -54,37 +37,48 @@ func tasksDir(kept store.Store, runID string) string {
 	return ""
 }
 
-// StayAt keeps the path that the run's expressions have seen, unless it is empty.
+// Where returns the path, which need not exist.
+func (f *folder) Where() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.where()
+}
+
+func (f *folder) where() string {
+	if f.path == "" {
+		f.path = process.TempName()
+	}
+	return f.path
+}
+
+// StayAt keeps the path that expressions of the run have seen, unless it is "".
 func (f *folder) StayAt(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if path != "" {
-		f.path = path
-	}
+	f.path = cmp.Or(path, f.path)
 }
 
 // Make makes the folder unless it exists, and returns its path. The error is a *Failure.
 func (f *folder) Make() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	path := f.locate()
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := os.MkdirAll(f.where(), 0o700); err != nil {
 		return "", &Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
 	}
-	f.made = true
-	return path, nil
+	f.exists = true
+	return f.path, nil
 }
 
-// Close removes a temporary folder, and one of a store that is empty.
+// Close removes a temporary folder, and an empty one of a store.
 func (f *folder) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case !f.made:
-	case f.store == nil:
-		_ = os.RemoveAll(f.path)
+	case !f.exists:
+	case f.lasts:
+		_ = os.Remove(f.path) // fails if it is not empty
 	default:
-		_ = os.Remove(f.path) // fails where there is something in it
+		_ = os.RemoveAll(f.path)
 	}
 }
 

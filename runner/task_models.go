@@ -30,12 +30,12 @@ func (k *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 }
 
 // Hide masks a text.
-func (k *desk) Hide(secret string) { 
+func (k *desk) Hide(secret string) {
 	k.driver.send(func() *machine.Event {
 		k.driver.mask.HideText(secret)
 		return nil
 	})
- }
+}
 
 // Sleep waits, by the clock of the runner.
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {

@@ -19,11 +19,20 @@ import (
 func (d *driver) emit() {
 	d.seq++
 	d.warn(&d.event)
-	if d.opts.Sink == nil || d.sinkErr != nil {
-		return
+	if d.listens() {
+		d.event.Seq, d.event.RunID = d.seq, d.opts.RunID
+		if d.watcher != nil {
+			_ = d.watcher.Event(&d.event)
+		}
+		if d.opts.Sink != nil {
+			d.sinkErr = d.opts.Sink.Event(&d.event)
+		}
 	}
-	d.event.Seq, d.event.RunID = d.seq, d.opts.RunID
-	d.sinkErr = d.opts.Sink.Event(&d.event)
+}
+
+// listens reports whether somebody receives events.
+func (d *driver) listens() bool {
+	return (d.opts.Sink != nil || d.watcher != nil) && d.sinkErr == nil
 }
 
 // warn passes a warning to Options.Warn.
@@ -163,7 +172,7 @@ func (d *driver) emitTail(task machine.TaskID) {
 
 // publish emits the notes about the last event, or counts them if nobody listens: a later driver and readers of the journal give the same numbers.
 func (d *driver) publish(at int64) {
-	if d.opts.Sink == nil || d.sinkErr != nil {
+	if !d.listens() {
 		d.seq += int64(d.state.NoteCount())
 		d.warnUntold()
 	} else {

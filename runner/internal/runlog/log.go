@@ -1,6 +1,5 @@
-// Package runlog keeps what programs and models say in a run: a log beside the journal.
-// The run never waits for it, what it keeps is bounded, and secrets are masked.
-
+// Package runlog stores what the programs and models of a run say, beside the journal. The run
+// never waits for it, its size is bounded, and secrets are masked.
 package runlog
 
 import (
@@ -13,69 +12,64 @@ import (
 )
 
 const (
-	// logHead and logTail are how many bytes of a stream of an attempt are kept:
-	// its first and its last.
+	// logHead and logTail are the bytes that are stored of the beginning and of the end of a
+	// stream.
 	logHead = 64 << 10
 	logTail = 64 << 10
-	// logPiece is what a chunk costs besides its text, so that many small ones are
-	// bounded, too.
+	// logPiece is added to the size of a chunk, so that the number of chunks is bounded too.
 	logPiece = 64
-	// logFlush is how long a chunk waits for others.
+	// logFlush is the time between two batches.
 	logFlush = 200 * time.Millisecond
-	// logMerge is how far apart in time what becomes one chunk may be.
+	// logMerge is the longest time between two writes that share a chunk.
 	logMerge = 20 * time.Millisecond
 	// largestChunk bounds the text of a chunk.
 	largestChunk = 16 << 10
-	// heardAfter is how long after something was said Heard is told the latest line.
+	// heardAfter is the time between two calls of Heard for a stream.
 	heardAfter = 100 * time.Millisecond
 )
 
-// Keeper keeps logs. See store.Store.
+// Keeper stores logs. See store.Store.
 type Keeper interface {
 	AppendLog(runID string, chunks []store.LogChunk, drop []int64) (first int64, err error)
 }
 
-// Log takes what is said, from any goroutine, and keeps it in batches.
-type Log struct {
-	Config
-
-	mu      sync.Mutex // of what follows
-	calls   int64
-	queue   []*chunk    // not kept yet, in order
-	gone    int         // of queue, about
-	drop    []int64     // kept, and to be forgotten
-	timer   *time.Timer // nil: nothing is to be kept
-	failed  bool
-	over    bool       // the run has ended, or pauses
-	flushed sync.Mutex // held while a batch is written
-}
-
-// chunk is a chunk on its way.
-type chunk struct {
-	store.LogChunk
-	text    []byte
-	size    int  // what it counts as
-	gone    bool // it is not to be kept
-	writing bool // it is in a batch that is being written
-}
-
 // Config configures a Log.
 type Config struct {
-	// Store keeps the chunks; nil: nobody does.
-	Store Keeper
+	Store Keeper // may be nil
 	RunID string
-	// Now returns the time.
-	Now func() time.Time
-	// Mask hides secrets.
-	Mask *mask.Masker
-	// Heard is called with the latest line of a stream, in several goroutines; nil: it is not.
+	Now   func() time.Time
+	Mask  *mask.Masker
+	// Heard receives the latest line of a stream, in several goroutines. It may be nil.
 	Heard func(store.LogChunk)
 }
 
-// New returns the log of a run. It is safe for concurrent use.
+// Log receives the streams of a run and stores them in batches. It is safe for concurrent use.
+type Log struct {
+	Config
+	flushing sync.Mutex // held while a batch is stored
+
+	mu     sync.Mutex // of what follows, and of all streams
+	calls  int64
+	queue  []*chunk    // to be stored, in order
+	drop   []int64     // numbers of stored chunks to delete
+	timer  *time.Timer // of the next batch, or nil
+	failed bool
+	closed bool
+}
+
+// chunk is a chunk that is stored, now or later.
+type chunk struct {
+	store.LogChunk
+	text []byte
+	size int
+	gone bool // to be deleted once it is stored
+}
+
+// New returns the log of a run.
 func New(cfg Config) *Log { return &Log{Config: cfg} }
 
-// Open begins a stream of a task: what it writes never fails and never waits. Heard is told nothing of a quiet one.
+// Open opens a stream of a task. Writes never fail and never wait. Heard does not receive a
+// quiet stream.
 func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,36 +78,35 @@ func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	return &stream{log: l, about: about, quiet: quiet}
 }
 
-// later makes sure that what waits is kept soon. The caller has the lock.
-func (l *Log) later() {
-	if l.timer == nil && l.Store != nil && !l.failed {
+// stores reports whether chunks are stored. After an error of the store they are not; the
+// journal reports it.
+func (l *Log) stores() bool { return l.Store != nil && !l.failed }
+
+// schedule starts the timer of the next batch if there is something to do.
+func (l *Log) schedule() {
+	if l.timer == nil && l.stores() && !l.closed && len(l.queue)+len(l.drop) > 0 {
 		l.timer = time.AfterFunc(logFlush, l.flush)
 	}
 }
 
-// flush keeps what waits. A store that fails takes no more: what the run is told
-// of it, the journal says.
+// flush stores a batch.
 func (l *Log) flush() {
-	l.flushed.Lock()
-	defer l.flushed.Unlock()
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
 	l.mu.Lock()
-	if l.over { // a timer that was late
+	if l.closed {
 		l.mu.Unlock()
 		return
 	}
-	l.timer = nil
-	var batch []*chunk
-	var chunks []store.LogChunk
-	for _, c := range l.queue {
-		if !c.gone {
-			c.writing, c.Text = true, string(c.text)
-			batch, chunks = append(batch, c), append(chunks, c.LogChunk)
-		}
+	batch, drop := l.queue, l.drop
+	l.queue, l.drop, l.timer = nil, nil, nil
+	chunks := make([]store.LogChunk, len(batch))
+	for i, c := range batch {
+		chunks[i] = c.LogChunk
+		chunks[i].Text, c.text = string(c.text), nil
 	}
-	drop := l.drop
-	l.queue, l.gone, l.drop = nil, 0, nil
 	l.mu.Unlock()
-	if len(chunks)+len(drop) == 0 || l.Store == nil {
+	if len(chunks)+len(drop) == 0 {
 		return
 	}
 	first, err := l.Store.AppendLog(l.RunID, chunks, drop)
@@ -121,25 +114,20 @@ func (l *Log) flush() {
 	defer l.mu.Unlock()
 	l.failed = l.failed || err != nil
 	for i, c := range batch {
-		c.Seq, c.writing, c.Text = first+int64(i), false, ""
-		if c.text = nil; c.gone {
+		if c.Seq = first + int64(i); c.gone {
 			l.drop = append(l.drop, c.Seq)
 		}
 	}
-	if len(l.drop) > 0 {
-		l.later()
-	}
+	l.schedule()
 }
 
-// Close keeps what is left. What is said from then on is lost.
+// Close stores what is left. Later writes are lost.
 func (l *Log) Close() {
-	for range 2 { // the first may find that something is to be forgotten
-		l.flush()
-	}
+	l.flush()
+	l.flush() // deletes what became superfluous during the first
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over = true; l.timer != nil {
+	if l.closed = true; l.timer != nil {
 		l.timer.Stop()
-		l.timer = nil
 	}
 }

@@ -1,4 +1,4 @@
-// Reading a log: secrets are masked in it once more, also where chunks cut them.
+// Reading a log. Secrets are masked once more, also where chunks cut them.
 
 package runlog
 
@@ -10,24 +10,21 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Reader tells chunks, with what has become secret since they were kept masked. Not for
-// concurrent use.
+// Reader masks what became secret after it was stored.
 type Reader struct {
 	each func(*store.LogChunk) error
-	// open holds of each stream the end that may be the beginning of a secret.
-	open map[int64]*store.LogChunk
-	// next is where the next chunk of each stream begins if nothing is missing.
-	next map[int64]int64
+	open map[int64]*store.LogChunk // by stream: the end, which may begin a secret
+	next map[int64]int64           // by stream: where the next chunk begins if none is missing
 }
 
-// NewReader is a reader that gives each chunk to each, whose first error ends a Tell.
+// NewReader returns a reader that passes chunks to each until it fails.
 func NewReader(each func(*store.LogChunk) error) *Reader {
 	return &Reader{each: each, open: map[int64]*store.LogChunk{}, next: map[int64]int64{}}
 }
 
-// Tell tells a chunk, without what may be the beginning of a secret: that comes with
-// the next one of its stream. It changes c.
-func (r *Reader) Tell(hidden *mask.Masker, c *store.LogChunk) error {
+// Read passes on a chunk, without an end that may begin a secret: that comes with the next
+// chunk of the stream. It changes c.
+func (r *Reader) Read(hidden *mask.Masker, c *store.LogChunk) error {
 	c.Cut = c.Offset - r.next[c.Call]
 	r.next[c.Call] = c.Offset + int64(len(c.Text))
 	text := c.Text
@@ -35,7 +32,7 @@ func (r *Reader) Tell(hidden *mask.Masker, c *store.LogChunk) error {
 		delete(r.open, c.Call)
 		if c.Cut == 0 {
 			text = held.Text + text
-		} else if err := r.tellEnd(held); err != nil {
+		} else if err := r.passEnd(held); err != nil {
 			return err
 		}
 	}
@@ -56,15 +53,15 @@ func (r *Reader) Tell(hidden *mask.Masker, c *store.LogChunk) error {
 	return r.each(c)
 }
 
-func (r *Reader) tellEnd(c *store.LogChunk) error {
+func (r *Reader) passEnd(c *store.LogChunk) error {
 	c.Text = mask.LastChunk(c.Text)
 	return r.each(c)
 }
 
-// Flush tells what was held back.
+// Flush passes on what was held back.
 func (r *Reader) Flush() error {
 	for _, call := range slices.Sorted(maps.Keys(r.open)) {
-		if err := r.tellEnd(r.open[call]); err != nil {
+		if err := r.passEnd(r.open[call]); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-// One stream of what is said: its beginning and its end are kept.
+// One stream of a task, of which the beginning and the end are stored.
 
 package runlog
 
@@ -11,30 +11,27 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// logStream is one stream of one attempt. Its log's lock guards it.
+// stream is a stream of an attempt. The lock of its log guards it.
 type stream struct {
-	log    *Log
-	about  store.LogChunk
-	rest   string // of what was written: perhaps the beginning of a secret
-	offset int64
-	head   int      // bytes of the beginning that are kept
-	tail   []*chunk // of the end, the oldest first
-	size   int      // what they cost
-	last   *chunk
-	line   []byte // the latest line, for Heard
-	// telling says that Heard is about to be told; quiet, that it never is.
-	telling bool
-	quiet   bool
+	log      *Log
+	about    store.LogChunk
+	quiet    bool   // Heard does not receive it
+	rest     string // of what was written: perhaps the beginning of a secret
+	offset   int64
+	head     int      // size of the beginning that is stored
+	tail     []*chunk // the end, oldest first
+	tailSize int
+	line     []byte // the latest line, for Heard
+	telling  bool   // Heard is about to be called
 }
 
-// Write takes what was said. It never fails and never waits for a disk.
+// Write adds text to the stream.
 func (s *stream) Write(p []byte) (int, error) {
-	l := s.log
-	l.mu.Lock()
-	shown, rest := l.Mask.Chunk(s.rest + string(p))
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	shown, rest := s.log.Mask.Chunk(s.rest + string(p))
 	s.rest = rest
 	s.add([]byte(shown))
-	l.mu.Unlock()
 	return len(p), nil
 }
 
@@ -44,54 +41,42 @@ func (s *stream) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.add([]byte(mask.LastChunk(s.rest)))
-	if s.offset > 0 && l.Store != nil && !l.failed {
-		if s.last == nil || s.last.writing || s.last.Seq > 0 {
-			s.last = &chunk{LogChunk: s.about}
-			s.last.Time, s.last.Offset = l.Now(), s.offset
-			l.queue = append(l.queue, s.last)
+	if s.offset > 0 && l.stores() {
+		if last := s.lastQueued(); last != nil {
+			last.End = true
+		} else {
+			s.queue(l.Now()).End = true
 		}
-		s.last.End = true
-		l.later()
+		l.schedule()
 	}
-	s.rest, s.tail, s.last = "", nil, nil
+	s.rest = ""
 	return nil
 }
 
-// add keeps text: first in the head, which stays, then in the tail, which forgets
-// its beginning.
+// add stores text, first in the head, then in the tail, which drops its beginning.
 func (s *stream) add(text []byte) {
 	s.hear(text)
-	if s.log.Store == nil || s.log.failed {
+	if !s.log.stores() {
 		return
 	}
-	if room := max(0, min(logHead-s.head, len(text))); room > 0 {
-		s.append(text[:room], false)
-		text = text[room:]
-	}
-	if skip := len(text) - logTail; skip > 0 {
-		s.offset += int64(skip)
-		text = text[skip:]
-		s.last = nil
-	}
-	if len(text) > 0 {
-		s.append(text, true)
-	}
-	s.forget()
-	if len(s.log.queue) > 0 || len(s.log.drop) > 0 {
-		s.log.later()
-	}
+	room := max(0, min(logHead-s.head, len(text)))
+	s.append(text[:room], false)
+	text = text[room:]
+	skip := max(0, len(text)-logTail)
+	s.offset += int64(skip)
+	s.append(text[skip:], true)
+	s.dropOldest()
+	s.log.schedule()
 }
 
-// append adds text to the last chunk, if it still waits and is recent, or else a
-// new one.
+// append adds text to the head or to the tail.
 func (s *stream) append(text []byte, tail bool) {
 	now := s.log.Now()
 	for len(text) > 0 {
-		c := s.last
-		if !s.takesMore(c, now, tail) {
-			c = &chunk{LogChunk: s.about}
-			c.Time, c.Offset = now, s.offset
-			s.log.queue, s.last = append(s.log.queue, c), c
+		c := s.lastQueued()
+		if c == nil || len(c.text) == largestChunk || now.Sub(c.Time) >= logMerge ||
+			tail != (len(s.tail) > 0) || c.Offset+int64(len(c.text)) != s.offset {
+			c = s.queue(now)
 			if tail {
 				s.tail = append(s.tail, c)
 			}
@@ -105,49 +90,53 @@ func (s *stream) append(text []byte, tail bool) {
 	}
 }
 
-// takesMore reports whether a chunk can take more text: not when something else was
-// said after it, or the order of two streams would not show.
-func (s *stream) takesMore(c *chunk, now time.Time, tail bool) bool {
-	queue := s.log.queue
-	return c != nil && !c.writing && c.Seq == 0 && !c.gone && len(queue) > 0 && queue[len(queue)-1] == c &&
-		len(c.text) < largestChunk && now.Sub(c.Time) < logMerge && tail == (len(s.tail) > 0)
+// lastQueued returns the chunk at the end of the queue if it is of this stream. Chunks of other
+// streams are not passed over: they would be out of order.
+func (s *stream) lastQueued() *chunk {
+	if n := len(s.log.queue); n > 0 && s.log.queue[n-1].Call == s.about.Call {
+		return s.log.queue[n-1]
+	}
+	return nil
+}
+
+// queue queues a new chunk.
+func (s *stream) queue(now time.Time) *chunk {
+	c := &chunk{LogChunk: s.about}
+	c.Time, c.Offset = now, s.offset
+	s.log.queue = append(s.log.queue, c)
+	return c
 }
 
 func (s *stream) count(c *chunk, bytes int, tail bool) {
 	c.size += bytes
 	if tail {
-		s.size += bytes
+		s.tailSize += bytes
 	} else {
 		s.head += bytes
 	}
 }
 
-// forget drops the oldest chunks of the tail while the others are enough.
-func (s *stream) forget() {
-	for len(s.tail) > 1 && s.size-s.tail[0].size >= logTail {
+// dropOldest drops the oldest chunks of the tail while the others suffice.
+func (s *stream) dropOldest() {
+	l := s.log
+	for len(s.tail) > 1 && s.tailSize-s.tail[0].size >= logTail {
 		c := s.tail[0]
-		s.size -= c.size
+		s.tailSize -= c.size
 		s.tail = s.tail[1:]
-		if c.gone = true; c.Seq > 0 {
-			s.log.drop = append(s.log.drop, c.Seq)
-		} else if !c.writing {
-			c.text = nil
-			s.log.gone++
+		if i := slices.Index(l.queue, c); i >= 0 {
+			l.queue = slices.Delete(l.queue, i, i+1)
+		} else if c.gone = true; c.Seq > 0 {
+			l.drop = append(l.drop, c.Seq)
 		}
-	}
-	if l := s.log; l.gone > 256 && l.gone > len(l.queue)/2 {
-		l.queue = slices.DeleteFunc(l.queue, func(c *chunk) bool { return c.gone })
-		l.gone = 0
 	}
 }
 
-// maxLine bounds the line that Heard is told.
+// maxLine bounds the line that Heard receives.
 const maxLine = 1 << 10
 
-// hear keeps the latest line that has visible text, and sees to it that it is told.
+// hear remembers the latest line with visible text, for Heard.
 func (s *stream) hear(text []byte) {
-	l := s.log
-	if l.Heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
+	if s.log.Heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
 	all := append(s.line, text[max(0, len(text)-maxLine):]...)
@@ -157,20 +146,19 @@ func (s *stream) hear(text []byte) {
 	s.line = bytes.Clone(all[max(0, len(all)-maxLine):])
 	if !s.telling {
 		s.telling = true
-		time.AfterFunc(heardAfter, s.tell)
+		time.AfterFunc(heardAfter, s.callHeard)
 	}
 }
 
-// tell tells the latest line.
-func (s *stream) tell() {
+func (s *stream) callHeard() {
 	l := s.log
 	l.mu.Lock()
 	line := s.about
 	line.Time, line.Text = l.Now(), string(bytes.TrimSpace(s.line))
 	s.telling = false
-	over := l.over
+	closed := l.closed
 	l.mu.Unlock()
-	if !over {
+	if !closed {
 		l.Heard(line)
 	}
 }

@@ -1,4 +1,4 @@
-// What tasks say as text.
+// Text of tasks as streams.
 
 package runlog
 
@@ -7,37 +7,38 @@ import (
 	"sync"
 )
 
-// Text is what a task says as text: a stream for each that it ends. It is safe for
-// concurrent use.
+// Text writes the text that a task emits to streams, a stream for each finished text. It is safe
+// for concurrent use.
 type Text struct {
 	open func() io.WriteCloser
 
 	mu     sync.Mutex
-	stream io.WriteCloser // nil: none is open
+	stream io.WriteCloser // nil if none is open
 }
 
-// NewText says text to streams that open begins.
+// NewText returns a Text that opens streams with open.
 func NewText(open func() io.WriteCloser) *Text { return &Text{open: open} }
 
-// Add says some more; final: it is the end of the text, broken: what came of it is void.
+// Add writes text. A final or a broken text ends the stream.
 func (t *Text) Add(text string, final, broken bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.stream == nil && text != "" {
+	if t.stream == nil {
+		if text == "" {
+			return
+		}
 		t.stream = t.open()
 	}
-	if t.stream != nil {
-		_, _ = io.WriteString(t.stream, text)
+	if broken {
+		text += "\n[broken off]"
 	}
-	if broken && t.stream != nil {
-		_, _ = io.WriteString(t.stream, "\n[broken off]")
-	}
+	_, _ = io.WriteString(t.stream, text)
 	if final || broken {
 		t.close()
 	}
 }
 
-// End ends a text that has not ended.
+// End ends the stream that is open.
 func (t *Text) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
