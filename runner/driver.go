@@ -194,7 +194,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	commands, at, err := d.open(first)
 	for err == nil {
-		d.follow(ctx, commands, at)
+		d.react(ctx, commands, at)
 		if d.journal != nil && d.journalErr == nil {
 			d.journalErr = d.keepSnapshot()
 		}
@@ -289,8 +289,8 @@ func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int
 	return commands, event.At, err
 }
 
-// follow emits what an event changed and carries out the commands.
-func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) {
+// react emits what an event changed and carries out the commands.
+func (d *driver) react(ctx context.Context, commands []machine.Command, at int64) {
 	if d.state.InFinally() {
 		for _, cancel := range d.asked { //lint:ignore mapiter nobody waits for the answers
 			cancel()

@@ -29,7 +29,7 @@ func TestForkBeginsWhenItIsForked(t *testing.T) {
 		if forked.StartedAt.Before(before.Add(-time.Millisecond)) || forked.StartedAt.Before(first.StartedAt) {
 			t.Errorf("the fork at %d began at %s, it was forked after %s", at, forked.StartedAt, before)
 		}
-		shown, err := r.Replay(forked.RunID, -1, runner.Options{})
+		shown, err := r.Replay(forked.RunID, 0, -1, runner.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

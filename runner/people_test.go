@@ -87,7 +87,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 			if result.Status != machine.Completed || result.State["x"] != test.state {
 				t.Errorf("%s, state %v", result.Status, result.State)
 			}
-			shown, err := r.Replay("r", -1, runner.Options{})
+			shown, err := r.Replay("r", 0, -1, runner.Options{})
 			if err != nil || shown.State["x"] != test.state {
 				t.Errorf("the replay has %v (%v)", shown, err)
 			}

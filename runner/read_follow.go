@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -12,103 +13,77 @@ import (
 // followPoll is the time between looks at the journal of a run that is followed.
 const followPoll = 200 * time.Millisecond
 
-// Follow tells the sink of opts what has happened in a run and goes on to tell what
-// happens, until the run has ended or ctx has. A run that pauses, or whose driver is gone,
-// may be resumed: it is waited for. Events are those of Replay.
+// Follow passes past and future events of a run to the sink of opts until the run or ctx ends.
+// It waits for a paused run and for one without a driver. Events are those of Replay.
 func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
-	return r.follow(ctx, runID, opts, &attendance{explain: true, enough: func(*Result) (bool, error) { return false, nil }})
+	d, rec, err := r.reader(runID, 0, opts)
+	if err != nil {
+		return nil, err
+	}
+	d.state.Explain = true
+	return d.follow(ctx, rec, func(*Result) (bool, error) { return d.state.Ended(), nil })
 }
 
-// Attend is Follow until the run pauses or has ended and enough says that this will do. It
-// is asked of every such result, since the run may be being resumed, and of one that goes
-// on with questions open. Events are those that the run's driver tells as they happen, as
-// far as the store knows them (LiveStore), but for those of the first `from` events of the
-// journal, which were told before.
+// Attend is Follow until enough returns true. It is called with each result of a run that has
+// ended, pauses or has open questions, since the run may be resumed. The sink also receives live
+// events, as far as the store has them (LiveStore), but nothing of the first events of the
+// journal, whose number is from.
 func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
-	return r.follow(ctx, runID, opts, &attendance{from: from, live: true, enough: enough})
+	d, rec, err := r.reader(runID, from, opts)
+	if err != nil {
+		return nil, err
+	}
+	rec.live, _ = r.cfg.Store.(LiveStore)
+	d.attends = true
+	return d.follow(ctx, rec, enough)
 }
 
-// attendance is how a run is followed.
-type attendance struct {
-	from    int // as of Attend
-	live    bool
-	explain bool
-	enough  func(*Result) (bool, error)
-}
-
-func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *attendance) (*Result, error) {
+// reader returns a driver that has read the first events of a run without a sink.
+func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record, error) {
 	rec, err := r.find(runID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d, err := how.reader(rec, opts)
-	if err != nil {
-		return nil, err
+	sink := opts.Sink
+	if opts.looks = true; from > 0 {
+		opts.Sink = nil
 	}
+	d, err := rec.restore(opts)
+	if err != nil || from == 0 {
+		return d, rec, err
+	}
+	err = rec.each(func(e *machine.Event) (bool, error) {
+		err := d.replay(e)
+		return rec.total < from, err
+	})
+	d.opts.Sink, d.pauseTold = sink, d.state.Status == machine.Paused
+	d.watch()
+	return d, rec, err
+}
+
+// follow replays new events until enough returns true.
+func (d *driver) follow(ctx context.Context, rec *record, enough func(*Result) (bool, error)) (*Result, error) {
 	for {
 		if err := d.replayNew(rec); err != nil {
 			return nil, err
 		}
-		over := d.state.Ended()
-		if over && how.live {
-			if over, err = how.enough(d.recordedResult()); err != nil {
-				return nil, err
-			}
-		}
-		if over {
-			return d.endReplay(), d.sinkErr
-		}
-		if d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
-			result := d.recordedResult()
-			if stop, err := how.enough(result); stop || err != nil {
+		if d.state.Ended() || d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
+			if stop, err := enough(d.recordedResult()); stop || err != nil {
 				d.attends = false
-				d.emitPause()
-				if d.state.Status == machine.Paused {
-					d.tell(RunFinished, d.last, result)
-				}
-				if err == nil {
-					err = d.sinkErr
-				}
-				return result, err
+				return d.endReplay(), errors.Join(err, d.sinkErr)
 			}
 		}
 		d.emitPause()
 		if d.sinkErr != nil {
 			return nil, d.sinkErr
 		}
-		if err := sleep(ctx, r.cfg.Clock, followPoll); err != nil {
+		if err := sleep(ctx, d.flow.runner.cfg.Clock, followPoll); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// reader returns a driver that has told what was told before.
-func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
-	opts.looks = true
-	before := opts
-	if how.from > 0 {
-		before.Sink = nil
-	}
-	d, err := rec.restore(before)
-	if err != nil {
-		return nil, err
-	}
-	d.state.Explain, d.attends = how.explain, how.live
-	if how.from > 0 {
-		err = rec.each(func(e *machine.Event) (bool, error) {
-			err := d.replay(e)
-			return rec.total < how.from, err
-		})
-		d.opts.Sink, d.pauseTold = opts.Sink, d.state.Status == machine.Paused
-		d.watch()
-	}
-	if how.live { // what was told live before is not here any more
-		rec.live, _ = rec.flow.runner.cfg.Store.(LiveStore)
-	}
-	return d, err
-}
-
-// replayNew tells of the events of a record that have not been read.
+// replayNew replays the events that the record has got since the last call.
 func (d *driver) replayNew(rec *record) error {
 	for {
 		events, err := rec.next()

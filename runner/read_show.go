@@ -12,50 +12,19 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// recentSteps is how many steps before a step ShowAt tells at least, if there are as many.
-const recentSteps = 100
-
-// ErrEnough is what the sink of ReplayFrom returns when it needs to see no more.
+// ErrEnough ends a replay if a sink returns it.
 var ErrEnough = errors.New("enough has been seen")
 
-// ShowAt returns a run as it was after a step; 0: before the first. It begins to read a
-// little before the step, and the sink of opts is told of that part only. With History it
-// reads all that comes before.
-func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
-	from := step - recentSteps
-	if opts.History {
-		from = 0
-	}
-	rec, err := r.findAt(runID, from)
-	if err != nil {
-		return nil, err
-	}
-	return rec.walk(step, opts)
-}
+const (
+	recentSteps  = 100 // ShowAt reads at least so many before its step
+	recentEvents = 400 // Show passes at least so many events to a sink
+)
 
-// ReplayFrom walks a recorded run as Replay does, but begins at the latest snapshot before
-// a step: what came before is not told. When the sink of opts returns ErrEnough, the walk
-// ends there, with that error.
-func (r *Runner) ReplayFrom(runID string, step int, opts Options) (*Result, error) {
-	rec, err := r.findAt(runID, step)
-	if err != nil {
-		return nil, err
-	}
-	return rec.walk(-1, opts)
-}
-
-// recentEvents is how many events of the journal Show tells at least, if there are as many.
-const recentEvents = 400
-
-// Show returns a run as it stands, also while it is driven elsewhere. It reads the latest
-// part of the journal only; the sink of opts is told of that part. With History it reads
-// the whole.
+// Show returns a run as it stands, also while it is driven elsewhere. It reads the latest part
+// of the journal, and passes it to the sink of opts. With History it reads the whole journal.
 func (r *Runner) Show(runID string, opts Options) (*Result, error) {
-	if opts.History {
-		return r.Replay(runID, -1, opts)
-	}
 	rec, err := r.find(runID)
-	if err == nil {
+	if err == nil && !opts.History {
 		err = rec.latest(-1)
 	}
 	if err == nil && opts.Sink != nil && rec.state != nil {
@@ -67,21 +36,27 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	return rec.walk(-1, opts)
 }
 
-// Replay walks a recorded run again without executing anything, and tells the sink of opts
-// what happened, with the values that conditions read. It stops after the step at: 0 is
-// before the first, and negative goes to where the run stands.
-func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
-	rec, err := r.find(runID)
+// ShowAt returns a run as it was after a step; 0 is before the first. It begins to read a little
+// before the step, and passes that part to the sink of opts. With History it reads all.
+func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
+	from := step - recentSteps
+	if opts.History {
+		from = 0
+	}
+	return r.Replay(runID, from, step, opts)
+}
+
+// Replay applies the events of a run again, executes nothing, and passes to the sink of opts
+// what happened, with the values that conditions read. Text and progress are not in a journal.
+// It begins at the latest snapshot before step from, or with the run if from is at most 1, and
+// ends after step to, or where the run stands if to is negative. If the sink returns ErrEnough,
+// it ends with that error.
+func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, error) {
+	rec, err := r.findAt(runID, from)
 	if err != nil {
 		return nil, err
 	}
-	return rec.walk(at, opts)
-}
-
-// ReplayEvents tells the sink of opts what has happened in a run, from its beginning. What
-// a journal does not keep is not told: text and progress.
-func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
-	return r.Replay(runID, -1, opts)
+	return rec.walk(to, opts)
 }
 
 // walk replays the events of a record and tells what happened, up to a step unless that is

@@ -214,7 +214,7 @@ func showsAsReplayed(t *testing.T, s store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replayed, err := r.Replay("one", -1, runner.Options{Sink: &all})
+	replayed, err := r.Replay("one", 0, -1, runner.Options{Sink: &all})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,13 +41,13 @@ func (r *textRecorder) Event(e *runner.Event) error {
 func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
 	t.Helper()
 	var all textRecorder
-	whole, err := r.Replay(id, -1, runner.Options{Sink: &all})
+	whole, err := r.Replay(id, 0, -1, runner.Options{Sink: &all})
 	if err != nil {
 		t.Fatal(err)
 	}
 	told := all.texts
 	for step := range len(whole.Path) + 1 {
-		want, err := r.Replay(id, step, runner.Options{})
+		want, err := r.Replay(id, 0, step, runner.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
 			t.Fatalf("after step %d the run is another when it is read from near (-whole +near):\n%s", step, diff)
 		}
 		var from textRecorder
-		if _, err := r.ReplayFrom(id, step, runner.Options{Sink: &from}); err != nil {
+		if _, err := r.Replay(id, step, -1, runner.Options{Sink: &from}); err != nil {
 			t.Fatal(err)
 		}
 		texts := from.texts
@@ -82,7 +82,7 @@ func TestStepsAreReadFromNear(t *testing.T) {
 	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"})
 	toEnd(t, r, &fails, result, err, nil)
 	readsStepsAlike(t, r, "one")
-	whole, err := r.Replay("one", -1, runner.Options{})
+	whole, err := r.Replay("one", 0, -1, runner.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func readsNearby(t *testing.T, s *crashing, r *runner.Runner, steps int) {
 			t.Fatalf("after step %d: %v, %v", at, result.State["n"], err)
 		}
 		first := &firstDecision{step: at}
-		if _, err := r.ReplayFrom("one", at, runner.Options{Sink: first}); !errors.Is(err, runner.ErrEnough) || !first.seen {
+		if _, err := r.Replay("one", at, -1, runner.Options{Sink: first}); !errors.Is(err, runner.ErrEnough) || !first.seen {
 			t.Fatalf("step %d is not told: %v", at, err)
 		}
 		if _, err := r.Fork(context.Background(), "one", runner.ForkOptions{At: at, Options: runner.Options{RunID: fmt.Sprint("fork-", at), MaxSteps: at + 10}}); err != nil {

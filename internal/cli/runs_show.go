@@ -247,7 +247,7 @@ or crashed, since somebody may resume it.`,
 				_, err := r.runner.Follow(ctx, r.record.ID, opts)
 				return interruptedAs(err)
 			}
-			_, err = r.runner.ReplayEvents(r.record.ID, opts)
+			_, err = r.runner.Replay(r.record.ID, 0, -1, opts)
 			return errors.Join(r.unreadable(err), buffer.Flush())
 		},
 	}

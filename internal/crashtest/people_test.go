@@ -234,7 +234,7 @@ func checkPeople(t *testing.T, dir string, people []*person, died int) {
 		t.Fatal(err)
 	}
 	asked := &questions{}
-	result, err := r.Replay("one", -1, runner.Options{Sink: asked})
+	result, err := r.Replay("one", 0, -1, runner.Options{Sink: asked})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
 	var lines []Line
 	size := 0
-	result, err := t.fleet.cfg.Runner.ReplayEvents(t.id, runner.Options{Sink: sink(func(e *runner.Event) error {
+	result, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
 		switch {
 		case e.Seq <= t.after:
 			return ctx.Err()

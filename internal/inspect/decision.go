@@ -141,7 +141,7 @@ func (d *decisions) candidateEdges(candidates []machine.Candidate) []CandidateEd
 // the replayed part.
 func Why(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
 	found := newDecisions(step)
-	result, err := r.ReplayFrom(id, step, runner.Options{Sink: found})
+	result, err := r.Replay(id, step, -1, runner.Options{Sink: found})
 	if errors.Is(err, runner.ErrEnough) {
 		err = nil
 	}

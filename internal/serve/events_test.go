@@ -76,7 +76,7 @@ func (r *reader) next(t *testing.T) (e told, ok bool) {
 func (s *tested) journal(run string) []string {
 	s.t.Helper()
 	var out []string
-	_, err := s.server.cfg.Runner.ReplayEvents(run, runner.Options{Sink: sinkFunc(func(e *runner.Event) error {
+	_, err := s.server.cfg.Runner.Replay(run, 0, -1, runner.Options{Sink: sinkFunc(func(e *runner.Event) error {
 		out = append(out, string(e.AppendJSON(nil)))
 		return nil
 	})})

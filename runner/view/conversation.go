@@ -18,7 +18,7 @@ type Spoken struct {
 }
 
 // ConversationSink is an optional extension of runner.Sink. Readers of a recorded run pass
-// it the conversation: Replay, ReplayEvents, Follow, and Show with History.
+// it the conversation: Replay, Follow, and Show with History.
 type ConversationSink interface {
 	Spoken(s *Spoken) error
 }
