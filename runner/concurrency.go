@@ -88,11 +88,11 @@ func (s *groupSlot) pause(ctx context.Context) (request store.Request) {
 	}
 }
 
-// tell tells who is waited for, when that is news.
+// emitWaiting emits which runs hold the slots, if that has changed.
 func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 	same := func(a, b store.GroupMember) bool { return a.RunID == b.RunID }
 	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) {
-		return // without members it is the turn of one that came before
+		return // without members, an earlier run is next
 	}
 	s.told = slices.Clone(waiting.Members)
 	waiting.Cancelling = s.asked
@@ -111,7 +111,7 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 	if group == "" {
 		first = []machine.Event{*began}
 	}
-	if err := d.create(run, nil, first); err != nil {
+	if err := d.create(run, first); err != nil {
 		return nil, err
 	}
 	d.saved.fresh = true

@@ -1,4 +1,4 @@
-// The driver of a run: what it has, and its loop.
+// The driver of a run, and its loop.
 
 package runner
 
@@ -17,8 +17,8 @@ import (
 	"github.com/graphrun/graphrun/runner/virtual"
 )
 
-// driver drives one run, or reads the record of one. The goroutine of drive owns
-// everything in it; handlers and timers only send messages.
+// driver drives one run, or reads the record of one. The goroutine of drive owns all of it;
+// handlers and timers only send messages.
 type driver struct {
 	flow    *Flow
 	opts    Options
@@ -30,72 +30,63 @@ type driver struct {
 	log     *runlog.Log
 	secrets secrets
 	mask    *mask.Masker
-	// unread says why the secrets of a record could not be read: it can be looked at
-	// without them.
-	unread error
-	// vault hides what is never stored.
-	vault *mask.Masker
+	unread  error        // why the secrets of a record can't be read
+	vault   *mask.Masker // hides what is never stored
 	// pace is the clock if it is a virtual one, else nil. isCancelling reports whether a request
 	// to cancel is on its way.
 	pace         *virtual.Clock
 	isCancelling func() bool
-	// host is where the run is driven; nil: this process. arrived are its messages then.
+	// host drives the run, unless it is nil. arrived are its messages then.
 	host    Host
 	arrived []message
 
 	inbox  chan message
-	done   chan struct{} // closed when nobody reads the inbox any more
+	done   chan struct{} // closed at the end of the drive
 	cancel map[machine.TaskID]func()
 	timers map[timerID]func() bool
-	// queue holds events that are due at once; the first `durable` of them are in the
-	// journal already. due says that an Advanced event is to follow.
+	// queue holds events that are due at once. The first `durable` of them are in the journal.
+	// due says that an Advanced event follows.
 	queue   []machine.Event
 	durable int
 	due     bool
-	// places are those of attempts that run; calls are the graphs that they have called.
+	// places are those of running attempts, calls the graphs that they have called.
 	places map[machine.TaskID]machine.Place
 	calls  map[graphCall]*openCall
 	beside map[machine.TaskID]*graphCalls
-	// texts and partials are what running attempts have said and produced so far; tails are
-	// ends of texts that may be the beginning of a secret.
+	// texts and partials are what running attempts have emitted and produced. tails are ends of
+	// texts that may begin a secret.
 	texts    map[machine.TaskID]saying
 	partials map[machine.TaskID]any
 	tails    map[machine.TaskID]string
-	// answers are those given in advance, asked the questions that people are being asked,
-	// offers the answers of others that wait for their turn.
+	// answers are those given in advance, asked the questions that people are asked now, offers
+	// the answers from other processes.
 	answers answerBook
 	asked   map[asking]context.CancelFunc
 	offers  []store.Offer
 
 	started time.Time
-	// forked is when a fork began, whose first events are those of another run.
-	forked time.Time
-	last   int64 // when the last replayed event happened
-	time   *timekeeper
-	// counted is how many steps were told as checkpoints.
-	counted int
-	// seq is the number of the last event that was told; event is reused.
-	seq     int64
-	event   Event
+	forked  time.Time // when a fork began; its first events are older
+	last    int64     // when the last replayed event happened
+	time    *timekeeper
+	counted int   // steps that were emitted as checkpoints
+	seq     int64 // number of the last emitted event
+	event   Event // reused
 	history []view.HistoryRecord
 	watcher Sink // receives events before Options.Sink
 	saved   saving
-	// noted is when the number of steps was last told to those who list runs.
-	noted int64
-	// sinkErr is the first error of the sink, journalErr what kept a task from starting.
+	noted   int64 // when noteSteps was last called
+	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseTold says that a pause was told to those who read the record of the run;
-	// attends, that they are told what its driver tells as it happens.
+	// pauseTold says that a replay has emitted the current pause, attends that it also emits
+	// live events.
 	pauseTold bool
 	attends   bool
-	// scope is what tasks share; setups are the tools and providers of graphs.
-	scope   *handler.Scope
-	setups  map[*machine.Plan]*setup
-	folder  *folder
-	budgets map[int]*budget
-	// answered are the calls that scripts answered before the run was resumed.
-	answered []handler.Usage
+	scope     *handler.Scope // shared by tasks
+	setups    map[*machine.Plan]*setup
+	folder    *folder
+	budgets   map[int]*budget
+	answered  []handler.Usage // calls that scripts answered before the run was resumed
 }
 
 func newDriver(f *Flow, opts Options, known secrets) *driver {
@@ -119,7 +110,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	return d
 }
 
-// watch makes the machine take notes if somebody reads them.
+// watch lets the machine take notes if somebody reads them.
 func (d *driver) watch() {
 	d.state.Watched = d.listens() || d.opts.History || d.notices != nil
 }
@@ -170,7 +161,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	}
 	defer d.folder.Close()
 	defer d.scope.Close()
-	defer d.log.Close() // before the run is given back, where all goes well
+	defer d.log.Close()
 	defer d.stop()
 	d.forwardRequests()
 	if err := d.drive(ctx, first); err != nil {
@@ -190,7 +181,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	return result, d.sinkErr
 }
 
-// drive applies the first event and all that follow, until the run has ended or pauses.
+// drive applies the first event and all further ones until the run ends or pauses.
 func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	commands, at, err := d.open(first)
 	for err == nil {
@@ -204,7 +195,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		}
 		commands, at, err = d.take(event)
 		if event.Kind == machine.Answered && err == nil && d.state.NoteCount() == 0 {
-			d.unused(event)
+			d.warnUnused(event)
 		}
 	}
 	return err
@@ -227,20 +218,20 @@ func (d *driver) await() *machine.Event {
 	return nil
 }
 
-// idle reports whether nothing is on its way that could end a pause.
+// idle reports whether nothing can end a pause any more.
 func (d *driver) idle() bool {
 	if len(d.queue)+d.waiting()+len(d.asked)+len(d.offers) > 0 {
 		return false
 	}
 	for _, id := range d.state.Attempts() {
 		if !d.beside[id].allWait() {
-			return false // it works beside a call that waits
+			return false
 		}
 	}
 	return true
 }
 
-// parks reports whether only time has to pass for longer than the driver is to wait.
+// parks reports whether the run only waits for longer than Options.Park.
 func (d *driver) parks() bool {
 	if d.opts.Park == 0 || d.opts.Rush || d.due || !d.idle() {
 		return false
@@ -249,7 +240,7 @@ func (d *driver) parks() bool {
 	return due > 0 && time.Duration(due-d.now()) > d.opts.Park
 }
 
-// open applies the first event of a drive, which may be in the journal already.
+// open applies the first event of a drive, which may be in the journal.
 func (d *driver) open(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if d.durable == 0 {
 		return d.step(event)
@@ -259,8 +250,8 @@ func (d *driver) open(event *machine.Event) (commands []machine.Command, at int6
 	return d.durably(event)
 }
 
-// step applies an event and makes it durable, in one commit with the starts of the tasks
-// that follow. Nothing is told or begun before.
+// step applies an event and makes it durable, in one commit with the starts of tasks. Nothing is
+// emitted or begun before.
 func (d *driver) step(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
 	d.number(event)
@@ -278,8 +269,7 @@ func (d *driver) durably(event *machine.Event) (commands []machine.Command, at i
 	return commands, event.At, err
 }
 
-// apply makes an event durable and applies it. It returns what follows, and when the
-// event happened.
+// apply makes an event durable and applies it.
 func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
 	if err := d.append(*event); err != nil {

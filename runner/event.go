@@ -35,32 +35,28 @@ const (
 	RunFinished     EventType = "run_finished"
 )
 
-// Event is one thing that happened. Which fields are set depends on Type; zero
-// fields are absent from its JSON.
+// Event is one thing that happened. Which fields are set depends on Type; zero fields are absent
+// from its JSON.
 type Event struct {
 	Type EventType
-	// Seq numbers a run's events from 1 on, over all its drivers: an event that is told
-	// later has a higher one. What is told live only leaves gaps in Replay and Follow,
-	// and so does a crash.
+	// Seq numbers the events of a run from 1 on, over all its drivers. Live events and crashes
+	// leave gaps in Replay and Follow.
 	Seq   int64
 	Time  time.Time
 	RunID string
 
-	// Step numbers the steps of a graph in the order in which they end; 0: it runs, or is
-	// none.
+	// Step is the number of a step that has ended, in the order of the ends, or 0.
 	Step int
-	// Rank is the step's in path order, from 1.
+	// Rank is the number of the step in path order, from 1.
 	Rank int
 	Node string
-	// Place is Node with the elements of each that it is inside, as in s[1]/write, or ""
-	// when it is inside none.
+	// Place is Node with the elements of `each` around it, as in s[1]/write, or "" without any.
 	Place   string
 	Kind    string // node_started: the node's kind
 	Visit   int
 	Attempt int
 	Branch  string
-	// Finally says that the node runs in finally: it is no step (node_started,
-	// node_retrying, node_completed, node_failed).
+	// Finally says that the node runs in finally, and is no step.
 	Finally  bool
 	Duration time.Duration // node_completed, node_failed
 
@@ -69,59 +65,49 @@ type Event struct {
 	Start    string
 	MaxSteps int
 	// From are the nodes that branches come from (branches_joined).
-	From []string
-	// Input is run_started's input; Output node_completed's and edges_resolved's:
-	// plain data.
-	Input  any
-	Output any
-	// Cached says that node_completed comes from the cache; Skipped that the
-	// node did not run because of on_max_visits: skip.
+	From   []string
+	Input  any // run_started
+	Output any // node_completed, edges_resolved
+	// Cached says that the output comes from the cache, Skipped that the node did not run
+	// because of on_max_visits: skip (node_completed).
 	Cached  bool
 	Skipped bool
 	Error   *machine.Failure // node_failed, node_retrying
-	// MaxAttempts and NextDelay: node_retrying; AskedDelay too, if the other side
-	// asked for a longer delay than it gets.
+	// MaxAttempts, NextDelay: node_retrying; AskedDelay too, if the other side asked for a
+	// longer delay.
 	MaxAttempts int
 	NextDelay   time.Duration
 	AskedDelay  time.Duration
 	// Next and Candidates: edges_resolved; Next also branches_started.
 	Next       []string
 	Candidates []machine.Candidate
-	// Delta is state_updated: the keys that changed, sorted by name.
-	Delta []machine.KeyValue
-	// Usage is llm_usage's.
-	Usage *machine.Usage
-	// Waiting is run_waiting's.
-	Waiting *store.Waiting
-	// Said is the content of node_event, node_output, node_thinking and tool_called, and
-	// of a node_retrying that the executor has no part in.
-	Said *Said
-	// Result is run_finished's and run_paused's.
-	Result *Result
-	// live says that no journal tells it.
-	live bool
+	Delta      []machine.KeyValue // state_updated: the keys that changed, sorted
+	Usage      *machine.Usage     // llm_usage
+	Waiting    *store.Waiting     // run_waiting
+	// Said is the content of node_event, node_output, node_thinking and tool_called, and of a
+	// node_retrying of a part of a task.
+	Said   *Said
+	Result *Result // run_finished, run_paused
+	live   bool    // it is in no journal
 }
 
-// Sink receives every event, one at a time, in order. The event and its lists are
-// the runner's again after Event returns: a sink that keeps them must copy them.
+// Sink receives every event, one at a time, in order. It must copy what it keeps of an event.
 type Sink interface {
 	Event(e *Event) error
 }
 
-// LiveStore is a store that has, of runs that others drive, also what their drivers
-// told and no journal tells: text, progress, warnings, and who a run waits for.
+// LiveStore is a store that also has the live events of runs that others drive.
 type LiveStore interface {
-	// Live returns what was told live in a run since the last call, in order. It is
-	// asked after Events.
+	// Live returns the live events of a run since the last call, in order. It is called after
+	// Events.
 	Live(runID string) []LiveEvent
 }
 
-// LiveEvent is an event that no journal tells.
+// LiveEvent is an event that is in no journal: text, progress, a warning or run_waiting.
 type LiveEvent struct {
-	// After is how many events the journal had when it was told.
-	After int
+	After int // events that the journal had then
 	Event Event
 }
 
-// Live reports whether no journal tells the event.
+// Live reports whether the event is in no journal.
 func (e *Event) Live() bool { return e.live }

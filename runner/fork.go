@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// ForkOptions say where a fork begins and what it changes.
+// ForkOptions are the settings of a fork.
 type ForkOptions struct {
 	Options
 	// At is the step after which the fork begins; 0: before the first.
@@ -21,12 +21,12 @@ type ForkOptions struct {
 	Set map[string]any
 }
 
-// ForkPlan is how a fork begins: with the first From events of the other run, then First.
+// ForkPlan is the beginning of a fork: the first From events of the other run, then First.
 type ForkPlan struct {
 	Record store.RunRecord
 	From   int
 	First  []machine.Event
-	// Held says that it begins outside of its group: it pauses until it is resumed.
+	// Held says that the fork pauses until it is resumed, since it has a group.
 	Held bool
 }
 
@@ -52,9 +52,9 @@ func (r *Runner) PlanFork(runID string, opts ForkOptions) (*ForkPlan, error) {
 	return plan, nil
 }
 
-// Fork starts a new run from the state that a run had after one of its steps, edited or
-// not, and runs it. Branches that were running then run again from their last finished
-// step. The run itself is untouched.
+// Fork runs a new run from the state of another run after one of its steps, edited or not.
+// Branches that were running then run again from their last finished step. The other run stays
+// as it is.
 func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Result, error) {
 	d, rec, first, err := r.planFork(runID, &opts)
 	if err != nil {
@@ -77,8 +77,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 	return d.finishRun(ctx, &first[1])
 }
 
-// planFork returns the driver of a fork, what it reads of the other run, and the events that
-// follow.
+// planFork returns the driver of a fork, the record of the other run, and the first events.
 func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *record, first []machine.Event, err error) {
 	if rec, err = r.findAt(runID, opts.At); err != nil {
 		return nil, nil, nil, err
@@ -94,7 +93,7 @@ func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *reco
 		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
 	}
 	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, opts.At
-	rec.run.Session = "" // what it leaves is none of the session's business
+	rec.run.Session = ""
 	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()
 	if opts.At == 0 {
 		d, first, err = rec.forkFromStart(opts.Options, set)
@@ -130,9 +129,8 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}}, nil
 }
 
-// replayTo applies the events of a record up to a step, which the returned event ends. The
-// record then has read the events before it. The edit is written at the end of the step.
-// nil: the run has taken fewer steps.
+// replayTo replays a record to the end of a step, where it writes the edit. It returns the event
+// that ends the step, or nil if the run has taken fewer steps.
 func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
 	err = rec.each(func(e *machine.Event) (bool, error) {
 		d.state.StopAt, d.state.Edit = step, edit
@@ -174,8 +172,7 @@ func (rec *record) become(info *machine.RunInfo) {
 	}
 }
 
-// createFork makes the journal of a fork: the events that were read of the other run and
-// those before them, as they are, and those that follow.
+// createFork makes the journal of a fork from the events that the record has read, and first.
 func (d *driver) createFork(rec *record, from string, first []machine.Event) error {
 	for i := range first {
 		d.vault.Event(&first[i])

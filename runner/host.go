@@ -11,9 +11,9 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Host drives runs inside of another engine, such as a workflow, in one goroutine: it calls
-// what a driver gave it only while the driver is in Wait. A host that records what comes in
-// and repeats it gets the same run each time.
+// Host drives runs inside of another engine, for example a workflow, in one goroutine. It calls
+// functions of a driver only while the driver is in Wait. A host that records its calls and
+// repeats them gets the same run.
 type Host interface {
 	Clock
 	// Enter is called with the driver of a run before its first event.
@@ -24,17 +24,17 @@ type Host interface {
 	Start(job *Job) (cancel func())
 }
 
-// Job is a task that a host does. Its Task has what the host tells of it on the way; Note
-// and Emit return at once.
+// Job is a task that a host executes. Note and Emit of its Task return at once.
 type Job struct {
 	Task *Task
-	// Choice is the decision to make; nil: the task is a node.
+	// Choice is the decision to make; nil for the task of a node.
 	Choice *handler.Choice
 	// End ends the task.
 	End func(result *handler.Attempt)
 	// Decided ends a decision.
 	Decided func(target, reasoning string, err error)
-	// Call runs a graph as a tool and calls done with its result; nil: the file declares none.
+	// Call runs a graph as a tool and calls done with its result. It is nil if the file
+	// declares none.
 	Call func(call handler.GraphCall, done func(output any, err error))
 }
 

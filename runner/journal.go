@@ -5,24 +5,21 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// create makes the journal of a run, if there is a store: of events that were
-// applied and of those that are to be, in one commit.
-func (d *driver) create(run store.RunRecord, applied, first []machine.Event) error {
+// create makes the journal of a run with its first events, if there is a store.
+func (d *driver) create(run store.RunRecord, first []machine.Event) error {
 	if d.flow.runner.cfg.Store == nil {
 		return nil
 	}
 	for i := range first {
 		d.vault.Event(&first[i])
 	}
-	all := slices.Concat(applied, first)
-	journal, err := d.flow.runner.cfg.Store.Create(run, all...)
+	journal, err := d.flow.runner.cfg.Store.Create(run, first...)
 	switch {
 	case errors.Is(err, store.ErrRunExists):
 		return err
@@ -33,7 +30,7 @@ func (d *driver) create(run store.RunRecord, applied, first []machine.Event) err
 	return nil
 }
 
-// closeJournal notes how the run stands and gives the journal back.
+// closeJournal stores the summary of a result and closes the journal.
 func (d *driver) closeJournal(result *Result) error {
 	if d.journal == nil {
 		return nil
@@ -57,7 +54,7 @@ func (d *driver) append(events ...machine.Event) error {
 	return nil
 }
 
-// number writes into an event the number of the last event that was told before.
+// number stores in an event the number of the last emitted event.
 func (d *driver) number(event *machine.Event) {
 	if event.Told == 0 && event.Kind != machine.RunBegan {
 		event.Told = d.seq
@@ -68,8 +65,8 @@ func (d *driver) journalFailed(err error) error {
 	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
 }
 
-// take applies an event that was received. Those that have arrived by now are
-// made durable with it, and are next in the queue.
+// take applies a received event. Events that have arrived meanwhile become durable in the same
+// commit, and are next in the queue.
 func (d *driver) take(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	switch {
 	case d.durable > 0:
@@ -96,7 +93,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 	return d.durably(event)
 }
 
-// starts are the events that tell which tasks are about to begin.
+// starts returns the events of the tasks that commands begin.
 func (d *driver) starts(commands []machine.Command) (begin []machine.Event) {
 	for i := range commands {
 		if c := &commands[i]; c.Kind == machine.RunTask {
@@ -108,11 +105,10 @@ func (d *driver) starts(commands []machine.Command) (begin []machine.Event) {
 	return begin
 }
 
-// noteEvery is the least time between two notes of how many steps a run has
-// taken, in nanoseconds.
+// noteEvery is the time between two calls of noteSteps, in nanoseconds.
 const noteEvery = int64(time.Second)
 
-// noteSteps tells those who list runs how far this one is.
+// noteSteps stores the number of steps for lists.
 func (d *driver) noteSteps(at int64) error {
 	d.noted = at
 	err := d.journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)})

@@ -15,8 +15,8 @@ type asking struct {
 	question string
 }
 
-// ask answers a question with what was given in advance, or asks a person if there is one.
-// Otherwise the run will pause.
+// ask answers a question with what was given in advance, or asks a person. Otherwise the run
+// pauses.
 func (d *driver) ask(ctx context.Context, q *machine.Question) {
 	if text, given := d.answers.take(q.Target()); given {
 		value, err := q.Parse(text)
@@ -31,7 +31,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 	}
 }
 
-// askPerson asks until there is a legal answer, or nobody to ask.
+// askPerson asks until there is a valid answer, or nobody to ask.
 func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	id := asking{question.Task, question.ID}
 	if d.asked[id] != nil {
@@ -67,19 +67,19 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	}()
 }
 
-// stopAsking leaves the person alone whose question is closed.
+// stopAsking ends the call of Options.Ask for a question.
 func (d *driver) stopAsking(id asking) {
 	if cancel := d.asked[id]; cancel != nil {
 		cancel()
 	}
 }
 
-// answerEvent is the answer to a question.
+// answerEvent returns the event of an answer.
 func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.Event {
 	return machine.Event{Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value, By: by, Target: q.Target()}
 }
 
-// pendingOf is a question as people see it.
+// pendingOf returns a question as people see it.
 func (d *driver) pendingOf(q *machine.Question) view.Pending {
 	node := machine.Question{Place: q.Place}
 	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: moment(q.Until)}
@@ -97,14 +97,9 @@ func (d *driver) pendingOf(q *machine.Question) view.Pending {
 	return p
 }
 
-// asks is the event of a question, and of its answer.
-func (d *driver) asks(n *machine.Note) *Said {
+// questionSaid returns the content of the event of a question, a reminder or an answer.
+func (d *driver) questionSaid(n *machine.Note) *Said {
 	pending := d.pendingOf(n.Question)
-	if n.Kind == machine.NoteAnswered {
-		return &Said{Type: "answer", Question: &pending, Name: n.By}
-	}
-	if n.Kind == machine.NoteReminded {
-		return &Said{Type: "reminder", Question: &pending}
-	}
-	return &Said{Type: "question", Question: &pending}
+	kinds := map[machine.NoteKind]string{machine.NoteAsked: "question", machine.NoteReminded: "reminder", machine.NoteAnswered: "answer"}
+	return &Said{Type: kinds[n.Kind], Question: &pending, Name: n.By}
 }

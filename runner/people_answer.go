@@ -19,12 +19,10 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Answer answers questions of a run, all of them or none: a driver that lives goes
-// on with the answers within about a second, else they are stored for the next
-// driver. driven says which. The error is an *InputError when an answer is not
-// legal, or nobody asks for it (any more: it says who has answered what, and when);
-// store.ErrNoRun; or that a driver that lives did not take the answers in time: nothing
-// has changed then.
+// Answer answers questions of a run, all of them or none. If the run is driven, its driver
+// continues with the answers within about a second; else they are stored for the next driver.
+// The error is an *InputError if an answer is invalid or no open question asks for it (it says
+// who has answered before), store.ErrNoRun, or that the driver did not take the answers in time.
 func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
 	var other *store.DrivenError
 	for !driven && err == nil {
@@ -65,14 +63,13 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	return journal.Note(d.summary(d.recordedResult()))
 }
 
-// Limits of waiting for a driver that lives.
 const (
 	offerPoll = 50 * time.Millisecond
-	offerTime = 15 * time.Second
+	offerTime = 15 * time.Second // the longest wait for a driver
 )
 
-// offer leaves answers for the driver of a run and waits until it has settled them.
-// settled is false when there is no driver any more, and the offer is taken back.
+// offer leaves answers for the driver of a run and waits until it has settled them. settled is
+// false if the run has no driver any more; the offer is withdrawn then.
 func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
 	var random [12]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -104,8 +101,8 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 	}
 }
 
-// WhoAnswered says in a line who has answered a question of that name (see
-// Pending.Target) last, what, and when; "": nobody.
+// WhoAnswered returns a line with the last answer to a question (see view.Pending.Target), its
+// author and time, or "".
 func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	d, err := r.driverOf(runID, Options{})
 	if err != nil {
@@ -114,11 +111,10 @@ func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	return d.whoAnswered(target), nil
 }
 
-// whoAnswered says who has answered a question last.
-func (d *driver) whoAnswered(target string) string { return d.tellAnswer(d.lastAnswer(target)) }
+// whoAnswered implements WhoAnswered.
+func (d *driver) whoAnswered(target string) string { return d.describeAnswer(d.lastAnswer(target)) }
 
-// lastAnswer finds in the journal how a question was answered last: by a person, or
-// else by the end of its time; nil: not at all. Only a refusal asks.
+// lastAnswer returns the last answer of a person to a question, else its timeout, or nil.
 func (d *driver) lastAnswer(target string) *machine.Event {
 	kept := d.flow.runner.cfg.Store
 	if kept == nil {
@@ -140,8 +136,8 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 	return last
 }
 
-// tellAnswer says who answered what, and when.
-func (d *driver) tellAnswer(e *machine.Event) string {
+// describeAnswer returns a line about an answer or a timeout, or "" for nil.
+func (d *driver) describeAnswer(e *machine.Event) string {
 	if e == nil {
 		return ""
 	}
@@ -149,19 +145,11 @@ func (d *driver) tellAnswer(e *machine.Event) string {
 	if e.Kind == machine.TimerFired {
 		return fmt.Sprintf("question %q timed out without an answer at %s", e.Target, at)
 	}
-	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, quoted(d.mask.Value(e.Output)), e.By, at)
+	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, appendValue(nil, d.mask.Value(e.Output)), e.By, at)
 }
 
-// quoted is a value as JSON in a message.
-func quoted(v any) string {
-	if text, ok := v.(string); ok {
-		return strconv.Quote(text)
-	}
-	return string(appendValue(nil, v))
-}
-
-// unused warns that an answer was not used because the task that asked had ended.
-func (d *driver) unused(e *machine.Event) {
+// warnUnused warns that an answer was not used because the task that asked had ended.
+func (d *driver) warnUnused(e *machine.Event) {
 	by := ""
 	if e.By != "" {
 		by = " of " + e.By
@@ -171,8 +159,8 @@ func (d *driver) unused(e *machine.Event) {
 	})
 }
 
-// settleOffer takes or refuses answers of other processes. The event that it returns, if any, is
-// in the journal already.
+// settleOffer takes or refuses answers of other processes. It returns the first of their events,
+// which are in the journal then, or nil.
 func (d *driver) settleOffer() *machine.Event {
 	offer := d.offers[0]
 	d.offers = d.offers[1:]
@@ -195,9 +183,8 @@ func (d *driver) settleOffer() *machine.Event {
 	return &events[0]
 }
 
-// accept turns answers into events, all of them or none: each is for the first open
-// question of its name that none before it is for. The error says in a line each what is
-// wrong with them.
+// accept returns the events of answers, or an *InputError with what is wrong with them. An answer
+// is for the first open question of its name that has no answer before.
 func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
 	open := d.openQuestions()
 	var events []machine.Event
@@ -253,7 +240,7 @@ func (d *driver) whyNotAsked(target string, open []machine.Question) error {
 	return fmt.Errorf("answer for %q: run %q does not ask that now; it asks: %s", target, d.opts.RunID, strings.Join(names, ", "))
 }
 
-// summary is how a run stands, for those who list runs.
+// summary returns what lists show of a run.
 func (d *driver) summary(result *Result) store.RunSummary {
 	s := store.RunSummary{Status: result.Status, Reason: result.Reason, Quality: result.Quality, Steps: result.Steps, Updated: d.clock.Now()}
 	if result.Due != nil && result.Status == machine.Paused && result.Reason != "pause" {
@@ -262,7 +249,7 @@ func (d *driver) summary(result *Result) store.RunSummary {
 	return s
 }
 
-// moment is a moment in Unix nanoseconds as a time; 0: nil.
+// moment returns the time of Unix nanoseconds, or nil for 0.
 func moment(at int64) *time.Time {
 	if at == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Answers given in advance, and whether they fit.
+// Answers given in advance.
 
 package runner
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// checkAnswers reports answers for questions that nobody can ask, that are answered
-// already, or that are not legal, before anything is done.
+// checkAnswers returns an *InputError for answers that are invalid, or for questions that no
+// node asks or that are answered for good.
 func (d *driver) checkAnswers() error {
 	failed := &InputError{Problems: d.flow.badTargets(&d.opts)}
 	open := d.openQuestions()
@@ -36,8 +36,7 @@ func (d *driver) checkAnswers() error {
 	return nil
 }
 
-// answeredForGood says who has answered a question that will not be asked again; "":
-// it may be asked.
+// answeredForGood returns who has answered a question that is not asked again, or "".
 func (d *driver) answeredForGood(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
@@ -46,12 +45,12 @@ func (d *driver) answeredForGood(target string) string {
 	}
 	last := d.lastAnswer(target)
 	if last != nil && last.Kind == machine.TimerFired && d.state.Ended() {
-		return "" // who takes the run up asks again
+		return "" // a resume asks again
 	}
-	return d.tellAnswer(last)
+	return d.describeAnswer(last)
 }
 
-// refuseAll refuses answers for a run that has completed.
+// refuseAll returns an *InputError for all answers to a run that has completed.
 func (d *driver) refuseAll() error {
 	failed := &InputError{}
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
@@ -63,8 +62,7 @@ func (d *driver) refuseAll() error {
 	return nil
 }
 
-// badTargets says which answers, breakpoints and model parameters of a run name
-// no node.
+// badTargets returns the problems of answers, breakpoints and model parameters that name no node.
 func (f *Flow) badTargets(opts *Options) []string {
 	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
@@ -93,8 +91,7 @@ func (f *Flow) badTargets(opts *Options) []string {
 	return problems
 }
 
-// answerBook holds the answers given in advance that nothing has asked for, by the target of
-// their question.
+// answerBook holds the unused answers that were given in advance, by target.
 type answerBook map[string][]string
 
 func newAnswerBook(given map[string][]string) answerBook {
@@ -103,8 +100,7 @@ func newAnswerBook(given map[string][]string) answerBook {
 	return book
 }
 
-// take removes and returns the next answer to a question: one for the very element that asks,
-// or one for any element.
+// take removes and returns the next answer for the element that asks, or for any element.
 func (b answerBook) take(target string) (answer string, given bool) {
 	for _, name := range [...]string{target, machine.WithoutIndexes(target)} {
 		if list := b[name]; len(list) > 0 {

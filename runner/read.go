@@ -1,4 +1,4 @@
-// Reading runs: their journals, applied once more.
+// Reading runs by replaying their journals.
 
 package runner
 
@@ -23,14 +23,13 @@ type record struct {
 	run   store.RunRecord
 	flow  *Flow
 	store store.Store
-	// state is the snapshot that the events continue, with what the driver kept beside it;
-	// nil for the beginning of the run. stale says that there is a later one that this program
-	// can't read.
+	// state and head are the snapshot at which it begins; state is nil for the beginning of the
+	// run. stale says that there is a later one that this program can't read.
 	state *machine.State
 	head  head
 	stale bool
 	total int // events that were read or are in the snapshot
-	// live has what was told live, nil: nothing has; heard is what is to be told.
+	// live has live events and may be nil. heard are those that are not emitted yet.
 	live  LiveStore
 	heard []LiveEvent
 }
@@ -40,7 +39,7 @@ type head struct {
 	Started int64 `json:"started"` // Unix nanoseconds
 	Last    int64 `json:"last"`    // when the last event happened
 	Steps   int   `json:"steps"`   // of the outermost graph that have ended
-	// Told is the number of the last event that was told.
+	// Told is the number of the last emitted event.
 	Told int64 `json:"told,omitempty"`
 	// Hidden are the texts that secret keys have had.
 	Hidden []string `json:"hidden,omitempty"`
@@ -79,7 +78,7 @@ func (rec *record) before(step int) error {
 	}
 }
 
-// next reads the next events; none: that was all. The caller counts those that it takes.
+// next reads the next events, or none at the end. The caller counts them.
 func (rec *record) next() ([]machine.Event, error) {
 	return rec.store.Events(rec.id, rec.total, stretchSize)
 }
@@ -181,7 +180,7 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 	return d, nil
 }
 
-// replay applies a recorded event, carries nothing out, and tells what happened.
+// replay applies a recorded event, carries nothing out, and emits what happened.
 func (d *driver) replay(event *machine.Event) error {
 	held := d.waitsLive()
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
@@ -243,8 +242,8 @@ func (d *driver) countPauseEvents() {
 	}
 }
 
-// waitsLive reports whether the run that is attended waits for a place in its group: its
-// driver tells for whom, and not that it pauses.
+// waitsLive reports whether an attended run waits for a slot in its group. Its driver emits that
+// as a live event, and no pause.
 func (d *driver) waitsLive() bool {
 	return d.attends && !d.pauseTold && d.state.Status == machine.Paused && d.state.Reason == "concurrency"
 }

@@ -19,11 +19,9 @@ const (
 	logPoll = 200 * time.Millisecond
 )
 
-// Logs tells what programs and models said in a run, in order, with what became
-// secret later masked, too. With follow it goes on until the run has ended or ctx
-// has; it waits for a run that pauses or crashed. What a node
-// says that writes a secret key is told when it has ended: only then is known what
-// is secret.
+// Logs passes the log of a run to each, in order. It also masks what became secret later. With
+// follow it goes on until the run or ctx ends, and waits for a run that pauses or crashed. What a
+// node with a secret key says comes when it has ended, since only then is known what is secret.
 func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
 	rec, err := r.find(runID)
 	if err != nil {
@@ -48,19 +46,19 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 	}
 }
 
-// logReader is at a place in a log.
+// logReader reads a log.
 type logReader struct {
 	runner *Runner
 	rec    *record
 	told   *runlog.Reader
 	after  int64
-	// mask hides what is secret by now; state is how the run stands by then.
+	// mask hides what is secret by now; busy are the paths of nodes that may learn more secrets.
 	mask *mask.Masker
 	busy map[string]bool
 }
 
-// read tells what has come. With wait it stops before what is not to be told yet,
-// else it leaves that out.
+// read passes on new chunks. With wait it stops before chunks of busy nodes, else it leaves them
+// out.
 func (l *logReader) read(wait bool) error {
 	for looked := false; ; {
 		chunks, err := l.runner.cfg.Store.Log(l.rec.run.ID, l.after, logBatch)
@@ -92,7 +90,7 @@ func (l *logReader) read(wait bool) error {
 	}
 }
 
-// look finds out what is secret in the run by now.
+// look reads what is secret in the run by now.
 func (l *logReader) look() error {
 	l.mask, l.busy = &mask.Masker{}, nil
 	if !l.rec.flow.tree.HasSecrets() {

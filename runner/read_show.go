@@ -1,5 +1,4 @@
-// Runs as they stand or stood: shown and told again, as a whole or from the snapshot before
-// a step.
+// Showing and replaying runs.
 
 package runner
 
@@ -59,8 +58,7 @@ func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, erro
 	return rec.walk(to, opts)
 }
 
-// walk replays the events of a record and tells what happened, up to a step unless that is
-// negative.
+// walk replays the events of a record up to a step, or all if it is negative.
 func (rec *record) walk(at int, opts Options) (*Result, error) {
 	opts.looks = true
 	d, err := rec.restore(opts)
@@ -109,8 +107,7 @@ func (d *driver) endReplay() *Result {
 	return result
 }
 
-// addStanding says of a run that is looked at whether it goes on: one that nobody drives
-// has crashed.
+// addStanding sets the status of a run without a driver to crashed.
 func (r *Runner) addStanding(result *Result) error {
 	lines, err := r.cfg.Store.List(store.RunFilter{ID: result.RunID})
 	if err == nil && len(lines) == 1 && lines[0].StandsAs() == store.Crashed {
@@ -119,8 +116,7 @@ func (r *Runner) addStanding(result *Result) error {
 	return err
 }
 
-// running lists the executions under way, those of subgraphs behind the nodes that run
-// them.
+// running lists the current executions, those of subgraphs behind their nodes.
 func (d *driver) running() []view.RunningNode {
 	var out []view.RunningNode
 	for _, t := range d.state.Current() {

@@ -36,14 +36,13 @@ type Result struct {
 	Error  *machine.Failure `json:"error"`
 	// Pending holds the questions that are open, also while other branches run.
 	Pending []view.Pending `json:"pending"`
-	// Due is when the first thing that waits goes on by itself: a question's
-	// timeout, a wait, a retry delay; nil: nothing does.
+	// Due is the time of the next timeout of a question, end of a wait or retry, or nil.
 	Due *time.Time `json:"due"`
-	// Running is what a run that is looked at is at, or was when it crashed.
+	// Running lists the executions of a running or crashed run.
 	Running []view.RunningNode `json:"running,omitempty"`
-	// Unused names the answers given in advance that nothing has asked for.
+	// Unused lists the targets of unused answers that were given in advance.
 	Unused []string `json:"-"`
-	// PausedAt tells the breakpoint of a paused run.
+	// PausedAt is the breakpoint of a paused run.
 	PausedAt *view.PausedAt `json:"paused_at,omitempty"`
 	// Partial holds what interrupted nodes had produced, by node id.
 	Partial map[string]any `json:"partial,omitempty"`
@@ -56,9 +55,8 @@ type Result struct {
 	History   []view.HistoryRecord `json:"history,omitempty"`
 }
 
-// ExitCode is the exit code of a program that has run this and no more: 0
-// completed, 1 failed, 4 stuck, 5 limit, 10 paused, 130 cancelled. With strict, one
-// that completed but not cleanly is a failure.
+// ExitCode returns the exit code of a program that ran this: 0 completed, 1 failed, 4 stuck,
+// 5 limit, 10 paused, 130 cancelled. With strict, a run that did not end clean has failed.
 func (r *Result) ExitCode(strict bool) int {
 	switch r.Status {
 	case machine.Completed:
@@ -77,8 +75,6 @@ func (r *Result) ExitCode(strict bool) int {
 		return 10
 	case machine.Cancelled:
 		return 130
-	case machine.Failed, machine.Running:
-		return 1
 	}
 	return 1
 }
@@ -90,11 +86,11 @@ func usageOf(u machine.Usage) view.Usage {
 	}
 }
 
-// result is the run as it stands.
+// result returns the current state of the run.
 func (d *driver) result() *Result {
 	s := d.state
 	d.learnState()
-	for i := range d.history { // what became a secret after it was told
+	for i := range d.history { // with what has become secret since
 		d.history[i].Output = d.mask.Value(d.history[i].Output)
 		d.history[i].Error = d.mask.Failure(d.history[i].Error)
 	}
@@ -137,8 +133,7 @@ func (d *driver) partial() map[string]any {
 	return partial
 }
 
-// orderOf is a record's place among others: what runs in finally has no step, and
-// comes last.
+// orderOf returns the sort key of a record. Nodes of finally come last.
 func orderOf(h *view.HistoryRecord) int {
 	if h.Finally {
 		return math.MaxInt

@@ -1,4 +1,4 @@
-// Runs that are resumed: their journals are replayed, then they go on.
+// Resuming runs.
 
 package runner
 
@@ -12,24 +12,23 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// lostNumbers is the gap that a crash leaves in the numbers of events: nobody knows how
-// much the driver told after the last event that it made durable.
+// lostNumbers is the gap that a crash leaves in the numbers of events. It is unknown how many the
+// driver emitted after its last durable event.
 const lostNumbers = 1_000_000
 
-// Resume goes on with a run that is paused, or that a crash, a cancellation, a failure or a
-// limit has ended, from the graph that it was started with. What had finished is not run
-// again; what had begun and not finished is, as the same attempt. A completed run executes
-// nothing. Errors are those of Run, and store.ErrNoRun, and *store.DrivenError while another
-// driver has the run.
+// Resume continues a run that is paused, or that a crash, a cancellation, a failure or a limit
+// has ended, in the graph with which it was started. Finished tasks do not run again; unfinished
+// ones do, as the same attempt. Of a completed run nothing is executed. Errors are those of Run,
+// store.ErrNoRun, and *store.DrivenError while another driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
 	return r.drive(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resume(ctx, runID, opts, journal) })
 }
 
-// openTries is how often Resume tries to open a journal, every 20 ms: a process
-// that only leaves an answer closes it in a moment.
+// openTries is how often Resume tries to open a journal, every 20 ms. A process that stores an
+// answer closes it soon.
 const openTries = 50
 
-// drive opens the journal of a run for do, which is then the only one to add to it.
+// drive opens the journal of a run for do.
 func (r *Runner) drive(ctx context.Context, runID string, tries int, do func(journal store.Journal) (*Result, error)) (*Result, error) {
 	if r.cfg.Store == nil {
 		return nil, noStore(runID)
@@ -77,8 +76,8 @@ func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal
 	return d.continueRun(ctx, journal)
 }
 
-// completedResult returns the result of a run that has completed. It stores what its driver
-// could not store of the end because it was killed there.
+// completedResult returns the result of a completed run. It stores the summary and the session if
+// the driver was killed before it could.
 func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 	result := d.recordedResult()
 	lines, err := d.flow.runner.cfg.Store.List(store.RunFilter{ID: d.opts.RunID})
@@ -97,7 +96,7 @@ func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 	return result, d.sinkErr
 }
 
-// continueRun drives a run from where it stands.
+// continueRun drives a run on.
 func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
 	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {

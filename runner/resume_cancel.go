@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// requested is what a request does to a run.
+// requested returns the event of a request.
 func requested(r store.Request, at int64) machine.Event {
 	if why, cancels := r.Cancels(); cancels {
 		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
@@ -50,11 +50,9 @@ func (d *driver) sendOffer(offer store.Offer) {
 	})
 }
 
-// Cancel ends a run that nobody drives: one that pauses, or whose driver is
-// gone. Its nodes of finally run here. It is recorded as cancelled and can be
-// resumed. A run that has ended
-// stays as it is. It fails with store.ErrNoRun, and with a *store.DrivenError while a
-// driver has the run: Store.Ask asks that one.
+// Cancel cancels a run without a driver. Its nodes of finally run here. It can be resumed. A run
+// that has ended stays as it is. The error is store.ErrNoRun, or a *store.DrivenError while a
+// driver has the run; see Store.Ask.
 func (r *Runner) Cancel(runID string) (*Result, error) {
 	return r.drive(context.Background(), runID, 0, func(journal store.Journal) (*Result, error) { return r.cancel(runID, journal) })
 }
@@ -83,8 +81,7 @@ func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
 	return result, err
 }
 
-// cancelUndriven records the end of a run of which nothing runs any more: what
-// had begun is gone with its driver.
+// cancelUndriven cancels a run whose tasks ended with its driver.
 func (d *driver) cancelUndriven() error {
 	at := d.now()
 	d.countPauseEvents()
@@ -95,7 +92,7 @@ func (d *driver) cancelUndriven() error {
 		}
 		d.publish(at)
 		d.last = at
-		stopping := d.state.Stopping // also what the driver that is gone had cancelled
+		stopping := d.state.Stopping // also tasks that the driver had cancelled
 		if len(stopping) == 0 || len(stopping) == left || d.state.Ended() {
 			break
 		}

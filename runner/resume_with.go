@@ -1,4 +1,4 @@
-// Going on with another version of the graph.
+// Resuming with another version of the graph.
 
 package runner
 
@@ -15,17 +15,16 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// MisfitError says why a run can't go on with another version of its graph.
+// MisfitError reports why a run can't continue with another version of its graph.
 type MisfitError struct {
 	RunID string
-	// Divergence is the first step that the version would have taken otherwise;
-	// nil: there is none, and Problems says what else is wrong.
+	// Divergence is the first step that leads elsewhere in that version, or nil.
 	Divergence *view.Divergence
 	// Problems is one sentence per state key whose value does not fit.
 	Problems []string
 }
 
-// Error names the first thing that does not fit.
+// Error describes the divergence or the problems.
 func (e *MisfitError) Error() string {
 	text := fmt.Sprintf("run %q does not fit that version of its graph: ", e.RunID)
 	d := e.Divergence
@@ -48,11 +47,10 @@ func (e *MisfitError) Error() string {
 	return text
 }
 
-// ResumeWith goes on with a run as Resume does, but with another version of its
-// graph, which is kept with the run from then on. With the recorded outputs and
-// answers that version has to take every step that the run has taken, and the
-// values of its state have to fit; else the error is a *MisfitError and the run
-// stays as it is. A run that has completed can't be gone on with.
+// ResumeWith resumes a run with another version of its graph, which is stored with the run. With
+// the recorded outputs and answers, that version must take every step that the run has taken,
+// and the values of the state must fit; else the error is a *MisfitError and the run stays as it
+// is. A completed run can't be resumed.
 func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {
@@ -66,8 +64,8 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	})
 }
 
-// Fit returns the record that a run has once it goes on with another version of its graph, for
-// a driver elsewhere. The error says why ResumeWith would refuse that version.
+// Fit returns the record of a run with another version of its graph, for a driver elsewhere. Its
+// errors are those of ResumeWith.
 func (r *Runner) Fit(runID string, g *spec.Graph, opts Options) (store.RunRecord, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {

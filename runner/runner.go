@@ -28,9 +28,8 @@
 //		}),
 //	}
 //
-// It fails with a [Failure] of a kind that retries and edges can tell apart, or with
-// any error; [Task.Interrupt] asks a person. Retries, limits of time and routing are
-// not its business. Package handler has what kinds use that call models or tools.
+// It fails with a [Failure], whose kind retries and edges can tell, or with any error.
+// [Task.Interrupt] asks a person. Package handler has what kinds use that call models or tools.
 //
 // # Events
 //
@@ -42,8 +41,8 @@
 //
 // # Runs that outlive a process
 //
-// With a store, every event is kept before it takes effect. A run that paused, or
-// whose process died, goes on in another one; what had finished does not run again:
+// With a store, every event is stored before it takes effect. Another process can continue a run
+// that paused or whose process died; finished nodes do not run again:
 //
 //	db, err := sqlite.Open("runs.db", sqlite.Options{})
 //	...
@@ -53,9 +52,8 @@
 //	...
 //	result, err = r.Resume(ctx, "order-17", runner.Options{Answers: map[string][]string{"approve": {"yes"}}})
 //
-// [Runner.Show], [Runner.Follow] and [Runner.Replay] look at runs, [Runner.Fork]
-// starts a new one from any of their steps. Package store says what a store is, view
-// has the parts of a Result, and virtual has time for tests.
+// [Runner.Show], [Runner.Follow] and [Runner.Replay] read runs, [Runner.Fork] starts a new one
+// from any of their steps. Package view has the parts of a Result, virtual a clock for tests.
 package runner
 
 import (
@@ -75,19 +73,15 @@ import (
 
 // Config configures a Runner. The zero value runs graphs of set, pass, wait and fail nodes.
 type Config struct {
-	// Kinds are the node kinds that can run besides set, pass, wait and fail. node.Kinds
-	// returns those of graphrun.
+	// Kinds are the node kinds besides set, pass, wait and fail; see node.Kinds.
 	Kinds []Kind
-	// Clock is used by runs without Options.Clock; nil for the clock of this computer.
-	Clock Clock
+	Clock Clock // of runs without Options.Clock; nil for the clock of this computer
 	// Decider answers llm_decide edges. Without one, their fallback edge fires.
 	Decider Decider
-	// Store keeps the journals; nil for none.
-	Store store.Store
+	Store   store.Store // of journals; may be nil
 	// Load reads the file of a subgraph or of a text; nil reads regular files of at most 16 MiB.
-	Load func(path string) ([]byte, error)
-	// Owner names this driver to others while it resumes a run.
-	Owner string
+	Load  func(path string) ([]byte, error)
+	Owner string // names this driver while it resumes a run
 	// Rewrite replaces a graph before it is prepared, so that tests can stub its nodes. path
 	// is the node that runs the graph, empty for the outermost one. It must not change g, and
 	// must return the same graph each time.
@@ -104,8 +98,8 @@ type Config struct {
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
 	NodeHooks map[string]Hooks
-	// Host drives the runs inside of another engine and is their clock; nil: this process
-	// does. Handlers, the Decider and hooks that follow a node are not called then.
+	// Host drives the runs inside of another engine and is their clock, unless it is nil.
+	// Handlers, the Decider and hooks after a node are not called then.
 	Host Host
 }
 
@@ -128,24 +122,20 @@ type Options struct {
 	Sink Sink `json:"-"`
 	// Warn receives each warning with the node that gives it (outer/inner in a subgraph), one
 	// at a time, with or without a Sink.
-	Warn func(node, message string) `json:"-"`
-	// History keeps a record of every node execution in the Result.
-	History bool
-	// Labels are stored with the run.
-	Labels map[string]string
+	Warn    func(node, message string) `json:"-"`
+	History bool                       // the Result has a record of every node execution
+	Labels  map[string]string          // stored with the run
 	// Session names the session that the run shares state keys and the conversation with. A
 	// fork has none; a resumed run keeps its own.
 	Session string
 	taken   taken
-	// looks says that a run is only read: no program is called for a secret.
-	looks bool
-	// Answers are given in advance, as in store.GivenAnswer, by the target of the question
-	// (see view.Pending.Target), the first for the first question there. Those for a node
-	// with an `each`, without an index, go to its elements in order.
+	looks   bool // the run is only read: no program is called for a secret
+	// Answers are given in advance, as in store.GivenAnswer, by target (see
+	// view.Pending.Target) and in order. Those for a node with an `each`, without an index, go
+	// to its elements in order.
 	Answers map[string][]string
-	// Heard receives the latest line that a program or a model has said, with secrets masked,
-	// about ten times a second at most for each stream. It is called by several goroutines,
-	// and perhaps once after the run.
+	// Heard receives the latest line of a program or a model, with secrets masked, at most ten
+	// times a second for each stream. Several goroutines call it, perhaps once after the run.
 	Heard func(line store.LogChunk) `json:"-"`
 	// By says who gives the Answers, and the answers of Ask.
 	By string

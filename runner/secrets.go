@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// secrets are the values of secrets by name, of each graph that has some.
+// secrets are the values of secrets by name, of each graph.
 type secrets map[*machine.Plan]map[string]any
 
 // secretsOf reads the secrets of a flow. The error is an *InputError.
@@ -44,7 +44,7 @@ func (f *Flow) secretsOf(o *Options) (secrets, error) {
 	return out, inputError(problems)
 }
 
-// placeholders stand for the secrets of a run that is only read.
+// placeholders returns values that stand for the secrets of a run that is only read.
 func (f *Flow) placeholders() secrets {
 	out := secrets{}
 	for _, tree := range f.tree.All() {
@@ -55,7 +55,7 @@ func (f *Flow) placeholders() secrets {
 	return out
 }
 
-// values returns all secret values, in an order that is always the same.
+// values returns all secret values in a fixed order.
 func (s secrets) values() []any {
 	var names []string
 	byName := map[string]any{}
@@ -94,7 +94,7 @@ func readSecrets(g *spec.Graph) (map[string]any, error) {
 	return values, inputError(wrong)
 }
 
-// learnState hides the values that secret keys have now.
+// learnState masks the current values of secret keys.
 func (d *driver) learnState() {
 	for _, sc := range d.state.Scopes {
 		if g := sc.Plan().Graph; len(mask.SecretKeys(g)) > 0 {

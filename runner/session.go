@@ -1,4 +1,4 @@
-// Sessions: what runs take over from the run before.
+// Sessions.
 
 package runner
 
@@ -22,7 +22,7 @@ type taken struct {
 	talk []handler.Message
 }
 
-// takeOver returns what a session holds for the graph.
+// takeOver returns the part of a session that the graph continues.
 func (f *Flow) takeOver(id string) (taken taken, err error) {
 	kept := f.runner.cfg.Store
 	if id == "" || kept == nil {

@@ -1,5 +1,5 @@
-// Snapshots of runs: how many steps a run has taken decides neither what is
-// written nor how long it takes to open it.
+// Snapshots of runs. With them, the number of steps affects neither the size of a write nor the
+// time to open a run.
 
 package runner
 
@@ -11,30 +11,25 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// leastTail is the usual Runner.leastTail: for a small state another snapshot
-// would save less than it costs.
+// leastTail is the usual Runner.leastTail.
 const leastTail = 64 << 10
 
-// stepCost is how many bytes of events a step counts as that a resume computes again.
+// stepCost is the cost in bytes of a step that a resume computes again.
 const stepCost = 64
 
-// saving is when a driver writes the next snapshot.
+// saving decides when a driver writes the next snapshot.
 type saving struct {
-	// from is how many bytes of events there are to be before the state is
-	// written; stale, that it is written at once.
-	from  int
-	stale bool
-	// first is the size of the first event, if the journal begins with it: it
-	// holds the input, and is as good as a snapshot. fresh: it is not known yet.
+	from  int  // bytes of events before the state is written
+	stale bool // the state is written at once
+	// first is the size of the first event of the run, which has the input and is as good as a
+	// snapshot. fresh says that it is not known yet.
 	first int
 	fresh bool
-	// count is how many steps the last snapshot has.
-	count int
+	count int // steps of the last snapshot
 }
 
-// keepSnapshot writes the state when the events since the last time take more
-// bytes than it does. Whether they do shows when it is written: a larger state
-// is given up, and tried again when there are a quarter more events.
+// keepSnapshot writes the state if it is smaller than the events since the last snapshot. A
+// larger state is dropped.
 func (d *driver) keepSnapshot() error {
 	if d.durable > 0 {
 		return nil
@@ -73,7 +68,7 @@ func (d *driver) keepSnapshot() error {
 	return nil
 }
 
-// startFrom puts a driver into the state that a record begins with.
+// startFrom sets the driver to the state with which a record begins.
 func (d *driver) startFrom(rec *record) {
 	d.saved = saving{stale: rec.stale, count: rec.head.Steps}
 	if rec.state == nil {

@@ -1,4 +1,4 @@
-// Running a handler, and what its end means.
+// Running handlers.
 
 package runner
 
@@ -130,7 +130,7 @@ func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machi
 	return ended(a)
 }
 
-// ended is the event of the end of an attempt.
+// ended returns the event of the end of an attempt.
 func ended(a *handler.Attempt) machine.Event {
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }
@@ -151,8 +151,7 @@ func asFailure(ctx context.Context, err error) *Failure {
 	return &Failure{Kind: "failed", Message: err.Error()}
 }
 
-// plainFailure makes a failure's details canonical data, so that they are the same when
-// they come back from a journal.
+// plainFailure returns the failure with details as a journal returns them.
 func plainFailure(f *Failure) *Failure {
 	if f.Details == nil {
 		return f
@@ -169,7 +168,7 @@ func plainFailure(f *Failure) *Failure {
 // errHandlerPanic marks the failure of a handler that panicked.
 var errHandlerPanic = errors.New("the handler panicked")
 
-// inFolder makes the folder before a handler of a flow whose expressions name it.
+// inFolder makes the folder of the run before the handler runs.
 func inFolder(handler Handler) Handler {
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		if _, err := task.RunDir(); err != nil {

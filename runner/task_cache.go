@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// cached wraps a handler: a result that is kept is not computed again.
+// cached returns a handler that looks into the cache first, and stores its result there.
 func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler {
 	if work.CacheKey == "" {
 		return handler
@@ -29,8 +29,7 @@ func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler 
 	})
 }
 
-// cachedResult returns the result that is kept for a task. A cache that fails is only a
-// warning: the node runs.
+// cachedResult returns the cached result of a task. If the cache fails, it emits a warning.
 func (d *driver) cachedResult(work *machine.Work, task *Task, now time.Time) (value any, found bool) {
 	cache := d.flow.runner.cfg.Store
 	if cache == nil || work.CacheKey == "" {
@@ -43,7 +42,7 @@ func (d *driver) cachedResult(work *machine.Work, task *Task, now time.Time) (va
 	return value, found && err == nil
 }
 
-// cacheResult keeps the result of a task, if it is to be kept.
+// cacheResult stores the result of a task in the cache, if the node has one.
 func (d *driver) cacheResult(work *machine.Work, task *Task, output any, now time.Time) {
 	cache := d.flow.runner.cfg.Store
 	if cache == nil || work.CacheKey == "" {

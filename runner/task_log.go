@@ -1,4 +1,4 @@
-// What tasks write to the log of their run.
+// Text and logs of tasks.
 
 package runner
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// listen gives a task what it says things with. The function ends what it began.
+// listen sets Emit and OpenLog of a task. end closes what they opened.
 func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
 	about := store.LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
 	quiet := d.flow.tree.Confides(task.Graph, lastNode(task.Node))

@@ -1,5 +1,4 @@
-// What tasks that call models get from their run: the conversation, the
-// budget, a journal for paid calls.
+// What tasks that call models get from their run: conversation, budget, a journal of calls.
 
 package runner
 
@@ -37,7 +36,7 @@ func (k *desk) Hide(secret string) {
 	})
 }
 
-// Sleep waits, by the clock of the runner.
+// Sleep waits by the clock of the run.
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 	if k.driver.opts.Rush {
 		return ctx.Err()
@@ -48,12 +47,9 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 // Now is the time of the run.
 func (k *desk) Now() time.Time { return time.Unix(0, k.driver.now()) }
 
-// paramsOf are the parameters that the caller set for a node; the last one
-// stands, one for the node itself before one for all.
+// paramsOf returns the parameters that the caller set for a node. The last one counts, and one
+// for the node more than one for all.
 func paramsOf(params []handler.ModelParam, path string) map[string]any {
-	if len(params) == 0 {
-		return nil
-	}
 	all, own := map[string]any{}, map[string]any{} // by key
 	for _, p := range params {
 		switch p.Node {
@@ -67,7 +63,7 @@ func paramsOf(params []handler.ModelParam, path string) map[string]any {
 	return all
 }
 
-// talkOf is a task's conversation; what the marker tells of is masked.
+// talkOf returns the conversation of a task. Outputs of programs are masked.
 func (d *driver) talkOf(talk *machine.Talk) *handler.Talk {
 	if talk == nil {
 		return nil

@@ -11,16 +11,10 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// errRunOver says that a note came after the run's end.
+// errRunOver reports a note after the end of the run.
 var errRunOver = errors.New("the run is over")
 
-// sendNote hands a note to the driver and waits until it is durable. It runs
-// in the goroutine of the task.
-func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) error {
-	return d.sendNoted(machine.Event{Task: task, Output: data, Usage: call})
-}
-
-// noteWithin is sendNote of a note that may be no larger than any value.
+// noteWithin is sendNote with a limit of size.
 func (d *driver) noteWithin(limit machine.ValueLimit, task machine.TaskID, data any) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
@@ -32,13 +26,13 @@ func (d *driver) noteWithin(limit machine.ValueLimit, task machine.TaskID, data 
 	return d.sendNote(task, plain, nil)
 }
 
-// sendNoted is sendNote for an event that says more.
-func (d *driver) sendNoted(event machine.Event) error {
-	plain, err := eval.Canonical(event.Output)
+// sendNote sends the driver a note and waits until it is durable. The task calls it.
+func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) error {
+	plain, err := eval.Canonical(data)
 	if err != nil {
 		return fmt.Errorf("a note is no plain data: %w", err)
 	}
-	event.Kind, event.At, event.Output = machine.TaskNoted, d.now(), plain
+	event := machine.Event{Kind: machine.TaskNoted, At: d.now(), Task: task, Output: plain, Usage: call}
 	kept := make(chan error, 1)
 	d.send(func() *machine.Event {
 		d.note(&event)

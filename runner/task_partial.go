@@ -7,8 +7,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// storePartial sends what a task has produced to the driver, from the goroutine of the task.
-// Data that is not plain is dropped: people only look at it, and the task must go on.
+// storePartial sends the driver what a task has produced. It drops data that is not plain.
 func (d *driver) storePartial(task machine.TaskID, data any) {
 	if plain, err := eval.Canonical(data); err == nil && plain != nil {
 		d.send(func() *machine.Event {
@@ -18,8 +17,7 @@ func (d *driver) storePartial(task machine.TaskID, data any) {
 	}
 }
 
-// addPartial puts what a task that was cancelled or failed had produced, or else
-// what it had said, into its end.
+// addPartial adds what a failed or cancelled task had produced or said to its end.
 func (d *driver) addPartial(event *machine.Event) {
 	partial := d.partials[event.Task]
 	if text := d.texts[event.Task].text; partial == nil && len(text) > 0 {

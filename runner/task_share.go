@@ -1,4 +1,4 @@
-// What the tasks of a graph share: its tools and providers, models and the budget.
+// What the tasks of a graph share.
 
 package runner
 
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// setup is what a graph declares, evaluated.
+// setup holds the tools and providers of a graph.
 type setup struct {
 	tools, providers map[string]any
 	err              error
@@ -34,7 +34,7 @@ func (d *driver) setupOf(sc *machine.Scope) *setup {
 	return s
 }
 
-// share gives a task what it shares with others, and what it needs to call models.
+// share sets the tools, providers and models of a task.
 func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *setup {
 	scopes := d.state.ScopesAround(id) // its own first
 	own := d.setupOf(scopes[0])
@@ -55,7 +55,7 @@ func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *set
 	return own
 }
 
-// modelScope returns what a graph declares of models.
+// modelScope returns the models and providers of a graph.
 func (d *driver) modelScope(sc *machine.Scope) handler.ModelScope {
 	g := sc.Plan().Graph
 	out := handler.ModelScope{Models: map[string]string{}, Providers: d.setupOf(sc).providers, Dir: d.dirOf(sc.Plan())}

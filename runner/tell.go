@@ -14,8 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// emit numbers the driver's event and gives it to the sink, if there is one. The
-// first error of the sink is kept; after it the sink sees nothing more.
+// emit numbers the driver's event and passes it to the sinks until the sink of the run fails.
 func (d *driver) emit() {
 	d.seq++
 	d.warn(&d.event)
@@ -72,11 +71,10 @@ func (d *driver) tell(kind EventType, at int64, result *Result) {
 	d.emit()
 }
 
-// maxPartial is how many bytes of what a node says are kept for the case that it
-// does not end well.
+// maxPartial bounds the text of a node that is kept in case it fails.
 const maxPartial = 64 << 10
 
-// saying is what a node has said so far; void that it counts no more once there is more.
+// saying is the text that a node has emitted. More text replaces a void one.
 type saying struct {
 	text []byte
 	void bool
@@ -108,7 +106,7 @@ func (d *driver) said(task machine.TaskID, said *Said) {
 	case "text":
 		kind = NodeOutput
 		d.texts[task] = d.texts[task].and(said)
-		if !d.streamed(task, said) {
+		if !d.maskPiece(task, said) {
 			return
 		}
 	case "thinking":
@@ -136,20 +134,20 @@ func (d *driver) eventOf(kind EventType, at int64, task machine.TaskID) {
 		place, _ = d.state.Place(task)
 	}
 	d.event = Event{Type: kind, Time: time.Unix(0, at), Attempt: task.Attempt}
-	d.event.stand(&place, task.Element-1)
+	d.event.setPlace(&place, task.Element-1)
 }
 
-// stand sets where an event happened. index is the index of an element, or -1.
-func (e *Event) stand(p *machine.Place, index int) {
+// setPlace sets where an event happened. index is the index of an element, or -1.
+func (e *Event) setPlace(p *machine.Place, index int) {
 	e.Node, e.Visit, e.Branch, e.Rank = nodePath(p), p.Visit, p.Branch, p.Rank
 	if place := placePath(p, index); place != e.Node {
 		e.Place = place
 	}
 }
 
-// streamed masks a piece of text, whose end is kept back while it may be the
-// beginning of a secret. It reports whether there is something to tell.
-func (d *driver) streamed(task machine.TaskID, said *Said) bool {
+// maskPiece masks a piece of a text and holds back an end that may begin a secret. It reports
+// whether there is something to emit.
+func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
 	shown, rest := d.mask.Chunk(d.tails[task] + said.Text)
 	if said.Final || said.Broken {
 		shown, rest = shown+mask.LastChunk(rest), ""
@@ -170,11 +168,12 @@ func (d *driver) emitTail(task machine.TaskID) {
 	}
 }
 
-// publish emits the notes about the last event, or counts them if nobody listens: a later driver and readers of the journal give the same numbers.
+// publish emits the notes about the last event. If nobody listens, it counts them, so that event
+// numbers do not depend on listeners.
 func (d *driver) publish(at int64) {
 	if !d.listens() {
 		d.seq += int64(d.state.NoteCount())
-		d.warnUntold()
+		d.warnOfElements()
 	} else {
 		d.publishNotes(at)
 	}
@@ -194,33 +193,33 @@ func (d *driver) publishNotes(at int64) {
 		n := &d.state.Notes()[i]
 		e := &d.event
 		*e = Event{Type: noteTypes[n.Kind], Time: now, Step: n.Step, Attempt: n.Task.Attempt, Finally: n.Finally}
-		e.stand(&n.Place, -1)
+		e.setPlace(&n.Place, -1)
 		d.describe(n, at)
 		d.emit()
 	}
 }
 
-// warnUntold warns of elements that failed, if there is no sink.
-func (d *driver) warnUntold() {
+// warnOfElements warns of elements that failed, if there is no sink.
+func (d *driver) warnOfElements() {
 	if d.opts.Warn == nil {
 		return
 	}
 	notes := d.state.Notes()
 	for i := range notes {
 		if n := &notes[i]; n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.warn(&Event{Node: nodePath(&n.Place), Said: emitted(nil, d.mask.Failure(n.Failure))})
+			d.warn(&Event{Node: nodePath(&n.Place), Said: emitSaidOf(nil, d.mask.Failure(n.Failure))})
 		}
 	}
 }
 
-// learnConfided hides what nodes have written to secret keys, before anything is emitted.
+// learnConfided masks what nodes have written to secret keys, before anything is emitted.
 func (d *driver) learnConfided() {
 	for _, value := range d.state.Confided() {
 		d.mask.LearnValue(value)
 	}
 }
 
-// noteTypes are the types of the events that tell notes.
+// noteTypes are the event types of notes.
 var noteTypes = [...]EventType{
 	machine.NoteNodeStarted: NodeStarted, machine.NoteNodeRetrying: NodeRetrying, machine.NoteNodeCompleted: NodeCompleted,
 	machine.NoteNodeFailed: NodeFailed, machine.NoteNodeEmitted: NodeEvent, machine.NoteElementEnded: NodeEvent,
@@ -229,16 +228,15 @@ var noteTypes = [...]EventType{
 	machine.NoteBranchesStarted: BranchesStarted, machine.NoteBranchesJoined: BranchesJoined,
 }
 
-// emitted is the custom event of a node's `emit`, or a warning of an element that
-// failed where the others go on.
-func emitted(data any, failure *Failure) *Said {
+// emitSaidOf returns the content of a node's `emit`, or a warning of a failed element.
+func emitSaidOf(data any, failure *Failure) *Said {
 	if failure != nil {
 		return &Said{Type: "warning", Message: failure.Kind + ": " + failure.Message + "; the other elements go on"}
 	}
 	return &Said{Type: "custom", Name: "emit", Data: data}
 }
 
-// droppedSaid is the event of a join whose waiting branches end.
+// droppedSaid returns the content of the event of a join whose waiting branches end.
 func droppedSaid(n *machine.Note) *Said {
 	failed, _ := n.Failure.Details["failed"].([]any)
 	names := make([]string, len(failed))
@@ -248,7 +246,7 @@ func droppedSaid(n *machine.Note) *Said {
 	return &Said{Type: "dropped", Message: strings.Join(names, " and ") + " failed and can't reach it any more", Data: n.Failure.Details}
 }
 
-// elementSaid is the event of an element that has ended.
+// elementSaid returns the content of the event of an element that has ended.
 func elementSaid(n *machine.Note) *Said {
 	e, outcome := n.Element, "success"
 	if n.Failure != nil {
@@ -259,6 +257,7 @@ func elementSaid(n *machine.Note) *Said {
 	}}
 }
 
+// describe sets the fields of the event that a note is about.
 func (d *driver) describe(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
@@ -278,14 +277,14 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
 		e.Error = d.mask.Failure(n.Failure)
 	case machine.NoteNodeEmitted:
-		e.Said = emitted(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
+		e.Said = emitSaidOf(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
 	case machine.NoteJoinDropped:
 		e.Said = droppedSaid(n)
 	case machine.NoteElementEnded:
 		e.Said = elementSaid(n)
 		e.Said.Data = d.mask.Value(e.Said.Data)
 	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
-		e.Said = d.asks(n)
+		e.Said = d.questionSaid(n)
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), d.mask.Candidates(n.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
@@ -326,7 +325,7 @@ func (d *driver) recordHistory(at int64) {
 	}
 }
 
-// recordInHistory adds a note to the history: an execution, and later where it led.
+// recordInHistory adds an execution to the history, and later where it led.
 func (d *driver) recordInHistory(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:

@@ -1,5 +1,4 @@
-// Calls of tools and of models, told from the journal: tools from the notes that keep
-// their results, models to those who want the conversation.
+// Events of calls of tools, and the conversation, from the journal.
 
 package runner
 

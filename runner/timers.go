@@ -19,7 +19,7 @@ type timerID struct {
 
 func timerOf(c *machine.Command) timerID { return timerID{c.Timer, c.Task, c.Fan, c.Lane} }
 
-// delay is after what time a timer fires.
+// delay returns after what time a timer fires.
 func (d *driver) delay(c *machine.Command) time.Duration {
 	if (c.Timer == machine.RetryTimer || c.Timer == machine.WaitTimer) && d.opts.Rush {
 		return 0
@@ -27,7 +27,7 @@ func (d *driver) delay(c *machine.Command) time.Duration {
 	return c.For
 }
 
-// startTimer starts a timer. One whose moment is over fires next.
+// startTimer starts a timer. One without delay fires next.
 func (d *driver) startTimer(c *machine.Command) {
 	id := timerOf(c)
 	d.stopTimer(id)
@@ -77,7 +77,7 @@ func (d *driver) cancelTask(task machine.TaskID) {
 	})
 }
 
-// stop releases what still waits for the driver.
+// stop cancels tasks, questions and timers.
 func (d *driver) stop() {
 	close(d.done)
 	for _, cancel := range d.cancel { //lint:ignore mapiter in any order

@@ -1,4 +1,4 @@
-// Results of tasks as plain data, also of those that ran elsewhere.
+// Results of tasks as plain data.
 
 package handler
 
@@ -8,8 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Attempt is the result of one attempt of a task: an output, a failure, or questions
-// that it waits for. Its JSON can be sent to where the run is driven.
+// Attempt is the result of one attempt of a task: an output, a failure, or open questions.
 type Attempt struct {
 	Output  any                `json:"output,omitempty"`
 	Failure *machine.Failure   `json:"failure,omitempty"`
@@ -17,7 +16,7 @@ type Attempt struct {
 	Talk    *machine.TalkDelta `json:"talk,omitempty"`
 }
 
-// Return returns the output of an attempt elsewhere, or its failure.
+// Return returns the output or the failure.
 func (a *Attempt) Return() (any, error) {
 	if a.Failure != nil {
 		return nil, a.Failure
@@ -25,25 +24,21 @@ func (a *Attempt) Return() (any, error) {
 	return a.Output, nil
 }
 
-// NoteToolCall is the key of the note (see runner.Task) in which a task keeps what a call of
-// a tool came to: an object of output and is_error, of what else the task needs to go on,
-// and, for the event tool_called, of name, args, duration_ms in milliseconds and, if the
-// call has one, id. A note without a name is not told.
+// NoteToolCall is the key of a note (see runner.Task) with the result of a tool call: an object
+// with output, is_error and whatever the task needs to continue. For the event tool_called it
+// also has name, args, duration_ms and, if the call has one, id.
 const NoteToolCall = "tool_call"
 
-// MaxAskedDelay is the longest delay before another attempt that a server may ask
-// for, where no max_interval says otherwise.
+// MaxAskedDelay is the longest delay that a server may ask for without max_interval.
 const MaxAskedDelay = machine.MaxAskedDelay
 
-// Retry is what of a task is tried again without the executor: a call of a model.
+// Retry is a retry inside of a task: of a call of a model.
 type Retry struct {
-	// What is tried: the role of the model.
-	What string
-	// Attempt is the one that failed, from 1, MaxAttempts how many there are at most.
-	Attempt, MaxAttempts int
+	What                 string        // the role of the model
+	Attempt, MaxAttempts int           // Attempt failed; it counts from 1
 	Delay                time.Duration // until the next
 	Error                *machine.Failure
 }
 
-// Choice is a decision between edges, as a runner.Decider sees it.
+// Choice is a decision between edges.
 type Choice = machine.Choice

@@ -8,8 +8,8 @@ type GraphCall struct {
 	File string
 	// With is the graph's input, by state key.
 	With map[string]any
-	// Number tells the calls of a task apart, and stays the same when the task
-	// runs again; Key is the call's idempotency key.
+	// Number identifies the call in its task, also if that runs again. Key is its idempotency
+	// key.
 	Number int
 	Key    string
 }

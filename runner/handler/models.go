@@ -1,8 +1,6 @@
-// Package handler has what node kinds use of a run besides the keys, the input and
-// the state of their Task: the conversation (Talk), models and the budget
-// (ModelAccess), questions to people (Question), graphs as tools (GraphCall), what
-// lives as long as the run (Scope). A kind that computes something and returns it
-// needs none of it; those of package node are built on it.
+// Package handler has what node kinds use of a run besides the keys, the input and the state of
+// their Task: the conversation (Talk), models and the budget (ModelAccess), questions to people
+// (Question), graphs as tools (GraphCall), and values that live as long as the run (Scope).
 package handler
 
 import (
@@ -15,19 +13,15 @@ import (
 
 // Reservation is the most that a call may use.
 type Reservation struct {
-	// Input is an estimate of the tokens that are sent.
-	Input int
-	// Output is how long the answer may get, in tokens; 0: nobody has said.
-	Output int
-	// Cost is the price in US dollars of so many tokens; known is false when the
-	// model has no known price.
+	Input  int // tokens to send, estimated
+	Output int // most tokens of the answer; 0 if there is no limit
+	// Cost returns the price of tokens in US dollars. known is false without a known price.
 	Cost func(input, output int) (usd float64, known bool)
 }
 
 // Reserved is room in a budget.
 type Reserved struct {
-	// Output is how long the answer may get at most; 0: there is no limit.
-	Output int
+	Output int // most tokens of the answer; 0 if there is no limit
 	once   sync.Once
 	settle func(call Usage)
 }
@@ -42,20 +36,17 @@ func (r *Reserved) Settle(call Usage) { r.once.Do(func() { r.settle(call) }) }
 
 // ToolResult is the result of a call of a tool.
 type ToolResult struct {
-	// Output is plain data; of an error its text.
-	Output  any
+	Output  any // plain data, or the text of an error
 	IsError bool
-	// Details are what else is known of an error; nil: nothing.
-	Details map[string]any
+	Details map[string]any // of an error; may be nil
 }
 
 // ModelCall is a call of a model, as hooks see it.
 type ModelCall struct {
 	Model string // provider/name
 	Role  string // chat, router, judge or compact
-	// System and Messages are what is asked. BeforeModel may put others in their
-	// place: they are asked this once, and the conversation stays as it is. The
-	// messages of the list itself must not be changed.
+	// System and Messages are sent. BeforeModel may replace them for this call; it must not
+	// change the messages themselves.
 	System   string
 	Messages []Message
 }
@@ -78,49 +69,41 @@ type Usage = machine.Usage
 // ModelParam is a parameter of model nodes that the caller of a run sets.
 type ModelParam = machine.ModelParam
 
-// ModelScope is what a graph declares of models: providers by name, and models by
-// role, in which paths are relative to Dir.
+// ModelScope has the models of a graph by role and its providers by name. Paths are relative to
+// Dir.
 type ModelScope struct {
 	Models    map[string]string
 	Providers map[string]any
 	Dir       string
 }
 
-// ModelAccess is what a task that calls models has of its run. It is safe for
-// concurrent use.
+// ModelAccess is what a task needs to call models. It is safe for concurrent use.
 type ModelAccess struct {
-	// Goal is the goal of the run in words; OwnGoal says that it is the graph's.
-	Goal    string
-	OwnGoal bool
-	// Overrides are the models that the caller of the run chose, by role; paths
-	// in them are relative to Dir.
+	Goal    string // of the run, in words
+	OwnGoal bool   // Goal is that of the graph
+	// Overrides are the models that the caller of the run chose, by role. Their paths are
+	// relative to Dir.
 	Overrides map[string]string
 	Dir       string
-	// Around are the models of the graphs around the task's, the run's own last.
-	Around []ModelScope
-	// Params are the parameters that the caller set for the task's node, by key.
-	Params map[string]any
-	// Secrets are the texts that the run masks; a recording must not hold them.
-	Secrets []string `json:"-"`
-	// Turns counts, by role, the calls that the visit made in earlier attempts.
-	Turns map[string]int
-	// Answered are the calls that scripts answered before the run was resumed.
-	Answered []Usage
-	// ModelDesk is where the run keeps account of calls; it is never nil in a handler.
-	ModelDesk `json:"-"`
+	Around    []ModelScope   // the graphs around the graph of the task, the outermost last
+	Params    map[string]any // that the caller set for the node, by key
+	Secrets   []string       `json:"-"` // texts that a recording must not hold
+	Turns     map[string]int // calls of the visit in earlier attempts, by role
+	Answered  []Usage        // calls that scripts answered before the run was resumed
+	ModelDesk `json:"-"`     // never nil in a handler
 }
 
-// ModelDesk keeps account of the calls of models that a task makes.
+// ModelDesk accounts for the calls of models of a task.
 type ModelDesk interface {
-	// Note journals a finished call: what Log is to hold of it, and what it came
-	// to. It returns when that is durable; see Task.Note.
+	// Note stores a finished call and its data in the journal. It returns when that is
+	// durable; see runner.Task.
 	Note(data any, call Usage) error
-	// Reserve keeps room in the run's budget for a call; see Reservation.
+	// Reserve reserves room in the budget of the run for a call.
 	Reserve(r Reservation) (*Reserved, error)
-	// Hide masks a text in everything that the run shows from now on; "" masks nothing.
+	// Hide masks a text, unless it is "", in everything that the run emits from now on.
 	Hide(secret string)
-	// Sleep waits, by the clock of the run.
+	// Sleep waits by the clock of the run.
 	Sleep(ctx context.Context, d time.Duration) error
-	// Now is the time by that clock: what a call took is measured with it.
+	// Now returns the time of the clock of the run.
 	Now() time.Time
 }

@@ -12,19 +12,15 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Question is what a running task asks a person.
+// Question is a question of a running task to a person.
 type Question struct {
-	// Key tells the questions of a task apart; an answer names it: NODE:KEY=VALUE.
-	Key    string
+	Key    string // identifies the question in its task: NODE:KEY=VALUE
 	Prompt string
-	// Schema is a JSON Schema that says which answers are legal; nil: any text.
-	Schema map[string]any
-	// Tool is the call that is to be approved; nil: the question is another.
-	Tool *ToolAsk
+	Schema map[string]any // JSON Schema of the answer; nil for any text
+	Tool   *ToolAsk       // the call to approve, or nil
 }
 
-// Check reports a question that can't be asked: one without a key, or with a
-// schema that is none.
+// Check returns an error for a question without a key or with an invalid schema.
 func (q *Question) Check() error {
 	if q.Key == "" {
 		return fmt.Errorf("a question has no key")
@@ -38,22 +34,21 @@ func (q *Question) Check() error {
 	return nil
 }
 
-// Parked is the error with which a task waits for people; runner.Task.Interrupt makes it.
+// Parked is the error of a task that waits for people; see runner.Task.Interrupt.
 type Parked struct{ Asks []machine.Ask }
 
-// Error is for handlers that look at their error.
+// Error returns a short text.
 func (p *Parked) Error() string { return "the task waits for people" }
 
-// Waits reports whether an error means that a task waits for people: it has not
-// failed, and runs again when they have answered.
+// Waits reports whether an error means that a task waits for people. It has not failed, and runs
+// again after the answers.
 func Waits(err error) bool {
 	var parked *Parked
 	return errors.As(err, &parked)
 }
 
-// JoinErrors is what errors of calls that a task makes side by side come to: the first
-// that means more than waiting, else a wait for the answers to all their questions; nil
-// when all are nil.
+// JoinErrors joins errors of calls that a task makes side by side: it returns the first real
+// error, else a wait for the answers to all questions, else nil.
 func JoinErrors(errs ...error) error {
 	var all *Parked
 	for _, err := range errs {

@@ -1,4 +1,4 @@
-// What lives as long as the run.
+// Values that live as long as a run.
 
 package handler
 
@@ -8,26 +8,22 @@ import (
 	"sync"
 )
 
-// Scope holds what handlers keep from one task of a run to the next, such as a
-// server that they started. Subgraphs share that of the run around them. It is
-// safe for concurrent use.
+// Scope holds values that the tasks of a run share, for example a server that one of them
+// started. It is safe for concurrent use.
 type Scope struct {
-	mu    sync.Mutex
-	kept  map[any]io.Closer
-	order []io.Closer
-	// tasks is what TasksDir returns.
-	tasks string
-	// around is what lasts longer; nil: nothing does.
-	around *Scope
+	mu     sync.Mutex
+	kept   map[any]io.Closer
+	order  []io.Closer
+	tasks  string // the result of TasksDir
+	around *Scope // lasts longer; may be nil
 }
 
-// NewScope is the scope of a task that is run apart from a driver, in a process that
-// keeps in around what it shares between the tasks of all runs; nil: it is of a run. tasks
-// is what TasksDir returns. The caller closes it.
+// NewScope returns the scope of a run, or of a task that a process runs without a driver. around
+// then holds what the process shares between all runs. tasks is the result of TasksDir. The
+// caller closes the scope.
 func NewScope(around *Scope, tasks string) *Scope { return &Scope{around: around, tasks: tasks} }
 
-// Lasting is the scope for what need not end with the run: that of a process which
-// runs tasks of many runs, else this one.
+// Lasting returns the scope for values that need not end with the run.
 func (s *Scope) Lasting() *Scope {
 	if s.around != nil {
 		return s.around.Lasting()
@@ -35,12 +31,12 @@ func (s *Scope) Lasting() *Scope {
 	return s
 }
 
-// TasksDir is the folder for the marks of programs that run; empty: a temporary
-// one will do. It is not made yet.
+// TasksDir returns the folder for the marks of running programs, which need not exist, or "" for
+// a temporary one.
 func (s *Scope) TasksDir() string { return s.tasks }
 
-// Keep returns what was kept under the key, which open makes when it is the
-// first to ask. It is closed when the run ends or pauses, after the last task.
+// Keep returns the value of a key. The first call makes it with open. It is closed when the run
+// ends or pauses, after the last task.
 func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +52,7 @@ func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
 	return made
 }
 
-// Close closes everything, last kept first. What a handler could not end
-// well is its own to report, while it runs.
+// Close closes all values, the latest first.
 func (s *Scope) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

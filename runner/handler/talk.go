@@ -8,8 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Talk is the conversation of a task, and what the task adds to it. What a
-// task that fails has added is forgotten.
+// Talk is the conversation of a task, and what the task adds to it unless it fails.
 type Talk struct {
 	machine.Talk
 	mu    sync.Mutex
@@ -23,15 +22,14 @@ func (t *Talk) Say(messages ...Message) {
 	t.delta.Add = append(t.delta.Add, messages...)
 }
 
-// Compact puts a summary in the place of the oldest messages that the task was
-// given.
+// Compact replaces the oldest messages by a summary.
 func (t *Talk) Compact(oldest int, summary Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.delta.Drop, t.delta.Summary = oldest, &summary
 }
 
-// Added is what the task has added; nil: nothing.
+// Added returns what the task has added, or nil.
 func (t *Talk) Added() *machine.TalkDelta {
 	if t == nil {
 		return nil

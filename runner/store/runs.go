@@ -202,7 +202,7 @@ func (s *KVStore) create(record RunRecord, first []machine.Event, inherit func(t
 
 func (s *KVStore) owner(name string) string { return cmp.Or(name, s.Owner, "this program") }
 
-// Open goes on with the journal of a run.
+// Open opens the journal of a run.
 func (s *KVStore) Open(runID, owner string) (Journal, error) {
 	if _, err := s.saved(runID); err != nil { // before the lock, which Create may need
 		return nil, err
