@@ -60,6 +60,14 @@ func (c *ToolCall) UnmarshalJSON(text []byte) error {
 	return eval.DecodeJSON(text, (*plain)(c))
 }
 
+// ToolAnswer is the answer of a tool: plain data, or the text of an error.
+type ToolAnswer struct {
+	Output  any  `json:"output"`
+	IsError bool `json:"is_error,omitempty"`
+	// Details hold more of an error, such as exit_code.
+	Details map[string]any `json:"details,omitempty"`
+}
+
 // Tool is a tool that a model may call.
 type Tool struct {
 	Name        string         `json:"name"`

@@ -159,9 +159,9 @@ func transition(s *loopState) ownTool {
 		take: func(c model.ToolCall) (any, answer) {
 			name, _ := c.Args["to"].(string)
 			if !slices.Contains(s.Transitions, name) {
-				return nil, answer{output: fmt.Sprintf("%q does not follow %q; allowed are %s", name, s.name, strings.Join(s.Transitions, ", ")), isError: true}
+				return nil, answer{Output: fmt.Sprintf("%q does not follow %q; allowed are %s", name, s.name, strings.Join(s.Transitions, ", ")), IsError: true}
 			}
-			return name, answer{output: "the state is now " + name}
+			return name, answer{Output: "the state is now " + name}
 		},
 	}
 }

@@ -140,7 +140,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	for i, c := range asked {
 		if own, ours := a.own[c.Name]; ours {
 			var taken any
-			if taken, answers[i] = own.take(c); !answers[i].isError {
+			if taken, answers[i] = own.take(c); !answers[i].IsError {
 				value, done = taken, true
 			}
 			continue
@@ -156,13 +156,13 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	}
 	for i, result := range results {
 		answers[places[i]] = result
-		if calls[i].Name == a.loop.FinishTool && !result.isError {
-			value, done = result.output, true
+		if calls[i].Name == a.loop.FinishTool && !result.IsError {
+			value, done = result.Output, true
 		}
 	}
 	a.note(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
-		m, err := resultMessage(a.task, c.ID, c.Name, unseen(a.task, a.registry.Fit(c.Name, answers[i].output)), answers[i].isError)
+		m, err := resultMessage(a.task, c.ID, c.Name, unseen(a.task, a.registry.Fit(c.Name, answers[i].Output)), answers[i].IsError)
 		if err != nil {
 			return nil, false, err
 		}
@@ -191,7 +191,7 @@ func (a *agent) finishTool() ownTool {
 // finished reads the answer in a call of the finish tool: its arguments, or the only one.
 func (a *agent) finished(c model.ToolCall) (any, answer) {
 	if c.Malformed != "" {
-		return nil, answer{output: "the arguments are not a JSON object", isError: true}
+		return nil, answer{Output: "the arguments are not a JSON object", IsError: true}
 	}
 	var only any = ""
 	for _, value := range c.Args {
@@ -200,13 +200,13 @@ func (a *agent) finished(c model.ToolCall) (any, answer) {
 	s := a.node.schema
 	switch whole := s.Normalise(any(c.Args)); {
 	case s != nil && s.Check(whole) == nil:
-		return whole, answer{output: "done"}
+		return whole, answer{Output: "done"}
 	case len(c.Args) > 1 && s == nil:
-		return whole, answer{output: "done"}
+		return whole, answer{Output: "done"}
 	case len(c.Args) <= 1 && s.Check(s.Normalise(only)) == nil:
-		return s.Normalise(only), answer{output: "done"}
+		return s.Normalise(only), answer{Output: "done"}
 	default:
-		return nil, answer{output: "the answer does not fit its schema: " + s.Check(whole).Error(), isError: true}
+		return nil, answer{Output: "the answer does not fit its schema: " + s.Check(whole).Error(), IsError: true}
 	}
 }
 
@@ -216,7 +216,7 @@ func (a *agent) note(response *model.Response, results []answer) {
 	if len(response.ToolCalls) > 0 {
 		list := make([]any, len(results))
 		for i, c := range response.ToolCalls {
-			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": short(results[i].output), "is_error": results[i].isError}
+			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": short(results[i].Output), "is_error": results[i].IsError}
 		}
 		turn["tool_calls"] = list
 	}

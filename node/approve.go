@@ -69,7 +69,7 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 			out[i].Args = args
 		}
 		if words, ok := verdict["reject"].(string); ok {
-			rejected[i] = answer{output: words, isError: true}
+			rejected[i] = answer{Output: words, IsError: true}
 		}
 	}
 	return out, rejected, nil

@@ -32,7 +32,7 @@ func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
 			continue
 		}
 		if err := h.BeforeTool(ctx, task, c.ToolCall); err != nil {
-			return &answer{output: err.Error(), isError: true}
+			return &answer{Output: err.Error(), IsError: true}
 		}
 	}
 	return nil
@@ -44,12 +44,13 @@ func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answe
 		if h.AfterTool == nil {
 			continue
 		}
-		result := h.AfterTool(ctx, task, c.ToolCall, handler.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
+		result := h.AfterTool(ctx, task, c.ToolCall, out)
 		plain, err := eval.Canonical(result.Output)
 		if err != nil {
-			return answer{output: fmt.Sprintf("a hook's result is not plain data: %v", err), isError: true}
+			return answer{Output: fmt.Sprintf("a hook's result is not plain data: %v", err), IsError: true}
 		}
-		out = answer{plain, result.IsError, result.Details}
+		result.Output = plain
+		out = result
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		kind, named = "prompt", eval.Text(fields["prompt"])
 	}
 	if done, ok := loggedAs(fetchedPart, task, number); ok {
-		parts, _ := done.output.([]any)
+		parts, _ := done.Output.([]any)
 		return parts, nil
 	}
 	server, what, colon := strings.Cut(named, ":")
@@ -104,7 +104,7 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 	actor := &toolActor{kit: k, task: task}
 	taped, err := k.cassette.Tool(cassette.ToolCall{
 		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: number + 1}, Name: server + ":" + kind, Args: args,
-	}, func() (cassette.ToolAnswer, error) {
+	}, func() (model.ToolAnswer, error) {
 		var parts []any
 		var err error
 		if kind == "prompt" {
@@ -112,7 +112,7 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		} else {
 			parts, err = registry.Resource(ctx, actor, server, what)
 		}
-		return cassette.ToolAnswer{Output: parts}, err
+		return model.ToolAnswer{Output: parts}, err
 	})
 	if err != nil {
 		var failed *tool.Error
@@ -123,5 +123,5 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 	}
 	parts, _ := unseen(task, taped.Output).([]any)
 	call := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number}
-	return parts, call.keepAs(fetchedPart, task, answer{output: parts}, now(task).Sub(began))
+	return parts, call.keepAs(fetchedPart, task, answer{Output: parts}, now(task).Sub(began))
 }

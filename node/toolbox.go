@@ -77,12 +77,8 @@ type toolCall struct {
 	number int
 }
 
-// answer is the output of a call, or an error's message.
-type answer struct {
-	output  any
-	isError bool
-	details map[string]any
-}
+// answer is the answer of a call.
+type answer = model.ToolAnswer
 
 // call makes one call and journals its answer, which a task that runs again reuses. An
 // error ends the task.
@@ -103,14 +99,11 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 	}
 	taped, err := k.cassette.Tool(cassette.ToolCall{
 		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
-	}, func() (cassette.ToolAnswer, error) {
-		out, err := k.carryOut(ctx, task, registry, allowed, c)
-		return cassette.ToolAnswer{Output: out.output, IsError: out.isError, Details: out.details}, err
-	})
+	}, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
 	if err != nil {
 		return answer{}, ended(ctx, c.Name, err)
 	}
-	out := after(ctx, task, c, answer{taped.Output, taped.IsError, taped.Details})
+	out := after(ctx, task, c, taped)
 	return out, c.keep(task, out, now(task).Sub(began))
 }
 
@@ -136,15 +129,15 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 		case err == nil:
 			output, err := eval.Canonical(result)
 			if err != nil {
-				return answer{output: "the result is not plain data: " + err.Error(), isError: true}, nil
+				return answer{Output: "the result is not plain data: " + err.Error(), IsError: true}, nil
 			}
-			return answer{output: output}, nil
+			return answer{Output: output}, nil
 		case !errors.As(err, &failed):
 			return answer{}, err
 		}
 		delay, attempts, again := registry.Again(c.Name, failed, times)
 		if !again || failed.NotMade || task.Models == nil {
-			return answer{failed.Message, true, failed.Details}, nil
+			return answer{Output: failed.Message, IsError: true, Details: failed.Details}, nil
 		}
 		warn(task, "tool %q failed, attempt %d of %d is made in %s: %s", c.Name, times+1, attempts, delay, failed.Message)
 		if err := task.Models.Sleep(ctx, delay); err != nil {
@@ -187,14 +180,14 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, out answer, took time.
 		args = map[string]any{}
 	}
 	note := map[string]any{
-		kind: c.number, "name": c.Name, "args": args, "output": out.output, "is_error": out.isError,
+		kind: c.number, "name": c.Name, "args": args, "output": out.Output, "is_error": out.IsError,
 		"duration_ms": int(took.Milliseconds()),
 	}
 	if c.ID != "" {
 		note["id"] = c.ID
 	}
-	if out.details != nil {
-		note["details"] = out.details
+	if out.Details != nil {
+		note["details"] = out.Details
 	}
 	return task.Note(map[string]any{handler.NoteToolCall: note})
 }
@@ -215,9 +208,9 @@ func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
 		if n, ok := keys.WholeNumber(note[kind]); !ok || n != number {
 			continue
 		}
-		out := answer{output: note["output"]}
-		out.isError, _ = note["is_error"].(bool)
-		out.details, _ = note["details"].(map[string]any)
+		out := answer{Output: note["output"]}
+		out.IsError, _ = note["is_error"].(bool)
+		out.Details, _ = note["details"].(map[string]any)
 		return out, true
 	}
 	return answer{}, false

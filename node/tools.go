@@ -37,12 +37,12 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	}
 	out := make([]any, len(calls))
 	for i := range calls {
-		fit := registry.Fit(calls[i].Name, results[i].output)
-		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": fit, "is_error": results[i].isError}
+		fit := registry.Fit(calls[i].Name, results[i].Output)
+		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": fit, "is_error": results[i].IsError}
 		if !asked {
 			continue
 		}
-		m, err := resultMessage(task, calls[i].ID, calls[i].Name, unseen(task, fit), results[i].isError)
+		m, err := resultMessage(task, calls[i].ID, calls[i].Name, unseen(task, fit), results[i].IsError)
 		if err != nil {
 			return nil, err
 		}
@@ -206,8 +206,8 @@ func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		return nil, err
 	}
 	out := answers[0]
-	if out.isError {
-		return nil, &runner.Failure{Kind: "tool", Message: tool.Text(out.output), Details: out.details}
+	if out.IsError {
+		return nil, &runner.Failure{Kind: "tool", Message: tool.Text(out.Output), Details: out.Details}
 	}
-	return out.output, nil
+	return out.Output, nil
 }

@@ -105,7 +105,7 @@ func layers() []layer {
 		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/keys", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine"}},
 		{path: "runner", own: []string{"internal/process", "runner/handler", "runner/internal/flowtree", "runner/internal/mask", "runner/internal/runlog", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/input", "internal/schema"}},
-		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},
+		{path: "runner/handler", own: []string{"model", "eval", "internal/schema", "runner/machine"}},
 		// the rooms of the driver
 		{path: "runner/internal/flowtree", own: []string{"internal/bounded", "internal/suggest", "runner/machine", "spec"}},
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},

@@ -93,16 +93,9 @@ type ToolCall struct {
 	Malformed string `json:"malformed,omitempty"`
 }
 
-// ToolAnswer is plain data, or the text of an error.
-type ToolAnswer struct {
-	Output  any            `json:"output"`
-	IsError bool           `json:"is_error,omitempty"`
-	Details map[string]any `json:"details,omitempty"`
-}
-
 // Tool plays the answer of a tool, or calls do and records its answer. An error of do
 // is returned and not recorded.
-func (c *Cassette) Tool(made ToolCall, do func() (ToolAnswer, error)) (out ToolAnswer, err error) {
+func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out model.ToolAnswer, err error) {
 	if c == nil {
 		return do()
 	}

@@ -166,8 +166,8 @@ func TestNoSecretIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := map[string]any{"password": "third-canary", "q": secret}
-	if _, err := c.Tool(ToolCall{Name: "t", Args: args}, func() (ToolAnswer, error) {
-		return ToolAnswer{Output: []any{map[string]any{"password": "needed", "k": secret}}}, nil
+	if _, err := c.Tool(ToolCall{Name: "t", Args: args}, func() (model.ToolAnswer, error) {
+		return model.ToolAnswer{Output: []any{map[string]any{"password": "needed", "k": secret}}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestFileIsStable(t *testing.T) {
 			if _, err := client.Chat(t.Context(), ask(node, "hello\n\n  world: "+node+"\n"), nil); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Tool(ToolCall{Name: "t", Caller: model.Caller{Node: node}}, func() (ToolAnswer, error) { return ToolAnswer{Output: 1}, nil }); err != nil {
+			if _, err := c.Tool(ToolCall{Name: "t", Caller: model.Caller{Node: node}}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -315,13 +315,13 @@ func TestTools(t *testing.T) {
 	c := New()
 	call := ToolCall{Name: "s.add", Caller: model.Caller{Node: "a", Visit: 1}, Args: map[string]any{"x": 1, "y": 2.5}}
 	output := map[string]any{"n": 3, "big": 1 << 60, "list": []any{1, 2.5, nil, true, "x"}}
-	for _, answer := range []ToolAnswer{{Output: output, Details: map[string]any{"code": 2}}, {Output: "no", IsError: true}} {
-		if got, err := c.Tool(call, func() (ToolAnswer, error) { return answer, nil }); err != nil || cmp.Diff(answer, got) != "" {
+	for _, answer := range []model.ToolAnswer{{Output: output, Details: map[string]any{"code": 2}}, {Output: "no", IsError: true}} {
+		if got, err := c.Tool(call, func() (model.ToolAnswer, error) { return answer, nil }); err != nil || cmp.Diff(answer, got) != "" {
 			t.Fatal(got, err)
 		}
 	}
 	broken := errors.New("cancelled")
-	if _, err := c.Tool(call, func() (ToolAnswer, error) { return ToolAnswer{}, broken }); !errors.Is(err, broken) {
+	if _, err := c.Tool(call, func() (model.ToolAnswer, error) { return model.ToolAnswer{}, broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	tools := []model.Tool{{Name: "s.add", Description: "adds", Parameters: map[string]any{"type": "object"}}}
@@ -329,8 +329,8 @@ func TestTools(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	p := replayed(t, c)
-	fail := func() (ToolAnswer, error) { t.Error("the tool was called"); return ToolAnswer{}, nil }
-	for _, want := range []ToolAnswer{{Output: output, Details: map[string]any{"code": 2}}, {Output: "no", IsError: true}} {
+	fail := func() (model.ToolAnswer, error) { t.Error("the tool was called"); return model.ToolAnswer{}, nil }
+	for _, want := range []model.ToolAnswer{{Output: output, Details: map[string]any{"code": 2}}, {Output: "no", IsError: true}} {
 		if got, err := p.Tool(call, fail); err != nil || cmp.Diff(want, got) != "" {
 			t.Error(cmp.Diff(want, got), err)
 		}
@@ -351,7 +351,7 @@ func TestNoCassette(t *testing.T) {
 	if got, err := c.Client("p/m", with(fake(echo))).Chat(t.Context(), ask("a", "x"), nil); err != nil || got.Content != "re: x" || c.Playing() {
 		t.Error(got, err)
 	}
-	if got, err := c.Tool(ToolCall{}, func() (ToolAnswer, error) { return ToolAnswer{Output: 1}, nil }); err != nil || got.Output != 1 {
+	if got, err := c.Tool(ToolCall{}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil || got.Output != 1 {
 		t.Error(got, err)
 	}
 	if got, err := c.Tools(model.Caller{}, nil, func() ([]model.Tool, error) { return nil, nil }); err != nil || got != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -34,12 +35,8 @@ func NewReserved(output int, settle func(call Usage)) *Reserved {
 // Settle releases the reservation and counts the call.
 func (r *Reserved) Settle(call Usage) { r.once.Do(func() { r.settle(call) }) }
 
-// ToolResult is the result of a call of a tool.
-type ToolResult struct {
-	Output  any // plain data, or the text of an error
-	IsError bool
-	Details map[string]any // of an error; may be nil
-}
+// ToolResult is the answer of a call of a tool.
+type ToolResult = model.ToolAnswer
 
 // ModelCall is a call of a model, as hooks see it.
 type ModelCall struct {
