@@ -18,7 +18,7 @@ type Options struct {
 
 // Pairs holds the pairs of vertices at which two tokens of a run may be.
 type Pairs struct {
-	all      bool // nothing is known
+	unknown  bool // the graph is too large
 	cautious bool // see Options
 	size     int
 	next     func(int) []int
@@ -45,12 +45,12 @@ func (k *Pairs) Fork(x, y int) (fork int, ok bool) {
 // Together reports whether two nodes may be at work at the same time.
 func (k *Pairs) Together(x, y int) bool {
 	_, ok := k.Fork(x, y)
-	return ok || k.all
+	return ok || k.unknown && !k.cautious
 }
 
 // Meets reports whether two branches may arrive at a join.
 func (k *Pairs) Meets(join int) bool {
-	return k.all || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
+	return k.unknown || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
 }
 
 // NewPairs follows two tokens from each fan-out on. A join lets its token on when no other
@@ -60,7 +60,7 @@ func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
 	n := w.End
 	switch {
 	case w.Anywhere, w.FansOut && n > maxNodes:
-		return &Pairs{all: opts.Starts == nil}
+		return &Pairs{unknown: true, cautious: opts.Starts != nil}
 	case !w.FansOut:
 		return &Pairs{}
 	}
