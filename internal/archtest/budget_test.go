@@ -23,18 +23,18 @@ func budgets() []budget {
 	return []budget{
 		{"cmd", 25, 25},
 		{"spec", 6210, 5000},
-		{"eval", 5250, 4300},
-		{"internal/bind internal/schema", 3300, 3000},
-		{"runner/machine", 9650, 9000},
-		{"runner", 8850, 8200},
-		{"runner/store", 2760, 2700},
+		{"eval", 5230, 4300},
+		{"internal/bind internal/schema", 3260, 3000},
+		{"runner/machine", 9620, 9000},
+		{"runner", 8350, 8200},
+		{"runner/store", 2740, 2700},
 		{"node tool", 7310, 6400},
-		{"model", 4700, 4600},
-		{"internal/analysis internal/solve internal/graphalg internal/bound", 9600, 7800},
-		{"lint", 5770, 5300},
+		{"model", 4650, 4600},
+		{"internal/analysis internal/solve internal/graphalg internal/bound", 8760, 7800},
+		{"lint", 5750, 5300},
 		{"flowtest", 4830, 4500},
 		{"internal/cli", 7510, 7500},
-		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 4850, 4900},
+		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 4790, 4900},
 		{"render internal/runview internal/inspect internal/report internal/flowdiff", 6190, 5300},
 		{"internal/lsp internal/fix", 2570, 2500},
 		{"temporal", 4934, 4300},
@@ -48,7 +48,7 @@ func countLines(files []source, table []budget) map[string]int {
 	out := map[string]int{}
 	for _, s := range files {
 		dir := s.name[:max(0, strings.LastIndexByte(s.name, '/'))]
-		if s.isTest() || strings.HasSuffix(dir, "test") {
+		if s.isTest() || strings.HasSuffix(dir, "test") && dir != "flowtest" { // which users have
 			continue
 		}
 		part, longest := "", -1

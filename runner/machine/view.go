@@ -536,7 +536,7 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 	})
 	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
 	for key, heads := range base.Heads { //lint:ignore mapiter each is changed once
-		base.Heads[key] = slices.DeleteFunc(heads, func(id int) bool { return dead[v.overruled[id]] })
+		base.Heads[key] = slices.DeleteFunc(slices.Clone(heads), func(id int) bool { return dead[v.overruled[id]] })
 	}
 	for _, d := range base.Done {
 		if lanes := removeLanes(d.Lanes, dead); len(lanes) < len(d.Lanes) {
