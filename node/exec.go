@@ -167,8 +167,7 @@ func workingDir(base, dir string) (string, error) {
 
 // environment returns the variables of a program, except EVENTS. Later entries win.
 func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error) {
-	of := procs.Environment{Withheld: secretVariables(task.Graph)}
-	of.Read(c.EnvPass)
+	of := procs.Environment{Pass: c.EnvPass, Withheld: secretVariables(task.Graph)}
 	env, err := of.ForProgram(dir, task.RunDir)
 	if err != nil {
 		return nil, err

@@ -79,8 +79,7 @@ func (s *server) start() (*program, error) {
 
 // environment returns what a shell needs of graphrun's variables, and what the file adds.
 func (s *server) environment(dir string) ([]string, error) {
-	of := process.Environment{Withheld: s.opts.Withheld}
-	of.Read(s.EnvPass)
+	of := process.Environment{Pass: s.EnvPass, Withheld: s.opts.Withheld}
 	env, err := of.ForProgram(dir, s.opts.RunDir)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func budgets() []budget {
 		{"internal/lsp internal/fix", 2570, 2500},
 		{"temporal", 4934, 4300},
 		{"packaging examples", 650, 800},
-		{"", 3860, 2500}, // all other packages
+		{"", 3840, 2500}, // all other packages
 	}
 }
 

@@ -10,22 +10,10 @@ import (
 
 // Environment selects the variables of the caller that a program gets.
 type Environment struct {
-	// Pass names additional variables; All passes all.
-	Pass []string
-	All  bool
+	// Pass is the value of env_pass: "all", or a list of more names.
+	Pass any
 	// Withheld are names, such as those of secrets, that only Pass includes.
 	Withheld []string
-}
-
-// Read reads the value of env_pass: "all" or a list of names.
-func (e *Environment) Read(pass any) {
-	e.All = pass == "all"
-	names, _ := pass.([]any)
-	for _, name := range names {
-		if text, ok := name.(string); ok {
-			e.Pass = append(e.Pass, text)
-		}
-	}
 }
 
 // RunDirVariable names the folder of the run.
@@ -62,12 +50,13 @@ func (e *Environment) ForProgram(dir string, runDir func() (string, error)) ([]s
 
 // Entries returns the variables as NAME=value, in the caller's order.
 func (e *Environment) Entries() []string {
+	more, _ := e.Pass.([]any)
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case strings.HasPrefix(name, taskPrefix), name == RunDirVariable:
 			return true
-		case e.All, slices.Contains(e.Pass, name):
+		case e.Pass == "all", slices.Contains(more, any(name)):
 			return false
 		}
 		return !isUsual(name) || slices.Contains(e.Withheld, name)

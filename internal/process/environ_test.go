@@ -21,10 +21,10 @@ func TestEnvironment(t *testing.T) {
 	}{
 		{"what a shell needs", Environment{}, "PATH LC_ALL XDG_CACHE_HOME TZ LC_TOKEN", "OPENAI_API_KEY MY_FLAG GRAPHRUN_TASK_KEY"},
 		{"a secret of the usual names", Environment{Withheld: []string{"LC_TOKEN"}}, "PATH LC_ALL", "LC_TOKEN"},
-		{"names besides", Environment{Pass: []string{"MY_FLAG", "ABSENT"}}, "PATH MY_FLAG", "OPENAI_API_KEY ABSENT"},
-		{"a key by its name", Environment{Pass: []string{"OPENAI_API_KEY", "LC_TOKEN"}, Withheld: []string{"LC_TOKEN"}}, "OPENAI_API_KEY LC_TOKEN", "MY_FLAG"},
-		{"all", Environment{All: true}, "PATH MY_FLAG OPENAI_API_KEY", "GRAPHRUN_TASK_KEY"},
-		{"never those of another task", Environment{Pass: []string{"GRAPHRUN_TASK_KEY"}}, "PATH", "GRAPHRUN_TASK_KEY"},
+		{"names besides", Environment{Pass: []any{"MY_FLAG", "ABSENT"}}, "PATH MY_FLAG", "OPENAI_API_KEY ABSENT"},
+		{"a key by its name", Environment{Pass: []any{"OPENAI_API_KEY", "LC_TOKEN"}, Withheld: []string{"LC_TOKEN"}}, "OPENAI_API_KEY LC_TOKEN", "MY_FLAG"},
+		{"all", Environment{Pass: "all"}, "PATH MY_FLAG OPENAI_API_KEY", "GRAPHRUN_TASK_KEY"},
+		{"never those of another task", Environment{Pass: []any{"GRAPHRUN_TASK_KEY"}}, "PATH", "GRAPHRUN_TASK_KEY"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var names []string
