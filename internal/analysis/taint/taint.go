@@ -172,7 +172,7 @@ func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
 // closed reports whether the enum or the pattern of a schema admits only plain characters. A
 // format is only a note.
 func closed(schema map[string]any) bool {
-	if pattern, ok := schema["pattern"].(string); ok && narrow(pattern) {
+	if pattern, ok := schema["pattern"].(string); ok && isNarrow(pattern) {
 		return true
 	}
 	values, ok := schema["enum"].([]any)
@@ -182,8 +182,8 @@ func closed(schema map[string]any) bool {
 	})
 }
 
-// narrow reports whether a pattern matches whole texts, and only plain characters.
-func narrow(pattern string) bool {
+// isNarrow reports whether a pattern matches whole texts of plain characters only.
+func isNarrow(pattern string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	return err == nil && bounded(re, syntax.OpBeginText) && bounded(re, syntax.OpEndText) && plainOnly(re)
 }

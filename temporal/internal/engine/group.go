@@ -61,7 +61,7 @@ type turn struct {
 type member struct {
 	claim
 	Since time.Time `json:"since,omitzero"` // when it entered; zero: it waits
-	// Informed holds the tickets of the runs inside as the run knows them; "": it knows nothing.
+	// Informed lists the tickets of the runs with a slot that the run was last told of.
 	Informed string `json:"informed,omitempty"`
 }
 
