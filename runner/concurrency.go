@@ -100,43 +100,35 @@ func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 	d.emit()
 }
 
-// begin drives a new run from its first event. If its group is busy, the run is stored as
-// paused while it waits, so that a crash loses nothing.
+// begin drives a new run from its first event. A run with a group is stored as held before it
+// asks for its slot, so that a crash loses nothing.
 func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
 		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
 	}
-	var first []machine.Event
-	if group == "" {
-		first = []machine.Event{*began}
-	}
-	if err := d.create(run, first); err != nil {
+	began.Run.Held = group != "" && d.flow.runner.cfg.Store != nil
+	if err := d.create(run, []machine.Event{*began}); err != nil {
 		return nil, err
 	}
 	d.saved.fresh = true
 	d.emitStarted(began.Input, began.Run.MaxSteps)
+	if !began.Run.Held {
+		return d.finishRun(ctx, began)
+	}
 	slot := d.groupSlotOf(group, d.journal)
 	waiting, err := slot.enter()
-	switch {
-	case err != nil:
-		return nil, errors.Join(err, d.closeJournal(nil))
-	case waiting == nil:
-		return d.finishRun(ctx, began)
-	case slot.onBusy == "fail":
+	if err == nil && waiting != nil && slot.onBusy == "fail" {
 		return d.rejectBusy(&store.BusyError{RunID: d.opts.RunID, Waiting: *waiting})
 	}
-	began.Run.Held = true
-	if _, _, err := d.apply(began); err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
+	if err == nil {
+		_, _, err = d.open(began)
 	}
-	err = d.journal.Note(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
-	if err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
+	var request store.Request
+	if err == nil && waiting != nil {
+		request, err = d.awaitFirstSlot(ctx, slot)
 	}
-	request, err := slot.wait(ctx, d)
-	at := d.now()
-	stops := requested(request, at)
+	stops := requested(request, d.now())
 	switch {
 	case errors.Is(err, store.ErrStopped) && stops.Kind == machine.CancelAsked:
 		return d.finishRun(ctx, &stops)
@@ -145,10 +137,20 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 	case err != nil:
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
-	if err := d.journal.Note(store.RunSummary{Status: machine.Running, Updated: d.clock.Now()}); err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
+	return d.finishRun(ctx, &machine.Event{Kind: machine.Admitted, At: d.now()})
+}
+
+// awaitFirstSlot waits for the slot of a new run, which is paused meanwhile. A request stops it
+// with store.ErrStopped.
+func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request store.Request, err error) {
+	err = d.journal.Note(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
+	if err == nil {
+		request, err = slot.wait(ctx, d)
 	}
-	return d.finishRun(ctx, &machine.Event{Kind: machine.Resumed, At: at, Run: d.opts.info(d.opts.RunID)})
+	if err == nil {
+		err = d.journal.Note(store.RunSummary{Status: machine.Running, Updated: d.clock.Now()})
+	}
+	return request, err
 }
 
 // rejectBusy ends a run whose group is busy and that does not wait. Its end is emitted, and

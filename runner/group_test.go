@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -76,5 +77,39 @@ func TestCommitsAreShared(t *testing.T) {
 	// The beginning and the starts: the ends have the rest.
 	if ends := s.commits - 2; got.Status != machine.Completed || got.Steps != 102 || ends > 90 {
 		t.Errorf("%s, %d steps, %d commits for 100 ends", got.Status, got.Steps, ends)
+	}
+}
+
+// slotless is a store whose process dies when a run asks for its slot.
+type slotless struct{ *store.Memory }
+
+func (s slotless) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	j, err := s.Memory.Create(r, first...)
+	return slotlessJournal{j}, err
+}
+
+type slotlessJournal struct{ store.Journal }
+
+func (slotlessJournal) Enter(string, int) (store.GroupState, error) {
+	return store.GroupState{}, errKilled
+}
+
+// A run that is killed before it has its slot goes on when it is resumed.
+func TestKilledBeforeItsSlot(t *testing.T) {
+	memory, text := &store.Memory{}, "concurrency: {group: name, limit: 1}\nstate: {n: {type: integer}, name: {default: g}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]\n"
+	f := flowOf(t, runner.Config{Store: slotless{memory}}, text)
+	if _, err := f.Run(t.Context(), runner.Options{RunID: "one", Input: map[string]any{"n": 2}}); !errors.Is(err, errKilled) {
+		t.Fatalf("the process lives: %v", err)
+	}
+	r, err := runner.New(runner.Config{Store: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Show("one", runner.Options{}); err != nil || got.Status != machine.Paused || got.Reason != "concurrency" {
+		t.Errorf("before it is resumed: %+v, %v", got, err)
+	}
+	got, err := r.Resume(t.Context(), "one", runner.Options{})
+	if err != nil || got.Status != machine.Completed || got.State["n"] != 3 {
+		t.Errorf("resumed: %+v, %v", got, err)
 	}
 }

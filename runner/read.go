@@ -170,7 +170,7 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 		err = rec.each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
 	}
 	if err == nil && rec.total == 0 {
-		err = fmt.Errorf("run %q was killed before its first event: nothing of it goes on; delete it and start it again", rec.id)
+		err = fmt.Errorf("run %q has not begun", rec.id)
 	}
 	if err != nil {
 		return nil, err
@@ -182,12 +182,11 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 
 // replay applies a recorded event, carries nothing out, and emits what happened.
 func (d *driver) replay(event *machine.Event) error {
-	held := d.waitsLive()
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
 		d.emitPause()
 	}
 	d.seq = max(d.seq, event.Told)
-	if event.Kind == machine.Resumed && !held {
+	if event.Kind == machine.Resumed {
 		d.tell(RunResumed, event.At, nil)
 	}
 	if event.Kind == machine.RunBegan {
@@ -226,9 +225,11 @@ func (d *driver) replay(event *machine.Event) error {
 	return d.sinkErr
 }
 
-// emitPause emits once that the run pauses, if it does.
+// emitPause emits once that the run pauses, if it does. Who attends a run that waits for a slot in
+// its group gets a live event from its driver instead.
 func (d *driver) emitPause() {
-	if d.state.Status == machine.Paused && !d.pauseTold && !d.waitsLive() {
+	waits := d.attends && d.state.Reason == "concurrency"
+	if d.state.Status == machine.Paused && !d.pauseTold && !waits {
 		d.pauseTold = true
 		d.tell(RunPaused, d.last, d.recordedResult())
 	}
@@ -240,12 +241,6 @@ func (d *driver) countPauseEvents() {
 		d.seq += 2
 		d.pauseTold = true
 	}
-}
-
-// waitsLive reports whether an attended run waits for a slot in its group. Its driver emits that
-// as a live event, and no pause.
-func (d *driver) waitsLive() bool {
-	return d.attends && !d.pauseTold && d.state.Status == machine.Paused && d.state.Reason == "concurrency"
 }
 
 // recordedResult returns the result of a run that is only read. Its duration ends with the last

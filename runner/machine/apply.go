@@ -18,6 +18,7 @@
 //	PauseAsked   no further step starts                                          pause.go
 //	CancelAsked  what runs is cut off, and the run ends                          ending.go
 //	Resumed      the run goes on; what runs is asked for again                   pause.go
+//	Admitted     the same, for a run that waited for its concurrency group       pause.go
 //
 // After each event, joins without missing branches run, then ready steps start in path
 // order, then scopes without tasks end, until only another event can change anything.
@@ -81,7 +82,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		if s.Parked = e.Reason == "wait"; !s.Parked {
 			s.Pausing = s.Pausing || s.root().End == nil
 		}
-	case Resumed:
+	case Resumed, Admitted:
 		s.resume(&e)
 	default:
 		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
@@ -93,7 +94,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 // appliesWhilePaused reports whether a paused run takes the event.
 func (e *Event) appliesWhilePaused() bool {
 	switch e.Kind {
-	case Answered, CancelAsked, Resumed, TimerFired, PauseAsked, TaskNoted, TaskEnded, GraphCalled:
+	case Answered, CancelAsked, Resumed, Admitted, TimerFired, PauseAsked, TaskNoted, TaskEnded, GraphCalled:
 		return true
 	}
 	return false

@@ -41,6 +41,8 @@ const (
 	PauseAsked EventKind = "pause_asked"
 	// Resumed continues a run that paused, did not complete, or lost its driver.
 	Resumed EventKind = "resumed"
+	// Admitted starts a run that was held: it has its slot in its concurrency group.
+	Admitted EventKind = "admitted"
 )
 
 // Event is one recorded fact. Which fields are set depends on Kind.

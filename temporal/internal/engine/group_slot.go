@@ -166,7 +166,7 @@ func (s *Store) submit(start *Start, opts runner.Options, drive func(*runner.Run
 
 // Create returns a journal that keeps nothing. It fails for a run that begins at once.
 func (c *claimStore) Create(_ store.RunRecord, first ...machine.Event) (store.Journal, error) {
-	if len(first) > 0 {
+	if len(first) > 0 && !first[0].Run.Held {
 		return nil, errGoesOn
 	}
 	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
