@@ -5,29 +5,53 @@ package runner
 import (
 	"io"
 	"strings"
+	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// listen sets Emit and OpenLog of a task. end closes what they opened.
+// listen makes a task report to the driver and write to the log of the run. end closes what the
+// task opened.
 func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
+	task.Emit = func(said Said) { d.sendSaid(id, said) }
+	return logTo(d.log, task, d.flow.tree.Confides(task.Graph, lastNode(task.Node)))
+}
+
+// logTo makes a task write its streams, and the texts that it emits, to a log.
+func logTo(log *runlog.Log, task *Task, quiet bool) (end func()) {
 	about := store.LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
-	quiet := d.flow.tree.Confides(task.Graph, lastNode(task.Node))
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about
 		own.Source, own.Stream = source, stream
-		return d.log.Open(own, quiet)
+		return log.Open(own, quiet)
 	}
 	text := runlog.NewText(func() io.WriteCloser { return task.OpenLog("", "text") })
+	emit := task.Emit
 	task.Emit = func(said Said) {
 		if said.Type == "text" {
 			text.Add(said.Text, said.Final, said.Broken)
 		}
-		d.sendSaid(id, said)
+		emit(said)
 	}
 	return text.End
+}
+
+// LogTask makes a task that a host executes store its logs with a keeper, every so often, with
+// secrets masked. close stores the rest. See [store.Store] for AppendLog.
+func LogTask(task *Task, keeper runlog.Keeper, every time.Duration, secrets []string) (close func()) {
+	hidden := &mask.Masker{}
+	for _, text := range secrets {
+		hidden.HideText(text)
+	}
+	log := runlog.New(runlog.Config{Store: keeper, RunID: task.RunID, Now: time.Now, Mask: hidden, Every: every})
+	end := logTo(log, task, false)
+	return func() {
+		end()
+		log.Close()
+	}
 }
 
 // lastNode returns the node's own id in its path.

@@ -8,10 +8,12 @@ require (
 	github.com/minio/minio-go/v7 v7.1.0
 	github.com/rogpeppe/go-internal v1.16.0
 	go.temporal.io/api v1.63.5
+	go.temporal.io/sdk/contrib/envconfig v1.0.2
 	google.golang.org/protobuf v1.36.11
 )
 
 require (
+	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/adhocore/gronx v1.20.4 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

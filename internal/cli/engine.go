@@ -36,10 +36,9 @@ type ClusterStore interface {
 	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error)
 	// ForkOf forks a run and follows the new one.
 	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error)
-	// Resume continues a run and follows it.
-	Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error)
-	// ResumeWith continues a run with another version of its graph; see runner.ResumeWith.
-	ResumeWith(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error)
+	// Resume continues a run and follows it. With g, it continues with another version of the
+	// graph; see runner.ResumeWith.
+	Resume(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error)
 }
 
 // EngineSettings hold the address of the cluster; see docs/temporal.md.

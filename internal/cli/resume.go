@@ -115,9 +115,9 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		switch {
 		case a.onCluster() && withFile != "":
-			return a.engine.store.ResumeWith(ctx, s.runner, id, g, opts)
+			return a.engine.store.Resume(ctx, s.runner, id, g, opts)
 		case a.onCluster():
-			return a.engine.store.Resume(ctx, s.runner, id, opts)
+			return a.engine.store.Resume(ctx, s.runner, id, nil, opts)
 		case withFile != "":
 			return s.runner.ResumeWith(ctx, id, g, opts)
 		}

@@ -3,6 +3,7 @@
 package runlog
 
 import (
+	"cmp"
 	"io"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ type Config struct {
 	RunID string
 	Now   func() time.Time
 	Mask  *mask.Masker
+	Every time.Duration // between two batches, by default 200 ms
 	// Heard receives the latest line of a stream, in several goroutines. It may be nil.
 	Heard func(store.LogChunk)
 }
@@ -85,7 +87,7 @@ func (l *Log) stores() bool { return l.Store != nil && !l.failed }
 // schedule starts the timer of the next batch if there is something to do.
 func (l *Log) schedule() {
 	if l.timer == nil && l.stores() && !l.closed && len(l.queue)+len(l.drop) > 0 {
-		l.timer = time.AfterFunc(logFlush, l.flush)
+		l.timer = time.AfterFunc(cmp.Or(l.Every, logFlush), l.flush)
 	}
 }
 

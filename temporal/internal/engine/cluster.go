@@ -5,9 +5,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,6 +15,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 
@@ -46,7 +44,11 @@ func Dial(s cli.EngineSettings) (*Cluster, error) {
 		}
 		s.Payloads = filepath.Join(dir, "graphrun", "temporal")
 	}
-	security, err := tlsConfig(&s)
+	profile := envconfig.ClientConfigProfile{Address: s.Address, Namespace: s.Namespace, APIKey: s.APIKey}
+	if s.TLS || s.Cert != "" || s.Key != "" || s.CA != "" || s.ServerName != "" {
+		profile.TLS = &envconfig.ClientConfigTLS{ClientCertPath: s.Cert, ClientKeyPath: s.Key, ServerCACertPath: s.CA, ServerName: s.ServerName}
+	}
+	options, err := profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +56,13 @@ func Dial(s cli.EngineSettings) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payload store: %w", err)
 	}
-	conv := newConverter(kept)
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	options := client.Options{
-		HostPort: s.Address, Namespace: s.Namespace, DataConverter: conv, Logger: log.NewStructuredLogger(logger),
-		ConnectionOptions: client.ConnectionOptions{TLS: security, GetSystemInfoTimeout: 10 * time.Second},
-	}
-	if s.APIKey != "" {
-		options.Credentials = client.NewAPIKeyStaticCredentials(s.APIKey)
-	}
+	options.DataConverter, options.ConnectionOptions.GetSystemInfoTimeout = newConverter(kept), 10*time.Second
+	options.Logger = log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	c, err := client.Dial(options)
 	if err != nil {
 		return nil, fmt.Errorf("no Temporal cluster at %s (namespace %s): %w", s.Address, s.Namespace, err)
 	}
-	return &Cluster{client: c, converter: conv, settings: s, core: coreVersion, blobs: kept}, nil
+	return &Cluster{client: c, converter: options.DataConverter, settings: s, core: coreVersion, blobs: kept}, nil
 }
 
 // Close closes the connection.
@@ -122,33 +117,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// tlsConfig returns the TLS settings of a connection, or nil without TLS.
-func tlsConfig(s *cli.EngineSettings) (*tls.Config, error) {
-	if !s.TLS && s.Cert == "" && s.CA == "" && s.ServerName == "" && s.APIKey == "" {
-		return nil, nil
-	}
-	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
-	if (s.Cert == "") != (s.Key == "") {
-		return nil, errors.New("the certificate of the client and its key go together")
-	}
-	if s.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
-		if err != nil {
-			return nil, err
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	if s.CA != "" {
-		text, err := os.ReadFile(s.CA)
-		if err != nil {
-			return nil, err
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s holds no certificate", s.CA)
-		}
-	}
-	return out, nil
 }

@@ -138,15 +138,16 @@ type claimStore struct {
 	turn  *turn // nil before the reply of the group
 }
 
-// submit has the cluster drive a run: send sends it. A run that does not wait for a slot
-// claims it before, with a driver of this process that drive starts. If it has none, it
-// has a result.
+// submit has the cluster drive a run: send sends it. Before, drive starts a driver of this
+// process, which gets as far as the first event: it refuses what is wrong, and claims a slot for
+// a run that does not wait for one. If there is none, the run has a result.
 func (s *Store) submit(start *Start, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
 	g, _ := spec.Parse(start.Record.File, start.Record.Source, spec.Options{Load: start.Record.Load})
-	if g.Concurrency == nil {
+	resumes := start.Seed != nil && start.Seed.Summary != nil
+	if g.Concurrency == nil && !resumes { // it has been checked
 		return nil, send()
 	}
-	kept := &claimStore{Store: s, start: start, waits: g.Concurrency.OnBusy != "fail"}
+	kept := &claimStore{Store: s, start: start, waits: g.Concurrency == nil || g.Concurrency.OnBusy != "fail"}
 	here, flow, err := flowRunner(&start.Record, runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)})
 	if err != nil {
 		return nil, err

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -31,15 +29,19 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	if err != nil {
 		return out, err
 	}
-	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, ""), log: newTaskLog(ctx, w.blobs, in)}
-	defer j.log.close() // once the result is kept, so that a store that was away is back
+	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, "")}
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
 		return w.keepResult(ctx, failedTask("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
 		return out, err
 	}
-	task := j.task()
+	task, log := j.task(), newTaskLog(ctx, w.blobs, in)
+	closeLog := runner.LogTask(task, log, logEvery, j.secrets.forms())
+	defer func() { // once the result is kept, so that a store that was away is back
+		closeLog()
+		log.close()
+	}()
 	if err := flow.Equip(task); err != nil {
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
@@ -77,8 +79,6 @@ type job struct {
 	state   *taskState
 	secrets *secrets
 	scope   *handler.Scope
-	log     *taskLog
-	streams atomic.Int64 // that were opened
 
 	handlers map[string]runner.Handler
 	decider  runner.Decider
@@ -86,8 +86,7 @@ type job struct {
 
 	mu     sync.Mutex
 	result taskResult
-	text   int            // bytes of it in the result
-	said   io.WriteCloser // the open stream for text of the node
+	text   int // bytes of it in the result
 }
 
 // maxText and maxSaid bound the texts that a result keeps: bytes, and pieces.
@@ -123,7 +122,7 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 // task returns the task for its handler.
 func (j *job) task() *runner.Task {
 	t := j.in.Task
-	t.State, t.Scope, t.Emit, t.OpenLog = j.state.State, j.scope, j.emit, j.openLog
+	t.State, t.Scope, t.Emit = j.state.State, j.scope, j.emit
 	t.Note = func(data any) error { return j.send(&note{Data: data}) }
 	t.Because = func(word string) { j.change(func(r *taskResult) { r.Because = word }) }
 	t.Partial = func(data any) { j.change(func(r *taskResult) { r.Partial = data }) }
@@ -156,25 +155,10 @@ func (j *job) change(do func(*taskResult)) {
 	do(&j.result)
 }
 
-// emit writes text into the log and keeps the message for the result.
+// emit adds a message to the result. Pieces of text become one, to keep the history small.
 func (j *job) emit(said runner.Said) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if said.Type == "text" {
-		if j.said == nil {
-			j.said = j.openLog("", "text")
-		}
-		_, _ = j.said.Write([]byte(said.Text))
-		if said.Final {
-			_ = j.said.Close()
-			j.said = nil
-		}
-	}
-	j.keep(said)
-}
-
-// keep adds a message to the result. Pieces of text become one, to keep the history small.
-func (j *job) keep(said runner.Said) {
 	all := j.result.Said
 	if said.Type == "text" || said.Type == "thinking" {
 		said.Text = said.Text[:min(len(said.Text), max(0, maxText-j.text))]

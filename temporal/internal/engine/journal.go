@@ -198,7 +198,7 @@ func (j *journal) Session(id string) (store.Session, error) {
 	if j.session == nil {
 		return store.Session{}, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
-	return j.session.session()
+	return j.session.Session, nil
 }
 
 // SaveSession keeps a session for the workflow.

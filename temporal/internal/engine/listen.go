@@ -18,8 +18,6 @@ import (
 const (
 	// tryAgain refuses answers that came while the run was about to pause or to go on.
 	tryAgain = "the run took no answers just now; try again"
-	// wentOn refuses a version because it was compared with a run that went on meanwhile.
-	wentOn = "the run went on meanwhile; try again"
 	// refusal begins the error of an update that was not accepted.
 	refusal = "refused: "
 )
@@ -34,7 +32,6 @@ func (f *workflowRun) listen(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, f.handleOffer, workflow.UpdateHandlerOptions{Validator: f.checkOffer}),
 		workflow.SetUpdateHandler(f.ctx, updateAsk, f.handleAsk),
-		workflow.SetUpdateHandler(f.ctx, updateResume, f.handleResume),
 		workflow.SetUpdateHandler(f.ctx, updateAdopt, f.handleAdopt),
 		workflow.SetUpdateHandler(f.ctx, updateGraph, f.handleGraph),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, f.handleReserve),
@@ -140,39 +137,16 @@ func problemsOf(err error) string {
 	return err.Error()
 }
 
-// handleResume resumes a run that pauses. The reply says why it is refused.
-func (f *workflowRun) handleResume(ctx workflow.Context, r resumption) (refused string, err error) {
-	if err := f.awaitSettled(ctx); err != nil {
-		return "", err
-	}
-	switch {
-	case f.over || f.elsewhere != nil:
-		return wentOn, nil
-	case f.current != nil:
-		return "", nil
-	}
-	tape, d := f.tape, f.resume(&r.Settings)
-	f.tape, f.next, f.slot.claim = nil, d, r.Claim // models and tools are called again
-	err = workflow.Await(ctx, func() bool { return d.over || d.began && !f.store.isEntering() })
-	if d.err == nil || err != nil {
-		return "", err
-	}
-	f.tape = tape
-	return problemsOf(d.err), nil
-}
-
-// handleAdopt moves a run that pauses to a new workflow with another version. The reply says
-// why it is refused.
-func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, events []json.RawMessage) (refused string, err error) {
-	if err := f.awaitSettled(ctx); err != nil {
-		return "", err
-	}
-	if !f.mayContinue() || len(events) != f.store.length() {
-		return wentOn, nil
+// handleAdopt moves a run that pauses to a new workflow, which resumes it. It is refused if the
+// run went on meanwhile.
+func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, events []json.RawMessage) (isRefused bool, err error) {
+	err = f.awaitSettled(ctx)
+	if err != nil || !f.mayContinue() || len(events) != f.store.length() {
+		return true, err
 	}
 	next.Seed.Events = events
 	f.elsewhere = next
-	return "", nil
+	return false, nil
 }
 
 // handleGraph runs a graph as a tool of a task.

@@ -7,10 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -62,120 +60,62 @@ func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
 	return out, nil
 }
 
-// logEvery is how long a chunk waits for more of them.
-const logEvery = time.Second
+const (
+	// logEvery is the time between two blobs of a task.
+	logEvery = time.Second
+	// logHead is where the end of a stream begins, of which earlier chunks are dropped.
+	logHead = 64 << 10
+)
 
-// taskLog is the log of an activity: several blobs, because they do not grow, with a LogChunk
-// per line. A log that can't be written stops nothing.
+// taskLog stores the log of an activity in several blobs, because they do not grow, with a
+// LogChunk per line. A log that can't be written stops nothing.
 type taskLog struct {
-	blobs blobs
-	name  string // of the blobs, before their number
-	parts int
-	stop  func() // ends the goroutine that sends
-
-	mu    sync.Mutex
-	lines []byte // to be sent
+	blobs  blobs
+	name   string // of the blobs, before their number
+	parts  int
+	unsent []byte
+	number int64            // of the last chunk
+	tail   []store.LogChunk // the ends of streams
 }
 
 func newTaskLog(ctx context.Context, b blobs, in *taskInput) *taskLog {
 	info := activity.GetInfo(ctx)
-	l := &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var sender sync.WaitGroup
-	sender.Go(func() {
-		for pause(ctx, logEvery) == nil {
-			l.send()
+	return &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
+}
+
+// AppendLog sends chunks, but keeps the ends of streams for close.
+func (l *taskLog) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (first int64, err error) {
+	first = l.number + 1
+	for _, c := range chunks {
+		l.number++
+		if c.Seq = l.number; c.Offset < logHead {
+			l.add(&c)
+		} else {
+			l.tail = append(l.tail, c)
 		}
-	})
-	l.stop = func() {
-		cancel()
-		sender.Wait()
 	}
-	return l
+	l.tail = slices.DeleteFunc(l.tail, func(c store.LogChunk) bool { return slices.Contains(drop, c.Seq) })
+	l.send()
+	return first, nil
 }
 
-// add adds a chunk, which is sent a moment later.
 func (l *taskLog) add(c *store.LogChunk) {
-	line, err := json.Marshal(c)
-	if err != nil {
-		return
+	if line, err := json.Marshal(c); err == nil {
+		l.unsent = append(append(l.unsent, line...), '\n')
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(append(l.lines, line...), '\n')
 }
 
-// send sends the lines. If that fails, they are sent the next time.
+// send sends a blob. If that fails, its text is sent with the next one.
 func (l *taskLog) send() {
-	l.mu.Lock()
-	text := l.lines
-	l.lines = nil
-	l.mu.Unlock()
-	if len(text) == 0 {
-		return
+	if len(l.unsent) > 0 && l.blobs.put(fmt.Sprintf("%s-%06d.jsonl", l.name, l.parts), l.unsent) == nil {
+		l.parts, l.unsent = l.parts+1, nil
 	}
-	if err := l.blobs.put(fmt.Sprintf("%s-%06d.jsonl", l.name, l.parts), text); err == nil {
-		l.parts++
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(text, l.lines...)
 }
 
 // close sends the rest.
 func (l *taskLog) close() {
-	l.stop()
+	for i := range l.tail {
+		l.add(&l.tail[i])
+	}
 	l.send()
-}
-
-// maxLogged is how many bytes of a stream are kept.
-const maxLogged = 128 << 10
-
-// stream is one text that a task says.
-type stream struct {
-	job    *job
-	about  store.LogChunk
-	mu     sync.Mutex
-	offset int64
-	rest   []byte
-}
-
-// openLog begins a stream.
-func (j *job) openLog(source, name string) io.WriteCloser {
-	in := &j.in.Task
-	return &stream{job: j, about: store.LogChunk{
-		Node: in.Node, Place: in.Place, Visit: in.Visit, Attempt: in.Attempt, Source: source, Stream: name, Call: j.streams.Add(1),
-	}}
-}
-
-// Write keeps whole lines; it never fails.
-func (s *stream) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rest = append(s.rest, p...)
-	if at := bytes.LastIndexByte(s.rest, '\n'); at >= 0 {
-		s.keep(s.rest[:at+1], false)
-		s.rest = slices.Clone(s.rest[at+1:])
-	}
-	return len(p), nil
-}
-
-// Close ends the stream.
-func (s *stream) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keep(s.rest, true)
-	s.rest = nil
-	return nil
-}
-
-func (s *stream) keep(text []byte, end bool) {
-	c := s.about
-	c.Time, c.Offset, c.Text, c.End = time.Now(), s.offset, string(text), end
-	_ = s.job.secrets.mask(&c)
-	if s.offset < maxLogged && len(text) > 0 || end && s.offset > 0 {
-		s.job.log.add(&c)
-	}
-	s.offset += int64(len(c.Text))
 }

@@ -97,15 +97,17 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	return err
 }
 
-// Resume resumes a run that pauses or has ended badly, and follows it.
-func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
+// Resume resumes a run that pauses or has ended badly, and follows it. With g, it does so with
+// another version of the graph. This process finds out from the journal whether the version and
+// the options fit; a workflow that begins with the journal then resumes the run.
+func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
 	info, one, err := s.settled(runID)
 	if err != nil {
 		return nil, err
 	}
 	s.listen(runID)
 	if one.Owner != "" {
-		if len(opts.Answers) > 0 {
+		if g != nil || len(opts.Answers) > 0 {
 			return nil, &store.DrivenError{RunID: runID, Owner: one.Owner}
 		}
 		return s.follow(ctx, r, runID, 0, opts) // its events are emitted again
@@ -116,24 +118,55 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 	}
 	told := len(start.Seed.Events)
 	s.Live(runID) // drops events that have been emitted
-	if one.Status == machine.Completed {
+	if g == nil && one.Status == machine.Completed {
 		return s.follow(ctx, r, runID, told, opts)
 	}
+	if g != nil {
+		if err := s.setVersion(start, g, opts); err != nil {
+			return nil, err
+		}
+	}
+	isRefused := false
 	result, err := s.submit(start, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
+		if g != nil {
+			return here.ResumeWith(ctx, runID, g, opts)
+		}
 		return here.Resume(ctx, runID, opts)
 	}, func() error {
 		if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			return s.request(runID, updateResume, resumption{opts, start.Claim})
+			return s.update(runID, updateAdopt, &isRefused, start.arguments()...)
 		}
 		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	})
-	if errors.Is(err, store.ErrNoRun) { // it resumed itself and has ended
-		return s.Resume(ctx, r, runID, opts)
+	if isRefused || errors.Is(err, store.ErrNoRun) { // it resumed itself
+		if g != nil {
+			return nil, &runner.InputError{Problems: []string{"the run went on meanwhile; try again"}}
+		}
+		return s.Resume(ctx, r, runID, g, opts)
 	}
 	if result != nil || err != nil {
 		return result, err
 	}
-	return s.followResumed(ctx, r, runID, told, opts)
+	result, err = s.follow(ctx, r, runID, told, opts)
+	if err != nil {
+		return result, err
+	}
+	if texts, err := s.after(runID, told, 1); err != nil || len(texts) > 0 {
+		return result, err
+	}
+	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped) // it was stopped while it waited for its slot
+}
+
+// setVersion gives a run that continues another version of its graph.
+func (s *Store) setVersion(start *Start, g *spec.Graph, opts runner.Options) error {
+	here, err := newRunner(runner.Config{Store: s, Secrets: sealedSecrets(start.Nonce)})
+	if err != nil {
+		return err
+	}
+	before := start.Record
+	start.Record, err = here.Fit(before.ID, g, opts)
+	start.Before, start.Settings.Dir = &before, filepath.Dir(start.Record.File)
+	return err
 }
 
 // describe returns the latest workflow of a run, and the summary of the run.
@@ -224,19 +257,6 @@ func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from
 	return result, nil
 }
 
-// followResumed follows a run that was resumed when it had so many events. A run without
-// more of them was stopped while it waited for a slot.
-func (s *Store) followResumed(ctx context.Context, r *runner.Runner, runID string, told int, opts runner.Options) (*runner.Result, error) {
-	result, err := s.follow(ctx, r, runID, told, opts)
-	if err != nil {
-		return result, err
-	}
-	if texts, err := s.after(runID, told, 1); err != nil || len(texts) > 0 {
-		return result, err
-	}
-	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped)
-}
-
 // watch returns a context that ends, with a cause, when the cluster or an error ends the
 // workflow of a run, which emits no more events then.
 func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
@@ -274,47 +294,6 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 		}
 		problem = bad.Error()
 	}
-}
-
-// ResumeWith resumes a run with another version of its graph, as runner.ResumeWith does,
-// and follows it. This process finds out from the journal whether the version fits; a
-// workflow that began with the version then resumes the run, with the same result.
-func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
-	info, one, err := s.settled(runID)
-	if err != nil {
-		return nil, err
-	}
-	if one.Owner != "" {
-		return nil, &store.DrivenError{RunID: runID, Owner: one.Owner}
-	}
-	next, err := s.nextStart(info, &one, &opts)
-	if err != nil {
-		return nil, err
-	}
-	here, err := newRunner(runner.Config{Store: s, Secrets: sealedSecrets(next.Nonce)})
-	if err != nil {
-		return nil, err
-	}
-	before := next.Record
-	if next.Record, err = here.Fit(runID, g, opts); err != nil {
-		return nil, err
-	}
-	next.Before, next.Settings.Dir = &before, filepath.Dir(next.Record.File)
-	result, err := s.submit(next, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
-		return here.ResumeWith(ctx, runID, g, opts)
-	}, func() error {
-		if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			return s.request(runID, updateAdopt, next.arguments()...)
-		}
-		return s.launch(next, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
-	})
-	if errors.Is(err, store.ErrNoRun) { // it resumed itself and has ended
-		err = &runner.InputError{Problems: []string{wentOn}}
-	}
-	if result != nil || err != nil {
-		return result, err
-	}
-	return s.followResumed(ctx, r, runID, len(next.Seed.Events), opts)
 }
 
 // ForkOf forks a run of the cluster and follows the new one, which r reads; see runner.Fork.

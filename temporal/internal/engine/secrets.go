@@ -34,14 +34,14 @@ func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
 
 // secrets holds the secrets that a task sees. Its replacers work on JSON.
 type secrets struct {
-	texts              []string
-	seal, unseal, hide *strings.Replacer // secrets by marks, marks by secrets, secrets by stars
+	texts        []string
+	seal, unseal *strings.Replacer // secrets by marks, marks by secrets
 }
 
 // openSecrets reads the secrets of the graphs around a task.
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	out := &secrets{}
-	var seal, unseal, hide []string
+	var seal, unseal []string
 	for _, g := range graphs {
 		values, wrong := input.Secrets(g)
 		if len(wrong) > 0 {
@@ -55,10 +55,10 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 			}
 			value, mark := string(quoted[1:len(quoted)-1]), secretMark(nonce, &g.Secrets[i])
 			out.texts = append(out.texts, text)
-			seal, unseal, hide = append(seal, value, mark), append(unseal, mark, value), append(hide, value, "***")
+			seal, unseal = append(seal, value, mark), append(unseal, mark, value)
 		}
 	}
-	out.seal, out.unseal, out.hide = strings.NewReplacer(seal...), strings.NewReplacer(unseal...), strings.NewReplacer(hide...)
+	out.seal, out.unseal = strings.NewReplacer(seal...), strings.NewReplacer(unseal...)
 	return out, nil
 }
 
@@ -75,9 +75,6 @@ func (s *secrets) unmark(v any) error { return s.replace(v, s.unseal) }
 
 // mark replaces secrets by marks.
 func (s *secrets) mark(v any) error { return s.replace(v, s.seal) }
-
-// mask replaces secrets by stars.
-func (s *secrets) mask(v any) error { return s.replace(v, s.hide) }
 
 func (s *secrets) replace(v any, by *strings.Replacer) error {
 	if len(s.texts) == 0 {

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,42 +28,11 @@ const (
 // maxLeft is how many runs leave something before a session moves to a new history.
 const maxLeft = 500
 
-// keptSession is a store.Session in a payload.
+// keptSession is a session on the cluster.
 type keptSession struct {
-	store.Session // without Keys
-	// Values are the keys, as a store encodes them.
-	Values json.RawMessage
+	store.Session
 	// Nonce is the nonce of all its runs, so that each reads the secret marks of the others.
 	Nonce string
-}
-
-func keepSession(s *store.Session, nonce string) (*keptSession, error) {
-	values, err := store.EncodeValue(s.Keys)
-	out := &keptSession{Session: *s, Values: values, Nonce: nonce}
-	out.Keys = nil
-	return out, err
-}
-
-// session returns the session. Without one, it is empty.
-func (k *keptSession) session() (out store.Session, err error) {
-	if k == nil {
-		return out, nil
-	}
-	keys, err := store.DecodeValue(k.Values)
-	out = k.Session
-	out.Keys, _ = keys.(map[string]any)
-	return out, err
-}
-
-// merge returns the session after a run has left something to it.
-func (k *keptSession) merge(left *keptSession) (*keptSession, error) {
-	before, err := k.session()
-	last, wrong := left.session()
-	if err := errors.Join(err, wrong); err != nil {
-		return nil, err
-	}
-	merged := last.After(before)
-	return keepSession(&merged, left.Nonce)
 }
 
 // Session is the workflow of a session.
@@ -73,11 +41,11 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 	err := errors.Join(
 		workflow.SetQueryHandler(ctx, querySession, func() (*keptSession, error) { return kept, nil }),
 		workflow.SetUpdateHandler(ctx, leaveName, func(_ workflow.Context, more *keptSession) error {
-			merged, err := kept.merge(more)
-			if err == nil {
-				kept, left = merged, left+1
+			if kept != nil {
+				more.Session = more.After(kept.Session)
 			}
-			return err
+			kept, left = more, left+1
+			return nil
 		}),
 	)
 	if err != nil {
@@ -104,11 +72,7 @@ func (f *workflowRun) leave() error {
 	if left == nil {
 		return nil
 	}
-	kept, err := keepSession(left, start.Nonce)
-	if err != nil {
-		return err
-	}
-	leaving := workflow.ExecuteActivity(f.activityContext(sessionPrefix+left.ID), leaveName, kept)
+	leaving := workflow.ExecuteActivity(f.activityContext(sessionPrefix+left.ID), leaveName, keptSession{*left, start.Nonce})
 	f.await(leaving.IsReady)
 	return leaving.Get(f.ctx, nil)
 }
@@ -138,7 +102,7 @@ func (s *Store) Session(id string) (store.Session, error) {
 	if err != nil {
 		return store.Session{}, err
 	}
-	return kept.session()
+	return kept.Session, nil
 }
 
 // SaveSession fails: only runs change a session.

@@ -23,7 +23,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/internal/cli"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -144,16 +143,6 @@ func (u updateCall) send(ctx context.Context, c client.Client, reply any) error 
 func (s *Store) update(runID, name string, reply any, args ...any) error {
 	u := newUpdate(workflow.Execution{ID: runID}, name, args...)
 	return s.retryAsking(runID, func() error { return u.send(s.ctx, s.cluster.client, reply) })
-}
-
-// request sends an update whose reply says why it is refused.
-func (s *Store) request(runID, name string, args ...any) error {
-	refused := ""
-	err := s.update(runID, name, &refused, args...)
-	if err == nil && refused != "" {
-		err = &runner.InputError{Problems: []string{refused}}
-	}
-	return err
 }
 
 // Ask sends a run a request. A run that has ended ignores it: it may just have done so.

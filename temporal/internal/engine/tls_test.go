@@ -132,12 +132,12 @@ func TestSecured(t *testing.T) {
 		want   string
 	}{
 		"no certificate":        {func(o *engine.Options) { o.Cert, o.Key = "", "" }, "certificate"},
-		"no key to it":          {func(o *engine.Options) { o.Key = "" }, "go together"},
+		"no key to it":          {func(o *engine.Options) { o.Key = "" }, "other must be present too"},
 		"unknown authority":     {func(o *engine.Options) { o.CA = "" }, "certificate"},
 		"another name":          {func(o *engine.Options) { o.ServerName = "elsewhere.test" }, "elsewhere.test"},
 		"another key":           {func(o *engine.Options) { o.APIKey = "open barley" }, "who are you"},
 		"no file":               {func(o *engine.Options) { o.CA = a.file("none.pem") }, "none.pem"},
-		"no certificate inside": {func(o *engine.Options) { o.CA = a.file("ca.key") }, "holds no certificate"},
+		"no certificate inside": {func(o *engine.Options) { o.CA = a.file("ca.key") }, "failed adding server CA"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

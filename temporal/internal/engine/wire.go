@@ -20,8 +20,7 @@ const (
 
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
-	updateResume  = "graphrun-resume"  // a resumption; the reply says why it was refused
-	updateAdopt   = "graphrun-adopt"   // the arguments of the next workflow; the reply says why it was refused
+	updateAdopt   = "graphrun-adopt"   // the arguments of the next workflow; the reply says whether it was refused
 	updateReserve = "graphrun-reserve" // of a task, room in the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
 	signalNote    = "graphrun-note"    // of a task
@@ -85,12 +84,6 @@ func (s *Start) arguments() []any {
 		return []any{s, []byte{}, []json.RawMessage{}}
 	}
 	return []any{s, append([]byte{}, s.Seed.Snapshot...), s.Seed.Events}
-}
-
-// resumption says how a run that pauses is resumed.
-type resumption struct {
-	Settings runner.Options `json:"settings"`
-	Claim    *claim         `json:"claim,omitempty"` // made by the client
 }
 
 // Outcome is the result of a workflow.

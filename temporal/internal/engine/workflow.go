@@ -82,8 +82,6 @@ type drive struct {
 	settings *runner.Options
 	alone    bool // the run resumes itself
 	began    bool
-	over     bool
-	err      error // why it was refused, once it is over
 }
 
 // Run is the workflow.
@@ -166,18 +164,12 @@ func (f *workflowRun) options(s *runner.Options) runner.Options {
 	return opts
 }
 
-// resume returns a drive that resumes the run.
-func (f *workflowRun) resume(s *runner.Options) *drive {
-	return &drive{settings: s, do: func() (*runner.Result, error) {
-		return f.runner.Resume(context.Background(), f.start.Record.ID, f.options(s))
-	}}
-}
-
 // resumeAlone returns a drive by which the run resumes itself.
 func (f *workflowRun) resumeAlone() *drive {
-	d := f.resume(&runner.Options{Rush: f.tape.plays()})
-	d.alone = true
-	return d
+	opts := f.options(&runner.Options{Rush: f.tape.plays()})
+	return &drive{settings: &opts, alone: true, do: func() (*runner.Result, error) {
+		return f.runner.Resume(context.Background(), f.start.Record.ID, opts)
+	}}
 }
 
 // cancel cancels a run that pauses.
@@ -213,7 +205,7 @@ func (f *workflowRun) run() error {
 	case f.result == nil:
 		return temporal.NewNonRetryableApplicationError(problemsOf(err), "refused", err)
 	}
-	f.current, d.over, d.err = nil, true, err
+	f.current = nil
 	return f.updateMemo()
 }
 
