@@ -1,14 +1,8 @@
-// Calls: predicates, which loop in the interpreter, and plain functions.
+// Calls of functions and predicates.
 
 package eval
 
-import (
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/expr-lang/expr/ast"
-)
+import "github.com/expr-lang/expr/ast"
 
 // call checks name(args…); from and to mark the name.
 func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
@@ -21,29 +15,25 @@ func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
 		return c.unknownFunction(name, from, to)
 	}
 	if len(args) < f.min || len(args) > f.max {
-		return c.fail(RuleType, from, end, "%s takes %s, found %d", name, f.arity(), len(args))
+		panic(errorAt(RuleType, from, end, "%s takes %s, found %d", name, f.arity(), len(args)))
 	}
 	if name == "get" {
 		return c.get(args, from, end)
 	}
 	t := &Tree{Op: TreeCall, Name: name, from: from, to: end}
-	run := make([]evaluator, len(args))
+	values := make([]evaluator, len(args))
 	for i, a := range args {
 		v := c.value(a)
-		t.Args, run[i] = append(t.Args, v), v.eval
-		if want := f.param(i); len(want) > 0 && !v.may(want...) {
-			return c.fail(RuleType, v.from, v.to, "%s needs %s here, this is %s", name, oneOf(want), article(v.Type))
+		t.Args, values[i] = append(t.Args, v), v.eval
+		if want := f.param(i); want != nil && !v.may(want...) {
+			panic(errorAt(RuleType, v.from, v.to, "%s needs %s here, this is %s", name, oneOf(want), article(v.Type)))
 		}
 	}
 	if len(t.Args) > 0 {
 		t.from = c.start(from, t.Args[0])
 	}
-	t.operands, t.Type = t.Args, f.result(t.Args)
-	if name == "len" && t.Args[0].Type.kind == kindList {
-		t.eval = t.operate(f.run, run...)
-	} else {
-		t.eval = c.charged(t, f.run, run...)
-	}
+	t.operands, t.Type, t.eval = t.Args, f.result(t.Args), t.apply(f.checked(name), values...)
+	c.cost += costCall
 	return t
 }
 
@@ -55,127 +45,69 @@ func (c *checker) start(from int, first *Tree) int {
 	return from
 }
 
-func (c *checker) unknownFunction(name string, from, to int) *Tree {
-	if reason := missingFunction(name); reason != "" {
-		return c.fail(RuleName, from, to, "function %q is not available: %s", name, reason)
-	}
-	function, hint := foreignFunction(name)
-	if hint != "" {
-		return c.fail(RuleName, from, to, "unknown function %q; %s", name, hint)
-	}
-	t := c.fail(RuleName, from, to, "unknown function %q", name)
-	if c.err != nil && c.err.From == from && function != "" {
-		c.err.Suggestion = function
-	}
-	c.suggest(from, name, callable())
-	return t
-}
-
-// callable lists what can be called, the plain functions first.
-func callable() []string {
-	return append(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(predicates))...)
-}
-
-func oneOf(kinds []kind) string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = article(Type{kind: k})
-	}
-	return strings.Join(names, " or ")
-}
-
 // get reads a member that may be missing: get(x, key).
 func (c *checker) get(args []ast.Node, from, to int) *Tree {
 	base, key := c.expr(args[0]), c.value(args[1])
-	name, _ := args[1].(*ast.StringNode)
-	typ, ok := Any(), true
-	if base.may(kindList, kindObject) && name != nil {
-		typ, _, _ = base.Type.Field(name.Value)
-	}
+	name, _ := key.Value.(string)
+	typ, _, _ := base.Type.Field(name)
 	if base.Type.kind == kindList {
-		typ, ok = c.memberType(base, key, name)
-	}
-	if !ok {
-		return unknown(from, to)
+		typ = c.memberType(base, key)
 	}
 	t := &Tree{Op: TreeCall, Name: "get", Args: []*Tree{base, key}, Type: typ, from: from, to: to}
-	t.ref = base.ref.member(base, key).unkeyed()
-	t.eval = c.charged(t, getMember, base.eval, key.eval)
+	t.ref = base.ref.member(base, key).unnamed()
+	t.eval = t.apply(getValue, base.eval, key.eval)
+	c.cost += costCall
 	return t
-}
-
-// predicate is a function that evaluates an expression per element.
-type predicate struct {
-	isTest bool // the expression must be boolean
-	result func(list, body Type) Type
-	run    looping
-}
-
-var predicates = map[string]predicate{
-	"all":           {true, loopGives(Bool()), test(false, false)},
-	"any":           {true, loopGives(Bool()), test(true, true)},
-	"none":          {true, loopGives(Bool()), test(true, false)},
-	"one":           {true, loopGives(Bool()), filter(func(found []any) any { return len(found) == 1 })},
-	"count":         {true, loopGives(Int()), filter(func(found []any) any { return len(found) })},
-	"findIndex":     {true, loopGives(Int()), find(false, index)},
-	"findLastIndex": {true, loopGives(Int()), find(true, index)},
-	"find":          {true, func(list, _ Type) Type { return list.Elem() }, find(false, elementAt)},
-	"findLast":      {true, func(list, _ Type) Type { return list.Elem() }, find(true, elementAt)},
-	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }, filter(func(found []any) any { return found })},
-	"map":           {false, func(_, body Type) Type { return List(body) }, mapList},
-	"sum":           {false, func(_, body Type) Type { return body }, sumList},
-	"reduce":        {false, loopGives(Any()), reduceList},
-	"groupBy":       {false, loopGives(Object(nil, true)), withKeys(groupValues)},
-	"sortBy":        {false, func(list, _ Type) Type { return list }, withKeys(sortByKeys)},
-}
-
-func loopGives(t Type) func(list, body Type) Type {
-	return func(_, _ Type) Type { return t }
 }
 
 // predicateCall checks name(list, predicate, extra). The parser made sure of
 // the number of arguments.
 func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
 	if len(args) == 0 {
-		return c.fail(RuleType, from, end, "%s needs a list", name)
+		panic(errorAt(RuleType, from, end, "%s needs a list", name))
 	}
 	if len(c.around) >= maxPredicates {
-		return c.fail(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates)
+		panic(errorAt(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates))
 	}
 	list := c.value(args[0])
 	t := &Tree{from: c.start(from, list), to: end, operands: []*Tree{list}}
 	if !list.may(kindList) {
-		return c.fail(RuleType, list.from, list.to, "%s needs a list, this is %s", name, article(list.Type))
+		panic(errorAt(RuleType, list.from, list.to, "%s needs a list, this is %s", name, article(list.Type)))
 	}
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
 	}
 	price, element := 1, list.Type.Elem()
-	var body evaluator
-	var more []evaluator
-	switch {
-	case len(args) > 1:
+	var body, extra evaluator
+	if len(args) > 1 {
 		before := c.cost
 		t.Over, t.Body = list, c.body(list, args[1], name)
-		price, element = c.cost-before+1, t.Body.Type
-		body = c.bodyValue(t, p, name)
+		price, element, body = c.cost-before+1, t.Body.Type, t.Body.eval
+	}
+	switch {
+	case p.isTest && t.Body == nil:
+		body = t.requireBoolean((*frame).current)
+	case p.isTest && t.Body.Type.IsAny():
+		body = c.condition(t.Body, t.Body)
 	case p.isTest:
-		body = t.operate(mustBeBoolean, currentElement)
+		body = c.condition(t.Body, t)
+	case name == "groupBy" && t.Body != nil:
+		body = t.Body.apply(groupKey, body)
 	}
 	if len(args) > 2 {
-		more = append(more, c.value(args[2]).eval)
+		extra = c.value(args[2]).eval
 	}
 	if t.Type = p.result(list.Type, element); name == "sum" && !t.may(kindFloat, kindNull) {
-		c.fail(RuleType, t.from, t.to, "sum adds numbers, these are %s", article(t.Type))
+		panic(errorAt(RuleType, t.from, t.to, "sum adds numbers, these are %s", article(t.Type)))
 	}
-	if c.err != nil {
-		return unknown(from, end)
+	c.cost += costCall
+	t.eval = func(f *frame) any {
+		v := list.eval(f)
+		f.part = t
+		items := need[[]any](name, v)
+		f.spend(len(items) * price)
+		return p.run(loop{f, t, items, body, extra})
 	}
-	enter := c.charged(t, enterLoop(name, uint(price), name == "reduce" && len(args) < 3), list.eval)
-	if name == "sum" || name == "groupBy" || name == "sortBy" {
-		c.cost += costCall
-	}
-	t.eval = func(f *frame) any { return p.run(f, t, enter(f).([]any), body, more) }
 	return t
 }
 
@@ -183,23 +115,9 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 func (c *checker) body(list *Tree, n ast.Node, name string) *Tree {
 	in := surroundings{element: list.Type.Elem(), acc: name == "reduce"}
 	if list.ref != nil {
-		in.ref = &ref{path: list.ref.path, stopped: true}
+		in.ref = list.ref.unnamed().element()
 	}
 	c.around = append(c.around, in)
 	defer func() { c.around = c.around[:len(c.around)-1] }()
 	return c.value(n)
-}
-
-// bodyValue makes the evaluator of the expression for each element.
-func (c *checker) bodyValue(t *Tree, p predicate, name string) evaluator {
-	switch body := t.Body; {
-	case p.isTest && !c.mustBeBool(body):
-	case p.isTest && body.Type.kind == kindAny:
-		return body.boolean(body)
-	case p.isTest:
-		return body.boolean(t)
-	case name == "groupBy":
-		return c.charged(body, groupKey, body.eval)
-	}
-	return t.Body.eval
 }

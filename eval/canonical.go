@@ -33,16 +33,18 @@ var (
 // change are copied. NaN, infinities, nesting deeper than 1,000 and values without a JSON
 // form are errors.
 func Canonical(v any) (any, error) {
-	c := canonizer{}
-	out, _, err := c.value(v, 0)
-	return out, err
+	var c canonizer
+	if v, _ = c.value(v, 0); c.err != nil {
+		return nil, c.err
+	}
+	return v, nil
 }
 
 // treeSize returns roughly the size of canonical data in bytes when written out.
 func treeSize(v any, limit int) (int, error) {
 	c := canonizer{limit: limit}
-	_, _, err := c.value(v, 0)
-	return c.size, err
+	c.value(v, 0)
+	return c.size, c.err
 }
 
 // Open stands for a value that an analysis has not chosen yet. It passes every check of
@@ -59,109 +61,119 @@ func Size(v any, most int) (size int, fits bool) {
 	return most + 1, false
 }
 
-// canonizer converts values. A limit bounds the size of the value as a tree and refuses integers
-// beyond 2^61. Expressions need it: a small value with shared parts may be huge as a tree.
-type canonizer struct{ size, limit int }
+// canonizer converts values until its first error. A limit bounds the size of the value as
+// a tree and refuses integers beyond 2^61. Expressions need it: a small value with shared
+// parts may be huge as a tree.
+type canonizer struct {
+	size, limit int
+	err         error
+}
 
 // bytesPerNode is the size of a value without its text.
 const bytesPerNode = 16
 
 // value returns the canonical form, and whether it differs from v. An unchanged value is
 // v itself, so that nothing is copied or boxed anew.
-func (c *canonizer) value(v any, depth int) (out any, changed bool, err error) {
+func (c *canonizer) value(v any, depth int) (out any, changed bool) {
 	c.size += bytesPerNode
 	if s, ok := v.(string); ok {
 		c.size += len(s)
 	}
 	if c.limit > 0 && c.size > c.limit {
-		return nil, false, errResultSize
+		return c.fail(errResultSize)
 	}
 	switch x := v.(type) {
 	case nil, bool, string, Open:
-		return v, false, nil
+		return v, false
 	case int:
 		switch {
 		case x <= maxInt && x >= -maxInt:
-			return v, false, nil
+			return v, false
 		case c.limit > 0:
-			return nil, false, errTooBig
+			return c.fail(errTooBig)
 		}
-		return float64(x), true, nil
+		return float64(x), true
 	case float64:
 		switch {
 		case math.IsNaN(x) || math.IsInf(x, 0):
-			return nil, false, errNotFinite
+			return c.fail(errNotFinite)
 		case x == math.Trunc(x) && math.Abs(x) <= maxWhole:
-			return int(x), true, nil
+			return int(x), true
 		}
-		return v, false, nil
+		return v, false
 	}
 	if depth >= maxDepth {
-		return nil, false, errTooDeep
+		return c.fail(errTooDeep)
 	}
 	var plain any
+	var err error
 	switch x := v.(type) {
 	case []any:
-		return c.list(v, x, depth)
+		if out, changed := c.list(x, depth); changed {
+			return out, true
+		}
+		return v, false
 	case map[string]any:
-		return c.object(v, x, depth)
+		if out, changed := c.object(x, depth); changed {
+			return out, true
+		}
+		return v, false
 	case json.Number:
 		plain, err = parseNumber(x)
 	default:
 		plain, err = throughJSON(v)
 	}
 	if err != nil {
-		return nil, false, err
+		return c.fail(err)
 	}
-	out, _, err = c.value(plain, depth)
-	return out, true, err
+	plain, _ = c.value(plain, depth)
+	return plain, true
 }
 
-func (c *canonizer) list(v any, list []any, depth int) (any, bool, error) {
-	var out []any
+func (c *canonizer) fail(err error) (any, bool) {
+	c.err = err
+	return nil, false
+}
+
+func (c *canonizer) list(list []any, depth int) ([]any, bool) {
+	out, changed := list, list == nil
+	if changed {
+		out = []any{}
+	}
 	for i, e := range list {
-		n, changed, err := c.value(e, depth+1)
-		if err != nil {
-			return nil, false, err
+		n, differs := c.value(e, depth+1)
+		if c.err != nil {
+			break
 		}
-		if changed && out == nil {
-			out = slices.Clone(list)
+		if differs && !changed {
+			out, changed = slices.Clone(list), true
 		}
-		if changed {
+		if differs {
 			out[i] = n
 		}
 	}
-	switch {
-	case out != nil:
-		return out, true, nil
-	case list == nil:
-		return []any{}, true, nil
-	}
-	return v, false, nil
+	return out, changed
 }
 
-func (c *canonizer) object(v any, object map[string]any, depth int) (any, bool, error) {
-	var out map[string]any
+func (c *canonizer) object(object map[string]any, depth int) (map[string]any, bool) {
+	out, changed := object, object == nil
+	if changed {
+		out = map[string]any{}
+	}
 	for k, e := range object {
 		c.size += len(k)
-		n, changed, err := c.value(e, depth+1)
-		if err != nil {
-			return nil, false, err
+		n, differs := c.value(e, depth+1)
+		if c.err != nil {
+			break
 		}
-		if changed && out == nil {
-			out = maps.Clone(object)
+		if differs && !changed {
+			out, changed = maps.Clone(object), true
 		}
-		if changed {
+		if differs {
 			out[k] = n
 		}
 	}
-	switch {
-	case out != nil:
-		return out, true, nil
-	case object == nil:
-		return map[string]any{}, true, nil
-	}
-	return v, false, nil
+	return out, changed
 }
 
 // parseNumber converts a number of JSON to an int, or else to a float64.

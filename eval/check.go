@@ -4,7 +4,7 @@
 package eval
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -22,32 +22,18 @@ type surroundings struct {
 	acc     bool
 }
 
-// checker walks one expression. It keeps the first error and continues with values of
-// unknown type.
+// checker walks one expression. It panics with its first *Error.
 type checker struct {
 	scope  *Scope
 	src    source
-	err    *Error
-	seen   map[ast.Node]bool
 	locals []local
 	around []surroundings
 	reads  []Read
 	places []place
 	nest   int
-	cost   int    // units spent on nodes so far, for the price of predicates
+	parts  int
+	cost   int    // units spent on parts so far, for the price of predicates
 	lets   partID // of all locals, as text
-}
-
-func (c *checker) fail(rule string, from, to int, format string, args ...any) *Tree {
-	if c.err == nil {
-		c.err = &Error{Rule: rule, From: from, To: to, Message: fmt.Sprintf(format, args...)}
-	}
-	return unknown(from, to)
-}
-
-// unknown stands for a part that could not be checked.
-func unknown(from, to int) *Tree {
-	return &Tree{Op: TreeOther, from: from, to: to}
 }
 
 // place returns the byte span of a node's token.
@@ -65,9 +51,9 @@ func (c *checker) value(n ast.Node) *Tree {
 
 func (c *checker) use(t *Tree) {
 	if t.ref != nil {
-		c.reads = append(c.reads, Read{Path: t.ref.path, Dynamic: t.ref.dynamic})
-		if t.ref.keys != nil {
-			c.places = append(c.places, place{t.from, t.to, t.ref.keys})
+		c.reads = append(c.reads, t.ref.read())
+		if keys := t.ref.path(); keys != nil {
+			c.places = append(c.places, place{t.from, t.to, keys})
 		}
 	}
 }
@@ -76,24 +62,14 @@ func (c *checker) use(t *Tree) {
 func (c *checker) expr(n ast.Node) *Tree {
 	from, to := c.place(n)
 	if c.nest++; c.nest > maxNesting {
-		c.nest--
-		if c.err == nil {
-			c.err = tooDeep(from, to)
-		}
-		return unknown(from, to)
+		panic(tooDeep(from, to))
 	}
-	defer func() { c.nest-- }()
+	if c.parts++; c.parts > 2*maxNodes { // the parser repeats parts of a < b < c and a ?: b
+		panic(syntaxAt(0, len(c.src.text), "expression has more than %d parts", maxNodes))
+	}
 	c.cost++
-	if c.err != nil {
-		return unknown(from, to)
-	}
-	if c.isShared(n) {
-		return c.fail(RuleSyntax, from, to, "a chained comparison or ?: repeats this part; write it out with and, or name it with let")
-	}
 	t := c.part(n, from, to)
-	if c.err != nil { // the text of shared parts may be endless
-		return t
-	}
+	c.nest--
 	if t.size == 0 {
 		t.measure()
 	}
@@ -104,42 +80,6 @@ func (c *checker) expr(n ast.Node) *Tree {
 		}
 	}
 	return t
-}
-
-// isShared reports whether the parser put the same subtree into two places, as it
-// does for a < b < c. Only small ones may be walked twice: nested sharing would
-// double the work at each level.
-func (c *checker) isShared(n ast.Node) bool {
-	if !c.src.repeats || isSimplePath(n) {
-		return false
-	}
-	switch n.(type) {
-	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
-		return false
-	}
-	if c.seen == nil {
-		c.seen = map[ast.Node]bool{}
-	}
-	again := c.seen[n]
-	c.seen[n] = true
-	return again
-}
-
-func isSimplePath(n ast.Node) bool {
-	for range 8 {
-		switch m := n.(type) {
-		case *ast.IdentifierNode, *ast.PointerNode:
-			return true
-		case *ast.MemberNode:
-			if _, ok := m.Property.(*ast.StringNode); !ok {
-				return false
-			}
-			n = m.Node
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 func (c *checker) part(n ast.Node, from, to int) *Tree {
@@ -154,7 +94,7 @@ func (c *checker) part(n ast.Node, from, to int) *Tree {
 		return constantPart(n.Value, from, to)
 	case *ast.IntegerNode:
 		if n.Value > maxInt || n.Value < -maxInt {
-			return c.fail(RuleSyntax, from, to, "integer %d is beyond 2^61", n.Value)
+			panic(errorAt(RuleSyntax, from, to, "integer %d is beyond 2^61", n.Value))
 		}
 		return constantPart(n.Value, from, to)
 	case *ast.IdentifierNode:
@@ -187,13 +127,13 @@ func (c *checker) part(n ast.Node, from, to int) *Tree {
 	case *ast.MapNode:
 		return c.object(n, from)
 	case *ast.SequenceNode:
-		return c.fail(RuleSyntax, from, to, "one expression is allowed, found several separated by semicolons")
+		panic(errorAt(RuleSyntax, from, to, "one expression is allowed, found several separated by semicolons"))
 	case *ast.BytesNode:
-		return c.fail(RuleSyntax, from, to, "byte strings are no JSON values; write a string")
+		panic(errorAt(RuleSyntax, from, to, "byte strings are no JSON values; write a string"))
 	case *ast.PredicateNode:
 		return c.value(n.Node)
 	}
-	return c.fail(RuleSyntax, from, to, "this form is not part of the language")
+	panic(errorAt(RuleSyntax, from, to, "this form is not part of the language"))
 }
 
 func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
@@ -201,22 +141,22 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
 		to = from + 1 + len(n.Name)
 	}
 	if len(c.around) == 0 {
-		return c.fail(RuleSyntax, from, to, "# is only known inside predicates such as any(list, # > 1)")
+		panic(errorAt(RuleSyntax, from, to, "# is only known inside predicates such as any(list, # > 1)"))
 	}
 	in := c.around[len(c.around)-1]
 	t := &Tree{Op: TreePath, Path: []string{"#" + n.Name}, from: from, to: to}
 	switch {
 	case n.Name == "":
-		t.Type, t.ref, t.eval = in.element, in.ref, currentElement
+		t.Type, t.ref, t.eval = in.element, in.ref, (*frame).current
 	case n.Name == "index":
 		t.Type = Int()
 		t.eval = func(f *frame) any { return f.loops[len(f.loops)-1].index }
 	case n.Name == "acc" && in.acc:
 		t.eval = func(f *frame) any { return f.loops[len(f.loops)-1].acc }
 	case n.Name == "acc":
-		return c.fail(RuleName, from, to, "#acc is only known inside reduce")
+		panic(errorAt(RuleName, from, to, "#acc is only known inside reduce"))
 	default:
-		return c.fail(RuleName, from, to, "unknown name %q; known here: #, #index, #acc in reduce", "#"+n.Name)
+		panic(errorAt(RuleName, from, to, "unknown name %q; known here: #, #index, #acc in reduce", "#"+n.Name))
 	}
 	return t
 }
@@ -224,12 +164,9 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
 // let binds a name for the rest of the expression.
 func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 	if c.isTaken(n.Name) {
-		return c.fail(RuleSyntax, from, to, "let can't rename %q, which has a meaning already; choose another name", n.Name)
+		panic(errorAt(RuleSyntax, from, to, "let can't rename %q, which has a meaning already; choose another name", n.Name))
 	}
 	v, outer := c.expr(n.Value), c.lets
-	if c.err != nil {
-		return v
-	}
 	c.locals = append(c.locals, local{n.Name, v})
 	c.lets += partID("let " + n.Name + " = " + n.Value.String() + "; ")
 	body := *c.expr(n.Expr)
@@ -242,16 +179,15 @@ func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 		f.locals = f.locals[:len(f.locals)-1]
 		return out
 	}
-	body.from, body.ref, body.isLet = strings.LastIndex(c.src.text[:from], "let"), body.ref.unkeyed(), true
+	body.from, body.ref, body.isLet = strings.LastIndex(c.src.text[:from], "let"), body.ref.unnamed(), true
 	return &body
 }
 
 func (c *checker) isTaken(name string) bool {
 	_, isName := c.scope.lookup(name)
-	for _, l := range c.locals {
-		isName = isName || l.name == name
-	}
-	return isName || c.scope.isRoot(name) || isConstant(name) || name == "$env"
+	_, isConstant := constants[name]
+	isLocal := slices.ContainsFunc(c.locals, func(l local) bool { return l.name == name })
+	return isName || isConstant || isLocal || c.scope.isRoot(name) || name == "$env"
 }
 
 func (c *checker) array(n *ast.ArrayNode, from int) *Tree {
@@ -281,15 +217,15 @@ func (c *checker) object(n *ast.MapNode, from int) *Tree {
 		key, v := c.value(pair.Key), c.value(pair.Value)
 		if k, ok := pair.Key.(*ast.StringNode); ok {
 			if _, twice := fields[k.Value]; twice {
-				return c.fail(RuleSyntax, key.from, key.to, "key %q stands twice in one object", k.Value)
+				panic(errorAt(RuleSyntax, key.from, key.to, "key %q stands twice in one object", k.Value))
 			}
 			fields[k.Value], t.Members[k.Value], pairs[i][0] = v.Type, v, key.eval
 		} else {
 			open = true
 			if !key.may(kindString) {
-				return c.fail(RuleType, key.from, key.to, "key of an object must be a string, this is %s", article(key.Type))
+				panic(errorAt(RuleType, key.from, key.to, "key of an object must be a string, this is %s", article(key.Type)))
 			}
-			pairs[i][0] = key.operate(keyString, key.eval)
+			pairs[i][0] = key.apply(func(f *frame, a []any) any { return objectKey(f, a[0]) }, key.eval)
 		}
 		pairs[i][1] = v.eval
 	}
@@ -311,11 +247,10 @@ func (c *checker) object(n *ast.MapNode, from int) *Tree {
 
 func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
 	cond := c.value(n.Cond)
-	c.mustBeBool(cond)
+	holds := c.condition(cond, cond)
 	yes, no := c.value(n.Exp1), c.value(n.Exp2)
 	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
 	t.from, t.to = c.span(t.Args...)
-	holds := cond.boolean(cond)
 	t.eval = func(f *frame) any {
 		if holds(f) == true {
 			return yes.eval(f)
@@ -325,12 +260,13 @@ func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
 	return t
 }
 
-func (c *checker) mustBeBool(t *Tree) bool {
-	if t.may(kindBool) {
-		return true
+// condition makes the evaluator of a part that must be boolean. An evaluation that finds
+// another value fails at the part blamed.
+func (c *checker) condition(t, blamed *Tree) evaluator {
+	if !t.may(kindBool) {
+		panic(errorAt(RuleType, t.from, t.to, "expected a boolean, this is %s", article(t.Type)))
 	}
-	c.fail(RuleType, t.from, t.to, "expected a boolean, this is %s", article(t.Type))
-	return false
+	return blamed.requireBoolean(t.eval)
 }
 
 // span returns the bytes of the operands with the parentheses around them.

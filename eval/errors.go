@@ -2,6 +2,8 @@
 
 package eval
 
+import "fmt"
+
 // The rules that an Error may name.
 const (
 	RuleSyntax     = "expr-syntax"
@@ -21,6 +23,20 @@ type Error struct {
 
 // Error returns the message alone.
 func (e *Error) Error() string { return e.Message }
+
+func errorAt(rule string, from, to int, format string, args ...any) *Error {
+	return &Error{Rule: rule, From: from, To: to, Message: fmt.Sprintf(format, args...)}
+}
+
+func syntaxAt(from, to int, format string, args ...any) *Error {
+	return errorAt(RuleSyntax, from, to, format, args...)
+}
+
+// suggest sets the suggestion of an error.
+func (e *Error) suggest(text string) *Error {
+	e.Suggestion = text
+	return e
+}
 
 // RunError says why an evaluation failed. From and To are the bytes of the operation in the
 // source.

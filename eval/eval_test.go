@@ -107,6 +107,7 @@ func TestEval(t *testing.T) {
 		{"[1.5] == [1.5] and [true] == [true] and [false] == [false] and [None] == [None]", "true"},
 		{"[`a)]``b`, 'c'][1]", `"c"`},
 		{"visits.write / 2 + n / (n) + [6][0] / 3 / 1", "4"},
+		{"'x\\t\n' + `\n`", `"x\t\n\n"`},
 	} {
 		p, err := scope.Compile(c.src, Value)
 		if err != nil {
@@ -146,7 +147,6 @@ func TestCompileErrors(t *testing.T) {
 		{"n ‹=› 3", RuleSyntax, `"=" is no operator here; write ==`, "=="},
 		{"n == ‹'›x", RuleSyntax, "string is not closed", ""},
 		{"s == ‹'›x\nand s != 'y'", RuleSyntax, "string is not closed", ""},
-		{"s == ‹'›x\\t\n'", RuleSyntax, "string is not closed", ""},
 		{"n ?? ‹)›", RuleSyntax, `unexpected ")"`, ""},
 		{"n‹?› == 3", RuleSyntax, `unexpected "?"; it marks a path as optional in {{ }} only; here write a?.b, or a ?? other`, ""},
 		{"'é' == ticket and n ‹@› 3", RuleSyntax, `unexpected character "@"`, ""},

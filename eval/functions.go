@@ -4,6 +4,7 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,59 +22,62 @@ const many = 100
 
 var (
 	text      = []kind{kindString}
+	maybeText = []kind{kindString, kindNull}
 	number    = []kind{kindFloat}
 	aList     = []kind{kindList}
+	maybeList = []kind{kindList, kindNull}
 	object    = []kind{kindObject}
 	readable  = []kind{kindFloat, kindString}
 	numbers   = []kind{kindFloat, kindList}
 	countable = []kind{kindString, kindList, kindObject}
+	scalar    = []kind{kindString, kindFloat, kindBool}
 )
 
 var functions = map[string]function{
 	"abs":         {1, 1, [][]kind{number}, absType, absValue},
-	"ceil":        {1, 1, [][]kind{number}, gives(Int()), rounding("ceil", math.Ceil)},
+	"ceil":        {1, 1, [][]kind{number}, gives(Int()), rounding(math.Ceil)},
 	"concat":      {1, many, [][]kind{aList}, joinAll, concatValues},
-	"first":       {1, 1, [][]kind{aList}, elementOf, endOf("first")},
+	"first":       {1, 1, [][]kind{maybeList}, elementOf, endOf(func(n int) int { return 0 })},
 	"flatten":     {1, 1, [][]kind{aList}, gives(List(Any())), flattenValues},
 	"float":       {1, 1, [][]kind{readable}, gives(Float()), toFloat},
-	"floor":       {1, 1, [][]kind{number}, gives(Int()), rounding("floor", math.Floor)},
+	"floor":       {1, 1, [][]kind{number}, gives(Int()), rounding(math.Floor)},
 	"fromBase64":  {1, 1, [][]kind{text}, gives(String()), fromBase64},
 	"fromJSON":    {1, 1, [][]kind{text}, gives(Any()), fromJSON},
 	"fromPairs":   {1, 1, [][]kind{aList}, gives(Object(nil, true)), fromPairs},
-	"get":         {2, 2, nil, gives(Any()), getMember},
-	"hasPrefix":   {2, 2, [][]kind{text}, gives(Bool()), startsWith},
-	"hasSuffix":   {2, 2, [][]kind{text}, gives(Bool()), endsWith},
-	"indexOf":     {2, 2, [][]kind{text}, gives(Int()), indexText("indexOf", strings.Index)},
+	"get":         {2, 2, nil, gives(Any()), getValue},
+	"hasPrefix":   {2, 2, [][]kind{maybeText}, gives(Bool()), func(f *frame, a []any) any { return startsWith(f, a[0], a[1]) }},
+	"hasSuffix":   {2, 2, [][]kind{maybeText}, gives(Bool()), func(f *frame, a []any) any { return endsWith(f, a[0], a[1]) }},
+	"indexOf":     {2, 2, [][]kind{text}, gives(Int()), indexText(strings.Index)},
 	"int":         {1, 1, [][]kind{readable}, gives(Int()), toInt},
 	"join":        {1, 2, [][]kind{aList, text}, gives(String()), joinText},
-	"keys":        {1, 1, [][]kind{object}, gives(List(String())), listMembers("keys", func(k string, _ any) any { return k })},
-	"last":        {1, 1, [][]kind{aList}, elementOf, endOf("last")},
-	"lastIndexOf": {2, 2, [][]kind{text}, gives(Int()), indexText("lastIndexOf", strings.LastIndex)},
+	"keys":        {1, 1, [][]kind{object}, gives(List(String())), listMembers(func(k string, _ any) any { return k })},
+	"last":        {1, 1, [][]kind{maybeList}, elementOf, endOf(func(n int) int { return n - 1 })},
+	"lastIndexOf": {2, 2, [][]kind{text}, gives(Int()), indexText(strings.LastIndex)},
 	"len":         {1, 1, [][]kind{countable}, gives(Int()), lenValue},
-	"lower":       {1, 1, [][]kind{text}, gives(String()), casing("lower", strings.ToLower)},
+	"lower":       {1, 1, [][]kind{text}, gives(String()), casing(strings.ToLower)},
 	"max":         {1, many, [][]kind{numbers}, gives(Float()), extreme("max", 1)},
-	"mean":        {1, many, [][]kind{numbers}, gives(Float()), average("mean")},
-	"median":      {1, many, [][]kind{numbers}, gives(Float()), average("median")},
+	"mean":        {1, many, [][]kind{numbers}, gives(Float()), mean},
+	"median":      {1, many, [][]kind{numbers}, gives(Float()), median},
 	"min":         {1, many, [][]kind{numbers}, gives(Float()), extreme("min", -1)},
 	"repeat":      {2, 2, [][]kind{text, number}, gives(String()), repeatText},
 	"replace":     {3, 4, [][]kind{text, text, text, number}, gives(String()), replaceText},
 	"reverse":     {1, 1, [][]kind{aList}, sameType, reverseValues},
-	"round":       {1, 1, [][]kind{number}, gives(Int()), rounding("round", math.Round)},
+	"round":       {1, 1, [][]kind{number}, gives(Int()), rounding(math.Round)},
 	"sort":        {1, 2, [][]kind{aList, text}, sameType, sortValues},
 	"split":       {2, 3, [][]kind{text, text, number}, gives(List(String())), splitText},
 	"string":      {1, 1, nil, gives(String()), toText},
 	"take":        {2, 2, [][]kind{aList, number}, sameType, takeValues},
 	"toBase64":    {1, 1, [][]kind{text}, gives(String()), toBase64},
 	"toJSON":      {1, 1, nil, gives(String()), toJSON},
-	"toPairs":     {1, 1, [][]kind{object}, gives(List(List(Any()))), listMembers("toPairs", func(k string, v any) any { return []any{k, v} })},
-	"trim":        {1, 2, [][]kind{text}, gives(String()), trimming("trim", strings.Trim)},
-	"trimPrefix":  {1, 2, [][]kind{text}, gives(String()), trimming("trimPrefix", strings.TrimPrefix)},
-	"trimSuffix":  {1, 2, [][]kind{text}, gives(String()), trimming("trimSuffix", strings.TrimSuffix)},
-	"type":        {1, 1, nil, gives(String()), typeName},
+	"toPairs":     {1, 1, [][]kind{object}, gives(List(List(Any()))), listMembers(func(k string, v any) any { return []any{k, v} })},
+	"trim":        {1, 2, [][]kind{text}, gives(String()), trimText},
+	"trimPrefix":  {1, 2, [][]kind{text}, gives(String()), trimming(strings.TrimPrefix)},
+	"trimSuffix":  {1, 2, [][]kind{text}, gives(String()), trimming(strings.TrimSuffix)},
+	"type":        {1, 1, nil, gives(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
 	"uniq":        {1, 1, [][]kind{aList}, sameType, uniqValues},
-	"upper":       {1, 1, [][]kind{text}, gives(String()), casing("upper", strings.ToUpper)},
-	"urlencode":   {1, 1, [][]kind{{kindString, kindFloat, kindBool}}, gives(String()), urlEncode},
-	"values":      {1, 1, [][]kind{object}, gives(List(Any())), listMembers("values", func(_ string, v any) any { return v })},
+	"upper":       {1, 1, [][]kind{text}, gives(String()), casing(strings.ToUpper)},
+	"urlencode":   {1, 1, [][]kind{scalar}, gives(String()), urlEncode},
+	"values":      {1, 1, [][]kind{object}, gives(List(Any())), listMembers(func(_ string, v any) any { return v })},
 }
 
 func gives(t Type) func([]*Tree) Type { return func([]*Tree) Type { return t } }
@@ -91,21 +95,33 @@ func joinAll(args []*Tree) Type {
 	return List(Any())
 }
 
-func (f function) param(i int) []kind {
-	if len(f.params) == 0 {
+func (fn *function) param(i int) []kind {
+	if len(fn.params) == 0 {
 		return nil
 	}
-	return f.params[min(i, len(f.params)-1)]
+	return fn.params[min(i, len(fn.params)-1)]
 }
 
-func (f function) arity() string {
-	switch {
-	case f.max == many:
-		return fmt.Sprintf("at least %s", plural(f.min, "argument"))
-	case f.min == f.max:
-		return plural(f.min, "argument")
+// checked returns the operation of a function, which fails on values of other kinds.
+func (fn function) checked(name string) operation {
+	return func(f *frame, args []any) any {
+		for i, arg := range args {
+			if want := fn.param(i); want != nil && !kindOf(arg).isOneOf(want) {
+				panic(fmt.Errorf("%s needs %s, found %s", name, oneOf(want), kindOf(arg)))
+			}
+		}
+		return fn.run(f, args)
 	}
-	return fmt.Sprintf("%d to %d arguments", f.min, f.max)
+}
+
+func (fn *function) arity() string {
+	switch {
+	case fn.max == many:
+		return "at least " + plural(fn.min, "argument")
+	case fn.min == fn.max:
+		return plural(fn.min, "argument")
+	}
+	return fmt.Sprintf("%d to %d arguments", fn.min, fn.max)
 }
 
 func plural(n int, what string) string {
@@ -115,17 +131,24 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// missingFunction says why a function of the library is not offered.
-func missingFunction(name string) string {
-	switch name {
-	case "now", "timezone":
-		return "an expression must give the same result whenever it runs"
-	case "date", "duration":
-		return "values are plain data, and times are strings"
-	case "bitand", "bitnand", "bitnot", "bitor", "bitshl", "bitshr", "bitushr", "bitxor", "splitAfter":
-		return "it is not part of the language"
+// oneOf names kinds in a sentence. Null goes without saying.
+func oneOf(kinds []kind) string {
+	var names []string
+	for _, k := range kinds {
+		if k != kindNull {
+			names = append(names, article(Type{kind: k}))
+		}
 	}
-	return ""
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// callable lists what can be called, the plain functions first.
+func callable() []string {
+	return append(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(predicates))...)
 }
 
 // Functions lists every function an expression may call, sorted.
@@ -133,4 +156,90 @@ func Functions() []string {
 	names := callable()
 	slices.Sort(names)
 	return names
+}
+
+func absValue(_ *frame, a []any) any {
+	if n, ok := a[0].(int); ok {
+		return max(n, -n)
+	}
+	return math.Abs(a[0].(float64))
+}
+
+// rounding returns ceil, floor or round (half away from zero). The result is
+// an integer where one can hold it.
+func rounding(round func(float64) float64) operation {
+	return func(_ *frame, a []any) any {
+		n, isFloat := a[0].(float64)
+		if !isFloat {
+			return a[0]
+		}
+		if n = round(n); math.Abs(n) > maxInt {
+			return n
+		}
+		return int(n)
+	}
+}
+
+// flatNumbers returns the arguments as numbers, with lists opened one level.
+func flatNumbers(f *frame, name string, args []any) []any {
+	var out []any
+	for _, a := range args {
+		if l, ok := a.([]any); ok {
+			out = append(out, l...)
+			continue
+		}
+		out = append(out, a)
+	}
+	for _, v := range out {
+		if _, ok := Number(v); !ok {
+			panic(fmt.Errorf("%s needs numbers, found %s", name, kindOf(v)))
+		}
+	}
+	f.spend(len(out))
+	return out
+}
+
+// extreme returns max (1) or min (-1); of no numbers it is null.
+func extreme(name string, sign int) operation {
+	return func(f *frame, a []any) any {
+		var best any
+		for _, v := range flatNumbers(f, name, a) {
+			if n, ok := f.order(v, best); !ok || n*sign > 0 {
+				best = v
+			}
+		}
+		return best
+	}
+}
+
+// mean of no numbers is null.
+func mean(f *frame, a []any) any {
+	values, sum := flatNumbers(f, "mean", a), 0.0
+	if len(values) == 0 {
+		return nil
+	}
+	for _, v := range values {
+		x, _ := Number(v)
+		sum += x
+	}
+	return checkFloat(sum / float64(len(values)))
+}
+
+// median of no numbers is null.
+func median(f *frame, a []any) any {
+	values := flatNumbers(f, "median", a)
+	n := len(values)
+	if n == 0 {
+		return nil
+	}
+	floats := make([]float64, n)
+	for i, v := range values {
+		floats[i], _ = Number(v)
+	}
+	f.sorting(n)
+	slices.Sort(floats)
+	if n%2 == 1 {
+		return floats[n/2]
+	}
+	return checkFloat((floats[n/2-1] + floats[n/2]) / 2)
 }

@@ -4,77 +4,72 @@
 package eval
 
 import (
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
 	"unicode/utf8"
 )
 
-// need is a value of the type that a function needs.
-func need[T any](name, what string, v any) T {
-	t, ok := v.(T)
-	if !ok {
-		panic(failf("%s needs %s, found %s", name, what, kindOf(v)))
+// sorting charges for sorting n values.
+func (f *frame) sorting(n int) { f.spend(n * bits.Len(uint(n)) * 2) }
+
+// grow charges for a list of n elements.
+func (f *frame) grow(n int) {
+	if n > maxElements {
+		panic(errBudget)
 	}
-	return t
+	f.spend(n * budget / maxElements)
 }
-
-func needList(name string, v any) []any { return need[[]any](name, "a list", v) }
-
-// sortUnits is the cost of sorting n values.
-func sortUnits(n int) uint { return uint(n * bits.Len(uint(n)) * 2) }
 
 // lenValue counts characters, elements or members.
-func lenValue(args ...any) (any, uint) {
-	switch v := args[0].(type) {
-	case string:
-		return utf8.RuneCountInString(v), uint(len(v) / 16)
+func lenValue(f *frame, a []any) any {
+	switch v := a[0].(type) {
 	case []any:
-		return len(v), 0
+		return len(v)
 	case map[string]any:
-		return len(v), 0
+		return len(v)
 	}
-	panic(failf("len needs a string, a list or an object, found %s", kindOf(args[0])))
+	s := a[0].(string)
+	f.spend(len(s) / 16)
+	return utf8.RuneCountInString(s)
 }
 
-func endOf(name string) operation {
-	return func(args ...any) (any, uint) {
-		if args[0] == nil {
-			return nil, 0
-		}
-		l := needList(name, args[0])
-		switch {
-		case len(l) == 0:
-			return nil, 0
-		case name == "first":
-			return l[0], 0
-		}
-		return l[len(l)-1], 0
+func getValue(f *frame, a []any) any {
+	if k, ok := a[1].(string); ok {
+		f.read(len(k))
+	}
+	return getMember(a[0], a[1])
+}
+
+// endOf returns first or last, which are null for no list and an empty one.
+func endOf(index func(n int) int) operation {
+	return func(_ *frame, a []any) any {
+		l, _ := a[0].([]any)
+		return getMember(l, index(len(l)))
 	}
 }
 
-func takeValues(args ...any) (any, uint) {
-	l := needList("take", args[0])
-	n := min(max(wholeNumber("take", args[1]), 0), len(l))
-	return l[:n:n], 0
+func takeValues(_ *frame, a []any) any {
+	l := a[0].([]any)
+	n := min(max(wholeNumber("take", a[1]), 0), len(l))
+	return l[:n:n]
 }
 
 // sliceValue is base[from:to] of lists and, by characters, of strings; null
 // ends are open and negative ones count from the end.
-func sliceValue(args ...any) (any, uint) {
-	switch v := args[0].(type) {
+func sliceValue(f *frame, a []any) any {
+	switch v := a[0].(type) {
 	case []any:
-		from, to := sliceEnds(args[1], args[2], len(v))
-		return v[from:to:to], 0
+		from, to := sliceEnds(a[1], a[2], len(v))
+		return v[from:to:to]
 	case string:
-		if len(v)/bytesBuilt > budget {
-			panic(errBudget)
-		}
+		f.build(len(v) * 2)
 		chars := []rune(v)
-		from, to := sliceEnds(args[1], args[2], len(chars))
-		return string(chars[from:to]), built(len(v) * 2)
+		from, to := sliceEnds(a[1], a[2], len(chars))
+		return string(chars[from:to])
 	}
-	panic(failf("only lists and strings have slices, found %s", kindOf(args[0])))
+	panic(fmt.Errorf("only lists and strings have slices, found %s", kindOf(a[0])))
 }
 
 func sliceEnds(from, to any, n int) (int, int) {
@@ -93,126 +88,115 @@ func sliceEnds(from, to any, n int) (int, int) {
 }
 
 // makeRange is a..b, both included; empty when b is less.
-func makeRange(args ...any) (any, uint) {
-	a, b := wholeNumber("..", args[0]), wholeNumber("..", args[1])
+func makeRange(f *frame, from, to any) any {
+	a, b := wholeNumber("..", from), wholeNumber("..", to)
 	if a > b {
-		return []any{}, 0
+		return []any{}
 	}
-	if b-a >= maxElements {
-		panic(errBudget)
-	}
+	f.grow(b - a + 1)
 	out := make([]any, b-a+1)
 	for i := range out {
 		out[i] = a + i
 	}
-	return out, uint(len(out) * budget / maxElements)
+	return out
 }
 
 // listMembers returns keys, values or toPairs.
-func listMembers(name string, member func(key string, value any) any) operation {
-	return func(args ...any) (any, uint) {
-		m := need[map[string]any](name, "an object", args[0])
+func listMembers(member func(key string, value any) any) operation {
+	return func(f *frame, a []any) any {
+		m := a[0].(map[string]any)
+		f.sorting(len(m))
+		f.spend(4 * len(m))
 		out := make([]any, 0, len(m))
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			out = append(out, member(k, m[k]))
 		}
-		return out, sortUnits(len(m)) + uint(4*len(m))
+		return out
 	}
 }
 
-func fromPairs(args ...any) (any, uint) {
-	l := needList("fromPairs", args[0])
-	out, units := make(map[string]any, len(l)), uint(len(l)*4)
+func fromPairs(f *frame, a []any) any {
+	l := a[0].([]any)
+	f.spend(len(l) * 4)
+	out := make(map[string]any, len(l))
 	for i, p := range l {
 		pair, ok := p.([]any)
 		if !ok || len(pair) != 2 {
-			panic(failf("fromPairs needs lists of a key and a value, element %d is not", i))
+			panic(fmt.Errorf("fromPairs needs lists of a key and a value, element %d is not", i))
 		}
 		k, ok := pair[0].(string)
 		if !ok {
-			panic(failf("fromPairs needs string keys, element %d has %s", i, kindOf(pair[0])))
+			panic(fmt.Errorf("fromPairs needs string keys, element %d has %s", i, kindOf(pair[0])))
 		}
+		f.read(len(k))
 		out[k] = pair[1]
-		units += hashUnits(k)
 	}
-	return out, units
+	return out
 }
 
-func reverseValues(args ...any) (any, uint) {
-	l := needList("reverse", args[0])
-	out := slices.Clone(l)
+func reverseValues(f *frame, a []any) any {
+	out := slices.Clone(a[0].([]any))
+	f.spend(len(out))
 	slices.Reverse(out)
-	return out, uint(len(l))
+	return out
 }
 
 // uniqValues keeps the first of equal values. Lists and objects are told apart
 // by their JSON, whose keys are sorted.
-func uniqValues(args ...any) (any, uint) {
-	l := needList("uniq", args[0])
+func uniqValues(f *frame, a []any) any {
 	type nested struct{ json string }
-	seen, units := make(map[any]bool, min(len(l), 1024)), uint(len(l)*5)
-	out := make([]any, 0, min(len(l), 1024))
+	l := a[0].([]any)
+	f.spend(len(l) * 5)
+	seen, out := map[any]bool{}, []any{}
 	for _, v := range l {
 		key := v
 		switch v := v.(type) {
 		case []any, map[string]any:
 			size, err := treeSize(v, budget*bytesBuilt)
-			if units += uint(size) / 2; err != nil || units > budget {
+			if err != nil {
 				panic(errBudget)
 			}
+			f.spend(size / 2)
 			key = nested{encodeJSON(v)}
 		case float64:
 			if v == float64(int(v)) {
 				key = int(v) // 1.0 and 1 are one value
 			}
 		case string:
-			units += hashUnits(v)
+			f.read(len(v))
 		}
-		if seen[key] {
-			continue
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, v)
 		}
-		seen[key] = true
-		out = append(out, v)
 	}
-	return out, units
+	return out
 }
 
 // sortValues sorts numbers or strings stably, "asc" or "desc".
-func sortValues(args ...any) (any, uint) {
-	l := needList("sort", args[0])
+func sortValues(f *frame, a []any) any {
 	var way any = "asc"
-	if len(args) == 2 {
-		way = args[1]
+	if len(a) == 2 {
+		way = a[1]
 	}
-	return sorted("sort", l, l, way)
+	return sorted(f, "sort", a[0].([]any), a[0].([]any), way)
 }
 
-// sortByKeys sorts a list by the keys computed for its elements.
-func sortByKeys(args ...any) (any, uint) {
-	var way any = "asc"
-	if len(args) == 3 {
-		way = args[2]
-	}
-	return sorted("sortBy", args[0].([]any), args[1].([]any), way)
-}
-
-func sorted(name string, l, keys []any, way any) (any, uint) {
+// sorted sorts a list by keys, "asc" or "desc".
+func sorted(f *frame, name string, l, keys []any, way any) []any {
 	if way != "asc" && way != "desc" {
-		panic(failf(`%s goes "asc" or "desc", found %s`, name, shortQuote(Text(way))))
+		panic(fmt.Errorf(`%s goes "asc" or "desc", found %s`, name, shortQuote(Text(way))))
 	}
 	type entry struct{ key, value any }
 	entries := make([]entry, len(l))
 	for i := range l {
 		entries[i] = entry{keys[i], l[i]}
 	}
-	units := sortUnits(len(l))
-	if units > budget {
-		panic(errBudget)
-	}
+	f.sorting(len(l))
 	slices.SortStableFunc(entries, func(a, b entry) int {
-		n, more, err := order(a.key, b.key)
-		if units += more; err != nil {
-			panic(failf("%s cannot order these: %v", name, err))
+		n, ok := f.order(a.key, b.key)
+		if !ok {
+			panic(fmt.Errorf("%s cannot order these: cannot order %s and %s", name, kindOf(a.key), kindOf(b.key)))
 		}
 		if way == "desc" {
 			return -n
@@ -223,53 +207,33 @@ func sorted(name string, l, keys []any, way any) (any, uint) {
 	for i, e := range entries {
 		out[i] = e.value
 	}
-	return out, units
+	return out
 }
 
-func flattenValues(args ...any) (any, uint) {
-	units, out := 0, []any{}
-	var open func(l []any, depth int)
-	open = func(l []any, depth int) {
-		if units += len(l) + 1; units > maxElements {
-			panic(errBudget)
-		}
-		if depth > maxDepth {
+func flattenValues(f *frame, a []any) any {
+	out := []any{}
+	var add func(l []any, depth int)
+	add = func(l []any, depth int) {
+		if f.grow(len(l) + 1); depth > maxDepth {
 			panic(errTooDeep)
 		}
 		for _, v := range l {
 			if inner, ok := v.([]any); ok {
-				open(inner, depth+1)
+				add(inner, depth+1)
 			} else {
 				out = append(out, v)
 			}
 		}
 	}
-	open(needList("flatten", args[0]), 0)
-	return out, uint(units * budget / maxElements)
+	add(a[0].([]any), 0)
+	return out
 }
 
-func concatValues(args ...any) (any, uint) {
+func concatValues(f *frame, a []any) any {
 	out := []any{}
-	for _, a := range args {
-		if out = append(out, needList("concat", a)...); len(out) > maxElements {
-			panic(errBudget)
-		}
+	for _, l := range a {
+		f.grow(len(l.([]any)))
+		out = append(out, l.([]any)...)
 	}
-	return out, uint(len(out) * budget / maxElements)
-}
-
-// groupValues makes an object of lists from a list and the keys of its elements.
-func groupValues(args ...any) (any, uint) {
-	l, keys := args[0].([]any), args[1].([]any)
-	out, first := map[string]any{}, map[string]any{}
-	for i, k := range keys {
-		name := Text(k)
-		if other, again := first[name]; again && other != k {
-			panic(failf("groupBy has two different keys that both read %s", shortQuote(name)))
-		}
-		first[name] = k
-		group, _ := out[name].([]any)
-		out[name] = append(group, l[i])
-	}
-	return out, uint(len(out) * costObject)
+	return out
 }

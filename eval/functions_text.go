@@ -1,167 +1,176 @@
-// Functions on strings, regular expressions and JSON.
+// Functions that read or write text: strings, regular expressions, JSON.
 
 package eval
 
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"net/url"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// textArg reads argument i as a string.
-func textArg(name string, args []any, i int) string { return need[string](name, "a string", args[i]) }
-
-// textArgs reads the first n arguments as strings.
-func textArgs(name string, args []any, n int) []string {
-	out := make([]string, min(n, len(args)))
-	for i := range out {
-		out[i] = textArg(name, args, i)
+// toInt cuts a number to its whole part, or reads one from a string.
+func toInt(_ *frame, a []any) any {
+	switch v := a[0].(type) {
+	case float64:
+		if math.Abs(v) > maxInt {
+			panic(errTooBig)
+		}
+		return int(v)
+	case string:
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil || n > maxInt || n < -maxInt {
+			panic(fmt.Errorf("int cannot read %s", shortQuote(v)))
+		}
+		return n
 	}
-	return out
+	return a[0]
 }
 
-func built(n int) uint { return uint(n/bytesBuilt) + 1 }
-
-func toText(args ...any) (any, uint) {
-	switch v := args[0].(type) {
-	case nil:
-		return "null", 0
-	case []any, map[string]any:
-		return toJSON(v)
-	default:
-		return Text(v), 0
+func toFloat(_ *frame, a []any) any {
+	s, isText := a[0].(string)
+	if !isText {
+		n, _ := Number(a[0])
+		return n
 	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		panic(fmt.Errorf("float cannot read %s", shortQuote(s)))
+	}
+	return n
+}
+
+func shortQuote(s string) string {
+	const most = 40
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strconv.Quote(s)
+}
+
+func toText(f *frame, a []any) any {
+	switch a[0].(type) {
+	case nil:
+		return "null"
+	case []any, map[string]any:
+		return toJSON(f, a)
+	}
+	return Text(a[0])
 }
 
 // urlEncode escapes a value for any part of a URL: all but letters, digits and
 // - . _ ~ (RFC 3986, section 2.3).
-func urlEncode(args ...any) (any, uint) {
-	switch args[0].(type) {
-	case nil, []any, map[string]any:
-		panic(failf("urlencode needs a string, a number or a boolean, found %s", kindOf(args[0])))
-	}
-	text := strings.ReplaceAll(url.QueryEscape(Text(args[0])), "+", "%20")
-	return text, built(len(text))
+func urlEncode(f *frame, a []any) any {
+	text := strings.ReplaceAll(url.QueryEscape(Text(a[0])), "+", "%20")
+	f.build(len(text))
+	return text
 }
 
-func trimming(name string, trim func(s, cut string) string) operation {
-	return func(args ...any) (any, uint) {
-		s := textArgs(name, args, 2)
-		units := uint(len(s[0])/bytesRead) + 1
-		switch {
-		case len(s) == 1 && name == "trim":
-			return strings.TrimSpace(s[0]), units
-		case len(s) == 1:
-			return trim(s[0], " "), units
+func trimText(f *frame, a []any) any {
+	if len(a) == 2 {
+		return trimming(strings.Trim)(f, a)
+	}
+	s := a[0].(string)
+	f.read(len(s))
+	return strings.TrimSpace(s)
+}
+
+// trimming returns a function that cuts a text, by default spaces, off a string.
+func trimming(trim func(s, cut string) string) operation {
+	return func(f *frame, a []any) any {
+		s, cut := a[0].(string), " "
+		if len(a) == 2 {
+			cut = a[1].(string)
 		}
-		return trim(s[0], s[1]), units + uint(len(s[1]))
+		f.read(len(s))
+		f.spend(len(cut))
+		return trim(s, cut)
 	}
 }
 
-func casing(name string, change func(string) string) operation {
-	return func(args ...any) (any, uint) {
-		s := textArg(name, args, 0)
-		if len(s) > budget {
-			panic(errBudget)
-		}
-		return change(s), uint(len(s)/2 + 1)
+func casing(change func(string) string) operation {
+	return func(f *frame, a []any) any {
+		s := a[0].(string)
+		f.spend(len(s) / 2)
+		return change(s)
 	}
 }
 
-func splitText(args ...any) (any, uint) {
-	s := textArgs("split", args, 2)
-	n := -1
-	if len(args) == 3 {
-		n = wholeNumber("split", args[2])
+// atMost returns the limit in argument i, or -1.
+func atMost(name string, a []any, i int) int {
+	if i < len(a) {
+		return wholeNumber(name, a[i])
 	}
-	count := strings.Count(s[0], s[1]) + 1
+	return -1
+}
+
+func splitText(f *frame, a []any) any {
+	s, by, n := a[0].(string), a[1].(string), atMost("split", a, 2)
+	count := strings.Count(s, by) + 1
 	if n >= 0 {
 		count = min(count, n)
 	}
-	units := uint(count*4 + len(s[0])/bytesRead)
-	if units > budget {
-		panic(errBudget)
-	}
-	parts := strings.SplitN(s[0], s[1], n)
+	f.read(len(s))
+	f.spend(count * 4)
+	parts := strings.SplitN(s, by, n)
 	out := make([]any, len(parts))
-	for i, p := range parts {
-		out[i] = p
+	for i, part := range parts {
+		out[i] = part
 	}
-	return out, units
+	return out
 }
 
-func replaceText(args ...any) (any, uint) {
-	s := textArgs("replace", args, 3)
-	n := -1
-	if len(args) == 4 {
-		n = wholeNumber("replace", args[3])
-	}
-	count := strings.Count(s[0], s[1])
+func replaceText(f *frame, a []any) any {
+	s, old, with, n := a[0].(string), a[1].(string), a[2].(string), atMost("replace", a, 3)
+	count := strings.Count(s, old)
 	if n >= 0 {
 		count = min(count, n)
 	}
-	size := len(s[0]) + count*max(0, len(s[2])-len(s[1]))
-	if size/bytesBuilt > budget {
-		panic(errBudget)
-	}
-	return strings.Replace(s[0], s[1], s[2], n), built(size)
+	f.build(len(s) + count*max(0, len(with)-len(old)))
+	return strings.Replace(s, old, with, n)
 }
 
-func repeatText(args ...any) (any, uint) {
-	s := textArg("repeat", args, 0)
-	n := wholeNumber("repeat", args[1])
+func repeatText(f *frame, a []any) any {
+	s, n := a[0].(string), wholeNumber("repeat", a[1])
 	if n < 0 {
-		panic(failf("repeat needs a count of at least 0, found %d", n))
+		panic(fmt.Errorf("repeat needs a count of at least 0, found %d", n))
 	}
 	if len(s) > 0 && n > budget*bytesBuilt/len(s) {
 		panic(errBudget)
 	}
-	return strings.Repeat(s, n), built(len(s) * n)
+	f.build(len(s) * n)
+	return strings.Repeat(s, n)
 }
 
-func joinText(args ...any) (any, uint) {
-	l := needList("join", args[0])
-	glue := ""
-	if len(args) == 2 {
-		glue = textArg("join", args, 1)
+func joinText(f *frame, a []any) any {
+	l, glue := a[0].([]any), ""
+	if len(a) == 2 {
+		glue = a[1].(string)
 	}
-	parts, size := make([]string, len(l)), 0
+	parts := make([]string, len(l))
 	for i := range l {
-		parts[i] = textArg("join", l, i)
-		if size += len(parts[i]) + len(glue); size/bytesBuilt > budget {
-			panic(errBudget)
-		}
+		parts[i] = need[string]("join", l[i])
+		f.build(len(parts[i]) + len(glue))
 	}
-	return strings.Join(parts, glue), built(size) + uint(len(l))
+	return strings.Join(parts, glue)
 }
 
 // indexText returns indexOf or lastIndexOf: the place in characters, or -1.
-func indexText(name string, index func(s, part string) int) operation {
-	return func(args ...any) (any, uint) {
-		s := textArgs(name, args, 2)
-		at := index(s[0], s[1])
+func indexText(index func(s, part string) int) operation {
+	return func(f *frame, a []any) any {
+		s := a[0].(string)
+		f.spend(len(s) / 8)
+		at := index(s, a[1].(string))
 		if at > 0 {
-			at = utf8.RuneCountInString(s[0][:at])
+			at = utf8.RuneCountInString(s[:at])
 		}
-		return at, uint(len(s[0])/8 + 1)
+		return at
 	}
-}
-
-// startsWith is false for null: what is not there starts with nothing.
-func startsWith(args ...any) (any, uint) { return affix("startsWith", strings.HasPrefix, args) }
-
-func endsWith(args ...any) (any, uint) { return affix("endsWith", strings.HasSuffix, args) }
-
-func affix(name string, has func(s, part string) bool, args []any) (any, uint) {
-	if args[0] == nil || args[1] == nil {
-		return false, 0
-	}
-	s := textArgs(name, args, 2)
-	return has(s[0], s[1]), uint(len(s[1]) / bytesRead)
 }
 
 // pattern is a regular expression whose matching time is known: the length of
@@ -190,75 +199,66 @@ func newPattern(text string) (*pattern, error) {
 	return &pattern{re: re, size: len(prog.Inst)}, nil
 }
 
-// matchValue is a matches b, where b is a string or, for one that is written in the
-// source, its *pattern.
-func matchValue(args ...any) (any, uint) {
-	if args[0] == nil || args[1] == nil {
-		return false, 0
-	}
-	p, isConstant := args[1].(*pattern)
-	compiled := uint(0)
-	if !isConstant {
-		text := textArg("matches", args, 1)
-		if len(text) > maxSource {
-			panic(failf("pattern is %d bytes long, at most %d are allowed", len(text), maxSource))
-		}
-		var err error
-		if p, err = newPattern(text); err != nil {
-			panic(failf("%v", err))
-		}
-		compiled = uint(50 * (len(text) + p.size))
-	}
-	s := textArg("matches", args, 0)
-	units := uint(len(s)*p.size)/2 + 10
-	if units > budget {
-		panic(errBudget)
-	}
-	return p.re.MatchString(s), units + compiled
-}
-
-func toJSON(args ...any) (any, uint) {
-	size, err := treeSize(args[0], budget*bytesBuilt)
-	if err != nil {
-		panic(err)
-	}
-	return encodeJSON(args[0]), built(size)
-}
-
-func fromJSON(args ...any) (any, uint) {
-	s := textArg("fromJSON", args, 0)
-	if len(s) > budget/2 {
-		panic(errBudget)
-	}
-	out, err := ParseJSON([]byte(s))
-	if err != nil {
-		panic(failf("fromJSON cannot read %s", shortQuote(s)))
-	}
-	return out, uint(len(s)*2 + 1)
-}
-
-func toBase64(args ...any) (any, uint) {
-	s := textArg("toBase64", args, 0)
-	if len(s) > budget*bytesBuilt/2 {
-		panic(errBudget)
-	}
-	return base64.StdEncoding.EncodeToString([]byte(s)), built(len(s) * 4 / 3)
-}
-
-func fromBase64(args ...any) (any, uint) {
-	s := textArg("fromBase64", args, 0)
-	if len(s) > budget*bytesBuilt {
-		panic(errBudget)
-	}
-	data, err := base64.StdEncoding.DecodeString(s)
-	if err != nil || !utf8.Valid(data) {
-		panic(failf("fromBase64 cannot read %s as text", shortQuote(s)))
-	}
-	return string(data), built(len(s))
-}
-
 // notAPattern says in one line why a pattern is no regular expression.
 func notAPattern(err error) error {
 	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 	return fmt.Errorf("pattern is no regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
+}
+
+// matchValue is a matches b, where b is a string or, for one that is written in the
+// source, its *pattern.
+func matchValue(f *frame, a, b any) any {
+	if a == nil || b == nil {
+		return false
+	}
+	p, isConstant := b.(*pattern)
+	if !isConstant {
+		text := need[string]("matches", b)
+		if len(text) > maxSource {
+			panic(fmt.Errorf("pattern is %d bytes long, at most %d are allowed", len(text), maxSource))
+		}
+		var err error
+		if p, err = newPattern(text); err != nil {
+			panic(err)
+		}
+		f.spend(50 * (len(text) + p.size))
+	}
+	s := need[string]("matches", a)
+	f.spend(len(s)*p.size/2 + 10)
+	return p.re.MatchString(s)
+}
+
+func toJSON(f *frame, a []any) any {
+	size, err := treeSize(a[0], budget*bytesBuilt)
+	if err != nil {
+		panic(err)
+	}
+	f.build(size)
+	return encodeJSON(a[0])
+}
+
+func fromJSON(f *frame, a []any) any {
+	s := a[0].(string)
+	f.spend(len(s) * 2)
+	out, err := ParseJSON([]byte(s))
+	if err != nil {
+		panic(fmt.Errorf("fromJSON cannot read %s", shortQuote(s)))
+	}
+	return out
+}
+
+func toBase64(f *frame, a []any) any {
+	s := a[0].(string)
+	f.build(len(s) * 4 / 3)
+	return base64.StdEncoding.EncodeToString([]byte(s))
+}
+
+func fromBase64(f *frame, a []any) any {
+	s := a[0].(string)
+	f.build(len(s))
+	data, err := base64.StdEncoding.DecodeString(s)
+	if err != nil || !utf8.Valid(data) {
+		panic(fmt.Errorf("fromBase64 cannot read %s as text", shortQuote(s)))
+	}
+	return string(data)
 }

@@ -13,81 +13,68 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// constant returns the value of the Python and JSON spellings of constants.
-func constant(name string) (value any, ok bool) {
-	switch name {
-	case "True", "true":
-		return true, true
-	case "False", "false":
-		return false, true
-	case "None", "null", "nil":
-		return nil, true
-	}
-	return nil, false
-}
-
-func isConstant(name string) bool {
-	_, ok := constant(name)
-	return ok
-}
+// constants are the Python and JSON spellings of constants.
+var constants = map[string]any{"True": true, "true": true, "False": false, "false": false, "None": nil, "null": nil, "nil": nil}
 
 // identifier resolves a bare name: let, declared name, alias, constant.
 func (c *checker) identifier(name string, from, to int) *Tree {
 	for i := len(c.locals) - 1; i >= 0; i-- {
 		if l := c.locals[i]; l.name == name {
 			t := *l.value
-			t.from, t.to, t.ref = from, to, t.ref.unkeyed()
+			t.from, t.to, t.ref = from, to, t.ref.unnamed()
 			t.eval = func(f *frame) any { return f.locals[i] }
 			t.operands = nil
 			return &t
 		}
 	}
 	if name == "$env" {
-		return c.fail(RuleName, from, to, `$env is only readable by a constant name, as in $env["my-key"]`)
+		panic(errorAt(RuleName, from, to, `$env is only readable by a constant name, as in $env["my-key"]`))
 	}
-	if o, ok := c.global(name, from, to); ok {
-		return o
+	if t := c.global(name, from, to); t != nil {
+		return t
 	}
-	if path, ok := c.scope.alias[name]; ok && len(path) > 0 {
+	if path := c.scope.alias[name]; len(path) > 0 {
 		return c.aliased(path, from, to)
 	}
-	if v, ok := constant(name); ok {
+	if v, ok := constants[name]; ok {
 		return constantPart(v, from, to)
 	}
 	if reason, ok := c.scope.refuse[name]; ok {
-		return c.fail(RuleName, from, to, "%s", reason)
+		panic(errorAt(RuleName, from, to, "%s", reason))
 	}
 	if c.scope.isRoot(name) {
-		return c.fail(RuleName, from, to, "%q is only readable by a constant key, as in %s.key", name, name)
+		panic(errorAt(RuleName, from, to, "%q is only readable by a constant key, as in %s.key", name, name))
 	}
 	if c.scope.open {
 		return c.read(name, Any(), from, to)
 	}
-	return c.unknownName(name, from, to)
+	c.checkHyphens(from, to)
+	known := c.scope.known()
+	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, list("known", known)).suggest(suggest.Closest(name, known)))
 }
 
-// global resolves a name that the scope declares.
-func (c *checker) global(name string, from, to int) (*Tree, bool) {
+// global resolves a name that the scope declares, or returns nil.
+func (c *checker) global(name string, from, to int) *Tree {
 	t, ok := c.scope.lookup(name)
 	if !ok {
-		return nil, false
+		return nil
 	}
 	if reason, no := c.scope.refuse[name]; no {
-		return c.fail(RuleName, from, to, "%s", reason), true
+		panic(errorAt(RuleName, from, to, "%s", reason))
 	}
-	return c.read(name, t, from, to), true
+	return c.read(name, t, from, to)
 }
 
 func (c *checker) read(name string, typ Type, from, to int) *Tree {
 	t := &Tree{Op: TreePath, Path: []string{name}, Type: typ, from: from, to: to}
-	t.ref = &ref{path: t.Path, keys: []any{name}}
+	t.ref = &ref{keys: []any{name}}
 	t.eval = func(f *frame) any { return f.names[name] }
 	return t
 }
 
 func (c *checker) aliased(path []string, from, to int) *Tree {
-	t, ok := c.global(path[0], from, to)
-	if !ok {
+	t := c.global(path[0], from, to)
+	if t == nil {
 		t = c.read(path[0], Any(), from, to)
 	}
 	for _, key := range path[1:] {
@@ -98,25 +85,9 @@ func (c *checker) aliased(path []string, from, to int) *Tree {
 	return t
 }
 
-// unknownName reports a bare name that the scope doesn't have.
-func (c *checker) unknownName(name string, from, to int) *Tree {
-	if c.hyphenated(from, to) {
-		return unknown(from, to)
-	}
-	known := c.scope.known()
-	c.fail(RuleName, from, to, "unknown name %q%s", name, list("known", known))
-	if c.err.From == from {
-		c.err.Suggestion = suggest.Closest(name, known)
-	}
-	return unknown(from, to)
-}
-
-// hyphenated recognises visits.a-b, which reads as a subtraction, where a-b is
+// checkHyphens recognises visits.a-b, which reads as a subtraction, where a-b is
 // a name, and reports how to write it.
-func (c *checker) hyphenated(from, to int) bool {
-	if c.err != nil {
-		return false
-	}
+func (c *checker) checkHyphens(from, to int) {
 	text := c.src.text
 	for from > 0 && isWordByte(text[from-1]) {
 		from--
@@ -125,34 +96,25 @@ func (c *checker) hyphenated(from, to int) bool {
 		to++
 	}
 	word := text[from:to]
-	if !strings.Contains(word, "-") {
-		return false
-	}
 	fix := ""
 	if _, ok := c.scope.lookup(word); ok {
-		fix = fmt.Sprintf("$env[%q]", word)
+		root := "$env"
 		if len(c.scope.roots) > 0 {
-			fix = fmt.Sprintf("%s[%q]", c.scope.roots[0], word)
+			root = c.scope.roots[0]
+		}
+		fix = fmt.Sprintf("%s[%q]", root, word)
+	}
+	base, key, _ := strings.Cut(word, ".")
+	t, _ := c.scope.lookup(base)
+	for _, field := range t.Fields() { // members may follow
+		rest, is := strings.CutPrefix(key, field)
+		if is && strings.Contains(field, "-") && (rest == "" || rest[0] == '.') {
+			fix = fmt.Sprintf("%s[%q]%s", base, field, rest)
 		}
 	}
-	base, key, ok := strings.Cut(word, ".")
-	if t, isName := c.scope.lookup(base); ok && isName {
-		// The key may be followed by members of its own.
-		for _, field := range t.Fields() {
-			rest, is := strings.CutPrefix(key, field)
-			if is && strings.Contains(field, "-") && (rest == "" || rest[0] == '.') {
-				fix = fmt.Sprintf("%s[%q]%s", base, field, rest)
-			}
-		}
+	if fix != "" && strings.Contains(word, "-") {
+		panic(errorAt(RuleName, from, to, "%q is a subtraction; write %s for the name with a hyphen", word, fix).suggest(fix))
 	}
-	if fix == "" {
-		return false
-	}
-	c.err = &Error{
-		Rule: RuleName, From: from, To: to, Suggestion: fix,
-		Message: fmt.Sprintf("%q is a subtraction; write %s for the name with a hyphen", word, fix),
-	}
-	return true
 }
 
 func isWordByte(b byte) bool {
@@ -172,8 +134,8 @@ func (c *checker) member(n *ast.MemberNode, from, to int) *Tree {
 		if bracket {
 			to = c.src.closing(from)
 		}
-		if o, ok := c.rooted(id.Value, name.Value, idFrom, from, to); ok {
-			return o
+		if t := c.rooted(id.Value, name.Value, idFrom, from, to); t != nil {
+			return t
 		}
 	}
 	c.nest--
@@ -186,110 +148,66 @@ func (c *checker) member(n *ast.MemberNode, from, to int) *Tree {
 	if !bracket {
 		key.from, key.to = from, to
 	}
-	t, ok := c.memberType(base, key, name)
-	if !ok {
-		return unknown(base.from, to)
-	}
-	return c.fetch(base, key, t, n.Optional, to)
+	return c.fetch(base, key, c.memberType(base, key), n.Optional, to)
 }
 
-// rooted resolves state.x and $env["x"] to the name x itself.
-func (c *checker) rooted(root, name string, from, keyFrom, to int) (*Tree, bool) {
-	for _, l := range c.locals { // no local has the name of a root
-		if root == "$env" && l.name == name {
-			return nil, false
-		}
-	}
+// rooted resolves state.x and $env["x"] to the name x itself. It returns nil for others.
+func (c *checker) rooted(root, name string, from, keyFrom, to int) *Tree {
+	isLocal := func(l local) bool { return l.name == name } // no local has the name of a root
+	_, isName := c.scope.lookup(root)
 	switch {
-	case root == "$env":
-		if o, ok := c.global(name, from, to); ok {
-			return o, true
+	case root != "$env" && !c.scope.isRoot(root), root == "$env" && slices.ContainsFunc(c.locals, isLocal):
+		return nil
+	case root == "$env" || c.scope.underRoot(root, name):
+		if t := c.global(name, from, to); t != nil {
+			return t
 		}
-		if c.scope.open {
-			return c.read(name, Any(), from, to), true
-		}
-	case !c.scope.isRoot(root):
-		return nil, false
-	case c.scope.underRoot(root, name):
-		t, _ := c.global(name, from, to)
-		return t, true
-	default:
-		if _, ok := c.scope.lookup(root); ok {
-			return nil, false
-		}
-		if c.scope.open {
-			return c.read(name, Any(), from, to), true
-		}
+	case isName:
+		return nil
 	}
-	if c.hyphenated(keyFrom, to) {
-		return unknown(from, to), true
+	if c.scope.open {
+		return c.read(name, Any(), from, to)
 	}
-	known := c.scope.declared()
-	keyFrom, keyTo := c.keySpan(keyFrom, to, name)
-	c.fail(RuleName, keyFrom, keyTo, "unknown name %q in %s%s", name, root, list("known", known))
-	c.suggest(keyFrom, name, known)
-	return unknown(from, to), true
+	c.checkHyphens(keyFrom, to)
+	panic(c.unknownMember(name, root, c.scope.declared(), keyFrom, to))
 }
 
-// keySpan narrows ["x"] to x.
-func (c *checker) keySpan(from, to int, name string) (int, int) {
-	if i := strings.Index(c.src.text[from:to], name); i > 0 && name != "" {
-		return from + i, from + i + len(name)
+func (c *checker) unknownMember(name, of string, known []string, from, to int) *Error {
+	if i := strings.Index(c.src.text[from:to], name); i > 0 && name != "" { // the x of ["x"]
+		from, to = from+i, from+i+len(name)
 	}
-	return from, to
+	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, list("known", known)).suggest(suggest.Closest(name, known))
 }
 
-func (c *checker) suggest(from int, name string, known []string) {
-	if c.err != nil && c.err.From == from && c.err.Suggestion == "" {
-		c.err.Suggestion = suggest.Closest(name, known)
-	}
-}
-
-// memberType is the type of base[key]; not ok after an error.
-func (c *checker) memberType(base, key *Tree, name *ast.StringNode) (Type, bool) {
-	if name != nil && c.lengthOf(base, key, name.Value) {
-		return Any(), false
+// memberType is the type of base[key].
+func (c *checker) memberType(base, key *Tree) Type {
+	name, isName := key.Value.(string)
+	if isName {
+		c.checkLength(base, key, name)
 	}
 	switch base.Type.kind {
 	case kindAny:
-		return Any(), true
+		return Any()
 	case kindList:
-		if name == nil && key.may(kindFloat) {
-			return base.Type.Elem(), true
+		if !isName && key.may(kindFloat) {
+			return base.Type.Elem()
 		}
-		c.fail(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.Type))
-		return Any(), false
+		panic(errorAt(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.Type)))
 	case kindObject:
-		if name != nil {
-			return c.fieldType(base, key, name.Value)
-		}
 		if !key.may(kindString) {
-			c.fail(RuleType, key.from, key.to, "members of an object are read by a string, this is %s", article(key.Type))
-			return Any(), false
+			panic(errorAt(RuleType, key.from, key.to, "members of an object are read by a string, this is %s", article(key.Type)))
 		}
-		return Any(), true
+		t, _, ok := base.Type.Field(name)
+		if isName && !ok {
+			c.checkHyphens(key.from, key.to)
+			panic(c.unknownMember(name, c.quote(base), base.Type.Fields(), key.from, key.to))
+		}
+		return t
 	}
-	if name != nil {
-		c.fail(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name.Value, article(base.Type))
-	} else {
-		c.fail(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), article(base.Type))
+	if isName {
+		panic(errorAt(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name, article(base.Type)))
 	}
-	return Any(), false
-}
-
-func (c *checker) fieldType(base, key *Tree, name string) (Type, bool) {
-	t, _, ok := base.Type.Field(name)
-	if ok {
-		return t, true
-	}
-	if c.hyphenated(key.from, key.to) {
-		return Any(), false
-	}
-	known := base.Type.Fields()
-	from, to := c.keySpan(key.from, key.to, name)
-	c.fail(RuleName, from, to, "unknown name %q in %s%s", name, c.quote(base), list("known", known))
-	c.suggest(from, name, known)
-	return Any(), false
+	panic(errorAt(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), article(base.Type)))
 }
 
 // quote names an operand in messages by its source text.
@@ -339,22 +257,23 @@ func chain(path *Tree) *Tree {
 func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
 	base := c.value(n.Node)
 	if !base.may(kindList, kindString) {
-		return c.fail(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.Type))
+		panic(errorAt(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.Type)))
 	}
 	to := c.src.closing(from)
+	t := &Tree{Type: base.Type, operands: []*Tree{base}, from: from, to: to}
 	args := []evaluator{base.eval}
 	for _, end := range []ast.Node{n.From, n.To} {
 		v := constantPart(nil, from, to)
 		if end != nil {
 			if v = c.value(end); !v.may(kindFloat) {
-				return c.fail(RuleType, v.from, v.to, "ends of a slice must be integers, this is %s", article(v.Type))
+				panic(errorAt(RuleType, v.from, v.to, "ends of a slice must be integers, this is %s", article(v.Type)))
 			}
 		}
 		args = append(args, v.eval)
 	}
-	from, _ = c.src.outer(base.from, base.to)
-	t := &Tree{Type: base.Type, from: from, to: to, operands: []*Tree{base}}
-	t.eval = c.charged(t, sliceValue, args...)
+	t.from, _ = c.src.outer(base.from, base.to)
+	t.eval = t.apply(sliceValue, args...)
+	c.cost += costCall
 	return t
 }
 

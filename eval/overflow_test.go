@@ -20,7 +20,7 @@ func TestProductThatWraps(t *testing.T) {
 
 // Zeros have the sign of neither: their sum is no overflow.
 func TestSumOfZeros(t *testing.T) {
-	if got := addNumbers(0, 0); got != 0 {
+	if got := addNumbers(nil, 0, 0); got != 0 {
 		t.Errorf("0 + 0 is %v", got)
 	}
 }

@@ -4,9 +4,7 @@ package eval
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/conf"
@@ -16,104 +14,70 @@ import (
 
 // parse is the library's parser. It is never reused: its error handling leaves it
 // unusable. It panics on some malformed input, after having found the error.
-func parse(text *source) (tree ast.Node, err *Error) {
+func parse(s *source) (tree ast.Node, err *Error) {
 	defer func() {
 		if r := recover(); r != nil {
-			tree, err = nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "malformed expression"}
+			tree, err = nil, syntaxAt(0, len(s.text), "malformed expression")
 		}
 	}()
-	if text.skipSpace(0) == len(text.text) {
-		return nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "expression is empty"}
+	if s.skipSpace(0) == len(s.text) {
+		return nil, syntaxAt(0, len(s.text), "expression is empty")
 	}
-	out, perr := parser.ParseWithConfig(text.plain, &conf.Config{MaxNodes: maxNodes})
-	if perr != nil && text.broken >= 0 {
-		return nil, notClosed(text.text, text.broken)
-	}
-	if perr != nil {
-		if err := braces(text); err != nil {
-			return nil, err
+	out, perr := parser.ParseWithConfig(s.plain, &conf.Config{MaxNodes: maxNodes})
+	switch {
+	case perr == nil:
+		if s.broken >= 0 {
+			ast.Walk(&out.Node, showBreaks{})
 		}
-		if err := idiom(text); err != nil {
-			return nil, err
-		}
-		return nil, syntaxError(text, perr)
+		return out.Node, nil
+	case s.broken >= 0:
+		return nil, notClosed(s.text, s.broken)
 	}
-	return out.Node, nil
+	if err := findIdiom(s.text); err != nil {
+		return nil, err
+	}
+	return nil, syntaxError(s, perr)
 }
 
 // syntaxError puts the parser's first error into our words.
-func syntaxError(text *source, err error) *Error {
+func syntaxError(s *source, err error) *Error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return &Error{Rule: RuleSyntax, To: len(text.text), Message: "malformed expression"}
+		return syntaxAt(0, len(s.text), "malformed expression")
 	}
-	out := &Error{Rule: RuleSyntax, From: text.bytes(fe.From), To: text.bytes(fe.To), Message: lowerFirst(fe.Message)}
-	out.To = max(out.To, out.From)
-	switch found, ok := strings.CutPrefix(fe.Message, "unexpected token "); {
-	case found == "EOF":
-		out.From, out.To = len(text.text), len(text.text)
-		out.Message = "unexpected end of the expression"
-		if at := text.unclosed(); at >= 0 {
-			out.From, out.To = at, at+1
-			out.Message = fmt.Sprintf("%q is not closed", text.text[at:at+1])
+	from := s.bytes(fe.From)
+	to := max(s.bytes(fe.To), from)
+	token := s.text[from:to]
+	switch {
+	case fe.Message == "unexpected token EOF":
+		if at := s.unclosed(); at >= 0 {
+			return syntaxAt(at, at+1, "%q is not closed", s.text[at:at+1])
 		}
-	case ok:
-		token := text.text[out.From:out.To]
-		out.Message = fmt.Sprintf("unexpected %q%s", token, tokenHint(token))
-		if before := strings.TrimRight(text.text[:out.From], " "); strings.HasSuffix(before, "?") && !strings.HasSuffix(before, "??") {
-			out.From, out.To = len(before)-1, len(before)
-			out.Message = `unexpected "?"; it marks a path as optional in {{ }} only; here write a?.b, or a ?? other`
+		return syntaxAt(len(s.text), len(s.text), "unexpected end of the expression")
+	case strings.HasPrefix(fe.Message, "unexpected token "):
+		before := strings.TrimRight(s.text[:from], " ")
+		if strings.HasSuffix(before, "?") && !strings.HasSuffix(before, "??") {
+			return syntaxAt(len(before)-1, len(before), `unexpected "?"; it marks a path as optional in {{ }} only; here write a?.b, or a ?? other`)
 		}
+		hint := ""
+		switch token {
+		case "=":
+			hint = `; write == to compare`
+		case "if":
+			hint = `; write condition ? value : other`
+		case ":":
+			hint = `; write ({...}) for an object inside a predicate`
+		}
+		return syntaxAt(from, to, "unexpected %q%s", token, hint)
 	case strings.Contains(fe.Message, "maximum allowed nodes"):
-		out.From, out.To = 0, len(text.text)
-		out.Message = fmt.Sprintf("expression has more than %d parts", maxNodes)
-	case fe.Message == "expected name":
-		out.Message = fmt.Sprintf("expected a name, found %q", text.text[out.From:out.To])
+		return syntaxAt(0, len(s.text), "expression has more than %d parts", maxNodes)
 	case strings.HasPrefix(fe.Message, "Operator ("):
-		out.Message = "?? next to another operator needs parentheses"
-	case strings.Contains(fe.Message, "strconv."):
-		out.From, out.To = numberBefore(text.text, out.From)
-		out.Message = text.text[out.From:out.To] + " is out of the range of numbers"
+		return syntaxAt(from, to, "?? next to another operator needs parentheses")
+	case strings.Contains(fe.Message, "strconv."): // the parser is at the next token
+		return syntaxAt(0, len(s.text), "a number is out of the range of numbers")
 	case strings.HasPrefix(fe.Message, "unrecognized character"):
-		out.Message = fmt.Sprintf("unexpected character %q", text.text[out.From:out.To])
+		return syntaxAt(from, to, "unexpected character %q", token)
 	}
-	return out
-}
-
-// numberBefore finds the number literal that ends at or before an offset: the
-// parser notices its size only at the next token.
-func numberBefore(src string, at int) (from, to int) {
-	isPart := func(r rune) bool { return r == '_' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for at < len(src) && isPart(rune(src[at])) {
-		at++
-	}
-	to = strings.LastIndexFunc(src[:at], isPart) + 1
-	from = strings.LastIndexFunc(src[:to], func(r rune) bool { return !isPart(r) }) + 1
-	if from >= to { // it is the token itself
-		return at, len(src)
-	}
-	return from, to
-}
-
-// tokenHint explains tokens of other languages.
-func tokenHint(token string) string {
-	switch token {
-	case "=", "is":
-		return `; write == to compare`
-	case "&":
-		return `; write and`
-	case "if":
-		return `; write condition ? value : other`
-	case ":":
-		return `; write ({...}) for an object inside a predicate`
-	}
-	return ""
-}
-
-func lowerFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	s, _, _ = strings.Cut(s, "\n")
-	return strings.ToLower(s[:1]) + s[1:]
+	message, _, _ := strings.Cut(fe.Message, "\n")
+	return syntaxAt(from, to, "%s", strings.ToLower(message[:1])+message[1:])
 }

@@ -115,17 +115,6 @@ func (v *VM) RenderParts(t *Template, env map[string]any) (any, error) {
 	return v.render(t, env, true)
 }
 
-// mediaOf returns the pieces of a value, if parts are wanted.
-func mediaOf(v any, parts bool) (pieces []any, media bool) {
-	switch v.(type) {
-	case []any, map[string]any:
-		if parts {
-			return Pieces(v)
-		}
-	}
-	return nil, false
-}
-
 // appendPieces adds pieces to a message and joins adjacent texts. Text after the last part
 // stays in b.
 func appendPieces(said []any, b *strings.Builder, pieces []any) []any {

@@ -1,4 +1,4 @@
-// The paths that a program may read.
+// The paths that a program or a template may read.
 
 package eval
 
@@ -15,6 +15,15 @@ type Read struct {
 	Dynamic bool
 }
 
+// String joins the path by dots, with a star at the end for a computed key.
+func (r Read) String() string {
+	out := strings.Join(r.Path, ".")
+	if r.Dynamic {
+		out += ".*"
+	}
+	return out
+}
+
 // sortReads sorts reads and drops repeats.
 func sortReads(reads []Read) []Read {
 	slices.SortFunc(reads, func(a, b Read) int {
@@ -29,26 +38,23 @@ func sortReads(reads []Read) []Read {
 	return slices.CompactFunc(reads, func(a, b Read) bool { return a.Dynamic == b.Dynamic && slices.Equal(a.Path, b.Path) })
 }
 
-// String joins the path by dots, with a star at the end for a computed key.
-func (r Read) String() string {
-	out := strings.Join(r.Path, ".")
-	if r.Dynamic {
-		out += ".*"
-	}
-	return out
+// ReadSet holds the paths that an evaluation may read.
+type ReadSet struct {
+	reads []Read
+	roots []string // of the scope
 }
 
-// uses reports whether a top-level name is read; a root read as a whole reads
-// every name.
-func uses(reads []Read, roots []string, name string) bool {
-	return slices.ContainsFunc(reads, func(r Read) bool {
-		return r.Path[0] == name || len(r.Path) == 1 && slices.Contains(roots, r.Path[0])
-	})
+// Reads returns the paths that may be read, sorted. It must not be changed.
+func (s *ReadSet) Reads() []Read { return s.reads }
+
+// Uses reports whether the top-level name may be read, alone or by a whole root.
+func (s *ReadSet) Uses(name string) bool {
+	return slices.ContainsFunc(s.reads, func(r Read) bool { return r.Path[0] == name }) || s.Whole(name)
 }
 
-// whole reports whether a top-level name is read as a whole or by a computed key.
-func whole(reads []Read, roots []string, name string) bool {
-	return slices.ContainsFunc(reads, func(r Read) bool {
-		return len(r.Path) == 1 && (r.Path[0] == name || slices.Contains(roots, r.Path[0]))
+// Whole reports whether all of the top-level name may be read.
+func (s *ReadSet) Whole(name string) bool {
+	return slices.ContainsFunc(s.reads, func(r Read) bool {
+		return len(r.Path) == 1 && (r.Path[0] == name || slices.Contains(s.roots, r.Path[0]))
 	})
 }

@@ -3,23 +3,21 @@
 package eval
 
 import (
-	"fmt"
-	"sort"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
 )
 
 // source is the text of an expression with its bracket pairs.
 type source struct {
-	text string
-	at   []int // the byte offset of each rune and of the end, if they differ
-	// repeats says that the parser may put a subtree into two places: it does so
-	// for a < b < c and a ?: b.
-	repeats bool
-	pairs   []pair // sorted by open
-	// broken is where the first string goes over the end of a line, or -1; plain
-	// is the text with such strings in backticks, which the parser lets do so.
+	text  string
+	at    []int  // the byte offset of each rune and of the end, if they differ
+	pairs []pair // sorted by open
+	// broken is where the first string goes over the end of a line, or -1. Its line breaks,
+	// which YAML makes of \n in double quotes, are NUL in plain: the parser refuses them.
 	broken int
 	plain  string
 }
@@ -31,10 +29,7 @@ type pair struct{ open, end int } // byte offsets of both brackets
 // it. Brackets that don't match are left to the parser.
 func (s *source) scan(text string) *Error {
 	if len(text) > maxSource {
-		return &Error{
-			Rule: RuleSyntax, To: len(text),
-			Message: fmt.Sprintf("expression is %d bytes long, at most %d are allowed", len(text), maxSource),
-		}
+		return syntaxAt(0, len(text), "expression is %d bytes long, at most %d are allowed", len(text), maxSource)
 	}
 	*s = source{text: text, broken: -1, plain: text}
 	if n := utf8.RuneCountInString(text); n < len(text) {
@@ -44,14 +39,22 @@ func (s *source) scan(text string) *Error {
 		}
 		s.at = append(s.at, len(text))
 	}
-	s.repeats = strings.Contains(text, "?") || strings.Count(text, "<")+strings.Count(text, ">") > 1
 	var open []int // of pairs
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\'', '"', '`', '/':
 			end, closed := skipOpaque(text, i)
-			if !closed || !s.overLines(i, end) {
-				return notClosed(text, s.suspect(i))
+			switch {
+			case !closed && s.broken >= 0 && text[i] != '/': // that string probably lacks its end
+				return notClosed(text, s.broken)
+			case !closed:
+				return notClosed(text, i)
+			}
+			if text[i] != '/' && text[i] != '`' && strings.Contains(text[i:end], "\n") {
+				if s.broken < 0 {
+					s.broken = i
+				}
+				s.plain = s.plain[:i] + strings.ReplaceAll(text[i:end], "\n", "\x00") + s.plain[end:]
 			}
 			i = end - 1
 		case '(', '[', '{':
@@ -70,45 +73,26 @@ func (s *source) scan(text string) *Error {
 	return nil
 }
 
-// overLines notes a string with a line break, which \n becomes in double quotes of YAML and
-// JSON. It returns false if the string has escapes, too: the parser can't read it then.
-func (s *source) overLines(from, end int) bool {
-	quote := s.text[from]
-	if quote != '\'' && quote != '"' || strings.IndexByte(s.text[from:end], '\n') < 0 {
-		return true
-	}
-	if s.broken < 0 {
-		s.broken = from
-	}
-	if strings.ContainsAny(s.text[from:end], "\\`") {
-		return false
-	}
-	s.plain = s.plain[:from] + "`" + s.text[from+1:end-1] + "`" + s.plain[end:]
-	return true
-}
+// showBreaks turns the NUL in strings of a syntax tree back into line breaks.
+type showBreaks struct{}
 
-// suspect returns the string to blame for an unclosed one: the first string over several
-// lines probably lacks its end.
-func (s *source) suspect(at int) int {
-	if s.broken >= 0 && s.text[at] != '/' {
-		return s.broken
+// Visit changes one node.
+func (showBreaks) Visit(n *ast.Node) {
+	if s, ok := (*n).(*ast.StringNode); ok {
+		s.Value = strings.ReplaceAll(s.Value, "\x00", "\n")
 	}
-	return at
 }
 
 // notClosed reports a string or comment without an end.
 func notClosed(text string, at int) *Error {
 	if text[at] == '/' {
-		return &Error{Rule: RuleSyntax, From: at, To: at + 2, Message: "comment is not closed"}
+		return syntaxAt(at, at+2, "comment is not closed")
 	}
-	return &Error{Rule: RuleSyntax, From: at, To: at + 1, Message: "string is not closed"}
+	return syntaxAt(at, at+1, "string is not closed")
 }
 
 func tooDeep(from, to int) *Error {
-	return &Error{
-		Rule: RuleSyntax, From: from, To: to,
-		Message: fmt.Sprintf("expression is nested deeper than %d levels", maxNesting),
-	}
+	return syntaxAt(from, to, "expression is nested deeper than %d levels", maxNesting)
 }
 
 // skipOpaque returns the end of the string or comment that starts at i, or i+1
@@ -169,18 +153,19 @@ func (s *source) bytes(runes int) int {
 // from (white space and comments aside), or from when there is none.
 func (s *source) closing(from int) int {
 	at := s.skipSpace(from)
-	i := sort.Search(len(s.pairs), func(i int) bool { return s.pairs[i].open >= at })
-	if i < len(s.pairs) && s.pairs[i].open == at {
-		return min(s.pairs[i].end+1, len(s.text))
+	for _, p := range s.pairs {
+		if p.open == at {
+			return min(p.end+1, len(s.text))
+		}
 	}
 	return from
 }
 
 // unclosed returns the innermost bracket without an end, or -1.
 func (s *source) unclosed() int {
-	for i := len(s.pairs) - 1; i >= 0; i-- {
-		if s.pairs[i].end == len(s.text) {
-			return s.pairs[i].open
+	for _, p := range slices.Backward(s.pairs) {
+		if p.end == len(s.text) {
+			return p.open
 		}
 	}
 	return -1

@@ -3,16 +3,16 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // Template is a compiled template, safe for concurrent use.
 type Template struct {
+	ReadSet
 	src   string
 	parts []Part
-	reads []Read
-	roots []string
 }
 
 // Part is a piece of a template: text, or an expression.
@@ -30,7 +30,7 @@ type Part struct {
 // Template compiles text with {{ expr }} parts against a scope. Errors are
 // relative to src. Single braces are plain text.
 func (s *Scope) Template(src string) (*Template, *Error) {
-	t := &Template{src: src, roots: s.roots, parts: make([]Part, 0, 2*strings.Count(src, "{{")+1)}
+	t := &Template{src: src, ReadSet: ReadSet{roots: s.roots}}
 	var reads []Read
 	for at := 0; at < len(src); {
 		open := strings.Index(src[at:], "{{")
@@ -85,22 +85,19 @@ func closeBraces(src string, open int) (int, *Error) {
 		}
 		i++
 	}
-	return 0, &Error{Rule: RuleSyntax, From: open, To: open + 2, Message: `"{{" is not closed by "}}"`}
+	return 0, syntaxAt(open, open+2, `"{{" is not closed by "}}"`)
 }
 
-// compilePart compiles the expression between the braces at from and to.
-func (s *Scope) compilePart(src string, from, to int) (Part, *Error) {
-	code, all := src[from:to], [2]int{from - len("{{"), to + len("}}")}
-	trimmed := strings.TrimLeft(code, " \t\r\n")
-	from += len(code) - len(trimmed)
-	trimmed = strings.TrimRight(trimmed, " \t\r\n")
-	optional := strings.HasSuffix(trimmed, "?")
-	if optional {
-		trimmed = strings.TrimRight(strings.TrimSuffix(trimmed, "?"), " \t\r\n")
-	}
-	to = from + len(trimmed)
+// compilePart compiles the expression between the braces at start and end.
+func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
+	const space = " \t\r\n"
+	trimmed := strings.TrimLeft(src[start:end], space)
+	from := end - len(trimmed)
+	trimmed, optional := strings.CutSuffix(strings.TrimRight(trimmed, space), "?")
+	trimmed = strings.TrimRight(trimmed, space)
+	to := from + len(trimmed)
 	if trimmed == "" {
-		return Part{}, &Error{Rule: RuleSyntax, From: all[0], To: all[1], Message: "expression is empty"}
+		return Part{}, syntaxAt(start-2, end+2, "expression is empty")
 	}
 	p, err := s.Compile(trimmed, Value)
 	if optional && err != nil && err.Rule == RuleType {
@@ -111,10 +108,7 @@ func (s *Scope) compilePart(src string, from, to int) (Part, *Error) {
 		return Part{}, err
 	}
 	if optional && p.Path() == nil {
-		return Part{}, &Error{
-			Rule: RuleSyntax, From: to, To: to + 1,
-			Message: "a question mark is for paths such as input.feedback?; use ?? for a default",
-		}
+		return Part{}, syntaxAt(to, to+1, "a question mark is for paths such as input.feedback?; use ?? for a default")
 	}
 	return Part{Program: p, From: from, To: to, Optional: optional}, nil
 }
@@ -142,23 +136,15 @@ func (t *Template) Parts() []Part { return t.parts }
 // Type returns the static type of the rendered value: a string, unless the template is
 // exactly one expression.
 func (t *Template) Type() Type {
-	if p := t.single(); p != nil && !p.Optional {
+	switch p := t.single(); {
+	case p == nil:
+		return String()
+	case p.Optional:
+		return Any()
+	default:
 		return p.Program.Type()
 	}
-	if t.single() != nil {
-		return Any()
-	}
-	return String()
 }
-
-// Reads returns the paths that rendering may read, sorted. It must not be changed.
-func (t *Template) Reads() []Read { return t.reads }
-
-// Uses reports whether rendering may read the top-level name.
-func (t *Template) Uses(name string) bool { return uses(t.reads, t.roots, name) }
-
-// Whole reports whether rendering may read all of the top-level name.
-func (t *Template) Whole(name string) bool { return whole(t.reads, t.roots, name) }
 
 // single returns the part of a template that is exactly one expression, or nil.
 func (t *Template) single() *Part {
@@ -184,23 +170,27 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 	var said []any // before b
 	for i := range t.parts {
 		p := &t.parts[i]
-		text := p.Text
-		if p.Program != nil {
-			out, err := v.evalPart(p, env, false)
-			if err != nil {
-				return nil, err
-			}
-			if pieces, media := mediaOf(out, parts); media {
-				if said = appendPieces(said, &b, pieces); b.Len() > maxRendered {
-					return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
-				}
-				continue
-			}
-			if text, err = printed(out, maxRendered-b.Len()); err != nil {
-				return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
-			}
+		if p.Program == nil {
+			b.WriteString(p.Text)
+			continue
 		}
-		b.WriteString(text)
+		out, err := v.evalPart(p, env, false)
+		if err != nil {
+			return nil, err
+		}
+		var pieces []any
+		media := false
+		if parts {
+			pieces, media = Pieces(out)
+		}
+		if media {
+			said = appendPieces(said, &b, pieces)
+		} else if _, err = treeSize(out, max(maxRendered-b.Len(), 1)); err == nil {
+			b.WriteString(Text(out))
+		}
+		if err != nil || b.Len() > maxRendered {
+			return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
+		}
 	}
 	if said == nil {
 		return b.String(), nil
@@ -209,21 +199,6 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 		said = append(said, b.String())
 	}
 	return said, nil
-}
-
-// printed returns Text of a value that fits into limit bytes.
-func printed(v any, limit int) (string, error) {
-	switch s := v.(type) {
-	case string:
-		if len(s) > limit {
-			return "", errResultSize
-		}
-	case []any, map[string]any:
-		if _, err := treeSize(v, max(limit, 1)); err != nil {
-			return "", err
-		}
-	}
-	return Text(v), nil
 }
 
 // evalPart evaluates one expression of a template.
@@ -244,10 +219,11 @@ func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 		)}
 	}
 	out, err := v.Eval(p.Program, env)
+	var failed *RunError
+	if errors.As(err, &failed) {
+		failed.From, failed.To = failed.From+p.From, failed.To+p.From
+	}
 	if err != nil {
-		if re, ok := err.(*RunError); ok {
-			return nil, &RunError{From: re.From + p.From, To: re.To + p.From, Message: re.Message}
-		}
 		return nil, err
 	}
 	if out == nil && !alone {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // Text writes a value as a template does: strings as they are, null as "", numbers in
@@ -49,9 +48,6 @@ func formatFloat(f float64) string {
 // AppendJSON appends plain data as one JSON value: compact, with sorted keys, and without
 // escapes for HTML.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
-	if s, ok := v.(string); ok {
-		return AppendString(dst, s), nil
-	}
 	b := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
@@ -63,15 +59,8 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 
 // AppendString appends a text as a JSON string; bytes that are no UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	special := func(r rune) bool { return r < ' ' || r >= 0x7f || r == '"' || r == '\\' }
-	if !strings.ContainsFunc(s, special) {
-		return append(append(append(dst, '"'), s...), '"')
-	}
-	b := bytes.NewBuffer(dst)
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // every text can be written
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	dst, _ = AppendJSON(dst, s) // every text can be written
+	return dst
 }
 
 // encodeJSON returns plain data as JSON, or "" if it has no JSON form.

@@ -148,89 +148,63 @@ func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 func (t *Tree) typ() Type { return t.Type }
 
 // may reports whether the value can be of one of the kinds.
-func (t *Tree) may(kinds ...kind) bool {
-	if t.Type.kind == kindAny {
-		return true
-	}
-	for _, k := range kinds {
-		if t.Type.kind == k || k == kindFloat && t.Type.kind == kindInt {
-			return true
-		}
-	}
-	return false
-}
-
-// isSmall reports whether this operand makes an operator free: a number, or a constant or a
-// boolean in a comparison.
-func (t *Tree) isSmall(operator string) bool {
-	return t.Type.isNumber() || operator != "+" && (t.Op == TreeConst || t.Type.kind == kindBool || t.Type.kind == kindNull)
-}
-
-// isBoolean reports whether the value is always true or false.
-func (t *Tree) isBoolean() bool {
-	if t.Type.kind != kindBool {
-		return false
-	}
-	switch t.Op {
-	case TreeConst:
-		return true
-	case TreeUnary:
-		return t.Name == "not"
-	case TreeBinary:
-		return t.Name != "??" && (t.Name != "and" && t.Name != "or" || t.Args[1].isBoolean())
-	}
-	return false
-}
+func (t *Tree) may(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 
 // ref is the path of the environment that a value is read from. It never changes.
 type ref struct {
-	path    []string
-	stopped bool // members are no longer followed
-	dynamic bool
-	keys    []any // the full path with constant indexes, nil if not constant
+	keys      []any // names, indexes, anyElement and anyMember
+	isUnnamed bool  // the value has a name of its own, such as one of let
 }
 
-// constant returns the full path of names and indexes, or nil.
-func (r *ref) constant() []any {
-	if r == nil {
+// Keys of a ref that an evaluation computes.
+type (
+	anyElement struct{} // of a list
+	anyMember  struct{} // of an object
+)
+
+// read returns the names that the path begins with.
+func (r *ref) read() Read {
+	var out Read
+	for _, key := range r.keys {
+		name, isName := key.(string)
+		if !isName {
+			out.Dynamic = key == anyMember{}
+			break
+		}
+		out.Path = append(out.Path, name)
+	}
+	return out
+}
+
+// path returns the names and indexes of a constant path that is written there, or nil.
+func (r *ref) path() []any {
+	if r == nil || r.isUnnamed || slices.ContainsFunc(r.keys, func(k any) bool { return k == anyElement{} || k == anyMember{} }) {
 		return nil
 	}
 	return r.keys
 }
 
-// unkeyed returns the ref of a value under a name of its own: it is read, but its path is
+// unnamed returns the ref of a value under a name of its own: it is read, but its path is
 // not written there.
-func (r *ref) unkeyed() *ref {
+func (r *ref) unnamed() *ref {
 	if r == nil {
 		return nil
 	}
-	return &ref{path: r.path, stopped: r.stopped, dynamic: r.dynamic}
+	return &ref{r.keys, true}
 }
+
+// element returns the path of the elements of a list.
+func (r *ref) element() *ref { return &ref{append(slices.Clip(r.keys), anyElement{}), r.isUnnamed} }
 
 // member returns the path of base[key], or nil.
 func (r *ref) member(base, key *Tree) *ref {
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil
+	case key.Op == TreeConst && (key.Type.kind == kindString || key.Type.kind == kindInt):
+		return &ref{append(slices.Clip(r.keys), key.Value), r.isUnnamed}
+	case base.Type.kind == kindList || key.Type.isNumber():
+		return r.element()
 	}
-	out := r.unkeyed()
-	var constant any
-	if key.Op == TreeConst {
-		constant = key.Value
-	}
-	switch k := constant.(type) {
-	case string:
-		if !r.stopped {
-			out.path = append(slices.Clip(r.path), k)
-		}
-	case int:
-		out.stopped = true
-	default:
-		out.dynamic = r.dynamic || !r.stopped && base.Type.kind != kindList && !key.Type.isNumber()
-		out.stopped = true
-		return out
-	}
-	if r.keys != nil {
-		out.keys = append(slices.Clip(r.keys), constant)
-	}
-	return out
+	return &ref{append(slices.Clip(r.keys), anyMember{}), r.isUnnamed}
 }

@@ -31,6 +31,37 @@ const (
 	kindObject
 )
 
+var kindNames = [...]string{"any", "null", "boolean", "integer", "number", "string", "list", "object"}
+
+// String names the kind in messages.
+func (k kind) String() string { return kindNames[k] }
+
+// isOneOf reports whether k is one of kinds. An integer is a number.
+func (k kind) isOneOf(kinds []kind) bool {
+	return slices.Contains(kinds, k) || k == kindInt && slices.Contains(kinds, kindFloat)
+}
+
+// kindOf returns the kind of a plain value.
+func kindOf(v any) kind {
+	switch v.(type) {
+	case nil:
+		return kindNull
+	case bool:
+		return kindBool
+	case int:
+		return kindInt
+	case float64:
+		return kindFloat
+	case string:
+		return kindString
+	case []any:
+		return kindList
+	case map[string]any:
+		return kindObject
+	}
+	return kindAny
+}
+
 // Any is the unknown type.
 func Any() Type { return Type{} }
 
@@ -88,38 +119,25 @@ func fromSchema(schema map[string]any, depth int) Type {
 	return Any()
 }
 
+var schemaKinds = map[string]kind{"null": kindNull, "boolean": kindBool, "integer": kindInt, "number": kindFloat, "string": kindString}
+
 func fromTypeName(name string, schema map[string]any, depth int) Type {
 	switch name {
-	case "null":
-		return Null()
-	case "boolean":
-		return Bool()
-	case "integer":
-		return Int()
-	case "number":
-		return Float()
-	case "string":
-		return String()
 	case "array":
-		if items, ok := schema["items"].(map[string]any); ok {
-			return List(fromSchema(items, depth+1))
-		}
-		return List(Any())
+		items, _ := schema["items"].(map[string]any)
+		return List(fromSchema(items, depth+1))
 	case "object":
 		return objectFromSchema(schema, depth)
 	}
-	return Any()
+	return Type{kind: schemaKinds[name]}
 }
 
 func objectFromSchema(schema map[string]any, depth int) Type {
 	props, _ := schema["properties"].(map[string]any)
 	fields := make(map[string]Type, len(props))
 	for name, sub := range props {
-		if m, ok := sub.(map[string]any); ok {
-			fields[name] = fromSchema(m, depth+1)
-		} else {
-			fields[name] = Any()
-		}
+		m, _ := sub.(map[string]any)
+		fields[name] = fromSchema(m, depth+1)
 	}
 	return Object(fields, schema["additionalProperties"] != false)
 }
@@ -127,16 +145,6 @@ func objectFromSchema(schema map[string]any, depth int) Type {
 // typeOf returns the type of a plain value.
 func typeOf(v any) Type {
 	switch v := v.(type) {
-	case nil:
-		return Null()
-	case bool:
-		return Bool()
-	case int:
-		return Int()
-	case float64:
-		return Float()
-	case string:
-		return String()
 	case []any:
 		return List(joined(v, typeOf))
 	case map[string]any:
@@ -146,7 +154,7 @@ func typeOf(v any) Type {
 		}
 		return Object(fields, true)
 	}
-	return Any()
+	return Type{kind: kindOf(v)}
 }
 
 // joined returns the narrowest type that holds the values of all; any for none.
@@ -201,10 +209,7 @@ func (t Type) Accepts(v Type) bool {
 	switch {
 	case t.kind == kindAny || v.kind == kindAny || v.kind == kindNull:
 		return true
-	case t.kind == kindFloat:
-		return v.isNumber()
-	case t.kind == kindInt:
-		// A number may be whole; only the run can tell.
+	case t.isNumber(): // whether a number is whole, only the run can tell
 		return v.isNumber()
 	case t.kind != v.kind:
 		return false
@@ -270,26 +275,4 @@ func (t Type) String() string {
 		b.WriteString(" of ")
 		t = *t.elem
 	}
-}
-
-func (k kind) String() string {
-	switch k {
-	case kindNull:
-		return "null"
-	case kindBool:
-		return "boolean"
-	case kindInt:
-		return "integer"
-	case kindFloat:
-		return "number"
-	case kindString:
-		return "string"
-	case kindList:
-		return "list"
-	case kindObject:
-		return "object"
-	case kindAny:
-		return "any"
-	}
-	return "any"
 }

@@ -1,4 +1,4 @@
-// Evaluation: running programs and explaining why they failed.
+// Programs and their evaluation.
 
 package eval
 
@@ -9,10 +9,72 @@ import (
 	"strings"
 )
 
-// failedOnValues is the message for a defect of this package.
-const failedOnValues = "expression failed on these values"
+// Want says what an expression is for.
+type Want int
 
-var errBudget = errors.New("the expression needs too much time or memory on these values")
+// The uses of an expression: any value, or a condition, which must be boolean.
+const (
+	Value Want = iota + 1
+	Condition
+)
+
+// Compile checks an expression and compiles it. Condition refuses what can't be boolean; a
+// result of unknown type is checked when it runs.
+func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
+	c := checker{scope: s}
+	defer func() {
+		if r := recover(); r != nil {
+			var ok bool
+			if err, ok = r.(*Error); !ok {
+				panic(r)
+			}
+			p = nil
+		}
+	}()
+	if err := c.src.scan(src); err != nil {
+		return nil, err
+	}
+	syntax, err := parse(&c.src)
+	if err != nil {
+		return nil, err
+	}
+	t := c.value(syntax)
+	if want == Condition && !t.may(kindBool) {
+		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", article(t.Type))
+	}
+	sortPlaces(c.places)
+	return &Program{src: src, tree: t, ReadSet: ReadSet{sortReads(c.reads), s.roots}, places: c.places}, nil
+}
+
+// Program is a checked expression, safe for concurrent use.
+type Program struct {
+	ReadSet
+	src    string
+	tree   *Tree
+	places []place // where paths are read, outermost first
+}
+
+// Tree returns the tree of the expression. It must not be changed.
+func (p *Program) Tree() *Tree { return p.tree }
+
+// Source returns the source text.
+func (p *Program) Source() string { return p.src }
+
+// Type returns the static type of the result.
+func (p *Program) Type() Type { return p.tree.Type }
+
+// Path returns the names and indexes of a program that is a path, such as input.items[0],
+// or nil.
+func (p *Program) Path() []any { return p.tree.ref.path() }
+
+// Const returns the value of a program that reads nothing and does not fail.
+func (p *Program) Const() (value any, ok bool) {
+	if len(p.reads) > 0 {
+		return nil, false
+	}
+	value, err := new(VM).Eval(p, nil)
+	return value, err == nil
+}
 
 // VM evaluates programs. The zero value is ready; one VM is reused for many
 // evaluations, but not by several goroutines at once.
@@ -34,8 +96,21 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	return p.canonicalResult(p.tree, out)
 }
 
-// canonicalResult converts the result of a tree to canonical data. It fails if the result is
-// too large.
+// Test evaluates a condition. A result that is not a boolean is an error.
+func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
+	out, err := v.run(p, env)
+	if err != nil {
+		return false, err
+	}
+	b, ok := out.(bool)
+	if !ok {
+		return false, &RunError{To: len(p.src), Message: fmt.Sprintf("condition must be boolean, this is %s", kindOf(out))}
+	}
+	return b, nil
+}
+
+// canonicalResult converts the result of a part to canonical data. It fails if the result
+// is too large.
 func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	switch out.(type) {
 	case nil, bool, string:
@@ -46,24 +121,11 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 		}
 	}
 	c := canonizer{limit: maxResultSize}
-	out, _, err := c.value(out, 0)
-	if err != nil {
-		return nil, &RunError{To: len(p.src), Message: err.Error()}
+	out, _ = c.value(out, 0)
+	if c.err != nil {
+		return nil, &RunError{To: len(p.src), Message: c.err.Error()}
 	}
 	return out, nil
-}
-
-// Test evaluates a condition. A result that is not a boolean is an error.
-func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
-	out, err := v.run(p, env)
-	if err != nil {
-		return false, err
-	}
-	b, ok := out.(bool)
-	if !ok {
-		return false, &RunError{To: len(p.src), Message: "condition must be boolean, this is " + kindOf(out)}
-	}
-	return b, nil
 }
 
 func (v *VM) run(p *Program, env map[string]any) (any, error) {
@@ -78,53 +140,48 @@ func (v *VM) runTree(p *Program, t *Tree, env map[string]any) (out any, err erro
 	f := &v.frame
 	*f = frame{names: env, locals: f.locals[:0], loops: f.loops[:0], args: f.args[:0]}
 	defer func() {
-		if r := recover(); r != nil {
-			out, err = nil, p.explain(r, env)
+		if cause := recover(); cause != nil {
+			out, err = nil, p.runError(cause, f.part, env)
 		}
 		f.names = nil
 	}()
 	return t.eval(f), nil
 }
 
-// explain describes a failed operation and names operands that are null.
-func (p *Program) explain(cause any, env map[string]any) *RunError {
-	out := &RunError{To: len(p.src), Message: failedOnValues}
-	failed, ok := cause.(*partError)
-	if !ok {
+// runError describes a failed operation and names operands that are null.
+func (p *Program) runError(cause any, part *Tree, env map[string]any) *RunError {
+	out := &RunError{To: len(p.src), Message: "expression failed on these values"}
+	if part == nil {
 		return out
 	}
-	out.From, out.To = failed.part.from, failed.part.to
+	out.From, out.To = part.from, part.to
 	var defect runtime.Error
-	if errors.As(failed.error, &defect) {
+	err, ok := cause.(error)
+	if !ok || errors.As(err, &defect) {
 		return out
 	}
-	out.Message = failed.Error()
-	if names := failed.part.nulls(p.src, env); names != "" && !strings.Contains(out.Message, names) {
+	out.Message = err.Error()
+	operands := part.operands
+	if operands == nil {
+		operands = []*Tree{part}
+	}
+	var nulls []string
+	for _, o := range operands {
+		if keys := o.ref.path(); keys != nil && lookup(env, keys) == nil {
+			nulls = append(nulls, fmt.Sprintf("%q is null", p.src[o.from:o.to]))
+		}
+	}
+	if names := strings.Join(nulls, ", "); names != "" && !strings.Contains(out.Message, names) {
 		out.Message += ": " + names
 	}
 	return out
-}
-
-// nulls lists the operands of a failed operation that are null.
-func (t *Tree) nulls(src string, env map[string]any) string {
-	operands := t.operands
-	if operands == nil {
-		operands = []*Tree{t}
-	}
-	var out []string
-	for _, o := range operands {
-		if keys := o.ref.constant(); keys != nil && lookup(env, keys) == nil {
-			out = append(out, fmt.Sprintf("%q is null", src[o.from:o.to]))
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // lookup returns the value at a path of names and indexes, or nil.
 func lookup(env map[string]any, keys []any) any {
 	var value any = env
 	for _, key := range keys {
-		value, _ = getMember(value, key)
+		value = getMember(value, key)
 	}
 	return value
 }

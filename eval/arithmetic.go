@@ -1,27 +1,19 @@
-// Arithmetic that fails instead of wrapping around or leaving the numbers.
+// Arithmetic on two numbers that fails instead of wrapping around.
 
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 )
 
-// opError is an operation's own account of what went wrong.
-type opError struct{ message string }
-
-func (e *opError) Error() string { return e.message }
-
-func failf(format string, args ...any) *opError {
-	return &opError{fmt.Sprintf(format, args...)}
-}
-
-// The operations on two numbers panic with their errors.
+var errZeroDivision = errors.New("division by zero")
 
 // Sums and differences may leave the 61 bits of integers, not the machine's: n + n - n is n.
 
-func addNumbers(a, b any) any {
+func addNumbers(_ *frame, a, b any) any {
 	x, xInt := a.(int)
 	y, yInt := b.(int)
 	if xInt && yInt {
@@ -35,7 +27,7 @@ func addNumbers(a, b any) any {
 	return checkFloat(f + g)
 }
 
-func subtract(a, b any) any {
+func subtract(_ *frame, a, b any) any {
 	x, xInt := a.(int)
 	y, yInt := b.(int)
 	if xInt && yInt {
@@ -49,11 +41,11 @@ func subtract(a, b any) any {
 	return checkFloat(f - g)
 }
 
-func multiply(a, b any) any {
+func multiply(_ *frame, a, b any) any {
 	x, xInt := a.(int)
 	y, yInt := b.(int)
 	if xInt && yInt {
-		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
+		hi, lo := bits.Mul64(uint64(max(x, -x)), uint64(max(y, -y)))
 		if hi != 0 || lo > maxInt {
 			panic(errTooBig)
 		}
@@ -63,36 +55,29 @@ func multiply(a, b any) any {
 	return checkFloat(f * g)
 }
 
-func magnitude(n int) uint64 {
-	if n < 0 {
-		return -uint64(n)
-	}
-	return uint64(n)
-}
-
 // divide always yields a float64.
-func divide(a, b any) any {
+func divide(_ *frame, a, b any) any {
 	f, g := floats("/", a, b)
 	if g == 0 {
-		panic(failf("division by zero"))
+		panic(errZeroDivision)
 	}
 	return checkFloat(f / g)
 }
 
 // modulo takes whole numbers of either type; the result has the sign of a.
-func modulo(a, b any) any {
+func modulo(_ *frame, a, b any) any {
 	x, y := wholeNumber("%", a), wholeNumber("%", b)
 	if y == 0 {
-		panic(failf("division by zero"))
+		panic(errZeroDivision)
 	}
 	return x % y
 }
 
 // power is an int for ints whose result is one, else a float64.
-func power(a, b any) any {
+func power(_ *frame, a, b any) any {
 	f, g := floats("**", a, b)
 	out := math.Pow(f, g)
-	_, xInt := a.(int)
+	base, xInt := a.(int)
 	y, yInt := b.(int)
 	if !xInt || !yInt || y < 0 {
 		return checkFloat(out)
@@ -101,7 +86,7 @@ func power(a, b any) any {
 		panic(errTooBig)
 	}
 	n := 1
-	for base := a.(int); y > 0; y >>= 1 {
+	for ; y > 0; y >>= 1 {
 		if y&1 == 1 {
 			n *= base
 		}
@@ -110,19 +95,19 @@ func power(a, b any) any {
 	return n
 }
 
-func negate(v any) any {
-	switch v := v.(type) {
+func negate(_ *frame, args []any) any {
+	switch v := args[0].(type) {
 	case int:
 		return -v
 	case float64:
 		return -v
 	}
-	panic(failf("cannot use - on %s", kindOf(v)))
+	panic(fmt.Errorf("cannot use - on %s", kindOf(args[0])))
 }
 
 func checkFloat(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		panic(failf("result is not a finite number"))
+		panic(errors.New("result is not a finite number"))
 	}
 	return f
 }
@@ -147,7 +132,7 @@ func Number(v any) (float64, bool) {
 	return 0, false
 }
 
-// wholeNumber is an integer, or a float64 whose value is one.
+// wholeNumber returns an integer, or a float64 whose value is one.
 func wholeNumber(op string, v any) int {
 	switch v := v.(type) {
 	case int:
@@ -156,23 +141,11 @@ func wholeNumber(op string, v any) int {
 		if v == math.Trunc(v) && math.Abs(v) <= maxInt {
 			return int(v)
 		}
-		panic(failf("%s needs whole numbers, found %s", op, Text(v)))
+		panic(fmt.Errorf("%s needs whole numbers, found %s", op, Text(v)))
 	}
-	panic(failf("%s needs whole numbers, found %s", op, kindOf(v)))
+	panic(fmt.Errorf("%s needs whole numbers, found %s", op, kindOf(v)))
 }
 
-func wrongOperands(op string, a, b any) *opError {
-	return failf("cannot use %s on %s and %s", op, kindOf(a), kindOf(b))
-}
-
-// kindOf names the type of a value at run time.
-func kindOf(v any) string {
-	switch v := v.(type) {
-	case []any:
-		return "list"
-	case map[string]any:
-		return "object"
-	default:
-		return typeOf(v).String()
-	}
+func wrongOperands(op string, a, b any) error {
+	return fmt.Errorf("cannot use %s on %s and %s", op, kindOf(a), kindOf(b))
 }

@@ -1,0 +1,226 @@
+// Operations on any value: members, equality, order, membership.
+
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// fetchMember is base[key] of objects and lists; a missing member of an object
+// is null, an index beyond the end of a list an error, and null has no members.
+func fetchMember(f *frame, base, key any) any {
+	k, isText := key.(string)
+	switch b := base.(type) {
+	case map[string]any:
+		if !isText {
+			panic(fmt.Errorf("members of an object are read by a string, found %s", kindOf(key)))
+		}
+		f.read(len(k))
+		return b[k]
+	case []any:
+		if isText {
+			panic(fmt.Errorf("a list has no member %q", k))
+		}
+		i := wholeNumber("an index", key)
+		n := i
+		if n < 0 {
+			n += len(b)
+		}
+		if n < 0 || n >= len(b) {
+			panic(fmt.Errorf("index %d is out of range: the list has %s", i, plural(len(b), "element")))
+		}
+		return b[n]
+	}
+	name := Text(key)
+	if isText {
+		name = fmt.Sprintf("%q", k)
+	}
+	panic(fmt.Errorf("%s has no member %s", kindOf(base), name))
+}
+
+// getMember is base[key], or null when there is no such member.
+func getMember(base, key any) any {
+	switch b := base.(type) {
+	case map[string]any:
+		if k, ok := key.(string); ok {
+			return b[k]
+		}
+	case []any:
+		i, ok := key.(int)
+		if i < 0 {
+			i += len(b)
+		}
+		if ok && i >= 0 && i < len(b) {
+			return b[i]
+		}
+	}
+	return nil
+}
+
+// equal compares plain data deeply.
+func (f *frame) equal(a, b any, depth int) bool {
+	if f.spend(1); depth > maxDepth {
+		panic(errTooDeep)
+	}
+	switch x := a.(type) {
+	case nil:
+		return b == nil
+	case string:
+		y, ok := b.(string)
+		f.read(min(len(x), len(y)))
+		return ok && x == y
+	case int:
+		if y, ok := b.(int); ok {
+			return x == y
+		}
+		y, ok := b.(float64)
+		return ok && float64(x) == y
+	case float64:
+		y, ok := Number(b)
+		return ok && x == y
+	case []any:
+		y, ok := b.([]any)
+		ok = ok && len(x) == len(y)
+		for i := 0; ok && i < len(x); i++ {
+			ok = f.equal(x[i], y[i], depth+1)
+		}
+		return ok
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && len(x) == len(y) && f.equalObjects(x, y, depth)
+	}
+	return a == true && b == true || a == false && b == false
+}
+
+// equalObjects looks at every member even after a difference, so that the cost does
+// not depend on the order in which a map is walked.
+func (f *frame) equalObjects(x, y map[string]any, depth int) bool {
+	same := true
+	f.spend(4 * len(x)) // looking keys up
+	for k, v := range x {
+		w, ok := y[k]
+		same = ok && f.equal(v, w, depth+1) && same
+	}
+	return same
+}
+
+func equalValues(f *frame, a, b any) any { return f.equal(a, b, 0) }
+
+func unequalValues(f *frame, a, b any) any { return !f.equal(a, b, 0) }
+
+// comparison returns <, <=, > or >=.
+func comparison(op string, holds func(n int) bool) operator {
+	return operator{(*checker).ordering, func(f *frame, a, b any) any {
+		n, ok := f.order(a, b)
+		if !ok {
+			panic(wrongOperands(op, a, b))
+		}
+		return holds(n)
+	}}
+}
+
+// order compares two numbers or two strings.
+func (f *frame) order(a, b any) (n int, ok bool) {
+	switch x := a.(type) {
+	case string:
+		y, ok := b.(string)
+		f.read(min(len(x), len(y)))
+		return strings.Compare(x, y), ok
+	case int:
+		if y, ok := b.(int); ok {
+			return cmp.Compare(x, y), true
+		}
+	}
+	x, ok := Number(a)
+	y, ok2 := Number(b)
+	return cmp.Compare(x, y), ok && ok2
+}
+
+// add is + of two numbers or two strings.
+func add(f *frame, a, b any) any {
+	x, ok := a.(string)
+	y, ok2 := b.(string)
+	if ok && ok2 {
+		f.build(len(x) + len(y))
+		return x + y
+	}
+	return addNumbers(f, a, b)
+}
+
+// isMember reports whether a is an element of a list, a key of an object or a part of a
+// string. Null has no members.
+func isMember(f *frame, a, b any) any {
+	switch b := b.(type) {
+	case nil:
+		return false
+	case []any:
+		for _, e := range b {
+			if f.equal(e, a, 0) {
+				return true
+			}
+		}
+		return false
+	case map[string]any:
+		_, has := b[objectKey(f, a)]
+		return has
+	case string:
+		return containsValue(f, b, a)
+	}
+	panic(fmt.Errorf("in looks into a list, an object or a string, found %s", kindOf(b)))
+}
+
+// objectKey returns a key of an object and charges for hashing it.
+func objectKey(f *frame, key any) string {
+	k, ok := key.(string)
+	if !ok {
+		panic(fmt.Errorf("keys of an object are strings, found %s", kindOf(key)))
+	}
+	f.read(len(k))
+	return k
+}
+
+// containsValue reports whether b is a part of a string or an element of a list.
+func containsValue(f *frame, a, b any) any {
+	switch a := a.(type) {
+	case nil:
+		return false
+	case []any:
+		return isMember(f, b, a)
+	case string:
+		if b == nil {
+			return false
+		}
+		part, ok := b.(string)
+		if !ok {
+			panic(fmt.Errorf("a string contains strings, found %s", kindOf(b)))
+		}
+		f.read(len(a))
+		return strings.Contains(a, part)
+	}
+	panic(fmt.Errorf("contains needs a string or a list, found %s", kindOf(a)))
+}
+
+// startsWith is false for null: what is not there starts with nothing.
+func startsWith(f *frame, a, b any) any { return hasAffix(f, "startsWith", strings.HasPrefix, a, b) }
+
+func endsWith(f *frame, a, b any) any { return hasAffix(f, "endsWith", strings.HasSuffix, a, b) }
+
+func hasAffix(f *frame, name string, has func(s, part string) bool, a, b any) any {
+	if a == nil || b == nil {
+		return false
+	}
+	s, part := need[string](name, a), need[string](name, b)
+	f.read(len(part))
+	return has(s, part)
+}
+
+// need returns a value of the type that a function or operator needs.
+func need[T any](name string, v any) T {
+	t, ok := v.(T)
+	if !ok {
+		panic(fmt.Errorf("%s needs %s, found %s", name, article(Type{kind: kindOf(t)}), kindOf(v)))
+	}
+	return t
+}

@@ -1,0 +1,129 @@
+// Evaluation: one frame per run, one function per part of an expression.
+
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// evaluator computes the value of a part. It panics with an error.
+type evaluator = func(f *frame) any
+
+// operation computes a value from arguments, which it must not keep. It panics with an error.
+type operation = func(f *frame, args []any) any
+
+// binaryOperation computes a value from two operands. It panics with an error.
+type binaryOperation = func(f *frame, a, b any) any
+
+var errBudget = errors.New("the expression needs too much time or memory on these values")
+
+// frame is one evaluation.
+type frame struct {
+	names  map[string]any
+	locals []any   // values of let, the outermost first
+	loops  []round // of predicates, the outermost first
+	args   []any   // of operations that are being called
+	spent  int
+	part   *Tree // whose operation runs
+}
+
+// round is one element of a predicate's list.
+type round struct {
+	element, acc any
+	index        int
+}
+
+// spend charges units. Operations spend before they allocate.
+func (f *frame) spend(units int) {
+	if f.spent += units; f.spent >= budget {
+		panic(errBudget)
+	}
+}
+
+// build charges for bytes of new text.
+func (f *frame) build(bytes int) { f.spend(bytes/bytesBuilt + 1) }
+
+// read charges for bytes that are compared, searched or hashed.
+func (f *frame) read(bytes int) { f.spend(bytes / bytesRead) }
+
+// rounds enters each element of a list, from the end if backward.
+func (f *frame) rounds(list []any, backward bool) iter.Seq[int] {
+	return func(yield func(i int) bool) {
+		f.loops = append(f.loops, round{})
+		at := len(f.loops) - 1
+		for i := range list {
+			if backward {
+				i = len(list) - 1 - i
+			}
+			f.loops[at].element, f.loops[at].index = list[i], i
+			if !yield(i) {
+				break
+			}
+		}
+		f.loops = f.loops[:at]
+	}
+}
+
+// current returns the element of the innermost predicate.
+func (f *frame) current() any { return f.loops[len(f.loops)-1].element }
+
+// apply makes an evaluator that calls an operation of a part.
+func (t *Tree) apply(run operation, args ...evaluator) evaluator {
+	return func(f *frame) any {
+		base := len(f.args)
+		for _, arg := range args {
+			f.args = append(f.args, arg(f))
+		}
+		f.part = t
+		out := run(f, f.args[base:])
+		f.args = f.args[:base]
+		return out
+	}
+}
+
+// combine is apply for two operands.
+func (t *Tree) combine(run binaryOperation, a, b evaluator) evaluator {
+	return func(f *frame) any {
+		x, y := a(f), b(f)
+		f.part = t
+		return run(f, x, y)
+	}
+}
+
+// requireBoolean makes an evaluator that fails at the part if a value is not a boolean.
+func (t *Tree) requireBoolean(value evaluator) evaluator {
+	return func(f *frame) any {
+		v := value(f)
+		if _, ok := v.(bool); !ok {
+			f.part = t
+			panic(fmt.Errorf("expected a boolean, found %s", kindOf(v)))
+		}
+		return v
+	}
+}
+
+// constantPart makes the tree of a scalar.
+func constantPart(v any, from, to int) *Tree {
+	return &Tree{Op: TreeConst, Value: v, Type: typeOf(v), from: from, to: to, eval: func(*frame) any { return v }}
+}
+
+// skipped is the value of a path such as a?.b behind the ?. of a null, until the path ends.
+type skipped struct{}
+
+// follow makes the evaluator of base[key].
+func (t *Tree) follow(base, key evaluator, optional bool) evaluator {
+	return func(f *frame) any {
+		of := base(f)
+		if of == (skipped{}) || optional && of == nil {
+			return skipped{}
+		}
+		k := key(f)
+		f.part = t
+		if _, isObject := of.(map[string]any); isObject && optional && k == nil {
+			return nil
+		}
+		return fetchMember(f, of, k)
+	}
+}

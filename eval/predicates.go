@@ -1,0 +1,171 @@
+// The functions that evaluate an expression for each element of a list.
+
+package eval
+
+import (
+	"errors"
+	"fmt"
+)
+
+// predicate is a row of the table of predicates.
+type predicate struct {
+	isTest bool // the expression must be boolean
+	result func(list, body Type) Type
+	run    func(l loop) any
+}
+
+var predicates = map[string]predicate{
+	"all":           {true, loopGives(Bool()), func(l loop) any { return l.search(false, false) < 0 }},
+	"any":           {true, loopGives(Bool()), func(l loop) any { return l.search(true, false) >= 0 }},
+	"none":          {true, loopGives(Bool()), func(l loop) any { return l.search(true, false) < 0 }},
+	"one":           {true, loopGives(Bool()), func(l loop) any { return len(l.matching()) == 1 }},
+	"count":         {true, loopGives(Int()), func(l loop) any { return len(l.matching()) }},
+	"findIndex":     {true, loopGives(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
+	"findLastIndex": {true, loopGives(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
+	"find":          {true, elementOfLoop, func(l loop) any { return l.element(l.search(true, false)) }},
+	"findLast":      {true, elementOfLoop, func(l loop) any { return l.element(l.search(true, true)) }},
+	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }, func(l loop) any { return l.matching() }},
+	"map":           {false, func(_, body Type) Type { return List(body) }, func(l loop) any { return l.values() }},
+	"sum":           {false, func(_, body Type) Type { return body }, loop.sum},
+	"reduce":        {false, loopGives(Any()), loop.reduce},
+	"groupBy":       {false, loopGives(Object(nil, true)), loop.group},
+	"sortBy":        {false, func(list, _ Type) Type { return list }, loop.sort},
+}
+
+func loopGives(t Type) func(list, body Type) Type {
+	return func(_, _ Type) Type { return t }
+}
+
+func elementOfLoop(list, _ Type) Type { return list.Elem() }
+
+// loop is one evaluation of a predicate.
+type loop struct {
+	*frame
+	call  *Tree
+	list  []any
+	body  evaluator // nil for a sum of the list itself
+	extra evaluator // the third argument, or nil
+}
+
+// search returns the index of the first or last element whose body is want, or -1.
+func (l loop) search(want, backward bool) int {
+	found := -1
+	for i := range l.rounds(l.list, backward) {
+		if l.body(l.frame) == want {
+			found = i
+			break
+		}
+	}
+	return found
+}
+
+func indexOrNull(i int) any {
+	if i < 0 {
+		return nil
+	}
+	return i
+}
+
+// element returns an element of the list, or null for the index -1.
+func (l loop) element(i int) any {
+	if i < 0 {
+		return nil
+	}
+	return l.list[i]
+}
+
+// matching returns the elements whose body is true.
+func (l loop) matching() []any {
+	found := []any{}
+	for i := range l.rounds(l.list, false) {
+		if l.body(l.frame) == true {
+			found = append(found, l.list[i])
+		}
+	}
+	return found
+}
+
+// values returns the body of each element.
+func (l loop) values() []any {
+	out := make([]any, len(l.list))
+	for i := range l.rounds(l.list, false) {
+		out[i] = l.body(l.frame)
+	}
+	l.part = l.call
+	return out
+}
+
+// sum adds the bodies, or the elements; the sum of none is 0.
+func (l loop) sum() any {
+	values := l.list
+	if l.body != nil {
+		values = l.values()
+	}
+	l.spend(len(values))
+	var total any = 0
+	for _, v := range values {
+		total = addNumbers(l.frame, total, v)
+		if n, ok := total.(int); ok && max(n, -n) > maxInt {
+			panic(errTooBig)
+		}
+	}
+	return total
+}
+
+// reduce folds the list, from its first element if there is no first value.
+func (l loop) reduce() any {
+	var acc any
+	begin := 0
+	switch {
+	case l.extra != nil:
+		acc = l.extra(l.frame)
+	case len(l.list) == 0:
+		panic(errors.New("reduce of an empty list needs a first value as its third argument"))
+	default:
+		acc, begin = l.list[0], 1
+	}
+	for i := range l.rounds(l.list, false) {
+		if i >= begin {
+			l.loops[len(l.loops)-1].acc = acc
+			acc = l.body(l.frame)
+		}
+	}
+	return acc
+}
+
+// group makes an object of lists. Its keys are the bodies.
+func (l loop) group() any {
+	out, first := map[string]any{}, map[string]any{}
+	for i, k := range l.values() {
+		name := Text(k)
+		if other, again := first[name]; again && other != k {
+			panic(fmt.Errorf("groupBy has two different keys that both read %s", shortQuote(name)))
+		}
+		first[name] = k
+		group, _ := out[name].([]any)
+		out[name] = append(group, l.list[i])
+	}
+	l.spend(len(out) * costObject)
+	return out
+}
+
+// groupKey passes on a key of groupBy, which is a scalar.
+func groupKey(f *frame, args []any) any {
+	if !kindOf(args[0]).isOneOf(scalar) {
+		panic(fmt.Errorf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0])))
+	}
+	if s, ok := args[0].(string); ok {
+		f.read(len(s))
+	}
+	return args[0]
+}
+
+// sort sorts the list by the bodies.
+func (l loop) sort() any {
+	keys := l.values()
+	var way any = "asc"
+	if l.extra != nil {
+		way, l.part = l.extra(l.frame), l.call
+	}
+	return sorted(l.frame, "sortBy", l.list, keys, way)
+}
