@@ -26,11 +26,7 @@ allows counts (enum, minimum, maximum), and what the graph implies: how many ste
 least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a
 condition that asks for a value which an enum does not have makes no difference, either.
 The same holds for a comparison of type(x) with a word that is no result of it, such as map.`,
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-  c: {kind: pass}
-edges:
+			Bad: example + passNodes("a", "b", "c") + `edges:
   - {from: a, to: b}
   - {from: b, to: c}
   - {from: c, to: a, when: "step < 3"}
@@ -51,11 +47,7 @@ An edge without a condition is only taken when no condition held: it is dead beh
 condition that is always true, and beside a model's decision that it is no fallback of.`,
 			Bad: startAt("score") + `state:
   n: {type: integer, required: true}
-nodes:
-  score: {kind: pass}
-  some: {kind: pass}
-  many: {kind: pass}
-edges:
+` + passNodes("score", "some", "many") + `edges:
   - {from: score, to: some, when: "n > 3"}
   - {from: score, to: many, when: "n > 10"}
   - {from: score, to: END}
@@ -146,20 +138,11 @@ func (f *facts) findDead() map[int]bool {
 }
 
 // claims returns the outcomes of the conditions that only read known names if a group of a
-// node fires.
-func (f *facts) claims(v, fires int, known func(name string) bool) (out []solve.Claim) {
-	groups := f.flow().Groups[v]
-	kind := groups[fires].Kind
-	if kind != controlflow.ByGuard && kind != controlflow.ByDefault || f.graph.Nodes[v].OnMaxVisits == "skip" {
-		return nil
-	}
-	for i, g := range groups[:fires+1] {
-		if g.Kind != controlflow.ByGuard || g.Subset {
-			continue
-		}
-		when := f.bound.Edges[g.Edges[0]].When
-		if when != nil && !slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
-			out = append(out, solve.Claim{Tree: when.Tree(), Holds: i == fires})
+// node leads to a vertex.
+func (f *facts) claims(v, group, to int, known func(name string) bool) (out []solve.Claim) {
+	for _, o := range f.outcomes(v, group, to) {
+		if !slices.ContainsFunc(o.program.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
+			out = append(out, solve.Claim{Tree: o.program.Tree(), Holds: o.holds})
 		}
 	}
 	return out

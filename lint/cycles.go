@@ -1,6 +1,6 @@
-// unbounded-cycle: which ways around cycles something bounds. That is a limit of visits, a
-// person who is asked, time that passes under a limit, or a condition over something that
-// all nodes of the cycle move in one direction.
+// unbounded-cycle: what bounds the ways around cycles. That is a limit of visits, a person
+// who is asked, time that passes under a limit, or a condition over a value that all nodes
+// of the cycle move in one direction.
 
 package lint
 
@@ -45,26 +45,23 @@ edges:
 
 func checkUnboundedCycle(f *facts) {
 	for _, c := range f.freeCycles() {
-		if c.endless != nil {
-			f.report(f.graph.Nodes[c.first].ID.Span, "nothing is sure to end the cycle %s before max_steps (%d); give it a guard that counts, such as visits.%s < 5",
-				f.pathText(c.endless), f.graph.Limits.MaxSteps, f.Name(c.first))
+		if c.isEndless {
+			f.report(f.graph.Nodes[c.path[0]].ID.Span, "nothing is sure to end the cycle %s before max_steps (%d); give it a guard that counts, such as visits.%s < 5",
+				f.pathText(c.path), f.graph.Limits.MaxSteps, f.Name(c.path[0]))
 		}
 	}
 }
 
-// freeCycle is nodes that lead back to themselves without anything that counts.
+// freeCycle is a cycle that nothing bounds.
 type freeCycle struct {
-	first   int   // of its nodes, in the order of the file
-	endless []int // a cycle of them that a run repeated, or nil
+	path      []int // begins and ends with its first node in the order of the file
+	isEndless bool  // a run was found that repeats it
 }
 
-// freeCycles returns those that the start reaches.
+// freeCycles returns one for each set of nodes that the start reaches and that nothing
+// bounds, in the order of the file.
 func (f *facts) freeCycles() []freeCycle {
-	r := f.openCycles(-1, true)
-	if len(r.arcs) == 0 {
-		return nil
-	}
-	free := r.left()
+	free := f.openCycles(-1, true).left()
 	of, size := free.SCC()
 	seen := make([]bool, size)
 	var out []freeCycle
@@ -73,11 +70,8 @@ func (f *facts) freeCycles() []freeCycle {
 			continue
 		}
 		seen[of[v]] = true
-		if cycle := cycleThrough(free, v); cycle != nil {
-			if !f.goesRound(cycle) {
-				cycle = nil
-			}
-			out = append(out, freeCycle{v, cycle})
+		if path := cycleThrough(free, v); path != nil {
+			out = append(out, freeCycle{path, f.repeats(path)})
 		}
 	}
 	return out
@@ -88,10 +82,10 @@ const (
 	limitlessSteps = 10_000
 )
 
-// goesRound reports whether a run was found that repeats a cycle that many times.
-func (f *facts) goesRound(cycle []int) bool {
+// repeats reports whether a run was found that goes round a cycle that many times.
+func (f *facts) repeats(cycle []int) bool {
 	if i := slices.IndexFunc(cycle, func(v int) bool { return f.graph.Nodes[v].VisitLimit(f.graph) == 0 }); i > 0 {
-		cycle = append(cycle[i:len(cycle)-1:len(cycle)-1], cycle[:i+1]...) // refused visits don't count
+		cycle = slices.Concat(cycle[i:len(cycle)-1], cycle[:i+1]) // refused visits don't count
 	}
 	v, t := cycle[0], f.limitless()
 	return t.plan != nil && explore.Explore(explore.Question{
@@ -104,54 +98,33 @@ func (f *facts) goesRound(cycle []int) bool {
 // cycleArc is a way from a node to another of its cycles, by one of its groups.
 type cycleArc struct{ from, to, group int }
 
-// cycles holds the ways around cycles that nothing bounds. Bounded ways are taken away and
-// the rest is looked at again, so that an inner cycle may reset what ends it.
+// cycles holds the ways around cycles that nothing bounds.
 type cycles struct {
-	f        *facts
-	trust    bool
-	limit    []int             // of visits, by node; 0 for none
-	counters []map[string]bool // by component of the graph: keys that are trusted to end
-	arcs     []cycleArc
-	of       []int              // component of each vertex among the arcs
-	out      map[int][]cycleArc // arcs inside of components, by their beginnings
-	why      map[int][]string   // in words, what bounds ways from each node
-}
-
-// cyclesKey names the parameters of openCycles.
-type cyclesKey struct {
-	ignored int
-	trust   bool
+	f       *facts
+	ignored int  // the node whose visits no limit counts, or -1
+	trust   bool // that counters of programs end
+	arcs    []cycleArc
+	of      []int              // component of each vertex among the arcs
+	out     map[int][]cycleArc // arcs inside of components, by their beginnings
+	why     map[int][]string   // in words, what bounds ways from each node
 }
 
 // openCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
-// unless that is -1, and may trust that counters of programs end.
+// unless that is -1, and may trust that counters of programs end. It takes bounded ways
+// away and looks at the rest again, so that an inner cycle may reset what ends it.
 func (f *facts) openCycles(ignored int, trust bool) *cycles {
-	limit := f.visitLimits()
-	if ignored >= 0 && limit[ignored] == 0 {
-		ignored = -1
-	}
-	key := cyclesKey{ignored, trust}
-	if known := f.known[key]; known != nil {
-		return known
-	}
-	w := f.flow()
-	r := &cycles{f: f, trust: trust, limit: limit, counters: make([]map[string]bool, len(w.SCC)), why: map[int][]string{}}
-	if ignored >= 0 {
-		limit[ignored] = 0
-	}
-	if trust {
-		r.counters = f.counters()
-	}
-	for v, groups := range w.Groups {
+	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
+	for v, groups := range f.flow().Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
-				if w.Cyclic[v] && f.sharesCycle(v, t) && !f.isDead(&groups[i]) {
+				if f.flow().Cyclic[v] && f.sharesCycle(v, t) && !f.isDead(&groups[i]) {
 					r.arcs = append(r.arcs, cycleArc{v, t, i})
 				}
 			}
 		}
 	}
-	for changed := true; changed; {
+	for before := -1; before != len(r.arcs); {
+		before = len(r.arcs)
 		r.of, _ = r.left().SCC()
 		r.out = map[int][]cycleArc{}
 		for _, a := range r.arcs {
@@ -159,11 +132,18 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 				r.out[a.from] = append(r.out[a.from], a)
 			}
 		}
-		kept := slices.DeleteFunc(slices.Clone(r.arcs), r.isBounded)
-		changed = len(kept) < len(r.arcs)
-		r.arcs = kept
+		var open []cycleArc
+		for _, a := range r.arcs {
+			why, bounded := r.bound(a)
+			if why != "" {
+				r.why[a.from] = append(r.why[a.from], why)
+			}
+			if !bounded {
+				open = append(open, a)
+			}
+		}
+		r.arcs = open
 	}
-	f.known[key] = r
 	return r
 }
 
@@ -176,52 +156,55 @@ func (r *cycles) left() *graphalg.Digraph {
 	return graphalg.New(len(r.f.graph.Nodes)+2, from, to)
 }
 
-// isBounded reports whether a way can be taken only so often, or lies on no cycle.
-func (r *cycles) isBounded(a cycleArc) bool {
-	if r.of[a.from] != r.of[a.to] {
-		return true
-	}
-	n, kind := r.f.graph.Nodes[a.from], r.f.flow().Groups[a.from][a.group].Kind
-	because := func(why string) bool {
-		r.why[a.from] = append(r.why[a.from], why)
-		return true
-	}
+// bound reports whether a way can be taken only so often, or lies on no cycle, and says
+// why in words if that is of interest.
+func (r *cycles) bound(a cycleArc) (why string, bounded bool) {
+	n, f := r.f.graph.Nodes[a.from], r.f
 	switch {
-	case r.isCounted(a) && n.MaxVisits > 0 && r.limit[a.from] > 0:
-		return because(fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value))
-	case r.isCounted(a) && r.limit[a.from] > 0:
-		return true
-	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil || r.f.defaultLeaves(n)):
-		return because("the person asked at " + n.ID.Value)
-	case n.Kind.Value == "wait" && r.f.graph.Limits.Timeout > 0:
-		return because("limits.timeout, by the time that passes at " + n.ID.Value)
-	case kind == controlflow.ByGoto && n.Goto.IsSet() && r.trusts(r.f.bound.Nodes[a.from].Goto, a):
-		return because("goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value))
+	case r.of[a.from] != r.of[a.to]:
+		return "", true
+	case r.limit(a.from) > 0 && r.isCounted(a):
+		if n.MaxVisits > 0 {
+			why = fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value)
+		}
+		return why, true
+	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil || f.defaultLeaves(n)):
+		return "the person asked at " + n.ID.Value, true
+	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
+		return "limits.timeout, by the time that passes at " + n.ID.Value, true
+	case r.kind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.from].Goto, a):
+		return "goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value), true
 	}
-	for _, o := range r.f.outcomes(a, r.limit) {
-		if r.ends(o.program.Tree(), o.holds, a, r.trusts(o.program, a)) {
-			return because(strings.TrimSpace(o.program.Source()))
+	for _, o := range f.outcomes(a.from, a.group, a.to) {
+		if r.ends(o.program.Tree(), o.holds, a, r.readsCounter(o.program, a)) {
+			return strings.TrimSpace(o.program.Source()), true
 		}
 	}
-	return false
+	return "", false
 }
 
-// trusts reports whether a program reads a trusted counter of the cycles of a way.
-func (r *cycles) trusts(p *eval.Program, a cycleArc) bool {
-	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool {
-		return r.counters[r.f.flow().SCC[a.from]][read.Path[0]]
-	})
+// limit returns the limit of a node's visits; 0 for none.
+func (r *cycles) limit(v int) int {
+	if v == r.ignored {
+		return 0
+	}
+	return r.f.graph.Nodes[v].VisitLimit(r.f.graph)
 }
+
+// kind returns why a way is taken.
+func (r *cycles) kind(a cycleArc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
 
 // isCounted reports whether limits count the visit before a way: it is not refused or skipped.
-func (r *cycles) isCounted(a cycleArc) bool { return r.f.isCounted(a, r.limit) }
+func (r *cycles) isCounted(a cycleArc) bool {
+	return r.limit(a.from) == 0 || r.kind(a) != uncounted(r.f.graph.Nodes[a.from])
+}
 
-func (f *facts) isCounted(a cycleArc, limit []int) bool {
-	uncounted := controlflow.OnFailure
-	if f.graph.Nodes[a.from].OnMaxVisits == "skip" {
-		uncounted = controlflow.ByDefault
+// uncounted returns the kind of the ways that a node takes when its visits are used up.
+func uncounted(n *spec.Node) controlflow.Kind {
+	if n.OnMaxVisits == "skip" {
+		return controlflow.ByDefault
 	}
-	return limit[a.from] == 0 || f.flow().Groups[a.from][a.group].Kind != uncounted
+	return controlflow.OnFailure
 }
 
 // held is the outcome of a condition.
@@ -230,44 +213,39 @@ type held struct {
 	holds   bool
 }
 
-// outcomes returns the outcomes of the conditions that are tried before a way is taken.
-func (f *facts) outcomes(a cycleArc, limit []int) []held {
-	groups := f.flow().Groups[a.from]
-	g := &groups[a.group]
-	if g.Kind == controlflow.ByGoto || g.Kind == controlflow.ByDefault && !f.isCounted(a, limit) {
+// outcomes returns the outcomes of the conditions that are tried before a group of a node
+// leads to a vertex.
+func (f *facts) outcomes(v, group, to int) (out []held) {
+	groups, n := f.flow().Groups[v], f.graph.Nodes[v]
+	g := &groups[group]
+	isSkip := g.Kind == controlflow.ByDefault && uncounted(n) == g.Kind && n.VisitLimit(f.graph) > 0
+	if g.Kind == controlflow.ByGoto || isSkip {
 		return nil
 	}
-	var out, own []held
 	tried := controlflow.ByGuard
 	if g.Kind == controlflow.OnFailure {
-		tried = controlflow.OnFailure
+		tried = g.Kind
 	}
-	for i := range groups[:a.group] {
-		if groups[i].Kind != tried || groups[i].Subset && g.Subset {
+	for i := range groups[:group+1] {
+		if groups[i].Kind != tried || i < group && groups[i].Subset && g.Subset {
 			continue
 		}
+		var own []held
 		for _, e := range groups[i].Edges {
-			if when := f.bound.Edges[e].When; when != nil {
-				out = append(out, held{when, false})
+			if when := f.bound.Edges[e].When; when != nil && (i < group || f.To[e] == to || !g.Subset) {
+				own = append(own, held{when, i == group})
 			}
 		}
-	}
-	if g.Kind != tried {
-		return out
-	}
-	for _, e := range g.Edges {
-		if when := f.bound.Edges[e].When; when != nil && (f.To[e] == a.to || !g.Subset) {
-			own = append(own, held{when, true})
+		if i == group && len(own) > 1 && g.Subset {
+			own = nil // either of them may have led there
 		}
-	}
-	if len(own) == 1 || len(own) > 1 && !g.Subset {
-		out = append(out, own[0])
+		out = append(out, own...)
 	}
 	return out
 }
 
 // ends reports whether a condition has an outcome on a way only finitely often. If it is
-// trusted, so has each part of it that reads a trusted counter.
+// trusted, so has each part of it that reads a counter of programs.
 func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
@@ -281,16 +259,12 @@ func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc, trusted bool) bool {
 	}
 	counted := false
 	t.Each(func(part *eval.Tree) {
-		counted = counted || trusted && (part.Op == eval.TreeOther || part.Op == eval.TreePath && r.counters[r.f.flow().SCC[a.from]][part.Path[0]])
+		counted = counted || trusted && part.Op == eval.TreeOther || part.Op == eval.TreePath && r.mayCount(part.Path[0], a)
 	})
 	if counted || t.Op != eval.TreeBinary || len(t.Args) != 2 {
 		return counted
 	}
-	for i := range 2 {
-		op := t.Name
-		if i == 1 {
-			op = mirrored[op]
-		}
+	for i, op := range []string{t.Name, mirrored[t.Name]} {
 		if !holds {
 			op = opposite[op]
 		}
@@ -313,37 +287,30 @@ var (
 
 // avoids reports whether a way lies on a cycle without progress.
 func (r *cycles) avoids(a cycleArc, p *progress) bool {
-	if p.made(a) {
-		return false
-	}
-	seen := map[int]bool{a.to: true}
-	for todo := []int{a.to}; len(todo) > 0; todo = todo[1:] {
-		if todo[0] == a.from {
-			return true
-		}
-		for _, b := range r.out[todo[0]] {
-			if !seen[b.to] && !p.made(b) {
-				seen[b.to] = true
-				todo = append(todo, b.to)
+	next := func(v int) (out []int) {
+		for _, b := range r.out[v] {
+			if !p.made(b) {
+				out = append(out, b.to)
 			}
 		}
+		return out
 	}
-	return false
+	return !p.made(a) && graphalg.Path(next, len(r.of), a.to, a.from) != nil
 }
 
 // isFixed reports whether a value stays the same on the cycles of a way.
 func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
-	out := true
+	fixed := true
 	t.Each(func(p *eval.Tree) {
 		switch p.Op {
 		case eval.TreeOther:
-			out = false
+			fixed = false
 		case eval.TreePath:
-			key, declared := r.f.keyOf[p.Path[0]]
-			out = out && declared && !slices.ContainsFunc(r.f.writersOf()[r.f.graph.State[key].Name.Value], r.isBeside(a))
+			key := r.f.graph.Key(p.Path[0])
+			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersOf()[key.Name.Value], r.isBeside(a))
 		}
 	})
-	return out
+	return fixed
 }
 
 // isBeside returns whether a node may run between two times that a way is taken: on its
@@ -354,6 +321,21 @@ func (r *cycles) isBeside(a cycleArc) func(n *spec.Node) bool {
 	}
 }
 
+// readsCounter reports whether a program reads a state key that programs may count with.
+func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
+	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
+}
+
+// mayCount reports whether a state key is trusted to count on the cycles of a way: it is a
+// number or a list that no model or person writes there, in a way that is not known.
+func (r *cycles) mayCount(name string, a cycleArc) bool {
+	f := r.f
+	key, declared := f.keyOf[name]
+	return r.trust && declared && slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
+		return f.sharesCycle(a.from, n.Index) && f.counts(n, key)
+	})
+}
+
 // defaultLeaves reports whether the answer for an absent person leads out of the cycles of
 // a node: no edge that stays on them fires then.
 func (f *facts) defaultLeaves(n *spec.Node) bool {
@@ -362,16 +344,16 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 	if len(n.Writes.Keys) == 1 {
 		env[n.Writes.Keys[0].Value] = answer
 	}
-	var vm eval.VM
+	isUnknown := func(r eval.Read) bool { _, known := env[r.Path[0]]; return !known }
 	return !slices.ContainsFunc(f.edgesOut()[n.Index], func(i int) bool {
-		if !f.sharesCycle(n.Index, f.To[i]) || f.graph.Edges[i].Condition == "on_failure" {
-			return false
-		}
 		when := f.bound.Edges[i].When
-		if when == nil || slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { _, known := env[r.Path[0]]; return !known }) {
+		switch {
+		case !f.sharesCycle(n.Index, f.To[i]) || f.graph.Edges[i].Condition == "on_failure":
+			return false
+		case when == nil || slices.ContainsFunc(when.Reads(), isUnknown):
 			return true
 		}
-		stays, err := vm.Test(when, env)
+		stays, err := new(eval.VM).Test(when, env)
 		return err != nil || stays
 	})
 }
@@ -380,13 +362,4 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 func (f *facts) sharesCycle(v, t int) bool {
 	w := f.flow()
 	return t < len(f.graph.Nodes) && w.SCC[t] == w.SCC[v]
-}
-
-// visitLimits returns the limits of visits by node; 0 for none.
-func (f *facts) visitLimits() []int {
-	out := make([]int, len(f.graph.Nodes))
-	for v, n := range f.graph.Nodes {
-		out[v] = n.VisitLimit(f.graph)
-	}
-	return out
 }

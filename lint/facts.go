@@ -37,7 +37,6 @@ type facts struct {
 	events, showing int
 	waiting         int // policies that share events
 	verdicts        []verdict
-	known           map[cyclesKey]*cycles // by openCycles
 
 	edgesOut   func() [][]int // by the node they leave, in the order of declaration
 	uses       func() *dataflow.Uses
@@ -60,7 +59,7 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), showing: maxShown, known: map[cyclesKey]*cycles{}}
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), showing: maxShown}
 	f.events = max(maxEvents/6, maxEvents-6*len(g.Edges)) // other analyses take longer on many edges
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i

@@ -31,11 +31,7 @@ edges are all for its failure has none for its success, and of one that a visit 
 skips only edges without a condition are tried.`,
 			Bad: startAt("score") + `state:
   n: {type: integer, required: true}
-nodes:
-  score: {kind: pass}
-  high: {kind: pass}
-  low: {kind: pass}
-edges:
+` + passNodes("score", "high", "low") + `edges:
   - {from: score, to: high, when: "n > 3"}
   - {from: score, to: low, when: "n < 3"}
   - {from: [high, low], to: END}
@@ -56,7 +52,7 @@ func checkMissingFallbacks(f *facts) {
 		}
 		path, values := f.findStuck(&d)
 		readsOutput := slices.ContainsFunc(d.conditions, func(p *eval.Program) bool { return p.Uses("output") })
-		if path == nil || len(values) == 0 && readsOutput { // only a result of unknown type
+		if path == nil || len(values) == 0 && readsOutput {
 			continue
 		}
 		id, when := d.site.node.ID, ""
@@ -73,24 +69,27 @@ func checkMissingFallbacks(f *facts) {
 // findStuck returns the path of a run that gets stuck because no condition of a decision
 // holds, and what the conditions read then, as in "n = 3".
 func (f *facts) findStuck(d *judgement) (path []int, values []string) {
-	v := d.site.node.Index
-	a := f.findRun(f.pathTo(v), explore.Question{Found: func(r *explore.Run) bool {
-		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
+	seen := map[*eval.Program]map[string]any{} // what each condition read last
+	stuck := func(r *explore.Run) bool {
 		how := r.State.Failure
-		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 || slices.ContainsFunc(r.State.Notes(), skipped) {
-			return false // or it is a join that waits for branches which can't come
-		}
-		for _, p := range d.conditions {
-			for _, read := range p.Reads() {
-				name := solve.PathName(read.Path) + " = "
-				known := slices.ContainsFunc(values, func(s string) bool { return strings.HasPrefix(s, name) })
-				if value, ok := r.Read(read.Path, v); ok && !known {
-					values = append(values, name+domain.Literal(value))
-				}
+		skipped := func(n machine.Note) bool { return n.Skipped }                                                                               // its conditions are not tried
+		return r.State.Status == machine.Stuck && how.Node == d.site.node.ID.Value && len(how.Candidates) > 0 && how.Candidates[0].Edge >= 0 && // else it is a join that waits for branches which can't come
+			!slices.ContainsFunc(r.State.Notes(), skipped)
+	}
+	a := f.findRun(f.pathTo(d.site.node.Index), explore.Question{
+		Found: stuck, Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) { seen[p] = env },
+	})
+	for _, p := range d.conditions {
+		for _, read := range p.Reads() {
+			if read.Path[0] == "output" && domain.Yields(d.site.node, read.Path[1:]) == nil {
+				continue // of unknown type
+			}
+			text := solve.PathName(read.Path) + " = " + domain.Literal(member(seen[p], read.Path))
+			if !slices.Contains(values, text) {
+				values = append(values, text)
 			}
 		}
-		return true
-	}})
+	}
 	return a.Witness, values
 }
 

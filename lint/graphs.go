@@ -17,28 +17,19 @@ func graphRules() []Rule {
 			Name: "subgraph-missing", Group: "structure", Severity: spec.Error, needs: needNode,
 			Summary: "the file of a subgraph does not exist or is no valid graph",
 			Doc:     "A node of kind graph, or a tool with graph, names a file by its path relative to this one. It must be there and be a graph file without errors.",
-			Bad: startAt("call") + `nodes:
-  call: {kind: graph, graph: ./no-such-file.yaml}
-edges: [{from: call, to: END}]
-`,
-			change: []string{"no-such-file", "child"},
-			Files:  map[string]string{"child.yaml": oneNode},
-			check:  checkSubgraphMissing,
+			Bad:     single("call", "", "{kind: graph, graph: ./no-such-file.yaml}"),
+			change:  []string{"no-such-file", "child"},
+			Files:   map[string]string{"child.yaml": oneNode},
+			check:   checkSubgraphMissing,
 		},
 		{
 			Name: "subgraph-cycle", Group: "structure", Severity: spec.Error, needs: needNode,
 			Summary: "a subgraph runs itself, directly or through others",
 			Doc:     "A graph that runs itself as a subgraph never comes to an end: each run starts another before it goes on. Repeat within one graph, by an edge that leads back.",
-			Bad: startAt("call") + `nodes:
-  call: {kind: graph, graph: ./back.yaml}
-edges: [{from: call, to: END}]
-`,
-			change: []string{"back.yaml", "child.yaml"},
+			Bad:     single("call", "", "{kind: graph, graph: ./back.yaml}"),
+			change:  []string{"back.yaml", "child.yaml"},
 			Files: map[string]string{
-				"back.yaml": startAt("again") + `nodes:
-  again: {kind: graph, graph: ./back.yaml}
-edges: [{from: again, to: END}]
-`,
+				"back.yaml":  single("again", "", "{kind: graph, graph: ./back.yaml}"),
 				"child.yaml": oneNode,
 			},
 			check: checkSubgraphCycle,

@@ -23,13 +23,7 @@ func injectionRules() []Rule {
 			Summary: "text from outside becomes shell code or a program's name",
 			Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
 				"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-			Bad: startAt("say") + `output: output
-state:
-  who: {type: string, required: true}
-nodes:
-  say: {kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}
-edges: [{from: say, to: END}]
-`,
+			Bad:    single("say", "output: output\nstate:\n  who: {type: string, required: true}\n", `{kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}`),
 			change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
 			check:  checkScriptInjection,
 		},
@@ -39,13 +33,7 @@ edges: [{from: say, to: END}]
 			Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
 				"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
 				"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-			Bad: startAt("ask") + `output: output.body
-state:
-  city: {type: string, required: true}
-nodes:
-  ask: {kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}
-edges: [{from: ask, to: END}]
-`,
+			Bad:    single("ask", "output: output.body\nstate:\n  city: {type: string, required: true}\n", `{kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}`),
 			change: []string{"{{ city }}", "{{ urlencode(city) }}"},
 			check:  checkURLInjection,
 		},

@@ -58,14 +58,7 @@ edges:
 			Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
 				"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
 				"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
-			Bad: startAt("split") + `nodes:
-  split: {kind: pass}
-  fetch: {kind: pass}
-  clean: {kind: pass}
-  count: {kind: pass}
-  write: {kind: pass}
-  done: {kind: pass}
-edges:
+			Bad: startAt("split") + passNodes("split", "fetch", "clean", "count", "write", "done") + `edges:
   - {from: split, to: [fetch, clean, count]}
   - {from: [fetch, clean], to: write}
   - {from: [write, count], to: done}

@@ -18,24 +18,16 @@ func limitRules() []Rule {
 			Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode,
 			Summary: "a node that runs a program, a request or a model has no time limit",
 			Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang for ever.",
-			Bad: startAt("get") + `nodes:
-  get: {kind: http, url: "https://example.org/"}
-edges: [{from: get, to: END}]
-`,
-			change: []string{`org/"`, `org/", timeout: 10s`},
-			check:  checkMissingTimeout,
+			Bad:     single("get", "", `{kind: http, url: "https://example.org/"}`),
+			change:  []string{`org/"`, `org/", timeout: 10s`},
+			check:   checkMissingTimeout,
 		},
 		{
 			Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape,
 			Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 			Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
 				"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. Raise the limit.",
-			Bad: startAt("one") + `limits: {max_steps: 2}
-nodes:
-  one: {kind: pass}
-  two: {kind: pass}
-  three: {kind: pass}
-edges:
+			Bad: startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + `edges:
   - {from: one, to: two}
   - {from: two, to: three}
   - {from: three, to: END}

@@ -226,29 +226,30 @@ func keysOf(fields []spec.Field) []string {
 // startAt returns the head of an example.
 func startAt(node string) string { return "graphrun: v1\nname: example\nstart: " + node + "\n" }
 
+// single returns an example with one node that leads to END, and its keys before nodes.
+func single(node, keys, config string) string {
+	return startAt(node) + keys + "nodes:\n  " + node + ": " + config + "\nedges: [{from: " + node + ", to: END}]\n"
+}
+
+// passNodes writes nodes that do nothing.
+func passNodes(names ...string) string {
+	return "nodes:\n  " + strings.Join(names, ": {kind: pass}\n  ") + ": {kind: pass}\n"
+}
+
 // Parts of examples.
-const (
+var (
+	oneNode = single("a", "", "{kind: pass}")
 	example = `graphrun: v1
 name: example
 start: a
 `
-	oneNode = example + `nodes:
-  a: {kind: pass}
-edges: [{from: a, to: END}]
-`
-	twoNodes = example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
+	twoNodes = example + passNodes("a", "b") + `edges:
   - {from: a, to: b}
   - {from: b, to: END}
 `
 	guarded = example + `state:
   n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
+` + passNodes("a", "b") + `edges:
   - {from: a, to: b, when: n == 1}
   - {from: a, to: END}
   - {from: b, to: END}

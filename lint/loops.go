@@ -61,12 +61,12 @@ func (f *facts) loopList() []Loop {
 		}
 	}
 	for _, c := range f.freeCycles() {
-		l := &out[loopOf[w.SCC[c.first]]-1]
+		l := &out[loopOf[w.SCC[c.path[0]]]-1]
 		switch {
-		case c.endless == nil:
+		case !c.isEndless:
 			l.Undecided = append(l.Undecided, "what its nodes write and its conditions ask")
 		case l.Endless == nil:
-			for _, u := range c.endless {
+			for _, u := range c.path {
 				l.Endless = append(l.Endless, f.Name(u))
 			}
 		}

@@ -19,12 +19,7 @@ func modelRules() []Rule {
 			Summary: "no edge fires when the router model's decision fails",
 			Doc: "A model may fail, time out or name no candidate. The edge with fallback: true fires then; without one the run is stuck. " +
 				"It may stand on one of the llm_decide edges or on an on_success edge of the node.",
-			Bad: startAt("read") + `models: {default: openai/gpt-6-luna}
-nodes:
-  read: {kind: pass}
-  search: {kind: pass}
-  answer: {kind: pass}
-edges:
+			Bad: startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "search", "answer") + `edges:
   - {from: read, to: search, condition: llm_decide, description: facts are missing}
   - {from: read, to: answer, condition: llm_decide, description: it can be answered}
   - {from: [search, answer], to: END}
@@ -36,11 +31,7 @@ edges:
 			Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode,
 			Summary: "a decision of the router model has a single candidate",
 			Doc:     "One llm_decide edge is no choice: it fires without a call. Add the other candidates, or drop the condition.",
-			Bad: startAt("read") + `models: {default: openai/gpt-6-luna}
-nodes:
-  read: {kind: pass}
-  answer: {kind: pass}
-edges:
+			Bad: startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + `edges:
   - {from: read, to: answer, condition: llm_decide, description: it can be answered}
   - {from: answer, to: END}
 `,
@@ -52,11 +43,7 @@ edges:
 			Summary: "a model node or a decision has no model",
 			Doc: "A node that calls a model takes the one it names, by a role of models or as provider/name, else the role default; decisions take the role router, judges the role judge, and both fall back to default; a decision with a fallback edge does without. " +
 				"Declare the role, or at least models: {default: provider/name}. A decision with an edge marked fallback can do without.",
-			Bad: startAt("ask") + `output: output
-nodes:
-  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
-edges: [{from: ask, to: END}]
-`,
+			Bad:    single("ask", "output: output\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
 			change: []string{"output: output\n", "output: output\nmodels: {default: openai/gpt-6-luna}\n"},
 			check:  checkMissingModel,
 		},
@@ -64,27 +51,16 @@ edges: [{from: ask, to: END}]
 			Name: "unknown-model-provider", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "a model names a provider that is neither built in nor declared",
 			Doc:     "A model is written provider/name. Providers are anthropic, openai, scripted and those that the file declares under providers.",
-			Bad: startAt("ask") + `output: output
-models: {default: opanai/gpt-6-luna}
-nodes:
-  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
-edges: [{from: ask, to: END}]
-`,
-			change: []string{"opanai/gpt-6-luna}", "local/llama}\nproviders:\n  local: {type: openai, base_url: \"http://localhost:8080/v1/\"}"},
-			check:  checkModelProvider,
+			Bad:     single("ask", "output: output\nmodels: {default: opanai/gpt-6-luna}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
+			change:  []string{"opanai/gpt-6-luna}", "local/llama}\nproviders:\n  local: {type: openai, base_url: \"http://localhost:8080/v1/\"}"},
+			check:   checkModelProvider,
 		},
 		{
 			Name: "unknown-price", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "limits.max_cost_usd stands over a model whose price is not known",
 			Doc: "A limit in money holds only where the price of each call is known. The price of a model that is not in the table, or that a server of the graph's own answers for, is not: its first call would fail with kind budget, after others were paid for. " +
 				"Give the price in providers.NAME.prices, use limits.max_tokens, or take a model whose price is known (`graphrun models`).",
-			Bad: startAt("ask") + `output: output
-limits: {max_cost_usd: 1}
-models: {default: openai/gpt-of-tomorrow}
-nodes:
-  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
-edges: [{from: ask, to: END}]
-`,
+			Bad:    single("ask", "output: output\nlimits: {max_cost_usd: 1}\nmodels: {default: openai/gpt-of-tomorrow}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
 			change: []string{"max_cost_usd: 1", "max_tokens: 10000"},
 			check:  checkUnknownPrice,
 		},

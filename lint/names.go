@@ -17,15 +17,9 @@ func toolRules() []Rule {
 			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "a node names a tool that is not declared",
 			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too.",
-			Bad: startAt("add") + `output: output
-tools:
-  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}
-nodes:
-  add: {kind: tool, tool: ad, args: {x: 1}}
-edges: [{from: add, to: END}]
-`,
-			change: []string{"tool: ad,", "tool: add,"},
-			check:  checkUnknownTool,
+			Bad:     single("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
+			change:  []string{"tool: ad,", "tool: add,"},
+			check:   checkUnknownTool,
 		},
 	}
 }

@@ -250,7 +250,7 @@ func (f *facts) isExcluded(p *policy) bool {
 				if seen[u] || !slices.Contains(groups[i].Targets, v) || f.isDead(&groups[i]) {
 					continue
 				}
-				claims := f.claims(u, i, known)
+				claims := f.claims(u, i, v, known)
 				if len(claims) == 0 || f.arePossible(nil, append(claims, solve.Claim{Tree: p.never.Tree(), Holds: true})) {
 					seen[u] = true
 					todo = append(todo, u)
@@ -274,9 +274,11 @@ func (f *facts) isCountedOut(p *policy) bool {
 	next := make([][]int, len(f.graph.Nodes)+2)
 	for v, groups := range f.flow().Groups {
 		for i := range groups {
-			claims := f.claims(v, i, known)
-			if len(claims) == 0 || f.arePossible(f.graph.Nodes[v], append(claims, full)) {
-				next[v] = append(next[v], groups[i].Targets...)
+			for _, to := range groups[i].Targets {
+				claims := f.claims(v, i, to, known)
+				if len(claims) == 0 || f.arePossible(f.graph.Nodes[v], append(claims, full)) {
+					next[v] = append(next[v], to)
+				}
 			}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/solve"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -128,11 +127,10 @@ func (m *made) of(u *dataflow.Use) *assignment.Analysis {
 
 // learn notes what conditions show to have a value: where `comment != None` held, it has.
 func (m *made) learn() {
-	limits := m.f.visitLimits()
 	for v, groups := range m.f.flow().Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
-				for _, o := range m.f.outcomes(cycleArc{v, t, i}, limits) {
+				for _, o := range m.f.outcomes(v, i, t) {
 					for _, number := range m.spokenOf(o.program) {
 						null := m.nullWithout(number)
 						if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
@@ -351,7 +349,7 @@ func (f *facts) agrees(path []int) bool {
 			}
 		}
 		if fires >= 0 {
-			claims = append(claims, f.claims(v, fires, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
+			claims = append(claims, f.claims(v, fires, path[i+1], func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
 		}
 	}
 	return f.arePossible(nil, claims)
@@ -360,85 +358,34 @@ func (f *facts) agrees(path []int) bool {
 // findOpenRead returns a run that evaluates a use while a thing is not made, guided by a
 // path. It is not possible if every run was tried and none does.
 func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
-	f, of := m.f, m.things[number]
 	var q explore.Question
-	unclear := false
-	missing := func(r *explore.Run) bool {
-		visits, known := r.State.Visits(of.node)
-		unclear = unclear || !known // branches see different pasts
-		return known && visits == 0
-	}
-	if of.key < 0 {
-		q.Visits = map[int]int{of.node: 1}
+	var read []string
+	if of := m.things[number]; of.key >= 0 {
+		q.Omit = m.f.graph.State[of.key].Name.Value
+		read = []string{q.Omit}
 	} else {
-		q.Omit = f.graph.State[of.key].Name.Value
-		unclear = f.graph.State[of.key].Once // a model sets it back
-		missing = func(r *explore.Run) bool {
-			value, known := r.State.Value(q.Omit)
-			split := !known && r.State.Branching()
-			unclear = unclear || split
-			return value == nil && !split
+		q.Visits = map[int]int{of.node: 1}
+		read = []string{"nodes", m.f.Name(of.node), "output"}
+	}
+	var reader *explore.Run // the run that has read the thing too early
+	q.Evaluates = func(r *explore.Run, p *eval.Program, env map[string]any) {
+		if p == u.Program && member(env, read) == nil {
+			reader = r
 		}
 	}
-	q.Found = func(r *explore.Run) bool {
-		if !f.hasEvaluated(r, u) {
-			return false
-		}
-		found := missing(r)
-		unclear = unclear || !found && r.State.Ended() // it may have been written meanwhile
-		return found
-	}
-	a := f.findRun(path, q)
+	q.Found = func(r *explore.Run) bool { return r == reader }
+	a := m.f.findRun(path, q)
 	if u.Node < 0 && a.Found {
-		a.Witness = append(a.Witness, f.End)
+		a.Witness = append(a.Witness, m.f.End)
 	}
-	return a.Witness, a.Found || a.Gap != "" || unclear
+	return a.Witness, a.Found || a.Gap != ""
 }
 
-// hasEvaluated reports whether the last event made a run evaluate a use.
-func (f *facts) hasEvaluated(r *explore.Run, u *dataflow.Use) bool {
-	s := r.State
-	fails := s.Ended() && s.Failure != nil && s.Failure.Kind == "expression"
-	if u.Node < 0 {
-		return s.Status == machine.Completed || fails && s.Failure.Node == ""
+// member returns the value at a path, or nil.
+func member(value any, path []string) any {
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
 	}
-	name := f.graph.Nodes[u.Node].ID.Value
-	if fails && s.Failure.Node == name {
-		return true
-	}
-	return slices.ContainsFunc(s.Notes(), func(n machine.Note) bool {
-		switch {
-		case n.Node != name || n.Skipped:
-			return false
-		case u.Moment == dataflow.Before && !slices.Contains([]string{"set", "before", "each"}, u.Field):
-			return n.Kind == machine.NoteNodeStarted && !s.Ended() // the call reads it then
-		case u.Moment == dataflow.Before:
-			return n.Kind == machine.NoteNodeCompleted
-		}
-		return n.Kind == machine.NoteEdgesResolved && f.evaluates(u, r.Ways(&n), n.Failure != nil)
-	})
-}
-
-// evaluates reports whether a use is evaluated when a node ended and took some ways out.
-func (f *facts) evaluates(u *dataflow.Use, taken []explore.Taken, failed bool) bool {
-	fired := func(e int) bool {
-		return slices.ContainsFunc(taken, func(t explore.Taken) bool { return t.Edge == e })
-	}
-	switch u.Field {
-	case "when":
-		if failed != (f.graph.Edges[u.Edge].Condition == "on_failure") {
-			return false
-		}
-		for _, g := range f.flow().Groups[u.Node] {
-			if slices.Contains(g.Edges, u.Edge) {
-				return true
-			}
-			if slices.ContainsFunc(g.Edges, fired) {
-				return false // its condition held before this one is tried
-			}
-		}
-	case "transform":
-		return fired(u.Edge)
-	}
-	return !failed
+	return value
 }

@@ -20,25 +20,16 @@ func secretRules() []Rule {
 			Name: "plain-secret", Group: "security", Severity: spec.Warning, needs: needNode,
 			Summary: "a literal that looks like a credential",
 			Doc:     "A key, token or password in the file ends up in version control, in stored runs and in logs. Declare it under secrets, from a variable or a file, and write {{ secrets.NAME }}.",
-			Bad: startAt("ask") + `output: output
-nodes:
-  ask: {kind: http, url: "https://example.org", headers: {Authorization: "Bearer 9f86d081884c7d659a2feaa0c55ad015"}, timeout: 5s}
-edges: [{from: ask, to: END}]
-`,
-			change: []string{"output: output\n", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", "9f86d081884c7d659a2feaa0c55ad015", "{{ secrets.KEY }}"},
-			check:  checkPlainSecret,
+			Bad:     single("ask", "output: output\n", `{kind: http, url: "https://example.org", headers: {Authorization: "Bearer 9f86d081884c7d659a2feaa0c55ad015"}, timeout: 5s}`),
+			change:  []string{"output: output\n", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", "9f86d081884c7d659a2feaa0c55ad015", "{{ secrets.KEY }}"},
+			check:   checkPlainSecret,
 		},
 		{
 			Name: "secret-leak", Group: "security", Severity: spec.Error, needs: needNode,
 			Summary: "a secret reaches a prompt, an argument list or an open state key",
 			Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
 				"The same holds for what a state key with secret: true holds: it must not go into a prompt, a command or script, or a key that is not secret.",
-			Bad: startAt("ask") + `output: output
-secrets: {KEY: {env: API_KEY}}
-nodes:
-  ask: {kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}
-edges: [{from: ask, to: END}]
-`,
+			Bad:    single("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
 			change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
 			check:  checkSecretLeak,
 		},

@@ -26,11 +26,8 @@ func syntaxRules() []Rule {
 			Name: "unknown-key", Group: "structure", Severity: spec.Error,
 			Summary: "a key that the language does not have",
 			Doc:     "Unknown keys are refused at any depth, since a misspelt key would otherwise do nothing. Keys that begin with x- are yours and ignored.",
-			Bad: example + `nodes:
-  a: {kind: pass, timout: 3s}
-edges: [{from: a, to: END}]
-`,
-			change: []string{"timout: 3s", "timeout: 3s, x-owner: me"},
+			Bad:     single("a", "", "{kind: pass, timout: 3s}"),
+			change:  []string{"timout: 3s", "timeout: 3s, x-owner: me"},
 		},
 		{
 			Name: "missing-field", Group: "structure", Severity: spec.Error,
@@ -47,23 +44,17 @@ edges: []
 			Name: "invalid-value", Group: "structure", Severity: spec.Error,
 			Summary: "a value that its key does not admit",
 			Doc:     "The value is of the wrong kind, out of range, or none of the words that the key takes. The message lists what is allowed.",
-			Bad: example + `nodes:
-  a: {kind: pass, timeout: soon}
-edges: [{from: a, to: END}]
-`,
-			change: []string{"soon", "30s"},
-			check:  checkFinalPeople, needs: needNode,
+			Bad:     single("a", "", "{kind: pass, timeout: soon}"),
+			change:  []string{"soon", "30s"},
+			check:   checkFinalPeople, needs: needNode,
 		},
 		{
 			Name: "reserved-name", Group: "structure", Severity: spec.Error,
 			Summary: "a name that the language keeps for itself",
 			Doc:     "START, END, __start__ and __end__ are no node names; state keys can not take the names that expressions have of their own, such as output, input or visits, nor words of the expression language.",
-			Bad: example + `state:
+			Bad: single("a", `state:
   output: {type: string, default: ""}
-nodes:
-  a: {kind: pass}
-edges: [{from: a, to: END}]
-`,
+`, "{kind: pass}"),
 			change: []string{"state:\n  output:", "output: result\nstate:\n  result:"},
 		},
 	}
@@ -82,10 +73,7 @@ func structureRules() []Rule {
 			Name: "unknown-node", Group: "structure", Severity: spec.Error,
 			Summary: "a name of no node of the graph",
 			Doc:     "An edge, start, finish, ends or a pause names a node that does not exist, or goto a label that ends does not have. The message suggests the nearest name.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  review: {kind: pass}
-edges:
+			Bad: example + passNodes("a", "review") + `edges:
   - {from: a, to: reveiw}
   - {from: a, to: review, when: step < 2}
   - {from: review, to: END}
@@ -125,10 +113,7 @@ edges:
 			Name: "end-unreachable", Group: "structure", Severity: spec.Error,
 			Summary: "no path leads to END or to a fail node",
 			Doc:     "Without a path to END or to a fail node, a run can end only at a limit.",
-			Good: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
+			Good: example + passNodes("a", "b") + `edges:
   - {from: a, to: b}
   - {from: b, to: a, when: visits.a < 3}
   - {from: b, to: END}
@@ -139,11 +124,7 @@ edges:
 			Name: "inescapable-cycle", Group: "structure", Severity: spec.Error,
 			Summary: "a cycle without a way out",
 			Doc:     "Other paths end, but a run that enters this cycle never leaves it. Add an edge that leads out.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-  c: {kind: pass}
-edges:
+			Bad: example + passNodes("a", "b", "c") + `edges:
   - {from: a, to: b, when: run.id startsWith 'x'}
   - {from: a, to: END}
   - {from: b, to: c}
@@ -155,40 +136,24 @@ edges:
 			Name: "unknown-state-key", Group: "data", Severity: spec.Error,
 			Summary: "a name of no declared state key",
 			Doc:     "reads, writes, set, a cache key or the with of a subgraph names a key that is not declared under state. Declare it, or set strict_state: false to allow undeclared keys.",
-			Bad: example + `output: total
-state:
-  total: {type: integer, default: 0}
-nodes:
-  a: {kind: set, set: {totl: 1}}
-edges: [{from: a, to: END}]
-`,
-			change: []string{"totl", "total"},
-			check:  checkChildKeys, needs: needNode,
+			Bad:     single("a", "output: total\nstate:\n  total: {type: integer, default: 0}\n", "{kind: set, set: {totl: 1}}"),
+			change:  []string{"totl", "total"},
+			check:   checkChildKeys, needs: needNode,
 		},
 		{
 			Name: "type-mismatch", Group: "data", Severity: spec.Error,
 			Summary: "a value of the wrong type for the key that takes it",
 			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it. Of an enum each value must fit, also of one that a subgraph or another key hands over.",
-			Bad: example + `output: n
-state:
-  n: {type: integer, default: many}
-nodes:
-  a: {kind: set, set: {n: 1}}
-edges: [{from: a, to: END}]
-`,
-			change: []string{"many", "0"},
-			check:  checkTypes, needs: needNode,
+			Bad:     single("a", "output: n\nstate:\n  n: {type: integer, default: many}\n", "{kind: set, set: {n: 1}}"),
+			change:  []string{"many", "0"},
+			check:   checkTypes, needs: needNode,
 		},
 		{
 			Name: "retry-on-agent", Group: "models", Severity: spec.Error,
 			Summary: "a retry block on an agent node",
 			Doc:     "An agent tries again by itself, under its judge; the executor gives it one attempt. Use judge.max_rounds and loop.max_turns.",
-			Bad: example + `models: {default: openai/gpt-6-luna}
-nodes:
-  a: {kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}
-edges: [{from: a, to: END}]
-`,
-			change: []string{"retry: {max_attempts: 2}", "judge: {criteria: it is tidy, max_rounds: 2}"},
+			Bad:     single("a", "models: {default: openai/gpt-6-luna}\n", `{kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}`),
+			change:  []string{"retry: {max_attempts: 2}", "judge: {criteria: it is tidy, max_rounds: 2}"},
 		},
 	}
 }

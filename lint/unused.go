@@ -29,14 +29,11 @@ edges: [{from: a, to: END}]
 			Summary: "a state key that nothing reads or writes",
 			Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
 				"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
-			Bad: startAt("hello") + `output: text
+			Bad: single("hello", `output: text
 state:
   text: {type: string, default: ""}
   txet: {type: string}
-nodes:
-  hello: {kind: set, set: {text: "'hello'"}}
-edges: [{from: hello, to: END}]
-`,
+`, `{kind: set, set: {text: "'hello'"}}`),
 			change: []string{"\n  txet: {type: string}", ""},
 			check:  checkUnusedKeys,
 		},

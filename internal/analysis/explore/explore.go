@@ -30,6 +30,8 @@ type Question struct {
 	// Found reports whether a run is the answer. It is called after every event and may be
 	// called for a run that is tried once more. Nil asks for a run that a policy ends.
 	Found func(r *Run) bool
+	// Evaluates, if set, is called before an expression is evaluated, with what it can read.
+	Evaluates func(r *Run, p *eval.Program, env map[string]any)
 	// Allow, if set, says which ways out of a node runs may take.
 	Allow func(r *Run, node int, taken []Taken) bool
 	// Fixed are state keys whose unknown values are not guessed.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -65,7 +66,13 @@ func (s *search) newRun(last *branch, values map[int]any) *Run {
 		results: map[string]*result{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
 	}
 	r.State.Watched = true
-	r.State.Intercept(r.before)
+	r.State.Intercept(func(p *eval.Program, env map[string]any) map[string]any {
+		env = r.before(p, env)
+		if s.Evaluates != nil {
+			s.Evaluates(r, p, env)
+		}
+		return env
+	})
 	if list := s.Model.graph.Secrets; len(list) > 0 {
 		secrets := map[string]any{}
 		for _, secret := range list {
@@ -299,44 +306,6 @@ func (r *Run) Visits(v int) int {
 		}
 	}
 	return n
-}
-
-// Read returns the value of a path for the conditions of a node that has just run. It
-// returns false for no value, and for a path that only expressions can read.
-func (r *Run) Read(path []string, v int) (any, bool) {
-	var value any
-	switch root := path[0]; {
-	case r.s.Model.graph.Key(root) != nil:
-		var known bool
-		if value, known = r.State.Value(root); !known && r.State.Branching() {
-			return nil, false
-		}
-		path = path[1:]
-	case root == "step" && len(path) == 1:
-		return r.State.Count(), true
-	case root == "visits" && len(path) == 2 && r.s.Model.graph.Node(path[1]) != nil:
-		return r.State.Visits(r.s.Model.graph.Node(path[1]).Index)
-	case root == "output":
-		visits, known := r.State.Visits(v)
-		if !known {
-			return nil, false
-		}
-		end := r.results[placeName(&machine.Place{Node: r.s.Model.graph.Nodes[v].ID.Value, Visit: visits})]
-		if end == nil || end.failure != nil {
-			return nil, false
-		}
-		value, path = end.output, path[1:]
-	default:
-		return nil, false
-	}
-	for _, name := range path {
-		object, ok := value.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		value = object[name]
-	}
-	return r.closed(value, false), true
 }
 
 // key describes the state: runs with the same key go on alike.
