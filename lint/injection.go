@@ -41,7 +41,11 @@ func injectionRules() []Rule {
 }
 
 func checkScriptInjection(f *facts) {
-	f.checkToolCommands()
+	for _, part := range f.toolParts() {
+		if part.isCode {
+			f.checkCode(&part.Use)
+		}
+	}
 	for v, n := range f.graph.Nodes {
 		if n.Kind.Value == "exec" {
 			f.checkExec(v, n.Field("command"))
@@ -75,46 +79,44 @@ func (f *facts) checkCode(u *dataflow.Use) {
 	}
 }
 
-// checkToolCommands reports what becomes code in the commands of tools.
-func (f *facts) checkToolCommands() {
-	for i := range f.graph.Tools {
-		if i >= len(f.bound.Tools) || f.bound.Tools[i].Name != f.graph.Tools[i].Key.Value {
-			return // the tools have errors of their own
+// toolPart is a {{ }} part of a tool's command, or of the address of its server.
+type toolPart struct {
+	dataflow.Use
+	tool   string
+	isCode bool // an interpreter runs it
+}
+
+// toolParts lists those of all tools; none if a tool has an error.
+func (f *facts) toolParts() (out []toolPart) {
+	for i, tool := range f.bound.Tools {
+		if tool.Name != f.graph.Tools[i].Key.Value {
+			return nil
 		}
-		for _, kind := range []string{"exec", "mcp"} {
-			command := f.graph.Tools[i].Value.Get(kind).Get("command")
-			bound := boundField(boundField(&f.bound.Tools[i].Value, kind), "command")
-			if command == nil || bound == nil {
-				continue
-			}
-			code := shell.Code(command)
-			for j, item := range bound.Items() {
-				text, t := command.Items[j].Text, item.Template()
-				if t == nil || !slices.Contains(code, text.Span) {
+		for _, kind := range tool.Value.Fields() {
+			for _, field := range kind.Value.Fields() {
+				written := f.graph.Tools[i].Value.Get(kind.Name).Get(field.Name)
+				texts, bound := written.Items, field.Value.Items()
+				if field.Name == "url" {
+					texts, bound = []spec.Value{*written}, []bind.Value{field.Value}
+				} else if field.Name != "command" {
 					continue
 				}
-				for _, part := range t.Parts() {
-					if part.Program != nil {
-						f.checkCode(&dataflow.Use{Node: -1, Edge: -1, Text: text, From: part.From, To: part.To, Program: part.Program})
+				for j := range bound {
+					text, t := texts[j].Text, bound[j].Template()
+					if t == nil {
+						continue
+					}
+					for _, part := range t.Parts() {
+						if part.Program != nil {
+							use := dataflow.Use{Node: -1, Edge: -1, Field: field.Name, Text: text, From: part.From, To: part.To, Program: part.Program}
+							out = append(out, toolPart{use, tool.Name, slices.Contains(shell.Code(written), text.Span)})
+						}
 					}
 				}
 			}
 		}
 	}
-}
-
-// boundField returns an entry of a map that was bound, or nil.
-func boundField(v *bind.Value, name string) *bind.Value {
-	if v == nil || v.IsConst() {
-		return nil
-	}
-	fields := v.Fields()
-	for i := range fields {
-		if fields[i].Name == name {
-			return &fields[i].Value
-		}
-	}
-	return nil
+	return out
 }
 
 func checkURLInjection(f *facts) {

@@ -126,8 +126,7 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 	}
 	for _, i := range into {
 		e := f.graph.Edges[i]
-		names, known := f.handedOver(e)
-		if !known || slices.Contains(names, name) {
+		if has, known := f.handsOver(e, name); has || !known {
 			continue
 		}
 		failed := ""
@@ -140,40 +139,20 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 	}
 }
 
-// handedOver lists the members of what an edge hands over, if its shape is known.
-func (f *facts) handedOver(e *spec.Edge) (names []string, known bool) {
+// handsOver reports whether an edge hands over an input with a member, if that is known.
+func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	source := f.graph.Node(e.From.Value)
 	if e.Transform != nil {
-		return keysOf(e.Transform.Fields), e.Transform.Kind == spec.Map
+		return e.Transform.Get(name) != nil, e.Transform.Kind == spec.Map
 	}
 	switch {
 	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !f.hasFailureEdge(source):
-		return []string{"attempt", "details", "kind", "message", "node"}, true
-	case e.Condition == "always" || source.Each.IsSet():
-		return nil, false
-	case domain.OutputSchema(source) != nil:
-		names, _ = membersOf(source.Output)
-		return names, len(names) > 0 && (source.Output["additionalProperties"] == false || isModel(source))
+		return slices.Contains([]string{"attempt", "details", "kind", "message", "node"}, name), true
+	case e.Condition == "always", source.Each.IsSet():
+		return false, false
 	}
-	switch source.Kind.Value {
-	case "set":
-		if set := source.Field("set"); set != nil {
-			names = keysOf(set.Fields)
-		}
-		return names, true
-	case "http":
-		return []string{"body", "headers", "status"}, true
-	case "graph":
-		return []string{"output", "quality", "state", "status"}, true
-	case "wait":
-		return nil, true
-	case "llm":
-		return []string{"content", "tool_calls"}, true
-	case "exec":
-		parse := text(source, "parse").Value
-		return nil, parse == "text" || parse == "lines"
-	}
-	return nil, false
+	_, has, allowed := f.bound.Nodes[source.Index].Yields.Field(name)
+	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
 }
 
 // hasFailureEdge reports whether a failure of a node takes other edges than those that

@@ -26,31 +26,35 @@ func toolRules() []Rule {
 
 func checkUnknownTool(f *facts) {
 	for _, n := range f.graph.Nodes {
-		if n.Kind.Value == "tool" {
-			f.checkTool(text(n, "tool"), false)
-			continue
-		}
-		f.checkTools(n.Field("tools"))
-		if isModel(n) {
-			f.checkServers(n.Field("prompt"))
-		}
+		f.checkTool(text(n, "tool"), false)
+		lists := []*spec.Value{n.Field("tools")}
 		if states := n.Field("loop").Get("states"); states != nil {
 			for i := range states.Fields {
-				f.checkTools(states.Fields[i].Value.Get("tools"))
+				lists = append(lists, states.Fields[i].Value.Get("tools"))
 			}
+		}
+		for _, list := range lists {
+			for _, name := range textsOf(list) {
+				f.checkTool(name, true)
+			}
+		}
+		if isModel(n) {
+			f.checkServers(n.Field("prompt"))
 		}
 	}
 }
 
-func (f *facts) checkTools(list *spec.Value) {
+// textsOf returns the texts in a list, which may be nil.
+func textsOf(list *spec.Value) (out []spec.Text) {
 	if list == nil {
-		return
+		return nil
 	}
 	for i := range list.Items {
 		if list.Items[i].Kind == spec.String {
-			f.checkTool(list.Items[i].Text, true)
+			out = append(out, list.Items[i].Text)
 		}
 	}
+	return out
 }
 
 // checkTool checks one reference; all allows server.*.
@@ -59,23 +63,15 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 		return
 	}
 	name, member, dotted := strings.Cut(ref.Value, ".")
-	t := f.declaredTool(ref.Value)
-	if t != nil && (all || t.Get("mcp") == nil) {
-		return
-	}
-	if t == nil {
-		t = f.declaredTool(name)
-	}
-	server := t.Get("mcp") != nil
+	t := f.declaredTool(name)
+	isServer := t.Get("mcp") != nil
 	switch {
 	case t == nil:
 		f.unknownTool(ref.At(0, len(name)), name, "%q is no declared tool; %s", keysOf(f.graph.Tools))
-	case dotted && !server:
+	case dotted && !isServer:
 		f.report(ref.At(len(name), len(ref.Value)), "%q is one tool and has no %q; only MCP servers have tools of their own", name, member)
-	case !dotted && server && !all:
-		f.report(ref.At(0, len(ref.Value)), "%q is a server; name one of its tools, as in %s.tool", name, name)
-	case dotted && member == "*" && !all:
-		f.report(ref.At(len(name)+1, len(ref.Value)), "a tool node calls one tool; %q names all of the server's", ref.Value)
+	case isServer && !all && (!dotted || member == "*"):
+		f.report(ref.At(0, len(ref.Value)), "a tool node calls one tool; name one of the server's, as in %s.tool", name)
 	}
 }
 
@@ -99,8 +95,7 @@ func (f *facts) checkServers(prompt *spec.Value) {
 		parts = []spec.Value{*prompt}
 	}
 	for i := range parts {
-		for _, key := range []string{"prompt", "resource"} {
-			named := parts[i].Get(key)
+		for _, named := range []*spec.Value{parts[i].Get("prompt"), parts[i].Get("resource")} {
 			if named == nil || named.Kind != spec.String {
 				continue
 			}
@@ -120,39 +115,27 @@ func (f *facts) declaredTool(name string) *spec.Value {
 	return nil
 }
 
-// checkLabels reports constants of goto expressions that are no label.
+// checkLabels reports labels that a node may not choose: constants of its goto expression,
+// the choices of a person, and those in the schema of its output.
 func checkLabels(f *facts) {
 	for v, n := range f.graph.Nodes {
+		var labels []spec.Text
 		p := f.bound.Nodes[v].Goto
-		if p == nil {
-			f.checkOutputLabels(n)
+		switch {
+		case p == nil && n.HasEnds && n.OutputSource != nil:
+			label := n.OutputSource.Get("properties").Get("goto")
+			labels = slices.Concat(textsOf(label.Get("enum")), textsOf(label.Get("items").Get("enum")))
+		case p == nil:
 			continue
+		case strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human":
+			labels = textsOf(n.Field("choices"))
 		}
-		for _, label := range choices(p.Tree(), nil) {
-			f.checkLabel(n, label, labelSpan(n.Goto, label))
+		for _, label := range labels {
+			f.checkLabel(n, label.Value, label.At(0, len(label.Value)))
 		}
-		if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" && n.Field("choices") != nil {
-			for _, choice := range n.Field("choices").Items {
-				if choice.Kind == spec.String {
-					f.checkLabel(n, choice.Text.Value, choice.Text.At(0, len(choice.Text.Value)))
-				}
-			}
-		}
-	}
-}
-
-// checkOutputLabels reports labels in the output's schema that ends does not have.
-func (f *facts) checkOutputLabels(n *spec.Node) {
-	if !n.HasEnds || n.OutputSource == nil {
-		return
-	}
-	label := n.OutputSource.Get("properties").Get("goto")
-	for _, schema := range []*spec.Value{label, label.Get("items")} {
-		if list := schema.Get("enum"); list != nil {
-			for _, item := range list.Items {
-				if item.Kind == spec.String {
-					f.checkLabel(n, item.Text.Value, item.Text.At(0, len(item.Text.Value)))
-				}
+		if p != nil {
+			for _, label := range choices(p.Tree(), nil) {
+				f.checkLabel(n, label, labelSpan(n.Goto, label))
 			}
 		}
 	}

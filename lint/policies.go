@@ -209,8 +209,6 @@ func (f *facts) prove(p *policy) string {
 	switch {
 	case f.obeys(p):
 		return "the shape of the graph keeps it"
-	case f.flow().Anywhere:
-		return ""
 	case p.kind == "never" && f.isExcluded(p):
 		return "the conditions on every path keep it"
 	case p.kind == "max_visits" && f.isCountedOut(p):
@@ -219,10 +217,31 @@ func (f *facts) prove(p *policy) string {
 	return ""
 }
 
+// waysWith returns the ways between nodes whose conditions can hold together with a claim,
+// as far as they read only known names. It is about conditions after the node that a way
+// leaves, or anywhere.
+func (f *facts) waysWith(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
+	var from, to []int
+	for v, groups := range f.flow().Groups {
+		n := f.graph.Nodes[v]
+		if !after {
+			n = nil
+		}
+		for i := range groups {
+			for _, t := range groups[i].Targets {
+				claims := f.claims(v, i, t, known)
+				if !f.isDead(&groups[i]) && (len(claims) == 0 || f.arePossible(n, append(claims, claim))) {
+					from, to = append(from, v), append(to, t)
+				}
+			}
+		}
+	}
+	return graphalg.New(len(f.graph.Nodes)+2, from, to)
+}
+
 // isExcluded reports whether an edge on every path to the place of a never policy excludes
 // its condition, and no node behind that writes what the condition reads.
 func (f *facts) isExcluded(p *policy) bool {
-	known := func(name string) bool { return f.graph.Key(name) != nil }
 	for _, r := range p.never.Reads() {
 		if key := f.graph.Key(r.Path[0]); key == nil || key.Once {
 			return false
@@ -239,23 +258,10 @@ func (f *facts) isExcluded(p *policy) bool {
 			return slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(f.graph.Key(r.Path[0]), v)
 		})
 	}
-	seen := map[int]bool{p.place: true}
-	for todo := []int{p.place}; len(todo) > 0; todo = todo[1:] {
-		v := todo[0]
-		if v == f.Start() || isDisturbed(v) {
+	ways := f.waysWith(solve.Claim{Holds: true, Tree: p.never.Tree()}, false, func(name string) bool { return f.graph.Key(name) != nil })
+	for v, leadsHere := range ways.Reverse().Reach(p.place) {
+		if leadsHere && (v == f.Start() || isDisturbed(v)) {
 			return false
-		}
-		for u, groups := range f.flow().Groups {
-			for i := range groups {
-				if seen[u] || !slices.Contains(groups[i].Targets, v) || f.isDead(&groups[i]) {
-					continue
-				}
-				claims := f.claims(u, i, v, known)
-				if len(claims) == 0 || f.arePossible(nil, append(claims, solve.Claim{Tree: p.never.Tree(), Holds: true})) {
-					seen[u] = true
-					todo = append(todo, u)
-				}
-			}
 		}
 	}
 	return true
@@ -264,27 +270,11 @@ func (f *facts) isExcluded(p *policy) bool {
 // isCountedOut reports whether every cycle through the node of a max_visits policy has an
 // edge whose condition is false once the node has that many visits.
 func (f *facts) isCountedOut(p *policy) bool {
-	if f.flow().FansOut {
-		return false
-	}
-	full := solve.Claim{Holds: true, Tree: &eval.Tree{Op: eval.TreeBinary, Name: ">=", Args: []*eval.Tree{
+	full := &eval.Tree{Op: eval.TreeBinary, Name: ">=", Args: []*eval.Tree{
 		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.place)}}, {Op: eval.TreeConst, Value: p.limit},
-	}}}
+	}}
 	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
-	next := make([][]int, len(f.graph.Nodes)+2)
-	for v, groups := range f.flow().Groups {
-		for i := range groups {
-			for _, to := range groups[i].Targets {
-				claims := f.claims(v, i, to, known)
-				if len(claims) == 0 || f.arePossible(f.graph.Nodes[v], append(claims, full)) {
-					next[v] = append(next[v], to)
-				}
-			}
-		}
-	}
-	return !slices.ContainsFunc(next[p.place], func(first int) bool {
-		return graphalg.Path(func(v int) []int { return next[v] }, len(next), first, p.place) != nil
-	})
+	return !f.flow().FansOut && cycleThrough(f.waysWith(solve.Claim{Holds: true, Tree: full}, true, known), p.place) == nil
 }
 
 // obeys reports whether the shape of the graph alone keeps a policy.
@@ -360,38 +350,37 @@ func (f *facts) refute(p *policy) string {
 	if f.events <= 0 {
 		return ""
 	}
+	var how string
 	var path []int
 	switch p.kind {
 	case "require":
-		around := func(v int) []int {
+		how = fmt.Sprintf("%q is reached without a success of %q", name, subject)
+		guide := graphalg.Path(func(v int) []int {
 			if v == p.subject {
 				return nil
 			}
 			return f.alive().Next(v)
-		}
-		guide := graphalg.Path(around, len(f.graph.Nodes)+2, f.Start(), p.place)
+		}, len(f.graph.Nodes)+2, f.Start(), p.place)
 		if guide == nil {
 			guide = f.pathThrough(p.subject, p.place)
 		}
-		if path = f.breakDespite(p, p.subject, guide); path != nil {
-			return fmt.Sprintf("%q is reached without a success of %q on the path %s", name, subject, f.pathText(path))
-		}
+		path = f.breakDespite(p, p.subject, guide)
 	case "forbid":
-		if path = f.breakDespite(p, p.place, f.pathThrough(p.place, p.subject)); path != nil {
-			return fmt.Sprintf("%q can run after %q on the path %s", subject, name, f.pathText(path))
-		}
+		how = fmt.Sprintf("%q can run after %q", subject, name)
+		path = f.breakDespite(p, p.place, f.pathThrough(p.place, p.subject))
 	case "reach":
-		if path = f.strand(p); path != nil {
-			return fmt.Sprintf("END can't be reached any more after %q on the path %s", name, f.pathText(path))
-		}
+		how = fmt.Sprintf("END can't be reached any more after %q", name)
+		path = f.strand(p)
 	case "max_visits":
 		return f.exceed(p)
 	case "never":
-		if path = f.makeTrue(p); path != nil {
-			return fmt.Sprintf("%q is true at %q on the path %s", p.at.Value, name, f.pathText(path))
-		}
+		how = fmt.Sprintf("%q is true at %q", p.at.Value, name)
+		path = f.makeTrue(p)
 	}
-	return ""
+	if path == nil {
+		return ""
+	}
+	return how + " on the path " + f.pathText(path)
 }
 
 // breakDespite returns the path of a run that breaks a policy although conditions that the

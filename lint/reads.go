@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -367,18 +368,28 @@ func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int,
 		q.Visits = map[int]int{of.node: 1}
 		read = []string{"nodes", m.f.Name(of.node), "output"}
 	}
-	var reader *explore.Run // the run that has read the thing too early
+	var reader *explore.Run // the run whose last event read the thing too early
 	q.Evaluates = func(r *explore.Run, p *eval.Program, env map[string]any) {
 		if p == u.Program && member(env, read) == nil {
 			reader = r
 		}
 	}
-	q.Found = func(r *explore.Run) bool { return r == reader }
+	q.Found = func(r *explore.Run) bool {
+		read := r == reader && (u.Node < 0 || isAbout(r, m.f.Name(u.Node))) // nodes may share a program
+		reader = nil
+		return read
+	}
 	a := m.f.findRun(path, q)
 	if u.Node < 0 && a.Found {
 		a.Witness = append(a.Witness, m.f.End)
 	}
 	return a.Witness, a.Found || a.Gap != ""
+}
+
+// isAbout reports whether the last event of a run was about a node.
+func isAbout(r *explore.Run, node string) bool {
+	return r.State.Failure != nil && r.State.Failure.Node == node ||
+		slices.ContainsFunc(r.State.Notes(), func(n machine.Note) bool { return n.Node == node })
 }
 
 // member returns the value at a path, or nil.

@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -107,7 +106,15 @@ func (f *facts) checkCredentials(v *spec.Value, name string) {
 // checkSecretLeak checks secret state keys, and tools. The compiler of expressions checks
 // where `secrets` itself may stand.
 func checkSecretLeak(f *facts) {
-	f.checkToolSecrets()
+	for _, part := range f.toolParts() {
+		switch { // all users of the machine can see commands, and addresses are logged
+		case !part.Program.Uses("secrets"):
+		case part.Field == "url":
+			f.report(part.SpanOf("secrets"), "a secret reaches the address of tool %q; pass it by headers", part.tool)
+		default:
+			f.report(part.SpanOf("secrets"), "a secret reaches the argument list of tool %q; pass it by env", part.tool)
+		}
+	}
 	secret := map[string]bool{}
 	for _, key := range f.graph.State {
 		if key.Secret {
@@ -190,32 +197,6 @@ func (f *facts) checkSecretWrites(secret map[string]bool) {
 			if name := findSecretRead(source, secret); name != "" {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
-		}
-	}
-}
-
-// secretsRead matches a secret that stands in braces.
-var secretsRead = regexp.MustCompile(`\{\{.*?\b(secrets) *(\.|\[|\?\.)`)
-
-// checkToolSecrets reports secrets in the commands of tools, which all users of the machine
-// can see, and in the addresses of servers, which are logged.
-func (f *facts) checkToolSecrets() {
-	check := func(text spec.Text, where string) {
-		if at := secretsRead.FindStringSubmatchIndex(text.Value); at != nil {
-			f.report(text.At(at[2], at[3]), "a secret reaches %s", where)
-		}
-	}
-	for i := range f.graph.Tools {
-		t, name := &f.graph.Tools[i].Value, strconv.Quote(f.graph.Tools[i].Key.Value)
-		for _, kind := range []string{"exec", "mcp"} {
-			if command := t.Get(kind).Get("command"); command != nil {
-				for j := range command.Items {
-					check(command.Items[j].Text, "the argument list of tool "+name+"; pass it by env")
-				}
-			}
-		}
-		if url := t.Get("mcp").Get("url"); url != nil {
-			check(url.Text, "the address of tool "+name+"; pass it by headers")
 		}
 	}
 }

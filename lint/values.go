@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,68 +101,71 @@ func checkChildKeys(f *facts) {
 	}
 }
 
-// checkGivenFields reports what a subgraph or a tool requires and is not given.
-func checkGivenFields(f *facts) {
-	for _, n := range f.graph.Nodes {
-		isGiven := func(field, name string) bool {
-			return slices.ContainsFunc(f.givens(n, field), func(in given) bool { return in.name.Value == name })
-		}
-		if g := f.childOf(n); g != nil {
-			for _, key := range g.State {
-				if at := text(n, "graph"); key.Required && !isGiven("with", key.Name.Value) {
-					f.report(at.At(0, len(at.Value)), "the subgraph requires %q; give it under with", key.Name.Value)
-				}
-			}
-		}
-		params := f.parameters(n)
-		if args := n.Field("args"); params == nil || args != nil && args.Kind != spec.Map {
-			continue
-		}
-		required, _ := params["required"].([]any)
-		for _, name := range required {
-			name, ok := name.(string)
-			if at := text(n, "tool"); ok && !isGiven("args", name) {
-				f.report(at.At(0, len(at.Value)), "the tool requires the argument %q; give it under args", name)
-			}
-		}
-		if params["additionalProperties"] != false {
-			continue
-		}
-		properties, _ := params["properties"].(map[string]any)
-		for _, in := range f.givens(n, "args") {
-			if _, known := properties[in.name.Value]; !known {
-				f.report(in.name.Span, "the tool has no argument %q", in.name.Value)
-			}
-		}
-	}
+// taker is the subgraph or the tool that a node calls, and what it takes.
+type taker struct {
+	what, field string // "subgraph" and "with", or "tool" and "args"
+	name        spec.Text
+	schema      map[string]any // an object of what it takes
 }
 
-// parameters returns the schema of the arguments of a tool node's tool, or nil.
-func (f *facts) parameters(n *spec.Node) map[string]any {
-	if n.Kind.Value != "tool" {
-		return nil
+// takerOf returns what a node calls, if its schema is known.
+func (f *facts) takerOf(n *spec.Node) (taker, bool) {
+	if g := f.childOf(n); g != nil {
+		return taker{"subgraph", "with", text(n, "graph"), schemaOfState(g)}, true
 	}
-	t := f.declaredTool(text(n, "tool").Value)
+	name := text(n, "tool")
+	t := f.declaredTool(name.Value)
+	if n.Kind.Value != "tool" || t == nil {
+		return taker{}, false
+	}
 	if v := t.Get("parameters"); v != nil {
-		data, _ := v.Data().(map[string]any)
-		return data
+		data, ok := v.Data().(map[string]any)
+		return taker{"tool", "args", name, data}, ok
 	}
-	v := t.Get("graph")
-	if v == nil || v.Kind != spec.String {
-		return nil
+	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
+		if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
+			return taker{"tool", "args", name, schemaOfState(c.Graph)}, true
+		}
 	}
-	c := f.subgraphs().Load(f.graph, "", v.Text.Value)
-	if c == nil || c.Graph == nil {
-		return nil
-	}
+	return taker{}, false
+}
+
+// schemaOfState returns the schema of what may be given to a graph.
+func schemaOfState(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
-	for _, key := range c.Graph.State {
-		properties[key.Name.Value] = key.Schema
+	for _, key := range g.State {
+		if properties[key.Name.Value] = key.Schema; !dataflow.Replaces(key) {
+			properties[key.Name.Value] = map[string]any{}
+		}
 		if key.Required {
 			required = append(required, key.Name.Value)
 		}
 	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": !c.Graph.StrictState}
+	return map[string]any{"properties": properties, "required": required, "additionalProperties": !g.StrictState}
+}
+
+// checkGivenFields reports what a subgraph or a tool requires and is not given, and arguments
+// that a tool does not have.
+func checkGivenFields(f *facts) {
+	for _, n := range f.graph.Nodes {
+		t, ok := f.takerOf(n)
+		if args := n.Field(t.field); !ok || args != nil && args.Kind != spec.Map {
+			continue
+		}
+		givens := f.givens(n, t.field)
+		required, _ := t.schema["required"].([]any)
+		for _, name := range required {
+			if !slices.ContainsFunc(givens, func(in given) bool { return any(in.name.Value) == name }) {
+				f.report(t.name.At(0, len(t.name.Value)), "the %s requires %q; give it under %s", t.what, name, t.field)
+			}
+		}
+		properties, _ := t.schema["properties"].(map[string]any)
+		for _, in := range givens {
+			if _, known := properties[in.name.Value]; !known && t.what == "tool" && t.schema["additionalProperties"] == false {
+				f.report(in.name.Span, "the tool has no argument %q", in.name.Value)
+			}
+		}
+	}
 }
 
 // checkTypes reports values that a subgraph's key, a tool's argument, or the answer of a
@@ -169,17 +173,11 @@ func (f *facts) parameters(n *spec.Node) map[string]any {
 func checkTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
 		f.checkTakenValues(n)
-		if g := f.childOf(n); g != nil {
-			for _, in := range f.givens(n, "with") {
-				if key := g.Key(in.name.Value); key != nil && dataflow.Replaces(key) {
-					f.checkGiven(&in, key.Schema, "state key \""+in.name.Value+"\" of the subgraph")
-				}
-			}
-		}
-		properties, _ := f.parameters(n)["properties"].(map[string]any)
-		for _, in := range f.givens(n, "args") {
+		t, _ := f.takerOf(n)
+		properties, _ := t.schema["properties"].(map[string]any)
+		for _, in := range f.givens(n, t.field) {
 			if want, ok := properties[in.name.Value].(map[string]any); ok {
-				f.checkGiven(&in, want, "argument \""+in.name.Value+"\" of the tool")
+				f.checkGiven(&in, want, fmt.Sprintf("%q of the %s", in.name.Value, t.what))
 			}
 		}
 		f.checkDefault(n)
@@ -278,27 +276,16 @@ func withArticle(t eval.Type) string {
 // checkDefault reports the answer for an absent person if nobody may give it.
 func (f *facts) checkDefault(n *spec.Node) {
 	value, choices, doc := n.Field("default"), n.Field("choices"), n.Field("schema")
-	switch {
-	case n.Kind.Value != "human" || value == nil:
-	case choices != nil && choices.Kind == spec.List:
-		legal := func(choice spec.Value) bool {
-			return strings.Contains(choice.Text.Value, "{{") || !choice.IsScalar() || choice.Data() == value.Data()
-		}
-		if !value.IsScalar() || !slices.ContainsFunc(choices.Items, legal) {
-			words := make([]string, len(choices.Items))
-			for i := range choices.Items {
-				words[i] = domain.Literal(choices.Items[i].Data())
-			}
-			f.report(value.Span, "the default of %q is %s, which is no choice; the choices are %s", n.ID.Value, domain.Literal(value.Data()), strings.Join(words, ", "))
-		}
-	case doc != nil:
-		data, _ := doc.Data().(map[string]any)
-		compiled, err := schema.Compile(data)
-		if err != nil {
-			return // reported where it stands
-		}
-		if err := compiled.Check(compiled.Normalise(value.Data())); err != nil {
-			f.report(value.Span, "the default of %q is no legal answer: %v", n.ID.Value, err)
-		}
+	if n.Kind.Value != "human" || value == nil {
+		return
 	}
+	var want map[string]any
+	if doc != nil {
+		want, _ = doc.Data().(map[string]any)
+	}
+	isTemplate := func(choice spec.Value) bool { return strings.Contains(choice.Text.Value, "{{") }
+	if choices != nil && choices.Kind == spec.List && !slices.ContainsFunc(choices.Items, isTemplate) {
+		want = map[string]any{"enum": choices.Data()}
+	}
+	f.checkValues([]any{value.Data()}, want, value.Span, fmt.Sprintf("the default of %q is no legal answer", n.ID.Value))
 }

@@ -251,28 +251,5 @@ func (s *State) Place(task TaskID) (Place, bool) {
 // Count returns how many steps of the outermost graph have ended.
 func (s *State) Count() int { return s.root().Count }
 
-// Value returns the value of a state key of the outermost graph. It returns false without a
-// value, and while branches are open, which may differ.
-func (s *State) Value(name string) (any, bool) {
-	root := s.root()
-	key, known := root.plan.keyOf[name]
-	if !known || s.Branching() || root.Views[0].Vals[key] == absent {
-		return nil, false
-	}
-	return root.Views[0].Vals[key], true
-}
-
-// Visits returns how often a node of the outermost graph has run. It returns false while
-// branches are open, which may differ.
-func (s *State) Visits(node int) (int, bool) {
-	if s.Branching() {
-		return 0, false
-	}
-	return s.root().Views[0].visitsOf(node), true
-}
-
 // Live returns how many branches of the outermost graph have not ended.
 func (s *State) Live() int { return len(s.root().Tasks) }
-
-// Branching reports whether branches of the outermost graph are open.
-func (s *State) Branching() bool { return len(s.root().Fans) > 0 }
