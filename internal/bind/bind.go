@@ -127,11 +127,8 @@ func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 		out[kind.Name] = kind.Keys
 	}
 	for _, kind := range spec.BuiltinKinds() {
-		if own := out[kind.Name]; own == nil {
-			out[kind.Name] = kind.Keys
-		} else { // no file can write what a program adds to a built-in kind, but a rewritten graph can
-			out[kind.Name] = slices.Concat(kind.Keys, own)
-		}
+		// No file can write what a program adds to a built-in kind, but a rewritten graph can.
+		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}
 	return out
 }
