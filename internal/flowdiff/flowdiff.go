@@ -4,13 +4,13 @@ package flowdiff
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -250,11 +250,9 @@ func dataOf(v *spec.Value) any {
 // text formats plain data in one line and shortens it.
 func text(v any) string {
 	const most = 60
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	out, err := eval.AppendJSON(nil, v)
+	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return terminal.Truncate(strings.TrimSpace(out.String()), most+1)
+	return terminal.Truncate(string(out), most+1)
 }

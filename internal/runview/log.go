@@ -4,7 +4,6 @@ package runview
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -41,7 +41,7 @@ type logLine struct {
 	Cut     int64     `json:"cut,omitempty"`
 }
 
-// NewLogPrinter returns a printer for the log of a run. form is text, jsonl or raw; times puts
+// NewLogPrinter returns a printer for the log of a run. form is text, json or raw; times puts
 // the time before lines of text.
 func NewLogPrinter(out io.Writer, colors Colors, g *spec.Graph, form string, times bool) *LogPrinter {
 	p := &LogPrinter{
@@ -113,9 +113,8 @@ func (p *LogPrinter) Close() error {
 
 func (p *LogPrinter) print(line *logLine) {
 	if p.form == "json" {
-		enc := json.NewEncoder(p.out)
-		enc.SetEscapeHTML(false)
-		_ = enc.Encode(line) // the flush below returns the error
+		text, _ := eval.AppendJSON(nil, line) // never fails
+		_, _ = p.out.Write(append(text, '\n'))
 		return
 	}
 	if p.times {

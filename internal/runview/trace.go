@@ -3,7 +3,6 @@
 package runview
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/fatih/color"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
@@ -292,13 +292,11 @@ func FailureText(f *machine.Failure) string {
 
 // ValueText formats a value as JSON in one line of at most n columns.
 func ValueText(v any, n int) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := eval.AppendJSON(nil, v)
+	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return terminal.Truncate(terminal.Line(strings.TrimSpace(b.String())), n)
+	return terminal.Truncate(terminal.Line(string(text)), n)
 }
 
 // Clock formats a duration: 12ms, 3.2s, 2m03s, 10m, 1h05m.

@@ -3,8 +3,6 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/graphrun/graphrun/eval"
@@ -59,13 +57,5 @@ func DecodeValue(text []byte) (any, error) {
 	return v, nil
 }
 
-// encode leaves <, > and & as they are: texts are shorter and can be read.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
+// encode returns the JSON of a value.
+func encode(v any) ([]byte, error) { return eval.AppendJSON(nil, v) }
