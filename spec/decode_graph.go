@@ -164,9 +164,12 @@ func (d *decoder) expand(e *Edge, from, to *Value) {
 	}
 	for _, source := range sources {
 		for _, target := range targets {
-			own := *e
+			own := e
+			if len(sources)+len(targets) > 2 {
+				own = new(*e)
+			}
 			own.From, own.To, own.Index = source, target, len(g.Edges)
-			g.Edges = append(g.Edges, &own)
+			g.Edges = append(g.Edges, own)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -157,6 +158,7 @@ func (c *converter) list(n *yaml.Node, at int, v *Value) (size int) {
 		size += c.convert(item, &items[i])
 		end = max(end, c.endOf(item, &items[i]))
 	}
+	n.Content = nil // both trees of a large file would need much memory
 	v.Kind, v.Items = List, items
 	v.Span = Span{at, c.close(n, at, end)}
 	c.checkTag(n, v, "!!seq")
@@ -205,9 +207,10 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 	entries := make([]Field, 0, len(n.Content)/2)
 	merge := -1 // the index of <<
 	first := make(map[string]Span, len(n.Content)/2)
+	var k Value
+	var f Field
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		var k Value
-		var f Field
+		k, f = Value{}, Field{}
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
 		size += c.convert(child, &f.Value) + 1
@@ -236,7 +239,8 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		first[k.Text.Value] = k.Span
 		entries = append(entries, f)
 	}
-	if n.Style&yaml.FlowStyle != 0 {
+	n.Content = nil
+	if n.Style&yaml.FlowStyle != 0 && slices.ContainsFunc(entries, func(f Field) bool { return f.Value.isAbsent() }) {
 		entries = c.repairFlow(entries)
 	}
 	if merge >= 0 {

@@ -54,14 +54,15 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 // addByNode adds the names that hold something of every node.
 func (s *scopes) addByNode(names map[string]eval.Type) {
 	visits, history, nodes, branches := map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}
+	failure := errorType()
 	for _, node := range s.graph.Nodes {
 		id, output := node.ID.Value, s.yields.of(node)
 		visits[id], history[id] = eval.Int(), eval.List(output)
 		nodes[id] = eval.Object(map[string]eval.Type{
-			"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": errorType(),
+			"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": failure,
 			"partial": eval.Any(), "reason": eval.Any(),
 		}, false)
-		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": errorType()}, false)
+		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
 	}
 	names["visits"], names["history"] = eval.Object(visits, false), eval.Object(history, false)
 	names["nodes"], names["branches"] = eval.Object(nodes, false), eval.Object(branches, false)
