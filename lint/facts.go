@@ -78,7 +78,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 		return concurrency.NewPairs(f.flow(), concurrency.Options{Starts: f.startsBoth})
 	})
 	f.assigned = sync.OnceValue(func() *assignment.Analysis {
-		return assignment.New(f.flow(), 0, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
+		return assignment.New(f.flow(), 0, f.isDead)
 	})
 	f.made = sync.OnceValue(f.findMade)
 	f.judgements = sync.OnceValue(f.solveDecisions)
@@ -174,21 +174,6 @@ func (f *facts) mayErr(v int) bool {
 // failsBypassed reports whether a join fails when a branch bypasses it.
 func (f *facts) failsBypassed(n *spec.Node) bool { return controlflow.Bypass(n) == "fail" }
 
-// mayLose reports whether a node may fail without an edge that surely catches it.
-func (f *facts) mayLose(v int) bool {
-	n, caught := f.graph.Nodes[v], false
-	limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
-	for _, i := range f.edgesOut()[v] {
-		e := f.graph.Edges[i]
-		if e.Condition == "on_failure" && e.When.IsSet() {
-			caught = false
-			break
-		}
-		caught = caught || e.Condition == "on_failure" || e.Condition == "always"
-	}
-	return !caught && (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n))
-}
-
 // skipsUnmade reports whether a node may lead on as after a success although it never
 // succeeded: it failed, and is then skipped at its limit of visits.
 func (f *facts) skipsUnmade(v int) bool {
@@ -198,28 +183,6 @@ func (f *facts) skipsUnmade(v int) bool {
 	}
 	return controlflow.Tolerates(f.graph) ||
 		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
-}
-
-// meetsLost returns the join where a wait_all fan-out goes on after all its branches
-// failed: the first in the file that all of them could have reached, or -1.
-func (f *facts) meetsLost(fork int, g *controlflow.Group) int {
-	next := func(v int) []int {
-		if v == fork {
-			return nil
-		}
-		return f.flow().Digraph.Next(v)
-	}
-	all := make([]int, len(f.graph.Nodes))
-	for _, first := range g.Targets {
-		for v, far := range graphalg.Distances(next, len(all)+2, first)[:len(all)] {
-			if far >= 0 {
-				all[v]++
-			}
-		}
-	}
-	return slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
-		return all[n.Index] == len(g.Targets) && (n.Join != nil || n.Index == g.Join)
-	})
 }
 
 // isDead reports whether a group is proven never to fire.

@@ -284,8 +284,8 @@ func (f *facts) obeys(p *policy) bool {
 	}
 	switch p.kind {
 	case "require":
-		if p.subject == p.place {
-			return false
+		if p.subject == p.place || controlflow.Tolerates(f.graph) || slices.ContainsFunc(f.graph.Nodes, f.failsBypassed) {
+			return false // a join may run, or fail, before any branch arrives
 		}
 		a := f.assigned().Of(1)
 		a.First = true

@@ -281,10 +281,11 @@ func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	if at < 0 {
 		at = f.End
 	}
-	path, agrees := m.openPath(m.of(u), number, at)
+	path := m.of(u).Path(number, at)
 	if path == nil {
 		return
 	}
+	agrees := f.agrees(path)
 	run, possible := m.findOpenRead(u, number, path)
 	if !possible || !agrees && run == nil {
 		return
@@ -322,17 +323,6 @@ func (m *made) writtenAt(number int) *spec.Span {
 		}
 	}
 	return nil
-}
-
-// openPath returns a path from the start to v on which a thing is not made, or nil, and
-// whether the conditions on it can hold together.
-func (m *made) openPath(a *assignment.Analysis, number, v int) (path []int, agrees bool) {
-	for _, path := range [][]int{a.Path(number, v, false), a.Path(number, v, true)} {
-		if path != nil && m.f.agrees(path) {
-			return path, true
-		}
-	}
-	return a.Path(number, v, false), false
 }
 
 // agrees reports whether the conditions on a path can all hold, as far as they read only

@@ -70,8 +70,6 @@ func (c *compiler) condition(t *eval.Tree) formula {
 		return choose(c.condition(t.Args[0]), c.condition(t.Args[1]), c.condition(t.Args[2]))
 	case eval.TreeBinary:
 		return c.binary(t)
-	case eval.TreeOther:
-		return c.question(t)
 	}
 	return c.free(t).value
 }
@@ -88,7 +86,6 @@ func (c *compiler) binary(t *eval.Tree) formula {
 		if t.Args[1].Op == eval.TreeList {
 			return c.membership(t)
 		}
-		return c.question(t)
 	case "startsWith", "endsWith", "contains", "matches":
 		return c.text(t)
 	}
@@ -187,8 +184,6 @@ func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
 		a, okA = c.term(t.Args[0])
 		b, okB = c.term(t.Args[1])
 		out.eval = fallBack(a.eval, b.eval)
-	case t.Op == eval.TreeOther && strings.HasPrefix(t.Name, "count("):
-		return c.count(t), true
 	default:
 		v := c.variable(t.Key(), func() Domain { return c.computed(t) })
 		if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
@@ -407,74 +402,4 @@ func (c *compiler) text(t *eval.Tree) formula {
 		}
 		return failed{}
 	}
-}
-
-// question compiles `x in list`, any, all, none and one. They are decided for an empty list,
-// and where the values that elements may have decide them.
-func (c *compiler) question(t *eval.Tree) formula {
-	name, _, _ := strings.Cut(t.Name, "(")
-	list, body := t.Over, t.Body
-	if t.Op == eval.TreeBinary {
-		name, list = "any", t.Args[1]
-		element := &eval.Tree{Op: eval.TreePath, Path: []string{"#"}}
-		body = &eval.Tree{Op: eval.TreeBinary, Name: "==", Args: []*eval.Tree{t.Args[0], element}}
-	}
-	forAll := name == "all" || name == "none"
-	if list == nil || list.Op != eval.TreePath || !forAll && name != "any" && name != "one" {
-		return c.free(t).value
-	}
-	holds := c.ofElements(list, body)
-	if name == "all" && holds.Always || name != "all" && holds.Never {
-		return func() any { return forAll }
-	}
-	free, size := c.free(t), c.length(list)
-	return func() any {
-		if size.value() == 0. {
-			return forAll
-		}
-		return free.value()
-	}
-}
-
-// count compiles the number of elements that a predicate holds of, at most their number.
-func (c *compiler) count(t *eval.Tree) term {
-	found := c.variable(t.Key(), func() Domain { return Domain{Kind: Int, HasMin: true} })
-	if t.Over == nil || t.Over.Op != eval.TreePath {
-		return term{found.value, []leaf{{v: found}}}
-	}
-	if c.ofElements(t.Over, t.Body).Never {
-		return term{func() any { return 0. }, []leaf{{value: 0.}}}
-	}
-	size := c.length(t.Over)
-	fewest := func() any {
-		if n, m := size.value().(float64), found.value().(float64); n < m {
-			return n
-		}
-		return found.value()
-	}
-	return term{fewest, []leaf{{v: size}, {v: found}}}
-}
-
-// length returns the variable of the length of a list, with a region for the empty one.
-func (c *compiler) length(list *eval.Tree) *variable {
-	size, _ := c.term(&eval.Tree{Op: eval.TreeCall, Name: "len", Args: []*eval.Tree{list}})
-	v := size.variable()
-	v.numbers = append(v.numbers, 0)
-	return v
-}
-
-// ofElements returns what is proven of a condition on each element of a list.
-func (c *compiler) ofElements(list, body *eval.Tree) Verdict {
-	elements := func(path []string, typ eval.Type) Domain {
-		if path[0] != "#" {
-			return c.domain(path, typ)
-		}
-		d := c.domain(slices.Concat(list.Path, []string{"[0]"}, path[1:]), eval.Any())
-		if d.Values == nil {
-			return Domain{Null: true}
-		}
-		d.Null = len(path) > 1 // an element may lack a member
-		return d
-	}
-	return c.solver.Solve(Problem{Conditions: []*eval.Tree{body}, Domain: elements}).Verdicts[0]
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
 // bitset has a bit for each thing.
@@ -31,10 +32,6 @@ const (
 type arc struct {
 	from int
 	with outcome
-	// around says that no edge leads here: the node's failure makes a join fail whose
-	// failure edge does, or all branches that it starts fail. join is that join, or -1.
-	around bool
-	join   int
 }
 
 // Analysis answers for a set of things, each made by some nodes whenever they succeed, at
@@ -55,31 +52,18 @@ type Analysis struct {
 // graph is what all analyses of a flow share.
 type graph struct {
 	flow *controlflow.Graph
-	know Known
+	dead func(*controlflow.Group) bool
 	into [][]arc             // by vertex, from nodes that the start reaches
 	met  map[[2]int]*meeting // see meetingAt
 	work int                 // vertices that split has visited
 }
 
-// Known is what the analysis must be told.
-type Known struct {
-	// Dead reports whether a group is proven never to fire.
-	Dead func(*controlflow.Group) bool
-	// Escapes reports whether a node may fail without an edge that surely catches it.
-	Escapes func(v int) bool
-	// MeetsLost returns the join that runs when all branches of a group have failed, or -1.
-	MeetsLost func(fork int, g *controlflow.Group) int
-}
-
 // New prepares an analysis of size things, numbered from 0, of a flow in which no node may
-// lead anywhere.
-func New(flow *controlflow.Graph, size int, know Known) *Analysis {
-	a := &Analysis{graph: &graph{flow: flow, know: know, into: make([][]arc, flow.Digraph.Len()), met: map[[2]int]*meeting{}}}
+// lead anywhere. dead reports whether a group is proven never to fire. The analysis assumes
+// that a join runs only once a branch has arrived, and only joins of such a branch fail.
+func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) *Analysis {
+	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[[2]int]*meeting{}}}
 	a.addArcs()
-	if flow.FansOut {
-		a.addBypasses()
-		a.addLosses()
-	}
 	return a.Of(size)
 }
 
@@ -228,7 +212,7 @@ func (a *Analysis) shownOn(e arc, v int) bitset {
 		if !any || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
 			continue
 		}
-		if !shows(i) || e.around {
+		if !shows(i) {
 			return nil
 		}
 		shown := a.shown[[3]int{e.from, v, i}]
@@ -255,7 +239,7 @@ func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 		condition = a.flow.Source.Edges[u.Edge].Condition
 	}
 	if condition == "on_failure" {
-		return func(thing int) bool { return a.open[u.Node].has(thing) || a.bypassedWithout(u.Node, thing) }
+		return a.open[u.Node].has
 	}
 	with := onSuccess
 	if condition == "always" && !a.hardlyFails(u.Node) {
@@ -264,41 +248,16 @@ func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 	return a.after(arc{from: u.Node, with: with}, -1).has
 }
 
-// Path returns a shortest way from the start to v on which a thing is not made, or nil. If
-// around, it is one on which a join fails or all branches fail, which no edge shows.
-func (a *Analysis) Path(thing, v int, around bool) []int {
-	type stop struct {
-		at     int
-		around bool // still to come, towards the start
-	}
-	type leg struct {
-		to   stop
-		over int // the join that is passed, or -1
-	}
-	start, goal := stop{at: a.flow.Start()}, stop{v, around}
-	next := map[stop]leg{goal: {goal, -1}}
-	for todo := []stop{goal}; len(todo) > 0 && next[start] == (leg{}); todo = todo[1:] {
-		x := todo[0]
-		for _, e := range a.into[x.at] {
-			from, over := stop{e.from, x.around && !e.around}, -1
-			if e.around {
-				over = e.join
-			}
-			if _, known := next[from]; !known && (x.around || !e.around) && a.after(e, x.at).has(thing) {
-				next[from] = leg{x, over}
-				todo = append(todo, from)
+// Path returns a shortest way from the start to v on which a thing is not made, or nil.
+func (a *Analysis) Path(thing, v int) []int {
+	path := graphalg.Path(func(to int) (from []int) {
+		for _, e := range a.into[to] {
+			if a.after(e, to).has(thing) {
+				from = append(from, e.from)
 			}
 		}
-	}
-	if next[start] == (leg{}) && start != goal {
-		return nil
-	}
-	path := []int{start.at}
-	for x := start; x != goal; x = next[x].to {
-		if next[x].over >= 0 {
-			path = append(path, next[x].over)
-		}
-		path = append(path, next[x].to.at)
-	}
+		return from
+	}, len(a.into), v, a.flow.Start())
+	slices.Reverse(path)
 	return path
 }

@@ -31,17 +31,13 @@ func TestAnalysis(t *testing.T) {
 			t.Fatal(name, found, more)
 		}
 		vertices := controlflow.NewVertices(g)
-		a := assignment.New(controlflow.New(vertices, vertices.EdgesOut(), bound), 1, assignment.Known{
-			Dead:      func(*controlflow.Group) bool { return false },
-			Escapes:   func(int) bool { return false },
-			MeetsLost: func(int, *controlflow.Group) int { return -1 },
-		})
+		a := assignment.New(controlflow.New(vertices, vertices.EdgesOut(), bound), 1, func(*controlflow.Group) bool { return false })
 		a.Makes(vertices.Vertex("b"), 0)
 		a.Solve()
 		got := "made"
 		if d := vertices.Vertex("d"); a.MayLack(d, 0) {
 			var path []string
-			for _, v := range a.Path(0, d, false) {
+			for _, v := range a.Path(0, d) {
 				path = append(path, vertices.Name(v))
 			}
 			got = fmt.Sprint("open by ", path)

@@ -1,4 +1,4 @@
-// Branches that wait for each other, and the ways of failures past joins.
+// Branches that wait for each other.
 
 package assignment
 
@@ -19,7 +19,7 @@ type meeting struct {
 // gathers reports whether v runs once for all branches that meet at it.
 func (a *Analysis) gathers(v int) bool {
 	switch {
-	case v > a.flow.End || slices.ContainsFunc(a.into[v], func(e arc) bool { return e.around }) || a.First && v == a.flow.End:
+	case v > a.flow.End || a.First && v == a.flow.End:
 		return false
 	case a.waits(v) || v < a.flow.End && a.flow.Joins[v]:
 		return true
@@ -99,7 +99,7 @@ func (a *Analysis) split(arcs []arc, v int) *meeting {
 	}
 	for i := range a.flow.Groups[fork] {
 		g := &a.flow.Groups[fork][i]
-		if a.know.Dead(g) {
+		if a.dead(g) {
 			continue
 		}
 		var sure []*meeting
@@ -190,78 +190,4 @@ func (a *Analysis) leadsTo(first, v int) bool {
 	how := controlflow.Bypass(a.flow.Source.Nodes[v])
 	calm := a.flow.PostDominatorsNoFailures()
 	return (how == "drop" || how == "fail" || a.flow.Joins[v]) && calm.Covers(v, first)
-}
-
-// addBypasses adds, for each join that fails when it is bypassed, the arcs from the nodes
-// whose failures may lead past it to the targets of its own failure edges.
-func (a *Analysis) addBypasses() {
-	fails := func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }
-	for join, n := range a.flow.Source.Nodes {
-		if controlflow.Bypass(n) != "fail" || !slices.ContainsFunc(a.flow.Groups[join], fails) {
-			continue
-		}
-		before := a.flow.Reverse.Reach(join)
-		for v, groups := range a.flow.Groups {
-			if v == join || !before[v] || !slices.ContainsFunc(groups, fails) {
-				continue
-			}
-			for _, g := range a.flow.Groups[join] {
-				for _, t := range g.Targets {
-					if fails(g) {
-						a.addAround(t, arc{v, onFail, true, join})
-					}
-				}
-			}
-		}
-	}
-}
-
-// addLosses adds, for each fan-out under wait_all, an arc to the join that runs when all of
-// its branches have failed: nothing that they would have made is there then.
-func (a *Analysis) addLosses() {
-	for fork, groups := range a.flow.Groups {
-		for i := range groups {
-			g := &groups[i]
-			if len(g.Targets) < 2 || a.know.Dead(g) || controlflow.FailurePolicy(a.flow.Source, fork) != "wait_all" {
-				continue
-			}
-			if join := a.know.MeetsLost(fork, g); join >= 0 && a.mayLose(g.Targets, join) {
-				a.addAround(join, arc{fork, onSuccess, true, -1})
-			}
-		}
-	}
-}
-
-func (a *Analysis) addAround(target int, e arc) {
-	if !slices.Contains(a.into[target], e) {
-		a.into[target] = append(a.into[target], e)
-	}
-}
-
-// mayLose reports whether each of some branches may fail, without an edge that surely
-// catches the failure, before it gets to a join.
-func (a *Analysis) mayLose(branches []int, join int) bool {
-	for _, first := range branches {
-		escapes := false
-		for _, v := range a.region(first, -1, join) {
-			escapes = escapes || v >= 0 && v < a.flow.End && a.know.Escapes(v)
-		}
-		if !escapes {
-			return false
-		}
-	}
-	return true
-}
-
-// bypassedWithout reports whether a join may fail, because it is bypassed, while a thing is
-// not made.
-func (a *Analysis) bypassedWithout(join, thing int) bool {
-	for _, arcs := range a.into {
-		for _, e := range arcs {
-			if e.around && e.join == join && a.open[e.from].has(thing) {
-				return true
-			}
-		}
-	}
-	return false
 }

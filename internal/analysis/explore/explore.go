@@ -152,7 +152,7 @@ func Explore(q Question) Answer {
 	for _, gap := range q.Model.gaps {
 		s.gap(gap)
 	}
-	s.follow(nil)
+	s.follow(nil, false)
 	for !s.answer.Found && !(s.Proof && s.answer.Gap != "") {
 		b := s.nextBranch()
 		if b == nil {
@@ -162,7 +162,7 @@ func Explore(q Question) Answer {
 			s.gap(TooMany)
 			break
 		}
-		s.follow(b)
+		s.follow(b, false)
 	}
 	return s.answer
 }
@@ -204,24 +204,35 @@ func choicesOf(b *branch) (events []*machine.Event, values map[int]any) {
 	return events, values
 }
 
-// follow executes a run up to a choice and adds the other choices to those to try.
-func (s *search) follow(b *branch) {
+// follow executes a run up to a choice and adds the other choices to those to try. A run
+// that answers the question is executed once more with a value for every slot: if it still
+// does, the search is over.
+func (s *search) follow(b *branch, concrete bool) {
 	events, values := choicesOf(b)
-	r := s.newRun(b, values)
+	r := s.newRun(b, values, concrete)
 	r.begin()
+	defer func() {
+		if concrete && !s.answer.Found {
+			s.gap(otherWay)
+		}
+	}()
 	for made := 0; made < maxChain; {
 		switch {
 		case r.stopped:
 			return
+		case concrete && s.Found(r):
+			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
+			s.answer.Input, s.answer.Chosen = r.input, r.chosen
+			return
 		case s.Found(r):
-			s.confirm(r)
+			s.follow(r.last, true)
 			return
 		case r.State.Ended():
 			if r.State.Status == machine.Limit && r.State.Reason == "size" {
 				s.gap("the size of the state may end a run")
 			}
 			return
-		case s.isSpent():
+		case s.isSpent() && !concrete:
 			s.gap(TooMany)
 			return
 		case r.settle():
@@ -231,6 +242,8 @@ func (s *search) follow(b *branch) {
 				return
 			}
 			events = events[1:]
+		case concrete:
+			return
 		default:
 			key := r.key()
 			s.spend(1 + len(key)/bytesAStep)
@@ -250,32 +263,6 @@ func (s *search) follow(b *branch) {
 			r.take(*r.last.event)
 		}
 	}
-}
-
-// confirm executes a run once more with a value for every slot. If it still is an answer,
-// the search is over.
-func (s *search) confirm(found *Run) {
-	events, values := choicesOf(found.last)
-	r := s.newRun(nil, values)
-	r.concrete = true
-	for r.begin(); !r.stopped; {
-		if s.Found(r) {
-			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
-			s.answer.Input, s.answer.Chosen = r.input, r.chosen
-			return
-		}
-		if r.State.Ended() {
-			break
-		}
-		if r.settle() {
-			continue
-		}
-		if len(events) == 0 || !r.take(*events[0]) {
-			break
-		}
-		events = events[1:]
-	}
-	s.gap(otherWay)
 }
 
 // later adds choices to those to try.

@@ -39,9 +39,9 @@ type Model struct {
 	steps, past bool
 	visits      map[int]int // see Question.Visits
 	gaps        []string
-	mayFail     []bool // by node: a failure leads on
-	ranks       bool   // the order in which tasks end matters
-	kinds       [][]*machine.Failure
+	mayFail     []bool               // by node: a failure leads on
+	ranks       bool                 // the order in which tasks end matters
+	failures    [][]*machine.Failure // to try, by node
 	sources     []source
 	inputs      []input
 }
@@ -64,7 +64,7 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 		graph: g, bound: bound, uses: uses, all: uses.All, own: make([][]*dataflow.Use, n), asked: asked,
 		counts: map[string]bool{}, members: map[string][][]string{}, decisive: map[*eval.Program]bool{}, copies: map[*eval.Program]bool{},
 		computed: map[string][]*eval.Program{}, computes: make([]map[string]bool, n), visits: map[int]int{},
-		mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), sources: make([]source, n),
+		mayFail: make([]bool, n), failures: make([][]*machine.Failure, n), sources: make([]source, n),
 	}
 	if never != nil {
 		m.all = append(slices.Clip(uses.All), dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})
@@ -77,20 +77,21 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 			}
 		}
 	}
-	m.findFailures()
+	m.findCaught()
 	m.findDecisive()
 	for v, n := range g.Nodes {
 		if limit := n.VisitLimit(g); limit > 0 {
 			m.visits[v] = max(m.visits[v], limit)
 		}
 		m.sources[v] = m.source(v)
+		m.findFailures(v)
 	}
 	m.findInputs()
 	return m
 }
 
-// findFailures finds the nodes whose failures lead on.
-func (m *Model) findFailures() {
+// findCaught finds the nodes whose failures lead on.
+func (m *Model) findCaught() {
 	tolerates := controlflow.Tolerates(m.graph)
 	m.ranks = tolerates
 	all := tolerates

@@ -53,7 +53,7 @@ func (r *Run) endings(id machine.TaskID) []machine.Event {
 	v := r.node(id)
 	out := []machine.Event{{Kind: machine.TaskEnded, Task: id}}
 	if m.mayFail[v] || v == r.s.Watch {
-		for _, failure := range m.failures(v) {
+		for _, failure := range m.failures[v] {
 			out = append(out, machine.Event{Kind: machine.TaskEnded, Task: id, Failure: failure})
 		}
 	}

@@ -59,10 +59,10 @@ type result struct {
 // epoch is when runs begin.
 const epoch = int64(1e18)
 
-func (s *search) newRun(last *branch, values map[int]any) *Run {
+func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	s.spend(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
 	r := &Run{
-		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, now: epoch,
+		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch,
 		results: map[string]*result{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
 	}
 	r.State.Watched = true

@@ -170,10 +170,9 @@ func leastNumber(of doc) any {
 }
 
 // listsOf returns lists of no item, of one or two, and as long as constants say.
-func listsOf(of doc, constants []any) []any {
+func listsOf(of doc, constants []any) (out []any) {
 	items, _ := of["items"].(doc)
 	all, _ := valuesOf(items, constants, [][]string{{}})
-	var out []any
 	if least, _ := of["minItems"].(int); least < 1 || len(all) == 0 {
 		out = append(out, []any{})
 	}
@@ -181,18 +180,17 @@ func listsOf(of doc, constants []any) []any {
 		return out
 	}
 	all = all[:min(len(all), maxItems)]
+	first, last := all[:1], all[len(all)-1:]
 	for _, v := range all {
 		out = append(out, []any{v}, []any{v, v})
 	}
-	first, last := all[0], all[len(all)-1]
-	out = append(out, []any{first, last}, []any{last, first})
+	out = append(out, slices.Concat(first, last), slices.Concat(last, first))
 	if most, _ := of["maxItems"].(int); most > 2 && most <= maxOptions {
-		out = append(out, slices.Repeat([]any{first}, most))
+		out = append(out, slices.Repeat(first, most))
 	}
 	for _, c := range constants {
-		n, _ := c.(int)
-		for length := max(n, 2); length <= min(n+1, maxItems); length++ {
-			out = append(out, slices.Repeat([]any{last}, length))
+		if n, _ := c.(int); n > 1 && n < maxItems {
+			out = append(out, slices.Repeat(last, n), slices.Repeat(last, n+1))
 		}
 	}
 	return out

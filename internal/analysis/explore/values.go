@@ -4,7 +4,6 @@ package explore
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -191,7 +190,6 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 	expected := map[string]any{}
 	if doc == nil && n.Kind.Value != "human" {
 		expected = m.expected(v)
-		src.base = completed(src.base, expected)
 	}
 	for i := range src.parts {
 		p := &src.parts[i]
@@ -300,28 +298,6 @@ func (m *Model) base(n *spec.Node, doc map[string]any) any {
 	return AnyText
 }
 
-// completed returns a result with the members that expressions expect.
-func completed(base any, expected map[string]any) any {
-	properties, _ := expected["properties"].(map[string]any)
-	object, isObject := base.(map[string]any)
-	if len(properties) == 0 || !isObject {
-		if len(expected) > 0 && (base == AnyText || isObject && len(object) == 0) {
-			return sample(expected)
-		}
-		return base
-	}
-	out := maps.Clone(object)
-	for name, schema := range properties {
-		member := schema.(map[string]any)
-		if own, has := out[name]; has {
-			out[name] = completed(own, member)
-		} else {
-			out[name] = sample(member)
-		}
-	}
-	return out
-}
-
 // declared returns the schema of a part of a node's result, as the node or its kind
 // declares it, or nil.
 func declared(n *spec.Node, path []string) map[string]any {
@@ -332,44 +308,20 @@ func declared(n *spec.Node, path []string) map[string]any {
 	case "human.", "llm.content":
 		return map[string]any{"type": "string"}
 	case "llm.tool_calls":
-		return map[string]any{"type": "array", "items": map[string]any{"enum": toolCalls(n)}}
+		return map[string]any{"type": "array", "items": map[string]any{"const": map[string]any{"id": "call", "name": "tool", "args": map[string]any{}}}}
 	}
 	return nil
 }
 
-// toolCalls returns a call of each tool that a model is offered by its name.
-func toolCalls(n *spec.Node) (out []any) {
-	call := func(name string) {
-		out = append(out, map[string]any{"id": "call", "name": name, "args": map[string]any{}})
-	}
-	if tools := n.Field("tools"); tools != nil {
-		for i := range tools.Items {
-			if name := tools.Items[i].Text.Value; !strings.Contains(name, "*") {
-				call(name)
-			}
-		}
-	}
-	if len(out) == 0 {
-		call("tool")
-	}
-	return out
-}
-
-// failures returns the failures of a node to try: its usual one, one of each kind that
-// something names, and one for each constant beside a message or a detail in a condition.
-func (m *Model) failures(v int) []*machine.Failure {
-	if m.kinds[v] != nil {
-		return m.kinds[v]
-	}
+// findFailures sets the failures of a node to try: its usual one, one of each kind that its
+// conditions or retry blocks name, and one for each constant beside a message or a detail.
+func (m *Model) findFailures(v int) {
 	n := m.graph.Nodes[v]
 	usual := map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]
 	kinds := []string{cmp.Or(usual, "failed")}
 	var compared []*machine.Failure
 	for _, e := range m.own[v] {
-		if e.Field != "when" || !e.Program.Uses("error") {
-			continue
-		}
-		for _, c := range dataflow.Constants([]*dataflow.Use{e}, func(eval.Read) bool { return true }) {
+		for _, c := range dataflow.Constants([]*dataflow.Use{e}, func(r eval.Read) bool { return r.Path[0] == "error" }) {
 			if text, isText := c.(string); isText && slices.Contains(spec.FailureKinds(), text) {
 				kinds = append(kinds, text)
 				continue
@@ -390,31 +342,28 @@ func (m *Model) failures(v int) []*machine.Failure {
 	}
 	for i, kind := range kinds {
 		if n.FailsAs(kind) && !slices.Contains(kinds[:i], kind) {
-			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed", Details: details[kind]})
+			m.failures[v] = append(m.failures[v], &machine.Failure{Kind: kind, Message: "failed", Details: details[kind]})
 		}
 	}
 	if n.FailsAs(kinds[0]) {
-		m.kinds[v] = append(m.kinds[v], compared...)
+		m.failures[v] = append(m.failures[v], compared...)
 	}
-	return m.kinds[v]
 }
 
 // failuresWith returns failures that have a constant at a path, or a number beside it.
 func failuresWith(kind string, path []string, c any) (out []*machine.Failure) {
-	text, isText := c.(string)
-	switch {
-	case len(path) < 2 || path[0] != "error":
-	case path[1] == "message" && isText:
-		out = append(out, &machine.Failure{Kind: kind, Message: text})
-	case path[1] == "details" && len(path) > 2:
-		values := []any{c}
-		if n, isInt := c.(int); isInt {
-			values = append(values, n+1, n-1)
-		}
-		for _, value := range values {
-			details, _ := placed(nil, path[2:], value).(map[string]any)
-			out = append(out, &machine.Failure{Kind: kind, Message: "failed", Details: details})
-		}
+	if path[0] != "error" || len(path) < 2 || path[1] != "message" && path[1] != "details" {
+		return nil
+	}
+	values := []any{c}
+	if n, isInt := c.(int); isInt {
+		values = append(values, n+1, n-1)
+	}
+	for _, value := range values {
+		of := placed(map[string]any{"message": "failed"}, path[1:], value).(map[string]any)
+		message, _ := of["message"].(string)
+		details, _ := of["details"].(map[string]any)
+		out = append(out, &machine.Failure{Kind: kind, Message: message, Details: details})
 	}
 	return out
 }
