@@ -36,7 +36,7 @@ func layers() []layer {
 		{path: "flowtest", own: []string{"eval", "internal/analysis/domain", "internal/analysis/explore", "internal/bind", "internal/bound", "internal/bounded", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/handler", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "tool"}},
 		// facts about flows, which rules read
 		{path: "internal/bound", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/subgraph", "internal/bind", "internal/graphalg", "internal/solve", "runner/machine", "spec"}},
-		{path: "internal/analysis/assignment", own: []string{"internal/analysis/controlflow", "internal/analysis/dataflow"}},
+		{path: "internal/analysis/assignment", own: []string{"internal/analysis/controlflow", "internal/analysis/dataflow", "internal/graphalg"}},
 		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow"}},
 		{path: "internal/analysis/controlflow", own: []string{"internal/bind", "internal/graphalg", "spec"}},
 		{path: "internal/analysis/credentials"},
