@@ -59,8 +59,7 @@ func (s *scopes) addByNode(names map[string]eval.Type) {
 		id, output := node.ID.Value, s.yields.of(node)
 		visits[id], history[id] = eval.Int(), eval.List(output)
 		nodes[id] = eval.Object(map[string]eval.Type{
-			"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": failure,
-			"partial": eval.Any(), "reason": eval.Any(),
+			"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
 		}, false)
 		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
 	}
