@@ -46,7 +46,7 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, made := loggedAnswer(task, c.number); made || !needed {
+		if _, made := c.logged(task); made || !needed {
 			continue
 		}
 		places = append(places, i)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -176,7 +177,7 @@ func FuzzEventLine(f *testing.F) {
 				t.Fatalf("percent is %v", said.Percent)
 			}
 		case "custom":
-			if _, err := encodeJSON(said.Data); err != nil || said.Name == "" {
+			if _, err := eval.AppendJSON(nil, said.Data); err != nil || said.Name == "" {
 				t.Fatalf("custom %q: %v", said.Name, err)
 			}
 		case "warning":

@@ -219,7 +219,8 @@ func readStdin(task *runner.Task) ([]byte, error) {
 	if len(task.Answers) > 0 {
 		about["answers"] = task.Answers
 	}
-	return encodeJSON(about)
+	text, err := eval.AppendJSON(nil, about)
+	return append(text, '\n'), err
 }
 
 // stopped returns the failure of a task whose context ended during something.

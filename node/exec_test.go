@@ -68,8 +68,8 @@ func TestExecOutput(t *testing.T) {
 func TestExecBadJSON(t *testing.T) {
 	for _, test := range []struct{ stdout, part string }{
 		{"{\"a\": 1,\n  oops}", "line 2, column 3"},
-		{"[1, 2", "line 1, column 6"},
-		{"{} {}", "line 1, column 4: more text after the value"},
+		{"[1, 2", "line 1, column 5: unexpected end of JSON input"},
+		{"{} {}", "line 1, column 4: invalid character '{' after top-level value"},
 		{"  \n", "it is empty"},
 		{"\x1b[31mno\x1b[0m json", `begins "no json"`},
 		{"1e999", "not one JSON value"},

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -169,11 +170,11 @@ func (c *call) body() ([]byte, string, error) {
 	if text, isText := c.Body.(string); isText {
 		return []byte(text), "text/plain; charset=utf-8", nil
 	}
-	text, err := encodeJSON(c.Body)
+	text, err := eval.AppendJSON(nil, c.Body)
 	if err != nil {
 		return nil, "", invalidInput("\"body\" can't be written as JSON: %v", err)
 	}
-	return bytes.TrimSuffix(text, []byte("\n")), "application/json", nil
+	return text, "application/json", nil
 }
 
 func (c *call) setHeaders(bodyType string) error {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -65,50 +64,19 @@ func splitLines(s string) []any {
 	return lines
 }
 
-// decodeJSON reads exactly one JSON value as canonical data. The error names the position.
+// decodeJSON reads exactly one JSON value as canonical data. The error names the position,
+// in bytes from 1.
 func decodeJSON(src []byte) (any, error) {
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, describeJSON(src, err)
-	}
-	rest := src[dec.InputOffset():]
-	if more := bytes.TrimLeft(rest, " \t\r\n"); len(more) > 0 {
-		return nil, fmt.Errorf("%s: more text after the value", linePosition(src, len(src)-len(more)))
-	}
-	return eval.Canonical(v)
-}
-
-func describeJSON(src []byte, err error) error {
+	v, err := eval.ParseJSON(src)
+	var raw json.RawMessage
 	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		// Offset counts the bytes read, the offending one included.
-		return fmt.Errorf("%s: %s", linePosition(src, int(syntax.Offset)-1), syntax.Error())
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: it ends in the middle of a value", linePosition(src, len(src)))
+	if errors.As(json.Unmarshal(src, &raw), &syntax) {
+		before := src[:syntax.Offset]
+		return nil, fmt.Errorf("line %d, column %d: %w", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1, syntax)
 	}
-	return err
-}
-
-// linePosition names the line and column (in bytes, from 1) of an offset.
-func linePosition(src []byte, offset int) string {
-	before := src[:max(0, min(offset, len(src)))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1) + 1
-	return fmt.Sprintf("line %d, column %d", line, column)
-}
-
-// encodeJSON writes a value as one line of JSON with its line break.
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
+	return v, err
 }

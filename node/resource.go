@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
-	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 	"github.com/graphrun/graphrun/tool"
@@ -71,57 +70,48 @@ func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int,
 	return contentOfParts([]model.Part{part}), err
 }
 
-// fetchedPart is the key of fetched parts in the log: a resumed run asks its model the
-// same again.
-const fetchedPart = "part"
-
-// fetch fetches a numbered part from a server.
+// fetch fetches a numbered part from a server. It is journaled: a resumed run asks its model
+// the same again.
 func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
-	kind, named := "resource", eval.Text(fields["resource"])
+	kind, named, form := "resource", eval.Text(fields["resource"]), "server:uri"
 	if fields["prompt"] != nil {
-		kind, named = "prompt", eval.Text(fields["prompt"])
+		kind, named, form = "prompt", eval.Text(fields["prompt"]), "server:name"
 	}
-	if done, ok := loggedAs(fetchedPart, task, number); ok {
-		parts, _ := done.Output.([]any)
-		return parts, nil
+	server, what, _ := strings.Cut(named, ":")
+	if what == "" {
+		return nil, invalidInput("invalid %s %q; it is named %s", kind, named, form)
 	}
-	server, what, colon := strings.Cut(named, ":")
-	if !colon || what == "" {
-		return nil, invalidInput("invalid %s %q; it is named server:%s", kind, named, map[string]string{"resource": "uri", "prompt": "name"}[kind])
-	}
-	registry, err := k.registry(task)
-	if err != nil {
-		return nil, err
-	}
-	hideKeys(task, k.cassette)
 	given, args := map[string]string{}, map[string]any{kind: what}
 	texts, _ := fields["args"].(map[string]any)
 	for name, value := range texts {
 		given[name] = eval.Text(value)
 		args[name] = given[name]
 	}
-	began := now(task)
-	actor := &toolActor{kit: k, task: task}
-	taped, err := k.cassette.Tool(cassette.ToolCall{
-		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: number + 1}, Name: server + ":" + kind, Args: args,
-	}, func() (model.ToolAnswer, error) {
-		var parts []any
-		var err error
-		if kind == "prompt" {
-			parts, err = registry.Prompt(ctx, actor, server, what, given)
-		} else {
-			parts, err = registry.Resource(ctx, actor, server, what)
+	c := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number, isPart: true}
+	out, err := c.once(task, func() (answer, error) {
+		registry, err := k.registry(task)
+		if err != nil {
+			return answer{}, err
 		}
-		return model.ToolAnswer{Output: parts}, err
-	})
-	if err != nil {
+		taped, err := k.taped(task, c, func() (answer, error) {
+			actor := &toolActor{kit: k, task: task}
+			if kind == "prompt" {
+				parts, err := registry.Prompt(ctx, actor, server, what, given)
+				return answer{Output: parts}, err
+			}
+			parts, err := registry.Resource(ctx, actor, server, what)
+			return answer{Output: parts}, err
+		})
 		var failed *tool.Error
-		if errors.As(err, &failed) {
-			return nil, toolFailure(err)
+		switch {
+		case errors.As(err, &failed):
+			return answer{}, toolFailure(err)
+		case err != nil:
+			return answer{}, ended(ctx, named, err)
 		}
-		return nil, ended(ctx, named, err)
-	}
-	parts, _ := unseen(task, taped.Output).([]any)
-	call := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number}
-	return parts, call.keepAs(fetchedPart, task, answer{Output: parts}, now(task).Sub(began))
+		parts, _ := unseen(task, taped.Output).([]any)
+		return answer{Output: parts}, nil
+	})
+	parts, _ := out.Output.([]any)
+	return parts, err
 }

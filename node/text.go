@@ -3,6 +3,7 @@
 package node
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,34 +64,14 @@ func lastLine(s string) string {
 
 // plain removes escape sequences and control characters; a tab becomes a space.
 func plain(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		if s[i] == 0x1b {
-			i += escapeLen(s[i:])
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+	escape := regexp.MustCompile("\x1b(\\[[^@-~]*[@-~]?|(?s:.)?)")
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':
-			b.WriteByte(' ')
-		case !unicode.IsControl(r):
-			b.WriteRune(r)
+			return ' '
+		case unicode.IsControl(r):
+			return -1
 		}
-		i += n
-	}
-	return b.String()
-}
-
-// escapeLen returns the length of the escape sequence at the beginning of s: ESC [ to
-// its final byte, or ESC and one byte.
-func escapeLen(s string) int {
-	if len(s) < 2 || s[1] != '[' {
-		return min(2, len(s))
-	}
-	for i := 2; i < len(s); i++ {
-		if s[i] >= 0x40 && s[i] <= 0x7e {
-			return i + 1
-		}
-	}
-	return len(s)
+		return r
+	}, escape.ReplaceAllString(s, ""))
 }

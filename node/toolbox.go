@@ -71,48 +71,56 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	return kept.Registry, nil
 }
 
-// toolCall is a call with its number in the visit.
+// toolCall is a call with its number in the visit, or a part of the prompt that a server
+// gives, with its number in the prompt.
 type toolCall struct {
 	model.ToolCall
 	number int
+	isPart bool
 }
 
 // answer is the answer of a call.
 type answer = model.ToolAnswer
 
-// call makes one call and journals its answer, which a task that runs again reuses. An
-// error ends the task.
+// call makes one call, with its hooks, and journals its answer. An error ends the task.
 func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
-	if done, ok := loggedAnswer(task, c.number); ok {
+	return c.once(task, func() (answer, error) {
+		registry, err := k.registry(task)
+		if err != nil {
+			return answer{}, err
+		}
+		if refused := before(ctx, task, c); refused != nil {
+			return *refused, nil
+		}
+		taped, err := k.taped(task, c, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
+		if err != nil {
+			return answer{}, ended(ctx, c.Name, err)
+		}
+		return after(ctx, task, c, taped), nil
+	})
+}
+
+// once journals the answer of a call, which a task that runs again reuses.
+func (c *toolCall) once(task *runner.Task, call func() (answer, error)) (answer, error) {
+	if done, ok := c.logged(task); ok {
 		return done, nil
 	}
-	registry, err := k.registry(task)
+	began := now(task)
+	out, err := call()
 	if err != nil {
 		return answer{}, err
 	}
-	began := now(task)
-	if task.Models != nil {
-		hideKeys(task, k.cassette)
-	}
-	if refused := before(ctx, task, c); refused != nil {
-		return *refused, c.keep(task, *refused, now(task).Sub(began))
-	}
-	taped, err := k.cassette.Tool(cassette.ToolCall{
-		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
-	}, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
-	if err != nil {
-		return answer{}, ended(ctx, c.Name, err)
-	}
-	out := after(ctx, task, c, taped)
 	return out, c.keep(task, out, now(task).Sub(began))
 }
 
-// refused journals the answer of a call that is not made.
-func refused(task *runner.Task, c toolCall, words answer) (answer, error) {
-	if done, ok := loggedAnswer(task, c.number); ok {
-		return done, nil
+// taped takes the answer of a call from the recording, or makes it and records the answer.
+func (k *toolkit) taped(task *runner.Task, c toolCall, call func() (answer, error)) (answer, error) {
+	if task.Models != nil {
+		hideKeys(task, k.cassette)
 	}
-	return words, c.keep(task, words, 0)
+	return k.cassette.Tool(cassette.ToolCall{
+		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
+	}, call)
 }
 
 // carryOut makes a call and repeats it by the tool's retry. A failed call has an answer;
@@ -162,13 +170,16 @@ func now(task *runner.Task) time.Time {
 	return task.Models.Now()
 }
 
-// keep journals the answer and duration of a call.
-func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error {
-	return c.keepAs("number", task, out, took)
+// noteNumber is the key of the call's number in the log.
+func (c *toolCall) noteNumber() string {
+	if c.isPart {
+		return "part"
+	}
+	return "number"
 }
 
-// keepAs is keep under another key for the number.
-func (c *toolCall) keepAs(kind string, task *runner.Task, out answer, took time.Duration) error {
+// keep journals the answer and duration of a call.
+func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error {
 	if task.Note == nil {
 		return nil
 	}
@@ -180,7 +191,7 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, out answer, took time.
 		args = map[string]any{}
 	}
 	note := map[string]any{
-		kind: c.number, "name": c.Name, "args": args, "output": out.Output, "is_error": out.IsError,
+		c.noteNumber(): c.number, "name": c.Name, "args": args, "output": out.Output, "is_error": out.IsError,
 		"duration_ms": int(took.Milliseconds()),
 	}
 	if c.ID != "" {
@@ -192,20 +203,15 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, out answer, took time.
 	return task.Note(map[string]any{handler.NoteToolCall: note})
 }
 
-// loggedAnswer returns the answer of a call that finished before a crash.
-func loggedAnswer(task *runner.Task, number int) (answer, bool) {
-	return loggedAs("number", task, number)
-}
-
-// loggedAs returns the answer under a number of some kind.
-func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
+// logged returns the answer of a call that finished before a crash.
+func (c *toolCall) logged(task *runner.Task) (answer, bool) {
 	for _, entry := range task.Log {
 		fields, _ := entry.(map[string]any)
 		note, ok := fields[handler.NoteToolCall].(map[string]any)
 		if !ok {
 			continue
 		}
-		if n, ok := keys.WholeNumber(note[kind]); !ok || n != number {
+		if n, ok := keys.WholeNumber(note[c.noteNumber()]); !ok || n != c.number {
 			continue
 		}
 		out := answer{Output: note["output"]}

@@ -89,7 +89,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 				}
 			}()
 			if words, ok := rejected[i]; ok {
-				answers[i], failures[i] = refused(task, calls[i], words)
+				answers[i], failures[i] = calls[i].once(task, func() (answer, error) { return words, nil })
 				return
 			}
 			answers[i], failures[i] = k.call(ctx, task, allowed, calls[i])

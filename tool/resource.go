@@ -47,35 +47,23 @@ func (r *Registry) Prompt(ctx context.Context, actor Actor, name, prompt string,
 	})
 }
 
-// fetch asks a server, and once more if it dies: reading does no harm.
-func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, ask func(context.Context, *mcp.ClientSession) ([]any, error)) ([]any, error) {
+// fetch asks a server for parts.
+func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, ask func(context.Context, *mcp.ClientSession) ([]any, error)) (parts []any, err error) {
 	decl := r.decls[name]
 	if decl == nil || decl.server == nil {
 		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, list("servers are", r.servers()))}
 	}
-	s := decl.server
-	for first := true; ; first = false {
-		l, err := s.connected(ctx, actor)
-		if err != nil {
-			return nil, err
-		}
-		parts, err := ask(ctx, l.session)
-		s.warn(actor)
+	err = decl.server.use(ctx, actor, "while it was asked for the "+what, func(l *link) (bool, error) {
+		parts, err = ask(ctx, l.session)
 		switch {
 		case err == nil && len(parts) == 0:
-			return nil, &Error{Message: fmt.Sprintf("server %q: the %s is empty", name, what)}
-		case err == nil:
-			return parts, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case !lost(err):
-			return nil, &Error{Message: fmt.Sprintf("server %q: the %s can't be had: %v", name, what, err)}
+			return false, &Error{Message: fmt.Sprintf("server %q: the %s is empty", name, what)}
+		case err != nil && ctx.Err() == nil && !lost(err):
+			return false, &Error{Message: fmt.Sprintf("server %q: the %s can't be had: %v", name, what, err)}
 		}
-		s.drop(ctx, actor, l, err)
-		if !first {
-			return nil, &Error{Message: fmt.Sprintf("server %q went away while it was asked for the %s: %s", name, what, s.causeOfEnd(ctx))}
-		}
-	}
+		return true, err
+	})
+	return parts, err
 }
 
 // Offer is a resource or prompt of a server.

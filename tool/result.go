@@ -3,12 +3,12 @@
 package tool
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // Fit returns a tool's result for a model: the value, or the beginning of its text if it
@@ -64,13 +64,11 @@ func Text(result any) string {
 	if s, ok := result.(string); ok {
 		return s
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(result); err != nil {
+	text, err := eval.AppendJSON(nil, result)
+	if err != nil {
 		return fmt.Sprint(result)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }
 
 // headBytes returns the beginning of s, at most n bytes of whole characters.

@@ -103,49 +103,65 @@ func (l *link) tools() []Tool {
 
 // call calls one of the server's tools. It repeats a call during which the server died
 // only if that does no harm.
-func (s *server) call(ctx context.Context, actor Actor, name string, call Call) (any, error) {
-	for first := true; ; first = false {
-		l, err := s.connected(ctx, actor)
-		if err != nil {
-			return nil, err
-		}
+func (s *server) call(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
+	full := s.name + "." + name
+	err = s.use(ctx, actor, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
 		members := *l.members.Load()
 		i := slices.IndexFunc(members, func(m member) bool { return m.Name == name })
 		if i < 0 {
-			return nil, noMember(s.name, name, l.tools())
+			return false, noMember(s.name, name, l.tools())
 		}
-		m := &members[i]
-		given, err := checkArgs(s.name+"."+name, m.schema, call.Args)
+		given, err := checkArgs(full, members[i].schema, call.Args)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		params := &mcp.CallToolParams{Name: name, Arguments: given}
 		if parent := actor.TraceParent(); parent != "" {
 			params.Meta = mcp.Meta{"traceparent": parent}
 		}
-		token := l.progress.begin(func(p *mcp.ProgressNotificationParams) {
-			actor.Progress(s.name+"."+name, p.Message, p.Progress, p.Total)
-		})
-		params.SetProgressToken(token)
-		calling, asked, end := l.asking.begin(ctx, actor, s.name+"."+name)
-		result, err := l.session.CallTool(calling, params)
+		params.SetProgressToken(l.progress.begin(func(p *mcp.ProgressNotificationParams) {
+			actor.Progress(full, p.Message, p.Progress, p.Total)
+		}))
+		calling, asked, end := l.asking.begin(ctx, actor, full)
+		answer, err := l.session.CallTool(calling, params)
 		end()
-		s.warn(actor)
 		switch {
 		case l.asking.asked(asked):
-			return nil, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", s.name+"."+name), NotMade: true}
+			return false, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", full), NotMade: true}
 		case err == nil:
-			return s.result(name, result)
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			result, err = s.result(name, answer)
 		case needsTask(err):
-			return nil, &Error{Message: fmt.Sprintf("tool %q runs as a task only, which graphrun does not ask for; the server says: %v", s.name+"."+name, err)}
+			return false, &Error{Message: fmt.Sprintf("tool %q runs as a task only, which graphrun does not ask for; the server says: %v", full, err)}
 		case !lost(err):
-			return nil, &Error{Message: fmt.Sprintf("tool %q: %v", s.name+"."+name, err)}
+			return false, &Error{Message: fmt.Sprintf("tool %q: %v", full, err)}
+		}
+		return members[i].repeatable, err
+	})
+	return result, err
+}
+
+// use asks the server, and once more if it dies meanwhile and repeating does no harm. Errors
+// other than an *Error mean that it died; when names the request in the message.
+func (s *server) use(ctx context.Context, actor Actor, when string, ask func(*link) (repeatable bool, err error)) error {
+	for first := true; ; first = false {
+		l, err := s.connected(ctx, actor)
+		if err != nil {
+			return err
+		}
+		repeatable, err := ask(l)
+		s.warn(actor)
+		var failed *Error
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &failed):
+			return err
 		}
 		s.drop(ctx, actor, l, err)
-		if !first || !m.repeatable {
-			return nil, &Error{Message: fmt.Sprintf("server %q went away during the call of %q: %s", s.name, name, s.causeOfEnd(ctx))}
+		if !first || !repeatable {
+			return &Error{Message: fmt.Sprintf("server %q went away %s: %s", s.name, when, s.causeOfEnd(ctx))}
 		}
 	}
 }
