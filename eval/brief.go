@@ -11,20 +11,23 @@ import (
 const shortURI = 200
 
 // Brief replaces long data URIs in a value by a note such as [image/png, 12.3 kB].
-func Brief(v any) any {
+func Brief(v any) any { return MapTexts(v, briefText) }
+
+// MapTexts returns a copy of plain data whose texts, other than keys, are changed.
+func MapTexts(v any, change func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return briefText(v)
+		return change(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = Brief(v[i])
+			out[i] = MapTexts(v[i], change)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[key] = Brief(value)
+			out[key] = MapTexts(value, change)
 		}
 		return out
 	}

@@ -5,6 +5,7 @@ package node
 import (
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -13,28 +14,10 @@ func unseen(task *runner.Task, v any) any {
 	if task.Models == nil || len(task.Models.Secrets) == 0 {
 		return v
 	}
-	return withoutTexts(v, task.Models.Secrets)
-}
-
-func withoutTexts(v any, texts []string) any {
-	switch v := v.(type) {
-	case string:
-		for _, text := range texts { // longest first
-			v = strings.ReplaceAll(v, text, "***")
+	return eval.MapTexts(v, func(text string) string {
+		for _, secret := range task.Models.Secrets { // longest first
+			text = strings.ReplaceAll(text, secret, "***")
 		}
-		return v
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = withoutTexts(v[i], texts)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = withoutTexts(value, texts)
-		}
-		return out
-	}
-	return v
+		return text
+	})
 }

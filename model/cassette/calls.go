@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -103,14 +102,6 @@ func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out
 		out, err = do()
 		return err
 	})
-	if err != nil || !c.playing {
-		return out, err
-	}
-	if out.Output, err = eval.Canonical(out.Output); err == nil && out.Details != nil {
-		var details any
-		details, err = eval.Canonical(out.Details)
-		out.Details, _ = details.(map[string]any)
-	}
 	return out, err
 }
 

@@ -142,7 +142,7 @@ func (c *call) masked(secrets []string) (out *call, err error) {
 }
 
 func masked(text json.RawMessage, secrets []string, byKey bool) (json.RawMessage, error) {
-	v, err := decode(text)
+	v, err := eval.ParseJSON(text)
 	if err != nil {
 		return nil, err
 	}
@@ -187,30 +187,14 @@ func namesSecret(key string) bool {
 	}, key)
 }
 
-// encode writes JSON with sorted keys and without escapes for HTML.
+// encode writes canonical JSON with sorted keys and without escapes for HTML.
 func encode(v any) (json.RawMessage, error) {
-	text, err := marshal(v)
-	if err == nil {
-		v, err = decode(text)
-	}
+	text, err := eval.AppendJSON(nil, v)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(v)
-}
-
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return bytes.TrimSpace(out.Bytes()), err
-}
-
-// decode reads JSON and keeps numbers as they are written.
-func decode(text []byte) (v any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&v)
-	return v, err
+	if v, err = eval.ParseJSON(text); err != nil {
+		return nil, err
+	}
+	return eval.AppendJSON(nil, v)
 }

@@ -442,7 +442,7 @@ func FuzzData(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := decode([]byte(text))
+		v, err := eval.ParseJSON([]byte(text))
 		if err == nil {
 			v, err = eval.Canonical(v)
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -142,11 +143,11 @@ func (c *Cassette) Encode() ([]byte, error) {
 func lines(calls []*call) ([]byte, error) {
 	out := []byte(header + "\n")
 	for _, one := range calls {
-		text, err := marshal(one)
-		if err != nil {
+		var err error
+		if out, err = eval.AppendJSON(out, one); err != nil {
 			return nil, err
 		}
-		out = append(append(out, text...), '\n')
+		out = append(out, '\n')
 	}
 	return out, nil
 }

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // maxDifferences bounds what a message lists.
@@ -114,7 +116,7 @@ func leaves(c *call) map[string]any {
 			out[path] = v
 		}
 	}
-	v, _ := decode(c.Request) // encode wrote it
+	v, _ := eval.ParseJSON(c.Request) // encode wrote it
 	walk("", v)
 	return out
 }
