@@ -4,6 +4,8 @@ package eval
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -15,19 +17,29 @@ func Brief(v any) any { return MapTexts(v, briefText) }
 
 // MapTexts returns a copy of plain data whose texts, other than keys, are changed.
 func MapTexts(v any, change func(string) string) any {
+	return rewrite(v, func(v any) (any, bool) {
+		text, isText := v.(string)
+		return change(text), isText
+	})
+}
+
+// rewrite returns a copy of plain data in which replace, if it wants to, replaces parts. It
+// goes from the outside to the inside, in the order of keys.
+func rewrite(v any, replace func(v any) (any, bool)) any {
+	if out, replaced := replace(v); replaced {
+		return out
+	}
 	switch v := v.(type) {
-	case string:
-		return change(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = MapTexts(v[i], change)
+			out[i] = rewrite(v[i], replace)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = MapTexts(value, change)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out[key] = rewrite(v[key], replace)
 		}
 		return out
 	}

@@ -33,19 +33,19 @@ func (c *checker) identifier(name string, from, to int) *Tree {
 	if t := c.global(name, from, to); t != nil {
 		return t
 	}
-	if path := c.scope.alias[name]; len(path) > 0 {
+	if path := c.scope.opts.Alias[name]; len(path) > 0 {
 		return c.aliased(path, from, to)
 	}
 	if v, ok := constants[name]; ok {
 		return constantPart(v, from, to)
 	}
-	if reason, ok := c.scope.refuse[name]; ok {
+	if reason, ok := c.scope.opts.Refuse[name]; ok {
 		panic(errorAt(RuleName, from, to, "%s", reason))
 	}
 	if c.scope.isRoot(name) {
 		panic(errorAt(RuleName, from, to, "%q is only readable by a constant key, as in %s.key", name, name))
 	}
-	if c.scope.open {
+	if c.scope.opts.Open {
 		return c.read(name, Any(), from, to)
 	}
 	c.checkHyphens(from, to)
@@ -59,7 +59,7 @@ func (c *checker) global(name string, from, to int) *Tree {
 	if !ok {
 		return nil
 	}
-	if reason, no := c.scope.refuse[name]; no {
+	if reason, no := c.scope.opts.Refuse[name]; no {
 		panic(errorAt(RuleName, from, to, "%s", reason))
 	}
 	return c.read(name, t, from, to)
@@ -99,8 +99,8 @@ func (c *checker) checkHyphens(from, to int) {
 	fix := ""
 	if _, ok := c.scope.lookup(word); ok {
 		root := "$env"
-		if len(c.scope.roots) > 0 {
-			root = c.scope.roots[0]
+		if len(c.scope.opts.Roots) > 0 {
+			root = c.scope.opts.Roots[0]
 		}
 		fix = fmt.Sprintf("%s[%q]", root, word)
 	}
@@ -165,7 +165,7 @@ func (c *checker) rooted(root, name string, from, keyFrom, to int) *Tree {
 	case isName:
 		return nil
 	}
-	if c.scope.open {
+	if c.scope.opts.Open {
 		return c.read(name, Any(), from, to)
 	}
 	c.checkHyphens(keyFrom, to)

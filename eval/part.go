@@ -4,7 +4,6 @@ package eval
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -62,51 +61,23 @@ func Pieces(v any) (pieces []any, media bool) {
 		return list, true
 	}
 	var deep []any
-	plain := liftParts(v, &deep)
+	plain := rewrite(v, func(v any) (any, bool) {
+		fields, _ := v.(map[string]any)
+		if !IsMedia(fields) {
+			return nil, false
+		}
+		for _, kind := range PartKinds() { // one that only names a file or an address is data
+			if bytes, _ := fields[kind].(string); strings.HasPrefix(bytes, "data:") {
+				deep = append(deep, v)
+				return fmt.Sprintf("[%s %d]", kind, len(deep)), true
+			}
+		}
+		return v, true
+	})
 	if deep == nil {
 		return nil, false
 	}
 	return append([]any{Text(plain)}, deep...), true
-}
-
-// liftParts moves parts that hold their bytes to out and leaves names in their place. A
-// part that only names a file or an address is data.
-func liftParts(v any, out *[]any) any {
-	switch v := v.(type) {
-	case []any:
-		return liftItems(v, out)
-	case map[string]any:
-		if IsMedia(v) {
-			for _, kind := range PartKinds() {
-				if bytes, _ := v[kind].(string); strings.HasPrefix(bytes, "data:") {
-					*out = append(*out, v)
-					return fmt.Sprintf("[%s %d]", kind, len(*out))
-				}
-			}
-			return v
-		}
-		changed := map[string]any{}
-		before := len(*out)
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			changed[key] = liftParts(v[key], out)
-		}
-		if len(*out) > before {
-			return changed
-		}
-	}
-	return v
-}
-
-func liftItems(list []any, out *[]any) any {
-	changed := make([]any, len(list))
-	before := len(*out)
-	for i := range list {
-		changed[i] = liftParts(list[i], out)
-	}
-	if len(*out) > before {
-		return changed
-	}
-	return list
 }
 
 // RenderParts is Render for messages: if expressions give images, files or audio, it returns

@@ -34,10 +34,7 @@ import (
 type Scope struct {
 	parent *Scope // for names that are not among its own
 	names  map[string]Type
-	roots  []string
-	alias  map[string][]string
-	refuse map[string]string
-	open   bool
+	opts   ScopeOptions
 }
 
 // ScopeOptions configures how names are found.
@@ -55,13 +52,7 @@ type ScopeOptions struct {
 
 // NewScope builds a scope from names and types. The maps must not change afterwards.
 func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
-	return &Scope{
-		names:  names,
-		roots:  opts.Roots,
-		alias:  opts.Alias,
-		refuse: opts.Refuse,
-		open:   opts.Open,
-	}
+	return &Scope{names: names, opts: opts}
 }
 
 // With returns a scope with other types for some names, and with more aliases. The map of
@@ -70,8 +61,8 @@ func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	out := *s
 	out.parent, out.names = s, names
 	if len(alias) > 0 {
-		out.alias = maps.Clone(alias)
-		maps.Copy(out.alias, s.alias)
+		out.opts.Alias = maps.Clone(alias)
+		maps.Copy(out.opts.Alias, s.opts.Alias)
 	}
 	return &out
 }
@@ -79,15 +70,15 @@ func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 // Refusing returns a scope where some names may not be read, with the reasons.
 func (s *Scope) Refusing(reasons map[string]string) *Scope {
 	out := *s
-	out.refuse = maps.Clone(reasons)
-	maps.Copy(out.refuse, s.refuse)
+	out.opts.Refuse = maps.Clone(reasons)
+	maps.Copy(out.opts.Refuse, s.opts.Refuse)
 	return &out
 }
 
 // Closed returns the scope without undeclared names.
 func (s *Scope) Closed() *Scope {
 	out := *s
-	out.open = false
+	out.opts.Open = false
 	return &out
 }
 
@@ -113,8 +104,8 @@ func (s *Scope) declared() []string {
 
 // known lists what a bare name may be, for suggestions.
 func (s *Scope) known() []string {
-	out := append(s.declared(), s.roots...)
-	for name := range s.alias {
+	out := append(s.declared(), s.opts.Roots...)
+	for name := range s.opts.Alias {
 		out = append(out, name)
 	}
 	slices.Sort(out)
@@ -122,17 +113,24 @@ func (s *Scope) known() []string {
 }
 
 // isRoot reports whether name is a root such as state.
-func (s *Scope) isRoot(name string) bool { return slices.Contains(s.roots, name) }
+func (s *Scope) isRoot(name string) bool { return slices.Contains(s.opts.Roots, name) }
 
 // underRoot reports whether root.name is the top-level name itself.
 func (s *Scope) underRoot(root, name string) bool {
-	if _, ok := s.lookup(name); !ok {
-		return false
-	}
-	own, ok := s.lookup(root)
-	if !ok {
-		return true
-	}
+	_, isName := s.lookup(name)
+	own, isDeclared := s.lookup(root)
 	_, known, _ := own.Field(name)
-	return known
+	return isName && (known || !isDeclared)
+}
+
+// RetryScope returns the scope of the `when` of a retry block, which holds `error`.
+func RetryScope() *Scope {
+	return NewScope(map[string]Type{"error": Object(map[string]Type{
+		"kind": String(), "message": String(), "node": String(), "attempt": Int(), "details": Any(),
+	}, false)}, ScopeOptions{})
+}
+
+// ApprovalScope returns the scope of a tool's `approve`: args and state.
+func ApprovalScope() *Scope {
+	return NewScope(map[string]Type{"args": Object(nil, true), "state": Object(nil, true)}, ScopeOptions{})
 }

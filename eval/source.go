@@ -32,13 +32,6 @@ func (s *source) scan(text string) *Error {
 		return syntaxAt(0, len(text), "expression is %d bytes long, at most %d are allowed", len(text), maxSource)
 	}
 	*s = source{text: text, broken: -1, plain: text}
-	if n := utf8.RuneCountInString(text); n < len(text) {
-		s.at = make([]int, 0, n+1)
-		for i := range text {
-			s.at = append(s.at, i)
-		}
-		s.at = append(s.at, len(text))
-	}
 	var open []int // of pairs
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -143,10 +136,13 @@ func skipComment(text string, i int) (end int, closed bool) {
 
 // bytes turns an offset in runes, as the parser counts, into bytes.
 func (s *source) bytes(runes int) int {
-	if s.at == nil {
-		return min(max(runes, 0), len(s.text))
+	for i := range s.text {
+		if runes <= 0 {
+			return i
+		}
+		runes--
 	}
-	return s.at[min(max(runes, 0), len(s.at)-1)]
+	return len(s.text)
 }
 
 // closing returns the end of the bracket pair that opens at or right after

@@ -30,7 +30,7 @@ type Part struct {
 // Template compiles text with {{ expr }} parts against a scope. Errors are
 // relative to src. Single braces are plain text.
 func (s *Scope) Template(src string) (*Template, *Error) {
-	t := &Template{src: src, ReadSet: ReadSet{roots: s.roots}}
+	t := &Template{src: src, ReadSet: ReadSet{roots: s.opts.Roots}}
 	var reads []Read
 	for at := 0; at < len(src); {
 		open := strings.Index(src[at:], "{{")
@@ -117,7 +117,7 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 // object makes the path empty.
 func (s *Scope) loosely(path string, fault *Error) (*Program, *Error) {
 	end := strings.IndexFunc(path, func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) || r == '.' || r == '-' })
-	if end <= 0 || s.refuse[path[:end]] != "" {
+	if end <= 0 || s.opts.Refuse[path[:end]] != "" {
 		return nil, fault
 	}
 	p, err := s.With(map[string]Type{path[:end]: Any()}, nil).Compile(path, Value)

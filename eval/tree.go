@@ -3,6 +3,7 @@
 package eval
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -88,7 +89,10 @@ func (t *Tree) Key() string { return string(t.appendKey(nil)) }
 func (t *Tree) appendKey(key []byte) []byte {
 	switch t.Op {
 	case TreeConst:
-		return appendConst(key, t.Value)
+		if t.Value == nil {
+			return append(key, "null"...)
+		}
+		return fmt.Appendf(key, "%#v", t.Value)
 	case TreePath:
 		key = append(append(key, '$'), t.Path[0]...)
 		for _, part := range t.Path[1:] {
@@ -107,20 +111,6 @@ func (t *Tree) appendKey(key []byte) []byte {
 		key = a.appendKey(key)
 	}
 	return append(key, ')')
-}
-
-func appendConst(key []byte, v any) []byte {
-	switch v := v.(type) {
-	case string:
-		return strconv.AppendQuote(key, v)
-	case bool:
-		return strconv.AppendBool(key, v)
-	case int:
-		return strconv.AppendInt(key, int64(v), 10)
-	case float64:
-		return strconv.AppendFloat(key, v, 'g', -1, 64)
-	}
-	return append(key, "null"...)
 }
 
 // Each calls f for the part and all parts under it, outermost first.

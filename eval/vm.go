@@ -43,7 +43,7 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", article(t.Type))
 	}
 	sortPlaces(c.places)
-	return &Program{src: src, tree: t, ReadSet: ReadSet{sortReads(c.reads), s.roots}, places: c.places}, nil
+	return &Program{src: src, tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, places: c.places}, nil
 }
 
 // Program is a checked expression, safe for concurrent use.
