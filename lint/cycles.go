@@ -295,7 +295,7 @@ func (r *cycles) avoids(a cycleArc, p *progress) bool {
 		}
 		return out
 	}
-	return !p.made(a) && graphalg.Path(next, len(r.of), a.to, a.from) != nil
+	return !p.made(a) && graphalg.Path(next, a.to, a.from) != nil
 }
 
 // isFixed reports whether a value stays the same on the cycles of a way.

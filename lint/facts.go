@@ -242,7 +242,7 @@ func (f *facts) countSteps() []int {
 func (f *facts) pathTo(v int) []int { return f.path(f.Start(), v) }
 
 func (f *facts) path(from, to int) []int {
-	return graphalg.Path(f.alive().Next, len(f.graph.Nodes)+2, from, to)
+	return graphalg.Path(f.alive().Next, from, to)
 }
 
 // pathThrough returns a shortest path from the start to v and, by at least one edge, on to
@@ -266,7 +266,7 @@ func cycleThrough(g *graphalg.Digraph, v int) []int {
 			x = v
 		}
 		return g.Next(x)
-	}, begin+1, begin, v)
+	}, begin, v)
 	if path != nil {
 		path[0] = v
 	}

@@ -44,7 +44,7 @@ func checkStepLimit(f *facts) {
 	if f.flow().Anywhere || limits.MaxSteps == 0 || limits.OnMaxSteps != "fail" {
 		return
 	}
-	path := graphalg.Path(f.flow().Digraph.Next, len(f.graph.Nodes)+2, f.Start(), f.End)
+	path := graphalg.Path(f.flow().Digraph.Next, f.Start(), f.End)
 	if steps := len(path) - 1; steps > limits.MaxSteps {
 		f.report(limits.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limits.MaxSteps, plural(steps, "step"), f.pathText(path))

@@ -360,7 +360,7 @@ func (f *facts) refute(p *policy) string {
 				return nil
 			}
 			return f.alive().Next(v)
-		}, len(f.graph.Nodes)+2, f.Start(), p.place)
+		}, f.Start(), p.place)
 		if guide == nil {
 			guide = f.pathThrough(p.subject, p.place)
 		}

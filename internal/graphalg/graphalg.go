@@ -128,25 +128,26 @@ func Distances(next func(int) []int, n, from int) []int {
 	return out
 }
 
-// Path returns a shortest path between two of n vertices with both its ends, or nil.
-func Path(next func(int) []int, n, from, to int) []int {
-	parent := slices.Repeat([]int{-1}, n)
-	parent[from] = from
-	for todo := []int{from}; len(todo) > 0 && parent[to] < 0; todo = todo[1:] {
+// Path returns a shortest path between two vertices with both its ends, or nil. It takes
+// time and space for the vertices that it visits only.
+func Path(next func(int) []int, from, to int) []int {
+	parent := map[int]int{from: from}
+	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
 		for _, w := range next(todo[0]) {
-			if parent[w] < 0 {
+			if _, seen := parent[w]; !seen {
 				parent[w] = todo[0]
 				todo = append(todo, w)
 			}
 		}
+		if _, found := parent[to]; !found {
+			continue
+		}
+		path := []int{to}
+		for v := to; v != from; path = append(path, v) {
+			v = parent[v]
+		}
+		slices.Reverse(path)
+		return path
 	}
-	if parent[to] < 0 {
-		return nil
-	}
-	path := []int{to}
-	for v := to; v != from; path = append(path, v) {
-		v = parent[v]
-	}
-	slices.Reverse(path)
-	return path
+	return nil
 }

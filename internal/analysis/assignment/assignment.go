@@ -257,7 +257,7 @@ func (a *Analysis) Path(thing, v int) []int {
 			}
 		}
 		return from
-	}, len(a.into), v, a.flow.Start())
+	}, v, a.flow.Start())
 	slices.Reverse(path)
 	return path
 }

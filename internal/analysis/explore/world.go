@@ -110,4 +110,4 @@ func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
 	})
 }
 
-func (w *World) path(from, to int) []int { return graphalg.Path(w.arcs.Next, w.arcs.Len(), from, to) }
+func (w *World) path(from, to int) []int { return graphalg.Path(w.arcs.Next, from, to) }
