@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,68 +31,40 @@ type bucket struct {
 	name, prefix string
 }
 
-const (
-	// bucketTime is how long a bucket may take for one value, with all retries.
-	bucketTime = 2 * time.Minute
-	// bucketRetries is how often a request is sent at most, within about 3 s when
-	// nobody listens.
-	bucketRetries = 5
-)
+// bucketTime is how long a bucket may take for one value, with all retries.
+const bucketTime = 2 * time.Minute
+
+// errNoStore is the error of a setting that names no payload store.
+var errNoStore = errors.New("give a folder, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; " +
+	"keys belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
 // openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and checks that it is there.
 // Keys come from the environment (AWS_ACCESS_KEY_ID …), the file and profile of AWS, or the
 // role of the machine.
 func openBucket(where string) (*bucket, error) {
 	at, err := url.Parse(where)
-	if err != nil || at.Host == "" {
-		return nil, errors.New("a bucket is named s3://BUCKET/PREFIX?endpoint=URL&region=NAME")
+	if err != nil || at.Host == "" || at.User != nil {
+		return nil, errNoStore
 	}
-	if at.User != nil {
-		return nil, fmt.Errorf("%s holds a key: keys belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", at.Redacted())
+	query := at.Query()
+	server, err := url.Parse(cmp.Or(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com"))
+	region := cmp.Or(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	query.Del("endpoint")
+	query.Del("region")
+	if err != nil || server.Scheme != "http" && server.Scheme != "https" || len(query) > 0 {
+		return nil, errNoStore
 	}
-	query, err := url.ParseQuery(at.RawQuery)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, err)
-	}
-	for name := range query {
-		if name != "endpoint" && name != "region" {
-			return nil, fmt.Errorf("%s has %q, allowed are endpoint and region", where, name)
-		}
-	}
-	endpoint, secure, err := endpointOf(cmp.Or(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")))
-	if err != nil {
-		return nil, err
-	}
-	transport, err := minio.DefaultTransport(secure)
-	if err != nil {
-		return nil, err
-	}
-	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext
-	transport.ResponseHeaderTimeout = 30 * time.Second
-	client, err := minio.New(endpoint, &minio.Options{
-		Secure: secure, Transport: transport, MaxRetries: bucketRetries,
-		Region: cmp.Or(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+	client, err := minio.New(server.Host, &minio.Options{
+		Secure: server.Scheme == "https", MaxRetries: 5, Region: region, // within about 3 s when nobody listens
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}},
 		}),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, err)
+		return nil, err
 	}
 	b := &bucket{client, at.Host, strings.Trim(at.Path, "/")}
 	return b, b.check()
-}
-
-// endpointOf splits the URL of a server; "" is AWS.
-func endpointOf(given string) (endpoint string, secure bool, err error) {
-	if given == "" {
-		return "s3.amazonaws.com", true, nil
-	}
-	to, err := url.Parse(given)
-	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" || strings.Trim(to.Path, "/") != "" {
-		return "", false, fmt.Errorf("the endpoint %q is no http:// or https:// URL of a server", given)
-	}
-	return to.Host, to.Scheme == "https", nil
 }
 
 // check lists the bucket, which takes all permissions that reading needs.
@@ -108,24 +79,17 @@ func (b *bucket) check() error {
 
 // explain adds a remedy to an error of a bucket.
 func (b *bucket) explain(err error) error {
-	if err == nil {
-		return nil
-	}
 	var reply minio.ErrorResponse
-	if !errors.As(err, &reply) {
+	switch isReply := errors.As(err, &reply); {
+	case err == nil:
+		return nil
+	case !isReply:
 		return fmt.Errorf("bucket %q at %s %w: %w", b.name, b.client.EndpointURL(), errOutOfReach, err)
-	}
-	switch {
 	case reply.Code == minio.NoSuchKey:
 		return fs.ErrNotExist
-	case reply.Code == minio.NoSuchBucket:
-		return fmt.Errorf("%s has no bucket %q: create it, or name another one with --temporal-payloads", b.client.EndpointURL(), b.name)
-	case reply.StatusCode == http.StatusForbidden || reply.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("access to bucket %q at %s is denied (%s): it takes s3:GetObject, s3:PutObject, and s3:ListBucket; "+
-			"keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, of the credentials file of AWS, or of the machine",
-			b.name, b.client.EndpointURL(), reply.Code)
 	}
-	return fmt.Errorf("bucket %q at %s: %w (%s)", b.name, b.client.EndpointURL(), err, reply.Code)
+	return fmt.Errorf("bucket %q at %s: %w (%s); it must exist, and the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the "+
+		"credentials file of AWS, or of the machine need s3:GetObject, s3:PutObject and s3:ListBucket", b.name, b.client.EndpointURL(), err, reply.Code)
 }
 
 func (b *bucket) key(name string) string { return path.Join(b.prefix, name) }

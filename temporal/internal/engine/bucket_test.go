@@ -205,12 +205,12 @@ func times(t *testing.T, files []string) map[string]time.Time {
 func TestBucketRefused(t *testing.T) {
 	s := startS3(t)
 	_, err := engine.NewConverter(s.setting("nothing"))
-	if err == nil || !strings.Contains(err.Error(), `has no bucket "nothing": create it`) {
+	if err == nil || !strings.Contains(err.Error(), "NoSuchBucket); it must exist") {
 		t.Errorf("a bucket that is missing: %v", err)
 	}
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "another")
 	_, err = engine.NewConverter(s.setting("payloads"))
-	if err == nil || !strings.Contains(err.Error(), `access to bucket "payloads"`) || !strings.Contains(err.Error(), "AWS_SECRET_ACCESS_KEY") {
+	if err == nil || !strings.Contains(err.Error(), `bucket "payloads" at `) || !strings.Contains(err.Error(), "AWS_SECRET_ACCESS_KEY") {
 		t.Errorf("a wrong key: %v", err)
 	}
 	if err != nil && strings.Contains(err.Error(), "another") {
@@ -251,18 +251,12 @@ func TestBucketStopped(t *testing.T) {
 
 // TestPayloadSettings: what names no payload store is refused without asking anybody.
 func TestPayloadSettings(t *testing.T) {
-	for setting, want := range map[string]string{
-		"s3://":                          "a bucket is named s3://BUCKET/PREFIX",
-		"s3:///prefix":                   "a bucket is named s3://BUCKET/PREFIX",
-		"s3://key:secret@bucket":         "keys belong in AWS_ACCESS_KEY_ID",
-		"s3://bucket?regoin=x":           `has "regoin", allowed are endpoint and region`,
-		"s3://bucket?endpoint=127.0.0.1": `the endpoint "127.0.0.1" is no http:// or https:// URL`,
-		"s3://bucket?endpoint=ftp://x":   `the endpoint "ftp://x" is no http:// or https:// URL`,
-		"gs://bucket":                    "gs:// is not supported: give a folder, or s3://",
+	for _, setting := range []string{
+		"s3://", "s3:///prefix", "s3://key:secret@bucket", "s3://bucket?regoin=x", "s3://bucket?endpoint=127.0.0.1", "s3://bucket?endpoint=ftp://x", "gs://bucket",
 	} {
 		_, err := engine.NewConverter(setting)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", setting, err, want)
+		if err == nil || !strings.Contains(err.Error(), "give a folder, or s3://BUCKET/PREFIX") || !strings.Contains(err.Error(), "keys belong in AWS_ACCESS_KEY_ID") {
+			t.Errorf("%s: %v", setting, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret@") {
 			t.Errorf("%s: the error tells the key: %v", setting, err)

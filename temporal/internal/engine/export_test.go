@@ -25,7 +25,7 @@ func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
 func (c *Cluster) ReplayMoved(ctx context.Context, runID string, events int) error {
 	histories, err := c.histories(ctx, runID)
 	for _, history := range histories {
-		err = errors.Join(err, replayHistory(c.converter, history, events))
+		err = errors.Join(err, replayHistory(c, history, events))
 	}
 	return err
 }
@@ -67,12 +67,12 @@ func (c *Cluster) Sizes(ctx context.Context, runID string) (all []Size, err erro
 	return all, err
 }
 
-func replayHistory(conv converter.DataConverter, history *historyapi.History, events int) error {
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: conv})
+func replayHistory(c *Cluster, history *historyapi.History, events int) error {
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: c.converter})
 	if err != nil {
 		return err
 	}
-	w := &Worker{Cluster: &Cluster{core: coreVersion, converter: conv}, heartbeat: 10 * time.Second, events: events}
+	w := &Worker{Cluster: &Cluster{core: coreVersion, converter: c.converter, blobs: c.blobs}, heartbeat: 10 * time.Second, events: events}
 	w.registerWorkflows(replayer)
 	return replayer.ReplayWorkflowHistory(nil, history)
 }

@@ -106,7 +106,7 @@ func (f *workflowRun) collect() {
 	f.takeTurns()
 	for _, c := range slices.Clone(f.calls) {
 		if c.future.IsReady() {
-			f.finish(c, f.resultOf(c))
+			f.finish(c, f.activityResult(c))
 		}
 	}
 }
@@ -213,8 +213,8 @@ func (f *workflowRun) packState(s *taskState, isShared bool) (*common.Payload, e
 	return payload, err
 }
 
-// resultOf returns the result of an activity that has ended.
-func (f *workflowRun) resultOf(c *call) *taskResult {
+// activityResult returns the result of an activity that has ended.
+func (f *workflowRun) activityResult(c *call) *taskResult {
 	var result taskResult
 	err := c.future.Get(f.ctx, &result)
 	switch {
@@ -230,7 +230,7 @@ func (f *workflowRun) resultOf(c *call) *taskResult {
 func (f *workflowRun) finish(c *call, r *taskResult) {
 	isSame := func(o *call) bool { return o == c }
 	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, isSame), slices.DeleteFunc(f.calls, isSame), true
-	f.tape.add(c.input, r.Recorded, r.Used)
+	f.tape.add(c.input, r.Used)
 	for _, room := range c.rooms {
 		room.Settle(handler.Usage{})
 	}
@@ -303,7 +303,6 @@ func queueOf(job *runner.Job) string {
 func (f *workflowRun) takeNotes() {
 	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
 		if c := f.find(n.Task); c != nil {
-			f.tape.add(c.input, n.Recorded, nil)
 			c.note(n)
 		}
 	}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -54,8 +55,11 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		return w.keepResult(ctx, failedTask("failed", err.Error()))
 	}
 	result := j.run(ctx, task)
-	if err := j.addTape(result); err != nil {
+	if err := j.saveRecording(); err != nil {
 		return out, err
+	}
+	if j.tape.Playing() {
+		result.Used = j.tape.Played()
 	}
 	if ctx.Err() != nil && !isA[*temporal.CanceledError](context.Cause(ctx)) && result.Failure != nil {
 		return out, errors.New("the worker stopped, or the cluster took it for gone") // the task runs elsewhere
@@ -174,12 +178,9 @@ func (j *job) emit(said runner.Said) {
 }
 
 // send sends a note to the run.
-func (j *job) send(n *note) (err error) {
+func (j *job) send(n *note) error {
 	n.Task = j.in.ID
-	if n.Recorded, err = j.takeRecording(); err != nil {
-		return err
-	}
-	if err := j.secrets.mark(n); err != nil {
+	if err := errors.Join(j.saveRecording(), j.secrets.mark(n)); err != nil {
 		return err
 	}
 	at := workflowOf(j.ctx)
@@ -205,17 +206,7 @@ func (j *job) recall(task *runner.Task) error {
 
 // callGraph makes the run drive a graph as a tool.
 func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
-	sent, out := &graphCall{Task: j.in.ID, GraphCall: call}, taskResult{}
-	if err := j.secrets.mark(sent); err != nil {
-		return nil, err
-	}
-	if err := j.worker.update(ctx, updateGraph, sent, &out); err != nil {
-		return nil, err
-	}
-	if err := j.secrets.unmark(&out); err != nil {
-		return nil, err
-	}
-	return out.Return()
+	return j.ask(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
 }
 
 // workflowOf returns the workflow of an activity.
@@ -223,18 +214,20 @@ func workflowOf(ctx context.Context) workflow.Execution {
 	return activity.GetInfo(ctx).WorkflowExecution
 }
 
-// update sends an update to the workflow of an activity, again while no worker answers.
-func (w *Worker) update(ctx context.Context, name string, arg, reply any) error {
-	update := newUpdate(workflowOf(ctx), name, arg)
-	for {
-		err := retryStore(ctx, func() error { return update.send(ctx, w.client, reply) })
-		if err == nil || ctx.Err() != nil || !isUnanswered(err) {
-			return err
-		}
-		if err := pause(ctx, time.Second); err != nil {
-			return err
-		}
+// ask sends an update to the run, again while no worker answers, and returns the reply.
+func (j *job) ask(ctx context.Context, name string, arg any) (any, error) {
+	var reply taskResult
+	id, err := rand.Text(), j.secrets.mark(arg)
+	for retry := err == nil; retry; retry = ctx.Err() == nil && isUnanswered(err) && pause(ctx, time.Second) == nil {
+		err = retryStore(ctx, func() error { return sendUpdate(ctx, j.worker.client, workflowOf(ctx), id, name, &reply, arg) })
 	}
+	if err == nil {
+		err = j.secrets.unmark(&reply)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply.Return()
 }
 
 // Note journals a call of a model.
@@ -244,19 +237,19 @@ func (j *job) Note(data any, call handler.Usage) error {
 
 // Reserve keeps room in the run's budget, if it has one. The next Note settles it.
 func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
-	reply := reserved{Output: r.Output}
+	most := r.Output
 	if j.in.Budget {
 		base, known := r.Cost(r.Input, 0)
 		more, _ := r.Cost(r.Input, 1000)
-		sent := &reservation{Task: j.in.ID, Input: r.Input, Output: r.Output, Known: known, Base: base, Each: (more - base) / 1000}
-		if err := j.worker.update(j.ctx, updateReserve, sent, &reply); err != nil {
+		reply, err := j.ask(j.ctx, updateReserve, &reservation{
+			Task: j.in.ID, Input: r.Input, Output: r.Output, Known: known, Base: base, Each: (more - base) / 1000,
+		})
+		if err != nil {
 			return nil, err
 		}
+		most, _ = reply.(int)
 	}
-	if reply.Failure != nil {
-		return nil, reply.Failure
-	}
-	return handler.NewReserved(reply.Output, func(handler.Usage) {}), nil
+	return handler.NewReserved(most, func(handler.Usage) {}), nil
 }
 
 // Hide masks a text.

@@ -26,8 +26,8 @@ type journal struct {
 	run       *workflowRun
 	record    store.RunRecord
 	runDir    string
-	base      int    // events before texts
-	previous  string // the workflow with those events
+	earlier   []segment // events before texts
+	base      int       // number of them
 	texts     [][]byte
 	snapshots []store.Snapshot // in order
 	journaled int              // bytes of events since the last snapshot
@@ -49,18 +49,15 @@ type journal struct {
 
 // newJournal returns the journal of a run, as far as its start has it.
 func newJournal(record store.RunRecord, start *Start) *journal {
-	j := &journal{record: record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}}
+	j := &journal{record: record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.summary()}
 	j.slot.claim, j.slot.turn = start.Claim, start.Turn
 	seed := start.Seed
 	if seed == nil {
 		return j
 	}
-	j.base, j.previous = seed.Base, seed.Previous
-	if seed.Summary != nil {
-		j.summary = *seed.Summary
-	}
-	if seed.Base > 0 {
-		j.snapshots = []store.Snapshot{{Events: seed.Base, State: seed.Snapshot}}
+	if n := len(seed.Earlier); n > 0 {
+		j.earlier, j.base = seed.Earlier, seed.Earlier[n-1].End
+		j.snapshots = []store.Snapshot{{Events: j.base, State: seed.Snapshot}}
 	}
 	for _, text := range seed.Events {
 		j.add(text)
@@ -72,13 +69,22 @@ func (j *journal) add(text []byte) {
 	j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
 }
 
-// seed returns the journal for the next workflow.
-func (j *journal) seed(previous string) *Seed {
-	out := &Seed{Base: j.base, Previous: previous, Summary: &j.summary}
+// seed returns the journal for the next workflow. Events before the latest snapshot go to the
+// payload store.
+func (j *journal) seed(b blobs) *Seed {
+	out, base := &Seed{Earlier: j.earlier, Summary: &j.summary}, j.base
 	if n := len(j.snapshots); n > 0 {
-		out.Base, out.Snapshot = j.snapshots[n-1].Events, j.snapshots[n-1].State
+		out.Snapshot, base = j.snapshots[n-1].State, j.snapshots[n-1].Events
 	}
-	out.Events = rawTexts(j.after(out.Base, allBytes))
+	if base > j.base {
+		text, err := json.Marshal(rawTexts(j.texts[:base-j.base]))
+		digest, keepErr := keepBlob(b, text)
+		if err := errors.Join(err, keepErr); err != nil {
+			panic(err) // the cluster has the workflow task done again
+		}
+		out.Earlier = append(slices.Clone(j.earlier), segment{base, digest})
+	}
+	out.Events = rawTexts(j.after(base, allBytes))
 	return out
 }
 
@@ -130,17 +136,9 @@ func (j *journal) after(n, size int) [][]byte {
 
 // part returns the part of the journal that a query wants.
 func (j *journal) part(q *journalQuery) *journalPart {
-	out := &journalPart{Base: j.base, Previous: j.previous, Sure: j.sure, Task: j.task, Events: rawTexts(j.after(q.From, q.Size))}
+	out := &journalPart{Sure: j.sure, Task: j.task, Events: rawTexts(j.after(q.From, q.Size))}
 	out.Live, out.LiveFrom = j.liveAfter(q.Live)
 	return out
-}
-
-// memo returns the memo of the run.
-func (j *journal) memo(record *store.RunRecord) memo {
-	if j.summary.Status == "" {
-		return newMemo(record, nil)
-	}
-	return newMemo(record, &j.summary)
 }
 
 // Create begins the journal.
@@ -161,7 +159,7 @@ func (j *journal) Run(string) (store.RunRecord, error) { return j.record, nil }
 
 // List returns the run.
 func (j *journal) List(store.RunFilter) ([]store.RunSummary, error) {
-	return []store.RunSummary{j.memo(&j.record).RunSummary}, nil
+	return []store.RunSummary{newMemo(&j.record, j.summary).RunSummary}, nil
 }
 
 // Events returns events after the first n, of about size bytes.

@@ -39,7 +39,6 @@ func (f *workflowRun) listen(ctx workflow.Context) error {
 		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (store.Snapshot, error) {
 			return f.store.Snapshot("", f.store.atMost(most))
 		}),
-		workflow.SetQueryHandler(f.ctx, queryTape, func() ([]string, error) { return f.tape.recordings(), nil }),
 		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]any, error) {
 			if c := f.find(task); c != nil {
 				return c.noted, nil
@@ -157,10 +156,7 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	if c == nil || c.job.Call == nil {
 		return failedTask("cancelled", "the task is over"), nil
 	}
-	c.job.Call(call.GraphCall, func(output any, err error) {
-		returns := runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return output, err })
-		result = &taskResult{Attempt: *new(runner.Task).Try(context.Background(), returns)}
-	})
+	c.job.Call(call.GraphCall, func(output any, err error) { result = resultOf(output, err) })
 	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
 	if result == nil {
 		result = failedTask("cancelled", "context canceled")
@@ -169,20 +165,24 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 }
 
 // handleReserve keeps room in the budget for a call of a task.
-func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*reserved, error) {
+func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskResult, error) {
 	c := f.find(r.Task)
 	if c == nil {
-		return &reserved{Failure: failedTask("cancelled", "the task is over").Failure}, nil
+		return failedTask("cancelled", "the task is over"), nil
 	}
 	room, err := c.job.Task.Models.Reserve(handler.Reservation{
 		Input: r.Input, Output: r.Output,
 		Cost: func(_, output int) (float64, bool) { return r.Base + r.Each*float64(output), r.Known },
 	})
-	if failure, ok := errors.AsType[*runner.Failure](err); ok {
-		return &reserved{Failure: failure}, nil
-	} else if err != nil {
-		return &reserved{Failure: failedTask("failed", err.Error()).Failure}, nil
+	if err != nil {
+		return resultOf(nil, err), nil
 	}
 	c.rooms = append(c.rooms, room)
-	return &reserved{Output: room.Output}, nil
+	return resultOf(room.Output, nil), nil
+}
+
+// resultOf returns an output, or an error, as a result.
+func resultOf(output any, err error) *taskResult {
+	returns := runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return output, err })
+	return &taskResult{Attempt: *new(runner.Task).Try(context.Background(), returns)}
 }

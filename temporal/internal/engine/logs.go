@@ -24,9 +24,12 @@ const maxReads = 16
 const logsFolder = "logs/"
 
 // logFolder returns the name of the logs of a run.
-func logFolder(runID string) string {
-	return logsFolder + strings.NewReplacer("/", "_", "..", "_").Replace(runID)
-}
+func logFolder(runID string) string { return logsFolder + folderName(runID) }
+
+// recordingFolder returns the name of the recordings of a run.
+func recordingFolder(runID string) string { return "recordings/" + folderName(runID) }
+
+func folderName(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
 
 // readLogs returns the chunks of a run by time.
 func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,8 +63,8 @@ func openBlobs(where string) (blobs, error) {
 	if strings.HasPrefix(where, bucketScheme) {
 		return openBucket(where)
 	}
-	if scheme, _, ok := strings.Cut(where, "://"); ok {
-		return nil, fmt.Errorf("%s:// is not supported: give a folder, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME", scheme)
+	if strings.Contains(where, "://") {
+		return nil, errNoStore
 	}
 	return folder(where), nil
 }
@@ -87,6 +86,13 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
+func asStoreError(err error) error {
+	if err != nil {
+		err = &storeError{err}
+	}
+	return err
+}
+
 // keepBlob keeps a text in the payload store. It is sent only if it is missing, because a
 // bucket may keep each version, or old, because a rule may delete old objects.
 func keepBlob(b blobs, text []byte) (digest string, err error) {
@@ -97,17 +103,14 @@ func keepBlob(b blobs, text []byte) (digest string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(since) > renewedAfter {
 		err = b.put(name, text)
 	}
-	if err != nil {
-		return "", &storeError{err}
-	}
-	return digest, nil
+	return digest, asStoreError(err)
 }
 
 // readBlob reads a text from the payload store and checks its digest.
 func readBlob(b blobs, digest string) ([]byte, error) {
 	name, err := blobName(digest)
 	if err != nil {
-		return nil, &storeError{err}
+		return nil, asStoreError(err)
 	}
 	text, err := b.get(name)
 	if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
@@ -116,10 +119,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: are all workers and clients given the same --temporal-payloads?", err)
 	}
-	if err != nil {
-		return nil, &storeError{err}
-	}
-	return text, nil
+	return text, asStoreError(err)
 }
 
 // codec replaces large payloads by their digests.
@@ -130,15 +130,12 @@ type codec struct {
 	inWorkflow bool
 }
 
-// replace returns the payloads with some of them replaced.
-func (c *codec) replace(payloads []*common.Payload, which func(*common.Payload) bool, with func(*common.Payload) (*common.Payload, error)) ([]*common.Payload, error) {
-	out := slices.Clone(payloads)
+// each converts payloads.
+func (c *codec) each(payloads []*common.Payload, convert func(*common.Payload) (*common.Payload, error)) ([]*common.Payload, error) {
+	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
-		if !which(p) {
-			continue
-		}
 		var err error
-		if out[i], err = with(p); err != nil {
+		if out[i], err = convert(p); err != nil {
 			if c.inWorkflow && isA[*storeError](err) {
 				panic(err)
 			}
@@ -150,7 +147,10 @@ func (c *codec) replace(payloads []*common.Payload, which func(*common.Payload) 
 
 // Encode keeps large payloads in the store.
 func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
-	return c.replace(payloads, isLarge, func(p *common.Payload) (*common.Payload, error) {
+	return c.each(payloads, func(p *common.Payload) (*common.Payload, error) {
+		if !isLarge(p) {
+			return p, nil
+		}
 		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(p) // so that it has one digest
 		if err != nil {
 			return nil, err
@@ -162,19 +162,16 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 
 // Decode reads them back.
 func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
-	isStored := func(p *common.Payload) bool {
-		return string(p.GetMetadata()[converter.MetadataEncoding]) == storedEncoding
-	}
-	return c.replace(payloads, isStored, func(p *common.Payload) (*common.Payload, error) {
+	return c.each(payloads, func(p *common.Payload) (*common.Payload, error) {
+		if string(p.GetMetadata()[converter.MetadataEncoding]) != storedEncoding {
+			return p, nil
+		}
 		text, err := readBlob(c.blobs, string(p.GetData()))
 		if err != nil {
 			return nil, err
 		}
 		out := &common.Payload{}
-		if err := proto.Unmarshal(text, out); err != nil {
-			return nil, &storeError{err}
-		}
-		return out, nil
+		return out, asStoreError(proto.Unmarshal(text, out))
 	})
 }
 

@@ -5,14 +5,13 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
+	historyapi "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/graphrun/graphrun/runner"
@@ -20,81 +19,67 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// link is a workflow run that has the events from base on.
-type link struct {
-	run  string
-	base int
-}
-
-// linksOf returns the workflow runs of a run in order, and whether the last one is open.
-func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
-	info, err := s.latest(runID)
-	if err != nil {
-		return nil, false, err
-	}
-	for run := info.GetExecution().GetRunId(); run != ""; {
-		start, err := s.start(runID, run)
-		if errors.Is(err, store.ErrNoRun) && len(out) > 0 { // the cluster has deleted earlier workflows
-			break
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		at := link{run: run}
-		run = ""
-		if seed := start.Seed; seed != nil && seed.Base > 0 {
-			at.base, run = seed.Base, seed.Previous
-		}
-		out = append(out, at)
-	}
-	slices.Reverse(out)
-	return out, info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
-}
-
 // part is how many bytes of events a query asks for.
 const part = 1 << 20
 
 // after returns the texts of events after the first n, of about size bytes.
-func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
-	links, open, err := s.linksOf(runID)
+func (s *Store) after(runID string, n, size int) (out []json.RawMessage, err error) {
+	info, err := s.latest(runID)
 	if err != nil {
 		return nil, err
 	}
-	var out []json.RawMessage
-	for i, at := range links {
-		end := allBytes
-		if i+1 < len(links) {
-			end = links[i+1].base
-		}
-		if i == 0 && n < at.base {
-			return nil, fmt.Errorf("run %q: the events before %d are not kept on the cluster any more", runID, at.base)
-		}
-		for n < end && size > 0 {
-			var reply journalPart
-			q := journalQuery{From: n, Size: min(size, part), Live: -1}
-			if i+1 == len(links) {
-				q.Live = s.tail.from(runID, at.run)
-			}
-			if err := s.query(runID, at.run, queryJournal, &reply, q); err != nil {
-				return nil, err
-			}
-			hasMore := sizeOf(reply.Events) >= q.Size
-			if open && i+1 == len(links) && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
-				if done, err := s.completed(runID, at.run, int64(reply.Task)); err != nil {
+	run := info.GetExecution().GetRunId()
+	start, err := s.start(runID, run)
+	if err != nil {
+		return nil, err
+	}
+	add := func(texts []json.RawMessage) {
+		out, n, size = append(out, texts...), n+len(texts), size-sizeOf(texts)
+	}
+	if start.Seed != nil {
+		for _, one := range start.Seed.Earlier {
+			if n < one.End && size > 0 {
+				texts, err := s.segment(one)
+				if err != nil {
 					return nil, err
-				} else if !done {
-					reply.Events, hasMore = reply.Events[:max(0, reply.Sure-n)], true
 				}
-			}
-			events := reply.Events[:min(len(reply.Events), end-n)]
-			s.tail.add(runID, &reply, n+len(events))
-			out, n, size = append(out, events...), n+len(events), size-sizeOf(events)
-			if !hasMore || len(events) == 0 {
-				break
+				add(texts[n-(one.End-len(texts)):])
 			}
 		}
 	}
+	for hasMore := true; hasMore && size > 0; {
+		var reply journalPart
+		q := journalQuery{From: n, Size: min(size, part), Live: s.tail.from(runID, run)}
+		if err := s.query(runID, run, queryJournal, &reply, q); err != nil {
+			return nil, err
+		}
+		hasMore = sizeOf(reply.Events) >= q.Size
+		isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		if isOpen && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
+			if done, err := s.completed(runID, run, int64(reply.Task)); err != nil {
+				return nil, err
+			} else if !done {
+				reply.Events = reply.Events[:max(0, reply.Sure-n)]
+				hasMore = len(reply.Events) > 0
+			}
+		}
+		add(reply.Events)
+		s.tail.add(runID, &reply, n)
+	}
 	return out, nil
+}
+
+// segment reads earlier events.
+func (s *Store) segment(one segment) (out []json.RawMessage, err error) {
+	var text []byte
+	err = s.reach(func() error {
+		text, err = readBlob(s.cluster.blobs, one.Digest)
+		return err
+	})
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	return out, err
 }
 
 func sizeOf(texts []json.RawMessage) (bytes int) {
@@ -104,38 +89,25 @@ func sizeOf(texts []json.RawMessage) (bytes int) {
 	return bytes
 }
 
-// completed reports whether the workflow task that began with an event of a history is
-// completed. A worker that is queried reads the history to its end, even if it ends with a
+// completed reports whether the workflow task that began with an event of a history is known to
+// be completed. A worker that is queried reads the history to its end, even if it ends with a
 // workflow task of a lost worker, which another worker does again with later events.
 func (s *Store) completed(runID, run string, task int64) (done bool, err error) {
 	if task < 0 {
 		return false, nil
 	}
-	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-		Namespace: s.cluster.settings.Namespace, Execution: &common.WorkflowExecution{WorkflowId: runID, RunId: run}, MaximumPageSize: 20,
-	}
-	for {
-		var reply *workflowservice.GetWorkflowExecutionHistoryReverseResponse
-		if err := s.reach(func() (err error) {
-			ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
-			defer cancel()
-			reply, err = s.cluster.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
-			return err
-		}); err != nil {
-			return false, asNoRun(runID, err)
-		}
-		for _, event := range reply.GetHistory().GetEvents() {
-			switch {
-			case event.GetEventId() == task+1:
-				return event.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, nil
-			case event.GetEventId() <= task:
-				return false, nil
-			}
-		}
-		if request.NextPageToken = reply.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			return false, nil
-		}
-	}
+	var reply *workflowservice.GetWorkflowExecutionHistoryReverseResponse
+	err = s.reach(func() (err error) {
+		ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+		defer cancel()
+		reply, err = s.cluster.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
+			Namespace: s.cluster.settings.Namespace, Execution: &common.WorkflowExecution{WorkflowId: runID, RunId: run}, MaximumPageSize: 50,
+		})
+		return err
+	})
+	return slices.ContainsFunc(reply.GetHistory().GetEvents(), func(e *historyapi.HistoryEvent) bool {
+		return e.GetEventId() == task+1 && e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+	}), asNoRun(runID, err)
 }
 
 // Events returns events after the first n, of about size bytes. After a read that found the
@@ -157,19 +129,8 @@ func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 
 // Snapshot returns the latest snapshot of at most so many events.
 func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error) {
-	links, _, err := s.linksOf(runID)
-	if err != nil {
-		return out, err
-	}
-	for _, at := range slices.Backward(links) {
-		if most >= 0 && at.base > most {
-			continue
-		}
-		if err := s.query(runID, at.run, queryState, &out, most); err != nil || out.Events > 0 {
-			return out, err
-		}
-	}
-	return out, nil
+	err = s.query(runID, "", queryState, &out, most)
+	return out, err
 }
 
 // maxLive is how many live events a workflow keeps: clients ask several times a second.
@@ -243,18 +204,6 @@ func (t *liveTail) add(runID string, part *journalPart, events int) {
 			t.read, t.next = append(t.read, one), number+1
 		}
 	}
-}
-
-// hasUnread reports whether a run that is followed has more events than were read. They are
-// then read at once.
-func (s *Store) hasUnread(runID string) (bool, error) {
-	t := &s.tail
-	t.mu.Lock()
-	n := t.end
-	t.until = time.Time{}
-	t.mu.Unlock()
-	texts, err := s.after(runID, n, 1)
-	return len(texts) > 0, err
 }
 
 // isFresh reports whether a read found the journal to end with event n a moment ago.

@@ -135,7 +135,7 @@ func replay(t *testing.T, name string, change func(*Start)) error {
 			t.Fatal(err)
 		}
 	}
-	return replayHistory(conv, history, maxEvents)
+	return replayHistory(&Cluster{converter: conv}, history, maxEvents)
 }
 
 // record runs a flow on a real server and keeps its history.

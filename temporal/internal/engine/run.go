@@ -82,14 +82,10 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 // launch starts a workflow. An interrupt does not stop it, so that it is known whether
 // the run has begun.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
-	var at *store.RunSummary
-	if start.Seed != nil {
-		at = start.Seed.Summary
-	}
 	_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-		Memo: map[string]any{memoStatus: newMemo(&start.Record, at)},
+		Memo: map[string]any{memoStatus: newMemo(&start.Record, start.summary())},
 	}, workflowName, start.arguments()...)
 	if isA[*serviceerror.WorkflowExecutionAlreadyStarted](err) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
@@ -234,8 +230,8 @@ func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from
 		if err != nil || one.Owner != "" || waits && one.Status != machine.Paused {
 			return false, err
 		}
-		unread, err := s.hasUnread(runID) // it may have been resumed since the latest read
-		return !unread, err
+		unread, err := s.after(runID, s.tail.end, 1) // it may have been resumed since the latest read
+		return len(unread) == 0, err
 	}
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
 	if err != nil {

@@ -14,7 +14,7 @@ func TestSeedTravels(t *testing.T) {
 		"none":     nil,
 		"empty":    {},
 		"events":   {Events: []json.RawMessage{[]byte(`{"a":1.0e2}`), []byte(`{}`)}},
-		"snapshot": {Base: 7, Previous: "before", Snapshot: []byte("head\nstate"), Events: []json.RawMessage{[]byte(`{"b":"\u00e4"}`)}},
+		"snapshot": {Earlier: []segment{{7, "d"}}, Snapshot: []byte("head\nstate"), Events: []json.RawMessage{[]byte(`{"b":"\u00e4"}`)}},
 	} {
 		sent := &Start{Seed: seed}
 		payloads, err := conv.ToPayloads(sent.arguments()...)

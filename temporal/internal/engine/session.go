@@ -105,11 +105,6 @@ func (s *Store) Session(id string) (store.Session, error) {
 	return kept.Session, nil
 }
 
-// SaveSession fails: only runs change a session.
-func (s *Store) SaveSession(left store.Session) error {
-	return s.cannot("session %q is left to by its runs", left.ID)
-}
-
 // Sessions lists all sessions.
 func (s *Store) Sessions() (out []store.Session, err error) {
 	err = s.visit(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", sessionName), func(info *workflowapi.WorkflowExecutionInfo) error {

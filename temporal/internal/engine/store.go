@@ -95,16 +95,6 @@ func (s *Store) Run(runID string) (store.RunRecord, error) {
 	return start.Record, nil
 }
 
-// Create fails: only the cluster begins runs.
-func (s *Store) Create(run store.RunRecord, _ ...machine.Event) (store.Journal, error) {
-	return nil, s.cannot("run %q can't be driven here", run.ID)
-}
-
-// Fork fails: see ForkOf.
-func (s *Store) Fork(run store.RunRecord, _ string, _ int, _ ...machine.Event) (store.Journal, error) {
-	return nil, s.cannot("run %q can't be forked", run.ID)
-}
-
 // Open opens the journal of a run that has ended, for reading. Any other has a driver.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	info, err := s.latest(runID)
@@ -112,27 +102,17 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 		return nil, err
 	}
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return keeper{&journal{failed: s.cannot("run %q has ended; resume continues it", runID)}}, nil
+		return keeper{&journal{failed: fmt.Errorf("run %q has ended; resume continues it: %w", runID, errors.ErrUnsupported)}}, nil
 	}
 	return nil, &store.DrivenError{RunID: runID, Owner: owner(info)}
 }
 
-func (s *Store) cannot(format string, args ...any) error {
-	return fmt.Errorf("engine temporal: "+format+": %w", append(args, errors.ErrUnsupported)...)
-}
-
-// updateCall is an update of a workflow. Sent again, it takes effect once.
-type updateCall client.UpdateWorkflowOptions
-
-func newUpdate(at workflow.Execution, name string, args ...any) updateCall {
-	return updateCall{
-		WorkflowID: at.ID, RunID: at.RunID, UpdateID: rand.Text(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-	}
-}
-
-// send sends the update and waits for the reply.
-func (u updateCall) send(ctx context.Context, c client.Client, reply any) error {
-	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions(u))
+// sendUpdate sends an update to a workflow and waits for the reply. Sent again with the same id,
+// it takes effect once.
+func sendUpdate(ctx context.Context, c client.Client, at workflow.Execution, id, name string, reply any, args ...any) error {
+	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
 	if err != nil {
 		return err
 	}
@@ -141,8 +121,10 @@ func (u updateCall) send(ctx context.Context, c client.Client, reply any) error 
 
 // update sends an update to the workflow of a run.
 func (s *Store) update(runID, name string, reply any, args ...any) error {
-	u := newUpdate(workflow.Execution{ID: runID}, name, args...)
-	return s.retryAsking(runID, func() error { return u.send(s.ctx, s.cluster.client, reply) })
+	id := rand.Text()
+	return s.retryAsking(runID, func() error {
+		return sendUpdate(s.ctx, s.cluster.client, workflow.Execution{ID: runID}, id, name, reply, args...)
+	})
 }
 
 // Ask sends a run a request. A run that has ended ignores it: it may just have done so.
@@ -229,12 +211,9 @@ type memo struct {
 	Driven bool `json:"driven"`
 }
 
-// newMemo returns the memo of a run that is driven; at is nil if the run begins.
-func newMemo(r *store.RunRecord, at *store.RunSummary) memo {
-	if at == nil {
-		at = &store.RunSummary{Status: machine.Running, Updated: r.Started}
-	}
-	out := memo{*at, true}
+// newMemo returns the memo of a run that is driven.
+func newMemo(r *store.RunRecord, at store.RunSummary) memo {
+	out := memo{at, true}
 	out.RunRecord = *r
 	out.Source, out.Files = nil, nil
 	return out

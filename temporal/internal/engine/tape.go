@@ -4,22 +4,22 @@
 package engine
 
 import (
+	"crypto/rand"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 )
 
-// tape records or plays the models and tools of a run. Recordings are in the payload store,
-// by digest.
+// tape records or plays the models and tools of a run.
 type tape struct {
-	// Digest names the recording to play, Name is its name in messages. Empty: the run is
-	// recorded.
+	// Digest is that of the recording to play in the payload store, and Name its name in
+	// messages. Without them, tasks record into the payload store.
 	Digest string `json:"digest,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Recorded holds the recordings of tasks in the order in which they came.
-	Recorded []string `json:"recorded,omitempty"`
 	// Used are the numbers of the calls that were played for each execution.
 	Used map[string][]int `json:"used,omitempty"`
 }
@@ -39,28 +39,15 @@ func (t *tape) of(in *taskInput) *tape {
 	return &tape{Digest: t.Digest, Name: t.Name, Used: map[string][]int{key: t.Used[key]}}
 }
 
-// recordings returns the digests of the recordings of tasks.
-func (t *tape) recordings() []string {
-	if t == nil {
-		return nil
-	}
-	return t.Recorded
-}
-
-// add adds the recording of a task and the calls that it played.
-func (t *tape) add(in *taskInput, recorded string, used []int) {
-	if t == nil {
+// add adds the calls that a task has played.
+func (t *tape) add(in *taskInput, used []int) {
+	if t == nil || len(used) == 0 {
 		return
 	}
-	if recorded != "" {
-		t.Recorded = append(t.Recorded, recorded)
+	if t.Used == nil {
+		t.Used = map[string][]int{}
 	}
-	if len(used) > 0 {
-		if t.Used == nil {
-			t.Used = map[string][]int{}
-		}
-		t.Used[in.execution()] = used
-	}
+	t.Used[in.execution()] = used
 }
 
 // openTape opens the tape of a task.
@@ -69,17 +56,15 @@ func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	if t.Digest == "" {
 		return cassette.New(), nil
 	}
-	kept, err := w.tapes.get(t.Digest, func() (*cassette.Cassette, error) {
-		text, err := readBlob(w.blobs, t.Digest)
-		if err != nil {
-			return nil, err
-		}
-		return cassette.Parse(t.Name, text)
-	})
+	text, err := readBlob(w.blobs, t.Digest)
 	if err != nil {
 		return nil, err
 	}
-	return kept.Rewound(t.Used[in.execution()]), nil
+	recorded, err := cassette.Parse(t.Name, text)
+	if err != nil {
+		return nil, err
+	}
+	return recorded.Rewound(t.Used[in.execution()]), nil
 }
 
 // insert puts the tape of a task into its handlers; without one, they are the worker's.
@@ -96,30 +81,17 @@ func (j *job) insert(t *tape) (err error) {
 	return err
 }
 
-// takeRecording stores the recording since the last call and returns its digest; "" for none.
-func (j *job) takeRecording() (digest string, err error) {
+// saveRecording stores what was recorded since the last call.
+func (j *job) saveRecording() error {
 	if j.tape == nil || j.tape.Playing() {
-		return "", nil
+		return nil
 	}
 	text, err := j.tape.Take()
 	if err != nil || text == nil {
-		return "", err
-	}
-	err = retryStore(j.ctx, func() error {
-		digest, err = keepBlob(j.worker.blobs, text)
 		return err
-	})
-	return digest, err
-}
-
-// addTape adds the recording, or the calls that were played, to the result of a task.
-func (j *job) addTape(result *taskResult) (err error) {
-	if j.tape.Playing() {
-		result.Used = j.tape.Played()
-		return nil
 	}
-	result.Recorded, err = j.takeRecording()
-	return err
+	name := fmt.Sprintf("%s/%d-%s", recordingFolder(j.in.Task.RunID), time.Now().UnixNano(), rand.Text()) // in order
+	return retryStore(j.ctx, func() error { return asStoreError(j.worker.blobs.put(name, text)) })
 }
 
 // newTape returns the tape of a run, or nil if it is neither recorded nor played.
@@ -145,7 +117,7 @@ type recorder struct {
 	store       *Store
 	runID       string
 	tape        *cassette.Cassette
-	taken       int
+	taken       []string // names of recordings
 }
 
 // Event passes an event to the sink.
@@ -161,21 +133,22 @@ func (r *recorder) Event(e *runner.Event) error {
 	return r.Sink.Event(e)
 }
 
-// copyNew copies the recording since the last call.
+// copyNew copies the recordings of tasks since the last call.
 func (r *recorder) copyNew() error {
-	var all []string
-	if err := r.store.query(r.runID, "", queryTape, &all); err != nil {
-		return fmt.Errorf("the recording lacks what came after call %d: %w", r.taken, err)
-	}
-	for _, digest := range all[min(r.taken, len(all)):] {
-		text, err := readBlob(r.store.cluster.blobs, digest)
-		if err == nil {
+	blobs := r.store.cluster.blobs
+	all, err := blobs.list(recordingFolder(r.runID))
+	for _, name := range all {
+		if err != nil || slices.Contains(r.taken, name) {
+			continue
+		}
+		var text []byte
+		if text, err = blobs.get(name); err == nil {
 			err = r.tape.Add(text)
 		}
-		if err != nil {
-			return fmt.Errorf("the recording lacks what a task has recorded: %w", err)
-		}
-		r.taken++
+		r.taken = append(r.taken, name)
 	}
-	return nil
+	if err != nil {
+		err = fmt.Errorf("the recording lacks what a task has recorded: %w", err)
+	}
+	return err
 }

@@ -26,8 +26,7 @@ const (
 	signalNote    = "graphrun-note"    // of a task
 	queryJournal  = "graphrun-journal"
 	queryState    = "graphrun-snapshot"
-	queryLog      = "graphrun-log"  // the notes of a task
-	queryTape     = "graphrun-tape" // the digests of recordings
+	queryLog      = "graphrun-log" // the notes of a task
 
 	// memoStatus is the key of the summary of a run in the memo of its workflow.
 	memoStatus = "graphrun"
@@ -65,17 +64,29 @@ type Start struct {
 
 // Seed is the journal of a run, up to the start of a workflow.
 type Seed struct {
-	// Base is how many events come before Events, which are those since Snapshot;
-	// 0: there is no snapshot.
-	Base int `json:"base"`
-	// Previous is the workflow run that has the events before; empty: there are none.
-	Previous string `json:"previous,omitempty"`
+	// Earlier has the events before Events, which are those since Snapshot. Without a snapshot,
+	// there are none.
+	Earlier []segment `json:"earlier,omitempty"`
 	// Summary is the summary of the run until it runs.
 	Summary *store.RunSummary `json:"summary,omitempty"`
 	// Snapshot and Events are arguments of their own, so that a client that reads a start
 	// does not read them.
 	Snapshot []byte            `json:"-"`
 	Events   []json.RawMessage `json:"-"`
+}
+
+// segment is a part of a journal in the payload store.
+type segment struct {
+	End    int    `json:"end"` // number of the last event
+	Digest string `json:"digest"`
+}
+
+// summary returns the summary of the run until it runs.
+func (s *Start) summary() store.RunSummary {
+	if s.Seed != nil && s.Seed.Summary != nil {
+		return *s.Seed.Summary
+	}
+	return store.RunSummary{Status: machine.Running, Updated: s.Record.Started}
 }
 
 // arguments returns the arguments of the workflow.
@@ -132,9 +143,8 @@ type taskResult struct {
 	// Target and Reasoning are a decision.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
-	// Recorded and Used are added to the tape of the run.
-	Recorded string `json:"recorded,omitempty"`
-	Used     []int  `json:"used,omitempty"`
+	// Used are the calls of a recording that the task has played.
+	Used []int `json:"used,omitempty"`
 }
 
 // note is a note of a running task.
@@ -142,15 +152,14 @@ type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Recorded is added to the tape of the run.
-	Recorded string `json:"recorded,omitempty"`
 	// Beside is the change that Task.Beside reports; all else is empty then. Attempt is the
 	// attempt of the activity.
 	Beside  int   `json:"beside,omitempty"`
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// reservation is a handler.Reservation. Its prices are linear in the tokens.
+// reservation is a handler.Reservation. Its prices are linear in the tokens. The output of the
+// reply is how many tokens the answer may have.
 type reservation struct {
 	Task   string  `json:"task"`
 	Input  int     `json:"input"`
@@ -158,12 +167,6 @@ type reservation struct {
 	Known  bool    `json:"known"`
 	Base   float64 `json:"base"`
 	Each   float64 `json:"each"`
-}
-
-// reserved is the reply to a reservation.
-type reserved struct {
-	Output  int             `json:"output"`
-	Failure *runner.Failure `json:"failure,omitempty"`
 }
 
 // graphCall is a call of a graph as a tool.
@@ -182,10 +185,7 @@ type journalQuery struct {
 
 // journalPart is the reply to a journalQuery.
 type journalPart struct {
-	// Base is the number of events of earlier workflow runs, Previous the last of those.
-	Base     int               `json:"base"`
-	Previous string            `json:"previous,omitempty"`
-	Events   []json.RawMessage `json:"events"`
+	Events []json.RawMessage `json:"events"`
 	// Sure is the number of final events. Later ones become final with the workflow task that
 	// began with event Task of the history. Task is 0 if all events are final, and -1 if
 	// that can't be known.

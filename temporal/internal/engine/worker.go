@@ -25,7 +25,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/internal/cli"
-	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -39,7 +38,6 @@ type Worker struct {
 	heartbeat time.Duration
 	events    int // see maxEvents
 	flows     cache[*runner.Flow]
-	tapes     cache[*cassette.Cassette]
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	scope     handler.Scope // shared by all tasks
@@ -207,7 +205,7 @@ func digestOf(record *store.RunRecord) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// maxKept bounds how many flows, and how many recordings, a worker keeps.
+// maxKept bounds how many values a cache keeps.
 const maxKept = 64
 
 // cache keeps values by digest.

@@ -294,7 +294,7 @@ func (f *workflowRun) isNews() bool {
 }
 
 func (f *workflowRun) memo() memo {
-	m := f.store.memo(&f.start.Record)
+	m := newMemo(&f.start.Record, f.store.summary)
 	m.Driven = f.current != nil
 	return m
 }
@@ -321,7 +321,7 @@ func (f *workflowRun) move() error {
 	if f.driver != nil {
 		next.Settings.Answers = f.driver.AnswersLeft()
 	}
-	next.Tape, next.Seed = f.tape, f.store.seed(info.WorkflowExecution.RunID)
+	next.Tape, next.Seed = f.tape, f.store.seed(f.worker.blobs)
 	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // it waits on there
 		next.Settings = *f.current.settings
 		next.Settings.Dir = f.start.Settings.Dir
