@@ -5,11 +5,13 @@ package main
 import (
 	"archive/tar"
 	"archive/zip"
+	"bytes"
 	"compress/gzip"
 	"debug/buildinfo"
-	"io"
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,81 +22,55 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// file is one to be packed: from a path, or with a text.
+// file is one to be packed.
 type file struct {
 	name string
-	from string
 	text []byte
 	mode os.FileMode
 }
 
-func (f *file) data() ([]byte, error) {
-	if f.from == "" {
-		return f.text, nil
-	}
-	return os.ReadFile(f.from)
-}
-
 // writeTar writes a .tar.gz whose files stand in one folder.
 func writeTar(path, folder string, list []file, at time.Time) error {
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	zipped := gzip.NewWriter(out)
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
 	w := tar.NewWriter(zipped)
-	for i := range list {
-		data, err := list[i].data()
-		if err != nil {
-			return err
-		}
-		header := &tar.Header{Name: folder + "/" + list[i].name, Mode: int64(list[i].mode), Size: int64(len(data)), ModTime: at}
+	for _, f := range list {
+		header := &tar.Header{Name: folder + "/" + f.name, Mode: int64(f.mode), Size: int64(len(f.text)), ModTime: at}
 		if err := w.WriteHeader(header); err != nil {
 			return err
 		}
-		if _, err := w.Write(data); err != nil {
+		if _, err := w.Write(f.text); err != nil {
 			return err
 		}
 	}
-	for _, c := range []io.Closer{w, zipped, out} {
-		if err := c.Close(); err != nil {
-			return err
-		}
+	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
+		return err
 	}
-	return nil
+	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
 // writeZip writes the files as a zip archive, as Windows users expect.
 func writeZip(path, folder string, list []file, at time.Time) error {
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	w := zip.NewWriter(out)
-	for i := range list {
-		data, err := list[i].data()
-		if err != nil {
-			return err
-		}
-		header := &zip.FileHeader{Name: folder + "/" + list[i].name, Method: zip.Deflate, Modified: at}
-		header.SetMode(list[i].mode)
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range list {
+		header := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: at}
+		header.SetMode(f.mode)
 		part, err := w.CreateHeader(header)
 		if err != nil {
 			return err
 		}
-		if _, err := part.Write(data); err != nil {
+		if _, err := part.Write(f.text); err != nil {
 			return err
 		}
 	}
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return out.Close()
+	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// writeComponents writes what a binary is linked from, as CycloneDX.
+// writeComponents writes the modules that a binary is linked from, as CycloneDX.
 func writeComponents(path, binary, version string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -111,15 +87,11 @@ func writeComponents(path, binary, version string) error {
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata, bom.Components = &cdx.Metadata{Component: &main}, &parts
-	out, err := os.Create(path)
-	if err != nil {
+	var out bytes.Buffer
+	if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return err
 	}
-	defer out.Close()
-	if err := cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
-		return err
-	}
-	return out.Close()
+	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
 // writePackage writes a deb or an rpm.
@@ -130,19 +102,16 @@ func (r *release) writePackage(path, format, arch string, list []file) error {
 	}
 	defer os.RemoveAll(dir)
 	var contents files.Contents
-	for i := range list {
-		to := installed(list[i].name)
+	for i, f := range list {
+		to := installed(f.name)
 		if to == "" {
 			continue
 		}
-		from := list[i].from
-		if from == "" {
-			from = filepath.Join(dir, filepath.Base(to)+filepath.Ext(list[i].name))
-			if err := os.WriteFile(from, list[i].text, 0o644); err != nil {
-				return err
-			}
+		from := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(from, f.text, 0o644); err != nil {
+			return err
 		}
-		contents = append(contents, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: list[i].mode, MTime: r.time}})
+		contents = append(contents, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: f.mode, MTime: r.time}})
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "graphrun", Arch: arch, Platform: "linux", Version: r.version, Section: "devel", Priority: "optional", MTime: r.time,
@@ -154,15 +123,11 @@ func (r *release) writePackage(path, format, arch string, list []file) error {
 	if err != nil {
 		return err
 	}
-	out, err := os.Create(path)
-	if err != nil {
+	var out bytes.Buffer
+	if err := packager.Package(info, &out); err != nil {
 		return err
 	}
-	defer out.Close()
-	if err := packager.Package(info, out); err != nil {
-		return err
-	}
-	return out.Close()
+	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
 // installed returns where a file of an archive is installed, or "".

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,34 +42,19 @@ func writeDocs(at time.Time) ([]file, error) {
 			return nil, err
 		}
 		var zipped bytes.Buffer
-		w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		if err != nil {
+		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+		_, err = w.Write(text)
+		if err := errors.Join(err, w.Close()); err != nil {
 			return nil, err
 		}
-		if _, err := w.Write(text); err != nil {
-			return nil, err
-		}
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
-		out = append(out, file{name: "man/" + e.Name() + ".gz", text: zipped.Bytes(), mode: 0o644})
+		out = append(out, file{"man/" + e.Name() + ".gz", zipped.Bytes(), 0o644})
 	}
-	for _, shell := range []struct {
-		name  string
-		write func(*bytes.Buffer) error
-	}{
-		{"graphrun.bash", func(b *bytes.Buffer) error { return root.GenBashCompletionV2(b, true) }},
-		{"_graphrun", func(b *bytes.Buffer) error { return root.GenZshCompletion(b) }},
-		{"graphrun.fish", func(b *bytes.Buffer) error { return root.GenFishCompletion(b, true) }},
-		{"graphrun.ps1", func(b *bytes.Buffer) error { return root.GenPowerShellCompletionWithDesc(b) }},
-	} {
-		var b bytes.Buffer
-		if err := shell.write(&b); err != nil {
-			return nil, err
-		}
-		out = append(out, file{name: "completions/" + shell.name, text: b.Bytes(), mode: 0o644})
-	}
-	return out, nil
+	var bash, zsh, fish, shell bytes.Buffer
+	err = errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true),
+		root.GenPowerShellCompletionWithDesc(&shell))
+	return append(out,
+		file{"completions/graphrun.bash", bash.Bytes(), 0o644}, file{"completions/_graphrun", zsh.Bytes(), 0o644},
+		file{"completions/graphrun.fish", fish.Bytes(), 0o644}, file{"completions/graphrun.ps1", shell.Bytes(), 0o644}), err
 }
 
 //go:embed graphrun.rb.tmpl

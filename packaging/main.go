@@ -29,7 +29,6 @@ var targets = []target{
 // release is one set of packages.
 type release struct {
 	version string // such as v0.1.0
-	source  string // the repository
 	out     string
 	commit  string
 	time    time.Time // of the commit: the same commit gives the same files
@@ -69,8 +68,8 @@ func run(version, out, only string) error {
 	if err := os.Mkdir(out, 0o755); err != nil {
 		return err
 	}
-	r := &release{version: version, source: "..", out: out}
-	stamp, err := exec.Command("git", "-C", r.source, "log", "-1", "--format=%H %cI").Output()
+	r := &release{version: version, out: out}
+	stamp, err := exec.Command("git", "log", "-1", "--format=%H %cI").Output()
 	if err != nil {
 		return fmt.Errorf("the commit: %w", err)
 	}
@@ -107,16 +106,20 @@ func (r *release) pack(t target, docs []file) error {
 		binary += ".exe"
 	}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", r.ldflags(), "-o", binary, "./cmd/graphrun")
-	build.Dir, build.Stderr = r.source, os.Stderr
+	build.Dir, build.Stderr = "..", os.Stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 	if err := build.Run(); err != nil {
 		return err
 	}
-	files := []file{{name: filepath.Base(binary), from: binary, mode: 0o755}}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		files = append(files, file{name: name, from: filepath.Join(r.source, name), mode: 0o644})
+	files := slices.Clone(docs)
+	for path, mode := range map[string]os.FileMode{binary: 0o755, "../LICENSE": 0o644, "../README.md": 0o644, "../CHANGELOG.md": 0o644} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{filepath.Base(path), text, mode})
 	}
-	files = append(files, docs...)
+	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	name := fmt.Sprintf("graphrun_%s_%s_%s", strings.TrimPrefix(r.version, "v"), t.os, t.arch)
 	if t.os == "windows" {
 		err = writeZip(filepath.Join(r.out, name+".zip"), name, files, r.time)

@@ -21,37 +21,6 @@ type ForkOptions struct {
 	Set map[string]any
 }
 
-// ForkPlan is the beginning of a fork: the first From events of the other run, then First.
-type ForkPlan struct {
-	Record store.RunRecord
-	From   int
-	First  []machine.Event
-	// Held says that the fork pauses until it is resumed, since it has a group.
-	Held bool
-}
-
-// PlanFork returns the record and the first events of a fork, for a driver elsewhere.
-func (r *Runner) PlanFork(runID string, opts ForkOptions) (*ForkPlan, error) {
-	opts.Sink = nil
-	d, rec, first, err := r.planFork(runID, &opts)
-	if err != nil {
-		return nil, err
-	}
-	plan := &ForkPlan{Record: rec.run, From: rec.total, First: first}
-	if opts.At == 0 {
-		group, err := d.plan.Group(&first[0])
-		if err != nil {
-			return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
-		}
-		plan.From, plan.Held = 0, group != ""
-		first[0].Run.Held = plan.Held
-	}
-	for i := range first {
-		d.vault.Event(&first[i])
-	}
-	return plan, nil
-}
-
 // Fork runs a new run from the state of another run after one of its steps, edited or not.
 // Branches that were running then run again from their last finished step. The other run stays
 // as it is.

@@ -64,17 +64,6 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	})
 }
 
-// Fit returns the record of a run with another version of its graph, for a driver elsewhere. Its
-// errors are those of ResumeWith.
-func (r *Runner) Fit(runID string, g *spec.Graph, opts Options) (store.RunRecord, error) {
-	flow, err := r.Prepare(g)
-	if err != nil {
-		return store.RunRecord{}, err
-	}
-	_, run, err := r.fit(runID, flow, opts)
-	return run, err
-}
-
 // fit returns a driver of the run with another version, and the run's record then.
 func (r *Runner) fit(runID string, flow *Flow, opts Options) (*driver, store.RunRecord, error) {
 	rec, err := r.find(runID)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -36,8 +37,6 @@ type Config struct {
 	Marks string
 	// Home separates fleets with the same folder of marks.
 	Home string
-	// Kill, when closed, ends programs that are stopping at once.
-	Kill chan struct{}
 	// Log receives a line about each change of a run. It may be nil.
 	Log func(line string)
 	// Now returns the time, by default of the system clock.
@@ -147,15 +146,21 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 	select {
 	case <-d.began:
 	case <-done:
-		select {
-		case <-d.began:
-		default:
-			if d.Err != nil && d.Result == nil {
-				return nil, d.Err
-			}
+		if d.Err != nil && d.Result == nil && !d.hasBegun() {
+			return nil, d.Err
 		}
 	}
 	return d, nil
+}
+
+// hasBegun reports whether the run has emitted an event.
+func (d *Drive) hasBegun() bool {
+	select {
+	case <-d.began:
+		return true
+	default:
+		return false
+	}
 }
 
 // admit reserves a place for a drive. known says that the fleet had the run before.
@@ -180,11 +185,22 @@ func (f *Fleet) admit(d *Drive) (known bool, err error) {
 	return known, nil
 }
 
-// nextDrive returns a channel that is closed when the next drive starts.
-func (f *Fleet) nextDrive() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.admitted
+// awaitDrive calls then when the fleet drives a run, unless ctx ends.
+func (f *Fleet) awaitDrive(ctx context.Context, id string, then func()) {
+	for {
+		f.mu.Lock()
+		isDriven, admitted := f.drives[id] != nil, f.admitted
+		f.mu.Unlock()
+		if isDriven {
+			then()
+			return
+		}
+		select {
+		case <-admitted:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // dismiss removes a finished drive. A run that may continue keeps its mark.
@@ -194,22 +210,15 @@ func (f *Fleet) dismiss(d *Drive, known bool) {
 	delete(f.drives, d.ID)
 	delete(f.seen, d.ID)
 	f.finished++
-	began := false
-	select {
-	case <-d.began:
-		began = true
-	default:
-	}
 	switch {
+	case d.Err != nil && d.hasBegun():
+		f.cfg.Log(fmt.Sprintf("run %s: %v", d.ID, d.Err))
 	case d.Err != nil:
-		if !began && !known {
+		if !known {
 			f.marks.remove(d.ID)
 		}
-		if began {
-			f.cfg.Log(fmt.Sprintf("run %s: %v", d.ID, d.Err))
-		}
 	case f.closing: // the next process decides
-	case d.Result.Status != pausedStatus:
+	case d.Result.Status != machine.Paused:
 		f.marks.remove(d.ID)
 	}
 }

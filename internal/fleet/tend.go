@@ -15,8 +15,6 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-const pausedStatus = machine.Paused
-
 // tendEvery is the interval of checking runs that nobody drives.
 const tendEvery = time.Second
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 const (
@@ -94,7 +93,7 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 		lines, from, changed := d.ring.after(t.after)
 		switch {
 		case t.after < from:
-			if _, err := t.read(ctx, from); err != nil {
+			if err := t.read(ctx, from); err != nil {
 				return err
 			}
 			t.after = max(t.after, from) // events that are neither in the ring nor in the journal are lost
@@ -120,15 +119,15 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 	return nil
 }
 
-// read passes on the events of the journal, up to a number unless it is negative.
-func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
+// read passes on the events of the journal up to a number.
+func (t *watch) read(ctx context.Context, to int64) error {
 	var lines []Line
 	size := 0
-	result, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
+	_, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
 		switch {
 		case e.Seq <= t.after:
 			return ctx.Err()
-		case to >= 0 && e.Seq > to:
+		case e.Seq > to:
 			return runner.ErrEnough
 		}
 		lines = append(lines, lineOf(e))
@@ -142,66 +141,29 @@ func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
 	if err == nil || errors.Is(err, runner.ErrEnough) {
 		err = t.tell(lines)
 	}
-	return result, err
+	return err
 }
 
-// follow passes on the journal of a run that another process drives, until this one does.
+// follow passes on the events of a run that another process drives, until this one does.
 func (t *watch) follow(ctx context.Context) error {
-	result, err := t.read(ctx, -1)
-	if err != nil || result.Status != machine.Running && result.Status != machine.Paused {
-		t.over = true
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	lines, ended, after := make(chan Line, 256), make(chan error, 1), t.after
+	d, ended := &Drive{}, make(chan error, 1)
 	go func() {
 		_, err := t.fleet.cfg.Runner.Follow(ctx, t.id, runner.Options{Sink: sink(func(e *runner.Event) error {
-			if e.Seq <= after {
-				return nil
-			}
-			select {
-			case lines <- lineOf(e):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			d.ring.add(e)
+			return ctx.Err()
 		})})
-		close(lines)
 		ended <- err
+		d.ring.end()
 	}()
-	defer func() {
-		cancel()
-		<-ended
-	}()
-	for {
-		admitted := t.fleet.nextDrive()
-		if t.over || t.fleet.Driven(t.id) != nil {
-			return nil
-		}
-		select {
-		case line, more := <-lines:
-			if !more {
-				t.over = true
-				err := <-ended
-				ended <- nil
-				return err
-			}
-			told := []Line{line}
-			for range len(lines) {
-				told = append(told, <-lines)
-			}
-			if err := t.tell(told); err != nil {
-				return err
-			}
-		case <-admitted:
-		case <-ctx.Done():
-			return nil
-		case <-t.idle.C:
-			if err := t.beat(); err != nil {
-				return err
-			}
-		}
+	go t.fleet.awaitDrive(ctx, t.id, cancel)
+	err := t.drive(ctx, d)
+	isDriven := ctx.Err() != nil
+	cancel()
+	if failed := <-ended; err == nil && !isDriven && !t.over {
+		t.over, err = true, failed
 	}
+	return err
 }
 
 // sink makes a runner.Sink of a function.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-pkgs/gitignore"
+
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -103,32 +105,14 @@ func (r *Rules) Shown(found spec.Diagnostics) spec.Diagnostics {
 // matchPath reports whether a pattern matches a path or one of its folders. `*` and `?` match
 // within a name, `**` any number of folders.
 func matchPath(pattern, name string) bool {
-	return matchParts(strings.Split(strings.TrimSuffix(pattern, "/"), "/"), strings.Split(name, "/"))
-}
-
-func matchParts(pattern, name []string) bool {
-	for len(pattern) > 0 {
-		if pattern[0] == "**" {
-			rest := pattern[1:]
-			if len(rest) == 0 {
-				return true
-			}
-			for i := range name {
-				if matchParts(rest, name[i:]) {
-					return true
-				}
-			}
-			return false
+	m := &gitignore.Matcher{}
+	m.AddPatterns([]byte("/"+strings.TrimSuffix(pattern, "/")), "")
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if m.MatchPath(name, true) {
+			return true
 		}
-		if len(name) == 0 {
-			return false
-		}
-		if ok, err := path.Match(pattern[0], name[0]); err != nil || !ok {
-			return false
-		}
-		pattern, name = pattern[1:], name[1:]
 	}
-	return true // the rest of the name is inside a matching folder
+	return false
 }
 
 const stdin = "<stdin>" // the name of the standard input

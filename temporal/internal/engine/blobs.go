@@ -138,6 +138,9 @@ func (b *bucket) list(name string) (names []string, err error) {
 // folder is a store of blobs in files.
 type folder string
 
+// unfinished begins the names of files that are being written.
+const unfinished = "new-"
+
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
 func (f folder) put(name string, text []byte) error {
@@ -145,7 +148,7 @@ func (f folder) put(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "new-")
+	file, err := os.CreateTemp(filepath.Dir(path), unfinished)
 	if err != nil {
 		return err
 	}
@@ -175,7 +178,9 @@ func (f folder) since(name string) (time.Time, error) {
 func (f folder) list(name string) (names []string, err error) {
 	entries, err := os.ReadDir(f.path(name))
 	for _, entry := range entries {
-		names = append(names, name+"/"+entry.Name())
+		if !strings.HasPrefix(entry.Name(), unfinished) {
+			names = append(names, name+"/"+entry.Name())
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -87,7 +87,7 @@ func GroupID(name string) string { return groupID(name) }
 
 // Texts are the texts of a run's events after the first n, as they are now.
 func (c *Cluster) Texts(ctx context.Context, runID string, n int) (out []string, err error) {
-	texts, err := c.store(ctx).after(runID, n, allBytes)
+	texts, err := c.Store(ctx).(*Store).after(runID, n, allBytes)
 	for _, text := range texts {
 		out = append(out, string(text))
 	}
@@ -151,7 +151,7 @@ func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
 		Record: store.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
 		Queue:  c.settings.TaskQueue, RunDir: "/", Nonce: "00", Settings: runner.Options{Dir: "/"},
 	}
-	if err := c.store(ctx).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+	if err := c.Store(ctx).(*Store).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return err
 	}
 	return c.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)

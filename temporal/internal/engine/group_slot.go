@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -27,7 +28,18 @@ type groupSlot struct {
 	seen    bool          // the driver knows the turn
 	waiting bool          // the driver waits for its turn
 	request store.Request // that stops a waiting driver
-	claims  int           // made by this workflow
+}
+
+func newClaim(start *Start, ticket, group string, limit int) *claim {
+	return &claim{Ticket: ticket, Group: group, Limit: limit, RunID: start.Record.ID, Graph: start.Record.Graph, Owner: ownerOf(start.Queue)}
+}
+
+// local returns the state of the group with local times.
+func (t *turn) local() store.GroupState {
+	for i := range t.Members {
+		t.Members[i].Since = t.Members[i].Since.Local()
+	}
+	return t.GroupState
 }
 
 // Enter asks the group for a slot and returns its reply.
@@ -37,12 +49,9 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 		return out, k.failed
 	}
 	if s.claim == nil || s.claim.Group != group {
-		s.claims++
 		info := workflow.GetInfo(f.ctx)
-		s.claim, s.turn = &claim{
-			Ticket: fmt.Sprintf("%s/%d", info.WorkflowExecution.RunID, s.claims), Group: group, Limit: limit,
-			RunID: k.record.ID, Graph: k.record.Graph, Owner: ownerOf(f.start.Queue),
-		}, nil
+		ticket := fmt.Sprintf("%s/%d", info.WorkflowExecution.RunID, info.GetCurrentHistoryLength())
+		s.claim, s.turn = newClaim(f.start, ticket, group, limit), nil
 	}
 	if s.turn == nil {
 		sent := workflow.ExecuteActivity(f.activityContext(groupPrefix+group), enterName, *s.claim)
@@ -53,11 +62,8 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 		}
 		s.takeTurn(reply)
 	}
-	s.seen, out = true, s.turn.GroupState
-	for i := range out.Members {
-		out.Members[i].Since = out.Members[i].Since.Local()
-	}
-	return out, nil
+	s.seen = true
+	return s.turn.local(), nil
 }
 
 // AwaitTurn waits until the group sends another turn or somebody stops the run. It returns
@@ -138,20 +144,27 @@ type claimStore struct {
 	turn  *turn // nil before the reply of the group
 }
 
-// submit has the cluster drive a run: send sends it. Before, drive starts a driver of this
-// process, which gets as far as the first event: it refuses what is wrong, and claims a slot for
-// a run that does not wait for one. If there is none, the run has a result.
-func (s *Store) submit(start *Start, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
-	g, _ := spec.Parse(start.Record.File, start.Record.Source, spec.Options{Load: start.Record.Load})
-	resumes := start.Seed != nil && start.Seed.Summary != nil
-	if g.Concurrency == nil && !resumes { // it has been checked
-		return nil, send()
+// submit has the cluster drive a run, with another version of its graph unless g is nil: send
+// sends it. Before, drive starts a driver of this process, which gets as far as its first event:
+// it refuses what is wrong, completes the start, and claims a slot for a run that does not wait
+// for one. If there is no slot, the run has a result. A new run without a group needs no driver:
+// it has been checked.
+func (s *Store) submit(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
+	kept := &claimStore{Store: s, start: start}
+	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}
+	here, flow, err := flowRunner(&start.Record, cfg)
+	if g != nil {
+		here, err = newRunner(cfg)
+	} else {
+		g, _ = spec.Parse(start.Record.File, start.Record.Source, spec.Options{Load: start.Record.Load})
 	}
-	kept := &claimStore{Store: s, start: start, waits: g.Concurrency == nil || g.Concurrency.OnBusy != "fail"}
-	here, flow, err := flowRunner(&start.Record, runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)})
 	if err != nil {
 		return nil, err
 	}
+	if g.Concurrency == nil && start.Seed == nil {
+		return nil, send()
+	}
+	kept.waits = g.Concurrency != nil && g.Concurrency.OnBusy != "fail"
 	sink := opts.Sink
 	opts.Sink, opts.RunID = nil, start.Record.ID
 	_, err = drive(here, flow, opts)
@@ -165,21 +178,37 @@ func (s *Store) submit(start *Start, opts runner.Options, drive func(*runner.Run
 	return nil, err
 }
 
-// Create returns a journal that keeps nothing. It fails for a run that begins at once.
-func (c *claimStore) Create(_ store.RunRecord, first ...machine.Event) (store.Journal, error) {
-	if len(first) > 0 && !first[0].Run.Held {
+// Create keeps the events of a fork from the start.
+func (c *claimStore) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	return c.Fork(run, "", 0, first...)
+}
+
+// Fork keeps the record and the events of a fork. It fails for a run that begins at once.
+func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
+	if c.start.Seed != nil {
+		seed := &Seed{Events: c.start.Seed.Events[:n:n]}
+		for i := range first {
+			text, err := store.EncodeEvent(&first[i])
+			if err != nil {
+				return nil, err
+			}
+			seed.Events = append(seed.Events, text)
+		}
+		if n == 0 && first[0].Run.Held {
+			seed.Summary = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: run.Started}
+		}
+		c.start.Record, c.start.Seed = run, seed
+	}
+	if n == 0 && !first[0].Run.Held {
 		return nil, errGoesOn
 	}
 	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
 }
 
-// Fork returns a journal that keeps nothing.
-func (c *claimStore) Fork(store.RunRecord, string, int, ...machine.Event) (store.Journal, error) {
-	return c.Create(store.RunRecord{})
-}
-
 // Open returns a journal that keeps nothing.
-func (c *claimStore) Open(string, string) (store.Journal, error) { return c.Create(store.RunRecord{}) }
+func (c *claimStore) Open(string, string) (store.Journal, error) {
+	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
+}
 
 // Delete does nothing: there is no run.
 func (c *claimStore) Delete(string) error { return nil }
@@ -188,6 +217,12 @@ func (c *claimStore) Delete(string) error { return nil }
 type claimJournal struct {
 	keeper
 	store *claimStore
+}
+
+// Adopt keeps the record with another version.
+func (j claimJournal) Adopt(run store.RunRecord) error {
+	j.store.start.Record, j.store.start.Settings.Dir = run, filepath.Dir(run.File)
+	return nil
 }
 
 // Note ends a driver that needs no slot.
@@ -200,10 +235,8 @@ func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err e
 		return out, errGoesOn
 	}
 	if c.turn == nil {
-		wanted := &claim{
-			Ticket: rand.Text(), Group: name, Limit: limit, RunID: c.start.Record.ID, Graph: c.start.Record.Graph,
-			Owner: ownerOf(c.start.Queue), Once: true,
-		}
+		wanted := newClaim(c.start, rand.Text(), name, limit)
+		wanted.Once = true
 		if err := s.reach(func() error {
 			return s.cluster.updateKeeper(s.ctx, groupName, groupID(name), enterName, "", wanted, &c.turn)
 		}); err != nil {
@@ -212,9 +245,6 @@ func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err e
 		if c.start.Claim = wanted; c.turn.Inside {
 			return out, errGoesOn
 		}
-		for i := range c.turn.Members {
-			c.turn.Members[i].Since = c.turn.Members[i].Since.Local()
-		}
 	}
-	return c.turn.GroupState, nil
+	return c.turn.local(), nil
 }

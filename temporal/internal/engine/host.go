@@ -84,16 +84,13 @@ func (f *workflowRun) Wait(ready func() bool) error {
 		if err := errors.Join(f.updateMemo(), f.move()); err != nil {
 			return err
 		}
+		at := time.Time{}
 		if f.hasRoom() { // for tasks that are too many for this workflow task
-			f.setTimer(f.Now().Add(time.Millisecond))
+			at = f.Now().Add(time.Millisecond)
 		} else if len(f.alarms) > 0 {
-			f.setTimer(f.alarms[0].at)
+			at = f.alarms[0].at
 		}
-		fired := f.fired
-		f.await(func() bool {
-			f.collect()
-			return ready() || f.fired != fired || f.mayMove()
-		})
+		f.awaitUntil(at, func() bool { return ready() || f.mayMove() })
 		f.ring()
 	}
 	return nil
@@ -113,7 +110,6 @@ func (f *workflowRun) collect() {
 
 // call is a task that an activity does.
 type call struct {
-	id     string
 	job    *runner.Job
 	input  *taskInput
 	state  *taskState
@@ -132,8 +128,8 @@ type call struct {
 // Start queues a task.
 func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
 	f.started++
-	c := &call{id: strconv.Itoa(f.started), job: job, input: f.inputOf(job), state: stateOf(job.Task)}
-	c.input.ID = c.id
+	c := &call{job: job, input: f.inputOf(job), state: stateOf(job.Task)}
+	c.input.ID = strconv.Itoa(f.started)
 	f.queue = append(f.queue, c)
 	return func() { c.unwanted = true }
 }
@@ -166,7 +162,7 @@ func (f *workflowRun) hasRoom() bool {
 
 // find returns a task that runs.
 func (f *workflowRun) find(id string) *call {
-	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.id == id }); i >= 0 {
+	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.input.ID == id }); i >= 0 {
 		return f.calls[i]
 	}
 	return nil

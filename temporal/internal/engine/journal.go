@@ -48,8 +48,8 @@ type journal struct {
 }
 
 // newJournal returns the journal of a run, as far as its start has it.
-func newJournal(record store.RunRecord, start *Start) *journal {
-	j := &journal{record: record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.summary()}
+func newJournal(start *Start) *journal {
+	j := &journal{record: start.Record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.summary()}
 	j.slot.claim, j.slot.turn = start.Claim, start.Turn
 	seed := start.Seed
 	if seed == nil {
@@ -137,7 +137,10 @@ func (j *journal) after(n, size int) [][]byte {
 // part returns the part of the journal that a query wants.
 func (j *journal) part(q *journalQuery) *journalPart {
 	out := &journalPart{Sure: j.sure, Task: j.task, Events: rawTexts(j.after(q.From, q.Size))}
-	out.Live, out.LiveFrom = j.liveAfter(q.Live)
+	if q.Live >= 0 {
+		out.LiveFrom = max(q.Live, j.liveFrom)
+		out.Live = j.live[min(out.LiveFrom-j.liveFrom, len(j.live)):]
+	}
 	return out
 }
 
@@ -242,12 +245,8 @@ func (k keeper) Note(s store.RunSummary) error {
 	return nil
 }
 
-// Adopt replaces the version of the run. There are no snapshots to delete, because the
-// workflow began with the whole journal.
-func (k keeper) Adopt(record store.RunRecord) error {
-	k.record = record
-	return nil
-}
+// Adopt fails: a run with another version of its graph begins a new workflow.
+func (keeper) Adopt(store.RunRecord) error { return errors.ErrUnsupported }
 
 // Asked returns nil: requests reach the driver by runner.Drive.
 func (k keeper) Asked() <-chan store.Request { return nil }

@@ -28,7 +28,7 @@ func TestJournalSure(t *testing.T) {
 		{"none has begun, woken twice", []task{{3, true}, {3, false}, {3, false}}, 1, -1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := newJournal(store.RunRecord{ID: "r"}, &Start{})
+			j := newJournal(&Start{})
 			for _, one := range c.tasks {
 				j.beginTask(one.began, one.replayed)
 				if err := (keeper{j}).Append(machine.Event{Kind: machine.PauseAsked}); err != nil {

@@ -52,7 +52,7 @@ func (f *workflowRun) listen(ctx workflow.Context) error {
 // enters its group is neither.
 func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 	err := workflow.Await(ctx, func() bool {
-		return f.next == nil && (f.current == nil || f.current.began && !f.store.isEntering())
+		return f.next == nil && (f.current == nil || !f.store.isEntering())
 	})
 	f.beginTask()
 	f.takeNotes()

@@ -24,15 +24,11 @@ const part = 1 << 20
 
 // after returns the texts of events after the first n, of about size bytes.
 func (s *Store) after(runID string, n, size int) (out []json.RawMessage, err error) {
-	info, err := s.latest(runID)
+	info, start, err := s.latestStart(runID)
 	if err != nil {
 		return nil, err
 	}
 	run := info.GetExecution().GetRunId()
-	start, err := s.start(runID, run)
-	if err != nil {
-		return nil, err
-	}
 	add := func(texts []json.RawMessage) {
 		out, n, size = append(out, texts...), n+len(texts), size-sizeOf(texts)
 	}
@@ -136,29 +132,16 @@ func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error)
 // maxLive is how many live events a workflow keeps: clients ask several times a second.
 const maxLive = 500
 
-// liveSink adds live events to the journal.
-type liveSink struct{ *journal }
-
 // Event keeps a live event.
-func (l liveSink) Event(e *runner.Event) error {
+func (j *journal) Event(e *runner.Event) error {
 	if !e.Live() {
 		return nil
 	}
-	j := l.journal
 	j.live = append(j.live, runner.LiveEvent{After: j.length(), Event: *e})
 	if len(j.live) > maxLive {
 		j.live, j.liveFrom = j.live[1:], j.liveFrom+1
 	}
 	return nil
-}
-
-// liveAfter returns the live events from a number on, and the number of the first.
-func (j *journal) liveAfter(n int) (out []runner.LiveEvent, from int) {
-	if n < 0 {
-		return nil, 0
-	}
-	n = max(n, j.liveFrom)
-	return append(out, j.live[min(n-j.liveFrom, len(j.live)):]...), n
 }
 
 // liveTail has the live events that a store has read of the run that it follows.

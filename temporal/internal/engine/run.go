@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +36,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	if start.Tape, err = s.newTape(tape); err != nil {
 		return nil, err
 	}
-	result, err := s.submit(start, opts, func(_ *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
+	result, err := s.submit(start, nil, opts, func(_ *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
 		return flow.Run(ctx, opts)
 	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
 	if result != nil || err != nil {
@@ -108,7 +107,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 		}
 		return s.follow(ctx, r, runID, 0, opts) // its events are emitted again
 	}
-	start, err := s.nextStart(info, &one, &opts)
+	start, err := s.nextStart(runID, one, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +116,8 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	if g == nil && one.Status == machine.Completed {
 		return s.follow(ctx, r, runID, told, opts)
 	}
-	if g != nil {
-		if err := s.setVersion(start, g, opts); err != nil {
-			return nil, err
-		}
-	}
 	isRefused := false
-	result, err := s.submit(start, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
+	result, err := s.submit(start, g, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
 		if g != nil {
 			return here.ResumeWith(ctx, runID, g, opts)
 		}
@@ -153,18 +147,6 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped) // it was stopped while it waited for its slot
 }
 
-// setVersion gives a run that continues another version of its graph.
-func (s *Store) setVersion(start *Start, g *spec.Graph, opts runner.Options) error {
-	here, err := newRunner(runner.Config{Store: s, Secrets: sealedSecrets(start.Nonce)})
-	if err != nil {
-		return err
-	}
-	before := start.Record
-	start.Record, err = here.Fit(before.ID, g, opts)
-	start.Before, start.Settings.Dir = &before, filepath.Dir(start.Record.File)
-	return err
-}
-
 // describe returns the latest workflow of a run, and the summary of the run.
 func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
 	if info, err = s.latest(runID); err == nil {
@@ -188,18 +170,16 @@ func (s *Store) settled(runID string) (*workflowapi.WorkflowExecutionInfo, store
 }
 
 // nextStart returns the input of a workflow that continues a run, with the whole journal.
-func (s *Store) nextStart(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) (*Start, error) {
-	runID := info.GetExecution().GetWorkflowId()
-	before, err := s.start(runID, info.GetExecution().GetRunId())
+func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.Options) (*Start, error) {
+	_, before, err := s.latestStart(runID)
 	if err != nil {
 		return nil, err
 	}
 	events, err := s.after(runID, 0, allBytes)
-	summary := *one
 	summary.RunRecord = store.RunRecord{}
 	next := *before
 	next.Core, next.Seed, next.Settings, next.Settings.Dir = s.cluster.core, &Seed{Events: events, Summary: &summary}, *opts, before.Settings.Dir
-	next.Session, next.Before, next.Tape, next.Claim, next.Turn = nil, nil, nil, nil, nil
+	next.Session, next.Tape, next.Claim, next.Turn = nil, nil, nil, nil
 	return &next, err
 }
 
@@ -294,42 +274,22 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 
 // ForkOf forks a run of the cluster and follows the new one, which r reads; see runner.Fork.
 func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error) {
-	info, one, err := s.describe(runID)
+	start, err := s.nextStart(runID, store.RunSummary{}, &opts.Options)
 	if err != nil {
 		return nil, err
 	}
-	start, err := s.nextStart(info, &one, &opts.Options)
-	if err != nil {
-		return nil, err
-	}
-	here, err := newRunner(runner.Config{Store: s, Secrets: sealedSecrets(start.Nonce)})
-	if err != nil {
-		return nil, err
-	}
-	plan, err := here.PlanFork(runID, opts)
-	if err != nil {
-		return nil, err
-	}
-	start.Record, start.Seed = plan.Record, &Seed{Events: start.Seed.Events[:plan.From:plan.From]}
-	for i := range plan.First {
-		text, err := store.EncodeEvent(&plan.First[i])
-		if err != nil {
-			return nil, err
-		}
-		start.Seed.Events = append(start.Seed.Events, json.RawMessage(text))
-	}
-	told := len(start.Seed.Events)
-	if plan.Held {
-		start.Seed.Summary = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
-		told = 0 // nothing of it has been told
-	}
-	result, err := s.submit(start, opts.Options, func(here *runner.Runner, _ *runner.Flow, own runner.Options) (*runner.Result, error) {
+	start.Record.ID, start.Seed.Summary = cmp.Or(opts.RunID, store.NewRunID(time.Now())), nil
+	result, err := s.submit(start, nil, opts.Options, func(here *runner.Runner, _ *runner.Flow, own runner.Options) (*runner.Result, error) {
 		opts := opts
 		opts.Options = own
 		return here.Fork(ctx, runID, opts)
 	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
 	if result != nil || err != nil {
 		return result, err
+	}
+	told := len(start.Seed.Events)
+	if start.Seed.Summary != nil { // nothing of it has been told
+		told = 0
 	}
 	return s.follow(ctx, r, start.Record.ID, told, opts.Options)
 }

@@ -80,20 +80,14 @@ func (f *workflowRun) leave() error {
 // keptSession reads a session.
 func (s *Store) keptSession(id string) (*keptSession, error) {
 	info, err := s.latest(sessionPrefix + id)
-	if errors.Is(err, store.ErrNoRun) || err == nil && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
-	}
-	if err != nil {
-		return nil, err
-	}
 	var kept *keptSession
-	if err := s.query(sessionPrefix+id, "", querySession, &kept); err != nil {
-		return nil, err
+	if err == nil && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		err = s.query(sessionPrefix+id, "", querySession, &kept)
 	}
-	if kept == nil { // the first of its runs is just about to leave something
-		return nil, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
+	if kept == nil && (err == nil || errors.Is(err, store.ErrNoRun)) { // or the first of its runs is about to leave something
+		err = fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
-	return kept, nil
+	return kept, err
 }
 
 // Session returns a session.

@@ -42,9 +42,7 @@ type Store struct {
 }
 
 // Store returns the store of the cluster's runs until ctx ends.
-func (c *Cluster) Store(ctx context.Context) cli.ClusterStore { return c.store(ctx) }
-
-func (c *Cluster) store(ctx context.Context) *Store { return &Store{cluster: c, ctx: ctx} }
+func (c *Cluster) Store(ctx context.Context) cli.ClusterStore { return &Store{cluster: c, ctx: ctx} }
 
 // Close ends the connection.
 func (s *Store) Close() error {
@@ -70,8 +68,13 @@ func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error)
 	return reply.GetWorkflowExecutionInfo(), asNoRun(runID, err)
 }
 
-// start returns the input of a workflow.
-func (s *Store) start(runID, run string) (*Start, error) {
+// latestStart returns the latest workflow run of a run, and its input.
+func (s *Store) latestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *Start, error) {
+	info, err := s.latest(runID)
+	if err != nil {
+		return nil, nil, err
+	}
+	run := info.GetExecution().GetRunId()
 	start, err := s.starts.get(run, func() (start *Start, err error) {
 		err = s.reach(func() (err error) {
 			start, err = startOf(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
@@ -79,16 +82,12 @@ func (s *Store) start(runID, run string) (*Start, error) {
 		})
 		return start, err
 	})
-	return start, asNoRun(runID, err)
+	return info, start, asNoRun(runID, err)
 }
 
 // Run returns the record of a run.
 func (s *Store) Run(runID string) (store.RunRecord, error) {
-	info, err := s.latest(runID)
-	if err != nil {
-		return store.RunRecord{}, err
-	}
-	start, err := s.start(runID, info.GetExecution().GetRunId())
+	_, start, err := s.latestStart(runID)
 	if err != nil {
 		return store.RunRecord{}, err
 	}

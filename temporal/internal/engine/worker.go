@@ -93,12 +93,11 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 		start(keeperQueue(queue), worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout})
 		start(coreQueue(queue, c.core), options)
 	} else {
-		ready = nil
-		options.DisableWorkflowWorker = true
+		ready, options.DisableWorkflowWorker = nil, true
 	}
 	for _, name := range o.Queues {
-		start(nodeQueue(queue, name), options)
 		ready = append(ready, nodeQueue(queue, name))
+		start(nodeQueue(queue, name), options)
 	}
 	if err != nil {
 		stop()

@@ -18,7 +18,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // limits of a workflow.
@@ -81,7 +80,6 @@ type drive struct {
 	do       func() (*runner.Result, error)
 	settings *runner.Options
 	alone    bool // the run resumes itself
-	began    bool
 }
 
 // Run is the workflow.
@@ -121,11 +119,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error) {
 	f := &workflowRun{worker: w, start: start, digest: digestOf(&start.Record), tape: start.Tape}
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
-	record := start.Record
-	if start.Before != nil {
-		record = *start.Before
-	}
-	f.store = newJournal(record, start)
+	f.store = newJournal(start)
 	f.store.run, f.slot = f, &f.store.slot
 	var err error
 	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
@@ -138,14 +132,7 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 // begin drives the run from where its start says.
 func (f *workflowRun) begin() (*runner.Result, error) {
 	record, opts := &f.start.Record, f.options(&f.start.Settings)
-	switch {
-	case f.start.Before != nil:
-		g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: f.runner.Kinds(), Load: record.Load})
-		if found.HasErrors() {
-			return nil, &runner.InvalidError{Diagnostics: found.Sort()}
-		}
-		return f.runner.ResumeWith(context.Background(), record.ID, g, opts)
-	case f.start.Seed != nil:
+	if f.start.Seed != nil {
 		return f.runner.Resume(context.Background(), record.ID, opts)
 	}
 	opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
@@ -160,7 +147,7 @@ func (f *workflowRun) options(s *runner.Options) runner.Options {
 	opts := *s
 	opts.Park, opts.History = 0, false
 	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
-	opts.Sink, opts.Dir = liveSink{f.store}, cmp.Or(opts.Dir, f.start.Settings.Dir, filepath.Dir(f.start.Record.File))
+	opts.Sink, opts.Dir = f.store, cmp.Or(opts.Dir, f.start.Settings.Dir, filepath.Dir(f.start.Record.File))
 	return opts
 }
 
@@ -181,7 +168,6 @@ func (f *workflowRun) run() error {
 	d := f.next
 	f.current, f.next, f.again = d, nil, time.Time{}
 	f.beginTask()
-	d.began = true
 	result, err := d.do()
 	f.driver = nil
 	f.carryOut()
@@ -226,12 +212,7 @@ func (f *workflowRun) pause() error {
 			f.next = f.resumeAlone()
 			return nil
 		}
-		f.setTimer(due)
-		fired := f.fired
-		f.await(func() bool {
-			f.collect()
-			return f.next != nil || f.elsewhere != nil || f.fired != fired || f.isNews()
-		})
+		f.awaitUntil(due, func() bool { return f.next != nil || f.elsewhere != nil || f.isNews() })
 	}
 }
 
@@ -266,6 +247,16 @@ func (f *workflowRun) awaitHandlers() {
 // beginTask tells the journal of a workflow task, before that adds to it.
 func (f *workflowRun) beginTask() {
 	f.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
+}
+
+// awaitUntil waits until a condition holds, or a time has come, unless that is zero.
+func (f *workflowRun) awaitUntil(at time.Time, holds func() bool) {
+	f.setTimer(at)
+	fired := f.fired
+	f.await(func() bool {
+		f.collect()
+		return holds() || f.fired != fired
+	})
 }
 
 // await waits until a condition holds. It tells the journal of every workflow task.
@@ -313,7 +304,7 @@ func (f *workflowRun) move() error {
 		return nil
 	}
 	next := *f.start
-	next.Session, next.Before = nil, nil
+	next.Session = nil
 	next.Settings = runner.Options{
 		Dir: f.start.Settings.Dir, By: f.start.Settings.By,
 		PauseBefore: f.start.Settings.PauseBefore, PauseAfter: f.start.Settings.PauseAfter, Rush: f.tape.plays(),
