@@ -221,7 +221,12 @@ type claimJournal struct {
 
 // Adopt keeps the record with another version.
 func (j claimJournal) Adopt(run store.RunRecord) error {
-	j.store.start.Record, j.store.start.Settings.Dir = run, filepath.Dir(run.File)
+	start := j.store.start
+	if start.Before == nil {
+		before := start.Record
+		start.Before = &before
+	}
+	start.Record, start.Settings.Dir = run, filepath.Dir(run.File)
 	return nil
 }
 

@@ -51,6 +51,9 @@ type journal struct {
 func newJournal(start *Start) *journal {
 	j := &journal{record: start.Record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.summary()}
 	j.slot.claim, j.slot.turn = start.Claim, start.Turn
+	if start.Before != nil {
+		j.record = *start.Before
+	}
 	seed := start.Seed
 	if seed == nil {
 		return j
@@ -245,8 +248,12 @@ func (k keeper) Note(s store.RunSummary) error {
 	return nil
 }
 
-// Adopt fails: a run with another version of its graph begins a new workflow.
-func (keeper) Adopt(store.RunRecord) error { return errors.ErrUnsupported }
+// Adopt replaces the version of the run. There are no snapshots to delete, because the
+// workflow began with the whole journal.
+func (k keeper) Adopt(record store.RunRecord) error {
+	k.record = record
+	return nil
+}
 
 // Asked returns nil: requests reach the driver by runner.Drive.
 func (k keeper) Asked() <-chan store.Request { return nil }

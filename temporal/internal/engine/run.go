@@ -179,7 +179,7 @@ func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.O
 	summary.RunRecord = store.RunRecord{}
 	next := *before
 	next.Core, next.Seed, next.Settings, next.Settings.Dir = s.cluster.core, &Seed{Events: events, Summary: &summary}, *opts, before.Settings.Dir
-	next.Session, next.Tape, next.Claim, next.Turn = nil, nil, nil, nil
+	next.Session, next.Before, next.Tape, next.Claim, next.Turn = nil, nil, nil, nil, nil
 	return &next, err
 }
 

@@ -41,6 +41,8 @@ type Start struct {
 	Core int `json:"core"`
 	// Record describes the run. Its texts are the version that the run is pinned to.
 	Record store.RunRecord `json:"record"`
+	// Before is the record with the earlier version of the graph, if that changes.
+	Before *store.RunRecord `json:"before,omitempty"`
 	// Settings are the options with which the run begins or is resumed.
 	Settings runner.Options `json:"settings"`
 	// Seed is the journal of a run that continues.

@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // limits of a workflow.
@@ -132,7 +133,11 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 // begin drives the run from where its start says.
 func (f *workflowRun) begin() (*runner.Result, error) {
 	record, opts := &f.start.Record, f.options(&f.start.Settings)
-	if f.start.Seed != nil {
+	switch {
+	case f.start.Before != nil:
+		g, _ := spec.Parse(record.File, record.Source, spec.Options{Kinds: f.runner.Kinds(), Load: record.Load}) // as in newRun
+		return f.runner.ResumeWith(context.Background(), record.ID, g, opts)
+	case f.start.Seed != nil:
 		return f.runner.Resume(context.Background(), record.ID, opts)
 	}
 	opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
@@ -286,7 +291,7 @@ func (f *workflowRun) isNews() bool {
 
 func (f *workflowRun) memo() memo {
 	m := newMemo(&f.start.Record, f.store.summary)
-	m.Driven = f.current != nil
+	m.Driven = f.current != nil || f.elsewhere != nil
 	return m
 }
 
@@ -304,7 +309,7 @@ func (f *workflowRun) move() error {
 		return nil
 	}
 	next := *f.start
-	next.Session = nil
+	next.Session, next.Before = nil, nil
 	next.Settings = runner.Options{
 		Dir: f.start.Settings.Dir, By: f.start.Settings.By,
 		PauseBefore: f.start.Settings.PauseBefore, PauseAfter: f.start.Settings.PauseAfter, Rush: f.tape.plays(),
