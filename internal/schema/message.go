@@ -67,28 +67,11 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-type typeName struct {
-	name   string
-	set    typeSet
-	phrase string // after "is not"
-}
-
-// typeNames lists the types in the order of messages.
-var typeNames = []typeName{
-	{"string", typeString, "a string"},
-	{"boolean", typeBoolean, "true or false"},
-	{"integer", typeInteger, "an integer"},
-	{"number", typeNumber, "a number"},
-	{"array", typeArray, "a list"},
-	{"object", typeObject, "an object"},
-	{"null", typeNull, "null"},
-}
-
 // phrase writes the types after "is not": an integer or null.
 func (t typeSet) phrase() string {
 	var names []string
-	for _, one := range typeNames {
-		if t&one.set != 0 {
+	for i, one := range typeNames {
+		if t&(1<<i) != 0 {
 			names = append(names, one.phrase)
 		}
 	}

@@ -55,15 +55,12 @@ func wantsFloat(nodes []*node) bool {
 }
 
 func (c *checker) normaliseList(nodes []*node, list []any, depth int) (out []any, changed bool) {
-	prefix := 0
-	for _, n := range nodes {
-		prefix = max(prefix, len(n.prefix))
-	}
-	rest := itemNodes(nodes, prefix)
 	for i, v := range list {
-		of := rest
-		if i < prefix {
-			of = itemNodes(nodes, i)
+		var of []*node
+		for _, n := range nodes {
+			if sub := n.item(i); sub != nil {
+				of = append(of, sub)
+			}
 		}
 		if w, other := c.normalise(of, v, depth+1); other {
 			if out == nil {
@@ -75,17 +72,13 @@ func (c *checker) normaliseList(nodes []*node, list []any, depth int) (out []any
 	return out, out != nil
 }
 
-func itemNodes(nodes []*node, i int) []*node {
-	var out []*node
-	for _, n := range nodes {
-		out = addNode(out, n.item(i))
-	}
-	return out
-}
-
 func (c *checker) normaliseObject(nodes []*node, object map[string]any, depth int) (out map[string]any, changed bool) {
 	for name, v := range object { // each entry by itself: the order decides nothing
-		if w, other := c.normalise(propertyNodes(nodes, name), v, depth+1); other {
+		var of []*node
+		for _, n := range nodes {
+			of = append(of, n.member(name)...)
+		}
+		if w, other := c.normalise(of, v, depth+1); other {
 			if out == nil {
 				out = maps.Clone(object)
 			}
@@ -95,34 +88,22 @@ func (c *checker) normaliseObject(nodes []*node, object map[string]any, depth in
 	return out, out != nil
 }
 
-func propertyNodes(nodes []*node, name string) []*node {
-	var out []*node
-	for _, n := range nodes {
-		var few [4]*node
-		out = addNode(out, n.properties[name])
-		for _, sub := range n.others(few[:0], name) {
-			out = addNode(out, sub)
-		}
+// member returns the schemas of a property.
+func (n *node) member(name string) []*node {
+	out := n.matching(name)
+	if sub := n.properties[name]; sub != nil {
+		out = append(out, sub)
+	}
+	if out == nil && n.additional != nil {
+		out = append(out, n.additional)
 	}
 	return out
 }
 
-// addNode adds a node to a list without repeats. The list of one node is the
-// node's own, so that plain schemas allocate nothing.
-func addNode(list []*node, n *node) []*node {
-	switch {
-	case n == nil || slices.Contains(list, n):
-		return list
-	case list == nil:
-		return n.self
-	}
-	return append(slices.Clip(list), n)
-}
-
-// applicable widens nodes by the subschemas that apply in place: references,
-// allOf, and the alternatives that accept v.
+// applicable widens nodes by the subschemas that apply in place: references, allOf, and the
+// alternatives that accept v. The result has no repeats.
 func (c *checker) applicable(nodes []*node, v any) []*node {
-	if !slices.ContainsFunc(nodes, (*node).hasInPlace) {
+	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.whole }) {
 		return nodes
 	}
 	var out []*node
@@ -133,7 +114,9 @@ func (c *checker) applicable(nodes []*node, v any) []*node {
 			return
 		}
 		out = append(out, n)
-		add(n.ref)
+		if n.ref != nil {
+			add(n.ref.target)
+		}
 		for _, sub := range n.allOf {
 			add(sub)
 		}

@@ -4,7 +4,6 @@ package schema
 
 import (
 	"cmp"
-	"math"
 	"math/big"
 	"strconv"
 )
@@ -14,41 +13,33 @@ const maxExact = 1 << 53
 
 // isNumber reports whether v is an int or a finite float64.
 func isNumber(v any) bool {
-	switch v := v.(type) {
-	case int:
-		return true
-	case float64:
-		return v-v == 0
+	f, ok := floatOf(v)
+	return ok && f-f == 0
+}
+
+// floatOf returns a number as a float64, rounded.
+func floatOf(v any) (float64, bool) {
+	if i, ok := v.(int); ok {
+		return float64(i), true
 	}
-	return false
+	f, ok := v.(float64)
+	return f, ok
 }
 
 // compareNumbers compares two numbers without rounding either.
 func compareNumbers(a, b any) int {
-	x, xInt := a.(int)
-	y, yInt := b.(int)
-	f, _ := a.(float64)
-	g, _ := b.(float64)
-	switch {
-	case xInt && yInt:
-		return cmp.Compare(x, y)
-	case xInt:
-		return compareIntFloat(x, g)
-	case yInt:
-		return -compareIntFloat(y, f)
+	f, _ := floatOf(a)
+	g, _ := floatOf(b)
+	if f != g {
+		return cmp.Compare(f, g)
 	}
-	return cmp.Compare(f, g)
-}
-
-func compareIntFloat(i int, f float64) int {
-	switch {
-	case f >= 1<<63:
-		return -1
-	case f < -(1 << 63):
-		return 1
+	exact := func(v any, f float64) *big.Float {
+		if i, ok := v.(int); ok {
+			return new(big.Float).SetInt64(int64(i))
+		}
+		return big.NewFloat(f)
 	}
-	whole := math.Trunc(f)
-	return cmp.Or(cmp.Compare(int64(i), int64(whole)), cmp.Compare(0, f-whole))
+	return exact(a, f).Cmp(exact(b, g))
 }
 
 // isMultiple compares in decimal, as people write it: 0.3 is a multiple of 0.1.
@@ -63,11 +54,10 @@ func isMultiple(v, of any) bool {
 
 func decimal(v any) *big.Rat {
 	r := new(big.Rat)
-	switch v := v.(type) {
-	case int:
-		r.SetInt64(int64(v))
-	case float64: // the text of a finite float is always a number
-		r.SetString(strconv.FormatFloat(v, 'g', -1, 64))
+	if i, ok := v.(int); ok {
+		return r.SetInt64(int64(i))
 	}
+	f, _ := floatOf(v)
+	r.SetString(strconv.FormatFloat(f, 'g', -1, 64)) // the text of a finite float is always a number
 	return r
 }

@@ -1,22 +1,22 @@
-// Package schema checks plain data against JSON Schema (draft 2020-12): the
-// values of state keys, the outputs of nodes, the answers of people.
+// Package schema checks plain data against JSON Schema (draft 2020-12): the values of state
+// keys, the outputs of nodes, the answers of people.
 //
-// Data is canonical: nil, bool, int, float64, string, []any, map[string]any.
-// Every keyword is supported except dynamic references, `dependent…` and
-// `unevaluated…`. As in the draft, `format` and the `content…` keywords check
-// nothing. Nothing is loaded: a `$ref` points into the same document. An unknown
-// keyword is an error, because a misspelt one would check nothing; names with
-// the prefix `x-` are free.
+// Data is canonical: nil, bool, int, float64, string, []any, map[string]any. Every keyword is
+// supported except dynamic references, `dependent…` and `unevaluated…`. As in the draft,
+// `format` and the `content…` keywords check nothing. A `$ref` points into the same document:
+// nothing is loaded. An unknown keyword is an error, because a misspelt one would check
+// nothing; names with the prefix `x-` are free.
 package schema
 
 import (
-	"math"
 	"regexp"
 	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
-// Schema is a compiled JSON Schema. It never changes and is safe for
-// concurrent use. A nil *Schema accepts everything.
+// Schema is a compiled JSON Schema. It never changes and is safe for concurrent use. A nil
+// *Schema accepts everything.
 type Schema struct {
 	doc  map[string]any
 	root *node
@@ -24,8 +24,8 @@ type Schema struct {
 
 // Error describes a fault in a schema document.
 type Error struct {
-	// Path leads from the document to the keyword at fault: keywords, property
-	// names, indexes in decimal.
+	// Path leads from the document to the keyword at fault: keywords, property names, indexes
+	// in decimal.
 	Path    []string
 	Message string
 }
@@ -35,8 +35,8 @@ func (e *Error) Error() string { return located(pathText(e.Path), e.Message) }
 
 // Mismatch describes why a schema rejects a value.
 type Mismatch struct {
-	// Path is the position inside the value, such as `items[2].name`, or "" for
-	// the value itself.
+	// Path is the position inside the value, such as `items[2].name`, or "" for the value
+	// itself.
 	Path    string
 	Message string
 
@@ -54,45 +54,46 @@ func located(path, message string) string {
 	return "at " + strconv.Quote(path) + ": " + message
 }
 
-// Check returns a *Mismatch with the first fault of v, or nil. The fault is the
-// same each time. The cost is O(v), and simple schemas allocate nothing.
-func (s *Schema) Check(v any) error {
-	if s == nil {
-		return nil
-	}
-	return new(checker).check(s.root, v).error()
-}
-
-// CheckAppended checks a list whose first from elements are known to be valid. It
-// costs O(new elements), unless a keyword concerns the list as a whole
-// (uniqueItems, contains, enum, anyOf, …).
-func (s *Schema) CheckAppended(list []any, from int) error {
-	if s == nil || from <= 0 || !s.root.isElementwise() || !s.root.types.accept(list) {
-		return s.Check(list)
-	}
-	var c checker
-	if m := s.root.checkLength(list); m != nil {
-		return m
-	}
-	return c.checkItems(s.root, list, from).error()
-}
-
-// error avoids an error that is a nil *Mismatch.
-func (m *Mismatch) error() error {
-	if m == nil {
-		return nil
+// under adds a step to the front of the path, if there is a mismatch.
+func (m *Mismatch) under(step string) *Mismatch {
+	if m != nil && !m.fatal { // its path could be very long
+		m.Path = joinPath(step, m.Path)
 	}
 	return m
 }
 
-// Normalise converts every number to the Go type that the schema names: int for
-// `type: integer`, float64 for `type: number`, else int for whole numbers up to
-// 2^53. It copies only lists and maps that lead to a change. Values that the
-// schema rejects stay as they are.
+// Check returns a *Mismatch with the first fault of v, or nil. The fault is the same each
+// time. The cost is O(v).
+func (s *Schema) Check(v any) error { return s.check(v, 0) }
+
+// CheckAppended checks a list whose first from elements are known to be valid. It costs O(new
+// elements), unless a keyword concerns the list as a whole (uniqueItems, contains, enum,
+// anyOf, …).
+func (s *Schema) CheckAppended(list []any, from int) error {
+	if s == nil || s.root.whole {
+		from = 0
+	}
+	return s.check(list, from)
+}
+
+func (s *Schema) check(v any, from int) error {
+	if s == nil {
+		return nil
+	}
+	c := checker{from: from}
+	if m := c.check(s.root, v); m != nil {
+		return m
+	}
+	return nil
+}
+
+// Normalise converts every number to the Go type that the schema names: int for `type:
+// integer`, float64 for `type: number`, else int for whole numbers up to 2^53. It copies only
+// lists and maps that lead to a change. Values that the schema rejects stay as they are.
 func (s *Schema) Normalise(v any) any {
 	var nodes []*node
 	if s != nil {
-		nodes = s.root.self
+		nodes = []*node{s.root}
 	}
 	w, _ := new(checker).normalise(nodes, v, 0)
 	return w
@@ -107,76 +108,41 @@ func (s *Schema) String() string {
 	return flow(s.doc)
 }
 
-// node is one compiled subschema. A field with its initial value checks nothing.
+// node is one compiled subschema: its checks, and the parts that Normalise and other keywords
+// need.
 type node struct {
-	doc  any     // for messages
-	self []*node // this node alone, kept because Normalise must not allocate
+	doc    any
+	checks []check // in the order of the table of keywords
+	whole  bool    // some keyword is about lists as a whole
 
-	never    bool // the schema `false`
-	types    typeSet
-	enum     []any
-	constant *any
-
-	minimum, maximum, above, below, multipleOf any // int, float64 or nil
-
-	length  bounds // of a string
-	pattern *regexp.Regexp
-
-	prefix           []*node
-	items, contains  *node
-	itemCount, found bounds
-	unique           bool
-
-	names                     []string // of properties, sorted
-	properties                map[string]*node
-	patterns                  []patternRule // sorted
-	additional, propertyNames *node
-	required                  []string
-	size                      bounds
+	types      typeSet
+	prefix     []*node
+	items      *node
+	properties map[string]*node
+	patterns   []patternRule // sorted
+	additional *node
+	// The number of items that fit `contains`.
+	minContains, maxContains int
 
 	allOf, anyOf, oneOf       []*node
 	not, ifNode, then, orElse *node
-	ref                       *node
-	refText                   string
-	refPath                   []string // nil without $ref
+	ref                       *reference
 }
 
-type bounds struct{ min, max int }
+// reference is a `$ref`.
+type reference struct {
+	text   string
+	at     []string
+	target *node
+}
+
+// check returns the first fault of a value, or nil.
+type check func(c *checker, v any) *Mismatch
 
 // patternRule is one entry of patternProperties.
 type patternRule struct {
 	pattern *regexp.Regexp
 	node    *node
-}
-
-func newNode(doc any) *node {
-	open := bounds{0, math.MaxInt}
-	n := &node{doc: doc, length: open, itemCount: open, found: bounds{1, math.MaxInt}, size: open}
-	n.self = []*node{n}
-	return n
-}
-
-// inPlace lists the subschemas that apply to the same value as n.
-func (n *node) inPlace() []*node {
-	var out []*node
-	for _, list := range [][]*node{{n.ref}, n.allOf, n.anyOf, n.oneOf, {n.not, n.ifNode, n.then, n.orElse}} {
-		for _, sub := range list {
-			if sub != nil {
-				out = append(out, sub)
-			}
-		}
-	}
-	return out
-}
-
-// hasInPlace reports whether inPlace lists anything.
-func (n *node) hasInPlace() bool {
-	return n.ref != nil || n.allOf != nil || n.anyOf != nil || n.oneOf != nil || n.not != nil || n.ifNode != nil
-}
-
-// isElementwise reports whether elements of a list can be checked one by one.
-func (n *node) isElementwise() bool {
-	return !n.never && n.enum == nil && n.constant == nil && !n.hasInPlace() && !n.unique && n.contains == nil
 }
 
 // item returns the schema of the element at an index, or nil.
@@ -185,4 +151,64 @@ func (n *node) item(i int) *node {
 		return n.prefix[i]
 	}
 	return n.items
+}
+
+// matching returns the schemas of patternProperties for a name.
+func (n *node) matching(name string) (out []*node) {
+	for _, rule := range n.patterns {
+		if rule.pattern.MatchString(name) {
+			out = append(out, rule.node)
+		}
+	}
+	return out
+}
+
+// Bounds of one check: schemas can refer to themselves, so that a small document and a small
+// value can ask for endless work.
+const (
+	maxSteps = 10_000_000
+	maxDepth = 50_000
+)
+
+// checker is one walk through a value.
+type checker struct {
+	steps, depth int
+	from         int // the elements of the value, a list, before this index are valid
+}
+
+// check returns the first fault of v, or nil.
+func (c *checker) check(n *node, v any) *Mismatch {
+	c.steps++
+	if c.steps > maxSteps || c.depth > maxDepth {
+		return &Mismatch{Message: "checking the value against the schema takes too many steps", fatal: true}
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	switch v.(type) {
+	case eval.Open:
+		return nil
+	case float64:
+		if !isNumber(v) {
+			return fault(show(v), " is not a finite number")
+		}
+	case nil, bool, int, string, []any, map[string]any:
+	default:
+		return fault(show(v), " is not plain data")
+	}
+	for _, check := range n.checks {
+		if m := check(c, v); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// checkAll returns the first fault of v by any of some schemas, or nil.
+func (c *checker) checkAll(nodes []*node, v any) *Mismatch {
+	for _, n := range nodes {
+		if m := c.check(n, v); m != nil {
+			return m
+		}
+	}
+	return nil
 }

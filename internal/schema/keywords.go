@@ -1,0 +1,533 @@
+// The keywords: how each is read, and what it checks.
+
+package schema
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// keyword is a keyword of JSON Schema.
+type keyword struct {
+	name  string
+	whole bool // with this keyword a list can't be checked element by element
+	read  reader
+}
+
+// reader compiles the value of a keyword, which at leads to, into a node. It returns the
+// keyword's check, or nil if another keyword checks for it.
+type reader func(c *compiler, n *node, value any, at []string) check
+
+// keywords are in the order in which a value is checked.
+var keywords = []keyword{
+	{"type", false, readTypes},
+	{"const", true, readConst},
+	{"enum", true, readEnum},
+	{"$ref", true, readRef},
+	{"minimum", false, limitNumber(" is below the minimum of ", func(order int) bool { return order < 0 })},
+	{"maximum", false, limitNumber(" is above the maximum of ", func(order int) bool { return order > 0 })},
+	{"exclusiveMinimum", false, limitNumber(" is not above ", func(order int) bool { return order <= 0 })},
+	{"exclusiveMaximum", false, limitNumber(" is not below ", func(order int) bool { return order >= 0 })},
+	{"multipleOf", false, readMultipleOf},
+	{"minLength", false, limitSize(typeString, -1, " is shorter than ", "character")},
+	{"maxLength", false, limitSize(typeString, 1, " is longer than ", "character")},
+	{"pattern", false, readPattern},
+	{"minItems", false, limitSize(typeArray, -1, " is shorter than ", "item")},
+	{"maxItems", false, limitSize(typeArray, 1, " is longer than ", "item")},
+	{"uniqueItems", true, readUnique},
+	{"prefixItems", false, readPrefix},
+	{"items", false, readItems},
+	{"contains", true, readContains},
+	{"minContains", false, countItems(func(n *node) *int { return &n.minContains })},
+	{"maxContains", false, countItems(func(n *node) *int { return &n.maxContains })},
+	{"minProperties", false, limitSize(typeObject, -1, " has fewer than ", "property")},
+	{"maxProperties", false, limitSize(typeObject, 1, " has more than ", "property")},
+	{"required", false, readRequired},
+	{"properties", false, readProperties},
+	{"patternProperties", false, readPatterns},
+	{"additionalProperties", false, readAdditional},
+	{"propertyNames", false, readNames},
+	{"allOf", true, readAllOf},
+	{"anyOf", true, readAnyOf},
+	{"oneOf", true, readOneOf},
+	{"not", true, readNot},
+	{"if", true, readIf},
+	{"then", false, readBranch(func(n *node) **node { return &n.then })},
+	{"else", false, readBranch(func(n *node) **node { return &n.orElse })},
+	{"$defs", false, readDefinitions},
+	{"definitions", false, readDefinitions},
+	{"$anchor", false, readAnchor},
+	{"$id", false, readID},
+}
+
+// annotations check nothing.
+var annotations = strings.Fields("$comment $schema contentEncoding contentMediaType contentSchema default deprecated " +
+	"description examples format readOnly title writeOnly")
+
+// insteadOf helps with keywords of other drafts and dialects.
+var insteadOf = map[string]string{
+	"additionalItems":       `; what follows prefixItems is described by "items"`,
+	"dependencies":          `; use "if" and "then"`,
+	"dependentRequired":     `; use "if" and "then"`,
+	"dependentSchemas":      `; use "if" and "then"`,
+	"unevaluatedItems":      `; use "items" or "additionalProperties"`,
+	"unevaluatedProperties": `; use "items" or "additionalProperties"`,
+	"$dynamicRef":           `; only "$ref" inside the document is supported`,
+	"$recursiveRef":         `; only "$ref" inside the document is supported`,
+	"nullable":              "; name the type null instead: type: [string, null]",
+}
+
+// failIf returns a check that reports the values for which wrong holds.
+func failIf(wrong func(v any) bool, message string) check {
+	return func(_ *checker, v any) *Mismatch {
+		if wrong(v) {
+			return fault(show(v), message)
+		}
+		return nil
+	}
+}
+
+func fault(parts ...string) *Mismatch { return &Mismatch{Message: strings.Join(parts, "")} }
+
+// typeSet is a set of JSON types. The empty set allows every type.
+type typeSet uint8
+
+// typeNames lists the types in the order of messages; the i-th is 1<<i in a typeSet. phrase
+// follows "is not".
+var typeNames = []struct{ name, phrase string }{
+	{"string", "a string"},
+	{"boolean", "true or false"},
+	{"integer", "an integer"},
+	{"number", "a number"},
+	{"array", "a list"},
+	{"object", "an object"},
+	{"null", "null"},
+}
+
+const (
+	typeString typeSet = 1 << iota
+	typeBoolean
+	typeInteger
+	typeNumber
+	typeArray
+	typeObject
+	typeNull
+)
+
+// typesOf returns the types that a value has. A float64 with a whole value is an integer.
+func typesOf(v any) typeSet {
+	switch v := v.(type) {
+	case int:
+		return typeInteger | typeNumber
+	case float64:
+		if v == math.Trunc(v) {
+			return typeInteger | typeNumber
+		}
+		return typeNumber
+	case string:
+		return typeString
+	case bool:
+		return typeBoolean
+	case []any:
+		return typeArray
+	case map[string]any:
+		return typeObject
+	}
+	return typeNull
+}
+
+func readTypes(c *compiler, n *node, value any, at []string) check {
+	names, ok := value.([]any)
+	if !ok {
+		names = []any{value}
+	}
+	if len(names) == 0 {
+		c.fail(at, "an empty list allows no value; name at least one type")
+	}
+	for _, name := range names {
+		i := 0
+		for i < len(typeNames) && typeNames[i].name != name {
+			i++
+		}
+		if i == len(typeNames) {
+			c.fail(at, "%s is not a type; allowed: array, boolean, integer, null, number, object, string", show(name))
+		}
+		n.types |= 1 << i
+	}
+	return func(_ *checker, v any) *Mismatch {
+		if n.types&typesOf(v) == 0 {
+			return &Mismatch{Message: show(v) + " is not " + n.types.phrase(), types: n.types}
+		}
+		return nil
+	}
+}
+
+func readConst(_ *compiler, _ *node, value any, _ []string) check {
+	return failIf(func(v any) bool { return !equal(v, value) }, " is not "+show(value))
+}
+
+func readEnum(c *compiler, n *node, value any, at []string) check {
+	values, ok := value.([]any)
+	if !ok || len(values) == 0 {
+		c.fail(at, "%s is not a list with at least one value", show(value))
+	}
+	return failIf(func(v any) bool {
+		return !slices.ContainsFunc(values, func(allowed any) bool { return equal(v, allowed) })
+	}, " is not one of "+showAll(values))
+}
+
+// equal compares plain data; 1 and 1.0 are one number.
+func equal(a, b any) bool {
+	if s, ok := a.(string); ok {
+		return s == b
+	}
+	x, err := eval.Canonical(a)
+	y, err2 := eval.Canonical(b)
+	return err == nil && err2 == nil && reflect.DeepEqual(x, y)
+}
+
+// limitNumber returns the reader of a limit that refuses the numbers in an order to it.
+func limitNumber(message string, refuses func(order int) bool) reader {
+	return func(c *compiler, _ *node, limit any, at []string) check {
+		if !isNumber(limit) {
+			c.fail(at, "%s is not a number", show(limit))
+		}
+		return failIf(func(v any) bool { return isNumber(v) && refuses(compareNumbers(v, limit)) }, message+show(limit))
+	}
+}
+
+func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
+	if !isNumber(of) {
+		c.fail(at, "%s is not a number", show(of))
+	} else if compareNumbers(of, 0) <= 0 {
+		c.fail(at, "%s is not above 0", show(of))
+	}
+	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+show(of))
+}
+
+// limitSize returns the reader of a limit of the size of a type; sign is 1 for a maximum, -1
+// for a minimum.
+func limitSize(of typeSet, sign int, message, noun string) reader {
+	return func(c *compiler, _ *node, value any, at []string) check {
+		limit := c.count(value, at)
+		return failIf(func(v any) bool { return typesOf(v) == of && sign*sizeOf(v) > sign*limit }, message+plural(limit, noun))
+	}
+}
+
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case string:
+		return utf8.RuneCountInString(v)
+	case []any:
+		return len(v)
+	case map[string]any:
+		return len(v)
+	}
+	return 0
+}
+
+func readPattern(c *compiler, _ *node, value any, at []string) check {
+	pattern := c.regexp(value, at)
+	return failIf(func(v any) bool {
+		text, ok := v.(string)
+		return ok && !pattern.MatchString(text)
+	}, " does not match the pattern "+show(value))
+}
+
+func readUnique(c *compiler, n *node, value any, at []string) check {
+	if !read[bool](c, value, at, "is neither true nor false") {
+		return nil
+	}
+	return func(_ *checker, v any) *Mismatch {
+		list, _ := v.([]any)
+		seen := make(map[string]int, len(list))
+		for j, item := range list {
+			plain, _ := eval.Canonical(item)
+			key, _ := eval.AppendJSON(nil, plain)
+			if i, ok := seen[string(key)]; ok {
+				return fault("items ", strconv.Itoa(i), " and ", strconv.Itoa(j), " are equal: ", show(list[i]))
+			}
+			seen[string(key)] = j
+		}
+		return nil
+	}
+}
+
+func readPrefix(c *compiler, n *node, value any, at []string) check {
+	n.prefix = c.schemaList(value, at)
+	return func(c *checker, v any) *Mismatch { return c.checkItems(n, v, 0, len(n.prefix)) }
+}
+
+func readItems(c *compiler, n *node, value any, at []string) check {
+	if _, isList := value.([]any); isList {
+		c.fail(at, "a list is not a schema; schemas by position are prefixItems")
+	}
+	n.items = c.schema(value, at)
+	return func(c *checker, v any) *Mismatch { return c.checkItems(n, v, len(n.prefix), math.MaxInt) }
+}
+
+// checkItems checks the elements of a list between two indexes.
+func (c *checker) checkItems(n *node, v any, from, to int) *Mismatch {
+	list, _ := v.([]any)
+	if c.depth == 1 {
+		from = max(from, c.from)
+	}
+	for i := from; i < min(to, len(list)); i++ {
+		if m := c.check(n.item(i), list[i]); m != nil {
+			return m.under("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
+}
+
+func readContains(c *compiler, n *node, value any, at []string) check {
+	sub := c.schema(value, at)
+	return func(c *checker, v any) *Mismatch {
+		list, ok := v.([]any)
+		fits := 0
+		for _, item := range list {
+			if m := c.check(sub, item); m == nil {
+				fits++
+			} else if m.fatal {
+				return m
+			}
+		}
+		of, bound := " of at least ", n.minContains
+		if fits > n.maxContains {
+			of, bound = " of at most ", n.maxContains
+		} else if !ok || fits >= bound {
+			return nil
+		}
+		return fault(show(list), " holds ", strconv.Itoa(fits), of, plural(bound, "item"), " that fit ", flow(sub.doc))
+	}
+}
+
+func countItems(field func(n *node) *int) reader {
+	return func(c *compiler, n *node, value any, at []string) check {
+		*field(n) = c.count(value, at)
+		return nil
+	}
+}
+
+func readRequired(c *compiler, _ *node, value any, at []string) check {
+	var required []string
+	for i, name := range read[[]any](c, value, at, "is not a list of names") {
+		required = append(required, read[string](c, name, down(at, strconv.Itoa(i)), "is not a name"))
+	}
+	return func(_ *checker, v any) *Mismatch {
+		object, ok := v.(map[string]any)
+		var missing []string
+		for _, name := range required {
+			if _, has := object[name]; ok && !has {
+				missing = append(missing, strconv.Quote(name))
+			}
+		}
+		switch len(missing) {
+		case 0:
+			return nil
+		case 1:
+			return fault(missing[0], " is missing")
+		}
+		return fault(strings.Join(missing, ", "), " are missing")
+	}
+}
+
+func readProperties(c *compiler, n *node, value any, at []string) check {
+	n.properties = c.schemas(value, at)
+	names := slices.Sorted(maps.Keys(n.properties))
+	return func(c *checker, v any) *Mismatch {
+		object, _ := v.(map[string]any)
+		for _, name := range names {
+			if value, ok := object[name]; ok {
+				if m := c.check(n.properties[name], value); m != nil {
+					return m.under(nameStep(name))
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func readPatterns(c *compiler, n *node, value any, at []string) check {
+	nodes := c.schemas(value, at)
+	for _, text := range slices.Sorted(maps.Keys(nodes)) {
+		n.patterns = append(n.patterns, patternRule{c.regexp(text, down(at, text)), nodes[text]})
+	}
+	return eachMember(func(c *checker, name string, value any) *Mismatch {
+		return c.checkAll(n.matching(name), value).under(nameStep(name))
+	})
+}
+
+func readAdditional(c *compiler, n *node, value any, at []string) check {
+	n.additional = c.schema(value, at)
+	return eachMember(func(c *checker, name string, value any) *Mismatch {
+		switch {
+		case n.properties[name] != nil || n.matching(name) != nil:
+			return nil
+		case n.additional.doc != false:
+			return c.check(n.additional, value).under(nameStep(name))
+		}
+		allowed := ""
+		if len(n.properties) > 0 && len(n.properties) <= 4*maxShown {
+			allowed = "; allowed: " + strings.Join(slices.Sorted(maps.Keys(n.properties)), ", ")
+		}
+		return fault("unknown property ", strconv.Quote(name), allowed)
+	})
+}
+
+func readNames(c *compiler, _ *node, value any, at []string) check {
+	names := c.schema(value, at)
+	return eachMember(func(c *checker, name string, _ any) *Mismatch {
+		m := c.check(names, name)
+		if m != nil {
+			m.Message = "the name " + m.Message
+		}
+		return m
+	})
+}
+
+// eachMember returns a check of each member of an object, in the order of the names.
+func eachMember(f func(c *checker, name string, value any) *Mismatch) check {
+	return func(c *checker, v any) *Mismatch {
+		object, _ := v.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if m := f(c, name, object[name]); m != nil {
+				return m
+			}
+		}
+		return nil
+	}
+}
+
+func readRef(c *compiler, n *node, value any, at []string) check {
+	n.ref = &reference{text: read[string](c, value, at, "is not a reference"), at: at}
+	c.refs = append(c.refs, n.ref)
+	return func(c *checker, v any) *Mismatch { return c.check(n.ref.target, v) }
+}
+
+func readAllOf(c *compiler, n *node, value any, at []string) check {
+	n.allOf = c.schemaList(value, at)
+	return func(c *checker, v any) *Mismatch { return c.checkAll(n.allOf, v) }
+}
+
+func readAnyOf(c *compiler, n *node, value any, at []string) check {
+	n.anyOf = c.schemaList(value, at)
+	return func(c *checker, v any) *Mismatch {
+		_, m := c.firstFit(n.anyOf, v)
+		return m
+	}
+}
+
+func readOneOf(c *compiler, n *node, value any, at []string) check {
+	n.oneOf = c.schemaList(value, at)
+	return func(c *checker, v any) *Mismatch {
+		first, m := c.firstFit(n.oneOf, v)
+		if m != nil {
+			return m
+		}
+		second, m := c.firstFit(n.oneOf[first+1:], v)
+		switch {
+		case second >= 0:
+			return fault(show(v), " fits alternatives ", strconv.Itoa(first+1), " and ", strconv.Itoa(first+second+2), " of oneOf, where exactly one must fit")
+		case m != nil && m.fatal:
+			return m
+		}
+		return nil
+	}
+}
+
+// firstFit returns the index of the first alternative that accepts v, or why none does.
+func (c *checker) firstFit(alternatives []*node, v any) (int, *Mismatch) {
+	var types typeSet
+	var failed []*Mismatch
+	var texts []string
+	onlyTypes := true
+	for i, n := range alternatives {
+		m := c.check(n, v)
+		if m == nil || m.fatal {
+			return i, m
+		}
+		failed = append(failed, m)
+		types |= m.types
+		onlyTypes = onlyTypes && m.types != 0 && m.Path == ""
+		texts = append(texts, "("+strconv.Itoa(i+1)+") "+m.Error())
+	}
+	switch {
+	case len(failed) == 0:
+		return -1, nil
+	case len(failed) == 1:
+		return -1, failed[0]
+	case onlyTypes:
+		return -1, &Mismatch{Message: show(v) + " is not " + types.phrase(), types: types}
+	case len(texts) > maxShown:
+		texts = append(texts[:maxShown], "…")
+	}
+	return -1, fault(show(v), " fits none of ", strconv.Itoa(len(failed)), " alternatives: ", strings.Join(texts, "; "))
+}
+
+func readNot(c *compiler, n *node, value any, at []string) check {
+	n.not = c.schema(value, at)
+	return func(c *checker, v any) *Mismatch {
+		if m := c.check(n.not, v); m != nil && !m.fatal {
+			return nil
+		} else if m != nil {
+			return m
+		}
+		return fault(show(v), " fits what is excluded: ", flow(n.not.doc))
+	}
+}
+
+func readIf(c *compiler, n *node, value any, at []string) check {
+	n.ifNode = c.schema(value, at)
+	return func(c *checker, v any) *Mismatch {
+		branch := n.then
+		if m := c.check(n.ifNode, v); m != nil && m.fatal {
+			return m
+		} else if m != nil {
+			branch = n.orElse
+		}
+		if branch == nil {
+			return nil
+		}
+		return c.check(branch, v)
+	}
+}
+
+func readBranch(field func(n *node) **node) reader {
+	return func(c *compiler, n *node, value any, at []string) check {
+		*field(n) = c.schema(value, at)
+		return nil
+	}
+}
+
+func readDefinitions(c *compiler, _ *node, value any, at []string) check {
+	c.schemas(value, at)
+	return nil
+}
+
+func readAnchor(c *compiler, n *node, value any, at []string) check {
+	name, ok := value.(string)
+	switch {
+	case !ok || name == "":
+		c.fail(at, "%s is not a name", show(value))
+	case c.anchors[name] != nil:
+		c.fail(at, "the anchor %s is there twice", strconv.Quote(name))
+	}
+	c.anchors[name] = n
+	return nil
+}
+
+// readID refuses an identity inside the document, which would change the meaning of references.
+func readID(c *compiler, _ *node, value any, at []string) check {
+	if read[string](c, value, at, "is not an address"); len(at) > 1 {
+		c.fail(at, "an identity inside a document is not supported; use $anchor")
+	}
+	return nil
+}
