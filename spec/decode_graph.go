@@ -33,7 +33,6 @@ func newGraph(file *File) *Graph {
 // inner reads a graph within a file.
 func (d *decoder) inner(g *Graph, v *Value, owner Text) {
 	outer := d.graph
-	v.Fields = slices.DeleteFunc(v.Fields, d.atTop)
 	d.graph = g
 	d.readGraph(innerKeys, v, owner)
 	if !g.Name.IsSet() {
@@ -42,44 +41,20 @@ func (d *decoder) inner(g *Graph, v *Value, owner Text) {
 	d.graph = outer
 }
 
-// atTop reports a key of a graph within a file that only the file has.
-func (d *decoder) atTop(f Field) bool {
-	switch f.Key.Value {
-	case "graphrun":
-		d.report("unknown-key", f.Key.Span, "\"graphrun\" stands at the top of the file: this graph is a part of it")
-	case "graphs":
-		d.report("unknown-key", f.Key.Span, "\"graphs\" stands at the top of the file; from there all graphs of the file can run each other")
-	default:
-		return false
-	}
-	return true
-}
-
-// readGraph reads a whole file, or a graph within one. A missing start has a rule of
-// its own.
+// readGraph reads a whole file, or a graph within one. A missing start has a rule of its own.
 func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
-	empty := false
-	root.Fields = slices.DeleteFunc(root.Fields, func(f Field) bool {
-		if f.Key.Value != "start" || f.Value.Kind != Null {
-			return false
-		}
-		empty = true
-		d.report("missing-start", f.Key.Span, "\"start\" has no value; name the first node")
-		return true
-	})
 	d.known(keys, root, d.graph)
 	for i := range keys {
-		k := &keys[i]
-		switch {
-		case !k.Required || root.Get(k.Name) != nil || k.Name == "start" && empty:
-		case k.Name == "start":
+		switch name := keys[i].Name; {
+		case !keys[i].Required || root.Get(name) != nil:
+		case name == "start":
 			span := firstToken(root)
 			if nodes := findField(root.Fields, "nodes"); nodes != nil {
 				span = nodes.Key.Span
 			}
 			d.report("missing-start", span, "the graph has no \"start\"; name its first node")
 		default:
-			d.reportMissing(root, owner, fmt.Sprintf("the key %q", k.Name))
+			d.reportMissing(root, owner, fmt.Sprintf("the key %q", name))
 		}
 	}
 	d.finish(root)
@@ -133,18 +108,16 @@ func (d *decoder) edge(e *Edge, v *Value) {
 			e.Condition = "conditional"
 		}
 	}
-	switch e.Condition {
-	case "conditional":
-		if when == nil {
-			d.report("missing-field", v.Get("condition").Span, "a conditional edge lacks the key \"when\"")
-		}
-	case "always", "on_success", "llm_decide":
-		if when != nil {
-			d.report("invalid-value", when.Key.Span, "\"when\" has no meaning on an edge with the condition %s; allowed on conditional and on_failure", e.Condition)
-		}
+	if e.Condition == "conditional" && when == nil {
+		d.report("missing-field", v.Get("condition").Span, "a conditional edge lacks the key \"when\"")
 	}
-	if e.Fallback && e.Condition != "llm_decide" && e.Condition != "on_success" {
-		d.report("invalid-value", findField(v.Fields, "fallback").Key.Span, "\"fallback\" has no meaning on an edge with the condition %s; allowed on llm_decide and on_success", e.Condition)
+	for _, row := range []struct {
+		key     *Field
+		allowed string
+	}{{when, "conditional and on_failure"}, {findField(v.Fields, "fallback"), "llm_decide and on_success"}} {
+		if row.key != nil && (row.key == when || e.Fallback) && slices.Contains(conditions, e.Condition) && !hasWord(row.allowed, e.Condition) {
+			d.report("invalid-value", row.key.Key.Span, "%q has no meaning on an edge with the condition %s; allowed on %s", row.key.Key.Value, e.Condition, row.allowed)
+		}
 	}
 	if first, taken := d.graph.edgeIDs[e.ID.Value]; taken {
 		d.report("invalid-value", e.ID.Span, "the edge id %q is taken; every id stands once", e.ID.Value)
@@ -181,25 +154,20 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 	if reason := reservedReason(name); reason != "" {
 		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: %s", name, reason)
 	}
-	outside := f.Value.Get("schema")
+	outside := f.Value.Get("schema") != nil
 	for i := range f.Value.Fields {
 		f := &f.Value.Fields[i]
 		own := findKey(stateKeywords, f.Key.Value)
-		aList := f.Key.Value == "required" && f.Value.Kind == List
 		switch {
+		case isExtension(f.Key.Value):
 		case f.Key.Value == "schema" && f.Value.Kind == Map:
-			if doc, ok := f.Value.Data().(map[string]any); ok {
-				maps.Copy(k.Schema, doc)
-			}
+			maps.Copy(k.Schema, f.Value.Data().(map[string]any))
 		case own != nil && (f.Key.Value != "required" || f.Value.Kind == Bool):
 			assign(own, f, k)
-		case !isExtension(f.Key.Value):
-			k.Schema[f.Key.Value] = f.Value.Data()
-		}
-		if outside != nil && own == nil && !isExtension(f.Key.Value) {
+		case outside && (own == nil || f.Value.Kind == List):
 			d.report("invalid-value", f.Key.At(0, len(f.Key.Value)), "%q stands beside \"schema\"; put it there", f.Key.Value)
-		} else if outside != nil && aList {
-			d.report("invalid-value", f.Key.At(0, len(f.Key.Value)), "\"required\" as a list stands beside \"schema\"; put it there")
+		default:
+			k.Schema[f.Key.Value] = f.Value.Data()
 		}
 	}
 	d.reducer(k)

@@ -18,8 +18,11 @@ func (d *decoder) object(keys []Key, choices []Choice, v *Value, owner Text, int
 // complete reports keys that are missing or exclude each other. of ends the messages.
 func (d *decoder) complete(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
-		if keys[i].Required && v.Get(keys[i].Name) == nil {
-			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", keys[i].Name, of))
+		switch k, present := &keys[i], v.Get(keys[i].Name) != nil; {
+		case k.Required && !present:
+			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", k.Name, of))
+		case k.Needs != "" && present && v.Get(k.Needs) == nil:
+			d.reportMissing(v, owner, fmt.Sprintf("the key %q that belongs to %q", k.Needs, k.Name))
 		}
 	}
 	for _, c := range choices {
@@ -71,20 +74,14 @@ func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 		allowed = fmt.Sprintf("; it stands under %q", above)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
+	} else if _, isGraph := into.(*Graph); isGraph && findKey(topKeys, key.Value) != nil {
+		allowed = "; it stands at the top of the file"
 	} else if findKey(nodeKeys, key.Value) != nil {
-		allowed = "; it stands on a node" + target(v) + "; allowed here are " + strings.Join(names, ", ")
+		allowed = "; it stands on a node; allowed here are " + strings.Join(names, ", ")
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
 	d.suggest(near)
 	d.repair(v, f, near, keys, into)
-}
-
-// target returns ", as on" and the node that an edge leads to, or "".
-func target(v *Value) string {
-	if to := v.Get("to"); to != nil && v.Get("from") != nil && to.IsScalar() && to.Text.Value != END {
-		return ", as on " + quoteShort(to.Text.Value)
-	}
-	return ""
 }
 
 // mapOf returns the only one of some keys whose map has a key of that name, or "".

@@ -30,8 +30,8 @@ type policyReader struct {
 	within []Span          // where policies stand: in the graph, and in each file
 }
 
-// policies reads the policies of a graph and reports those that lack their second half.
-// Findings about their shape belong to the rule about policies.
+// policies reads the policies of a graph. Findings about their shape belong to the rule about
+// policies.
 func (d *decoder) policies(v *Value) {
 	if v == nil {
 		return
@@ -74,9 +74,7 @@ func (r *policyReader) entries(v *Value, from []string) {
 			}
 			continue
 		}
-		before := len(r.diags)
-		r.policyHalves(&item)
-		if len(from) > 0 && len(r.diags) == before && r.isElsewhere(&item) {
+		if len(from) > 0 && r.isElsewhere(&item) {
 			r.graph.Elsewhere = append(r.graph.Elsewhere, item)
 		} else {
 			r.graph.Policies = append(r.graph.Policies, item)
@@ -168,31 +166,4 @@ func (t Text) in(base int, source *scalar) Text {
 		t.source = source
 	}
 	return t
-}
-
-// policyPartners are the keys of policies that go together.
-var policyPartners = [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
-
-// policyHalves reports a policy whose two halves don't belong together.
-func (d *decoder) policyHalves(item *Value) {
-	first, lacks := "", ""
-	for _, pair := range policyPartners {
-		if item.Get(pair[0]) != nil && item.Get(pair[1]) == nil {
-			first, lacks = pair[0], pair[1]
-		}
-	}
-	for _, pair := range policyPartners {
-		switch second := findField(item.Fields, pair[1]); {
-		case second == nil || item.Get(pair[0]) != nil:
-			continue
-		case lacks == "":
-			d.reportMissing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
-		default:
-			d.report("invalid-value", second.Key.Span, "%q goes with %q; found %q", first, lacks, pair[1])
-		}
-		return
-	}
-	if lacks != "" {
-		d.reportMissing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
-	}
 }

@@ -5,7 +5,6 @@ package spec
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -22,20 +21,15 @@ type converter struct {
 	columns []int // offsets of the characters of a line
 	line    int   // that line
 
-	anchors  map[*yaml.Node]*anchored
 	depth    int
-	expanded int
-	refused  bool // a limit was hit: the tree is not complete
-}
-
-// anchored is a value that aliases repeat. size counts its values and is 0 while it is read.
-type anchored struct {
-	value Value
-	size  int
+	anchored int          // the anchors around the node
+	aliases  []*yaml.Node // being repeated, outermost first
+	expanded int          // values that aliases and merge keys repeat
+	refused  bool         // a limit was hit: the tree is not complete
 }
 
 func newConverter(file *File) *converter {
-	c := &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: []int{0}, anchors: map[*yaml.Node]*anchored{}}
+	c := &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: []int{0}}
 	for at := lineEnd(file.Src, 0); at < len(file.Src); at = lineEnd(file.Src, at) {
 		at += lineBreak(file.Src, at)
 		c.lines = append(c.lines, at)
@@ -65,23 +59,24 @@ func (c *converter) offset(line, column int) int {
 	return c.columns[column-1]
 }
 
-// convert reads a node into a value, which is zero before, and returns the
-// number of values in it.
-func (c *converter) convert(n *yaml.Node, v *Value) int {
+// convert reads a node into a value, which is zero before.
+func (c *converter) convert(n *yaml.Node, v *Value) {
+	if len(c.aliases) > 0 {
+		c.expand(n, 1)
+	}
 	if c.refused {
 		v.Kind = Null
-		return 1
+		return
 	}
 	if n.Kind == yaml.AliasNode {
-		return c.alias(n, v)
+		c.alias(n, v)
+		return
 	}
-	var entry *anchored
 	if n.Anchor != "" {
-		entry = &anchored{}
-		c.anchors[n] = entry
+		c.anchored++
+		defer func() { c.anchored-- }()
 	}
 	at := c.skipProperties(n, c.offset(n.Line, n.Column))
-	size := 1
 	c.depth++
 	switch {
 	case c.depth > maxDepth && n.Kind != yaml.ScalarNode:
@@ -90,37 +85,42 @@ func (c *converter) convert(n *yaml.Node, v *Value) int {
 	case n.Kind == yaml.ScalarNode:
 		c.scalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
-		size = c.list(n, at, v)
+		c.list(n, at, v)
 	case c.isTemplate(n, at, v):
 	default:
-		size = c.mapping(n, at, v)
+		c.mapping(n, at, v)
 	}
 	c.depth--
-	if entry != nil {
-		entry.value, entry.size = *v, size
+	if c.anchored == 0 { // no alias repeats it
+		n.Content = nil // both trees of a large file would need much memory
 	}
-	return size
 }
 
-// alias repeats the anchored value. Its parts are shared; the limit protects later walks of
-// the tree.
-func (c *converter) alias(n *yaml.Node, v *Value) int {
+// alias reads the anchored node again.
+func (c *converter) alias(n *yaml.Node, v *Value) {
+	if slices.Contains(c.aliases, n) {
+		c.refused = true
+		c.report("syntax", c.aliasSpan(n), "the alias %q stands inside the value that it repeats", "*"+n.Value)
+		return
+	}
+	c.aliases = append(c.aliases, n)
+	c.convert(n.Alias, v)
+	c.aliases = c.aliases[:len(c.aliases)-1]
+}
+
+// expand counts values that are repeated, and refuses too many: later walks of the tree would
+// take too long.
+func (c *converter) expand(n *yaml.Node, values int) {
+	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
+		c.refused = true
+		c.report("syntax", c.aliasSpan(append(c.aliases, n)[0]), "aliases and merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
+	}
+}
+
+// aliasSpan returns the place of an alias.
+func (c *converter) aliasSpan(n *yaml.Node) Span {
 	at := c.offset(n.Line, n.Column)
-	span := Span{at, min(at+1+len(n.Value), len(c.file.Src))}
-	entry := c.anchors[n.Alias]
-	if entry == nil || entry.size == 0 {
-		c.refused = true
-		c.report("syntax", span, "the alias %q stands inside the value that it repeats", "*"+n.Value)
-		v.Kind, v.Span = Null, span
-		return 1
-	}
-	c.expanded += entry.size
-	if c.expanded > maxExpanded {
-		c.refused = true
-		c.report("syntax", span, "aliases repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
-	}
-	*v = entry.value
-	return entry.size
+	return Span{at, min(at+1+len(n.Value), len(c.file.Src))}
 }
 
 // YAML's white space and comments, and with them: a tag or anchor, and the closing
@@ -151,24 +151,21 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 	return at
 }
 
-func (c *converter) list(n *yaml.Node, at int, v *Value) (size int) {
-	size, end := 1, at
-	items := make([]Value, len(n.Content))
+func (c *converter) list(n *yaml.Node, at int, v *Value) {
+	end := at
+	v.Kind, v.Items = List, make([]Value, len(n.Content))
 	for i, item := range n.Content {
-		size += c.convert(item, &items[i])
-		end = max(end, c.endOf(item, &items[i]))
+		c.convert(item, &v.Items[i])
+		end = max(end, c.endOf(item, &v.Items[i]))
 	}
-	n.Content = nil // both trees of a large file would need much memory
-	v.Kind, v.Items = List, items
 	v.Span = Span{at, c.close(n, at, end)}
 	c.checkTag(n, v, "!!seq")
-	return size
 }
 
 // endOf returns where a child ends in the text. An alias ends with its name.
 func (c *converter) endOf(n *yaml.Node, v *Value) int {
 	if n.Kind == yaml.AliasNode {
-		return min(c.offset(n.Line, n.Column)+1+len(n.Value), len(c.file.Src))
+		return c.aliasSpan(n).To
 	}
 	return v.Span.To
 }
@@ -202,8 +199,8 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 }
 
 // mapping reads a map.
-func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
-	size, end := 1, at
+func (c *converter) mapping(n *yaml.Node, at int, v *Value) {
+	end := at
 	entries := make([]Field, 0, len(n.Content)/2)
 	merge := -1 // the index of <<
 	first := make(map[string]Span, len(n.Content)/2)
@@ -213,19 +210,11 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		k, f = Value{}, Field{}
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
-		size += c.convert(child, &f.Value) + 1
+		c.convert(child, &f.Value)
 		end = max(end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
-		if seen, found := first[k.Text.Value]; found && k.IsScalar() && !k.isAbsent() {
-			note := fmt.Sprintf("the key %q stands twice in this map", k.Text.Value)
-			if isMerge {
-				note += "; merge several maps by one: <<: [*a, *b]"
-			}
-			c.report("duplicate-key", k.Span, "%s", note)
-			c.relate(seen, "first here")
-			continue
-		}
+		seen, repeated := first[k.Text.Value]
 		switch {
 		case !k.IsScalar():
 			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describe(&k))
@@ -233,58 +222,55 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		case k.isAbsent():
 			c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
 			continue
+		case repeated:
+			note := ""
+			if isMerge {
+				note = "; merge several maps by one: <<: [*a, *b]"
+			}
+			c.report("duplicate-key", k.Span, "the key %q stands twice in this map%s", k.Text.Value, note)
+			c.relate(seen, "first here")
+			continue
 		case isMerge:
 			merge = len(entries)
 		}
 		first[k.Text.Value] = k.Span
 		entries = append(entries, f)
 	}
-	n.Content = nil
 	if n.Style&yaml.FlowStyle != 0 && slices.ContainsFunc(entries, func(f Field) bool { return f.Value.isAbsent() }) {
 		entries = c.repairFlow(entries)
 	}
 	if merge >= 0 {
-		entries = c.merge(entries, merge)
+		entries = c.merge(n, entries, merge)
 	}
 	v.Kind, v.Fields = Map, entries
 	v.Span = Span{at, c.close(n, at, end)}
 	c.checkTag(n, v, "!!map")
-	return size
 }
 
 // merge replaces the merge key of a map, at an index, by the entries of the merged maps. An
 // entry of the map itself takes the place of a merged one before it.
-func (c *converter) merge(entries []Field, at int) []Field {
-	out, taken, later := entries[:at:at], map[string]bool{}, map[string]Field{}
-	for _, f := range out {
-		taken[f.Key.Value] = true
-	}
-	for _, f := range entries[at+1:] {
-		later[f.Key.Value] = f
-	}
-	add := func(f Field) {
-		if !taken[f.Key.Value] {
-			taken[f.Key.Value] = true
-			out = append(out, f)
-		}
-	}
+func (c *converter) merge(n *yaml.Node, entries []Field, at int) (out []Field) {
+	var merged []Field
 	for _, from := range oneOrAll(&entries[at].Value) {
 		if from.Kind != Map {
 			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
 		}
-		if c.expanded += len(from.Fields); c.expanded > maxExpanded && !c.refused {
-			c.refused = true
-			c.report("syntax", from.Span, "merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
-		}
-		for _, f := range from.Fields {
-			if own, found := later[f.Key.Value]; found {
-				f = own
-			}
-			add(f)
-		}
+		c.expand(n, len(from.Fields))
+		merged = append(merged, from.Fields...)
 	}
-	for _, f := range entries[at+1:] {
-		add(f)
+	before, after := entries[:at], entries[at+1:]
+	own, taken := map[string]Field{}, map[string]bool{}
+	for _, f := range after {
+		own[f.Key.Value] = f
+	}
+	for _, f := range slices.Concat(before, merged, after) {
+		if name := f.Key.Value; !taken[name] {
+			if mine, found := own[name]; found {
+				f = mine
+			}
+			taken[name] = true
+			out = append(out, f)
+		}
 	}
 	return out
 }

@@ -240,7 +240,7 @@ func TestNodes(t *testing.T) {
 func TestEdges(t *testing.T) {
 	run(t, []finding{
 		{"key", edge("from: a, to: b, «wen»: x"), "unknown-key", "", "when"},
-		{"key of a node", edge("from: a, to: b, «max_visits»: 3"), "unknown-key", `it stands on a node, as on "b"; allowed here are condition, `, ""},
+		{"key of a node", edge("from: a, to: b, «max_visits»: 3"), "unknown-key", `it stands on a node; allowed here are condition, `, ""},
 		{"key of a node at END", edge("from: a, to: END, «timeout»: 3s"), "unknown-key", "it stands on a node; allowed here are", ""},
 		{"no to", edge("«from»: a, when: x"), "missing-field", `lacks the key "to"`, ""},
 		{"condition", edge("from: a, to: b, condition: «on_succes»"), "invalid-value", "always, conditional, llm_decide, on_failure or on_success", "on_success"},

@@ -173,18 +173,20 @@ func required(k Key) Key {
 }
 
 var policyKeys = []Key{
-	nodeName("require", "A node that every path to `before` passes."),
-	nodeName("before", "The node that `require` guards, or `END`."),
-	nodeName("forbid", "A node, or `END`, that no path from `after` reaches."),
-	nodeName("after", "The node behind which `forbid` holds."),
-	nodeName("reach", "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."),
-	nodeName("from", "The node from which `reach` holds."),
-	{Name: "max_visits", Type: TypeInt, Positive: true, Doc: "How often `node` may run."},
-	nodeName("node", "The node that `max_visits` bounds."),
-	{Name: "never", Type: TypeString, Role: RoleExpr, Doc: "An expression that is false at `at`."},
-	nodeName("at", "The node at which `never` holds."),
+	nodeName("require", "before", "A node that every path to `before` passes."),
+	nodeName("before", "require", "The node that `require` guards, or `END`."),
+	nodeName("forbid", "after", "A node, or `END`, that no path from `after` reaches."),
+	nodeName("after", "forbid", "The node behind which `forbid` holds."),
+	nodeName("reach", "from", "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."),
+	nodeName("from", "reach", "The node from which `reach` holds."),
+	{Name: "max_visits", Type: TypeInt, Positive: true, Needs: "node", Doc: "How often `node` may run."},
+	nodeName("node", "max_visits", "The node that `max_visits` bounds."),
+	{Name: "never", Type: TypeString, Role: RoleExpr, Needs: "at", Doc: "An expression that is false at `at`."},
+	nodeName("at", "never", "The node at which `never` holds."),
 	{Name: "extends", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeString}), Doc: "One or more files of shared policies: each a list of policies, or a map with the key `policies`; the path is relative to the file that names it. A policy there about a place that the graph lacks (`before`, `after`, `from`, `node`, `at`, `forbid`) does not apply."},
 	{Name: "description", Type: TypeString, Doc: "Why the policy exists."},
 }
 
-func nodeName(name, doc string) Key { return Key{Name: name, Type: TypeName, Role: RoleNode, Doc: doc} }
+func nodeName(name, needs, doc string) Key {
+	return Key{Name: name, Type: TypeName, Role: RoleNode, Needs: needs, Doc: doc}
+}

@@ -69,7 +69,8 @@ type Key struct {
 	Names    Names    // of TypeMap
 	Choices  []Choice // of TypeObject
 	Required bool
-	NonEmpty bool // of TypeList: it has an item at least
+	Needs    string // a key that must stand beside it, or ""
+	NonEmpty bool   // of TypeList: it has an item at least
 	// Positive numbers and durations are greater than zero. Durations are never negative.
 	Positive bool
 	// Min and Max bound numbers, unless nil.
