@@ -159,9 +159,12 @@ func (d *decoder) form(k *Key, v *Value, at place, into any) {
 }
 
 func (d *decoder) mismatch(k *Key, v *Value, at place) {
-	span := v.Span
+	rule, span := "invalid-value", v.Span
 	if v.Kind == Null && span.From == span.To && !at.item {
 		span = at.key.Span
+	}
+	if k.Name == "start" && v.Kind == Null {
+		rule, span = "missing-start", at.key.Span
 	}
 	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
 		d.enum(k, k.Enum, v, at)
@@ -178,7 +181,7 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
-	d.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), describe(v), note)
+	d.report(rule, span, "%s must be %s; found %s%s", at, expects(k), describe(v), note)
 	d.suggest(suggestion)
 }
 

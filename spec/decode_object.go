@@ -18,11 +18,8 @@ func (d *decoder) object(keys []Key, choices []Choice, v *Value, owner Text, int
 // complete reports keys that are missing or exclude each other. of ends the messages.
 func (d *decoder) complete(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
-		switch k, present := &keys[i], v.Get(keys[i].Name) != nil; {
-		case k.Required && !present:
-			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", k.Name, of))
-		case k.Needs != "" && present && v.Get(k.Needs) == nil:
-			d.reportMissing(v, owner, fmt.Sprintf("the key %q that belongs to %q", k.Needs, k.Name))
+		if keys[i].Required && v.Get(keys[i].Name) == nil {
+			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", keys[i].Name, of))
 		}
 	}
 	for _, c := range choices {

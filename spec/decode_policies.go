@@ -5,6 +5,7 @@
 package spec
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -74,7 +75,9 @@ func (r *policyReader) entries(v *Value, from []string) {
 			}
 			continue
 		}
-		if len(from) > 0 && r.isElsewhere(&item) {
+		before := len(r.diags)
+		r.policyHalves(&item)
+		if len(from) > 0 && len(r.diags) == before && r.isElsewhere(&item) {
 			r.graph.Elsewhere = append(r.graph.Elsewhere, item)
 		} else {
 			r.graph.Policies = append(r.graph.Policies, item)
@@ -166,4 +169,20 @@ func (t Text) in(base int, source *scalar) Text {
 		t.source = source
 	}
 	return t
+}
+
+// policyHalves reports keys of a policy that lack their partner.
+func (d *decoder) policyHalves(item *Value) {
+	var lacking []*Key
+	for i := range policyKeys {
+		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {
+			lacking = append(lacking, k)
+		}
+	}
+	switch {
+	case len(lacking) == 1:
+		d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", lacking[0].Needs, lacking[0].Name))
+	case len(lacking) > 1:
+		d.report("invalid-value", findField(item.Fields, lacking[1].Name).Key.Span, "%q goes with %q; found %q", lacking[0].Name, lacking[0].Needs, lacking[1].Name)
+	}
 }

@@ -69,7 +69,7 @@ type Key struct {
 	Names    Names    // of TypeMap
 	Choices  []Choice // of TypeObject
 	Required bool
-	Needs    string // a key that must stand beside it, or ""
+	Needs    string // of a policy: the key that must stand beside it, or ""
 	NonEmpty bool   // of TypeList: it has an item at least
 	// Positive numbers and durations are greater than zero. Durations are never negative.
 	Positive bool
