@@ -174,7 +174,7 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
-	if k.Type == TypeNode && v.Get("kind") == nil && findKey(topKeys, at.key.Value) != nil {
+	if k.Type == TypeNode && v.Get("kind") == nil && FindKey(topKeys, at.key.Value) != nil {
 		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
 	suggestion := d.inShape(k, v)

@@ -157,7 +157,7 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 	outside := f.Value.Get("schema") != nil
 	for i := range f.Value.Fields {
 		f := &f.Value.Fields[i]
-		own := findKey(stateKeywords, f.Key.Value)
+		own := FindKey(stateKeywords, f.Key.Value)
 		switch {
 		case isExtension(f.Key.Value):
 		case f.Key.Value == "schema" && f.Value.Kind == Map:
@@ -180,7 +180,7 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 // current and update has more to it.
 func (d *decoder) reducer(k *StateKey) {
 	name := k.Reducer.Value
-	if !isIdentifier(name) || name == "current" || name == "update" || slices.Contains(reducers, name) {
+	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {
 		return
 	}
 	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers))

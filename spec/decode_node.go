@@ -44,7 +44,7 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 	kind := d.kindOf(v, id)
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		common := findKey(nodeKeys, f.Key.Value)
+		common := FindKey(nodeKeys, f.Key.Value)
 		switch {
 		case f.Key.Value == "kind" || isExtension(f.Key.Value):
 			continue
@@ -52,12 +52,12 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 			d.field(common, f, n)
 			continue
 		case kind == nil:
-		case findKey(kind.Keys, f.Key.Value) != nil:
-			d.field(findKey(kind.Keys, f.Key.Value), f, n)
+		case FindKey(kind.Keys, f.Key.Value) != nil:
+			d.field(FindKey(kind.Keys, f.Key.Value), f, n)
 		default:
 			d.unknownNodeKey(n, v, f, kind)
 		}
-		if findKey(nodeKeys, f.Key.Value) == nil { // still, after a repair
+		if FindKey(nodeKeys, f.Key.Value) == nil { // still, after a repair
 			n.Fields = append(n.Fields, *f)
 		}
 	}
@@ -111,7 +111,7 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 func (d *decoder) misnamedKind(v *Value) *Value {
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if findKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
+		if FindKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
 			d.report("unknown-key", f.Key.At(0, len(f.Key.Value)), "unknown key %q", f.Key.Value)
 			d.suggest("kind")
 			f.Key = Text{Value: "kind", Span: f.Key.Span}
@@ -130,7 +130,7 @@ func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	}
 	var owners []string
 	for _, other := range d.kinds {
-		if findKey(other.Keys, key.Value) != nil {
+		if FindKey(other.Keys, key.Value) != nil {
 			owners = append(owners, other.Name)
 		}
 	}

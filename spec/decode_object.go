@@ -31,7 +31,7 @@ func (d *decoder) complete(keys []Key, choices []Choice, v *Value, owner Text, o
 func (d *decoder) known(keys []Key, v *Value, into any) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if k := findKey(keys, f.Key.Value); k != nil {
+		if k := FindKey(keys, f.Key.Value); k != nil {
 			d.field(k, f, into)
 		} else if !isExtension(f.Key.Value) {
 			d.unknownKey(v, f, keys, into)
@@ -39,7 +39,8 @@ func (d *decoder) known(keys []Key, v *Value, into any) {
 	}
 }
 
-func findKey(keys []Key, name string) *Key {
+// FindKey returns the key of that name, or nil.
+func FindKey(keys []Key, name string) *Key {
 	for i := range keys {
 		if keys[i].Name == name {
 			return &keys[i]
@@ -71,9 +72,9 @@ func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 		allowed = fmt.Sprintf("; it stands under %q", above)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
-	} else if _, isGraph := into.(*Graph); isGraph && findKey(topKeys, key.Value) != nil {
+	} else if _, isGraph := into.(*Graph); isGraph && FindKey(topKeys, key.Value) != nil {
 		allowed = "; it stands at the top of the file"
-	} else if findKey(nodeKeys, key.Value) != nil {
+	} else if FindKey(nodeKeys, key.Value) != nil {
 		allowed = "; it stands on a node; allowed here are " + strings.Join(names, ", ")
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
@@ -85,7 +86,7 @@ func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
 func mapOf(keys []Key, name string) string {
 	found := ""
 	for i := range keys {
-		if keys[i].Type != TypeObject || findKey(keys[i].Keys, name) == nil {
+		if keys[i].Type != TypeObject || FindKey(keys[i].Keys, name) == nil {
 			continue
 		}
 		if found != "" {
@@ -99,7 +100,7 @@ func mapOf(keys []Key, name string) string {
 // repair reads a wrong key as the one that it most likely means, unless that is there too.
 // Otherwise its absence would be reported.
 func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) {
-	k := findKey(keys, near)
+	k := FindKey(keys, near)
 	if k == nil || v.Get(near) != nil {
 		return
 	}

@@ -60,7 +60,7 @@ func oneOrAll(v *Value) []Value {
 func (r *policyReader) entries(v *Value, from []string) {
 	r.within = append(r.within, v.Span)
 	for _, item := range oneOrAll(v) {
-		isUnknown := func(f Field) bool { return findKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
+		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
 			continue // an unknown key may be the one that would be missing
 		}

@@ -151,6 +151,13 @@ type StateKey struct {
 	Reducer Text `key:"reducer"`
 }
 
+// HasReducerExpr reports whether the reducer is an expression over current and update. A single
+// word that names no reducer is none.
+func (k *StateKey) HasReducerExpr() bool {
+	name := k.Reducer.Value
+	return k.Reducer.IsSet() && (!isIdentifier(name) || name == "current" || name == "update")
+}
+
 // Secret is a named secret: exactly one of Env, File and Command is set.
 type Secret struct {
 	Name    Text

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -115,11 +116,6 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	return out, b.found
 }
 
-// reducers are the names that stand for themselves; anything else is an expression.
-func reducers() []string {
-	return []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
-}
-
 // keyTables maps a kind to the keys it has.
 func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 	out := map[string][]spec.Key{}
@@ -137,9 +133,8 @@ type binder struct {
 	graph  *spec.Graph
 	scopes *scopes
 	found  spec.Diagnostics
-	limits map[*spec.StateKey]*schema.Schema // of keys that constants are written to
 
-	arrivals *arrivals // see inputNames
+	arrivals arrivals
 	edges    []Edge
 	done     []bool                       // by edge, those that are bound already
 	inputs   map[int]map[string]eval.Type // by node, see inputNames
@@ -149,8 +144,8 @@ type binder struct {
 
 func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
 	return &binder{
-		graph: g, scopes: newScopes(g, child),
-		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)), limits: map[*spec.StateKey]*schema.Schema{},
+		graph: g, scopes: newScopes(g, child), arrivals: newArrivals(g),
+		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)),
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, programs: map[programKey]*eval.Program{},
 	}
 }
@@ -160,8 +155,8 @@ func (b *binder) key(decl *spec.StateKey) Key {
 	name := strconv.Quote(decl.Name.Value)
 	out := Key{Schema: b.schema(decl.Schema, decl.Source, "schema of state key "+name)}
 	b.reduces(decl)
-	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) && !isMisspelt(text.Value) {
-		out.Reducer = b.program(view{fixed: reducerScope(decl)}, text, eval.Value)
+	if decl.HasReducerExpr() {
+		out.Reducer = b.program(view{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
@@ -187,7 +182,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	}
 	for i := range node.Fields {
 		field := &node.Fields[i]
-		key := find(keys, field.Key.Value)
+		key := spec.FindKey(keys, field.Key.Value)
 		if key == nil {
 			continue
 		}
@@ -217,7 +212,10 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		out.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
 	out.RetryWhen = b.retryWhen(node)
-	out.Output = b.output(node)
+	b.summaries(node.Conversation)
+	if node.Output != nil {
+		out.Output = b.schema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
+	}
 	return out
 }
 
@@ -278,7 +276,7 @@ func (b *binder) keyed(at view, v *spec.Value, key *spec.Key) Value {
 	case key.Type == spec.TypeObject && v.Kind == spec.Map:
 		var fields []Field
 		for i := range v.Fields {
-			if sub := find(key.Keys, v.Fields[i].Key.Value); sub != nil {
+			if sub := spec.FindKey(key.Keys, v.Fields[i].Key.Value); sub != nil {
 				fields = append(fields, Field{sub.Name, b.keyed(at, &v.Fields[i].Value, sub)})
 			}
 		}
@@ -350,10 +348,10 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 		scope := b.scope(at, text.Value)
 		template, err := scope.Template(text.Value)
 		if err != nil {
-			b.parts(scope, text, err)
+			b.reportAll(scope, text, err)
 			return Value{}
 		}
-		return Value{template: template, says: role == spec.RoleContent}
+		return Value{template: template, content: role == spec.RoleContent}
 	}
 	return Value{constant: text.Value}
 }
@@ -395,29 +393,45 @@ func (b *binder) computed(at view, text spec.Text) *eval.Program {
 		return program
 	}
 	b.report(text, err)
-	if message, quoted, ok := b.words(text, err); ok {
+	if message, quoted := b.adviseQuotes(text, err); message != "" {
 		d := &b.found[len(b.found)-1]
 		d.Message, d.Suggestion, d.Span = message, quoted, text.Span
 	}
 	return nil
 }
 
+// report adds an error of an expression or a template.
 func (b *binder) report(text spec.Text, err *eval.Error) {
-	rule := err.Rule
+	rule, span, message := err.Rule, text.At(err.From, err.To), err.Message
 	if rule == "expr-unknown-name" && text.Value[err.From:err.To] == "secrets" {
 		rule = "secret-leak"
 	}
-	span := text.At(err.From, err.To)
 	if text.Value == "" {
 		span = text.Span // its quotes
 	}
-	message := err.Message
 	src := b.graph.File.Src
 	if rest := src[min(text.Span.To, len(src)):]; rule == "expr-syntax" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("#")) && rest[0] == ' ' {
 		message += "; # behind a space begins a comment in YAML: put the expression in quotes"
 	}
-	b.found = append(b.found, spec.Diagnostic{
-		File: b.graph.File, Rule: rule, Severity: spec.Error,
-		Span: span, Message: message, Suggestion: err.Suggestion,
-	})
+	b.add(rule, span, message)
+	b.found[len(b.found)-1].Suggestion = err.Suggestion
+}
+
+// reportAll adds an error of a template and those of the expressions behind it, at most twenty.
+// It stops at a part that can't be read.
+func (b *binder) reportAll(scope *eval.Scope, text spec.Text, err *eval.Error) {
+	for range 20 {
+		b.report(text, err)
+		end := err.To
+		if !strings.HasSuffix(text.Value[:end], "}}") {
+			shut := strings.Index(text.Value[end:], "}}")
+			if err.Rule == "expr-syntax" || shut < 0 {
+				return
+			}
+			end += shut + len("}}")
+		}
+		if _, err = scope.Template(strings.Repeat(" ", end) + text.Value[end:]); err == nil {
+			return
+		}
+	}
 }

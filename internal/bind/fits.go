@@ -1,4 +1,4 @@
-// Whether what a node writes has the type of the key that takes it.
+// Whether the values that nodes write have the types of their keys.
 
 package bind
 
@@ -46,8 +46,8 @@ func (b *binder) fits(name string, value *Value, span spec.Span) {
 	}
 }
 
-// lacks is the first member that a schema requires of an object in an expression, and that
-// is not there; "" for none.
+// lacks returns the first member that a schema requires and an object in an expression does
+// not have, or "".
 func lacks(doc map[string]any, t *eval.Tree) string {
 	switch {
 	case t.Op == eval.TreeChoice:
@@ -77,13 +77,9 @@ func lacks(doc map[string]any, t *eval.Tree) string {
 	return ""
 }
 
-// refuses reports a constant that a key's schema doesn't allow.
+// refuses reports a constant that a key's schema does not allow.
 func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool {
-	compiled, done := b.limits[key]
-	if !done {
-		compiled, _ = schema.Compile(key.Schema) // what is wrong is reported where it stands
-		b.limits[key] = compiled
-	}
+	compiled, _ := schema.Compile(key.Schema) // an error is reported by key
 	if err := compiled.Check(compiled.Normalise(constant)); err != nil {
 		b.add("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
 		return true
@@ -91,23 +87,14 @@ func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool 
 	return false
 }
 
-// takes reports a value of a type that a key's reducer can't take in.
+// takes reports a value of a type that a key's reducer can't take.
 func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
 	whole := b.keyType(key)
-	element := whole.Elem()
-	ok, want := true, ""
+	element, name := whole.Elem(), misfit(whole, have)
+	ok, verb, want := true, "", ""
 	switch key.Reducer.Value {
 	case "", "replace", "min", "max":
-		if !whole.Accepts(have) {
-			what, there := what, ""
-			if name := misfit(whole, have); name != "" {
-				whole, _, _ = whole.Field(name)
-				have, _, _ = have.Field(name)
-				what, there = "member "+strconv.Quote(name)+" of "+what, " there"
-			}
-			b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+
-				" holds "+withArticle(whole.String())+there)
-		}
+		ok, verb, want = whole.Accepts(have), "holds ", "holds "+withArticle(whole.String())
 	case "append", "prepend", "union":
 		if have.IsList() {
 			ok = element.Accepts(have.Elem())
@@ -118,21 +105,21 @@ func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what 
 	case "sum":
 		ok, want = eval.Float().Accepts(have), "adds numbers"
 	case "merge":
-		ok, want = eval.Object(nil, true).Accepts(have), "merges objects"
-		if name := misfit(whole, have); ok && name != "" {
-			ok, what = false, "member "+strconv.Quote(name)+" of "+what
-			have, _, _ = have.Field(name)
-			whole, _, _ = whole.Field(name)
-			want = "merges " + withArticle(whole.String()) + " there"
-		}
+		ok, verb, want = eval.Object(nil, true).Accepts(have) && name == "", "merges ", "merges objects"
 	}
-	if !ok {
-		b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
+	if ok {
+		return
 	}
+	if verb != "" && name != "" {
+		what = "member " + strconv.Quote(name) + " of " + what
+		have, _, _ = have.Field(name)
+		whole, _, _ = whole.Field(name)
+		want = verb + withArticle(whole.String()) + " there"
+	}
+	b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 }
 
-// misfit is the first member of an object that another type of objects can't hold; "" for
-// none.
+// misfit returns the first member of an object that another type of objects can't hold, or "".
 func misfit(whole, have eval.Type) string {
 	for _, name := range have.Fields() {
 		part, _, _ := have.Field(name)
@@ -143,7 +130,7 @@ func misfit(whole, have eval.Type) string {
 	return ""
 }
 
-// reduces reports a reducer that can't yield what its key's schema says.
+// reduces reports a reducer whose results do not fit the schema of its key.
 func (b *binder) reduces(key *spec.StateKey) {
 	have := b.keyType(key)
 	var want eval.Type
@@ -163,11 +150,11 @@ func (b *binder) reduces(key *spec.StateKey) {
 	}
 }
 
-// keyType is the type of a state key.
+// keyType returns the type of a state key.
 func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.keys[key.Name.Value] }
 
-// fitsOutput checks the keys of a list of writes against what the node yields:
-// each key is a member of the output, and a single one may be all of it.
+// fitsOutput checks a list of writes against the type of the node's output. Each key is a
+// member of the output, and a single one may take it whole.
 func (b *binder) fitsOutput(node *spec.Node) {
 	keys := node.Writes.Keys
 	have := b.scopes.yields.of(node)
@@ -203,8 +190,8 @@ func (b *binder) fitsOutput(node *spec.Node) {
 	}
 }
 
-// fitsValues checks what the output, or the member of it at a path, may be by its schema,
-// or by the choices of a person, against the key that takes it.
+// fitsValues checks the values that the output may have, or its member at a path, against the
+// key that takes it. It knows them from an enum, or from the choices of a person.
 func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
 	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
@@ -235,7 +222,7 @@ func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, 
 	}
 }
 
-// fitsWrites checks what expressions write against the keys that take it.
+// fitsWrites checks the expressions of writes against their keys.
 func (b *binder) fitsWrites(node *spec.Node, writes []Field) {
 	for i := range writes {
 		w, span := &writes[i], node.Writes.Exprs[i].Expr.Span
@@ -248,7 +235,7 @@ func (b *binder) fitsWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// wanted are the types that the expression of a kind's key may have; none: any.
+// wanted returns the types that the expression of a kind's key may have. None means any.
 func wanted(key string) []eval.Type {
 	switch key {
 	case "messages", "choices":
@@ -261,8 +248,7 @@ func wanted(key string) []eval.Type {
 	return nil
 }
 
-// wants reports an expression whose value can't be of any of the types that its
-// key takes.
+// wants reports an expression of none of the types that its key takes.
 func (b *binder) wants(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
 	if p == nil || len(types) == 0 || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
 		return

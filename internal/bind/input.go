@@ -1,4 +1,4 @@
-// The types of what edges hand to a node (GraphSpec §6, §8).
+// The types of the inputs of nodes (GraphSpec §6, §8).
 
 package bind
 
@@ -7,27 +7,15 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// arrivals says which edges lead to each node, and what keeps their types from
-// being known.
+// arrivals holds the edges to each node, and why their types may be unknown.
 type arrivals struct {
-	into [][]int // edges by target node
-	// dynamic: some node chooses its next by goto, with an input of its own.
-	dynamic bool
-	// fans: several edges may lead to one node as branches, which
-	// makes its input an object keyed by source.
-	fans bool
+	into    [][]int // edges by target node
+	dynamic bool    // a node chooses its next one by goto, with an input of its own
+	fans    bool    // edges may lead to one node as branches: its input is an object by source
 }
 
-// arrivalsOf returns the arrivals of the graph, computed once.
-func (b *binder) arrivalsOf() *arrivals {
-	if b.arrivals == nil {
-		b.arrivals = newArrivals(b.graph)
-	}
-	return b.arrivals
-}
-
-func newArrivals(g *spec.Graph) *arrivals {
-	a := &arrivals{into: make([][]int, len(g.Nodes))}
+func newArrivals(g *spec.Graph) arrivals {
+	a := arrivals{into: make([][]int, len(g.Nodes))}
 	type class struct {
 		from      int
 		condition string
@@ -58,15 +46,14 @@ func newArrivals(g *spec.Graph) *arrivals {
 	return a
 }
 
-// inputNames are the types of `input` and `inputs` at a node; nothing for what
-// is not known. They are worked out once.
+// inputNames returns the types of `input` and `inputs` at a node, as far as they are known.
 func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	if names, done := b.inputs[n.Index]; done {
 		return names
 	}
-	b.inputs[n.Index] = nil // what depends on itself is not known
+	b.inputs[n.Index] = nil // a type that depends on itself is not known
 	names := map[string]eval.Type{}
-	into := b.arrivalsOf().into[n.Index]
+	into := b.arrivals.into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
 	input, known := eval.Any(), false
 	switch {
@@ -75,7 +62,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 			"status": eval.String(), "reason": eval.String(), "error": errorType(), "output": eval.Any(),
 		}, false), true
 	case b.graph.Start.Value == n.ID.Value:
-		input, known = b.runInput(), true
+		input, known = eval.Object(b.scopes.yields.keys, !b.graph.StrictState), true
 	}
 	for _, i := range into {
 		t := b.handed(i)
@@ -90,24 +77,19 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		}
 		input, known = t, true
 	}
-	certain := len(into) < 2 || !b.arrivalsOf().fans
-	if known && certain && !b.arrivalsOf().dynamic && n.Join == nil && len(n.Before) == 0 && !input.IsAny() {
+	certain := len(into) < 2 || !b.arrivals.fans
+	if known && certain && !b.arrivals.dynamic && n.Join == nil && len(n.Before) == 0 && !input.IsAny() {
 		names["input"] = input
 	}
 	if len(into) > 0 {
-		names["inputs"] = eval.Object(sources, b.arrivalsOf().dynamic)
+		names["inputs"] = eval.Object(sources, b.arrivals.dynamic)
 	}
 	b.inputs[n.Index] = names
 	return names
 }
 
-// runInput is the type of the run's input: the state's keys.
-func (b *binder) runInput() eval.Type {
-	return eval.Object(b.scopes.yields.keys, !b.graph.StrictState)
-}
-
-// handed is the type of the input that an edge gives to its target: that of
-// its transform, else the source's output, or its failure.
+// handed returns the type of the input that an edge gives to its target: its transform, or the
+// output or the failure of its source.
 func (b *binder) handed(i int) eval.Type {
 	edge := b.graph.Edges[i]
 	source := b.graph.Node(edge.From.Value)

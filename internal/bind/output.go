@@ -1,5 +1,4 @@
-// The types of what nodes yield, from their declaration and their kind
-// (GraphSpec §4).
+// The types of the outputs of nodes (GraphSpec §4).
 
 package bind
 
@@ -8,14 +7,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// yields tells what nodes yield.
+// yields knows the types of the outputs of nodes.
 type yields struct {
 	graph *spec.Graph
-	// child is the type of what a subgraph yields, when its file is at hand; nil
-	// when no files are.
-	child func(n *spec.Node) (eval.Type, bool)
-	known []*eval.Type // by node, nil until it is asked for
-	keys  map[string]eval.Type
+	child func(n *spec.Node) (eval.Type, bool) // see Check
+	known []*eval.Type                         // by node, nil until of is called
+	keys  map[string]eval.Type                 // the types of state keys
 }
 
 func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields {
@@ -26,7 +23,7 @@ func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields
 	return y
 }
 
-// of is the type of a node's output; any when it is not known.
+// of returns the type of a node's output, or any.
 func (y *yields) of(n *spec.Node) eval.Type {
 	if y.known[n.Index] == nil {
 		t := y.one(n)
@@ -38,22 +35,21 @@ func (y *yields) of(n *spec.Node) eval.Type {
 	return *y.known[n.Index]
 }
 
-// one is the output of one execution, of one element of `each`.
+// one returns the type of the output of one execution, for one element of `each`.
 func (y *yields) one(n *spec.Node) eval.Type {
-	offers := n.Field("tools") != nil
 	switch kind := n.Kind.Value; {
 	case declaresOutput(n):
 		return eval.FromSchema(n.Output)
 	case n.Output != nil:
 		return eval.Any()
-	case kind == "llm" && offers:
-		return toolCalls()
+	case kind == "llm" && n.Field("tools") != nil:
+		return toolCalls
 	case kind == "agent" && finishes(n):
-		return eval.Any() // what the tool is called with, or gives
+		return eval.Any() // the arguments or the result of the tool
 	case kind == "llm", kind == "agent":
 		return eval.String()
 	case kind == "http":
-		return response()
+		return response
 	case kind == "graph":
 		if y.child != nil {
 			if t, ok := y.child(n); ok {
@@ -62,7 +58,7 @@ func (y *yields) one(n *spec.Node) eval.Type {
 		}
 		return ChildResult(eval.Any(), eval.Object(nil, true))
 	case kind == "tools":
-		return toolResults()
+		return toolResults
 	case kind == "human":
 		return answer(n)
 	case kind == "exec":
@@ -73,7 +69,7 @@ func (y *yields) one(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// declaresOutput reports whether a node's schema is that of all of its output, not of the
+// declaresOutput reports whether a node's schema describes its whole output, and not only the
 // content beside calls of tools.
 func declaresOutput(n *spec.Node) bool {
 	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
@@ -81,37 +77,29 @@ func declaresOutput(n *spec.Node) bool {
 
 // finishes reports whether an agent's loop may end with a tool.
 func finishes(n *spec.Node) bool {
-	loop := n.Field("loop")
-	pattern := loop.Get("pattern")
-	return loop.Get("finish_tool") != nil || pattern != nil && pattern.Text.Value == "finish_tool"
+	pattern := n.Field("loop").Get("pattern")
+	return n.Field("loop").Get("finish_tool") != nil || pattern != nil && pattern.Text.Value == "finish_tool"
 }
 
-func toolCalls() eval.Type {
-	call := eval.Object(map[string]eval.Type{"id": eval.String(), "name": eval.String(), "args": eval.Any()}, true)
-	return eval.Object(map[string]eval.Type{"content": eval.Any(), "tool_calls": eval.List(call)}, true)
-}
-
-func toolResults() eval.Type {
-	return eval.List(eval.Object(map[string]eval.Type{
+var (
+	toolCalls = eval.Object(map[string]eval.Type{"content": eval.Any(), "tool_calls": eval.List(eval.Object(map[string]eval.Type{
+		"id": eval.String(), "name": eval.String(), "args": eval.Any(),
+	}, true))}, true)
+	toolResults = eval.List(eval.Object(map[string]eval.Type{
 		"id": eval.String(), "name": eval.String(), "output": eval.Any(), "is_error": eval.Bool(),
 	}, false))
-}
+	response = eval.Object(map[string]eval.Type{"status": eval.Int(), "headers": eval.Object(nil, true), "body": eval.Any()}, false)
+)
 
-func response() eval.Type {
-	return eval.Object(map[string]eval.Type{
-		"status": eval.Int(), "headers": eval.Object(nil, true), "body": eval.Any(),
-	}, false)
-}
-
-// ChildResult is the type of what a node of kind graph yields, given those of
-// the child's output and state.
+// ChildResult returns the type of the output of a node of kind graph, from the types of the
+// child's output and state.
 func ChildResult(output, state eval.Type) eval.Type {
 	return eval.Object(map[string]eval.Type{
 		"output": output, "state": state, "status": eval.String(), "quality": eval.String(),
 	}, false)
 }
 
-// answer is what a person may answer, or what counts for an absent one.
+// answer returns the type of a person's answer, or of its default.
 func answer(n *spec.Node) eval.Type {
 	choices, schema := n.Field("choices"), n.Field("schema")
 	switch {
@@ -142,7 +130,7 @@ func printed(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// assigned is the object that a set node yields.
+// assigned returns the type of the object that a set node yields.
 func (y *yields) assigned(n *spec.Node) eval.Type {
 	set := n.Field("set")
 	if set == nil || set.Kind != spec.Map {

@@ -1,4 +1,4 @@
-// The names that expressions of a graph may read, by place (GraphSpec §8).
+// The names that expressions of a graph may read (GraphSpec §8).
 
 package bind
 
@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// place says where an expression stands, which decides what it sees.
+// place is where an expression stands. It decides which names the expression may read.
 type place int
 
 const (
@@ -51,7 +51,7 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	return s
 }
 
-// addByNode adds the names that hold something of every node.
+// addByNode adds the names whose values have a member for each node.
 func (s *scopes) addByNode(names map[string]eval.Type) {
 	visits, history, nodes, branches := map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}
 	failure := errorType()
@@ -89,7 +89,7 @@ func errorType() eval.Type {
 	}, false)
 }
 
-// at returns the scope of a place without regard to a source node.
+// at returns the scope of a place, whatever the node.
 func (s *scopes) at(where place) *eval.Scope {
 	if s.byPlace[where] == nil {
 		s.byPlace[where] = s.newScope(where)
@@ -103,34 +103,23 @@ func (s *scopes) newScope(where place) *eval.Scope {
 		delete(opts.Refuse, "secrets")
 	}
 	if where != afterRun {
-		for name := range s.after {
-			if name == "error" {
-				continue
-			}
-			opts.Refuse[name] = name + " is known only after the node has run" + insteadOf(name)
+		for _, name := range []string{"output", "outcome"} {
+			opts.Refuse[name] = name + " is known only after the node has run"
 		}
+		opts.Refuse["output"] += "; what another node yields is nodes.<id>.output, or input behind an edge from it"
 	}
 	scope := eval.NewScope(s.common, opts)
 	switch where {
 	case afterRun:
 		return scope.With(s.after, nil)
 	case withSecrets:
-		return scope.With(map[string]eval.Type{"secrets": s.secrets, "error": s.after["error"]}, nil)
+		scope = scope.With(map[string]eval.Type{"secrets": s.secrets}, nil)
 	}
-	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // the one that led to the node
+	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // of the node that led here
 }
 
-// insteadOf is what a node can read rather than its own result.
-func insteadOf(name string) string {
-	if name == "output" {
-		return "; what another node yields is nodes.<id>.output, or input behind an edge from it"
-	}
-	return ""
-}
-
-// afterNode returns the scope of what is evaluated after a node: its output has
-// the type that is known of it, and bare names of its declared output are those
-// of `output`.
+// afterNode returns the scope of expressions after a node, in which `output` has the type of
+// the node's output. Members of a declared output can be read by their bare names.
 func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	if node == nil {
 		return s.at(afterRun)
@@ -143,18 +132,12 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		alias = make(map[string][]string, len(properties))
 		for name := range properties {
-			if !s.taken(name) && s.after[name].IsAny() {
+			if _, taken := s.common[name]; !taken && s.after[name].IsAny() {
 				alias[name] = []string{"output", name}
 			}
 		}
 	}
 	return s.at(afterRun).With(map[string]eval.Type{"output": output}, alias)
-}
-
-// taken reports whether a name is seen everywhere.
-func (s *scopes) taken(name string) bool {
-	_, common := s.common[name]
-	return common
 }
 
 func (s *scopes) options() eval.ScopeOptions {
@@ -167,7 +150,7 @@ func (s *scopes) options() eval.ScopeOptions {
 	}
 }
 
-// reducerScope is what a reducer expression sees.
+// reducerScope returns the scope of a reducer.
 func reducerScope(key *spec.StateKey) *eval.Scope {
 	return eval.NewScope(map[string]eval.Type{
 		"current": eval.FromSchema(key.Schema),

@@ -3,32 +3,23 @@
 package bind
 
 import (
-	"maps"
-
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// setup binds the entries of a top-level map, such as `tools`: what they set up
-// outlives every node, so they see only what holds for the whole run.
+// setup binds the entries of a top-level map such as `tools`. They outlive every node and see
+// only what holds for the whole run.
 func (b *binder) setup(name string, entries []spec.Field) []Field {
-	if len(entries) == 0 {
-		return nil
-	}
-	table := find(spec.TopKeys(), name)
-	out := make([]Field, 0, len(entries))
+	out := make([]Field, len(entries))
 	for i := range entries {
-		value := b.keyed(view{fixed: b.scopes.ofRun()}, &entries[i].Value, table.Elem)
-		out = append(out, Field{Name: entries[i].Key.Value, Value: value})
+		at := view{fixed: b.scopes.ofRun()}
+		out[i] = Field{entries[i].Key.Value, b.keyed(at, &entries[i].Value, spec.FindKey(spec.TopKeys(), name).Elem)}
 	}
 	return out
 }
 
-// notices binds what people are told of a run.
+// notices binds the entries of notify.
 func (b *binder) notices(entries []spec.Value) []Field {
-	if len(entries) == 0 {
-		return nil
-	}
 	run := eval.Object(map[string]eval.Type{
 		"id": eval.String(), "graph": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
 		"status": eval.String(), "reason": eval.String(),
@@ -36,10 +27,9 @@ func (b *binder) notices(entries []spec.Value) []Field {
 	scope := eval.NewScope(map[string]eval.Type{
 		"run": run, "question": eval.Object(nil, true), "error": errorType(), "output": eval.Any(), "goal": eval.String(),
 	}, eval.ScopeOptions{Refuse: b.scopes.options().Refuse})
-	table := find(spec.TopKeys(), "notify")
 	out := make([]Field, len(entries))
 	for i := range entries {
-		out[i] = Field{Name: "notice", Value: b.keyed(view{fixed: scope}, &entries[i], table.Elem)}
+		out[i] = Field{"notice", b.keyed(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys(), "notify").Elem)}
 	}
 	return out
 }
@@ -95,24 +85,15 @@ func (b *binder) checkToolRetries(tools []spec.Field) {
 	}
 }
 
-// lasting is what of `run` holds from its beginning to its end.
-func lasting() eval.Type {
-	return eval.Object(map[string]eval.Type{
-		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true), "dir": eval.String(),
-	}, false)
-}
-
-// ofRun is the scope of what is set up for the whole run.
+// ofRun returns the scope of what is set up for the whole run.
 func (s *scopes) ofRun() *eval.Scope {
-	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": lasting()}
-	refuse := maps.Clone(s.options().Refuse)
-	delete(refuse, "secrets")
-	changes := func(name string) {
-		refuse[name] = name + " changes during a run; tools and providers see goal, run and secrets, which don't"
-	}
+	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": eval.Object(map[string]eval.Type{
+		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true), "dir": eval.String(),
+	}, false)}
+	refuse := map[string]string{}
 	for name := range s.common {
 		if _, known := names[name]; !known {
-			changes(name)
+			refuse[name] = name + " changes during a run; tools and providers see goal, run and secrets, which don't"
 		}
 	}
 	return eval.NewScope(names, eval.ScopeOptions{Refuse: refuse})

@@ -1,5 +1,5 @@
-// Programs whose output is written where only text fits: parse auto reads
-// nothing else into it (GraphSpec §4).
+// Programs whose output is written where only text fits: parse auto reads nothing else into it
+// (GraphSpec §4).
 
 package bind
 
@@ -10,44 +10,35 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// isText reports whether a type holds text and nothing else.
-func isText(t eval.Type) bool {
-	return t.Accepts(eval.String()) && !slices.ContainsFunc(otherData(), t.Accepts)
-}
-
-// otherData are the types of what JSON can say besides text.
-func otherData() []eval.Type {
-	return []eval.Type{eval.Bool(), eval.Int(), eval.Float(), eval.List(eval.Any()), eval.Object(nil, true)}
-}
-
-// textOnly reports whether only text fits what an exec node yields: by the
-// schema of its output, by that of the single key that takes it whole, or
-// because the expressions of its writes take no other output.
+// textOnly reports whether only text fits the output of an exec node: by the schema of its
+// output, by the schema of the single key that takes it whole, or by the expressions of its
+// writes.
 func (b *binder) textOnly(node *spec.Node) bool {
-	switch {
+	var takes func(output eval.Type) bool
+	switch keys := node.Writes.Keys; {
 	case node.Kind.Value != "exec":
 		return false
 	case node.Output != nil:
-		return isText(eval.FromSchema(node.Output))
+		takes = eval.FromSchema(node.Output).Accepts
 	case len(node.Writes.Exprs) > 0:
-		return b.writesTake(node, eval.String()) &&
-			!slices.ContainsFunc(otherData(), func(t eval.Type) bool { return b.writesTake(node, t) })
-	case len(node.Writes.Keys) != 1:
+		takes = func(output eval.Type) bool { return b.writesTake(node, output) }
+	case len(keys) == 1 && b.graph.Key(keys[0].Value) != nil:
+		whole := b.keyType(b.graph.Key(keys[0].Value))
+		if node.Each.IsSet() { // the key takes the list of the elements' outputs
+			if !whole.IsList() {
+				return false
+			}
+			whole = whole.Elem()
+		}
+		takes = whole.Accepts
+	default:
 		return false
 	}
-	key := b.graph.Key(node.Writes.Keys[0].Value)
-	if key == nil {
-		return false
-	}
-	whole := b.keyType(key)
-	if node.Each.IsSet() { // the key takes the list of the elements' outputs
-		return whole.IsList() && isText(whole.Elem())
-	}
-	return isText(whole)
+	otherData := []eval.Type{eval.Bool(), eval.Int(), eval.Float(), eval.List(eval.Any()), eval.Object(nil, true)}
+	return takes(eval.String()) && !slices.ContainsFunc(otherData, takes)
 }
 
-// writesTake reports whether the expressions of a node's writes take an output
-// of a type, as far as types tell.
+// writesTake reports whether the types of a node's writes allow an output of a type.
 func (b *binder) writesTake(node *spec.Node, output eval.Type) bool {
 	if node.Each.IsSet() {
 		output = eval.List(output)

@@ -8,27 +8,16 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Value is a value of a graph file made ready to evaluate: a constant, a
-// program, a template, or a list or map of such.
+// Value is a value of a graph file, ready to evaluate: a constant, a program, a template, or a
+// list or map that holds a program or a template.
 type Value struct {
 	constant any
 	program  *eval.Program
 	template *eval.Template
-	// says: the value is what a message says, where parts stay parts.
-	says  bool
-	parts *parts // of a list or map, most values are none
+	content  bool // the template makes the content of a message, in which parts stay parts
+	items    []Value
+	fields   []Field
 }
-
-// parts are those of a list or of a map.
-type parts struct {
-	items  []Value
-	fields []Field
-	isMap  bool
-}
-
-func (v *Value) isList() bool { return v.parts != nil && !v.parts.isMap }
-
-func (v *Value) isMap() bool { return v.parts != nil && v.parts.isMap }
 
 // Field is a named Value.
 type Field struct {
@@ -36,16 +25,40 @@ type Field struct {
 	Value Value
 }
 
-// IsConst reports whether the value is the same in every environment.
-func (v *Value) IsConst() bool {
-	return v.program == nil && v.template == nil && v.parts == nil
+// listOf returns a list of values, which is a constant if all of them are.
+func listOf(items []Value) Value {
+	data := make([]any, len(items))
+	for i := range items {
+		if !items[i].IsConst() {
+			return Value{items: items}
+		}
+		data[i] = items[i].constant
+	}
+	return Value{constant: data}
 }
 
-// Const returns the value of a constant; lists and maps in it must not be changed.
+// mapOf returns a map of values, which is a constant if all of them are.
+func mapOf(fields []Field) Value {
+	data := make(map[string]any, len(fields))
+	for i := range fields {
+		if !fields[i].Value.IsConst() {
+			return Value{fields: fields}
+		}
+		data[fields[i].Name] = fields[i].Value.constant
+	}
+	return Value{constant: data}
+}
+
+// IsConst reports whether the value is the same in every environment.
+func (v *Value) IsConst() bool {
+	return v.program == nil && v.template == nil && v.items == nil && v.fields == nil
+}
+
+// Const returns the value of a constant. Lists and maps in it must not be changed.
 func (v *Value) Const() any { return v.constant }
 
-// Constants are the values that a program yields by itself: all of it, or what it chooses
-// by conditions (a ? 'b' : 'c').
+// Constants returns the values that a program yields without its environment: its only one, or
+// those that it chooses by conditions (a ? 'b' : 'c').
 func (v *Value) Constants() []any {
 	if v.program == nil {
 		return nil
@@ -53,95 +66,76 @@ func (v *Value) Constants() []any {
 	if constant, ok := v.program.Const(); ok {
 		return []any{constant}
 	}
-	var out []any
-	for todo := []*eval.Tree{v.program.Tree()}; len(todo) > 0; {
-		t := todo[0]
-		switch todo = todo[1:]; {
-		case t.Op == eval.TreeChoice && len(t.Args) == 3:
-			todo = append([]*eval.Tree{t.Args[1], t.Args[2]}, todo...)
-		case t.Op == eval.TreeConst:
-			out = append(out, t.Value)
-		}
+	return constantsOf(v.program.Tree())
+}
+
+func constantsOf(t *eval.Tree) []any {
+	switch {
+	case t.Op == eval.TreeChoice && len(t.Args) == 3:
+		return append(constantsOf(t.Args[1]), constantsOf(t.Args[2])...)
+	case t.Op == eval.TreeConst:
+		return []any{t.Value}
 	}
+	return nil
+}
+
+// Program returns the expression of a value, or nil.
+func (v *Value) Program() *eval.Program { return v.program }
+
+// Template returns the template of a value, or nil.
+func (v *Value) Template() *eval.Template { return v.template }
+
+// Items returns the values of a list that is no constant.
+func (v *Value) Items() []Value { return v.items }
+
+// Fields returns the values of a map that is no constant.
+func (v *Value) Fields() []Field { return v.fields }
+
+// Eval computes the value. env is read, never changed.
+func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) { return v.eval(vm, env, false) }
+
+// EvalParts computes the value like Eval, with null for each part that can't be computed.
+func (v *Value) EvalParts(vm *eval.VM, env map[string]any) any {
+	out, _ := v.eval(vm, env, true)
 	return out
 }
 
-// Program is the expression of a value that is one; nil for others.
-func (v *Value) Program() *eval.Program { return v.program }
-
-// Template is the template of a value that is one; nil for others.
-func (v *Value) Template() *eval.Template { return v.template }
-
-// Items are the values of a list that is no constant.
-func (v *Value) Items() []Value {
-	if v.parts == nil {
-		return nil
-	}
-	return v.parts.items
-}
-
-// Fields are the values of a map that is no constant.
-func (v *Value) Fields() []Field {
-	if v.parts == nil {
-		return nil
-	}
-	return v.parts.fields
-}
-
-// Eval computes the value. env is read, never changed.
-func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) {
+func (v *Value) eval(vm *eval.VM, env map[string]any, lenient bool) (out any, err error) {
 	switch {
-	case v.program != nil:
-		return vm.Eval(v.program, env)
-	case v.template != nil && v.says:
-		return vm.RenderParts(v.template, env)
-	case v.template != nil:
-		return vm.Render(v.template, env)
-	case v.isList():
-		out := make([]any, len(v.parts.items))
-		for i := range out {
-			item, err := v.parts.items[i].Eval(vm, env)
-			if err != nil {
+	case v.items != nil:
+		list := make([]any, len(v.items))
+		for i := range list {
+			if list[i], err = v.items[i].eval(vm, env, lenient); err != nil {
 				return nil, err
 			}
-			out[i] = item
 		}
-		return out, nil
-	case v.isMap():
-		return EvalFields(v.parts.fields, vm, env)
+		return list, nil
+	case v.fields != nil:
+		return evalFields(v.fields, vm, env, lenient)
+	case v.program != nil:
+		out, err = vm.Eval(v.program, env)
+	case v.template != nil && v.content:
+		out, err = vm.RenderParts(v.template, env)
+	case v.template != nil:
+		out, err = vm.Render(v.template, env)
+	default:
+		return v.constant, nil
 	}
-	return v.constant, nil
-}
-
-// EvalParts is Eval where what can't be computed, of the whole or of a part of a
-// list or map, is null.
-func (v *Value) EvalParts(vm *eval.VM, env map[string]any) any {
-	switch {
-	case v.isList():
-		out := make([]any, len(v.parts.items))
-		for i := range out {
-			out[i] = v.parts.items[i].EvalParts(vm, env)
-		}
-		return out
-	case v.isMap():
-		out := make(map[string]any, len(v.parts.fields))
-		for i := range v.parts.fields {
-			out[v.parts.fields[i].Name] = v.parts.fields[i].Value.EvalParts(vm, env)
-		}
-		return out
+	if lenient && err != nil {
+		return nil, nil
 	}
-	value, err := v.Eval(vm, env)
-	if err != nil {
-		return nil
-	}
-	return value
+	return out, err
 }
 
 // EvalFields evaluates named values into a map.
 func EvalFields(fields []Field, vm *eval.VM, env map[string]any) (map[string]any, error) {
+	return evalFields(fields, vm, env, false)
+}
+
+func evalFields(fields []Field, vm *eval.VM, env map[string]any, lenient bool) (map[string]any, error) {
 	out := make(map[string]any, len(fields))
 	for i := range fields {
-		value, err := fields[i].Value.Eval(vm, env)
+		value, err := fields[i].Value.eval(vm, env, lenient)
 		if err != nil {
 			return nil, inField(fields[i].Name, err)
 		}
@@ -150,7 +144,7 @@ func EvalFields(fields []Field, vm *eval.VM, env map[string]any) (map[string]any
 	return out, nil
 }
 
-// fieldError is an error in a field, which its path names: with.n.
+// fieldError is an error in a field with a path such as with.n.
 type fieldError struct {
 	path string
 	err  error
@@ -160,7 +154,7 @@ func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
 
 func (e *fieldError) Unwrap() error { return e.err }
 
-// inField says in which field an error is, and in which of the maps around it.
+// inField adds the name of a field to an error in it.
 func inField(name string, err error) error {
 	var inner *fieldError
 	if errors.As(err, &inner) {
@@ -171,40 +165,36 @@ func inField(name string, err error) error {
 
 // Reads calls f for every path that evaluating the value may read.
 func (v *Value) Reads(f func(eval.Read)) {
+	var reads []eval.Read
 	if v.program != nil {
-		for _, r := range v.program.Reads() {
-			f(r)
-		}
+		reads = v.program.Reads()
+	} else if v.template != nil {
+		reads = v.template.Reads()
 	}
-	if v.template != nil {
-		for _, r := range v.template.Reads() {
-			f(r)
-		}
+	for _, r := range reads {
+		f(r)
 	}
-	if v.parts == nil {
-		return
+	for i := range v.items {
+		v.items[i].Reads(f)
 	}
-	for i := range v.parts.items {
-		v.parts.items[i].Reads(f)
-	}
-	for i := range v.parts.fields {
-		v.parts.fields[i].Value.Reads(f)
+	for i := range v.fields {
+		v.fields[i].Value.Reads(f)
 	}
 }
 
-// Type is what is known of the value's type.
+// Type returns what is known of the value's type.
 func (v *Value) Type() eval.Type {
 	switch {
 	case v.program != nil:
 		return v.program.Type()
 	case v.template != nil:
 		return v.template.Type()
-	case v.isList():
+	case v.items != nil:
 		return eval.List(eval.Any())
-	case v.isMap():
-		fields := make(map[string]eval.Type, len(v.parts.fields))
-		for i := range v.parts.fields {
-			fields[v.parts.fields[i].Name] = v.parts.fields[i].Value.Type()
+	case v.fields != nil:
+		fields := make(map[string]eval.Type, len(v.fields))
+		for i := range v.fields {
+			fields[v.fields[i].Name] = v.fields[i].Value.Type()
 		}
 		return eval.Object(fields, false)
 	}

@@ -1,4 +1,4 @@
-// Who reads: the node and the moment that an expression belongs to.
+// The node and the moment that an expression belongs to.
 
 package bind
 
@@ -12,20 +12,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// view is where an expression stands. The zero node is the graph itself.
+// view is where an expression stands.
 type view struct {
-	node  *spec.Node
-	where place
-	// template: a path that is missing is a matter of template-missing, which
-	// knows the ways to the node.
-	template bool
-	// own: the expression is one of the node's own, which its `reads` limits.
-	// assigned are keys that it may read all the same, since the node has just
-	// set them.
-	own      bool
-	assigned []string
-	// fixed is the whole scope, for what sees no more of the graph.
-	fixed *eval.Scope
+	node     *spec.Node // nil for the graph itself
+	where    place
+	template bool        // missing paths are left to the rule template-missing, which knows the ways to the node
+	own      bool        // the expression is limited by the node's `reads`
+	assigned []string    // keys that it may read all the same, since the node has just set them
+	fixed    *eval.Scope // the whole scope, if it does not depend on the place
 }
 
 // scope returns the names that a text may read in a view.
@@ -61,9 +55,6 @@ func (b *binder) scope(at view, text string) *eval.Scope {
 		}
 		names["item"] = item
 	}
-	if len(names) == 0 {
-		return scope
-	}
 	return scope.With(names, nil)
 }
 
@@ -76,11 +67,10 @@ func (b *binder) joins(node *spec.Node) bool {
 	if !auto(&b.graph.Parallel) && !slices.ContainsFunc(b.graph.Nodes, func(n *spec.Node) bool { return auto(n.Parallel) }) {
 		return false
 	}
-	a := b.arrivalsOf()
-	return a.dynamic || a.fans && len(a.into[node.Index]) > 0
+	return b.arrivals.dynamic || b.arrivals.fans && len(b.arrivals.into[node.Index]) > 0
 }
 
-// limited is a scope without the state keys that the node does not read.
+// limited returns a scope without the state keys that the node does not read.
 func (b *binder) limited(base *eval.Scope, at view) *eval.Scope {
 	readable := map[string]bool{}
 	for _, name := range at.node.Reads {
@@ -107,7 +97,7 @@ func (b *binder) limited(base *eval.Scope, at view) *eval.Scope {
 	return base.Closed().Refusing(refuse).With(names, nil)
 }
 
-// readsOf lists what a node reads, in its own order.
+// readsOf lists the state keys that a node reads.
 func (b *binder) readsOf(node *spec.Node) string {
 	if len(node.Reads) == 0 {
 		return "it reads no state"
@@ -119,7 +109,8 @@ func (b *binder) readsOf(node *spec.Node) string {
 	return strings.Join(names, ", ")
 }
 
-// configView allows secrets where GraphSpec §2 does.
+// configView returns the view of a key of a node's kind, with secrets where GraphSpec §2 allows
+// them.
 func configView(node *spec.Node, key string) view {
 	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
 		return view{node: node, where: withSecrets, own: true}
