@@ -3,7 +3,6 @@
 package flowtest
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -73,10 +72,8 @@ func (f *File) compile(c *Case) {
 		}
 	}
 	f.run(c, v.Get("run"))
-	if list := v.Get("resume"); list != nil {
-		for i := range list.Items {
-			c.resumes = append(c.resumes, resumption{f.answers(list.Items[i].Get("answers")), durationOf(list.Items[i].Get("after"))})
-		}
+	for _, item := range itemsOf(v.Get("resume")) {
+		c.resumes = append(c.resumes, resumption{f.answers(item.Get("answers")), durationOf(item.Get("after"))})
 	}
 	c.expect = f.expectation(c, v.Get("expect"))
 	f.found = append(f.found, f.chooseFlow(c)...)
@@ -110,8 +107,7 @@ func (f *File) checkTool(name spec.Text) {
 	for i := range f.Graph.Tools {
 		known = append(known, f.Graph.Tools[i].Key.Value)
 	}
-	server, _, _ := strings.Cut(name.Value, ".")
-	if !slices.Contains(known, name.Value) && !slices.Contains(known, server) {
+	if tool, _, _ := strings.Cut(name.Value, "."); !slices.Contains(known, tool) {
 		f.unknown(name.Span, "tool", name.Value, known)
 	}
 }
@@ -151,11 +147,7 @@ func answerText(v *spec.Value) string {
 	if v.IsScalar() {
 		return v.Text.Value
 	}
-	text, err := json.Marshal(v.Data())
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return jsonText(v.Data())
 }
 
 func (f *File) decisions(v *spec.Value) map[string]*decision {
@@ -167,11 +159,7 @@ func (f *File) decisions(v *spec.Value) map[string]*decision {
 		field := &v.Fields[i]
 		f.checkNode(field.Key)
 		f.checkDecides(field.Key)
-		d := &decision{list: field.Value.Kind == spec.List, line: f.line(field.Key.Span)}
-		for _, text := range textsOf(&field.Value) {
-			d.targets = append(d.targets, text.Value)
-		}
-		out[field.Key.Value] = d
+		out[field.Key.Value] = &decision{valuesOf(&field.Value), field.Value.Kind == spec.List, f.line(field.Key.Span)}
 	}
 	return out
 }
@@ -189,6 +177,9 @@ func (f *File) checkDecides(name spec.Text) {
 // textsOf returns the texts of a text or of a list of texts.
 func textsOf(v *spec.Value) []spec.Text {
 	if v == nil {
+		return nil
+	}
+	if v.Kind == spec.Map {
 		return nil
 	}
 	if v.Kind != spec.List {
@@ -213,10 +204,7 @@ func durationOf(v *spec.Value) time.Duration {
 	if v == nil {
 		return 0
 	}
-	d, err := time.ParseDuration(v.Text.Value)
-	if err != nil {
-		return 0
-	}
+	d, _ := time.ParseDuration(v.Text.Value) // else reported
 	return d
 }
 
@@ -236,15 +224,15 @@ func (f *File) run(c *Case, v *spec.Value) {
 	}
 	c.opts.MaxSteps, c.opts.MaxConcurrency = numberOf(v.Get("max_steps")), numberOf(v.Get("max_concurrency"))
 	c.opts.Timeout = durationOf(v.Get("timeout"))
-	if goal := v.Get("goal"); goal != nil {
-		c.opts.Goal = goal.Text.Value
-	}
-	c.opts.PauseBefore, c.opts.PauseAfter = valuesOf(v.Get("pause_before")), valuesOf(v.Get("pause_after"))
-	for _, name := range []string{"pause_before", "pause_after"} {
-		for _, text := range textsOf(v.Get(name)) {
-			f.checkNode(text)
+	c.opts.Goal = textOf(v.Get("goal")).Value
+	pauses := func(key string) (nodes []string) {
+		for _, name := range textsOf(v.Get(key)) {
+			f.checkNode(name)
+			nodes = append(nodes, name.Value)
 		}
+		return nodes
 	}
+	c.opts.PauseBefore, c.opts.PauseAfter = pauses("pause_before"), pauses("pause_after")
 	if labels := v.Get("labels"); labels != nil {
 		c.opts.Labels = map[string]string{}
 		for i := range labels.Fields {

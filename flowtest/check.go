@@ -153,19 +153,19 @@ func (k *checker) path(v *spec.Value) {
 
 func (k *checker) form(form string, v *spec.Value) {
 	path, want := k.r.Path, valuesOf(v)
-	what := "path." + form
-	ok := true
+	what, ok := "path."+form, len(want) <= len(path)
+	isOnPath := func(name string) bool {
+		return slices.ContainsFunc(path, func(got string) bool { return matchText(name, got) })
+	}
 	switch form {
 	case "exactly":
-		what, ok = "path", len(want) == len(path) && allMatch(want, path)
+		what, ok = "path", slices.EqualFunc(want, path, matchText)
 	case "starts":
-		ok = len(want) <= len(path) && allMatch(want, path[:len(want)])
+		ok = ok && slices.EqualFunc(want, path[:len(want)], matchText)
 	case "ends":
-		ok = len(want) <= len(path) && allMatch(want, path[len(path)-len(want):])
+		ok = ok && slices.EqualFunc(want, path[len(path)-len(want):], matchText)
 	case "contains":
-		for _, name := range want {
-			ok = ok && slices.ContainsFunc(path, func(got string) bool { return matchText(name, got) })
-		}
+		ok = !slices.ContainsFunc(want, func(name string) bool { return !isOnPath(name) })
 	case "order":
 		at := 0
 		for _, got := range path {
@@ -175,27 +175,15 @@ func (k *checker) form(form string, v *spec.Value) {
 		}
 		ok = at == len(want)
 	case "never":
-		for _, name := range want {
-			ok = ok && !slices.ContainsFunc(path, func(got string) bool { return matchText(name, got) })
-		}
+		ok = !slices.ContainsFunc(want, isOnPath)
 	case "matches":
-		pattern, err := regexp.Compile(unwrapped(v.Text.Value))
-		ok = err == nil && pattern.MatchString(strings.Join(path, " "))
-		if !ok {
-			k.miss(what, v.Text.Value, strings.Join(path, " "))
+		all := strings.Join(path, " ")
+		if pattern, err := regexp.Compile(unwrapped(v.Text.Value)); err != nil || !pattern.MatchString(all) {
+			k.miss(what, v.Text.Value, all)
 		}
 		return
 	}
 	if !ok {
 		k.miss(what, want, path)
 	}
-}
-
-func allMatch(want, got []string) bool {
-	for i := range want {
-		if !matchText(want[i], got[i]) {
-			return false
-		}
-	}
-	return true
 }

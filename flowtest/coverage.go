@@ -20,8 +20,8 @@ type Coverage struct {
 	Loops    Covered[Loop]   `json:"loops"`
 
 	graph *spec.Graph
-	loops []int // the edges that close a loop
-	seen  *seen
+	hits  *hits
+	taken [3][]int // by edge: how many runs took it 0, 1 and more times
 }
 
 // Covered counts the parts of one sort that were reached.
@@ -52,96 +52,85 @@ type Loop struct {
 	Taken string `json:"taken"`
 }
 
-// seen counts what one run, or all runs, reached.
-type seen struct {
-	graph  *spec.Graph
-	nodes  []int
-	fired  []int
-	guards [2][]int // by edge: how often its condition was false, and true
-	// loops counts the runs that took an edge 0, 1 and more times.
-	loops [3][]int
-	runs  int
+// hits counts how often a run, or all runs, reached each part of a flow.
+type hits struct {
+	graph             *spec.Graph
+	nodes             []int
+	fired, held, lost []int // by edge; held and lost: how often its condition was true, and false
 }
 
-func newSeen(g *spec.Graph) *seen {
-	s := &seen{graph: g, nodes: make([]int, len(g.Nodes)), fired: make([]int, len(g.Edges))}
-	for i := range s.guards {
-		s.guards[i] = make([]int, len(g.Edges))
-	}
-	for i := range s.loops {
-		s.loops[i] = make([]int, len(g.Edges))
-	}
-	return s
+func newHits(g *spec.Graph) *hits {
+	edges := func() []int { return make([]int, len(g.Edges)) }
+	return &hits{g, make([]int, len(g.Nodes)), edges(), edges(), edges()}
 }
 
-func (s *seen) node(id string) {
-	if n := s.graph.Node(id); n != nil {
-		s.nodes[n.Index]++
+func (h *hits) countNode(id string) {
+	if n := h.graph.Node(id); n != nil {
+		h.nodes[n.Index]++
 	}
 }
 
-// resolved notes which edges of a node fired.
-func (s *seen) resolved(e *runner.Event) {
-	for i := range e.Candidates {
-		c := &e.Candidates[i]
-		if c.Edge < 0 || c.Edge >= len(s.fired) {
+// countEdges notes which edges of a node fired.
+func (h *hits) countEdges(e *runner.Event) {
+	for _, c := range e.Candidates {
+		if c.Edge < 0 || c.Edge >= len(h.fired) {
 			continue
 		}
 		if c.Fired {
-			s.fired[c.Edge]++
+			h.fired[c.Edge]++
 		}
-		switch {
-		case c.When == "":
-		case c.Fired:
-			s.guards[1][c.Edge]++
-		case strings.HasSuffix(c.Why, " is false"):
-			s.guards[0][c.Edge]++
+		if c.When != "" && c.Fired {
+			h.held[c.Edge]++
+		} else if c.When != "" && strings.HasSuffix(c.Why, " is false") {
+			h.lost[c.Edge]++
 		}
 	}
 }
 
 func newCoverage(g *spec.Graph) *Coverage {
-	return &Coverage{graph: g, seen: newSeen(g), loops: backEdges(g)}
+	c := &Coverage{graph: g, hits: newHits(g)}
+	for i := range c.taken {
+		c.taken[i] = make([]int, len(g.Edges))
+	}
+	return c
 }
 
-// take adds a run, and counts again.
-func (c *Coverage) take(s *seen) {
-	all := c.seen
-	all.runs++
-	for i, n := range s.nodes {
-		all.nodes[i] += n
+// add adds a run.
+func (c *Coverage) add(run *hits) {
+	sum := c.hits
+	for i, n := range run.nodes {
+		sum.nodes[i] += n
 	}
-	for i, n := range s.fired {
-		all.fired[i] += n
-		all.loops[min(n, 2)][i]++
-		all.guards[0][i] += s.guards[0][i]
-		all.guards[1][i] += s.guards[1][i]
+	for i, n := range run.fired {
+		sum.fired[i] += n
+		sum.held[i] += run.held[i]
+		sum.lost[i] += run.lost[i]
+		c.taken[min(n, 2)][i]++
 	}
-	c.count()
 }
 
+// count fills in the exported fields.
 func (c *Coverage) count() {
-	g, s := c.graph, c.seen
+	g := c.graph
 	c.Nodes, c.Edges, c.Failures = newCovered[string](), newCovered[string](), newCovered[string]()
 	c.Guards, c.Loops = newCovered[Guard](), newCovered[Loop]()
 	for i, n := range g.Nodes {
-		c.Nodes.count(s.nodes[i] > 0, n.ID.Value)
+		c.Nodes.count(c.hits.nodes[i] > 0, n.ID.Value)
 	}
 	names := EdgeNames(g)
 	for i, e := range g.Edges {
-		c.Edges.count(s.fired[i] > 0, names[i])
+		c.Edges.count(c.hits.fired[i] > 0, names[i])
 		if e.Condition == "on_failure" {
-			c.Failures.count(s.fired[i] > 0, names[i])
+			c.Failures.count(c.hits.fired[i] > 0, names[i])
 		}
 		if e.When.IsSet() {
-			for value := range 2 {
-				c.Guards.count(s.guards[value][i] > 0, Guard{names[i], value == 1})
-			}
+			c.Guards.count(c.hits.lost[i] > 0, Guard{names[i], false})
+			c.Guards.count(c.hits.held[i] > 0, Guard{names[i], true})
 		}
 	}
-	for _, i := range c.loops {
+	for _, i := range backEdges(g) {
 		for at, taken := range []string{"0", "1", "many"} {
-			c.Loops.count(s.loops[at][i] > 0, Loop{names[i], taken})
+			c.Loops.count(c.taken[at][i] > 0, Loop{names[i], taken})
 		}
 	}
 }

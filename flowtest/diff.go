@@ -62,18 +62,14 @@ func aligned(want, got any, subset bool) any {
 
 // linesOf writes a list or object with one entry per line.
 func linesOf(v any) ([]string, bool) {
-	switch v := v.(type) {
-	case []string:
-		return slices.Clone(v), true
-	case []any, map[string]any:
-		text, err := json.MarshalIndent(v, "", "  ")
-		return strings.Split(string(text), "\n"), err == nil
+	if list, isList := v.([]string); isList {
+		return slices.Clone(list), true
 	}
-	if v != nil && reflect.TypeOf(v).Kind() == reflect.Map {
-		text, err := json.MarshalIndent(v, "", "  ")
-		return strings.Split(string(text), "\n"), err == nil
+	if kind := reflect.ValueOf(v).Kind(); kind != reflect.Map && kind != reflect.Slice {
+		return nil, false
 	}
-	return nil, false
+	text, err := json.MarshalIndent(v, "", "  ")
+	return strings.Split(string(text), "\n"), err == nil
 }
 
 // maxCells bounds the table of the longest common subsequence.

@@ -14,7 +14,6 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -31,18 +30,14 @@ type dryRun struct {
 	hidden  []string        // what is masked
 }
 
-type dryRunKey struct{}
-
 // DryRun runs a flow with made-up effects and returns what each step would do. It starts at
 // the time of opts.Clock, if set, and uses virtual time. stubs is a map of a case's stubs, or
 // nil. Nothing is executed, sent or stored.
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
 	re := &dryRun{graph: g, made: outputs{cfg: cfg}, tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
-	if stubs != nil {
-		re.stubs = f.stubs(stubs, func(spec.Text) {})
-	}
-	r, err := newDryRunner(&cfg)
+	re.stubs = f.stubs(stubs, func(spec.Text) {})
+	r, err := newRunner(&cfg, nil, answerPeople)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,13 +60,13 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	if opts.Clock != nil {
 		begin = opts.Clock.Now()
 	}
-	clock := virtual.NewClock(begin)
-	opts.Clock, opts.Sink, opts.Answers, opts.Ask = clock, re, nil, nil
+	a := &acting{c: &Case{stubs: re.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: re}
+	opts.Clock, opts.Sink, opts.Answers, opts.Ask = a.clock, re, nil, nil
 	opts.Secrets = secretsAs(func(string) string { return "***" })
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
-	result, err := flow.Run(context.WithValue(ctx, dryRunKey{}, re), opts)
+	result, err := flow.Run(context.WithValue(ctx, actingKey{}, a), opts)
 	slices.SortStableFunc(re.steps, func(a, b *Planned) int { return a.order() - b.order() })
 	return result, re.steps, err
 }
@@ -91,27 +86,7 @@ func (re *dryRun) inputs(given map[string]any) map[string]any {
 	return out
 }
 
-func newDryRunner(cfg *Config) (*runner.Runner, error) {
-	stand := &node.Stand{
-		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
-			return name, "", madeUpModel{task}
-		},
-		Tool: func(ctx context.Context, task *runner.Task, call handler.ToolCall) (any, bool, error) {
-			if isGraphTool(task, call.Name) {
-				return nil, false, nil
-			}
-			return explore.AnyText, true, nil
-		},
-		Tools: func(context.Context, *runner.Task, string) ([]model.Tool, bool) { return nil, true },
-	}
-	kinds := slices.Concat(node.Kinds(node.Options{Stand: stand}), cfg.Kinds, []runner.Kind{{
-		Spec: spec.Kind{Name: stubKind, Keys: humanKeys()}, Handler: runner.HandlerFunc(runStub),
-	}})
-	return runner.New(runner.Config{
-		Kinds: kinds, Decider: firstChoice{}, Rewrite: answerPeople, Hooks: runner.Hooks{BeforeNode: planStep},
-	})
-}
-
+// humanKeys returns the keys of nodes that ask people.
 func humanKeys() []spec.Key {
 	kinds := spec.BuiltinKinds()
 	return kinds[slices.IndexFunc(kinds, func(k spec.Kind) bool { return k.Name == "human" })].Keys
@@ -130,35 +105,26 @@ func answerPeople(_ string, g *spec.Graph) *spec.Graph {
 	return g.WithNodes(with)
 }
 
-// firstChoice decides for the first candidate.
-type firstChoice struct{}
-
-func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice handler.Choice) (string, string, error) {
-	return choice.Candidates[0].Target, "made up: the first candidate", nil
+// madeUpModel answers with a value that the schema allows.
+type madeUpModel struct {
+	re   *dryRun
+	task *runner.Task
 }
 
-// madeUpModel answers with a value that the schema allows.
-type madeUpModel struct{ task *runner.Task }
-
-func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
+// Chat returns the output of the node's stub, or a made-up one.
+func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string)) (*model.Response, error) {
 	var made any = explore.AnyText
 	if req.Schema != nil {
 		made = explore.Sample(req.Schema)
 	}
-	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
-	if re != nil {
-		re.prompted(m.task, req, made)
-		if n := nodeOf(m.task); n != nil && req.Schema == nil {
-			if text, isText := re.made.of(m.task.Graph, n).(string); isText {
-				made = text
-			}
-		}
-	}
+	m.re.prompted(m.task, req, made)
 	content, isText := made.(string)
 	if !isText || req.Schema != nil {
 		content = jsonText(made)
+	} else if text, isText := m.re.made.of(m.task.Graph, nodeOf(m.task)).(string); isText {
+		content = text
 	}
-	if e, _ := re.entry(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
+	if e, _ := m.re.entry(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
 		content = answerText(e.output)
 	}
 	if req.Caller.Role == "judge" {
@@ -169,10 +135,11 @@ func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(s
 
 // entry returns the stub for a task, if there is one, or what is wrong with it.
 func (re *dryRun) entry(task *runner.Task) (e *entry, problem string) {
-	if re == nil || re.stubs[task.Node] == nil {
+	s := re.stubs[task.Node]
+	if s == nil {
 		return nil, ""
 	}
-	return re.stubs[task.Node].pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
+	return s.pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
 }
 
 // prompted notes the prompt of a model call, and the made-up answer.
@@ -222,12 +189,8 @@ func (re *dryRun) taint(task *runner.Task) {
 	}
 }
 
-// planStep answers for a node, and notes what the node would do.
-func planStep(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
-	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
-	if re == nil {
-		return nil, nil
-	}
+// plan answers for a node, and notes what the node would do.
+func (re *dryRun) plan(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	about, err := node.Describe(ctx, task)
 	if err != nil {
 		return nil, err
@@ -360,18 +323,11 @@ func (re *dryRun) spread(p *Planned) {
 
 // isMadeUp reports whether an expression reads a made-up value.
 func (re *dryRun) isMadeUp(p *Planned, text string) bool {
-	names := sortedNames(re.tainted)
-	if p.MadeUp != nil {
-		names = append(names, "output")
-		if fields, ok := p.MadeUp.(map[string]any); ok {
-			names = append(names, sortedNames(fields)...)
-		}
+	names := append(sortedNames(re.tainted), "nodes", "history", "last")
+	if fields, _ := p.MadeUp.(map[string]any); p.MadeUp != nil {
+		names = append(append(names, "output"), sortedNames(fields)...)
 	}
-	names = append(names, "nodes", "history", "last")
-	for _, name := range names {
-		if regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool {
+		return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
+	})
 }

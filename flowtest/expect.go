@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -47,29 +46,24 @@ func (f *File) expectation(c *Case, v *spec.Value) *expectation {
 	if x.update = v.Kind == spec.String; x.update {
 		return x
 	}
-	words := map[string][]string{
+	for key, words := range map[string][]string{ //lint:ignore mapiter findings are sorted
 		"status":  {"cancelled", "completed", "failed", "limit", "paused", "stuck"},
 		"quality": {"clean", "degraded", "failed"},
-	}
-	for _, key := range []string{"status", "quality"} {
-		if word := v.Get(key); word != nil && !slices.Contains(words[key], word.Text.Value) && !isPattern(word.Text.Value) {
-			f.unknown(word.Span, key, word.Text.Value, words[key])
+	} {
+		if word := v.Get(key); word != nil && !slices.Contains(words, word.Text.Value) && !isPattern(word.Text.Value) {
+			f.unknown(word.Span, key, word.Text.Value, words)
 			f.found[len(f.found)-1].Rule = "invalid-value"
 		}
 	}
 	f.checkPatterns(v)
 	f.checkPath(v.Get("path"))
-	for _, key := range []string{"visits"} {
-		if visits := v.Get(key); visits != nil {
-			for i := range visits.Fields {
-				f.checkOwnNode(visits.Fields[i].Key)
-			}
+	if visits := v.Get("visits"); visits != nil {
+		for i := range visits.Fields {
+			f.checkOwnNode(visits.Fields[i].Key)
 		}
 	}
-	if d := v.Get("duration"); d != nil && !isPattern(d.Text.Value) {
-		if _, err := time.ParseDuration(d.Text.Value); err != nil {
-			f.report(d.Span, "invalid-value", `"duration" is %s; want a duration such as 1h30m, or /a pattern/`, quoted(d.Text.Value))
-		}
+	if d := v.Get("duration"); d != nil && !isPattern(d.Text.Value) && !spec.IsDuration(d.Text.Value) {
+		f.report(d.Span, "invalid-value", `"duration" is %q; want a duration such as 1h30m, or /a pattern/`, d.Text.Value)
 	}
 	x.wheres = f.wheres(v.Get("where"))
 	if edges := v.Get("edges"); edges != nil {
@@ -91,45 +85,39 @@ func (f *File) checkOwnNode(name spec.Text) {
 }
 
 func (f *File) checkPath(v *spec.Value) {
+	for _, name := range textsOf(v) { // none of a map
+		f.checkOwnNode(name)
+	}
 	if v == nil {
 		return
 	}
-	if v.Kind == spec.List {
-		for _, name := range textsOf(v) {
-			f.checkOwnNode(name)
-		}
-		return
-	}
 	for i := range v.Fields {
-		field := &v.Fields[i]
-		if field.Key.Value != "matches" {
-			for _, name := range textsOf(&field.Value) {
-				f.checkOwnNode(name)
-			}
-		} else if _, err := regexp.Compile(unwrapped(field.Value.Text.Value)); err != nil {
-			f.report(field.Value.Span, "invalid-value", "no regular expression: %v", err)
+		if field := &v.Fields[i]; field.Key.Value == "matches" {
+			f.checkPattern(field.Value.Text)
+			continue
+		}
+		for _, name := range textsOf(&v.Fields[i].Value) {
+			f.checkOwnNode(name)
 		}
 	}
 }
 
 // checkPatterns reports invalid regular expressions between slashes.
 func (f *File) checkPatterns(v *spec.Value) {
-	switch v.Kind {
-	case spec.List:
-		for i := range v.Items {
-			f.checkPatterns(&v.Items[i])
-		}
-	case spec.Map:
-		for i := range v.Fields {
-			f.checkPatterns(&v.Fields[i].Value)
-		}
-	case spec.String:
-		if !isPattern(v.Text.Value) {
-			return
-		}
-		if _, err := regexp.Compile(unwrapped(v.Text.Value)); err != nil {
-			f.report(v.Span, "invalid-value", "no regular expression: %v", err)
-		}
+	for i := range v.Items {
+		f.checkPatterns(&v.Items[i])
+	}
+	for i := range v.Fields {
+		f.checkPatterns(&v.Fields[i].Value)
+	}
+	if v.Kind == spec.String && isPattern(v.Text.Value) {
+		f.checkPattern(v.Text)
+	}
+}
+
+func (f *File) checkPattern(text spec.Text) {
+	if _, err := regexp.Compile(unwrapped(text.Value)); err != nil {
+		f.report(text.Span, "invalid-value", "no regular expression: %v", err)
 	}
 }
 
@@ -144,9 +132,8 @@ func (f *File) edgeWishes(v *spec.Value, fired bool) []edgeWish {
 			if isPair && e.From.Value == from && e.To.Value == to || !isPair && e.ID.Value == name.Value {
 				w.edges = append(w.edges, i)
 			}
-			known = append(known, edgeName(e))
-			if e.ID.IsSet() {
-				known = append(known, e.From.Value+" -> "+e.To.Value)
+			if known = append(known, e.From.Value+" -> "+e.To.Value); e.ID.IsSet() {
+				known = append(known, e.ID.Value)
 			}
 		}
 		if len(w.edges) == 0 {
@@ -157,22 +144,11 @@ func (f *File) edgeWishes(v *spec.Value, fired bool) []edgeWish {
 	return out
 }
 
-// edgeName returns the name of an edge in test files.
-func edgeName(e *spec.Edge) string {
-	if e.ID.IsSet() {
-		return e.ID.Value
-	}
-	return e.From.Value + " -> " + e.To.Value
-}
-
 // wantsUnfit reports whether the case expects that an output breaks its schema: its
 // error says so, or a condition asks for it.
 func (x *expectation) wantsUnfit() bool {
 	const kind = "invalid_output"
-	if want := x.value.Get("error"); want != nil {
-		if named := want.Get("kind"); named != nil && matchText(named.Text.Value, kind) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(x.wheres, func(w where) bool { return strings.Contains(w.text.Value, kind) })
+	named := x.value.Get("error").Get("kind")
+	return named != nil && matchText(named.Text.Value, kind) ||
+		slices.ContainsFunc(x.wheres, func(w where) bool { return strings.Contains(w.text.Value, kind) })
 }

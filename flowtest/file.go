@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -159,6 +160,7 @@ func (f *File) line(at spec.Span) int { return f.src.Position(at.From).Line }
 
 // cases reads the cases, each row of a table as one.
 func (f *File) cases(root *spec.Value) {
+	mergedKeys := []string{"answers", "decide", "expect", "input", "run", "stubs", "tools"}
 	f.defaults = root.Get("defaults")
 	seen := map[string]bool{}
 	list := root.Get("cases")
@@ -172,7 +174,7 @@ func (f *File) cases(root *spec.Value) {
 			f.report(name.Span, "duplicate-key", "there is a case %s already; names of cases are unique in a file", strconv.Quote(name.Value))
 		}
 		seen[name.Value] = true
-		whole := merged(f.defaults, own)
+		whole := merged(f.defaults, own, mergedKeys...)
 		rows := own.Get("each")
 		if rows == nil {
 			f.add(&Case{Name: name.Value, value: whole, own: own, at: own.Span, row: -1})
@@ -184,7 +186,7 @@ func (f *File) cases(root *spec.Value) {
 			if given := value.Get("name"); given != nil {
 				label = given.Text.Value
 			}
-			f.add(&Case{Name: name.Value + "/" + label, value: merged(whole, value), own: own, at: value.Span, row: row})
+			f.add(&Case{Name: name.Value + "/" + label, value: merged(whole, value, mergedKeys...), own: own, at: value.Span, row: row})
 		}
 	}
 }
@@ -202,42 +204,21 @@ func textOf(v *spec.Value) spec.Text {
 	return v.Text
 }
 
-// mergedKeys lists the keys whose entries are merged one by one.
-func mergedKeys() []string {
-	return []string{"answers", "decide", "expect", "input", "run", "stubs", "tools"}
-}
-
-// merged returns base with the keys of over replacing its own.
-func merged(base, over *spec.Value) *spec.Value {
+// merged returns over with the entries that only base has. Maps that both have under some
+// keys are merged, too.
+func merged(base, over *spec.Value, keys ...string) *spec.Value {
 	if base == nil {
 		return over
 	}
 	out := *over
-	out.Fields = nil
-	for i := range base.Fields {
-		key := base.Fields[i].Key.Value
-		if over.Get(key) == nil && key != "each" && key != "name" {
-			out.Fields = append(out.Fields, base.Fields[i])
-		}
-	}
-	for i := range over.Fields {
-		field := over.Fields[i]
-		before := base.Get(field.Key.Value)
-		if before != nil && before.Kind == spec.Map && field.Value.Kind == spec.Map && slices.Contains(mergedKeys(), field.Key.Value) {
-			field.Value = *entries(before, &field.Value)
-		}
-		out.Fields = append(out.Fields, field)
-	}
-	return &out
-}
-
-// entries returns a map with the entries of both; over wins.
-func entries(base, over *spec.Value) *spec.Value {
-	out := *over
 	out.Fields = slices.Clone(over.Fields)
-	for i := range base.Fields {
-		if over.Get(base.Fields[i].Key.Value) == nil {
-			out.Fields = append(out.Fields, base.Fields[i])
+	for _, field := range base.Fields {
+		key := field.Key.Value
+		i := slices.IndexFunc(out.Fields, func(f spec.Field) bool { return f.Key.Value == key })
+		if i < 0 {
+			out.Fields = append(out.Fields, field)
+		} else if own := &out.Fields[i].Value; slices.Contains(keys, key) && own.Kind == spec.Map && field.Value.Kind == spec.Map {
+			*own = *merged(&field.Value, own)
 		}
 	}
 	return &out
@@ -251,17 +232,6 @@ func (f *File) unknown(at spec.Span, what, name string, known []string) {
 		f.found[len(f.found)-1].Suggestion = near
 	} else if len(known) > 0 && len(known) <= 12 {
 		slices.Sort(known)
-		f.found[len(f.found)-1].Message += " (" + what + "s: " + joined(known) + ")"
+		f.found[len(f.found)-1].Message += " (" + what + "s: " + strings.Join(known, ", ") + ")"
 	}
-}
-
-func joined(names []string) string {
-	out := ""
-	for i, name := range names {
-		if i > 0 {
-			out += ", "
-		}
-		out += name
-	}
-	return out
 }

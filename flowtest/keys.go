@@ -27,17 +27,24 @@ func rowKeys() []spec.Key {
 	return append([]spec.Key{{Name: "name", Type: spec.TypeString, Default: "the number of the row", Doc: "What the row shows."}}, caseKeys()...)
 }
 
-func caseKeys() []spec.Key {
-	anyMap := func(name, doc string) spec.Key {
-		return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
-	}
-	stub := stubKey(2)
+// anyMap is a map of any values.
+func anyMap(name, doc string) spec.Key {
+	return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
+}
+
+// oneOrMany is a text or a list of texts.
+func oneOrMany(name, doc string) spec.Key {
 	text := spec.Key{Type: spec.TypeString}
+	return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{text, {Type: spec.TypeList, Elem: &text}}, Doc: doc}
+}
+
+func caseKeys() []spec.Key {
+	stub, decision := stubKey(2), oneOrMany("", "")
 	return []spec.Key{
 		anyMap("input", "The run's input, by state key."),
 		{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Doc: "What nodes come to instead of running, by node (outer/inner in a subgraph): one stub for every visit, or a list with one a visit."},
 		anyMap("answers", "What people answer, by node, NODE:KEY for the question of a program, NODE[0] for an element: an answer, or a list of them by visit."),
-		{Name: "decide", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeOneOf, Forms: []spec.Key{text, {Type: spec.TypeList, Elem: &text}}}, Doc: "What llm_decide edges decide, by node: a target, or a list of them by visit."},
+		{Name: "decide", Type: spec.TypeMap, Elem: &decision, Doc: "What llm_decide edges decide, by node: a target, or a list of them by visit."},
 		{Name: "models", Type: spec.TypeString, Doc: "A file of scripted answers, relative to this one: model nodes then run for real against it."},
 		{Name: "tools", Type: spec.TypeMap, Elem: &stub, Doc: "What tools come to, by name (server.tool): one stub for every call, or a list with one a call."},
 		{Name: "run", Type: spec.TypeObject, Keys: runKeys(), Doc: "What flags of run would set."},
@@ -58,17 +65,18 @@ func stubKey(deep int) spec.Key {
 }
 
 func entryKey(deep int) spec.Key {
+	event := anyMap("", "")
 	keys := []spec.Key{
 		{Name: "output", Type: spec.TypeAny, Doc: "The node's output."},
 		{Name: "error", Type: spec.TypeObject, Doc: "The node's failure.", Keys: []spec.Key{
 			{Name: "kind", Type: spec.TypeString, Required: true, Doc: "The kind of the failure."},
 			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
-			{Name: "details", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: "What else is known of it."},
+			anyMap("details", "What else is known of it."),
 		}},
 		{Name: "expr", Type: spec.TypeString, Role: spec.RoleExpr, Doc: "An expression that gives the output; it sees what the node's own expressions see."},
 		{Name: "real", Type: spec.TypeBool, Doc: "Runs the node as it is."},
 		{Name: "delay", Type: spec.TypeDuration, Default: "0s", Doc: "How long it takes, in virtual time."},
-		{Name: "events", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}}, Doc: "What it says meanwhile, as a program says it through GRAPHRUN_TASK_EVENTS."},
+		{Name: "events", Type: spec.TypeList, Elem: &event, Doc: "What it says meanwhile, as a program says it through GRAPHRUN_TASK_EVENTS."},
 	}
 	choice := []string{"error", "expr", "output", "real"}
 	if deep > 0 {
@@ -83,57 +91,45 @@ func entryKey(deep int) spec.Key {
 }
 
 func runKeys() []spec.Key {
-	nodes := func(name, doc string) spec.Key {
-		text := spec.Key{Type: spec.TypeString}
-		return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{text, {Type: spec.TypeList, Elem: &text}}, Doc: doc}
-	}
 	return []spec.Key{
 		{Name: "max_steps", Type: spec.TypeInt, Positive: true, Doc: "The most node executions."},
 		{Name: "max_concurrency", Type: spec.TypeInt, Positive: true, Doc: "The most nodes at once."},
 		{Name: "timeout", Type: spec.TypeDuration, Positive: true, Doc: "The longest active time."},
 		{Name: "goal", Type: spec.TypeString, Doc: "The goal of the run."},
-		nodes("pause_before", "Nodes to pause before."),
-		nodes("pause_after", "Nodes to pause after."),
-		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, {Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}}}, Doc: "The id of a session that the run is the first of, or what the session's last run has left, by state key."},
+		oneOrMany("pause_before", "Nodes to pause before."),
+		oneOrMany("pause_after", "Nodes to pause after."),
+		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, anyMap("", "")}, Doc: "The id of a session that the run is the first of, or what the session's last run has left, by state key."},
 		{Name: "labels", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeString}, Doc: "Labels of the run."},
 	}
 }
 
 func expectKeys() []spec.Key {
-	text := spec.Key{Type: spec.TypeString}
-	texts := spec.Key{Type: spec.TypeList, Elem: &text}
-	list := func(name, doc string) spec.Key {
-		return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{text, texts}, Doc: doc}
-	}
-	data := func(name, doc string) spec.Key {
-		return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
-	}
 	zero := 0.0
-	count := spec.Key{Type: spec.TypeInt, Min: &zero}
-	one := func(name, doc string) spec.Key {
+	count := func(name, doc string) spec.Key {
 		return spec.Key{Name: name, Type: spec.TypeInt, Min: &zero, Doc: doc}
 	}
+	visits := count("", "")
 	path := []spec.Key{
-		list("exactly", "The whole path."), list("starts", "The path begins with these."), list("ends", "The path ends with these."),
-		list("contains", "These are all on the path."), list("order", "These are on the path in this order, others between them."),
-		list("never", "None of these is on the path."),
+		oneOrMany("exactly", "The whole path."), oneOrMany("starts", "The path begins with these."), oneOrMany("ends", "The path ends with these."),
+		oneOrMany("contains", "These are all on the path."), oneOrMany("order", "These are on the path in this order, others between them."),
+		oneOrMany("never", "None of these is on the path."),
 		{Name: "matches", Type: spec.TypeString, Doc: "A regular expression over the names, joined by a space."},
 	}
 	return []spec.Key{
 		{Name: "status", Type: spec.TypeString, Doc: "How the run ended: completed, failed, stuck, limit, paused, cancelled."},
 		{Name: "quality", Type: spec.TypeString, Doc: "clean, degraded or failed."},
 		{Name: "reason", Type: spec.TypeString, Doc: "Why it ended."},
-		one("exit", "The exit code."), one("steps", "Node executions."),
-		{Name: "visits", Type: spec.TypeMap, Elem: &count, Doc: "How often nodes ran."},
+		count("exit", "The exit code."), count("steps", "Node executions."),
+		{Name: "visits", Type: spec.TypeMap, Elem: &visits, Doc: "How often nodes ran."},
 		{Name: "output", Type: spec.TypeAny, Doc: "The run's output; of an object the keys named here."},
-		data("state", "The state at the end: the keys named here, of objects in it the same."),
-		data("state_exactly", "The whole state at the end."),
+		anyMap("state", "The state at the end: the keys named here, of objects in it the same."),
+		anyMap("state_exactly", "The whole state at the end."),
 		{Name: "error", Type: spec.TypeObject, Doc: "Why the run failed.", Keys: []spec.Key{
 			{Name: "kind", Type: spec.TypeString, Doc: "The kind of the failure."},
 			{Name: "node", Type: spec.TypeString, Doc: "The node that failed."},
 			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
 			{Name: "attempt", Type: spec.TypeInt, Doc: "The last attempt."},
-			{Name: "details", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: "What else is known of it."},
+			anyMap("details", "What else is known of it."),
 		}},
 		{Name: "pending", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
 			{Name: "node", Type: spec.TypeString, Doc: "The node that asks."},
@@ -145,9 +141,9 @@ func expectKeys() []spec.Key {
 		}}, Doc: "What the run waits for, all of it."},
 		{Name: "duration", Type: spec.TypeString, Doc: "The virtual time that passed, such as 48h."},
 		{Name: "edges", Type: spec.TypeObject, Keys: []spec.Key{
-			list("fired", "Edges that fired, by id or as \"from -> to\"."), list("not_fired", "Edges that did not fire."),
+			oneOrMany("fired", "Edges that fired, by id or as \"from -> to\"."), oneOrMany("not_fired", "Edges that did not fire."),
 		}, Doc: "Which edges fired."},
-		list("where", "Expressions that are true at the end, over state keys, state, output, status, quality, reason, path, steps, visits, nodes, history, error, pending, duration (in seconds)."),
-		{Name: "path", Type: spec.TypeOneOf, Forms: []spec.Key{texts, {Type: spec.TypeObject, Keys: path}}, Doc: "The nodes that ran, in order: all of them, or what holds of them."},
+		oneOrMany("where", "Expressions that are true at the end, over state keys, state, output, status, quality, reason, path, steps, visits, nodes, history, error, pending, duration (in seconds)."),
+		{Name: "path", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeString}}, {Type: spec.TypeObject, Keys: path}}, Doc: "The nodes that ran, in order: all of them, or what holds of them."},
 	}
 }

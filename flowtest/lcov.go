@@ -34,20 +34,19 @@ func (c *Coverage) writeLCOV(w io.Writer, flow string) error {
 	}
 	out := fmt.Sprintf("TN:\nSF:%s\n", path)
 	for i, n := range g.Nodes {
-		line := at(n.ID.Span.From, c.seen.nodes[i])
-		out += fmt.Sprintf("FN:%d,%s\nFNDA:%d,%s\n", line, n.ID.Value, c.seen.nodes[i], n.ID.Value)
+		line := at(n.ID.Span.From, c.hits.nodes[i])
+		out += fmt.Sprintf("FN:%d,%s\nFNDA:%d,%s\n", line, n.ID.Value, c.hits.nodes[i], n.ID.Value)
 	}
 	branches, reached := 0, 0
 	for i, e := range g.Edges {
-		line := at(e.Span.From, c.seen.fired[i])
+		line := at(e.Span.From, c.hits.fired[i])
 		if !e.When.IsSet() {
 			continue
 		}
-		for value := range 2 {
-			hits := c.seen.guards[1-value][i]
-			out += fmt.Sprintf("BRDA:%d,%d,%d,%d\n", line, i, value, hits)
+		for branch, n := range []int{c.hits.held[i], c.hits.lost[i]} {
+			out += fmt.Sprintf("BRDA:%d,%d,%d,%d\n", line, i, branch, n)
 			branches++
-			reached += min(hits, 1)
+			reached += min(n, 1)
 		}
 	}
 	out += fmt.Sprintf("FNF:%d\nFNH:%d\nBRF:%d\nBRH:%d\n", c.Nodes.Total, c.Nodes.Covered, branches, reached)

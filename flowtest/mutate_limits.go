@@ -11,83 +11,83 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// limitSite is a number or a time in a graph that bounds its runs.
+type limitSite struct {
+	at     spec.Span
+	name   string
+	number *int           // is moved by one
+	time   *time.Duration // is dropped
+	equal  bool           // no input can show that it is dropped
+}
+
+// limitSites lists those of a graph and its nodes.
+func limitSites(g *spec.Graph) []limitSite {
+	free := func(takes func(n *spec.Node) bool) bool { return !slices.ContainsFunc(g.Nodes, takes) }
+	own := func(n *spec.Node) bool { return n.Timeout == 0 && takesTime(n) }
+	l := &g.Limits
+	out := []limitSite{
+		{at: limitAt(g, "max_steps"), name: "limits.max_steps", number: &l.MaxSteps},
+		{at: limitAt(g, "timeout"), name: "limits.timeout", time: &l.Timeout, equal: free(takesTime)},
+		{at: limitAt(g, "step_timeout"), name: "limits.step_timeout", time: &l.StepTimeout, equal: free(takesTime)},
+		{at: limitAt(g, "node_timeout"), name: "limits.node_timeout", time: &l.NodeTimeout, equal: free(own)},
+		{at: g.Parallel.Span, name: "parallel.branch_timeout", time: &g.Parallel.BranchTimeout, equal: free(takesTime)},
+		{at: limitAt(g, "max_visits"), name: "limits.max_visits", number: &l.MaxVisits},
+	}
+	attempts := func(of string, blocks []spec.Retry) {
+		for i := range blocks {
+			out = append(out, limitSite{at: blocks[i].Span, name: "max_attempts of " + of, number: &blocks[i].MaxAttempts})
+		}
+	}
+	attempts("the graph", g.Retry)
+	for _, n := range g.Nodes {
+		out = append(out, limitSite{at: nodeAt(n, "max_visits"), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
+		attempts(n.ID.Value, n.Retry)
+		out = append(out, limitSite{at: nodeAt(n, "timeout"), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
+		if n.Parallel != nil {
+			out = append(out, limitSite{at: n.Parallel.Span, name: "the branch_timeout of " + n.ID.Value, time: &n.Parallel.BranchTimeout})
+		}
+	}
+	return out
+}
+
 // limitMutants changes the limits of a graph and its nodes.
 func limitMutants(g *spec.Graph) []mutant {
 	var out []mutant
-	add := func(at spec.Span, equal bool, what string, change func(own *spec.Graph)) {
-		own := *g
-		change(&own)
-		out = append(out, mutant{at: at, what: what, graph: &own, equal: equal})
-	}
-	if at := limitAt(g, "max_steps"); at != g.Limits.Span { // else it is the default
-		limit, longest := g.Limits.MaxSteps, longestRun(g, g.Limits.MaxSteps+2)
-		for _, n := range around(limit) {
-			add(at, longest <= min(limit, n), fmt.Sprintf("limits.max_steps is %d", n), func(own *spec.Graph) { own.Limits.MaxSteps = n })
+	for i, s := range limitSites(g) {
+		if s.time != nil && *s.time > 0 {
+			own := withOwnLimits(g)
+			*limitSites(own)[i].time = 0
+			out = append(out, mutant{at: s.at, what: s.name + " is dropped", graph: own, equal: s.equal})
+		}
+		isSteps := s.number == &g.Limits.MaxSteps
+		if s.number == nil || isSteps && s.at == g.Limits.Span { // it is the default
+			continue
+		}
+		for _, n := range around(*s.number) {
+			own := withOwnLimits(g)
+			*limitSites(own)[i].number = n
+			equal := isSteps && longestRun(g, g.Limits.MaxSteps+2) <= min(g.Limits.MaxSteps, n)
+			out = append(out, mutant{at: s.at, what: fmt.Sprintf("%s is %d", s.name, n), graph: own, equal: equal})
 		}
 	}
-	own := func(n *spec.Node) bool { return n.Timeout == 0 && takesTime(n) }
-	for _, t := range []struct {
-		key     string
-		at      spec.Span
-		field   func(g *spec.Graph) *time.Duration
-		applies func(n *spec.Node) bool
-	}{
-		{"limits.timeout", limitAt(g, "timeout"), func(g *spec.Graph) *time.Duration { return &g.Limits.Timeout }, takesTime},
-		{"limits.step_timeout", limitAt(g, "step_timeout"), func(g *spec.Graph) *time.Duration { return &g.Limits.StepTimeout }, takesTime},
-		{"limits.node_timeout", limitAt(g, "node_timeout"), func(g *spec.Graph) *time.Duration { return &g.Limits.NodeTimeout }, own},
-		{"parallel.branch_timeout", g.Parallel.Span, func(g *spec.Graph) *time.Duration { return &g.Parallel.BranchTimeout }, takesTime},
-	} {
-		if *t.field(g) > 0 {
-			add(t.at, !slices.ContainsFunc(g.Nodes, t.applies), t.key+" is dropped", func(own *spec.Graph) { *t.field(own) = 0 })
-		}
-	}
-	for _, n := range around(g.Limits.MaxVisits) {
-		add(limitAt(g, "max_visits"), false, fmt.Sprintf("limits.max_visits is %d", n), func(own *spec.Graph) { own.Limits.MaxVisits = n })
-	}
-	eachRetry(g.Retry, func(at spec.Span, attempts int, blocks []spec.Retry) {
-		add(at, false, fmt.Sprintf("max_attempts of the graph is %d", attempts), func(own *spec.Graph) { own.Retry = blocks })
-	})
+	return out
+}
+
+// withOwnLimits returns a copy of a graph that shares no limit with it.
+func withOwnLimits(g *spec.Graph) *spec.Graph {
+	nodes := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
-		out = append(out, nodeMutants(g, n)...)
-	}
-	return out
-}
-
-// nodeMutants changes the limits of a node.
-func nodeMutants(g *spec.Graph, n *spec.Node) []mutant {
-	var out []mutant
-	id := n.ID.Value
-	add := func(at spec.Span, what string, change func(own *spec.Node)) {
 		own := *n
-		change(&own)
-		out = append(out, mutant{at: at, what: what, graph: g.WithNodes(map[string]*spec.Node{id: &own})})
-	}
-	for _, most := range around(n.MaxVisits) {
-		add(nodeAt(n, "max_visits"), fmt.Sprintf("max_visits of %s is %d", id, most), func(own *spec.Node) { own.MaxVisits = most })
-	}
-	eachRetry(n.Retry, func(at spec.Span, attempts int, blocks []spec.Retry) {
-		add(at, fmt.Sprintf("max_attempts of %s is %d", id, attempts), func(own *spec.Node) { own.Retry = blocks })
-	})
-	if n.Timeout > 0 {
-		add(nodeAt(n, "timeout"), "the timeout of "+id+" is dropped", func(own *spec.Node) { own.Timeout = 0 })
-	}
-	if n.Parallel != nil && n.Parallel.BranchTimeout > 0 {
-		parallel := *n.Parallel
-		parallel.BranchTimeout = 0
-		add(n.Parallel.Span, "the branch_timeout of "+id+" is dropped", func(own *spec.Node) { own.Parallel = &parallel })
-	}
-	return out
-}
-
-// eachRetry calls add for each change of a number of attempts.
-func eachRetry(blocks []spec.Retry, add func(at spec.Span, attempts int, blocks []spec.Retry)) {
-	for i := range blocks {
-		for _, n := range around(blocks[i].MaxAttempts) {
-			own := slices.Clone(blocks)
-			own[i].MaxAttempts = n
-			add(blocks[i].Span, n, own)
+		own.Retry = slices.Clone(n.Retry)
+		if n.Parallel != nil {
+			parallel := *n.Parallel
+			own.Parallel = &parallel
 		}
+		nodes[n.ID.Value] = &own
 	}
+	out := *g.WithNodes(nodes)
+	out.Retry = slices.Clone(g.Retry)
+	return &out
 }
 
 // longestRun bounds the steps of any run of a graph; it is at most limit.

@@ -6,7 +6,6 @@ package flowtest
 import (
 	"errors"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/graphrun/graphrun/node"
@@ -31,10 +30,10 @@ const (
 // exprBase is where the spans of the stubs' expressions begin: beyond any file.
 const exprBase = 1 << 40
 
-// newRunner returns a runner for cases.
+// newRunner returns a runner for cases and dry runs.
 func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
-	kinds := slices.Concat(node.Kinds(node.Options{Stand: standOfCase()}), cfg.Kinds, []runner.Kind{{
-		Spec:    spec.Kind{Name: stubKind},
+	kinds := slices.Concat(node.Kinds(node.Options{Stand: standIns()}), cfg.Kinds, []runner.Kind{{
+		Spec:    spec.Kind{Name: stubKind, Keys: humanKeys()},
 		Handler: runner.HandlerFunc(runStub),
 	}})
 	exprs := spec.Key{Name: exprsKey, Type: spec.TypeMap, Role: spec.RoleExpr, Elem: &spec.Key{Type: spec.TypeString, Role: spec.RoleExpr}}
@@ -43,7 +42,7 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 		kinds[i].Handler = realOnly{kinds[i].Handler}
 	}
 	return runner.New(runner.Config{
-		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{Stand: standOfCase()})}, Store: kept, Rewrite: rewrite,
+		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{Stand: standIns()})}, Store: kept, Rewrite: rewrite,
 		Hooks: runner.Hooks{BeforeNode: beforeNode},
 	})
 }
@@ -117,13 +116,8 @@ type replacement struct {
 // replaced finds the nodes to replace; equal replacements have equal keys.
 func (f *File) replaced(c *Case) (r *replacement, key string) {
 	r = &replacement{stubs: map[string]*stub{}}
-	names := make([]string, 0, len(c.stubs))
-	for name := range c.stubs {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var b strings.Builder
-	for _, name := range names {
+	for _, name := range sortedNames(c.stubs) {
 		s := c.stubs[name]
 		n, err := f.plain.Find(name)
 		if err != nil || len(s.exprs) == 0 && !inMachine(n.Kind.Value) {

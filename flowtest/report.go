@@ -33,7 +33,7 @@ type Result struct {
 	Steps    int       `json:"steps"`
 
 	c       *Case
-	seen    *seen
+	hits    *hits
 	got     *runner.Result
 	trace   []string
 	resumed int // how often the run was resumed
@@ -50,9 +50,6 @@ type Failure struct {
 }
 
 func (r *Report) add(f *File, result *Result) {
-	if r.Results == nil {
-		r.Results = []Result{}
-	}
 	r.Cases++
 	if result.Passed {
 		r.Passed++
@@ -65,7 +62,7 @@ func (r *Report) add(f *File, result *Result) {
 		c = newCoverage(f.Graph)
 		r.Coverage[f.Flow] = c
 	}
-	c.take(result.seen)
+	c.add(result.hits)
 }
 
 // Text writes a case for a person: the failures, and the trace.

@@ -70,6 +70,9 @@ func Run(cfg Config, files []*File) *Report {
 		}
 		report.add(jobs[i].file, r)
 	}
+	for _, c := range report.Coverage { //lint:ignore mapiter each for itself
+		c.count()
+	}
 	return report
 }
 
@@ -82,7 +85,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
 	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(started()), stop: stop}
-	watch := &watcher{flow: f.Graph, seen: newSeen(f.Graph), acting: a}
+	watch := &watcher{hits: newHits(f.Graph), acting: a}
 	opts := c.opts
 	opts.Clock, opts.Sink, opts.History = a.clock, watch, true
 	if !c.touchesWorld() {
@@ -97,7 +100,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 		opts.Answers, opts.Input = c.resumes[i].answers, nil
 		result, err = c.flow.runner.Resume(ctx, opts.RunID, opts)
 	}
-	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, seen: watch.seen, resumed: resumed, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
+	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, hits: watch.hits, resumed: resumed, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
 	if result != nil {
 		if resumed > 0 { // the time before a resume is part of the case
 			result.Duration = view.Milliseconds(a.clock.Now().Sub(started()))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
@@ -24,6 +25,7 @@ type acting struct {
 	cfg   *Config
 	clock *virtual.Clock
 	stop  context.CancelFunc
+	dry   *dryRun // nil in a case
 
 	mu       sync.Mutex
 	failures []Failure
@@ -62,6 +64,9 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	a := actingIn(ctx)
 	if a == nil {
 		return nil, nil
+	}
+	if a.dry != nil {
+		return a.dry.plan(ctx, task)
 	}
 	if reply, filled := a.fillNode(task.Node, a.visit(task)); filled {
 		return reply, nil
@@ -164,17 +169,21 @@ func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err e
 
 // isReal reports whether a running node has effects.
 func (a *acting) isReal(task *runner.Task) bool {
-	return a.c.stubs[task.Node] != nil || slices.Contains(a.cfg.Real, task.Kind)
+	return a.touches(task) || a.dry == nil && slices.Contains(a.cfg.Real, task.Kind)
 }
 
-// standOfCase returns the stand-ins for models and tools.
-func standOfCase() *node.Stand {
+// standIns returns the stand-ins for models and tools.
+func standIns() *node.Stand {
 	return &node.Stand{
-		Model: func(ctx context.Context, task *runner.Task, _ string) (string, string, model.Client) {
-			if a := actingIn(ctx); a != nil && a.c.script != "" {
+		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
+			switch a := actingIn(ctx); {
+			case a == nil || a.dry == nil && a.c.script == "":
+				return "", "", nil
+			case a.dry != nil:
+				return name, "", madeUpModel{a.dry, task}
+			default:
 				return a.c.script, a.c.dir, nil
 			}
-			return "", "", nil
 		},
 		Tool: func(ctx context.Context, task *runner.Task, call handler.ToolCall) (any, bool, error) {
 			if a := actingIn(ctx); a != nil {
@@ -199,14 +208,17 @@ func standOfCase() *node.Stand {
 }
 
 // touches reports whether a node has a real stub and may have effects.
-func (a *acting) touches(task *runner.Task) bool { return a.c.stubs[task.Node] != nil }
+func (a *acting) touches(task *runner.Task) bool { return a.dry == nil && a.c.stubs[task.Node] != nil }
 
 // callTool answers a call of a tool.
 func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error) {
 	s := a.c.tools[call.Name]
 	if s == nil {
-		if a.touches(task) || isGraphTool(task, call.Name) {
+		switch {
+		case a.touches(task) || isGraphTool(task, call.Name):
 			return nil, false, nil
+		case a.dry != nil:
+			return explore.AnyText, true, nil
 		}
 		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %s, which %s calls: say what it comes to under tools", quoted(call.Name), quoted(task.Node))
 	}
@@ -256,6 +268,9 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 	if a == nil {
 		return d.models.Decide(ctx, task, choice)
 	}
+	if a.dry != nil {
+		return choice.Candidates[0].Target, "made up: the first candidate", nil
+	}
 	if target, filled := a.fillDecision(task.Node, a.visit(task), choice.Candidates[0].Target); filled {
 		return target, "usual", nil
 	}
@@ -274,9 +289,9 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 		}
 		target = said.targets[visit-1]
 	}
-	var names []string
-	for _, option := range choice.Candidates {
-		names = append(names, option.Target)
+	names := make([]string, len(choice.Candidates))
+	for i, option := range choice.Candidates {
+		names[i] = option.Target
 	}
 	if !slices.Contains(names, target) {
 		return "", "", a.giveUp(said.line, "%s can't decide for %s (candidates: %s)", quoted(task.Node), quoted(target), strings.Join(names, ", "))

@@ -86,28 +86,30 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 		e.expr, e.key, e.guard = expr.Text, strconv.Itoa(len(s.exprs)), strings.Join(guards, " and ")
 		s.exprs = append(s.exprs, e)
 	}
-	if list := v.Get("attempts"); list != nil {
-		for i := range list.Items {
-			e.attempts = append(e.attempts, f.entry(s, &list.Items[i], guards))
-		}
+	for _, item := range itemsOf(v.Get("attempts")) {
+		e.attempts = append(e.attempts, f.entry(s, &item, guards))
 	}
-	if list := v.Get("items"); list != nil {
-		for i := range list.Items {
-			e.items = append(e.items, f.entry(s, &list.Items[i], append(slices.Clip(guards), "index == "+strconv.Itoa(i))))
-		}
+	for i, item := range itemsOf(v.Get("items")) {
+		e.items = append(e.items, f.entry(s, &item, append(slices.Clip(guards), "index == "+strconv.Itoa(i))))
 	}
 	if yes := v.Get("real"); yes != nil {
 		if e.real, _ = yes.Data().(bool); !e.real {
 			f.report(yes.Span, "invalid-value", `"real" must be true: leave it out, or say what the node comes to`)
 		}
 	}
-	if list := v.Get("events"); list != nil {
-		for i := range list.Items {
-			event, _ := list.Items[i].Data().(map[string]any)
-			e.events = append(e.events, event)
-		}
+	for _, item := range itemsOf(v.Get("events")) {
+		event, _ := item.Data().(map[string]any)
+		e.events = append(e.events, event)
 	}
 	return e
+}
+
+// itemsOf returns the items of a list, which may be nil.
+func itemsOf(v *spec.Value) []spec.Value {
+	if v == nil {
+		return nil
+	}
+	return v.Items
 }
 
 // program returns the expression as the node evaluates it: only when the entry applies.

@@ -9,13 +9,11 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // watcher is the sink of a case's run.
 type watcher struct {
-	flow   *spec.Graph
-	seen   *seen
+	hits   *hits
 	lines  []string
 	acting *acting
 	failed string // the node that failed last
@@ -33,11 +31,11 @@ func (w *watcher) Event(e *runner.Event) error {
 			w.failed = ""
 		}
 		if own {
-			w.seen.node(e.Node)
+			w.hits.countNode(e.Node)
 		}
 	case runner.EdgesResolved:
 		if own {
-			w.seen.resolved(e)
+			w.hits.countEdges(e)
 		}
 		if len(e.Next) > 0 || w.failed != e.Node { // how it failed is told
 			w.lines = append(w.lines, w.step(e))
