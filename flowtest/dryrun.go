@@ -22,7 +22,7 @@ import (
 type dryRun struct {
 	graph *spec.Graph
 	stubs map[string]*stub
-	made  outputs
+	kinds []spec.Kind // of the program
 
 	mu      sync.Mutex
 	steps   []*Planned
@@ -34,7 +34,7 @@ type dryRun struct {
 // the time of opts.Clock, if set, and uses virtual time. stubs is a map of a case's stubs, or
 // nil. Nothing is executed, sent or stored.
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
-	re := &dryRun{graph: g, made: outputs{cfg: cfg}, tainted: map[string]bool{}}
+	re := &dryRun{graph: g, kinds: specKinds(cfg.Kinds), tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
 	re.stubs = f.stubs(stubs, func(spec.Text) {})
 	r, err := newRunner(&cfg, nil, answerPeople)
@@ -77,7 +77,7 @@ func (re *dryRun) inputs(given map[string]any) map[string]any {
 	maps.Copy(out, given)
 	for _, key := range re.graph.State {
 		if _, has := out[key.Name.Value]; key.Required && !has {
-			if w := re.made.world(re.graph); w != nil {
+			if w, err := explore.NewWorld(re.graph, re.kinds); err == nil {
 				out[key.Name.Value], _ = w.Input(key)
 			}
 			re.tainted[key.Name.Value] = true
@@ -121,7 +121,7 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	content, isText := made.(string)
 	if !isText || req.Schema != nil {
 		content = jsonText(made)
-	} else if text, isText := m.re.made.of(m.task.Graph, nodeOf(m.task)).(string); isText {
+	} else if text, isText := MadeUp(m.task.Graph, nodeOf(m.task), m.re.kinds...).(string); isText {
 		content = text
 	}
 	if e, _ := m.re.entry(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
@@ -217,7 +217,7 @@ func (re *dryRun) plan(ctx context.Context, task *runner.Task) (*runner.Reply, e
 	case "graph", "llm", "agent", "tools":
 		return nil, nil
 	}
-	out := re.made.of(task.Graph, nodeOf(task))
+	out := MadeUp(task.Graph, nodeOf(task), re.kinds...)
 	if task.Kind == stubKind {
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
 			out = choices[0]

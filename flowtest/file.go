@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -107,22 +108,30 @@ func (f *File) prepare(text []byte) error {
 		return nil
 	}
 	f.Graph = g
-	r, err := newRunner(&f.cfg, nil, nil)
-	if err != nil {
-		return err
+	flow, invalid, err := f.prepareFlow(nil, nil)
+	f.found = append(f.found, errorsOf(invalid)...)
+	if flow != nil {
+		f.plain, f.flows[""] = flow.flow, flow
 	}
-	flow, err := r.Prepare(g)
+	return err
+}
+
+// prepareFlow prepares the flow with rewritten graphs. It returns nil and the findings if
+// they are invalid.
+func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*prepared, spec.Diagnostics, error) {
+	r, err := newRunner(&f.cfg, kept, rewrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	flow, err := r.Prepare(f.Graph)
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {
-		f.found = append(f.found, errorsOf(invalid.Diagnostics)...)
-		return nil
+		return nil, invalid.Diagnostics, nil
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	f.plain = flow
-	f.flows[""] = &prepared{runner: r, flow: flow}
-	return nil
+	return &prepared{r, flow}, nil, nil
 }
 
 func (f *File) plainCheck(path string, src []byte) (*spec.Graph, spec.Diagnostics) {

@@ -5,6 +5,7 @@ package flowtest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -291,7 +292,7 @@ func (s *search) choices(plan []choice, f *filler, history []view.HistoryRecord)
 		if i := slices.IndexFunc(plan, func(p choice) bool { return p.execution == e }); i >= 0 {
 			c.option = plan[i].option
 		}
-		c.usual = c.target == c.instead.target && c.absent == 0 && c.entry() == c.instead.entry()
+		c.usual = c.target == c.instead.target && c.absent == 0 && reflect.DeepEqual(c.entry(), c.instead.entry())
 		out = append(out, c)
 	}
 	slices.SortStableFunc(out, func(a, b choice) int { return at(a.execution) - at(b.execution) })

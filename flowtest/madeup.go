@@ -4,7 +4,6 @@ package flowtest
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/spec"
@@ -15,32 +14,10 @@ func NeedsStub(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "wait", "fail", "graph", "human", "tool", "tools"}, n.Kind.Value)
 }
 
-// MadeUp returns an output of a node that fits its schema, as a value of JSON.
-func MadeUp(g *spec.Graph, n *spec.Node) any { return new(outputs).of(g, n) }
-
-// outputs makes up what nodes yield. It keeps what it knows of a graph.
-type outputs struct {
-	cfg    Config
-	worlds sync.Map // *explore.World by *spec.Graph
-}
-
-// world returns what is known of a graph, or nil if it has errors.
-func (o *outputs) world(g *spec.Graph) *explore.World {
-	known, ok := o.worlds.Load(g)
-	if !ok {
-		world, err := explore.NewWorld(g, specKinds(o.cfg.Kinds))
-		if err != nil {
-			return nil
-		}
-		known, _ = o.worlds.LoadOrStore(g, world)
-	}
-	return known.(*explore.World)
-}
-
-// of returns an output that fits a node's schema, the keys that it writes, and the
+// MadeUp returns an output that fits a node's schema, the keys that it writes, and the
 // expressions that read it.
-func (o *outputs) of(g *spec.Graph, n *spec.Node) any {
-	if w := o.world(g); w != nil {
+func MadeUp(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
+	if w, err := explore.NewWorld(g, kinds); err == nil {
 		return w.Usual(n.Index)
 	}
 	return explore.Sample(n.Output)

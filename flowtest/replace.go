@@ -4,7 +4,6 @@
 package flowtest
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -47,15 +46,16 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 	})
 }
 
-// chooseFlow finds or prepares the flow that a case runs.
-func (f *File) chooseFlow(c *Case) spec.Diagnostics {
+// chooseFlow finds or prepares the flow that a case runs, and reports what is wrong with its
+// stubs.
+func (f *File) chooseFlow(c *Case) {
 	replaced, key := f.replaced(c)
 	keeps := len(c.resumes) > 0 || c.session != nil
 	if !keeps {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if c.flow = f.flows[key]; c.flow != nil {
-			return nil
+			return
 		}
 	}
 	var kept store.Store
@@ -64,47 +64,35 @@ func (f *File) chooseFlow(c *Case) spec.Diagnostics {
 		if c.session != nil && c.session.Kind == spec.Map {
 			keys, _ := c.session.Data().(map[string]any)
 			if err := memory.SaveSession(store.Session{ID: c.opts.Session, Keys: keys, Run: "before", Graph: f.Graph.Name.Value}); err != nil {
-				return spec.Diagnostics{f.finding(c.session.Span, err.Error())}
+				f.report(c.session.Span, "invalid-value", "%v", err)
+				return
 			}
 		}
 		kept = memory
 	}
-	r, err := newRunner(&f.cfg, kept, replaced.rewrite)
-	if err != nil {
-		return spec.Diagnostics{f.finding(c.at, err.Error())}
-	}
-	flow, err := r.Prepare(f.Graph)
-	var invalid *runner.InvalidError
+	flow, invalid, err := f.prepareFlow(kept, replaced.rewrite)
 	switch {
-	case errors.As(err, &invalid):
-		return f.inStubs(c, replaced, invalid.Diagnostics)
 	case err != nil:
-		return spec.Diagnostics{f.finding(c.at, err.Error())}
+		f.report(c.at, "invalid-value", "%v", err)
+	case flow == nil:
+		f.reportStubs(c, replaced, invalid)
+	default:
+		if c.flow = flow; !keeps {
+			f.flows[key] = flow
+		}
 	}
-	c.flow = &prepared{r, flow}
-	if !keeps {
-		f.flows[key] = c.flow
-	}
-	return nil
 }
 
-func (f *File) finding(at spec.Span, message string) spec.Diagnostic {
-	return spec.Diagnostic{File: f.src, Rule: "invalid-value", Severity: spec.Error, Span: at, Message: message}
-}
-
-// inStubs moves findings about expressions of stubs to the test file.
-func (f *File) inStubs(c *Case, replaced *replacement, found spec.Diagnostics) spec.Diagnostics {
-	var out spec.Diagnostics
+// reportStubs reports findings about expressions of stubs where these stand.
+func (f *File) reportStubs(c *Case, replaced *replacement, found spec.Diagnostics) {
 	for _, d := range found {
 		if i := d.Span.From - exprBase; i >= 0 && i < len(replaced.exprs) {
-			e := replaced.exprs[i]
-			d.File, d.Span = f.src, e.expr.Span
-		} else if d.File != f.src {
-			d = f.finding(c.at, d.Message)
+			d.File, d.Span = f.src, replaced.exprs[i].expr.Span
+			f.found = append(f.found, d)
+		} else {
+			f.report(c.at, "invalid-value", "%s", d.Message)
 		}
-		out = append(out, d)
 	}
-	return out
 }
 
 // replacement lists the replaced nodes of a flow, by path.

@@ -77,7 +77,7 @@ func (r *Result) Text() string {
 		f := &r.Failures[i]
 		fmt.Fprintf(&b, "  %s:%d: %s\n", r.File, f.Line, f.What)
 		if f.Want == nil {
-			fmt.Fprintf(&b, "    %s\n", f.gotText())
+			fmt.Fprintf(&b, "    %s\n", shown(f.Got))
 			continue
 		}
 		for _, line := range f.lines() {
@@ -92,8 +92,6 @@ func (r *Result) Text() string {
 	}
 	return b.String()
 }
-
-func (f *Failure) gotText() string { return shown(f.Got) }
 
 // lines writes what was wanted and got, as a difference where that is shorter.
 func (f *Failure) lines() []string {
@@ -125,7 +123,7 @@ func (f *Failure) difference() []string {
 // Brief describes the failure in one line.
 func (f *Failure) Brief() string {
 	if f.Want == nil {
-		return f.What + ": " + short(f.gotText())
+		return f.What + ": " + short(shown(f.Got))
 	}
 	return f.What + ": want " + short(shown(f.Want)) + ", got " + short(shown(f.Got))
 }

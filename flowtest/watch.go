@@ -3,6 +3,7 @@
 package flowtest
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,11 +97,12 @@ func (w *watcher) unfit(e *runner.Event) {
 	}
 }
 
+// place writes the number of a step in a column.
 func (w *watcher) place(e *runner.Event) string {
 	if e.Step == 0 {
 		return "      "
 	}
-	return strings.Repeat(" ", max(0, 6-len(strconv.Itoa(e.Step)))) + strconv.Itoa(e.Step)
+	return fmt.Sprintf("%6d", e.Step)
 }
 
 // step writes a line of the trace.

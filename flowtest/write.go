@@ -4,11 +4,11 @@ package flowtest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 )
 
@@ -71,15 +71,11 @@ func (t *tried) name() string {
 
 // write writes input, stubs, answers and decisions of a case.
 func (t *tried) write(b *strings.Builder, indent string) {
-	if len(t.input) > 0 {
-		fmt.Fprintf(b, "%sinput: %s\n", indent, yamlFlow(t.input))
-	}
-	var order []string
-	stubs, decide := map[string][]string{}, map[string][]string{}
+	stubs, decide, order := map[string][]any{}, map[string][]any{}, []string{}
 	for _, c := range t.choices {
 		switch {
 		case c.decide:
-			decide[c.node] = append(decide[c.node], yamlText(c.target))
+			decide[c.node] = append(decide[c.node], c.target)
 		case !c.human:
 			if stubs[c.node] == nil {
 				order = append(order, c.node)
@@ -87,116 +83,102 @@ func (t *tried) write(b *strings.Builder, indent string) {
 			stubs[c.node] = append(stubs[c.node], c.entry())
 		}
 	}
+	line := func(key, text string) {
+		if len(text) > len("{}") {
+			b.WriteString(indent + key + ": " + text + "\n")
+		}
+	}
+	line("input", yamlFlow(t.input))
 	if len(order) > 0 {
 		b.WriteString(indent + "stubs:\n")
 	}
 	for _, node := range order {
-		if t.sameEachTime(stubs[node]) {
-			fmt.Fprintf(b, "%s  %s: %s\n", indent, yamlText(node), stubs[node][0])
+		if entry, isOne := t.byVisit(stubs[node]).(map[string]any); isOne {
+			fmt.Fprintf(b, "%s  %s: %s\n", indent, yamlText(node), yamlFlow(entry))
 			continue
 		}
 		fmt.Fprintf(b, "%s  %s:\n", indent, yamlText(node))
 		for _, entry := range stubs[node] {
-			fmt.Fprintf(b, "%s    - %s\n", indent, strings.TrimSuffix(strings.TrimPrefix(entry, "{"), "}"))
+			text := yamlFlow(entry)
+			fmt.Fprintf(b, "%s    - %s\n", indent, text[1:len(text)-1])
 		}
 	}
-	people := t.sittings()
-	if text := people[0].text(t); text != "" {
-		fmt.Fprintf(b, "%s%s\n", indent, text)
-	}
-	if len(decide) > 0 {
-		fmt.Fprintf(b, "%sdecide: {%s}\n", indent, t.byNode(decide, nil))
-	}
-	if text := t.resumes(people); text != "" {
-		fmt.Fprintf(b, "%sresume: [%s]\n", indent, text)
-	}
+	sittings := t.sittings()
+	line("answers", yamlFlow(t.byNode(sittings[0].answers)))
+	line("decide", yamlFlow(t.byNode(decide)))
+	line("resume", yamlFlow(t.resumes(sittings)))
 }
 
-// sameEachTime reports whether one entry can stand for all visits. A plan may not cover
-// all of them.
-func (t *tried) sameEachTime(list []string) bool {
-	return t.resumed >= 0 && !slices.ContainsFunc(list, func(text string) bool { return text != list[0] })
-}
-
-// byNode writes a map from nodes to one value, or to a list of values by visit.
-func (t *tried) byNode(by map[string][]string, lists map[string]bool) string {
-	parts := make([]string, 0, len(by))
-	for _, node := range sortedNames(by) {
-		text := by[node][0]
-		if lists[node] || !t.sameEachTime(by[node]) {
-			text = "[" + strings.Join(by[node], ", ") + "]"
-		}
-		parts = append(parts, yamlText(node)+": "+text)
+// byVisit returns one value if it can stand for all visits, or the list. A plan may not
+// cover all visits, and a list can't stand for itself.
+func (t *tried) byVisit(list []any) any {
+	_, isList := list[0].([]any)
+	if t.resumed < 0 || isList || slices.ContainsFunc(list, func(v any) bool { return v == nil || !reflect.DeepEqual(v, list[0]) }) {
+		return list
 	}
-	return strings.Join(parts, ", ")
+	return list[0]
 }
 
-// entry writes an option as a stub.
-func (o option) entry() string {
-	if e := o.failure; e != nil {
-		text := "{error: {kind: " + e.Kind
-		if e.Message != explore.AnyText {
-			text += ", message: " + yamlText(e.Message)
-		}
-		if len(e.Details) > 0 {
-			text += ", details: " + yamlFlow(e.Details)
-		}
-		return text + "}}"
-	}
-	return "{output: " + yamlFlow(o.output) + "}"
-}
-
-// sitting holds the answers of people until one of them lets the time pass.
-type sitting struct {
-	answers map[string][]string
-	lists   map[string]bool // nodes whose answers must stand in a list
-	after   time.Duration   // 0 if the run goes on to its end
-}
-
-func newSitting() sitting { return sitting{answers: map[string][]string{}, lists: map[string]bool{}} }
-
-// sittings splits the answers of a run at the waits between them.
-func (t *tried) sittings() []sitting {
-	out := []sitting{newSitting()}
-	for _, c := range t.choices {
-		if !c.human || c.decide {
-			continue
-		}
-		last := &out[len(out)-1]
-		if c.absent > 0 {
-			last.after, last.lists[c.node] = c.absent, true
-			out = append(out, newSitting())
-			continue
-		}
-		if _, isList := c.output.([]any); isList {
-			last.lists[c.node] = true
-		}
-		last.answers[c.node] = append(last.answers[c.node], yamlFlow(c.output))
+// byNode returns the values of nodes by visit.
+func (t *tried) byNode(values map[string][]any) map[string]any {
+	out := map[string]any{}
+	for node, list := range values { //lint:ignore mapiter each for itself
+		out[node] = t.byVisit(list)
 	}
 	return out
 }
 
-// text writes the answers, or "" if nobody answers.
-func (s *sitting) text(t *tried) string {
-	if len(s.answers) == 0 {
-		return ""
+// entry returns an option as a stub.
+func (o option) entry() map[string]any {
+	e := o.failure
+	if e == nil {
+		return map[string]any{"output": o.output}
 	}
-	return "answers: {" + t.byNode(s.answers, s.lists) + "}"
+	failure := map[string]any{"kind": e.Kind}
+	if e.Message != explore.AnyText {
+		failure["message"] = e.Message
+	}
+	if len(e.Details) > 0 {
+		failure["details"] = e.Details
+	}
+	return map[string]any{"error": failure}
 }
 
-// resumes writes how a run is resumed after people let the time pass; "" if nobody does.
-func (t *tried) resumes(all []sitting) string {
-	var parts []string
+// sitting holds the answers of people until one of them lets the time pass.
+type sitting struct {
+	answers map[string][]any
+	after   time.Duration // 0 if the run goes on to its end
+}
+
+// sittings splits the answers of a run at the waits between them.
+func (t *tried) sittings() []sitting {
+	out := []sitting{{answers: map[string][]any{}}}
+	for _, c := range t.choices {
+		last := &out[len(out)-1]
+		switch {
+		case !c.human || c.decide:
+		case c.absent > 0:
+			last.after = c.absent
+			out = append(out, sitting{answers: map[string][]any{}})
+		default:
+			last.answers[c.node] = append(last.answers[c.node], c.output)
+		}
+	}
+	return out
+}
+
+// resumes returns how a run is resumed after people let the time pass.
+func (t *tried) resumes(all []sitting) (out []any) {
 	for i, s := range all {
-		if text := s.text(t); i > 0 && text != "" {
-			parts = append(parts, "{"+text+"}")
+		if i > 0 && len(s.answers) > 0 {
+			out = append(out, map[string]any{"answers": t.byNode(s.answers)})
 		}
 		if s.after > 0 {
-			parts = append(parts, "{after: "+eval.DurationText(s.after)+"}")
+			out = append(out, map[string]any{"after": s.after})
 		}
 	}
 	if t.resumed >= 0 { // the time of two people may have passed at once
-		parts = parts[:min(len(parts), t.resumed)]
+		out = out[:min(len(out), t.resumed)]
 	}
-	return strings.Join(parts, ", ")
+	return out
 }

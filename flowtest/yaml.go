@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // plainText matches texts that YAML reads without quotes, in flow style too.
@@ -30,18 +33,12 @@ func yamlFlow(v any) string {
 	switch v := v.(type) {
 	case string:
 		return yamlText(v)
+	case time.Duration:
+		return eval.DurationText(v)
 	case []string:
-		parts := make([]string, len(v))
-		for i, text := range v {
-			parts[i] = yamlText(text)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return yamlList(v, yamlText)
 	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = yamlFlow(v[i])
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return yamlList(v, yamlFlow)
 	case map[string]any:
 		parts := make([]string, 0, len(v))
 		for _, name := range sortedNames(v) {
@@ -50,6 +47,14 @@ func yamlFlow(v any) string {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return jsonText(v)
+}
+
+func yamlList[V any](list []V, text func(V) string) string {
+	parts := make([]string, len(list))
+	for i := range list {
+		parts[i] = text(list[i])
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 func jsonText(v any) string {
