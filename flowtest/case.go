@@ -83,10 +83,7 @@ func (f *File) checkInput(input *spec.Value) {
 	if !f.Graph.StrictState {
 		return
 	}
-	var known []string
-	for _, key := range f.Graph.State {
-		known = append(known, key.Name.Value)
-	}
+	known := namesOf(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
 	for i := range input.Fields {
 		if key := input.Fields[i].Key; !slices.Contains(known, key.Value) {
 			f.unknown(key.Span, "state key", key.Value, known)
@@ -103,10 +100,7 @@ func (f *File) checkNode(path spec.Text) {
 }
 
 func (f *File) checkTool(name spec.Text) {
-	var known []string
-	for i := range f.Graph.Tools {
-		known = append(known, f.Graph.Tools[i].Key.Value)
-	}
+	known := namesOf(f.Graph.Tools, func(t spec.Field) string { return t.Key.Value })
 	if tool, _, _ := strings.Cut(name.Value, "."); !slices.Contains(known, tool) {
 		f.unknown(name.Span, "tool", name.Value, known)
 	}
@@ -193,11 +187,7 @@ func textsOf(v *spec.Value) []spec.Text {
 }
 
 func valuesOf(v *spec.Value) []string {
-	var out []string
-	for _, text := range textsOf(v) {
-		out = append(out, text.Value)
-	}
-	return out
+	return namesOf(textsOf(v), func(t spec.Text) string { return t.Value })
 }
 
 func durationOf(v *spec.Value) time.Duration {

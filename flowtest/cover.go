@@ -40,7 +40,7 @@ func (t *tried) countMissing(edges map[int]bool) int {
 func (s *search) smallest() []*tried {
 	all := map[int]bool{}
 	for _, t := range s.runs {
-		addAll(all, t.fired)
+		maps.Copy(all, t.fired)
 	}
 	out := s.greedy(maps.Clone(all))
 	for i, t := range out { // a simpler run may fire what the others don't

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -79,12 +80,17 @@ func (h *hits) countEdges(e *runner.Event) {
 		if c.Fired {
 			h.fired[c.Edge]++
 		}
-		if c.When != "" && c.Fired {
+		if held, failed := evaluated(&c); held {
 			h.held[c.Edge]++
-		} else if c.When != "" && strings.HasSuffix(c.Why, " is false") {
+		} else if failed {
 			h.lost[c.Edge]++
 		}
 	}
+}
+
+// evaluated reports whether an edge has a condition that was true, or false.
+func evaluated(c *machine.Candidate) (held, failed bool) {
+	return c.When != "" && c.Fired, c.When != "" && !c.Fired && strings.HasSuffix(c.Why, " is false")
 }
 
 func newCoverage(g *spec.Graph) *Coverage {

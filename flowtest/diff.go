@@ -114,11 +114,7 @@ func edits(a, b []string, same func(want, got string) bool) []string {
 }
 
 func marked(mark string, lines []string) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = mark + line
-	}
-	return out
+	return namesOf(lines, func(line string) string { return mark + line })
 }
 
 // Lines compares two texts: lines of one side only are marked with - and +, with three

@@ -205,13 +205,12 @@ func (re *dryRun) plan(ctx context.Context, task *runner.Task) (*runner.Reply, e
 	case problem != "":
 		return nil, &runner.Failure{Kind: "failed", Message: problem}
 	case e == nil:
-	case e.failure != nil:
-		failure := *e.failure
-		return nil, &failure
 	case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
 		return nil, nil // asked for real, and answered with it
-	case e.output != nil:
-		return &runner.Reply{Output: e.output.Data()}, nil
+	default:
+		if reply, failure := e.reply(); reply != nil || failure != nil {
+			return reply, failure
+		}
 	}
 	switch task.Kind {
 	case "graph", "llm", "agent", "tools":
@@ -251,7 +250,6 @@ func (re *dryRun) describe(p *Planned, task *runner.Task, about map[string]any) 
 	case "tool":
 		p.Request = map[string]any{"tool": task.Config["tool"], "args": task.Config["args"]}
 	case stubKind:
-		p.Kind = "human"
 		prompt, _ := task.Config["prompt"].(string)
 		p.Question = re.masked(prompt)
 	}
@@ -297,8 +295,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 		p.Next = slices.Clone(e.Next)
 		for i := range e.Candidates {
 			c := &e.Candidates[i]
-			evaluated := c.Fired || strings.HasSuffix(c.Why, " is false")
-			if c.When != "" && evaluated && re.isMadeUp(p, c.When) {
+			if held, failed := evaluated(c); (held || failed) && re.isMadeUp(p, c.When) {
 				p.Decided = append(p.Decided, c.When)
 			}
 		}

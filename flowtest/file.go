@@ -63,7 +63,7 @@ func parse(cfg Config, name string, src []byte, read func(string) ([]byte, error
 		return nil, found, nil
 	}
 	f.found, f.shape = found, errorsOf(found)
-	root = sound(root, found) // what is left is looked at too: all that is wrong is said at once
+	dropInvalid(root, f.shape) // the rest is checked too: all that is wrong is said at once
 	f.Flow = flowOf(name)
 	if flow := root.Get("flow"); flow != nil {
 		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
@@ -243,4 +243,13 @@ func (f *File) unknown(at spec.Span, what, name string, known []string) {
 		slices.Sort(known)
 		f.found[len(f.found)-1].Message += " (" + what + "s: " + strings.Join(known, ", ") + ")"
 	}
+}
+
+// namesOf returns the names of things.
+func namesOf[T any](list []T, name func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = name(v)
+	}
+	return out
 }

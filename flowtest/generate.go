@@ -3,8 +3,10 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,7 +54,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	out := &Generated{Cases: len(chosen), Total: len(g.Edges), Runs: s.tries}
 	fired := map[int]bool{}
 	for _, t := range chosen {
-		addAll(fired, t.fired)
+		maps.Copy(fired, t.fired)
 	}
 	out.Edges = len(fired)
 	for i, name := range EdgeNames(g) {
@@ -96,7 +98,7 @@ type tried struct {
 	input   map[string]any
 	choices []choice // in the order of the run
 	path    []string
-	failed  map[int]bool // by position in the path
+	failed  map[execution]bool
 	fired   map[int]bool // edges
 	status  string
 	failure *runner.Failure
@@ -133,7 +135,7 @@ func (s *search) explore(ctx context.Context) map[int]string {
 	keep := func(t *tried) {
 		if t != nil && len(t.fired) > 0 {
 			s.runs = append(s.runs, t)
-			addAll(fired, t.fired)
+			maps.Copy(fired, t.fired)
 		}
 	}
 	input := map[string]any{}
@@ -195,19 +197,12 @@ func (s *search) plan(chosen []explore.Chosen) []choice {
 
 // plainFailure drops the message and the details that the graph does not read.
 func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
-	src := string(s.graph.File.Src)
-	out := &runner.Failure{Kind: of.Kind, Message: explore.AnyText}
-	if strings.Contains(src, "error.message") {
+	isRead := func(path string) bool { return strings.Contains(string(s.graph.File.Src), path) }
+	out := &runner.Failure{Kind: of.Kind, Message: explore.AnyText, Details: maps.Clone(of.Details)}
+	if isRead("error.message") {
 		out.Message = of.Message
 	}
-	for _, name := range sortedNames(of.Details) {
-		if strings.Contains(src, "details."+name) {
-			if out.Details == nil {
-				out.Details = map[string]any{}
-			}
-			out.Details[name] = of.Details[name]
-		}
-	}
+	maps.DeleteFunc(out.Details, func(name string, _ any) bool { return !isRead("details." + name) })
 	return out
 }
 
@@ -269,16 +264,16 @@ func (s *search) answers(r *runner.Result, plan []choice) []choice {
 
 // choices lists what a run chose, in the order of the run.
 func (s *search) choices(plan []choice, f *filler, history []view.HistoryRecord) []choice {
+	order := map[execution]int{}
+	for i, h := range history {
+		order[execution{h.Node, h.Visit, false}] = i + 1
+	}
 	at := func(e execution) int {
-		i := slices.IndexFunc(history, func(h view.HistoryRecord) bool { return h.Node == e.node && h.Visit == e.visit })
-		if i < 0 {
-			return len(history)
-		}
-		return i
+		return cmp.Or(order[execution{e.node, e.visit, false}], len(history)+1)
 	}
 	asked := slices.Clone(f.asked)
 	for _, c := range plan {
-		if c.human && !c.decide && at(c.execution) < len(history) {
+		if c.human && !c.decide && order[c.execution] > 0 {
 			asked = append(asked, c.execution)
 		}
 	}
@@ -303,23 +298,17 @@ func (s *search) choices(plan []choice, f *filler, history []view.HistoryRecord)
 // case.
 func (t *tried) take(r *runner.Result) {
 	t.path, t.status, t.failure = r.Path, string(r.Status), r.Error
-	t.fired, t.failed = map[int]bool{}, map[int]bool{}
+	t.fired, t.failed = map[int]bool{}, map[execution]bool{}
 	if r.Status == machine.Cancelled || r.Error != nil && r.Error.Kind == "expression" {
 		return
 	}
-	failed := map[string][]int{}
-	for i := range r.History {
-		if h := &r.History[i]; h.Error != nil {
+	for _, h := range r.History {
+		if h.Error != nil {
 			if h.Error.Kind == "invalid_output" || h.Error.Kind == "expression" {
 				return
 			}
-			failed[h.Node] = append(failed[h.Node], h.Visit)
+			t.failed[execution{h.Node, h.Visit, false}] = true
 		}
-	}
-	visits := map[string]int{}
-	for i, node := range t.path {
-		visits[node]++
-		t.failed[i] = slices.Contains(failed[node], visits[node])
 	}
 	for _, e := range r.Edges {
 		if e.Fired > 0 {
@@ -376,12 +365,6 @@ func (a *acting) fillDecision(node string, visit int, first string) (target stri
 	}
 	said := a.c.decide[node]
 	return first, said == nil || visit > len(said.targets)
-}
-
-func addAll(to, from map[int]bool) {
-	for i := range from {
-		to[i] = true
-	}
 }
 
 // inputsWithoutValue describes each required input without a known valid value.

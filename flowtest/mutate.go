@@ -50,17 +50,14 @@ type mutant struct {
 func Mutate(cfg Config, files []*File) (*Mutation, error) {
 	out := &Mutation{Survivors: []Survivor{}}
 	cfg.FailFast = true
-	done := map[string]bool{}
+	byFlow := map[string][]*File{}
 	for _, f := range files {
-		if done[f.Flow] {
-			continue
-		}
-		done[f.Flow] = true
-		var own []*File
-		for _, other := range files {
-			if other.Flow == f.Flow {
-				own = append(own, other)
-			}
+		byFlow[f.Flow] = append(byFlow[f.Flow], f)
+	}
+	for _, f := range files {
+		own := byFlow[f.Flow]
+		if own[0] != f {
+			continue // its flow is done
 		}
 		for _, m := range mutants(&cfg, f.Graph) {
 			if m.equal {
@@ -74,8 +71,7 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 			case !valid:
 				continue // nobody could have written it
 			}
-			out.Mutants++
-			if killed {
+			if out.Mutants++; killed {
 				out.Killed++
 				continue
 			}
@@ -122,8 +118,9 @@ func mutants(cfg *Config, g *spec.Graph) []mutant {
 			dropped.Fallback = false
 			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: withEdges(g, map[int]*spec.Edge{i: &dropped}), equal: w.never(i)})
 		}
-		if j := nextOf(g, i); j >= 0 {
-			out = append(out, pairMutants(w, i, j, names)...)
+		next := slices.IndexFunc(g.Edges[i+1:], func(other *spec.Edge) bool { return other.From.Value == e.From.Value })
+		if next >= 0 {
+			out = append(out, pairMutants(w, i, i+1+next, names)...)
 		}
 	}
 	out = append(out, limitMutants(g)...)
@@ -170,11 +167,11 @@ func newGuards(cfg *Config, g *spec.Graph) guards {
 
 // claim says that the condition of an edge holds, or that it doesn't.
 func (w guards) claim(edge int, holds bool) solve.Claim {
-	when := w.bound.Edges[edge].When
-	if when == nil { // it does not compile
-		return solve.Claim{Tree: &eval.Tree{Op: eval.TreeOther, Name: w.graph.Edges[edge].When.Value}, Holds: holds}
+	tree := &eval.Tree{Op: eval.TreeOther, Name: w.graph.Edges[edge].When.Value} // it may not compile
+	if when := w.bound.Edges[edge].When; when != nil {
+		tree = when.Tree()
 	}
-	return solve.Claim{Tree: when.Tree(), Holds: holds}
+	return solve.Claim{Tree: tree, Holds: holds}
 }
 
 // exclude reports whether claims after the node of an edge provably never hold together.
@@ -224,16 +221,6 @@ func moved(text string) []string {
 		}
 	}
 	return out
-}
-
-// nextOf returns the next edge of the same node, or -1.
-func nextOf(g *spec.Graph, i int) int {
-	for j := i + 1; j < len(g.Edges); j++ {
-		if g.Edges[j].From.Value == g.Edges[i].From.Value {
-			return j
-		}
-	}
-	return -1
 }
 
 // pairMutants swaps the targets of two edges of a node, and the order of two conditions.

@@ -84,7 +84,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
-	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(started()), stop: stop}
+	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(started()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
 	watch := &watcher{hits: newHits(f.Graph), acting: a}
 	opts := c.opts
 	opts.Clock, opts.Sink, opts.History = a.clock, watch, true
@@ -142,14 +142,8 @@ func problemOf(err error) string {
 
 // touchesWorld reports whether a stub is real.
 func (c *Case) touchesWorld() bool {
-	for _, stubs := range []map[string]*stub{c.stubs, c.tools} {
-		for _, s := range stubs {
-			if s.isReal() {
-				return true
-			}
-		}
-	}
-	return false
+	all := slices.AppendSeq(slices.Collect(maps.Values(c.stubs)), maps.Values(c.tools))
+	return slices.ContainsFunc(all, (*stub).isReal)
 }
 
 // secretsAs returns a function that gives each secret of a graph a value by its name.

@@ -8,41 +8,22 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// sound returns a value without its invalid parts, so that the rest can be checked.
-func sound(v *spec.Value, found spec.Diagnostics) *spec.Value {
-	keys, values := map[int]bool{}, map[int]bool{}
-	for i := range found {
-		switch d := &found[i]; {
-		case d.Severity != spec.Error || d.Rule == "missing-field":
-		case d.Rule == "unknown-key":
-			keys[d.Span.From] = true
-		default:
-			keys[d.Span.From], values[d.Span.From] = true, true
-		}
+// dropInvalid removes the parts of a value that findings are about, so that the rest can be
+// checked.
+func dropInvalid(v *spec.Value, found spec.Diagnostics) {
+	isBad := func(at spec.Span, isKey bool) bool {
+		return slices.ContainsFunc(found, func(d spec.Diagnostic) bool {
+			return d.Span.From == at.From && d.Rule != "missing-field" && (isKey || d.Rule != "unknown-key")
+		})
 	}
-	if len(keys) == 0 {
-		return v
+	v.Fields = slices.DeleteFunc(v.Fields, func(f spec.Field) bool { return isBad(f.Key.Span, true) || isBad(f.Value.Span, false) })
+	v.Items = slices.DeleteFunc(v.Items, func(item spec.Value) bool { return isBad(item.Span, false) })
+	for i := range v.Fields {
+		dropInvalid(&v.Fields[i].Value, found)
 	}
-	var clean func(v *spec.Value) spec.Value
-	clean = func(v *spec.Value) spec.Value {
-		out := *v
-		out.Fields, out.Items = nil, nil
-		for i := range v.Fields {
-			field := v.Fields[i]
-			if !keys[field.Key.Span.From] && !values[field.Value.Span.From] {
-				field.Value = clean(&field.Value)
-				out.Fields = append(out.Fields, field)
-			}
-		}
-		for i := range v.Items {
-			if !values[v.Items[i].Span.From] {
-				out.Items = append(out.Items, clean(&v.Items[i]))
-			}
-		}
-		return out
+	for i := range v.Items {
+		dropInvalid(&v.Items[i], found)
 	}
-	out := clean(v)
-	return &out
 }
 
 // misshapen reports whether a finding about the file's shape may concern a case.

@@ -4,7 +4,6 @@ package flowtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/tool"
 )
@@ -45,9 +45,6 @@ func actingIn(ctx context.Context) *acting {
 	return a
 }
 
-// errGivenUp ends the run of a case that cannot continue.
-var errGivenUp = errors.New("the case can't go on")
-
 // giveUp fails the case and ends its run.
 func (a *acting) giveUp(line int, format string, args ...any) error {
 	a.mu.Lock()
@@ -56,7 +53,7 @@ func (a *acting) giveUp(line int, format string, args ...any) error {
 		a.failures = append(a.failures, Failure{What: "stub", Line: line, Got: fmt.Sprintf(format, args...)})
 	}
 	a.stop()
-	return &runner.Failure{Kind: "cancelled", Message: errGivenUp.Error()}
+	return &runner.Failure{Kind: "cancelled", Message: "the case can't go on"}
 }
 
 // beforeNode returns the stubbed result of a node.
@@ -85,22 +82,34 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	if err := a.tell(task, e); err != nil {
 		return nil, err
 	}
-	if e.delay > 0 {
-		if err := a.clock.Sleep(ctx, e.delay); err != nil {
-			return nil, err
-		}
+	if err := a.wait(ctx, e); err != nil {
+		return nil, err
 	}
-	switch {
-	case e.real:
-		return nil, nil
-	case e.failure != nil:
-		failure := *e.failure
-		return nil, &failure
-	case e.key != "":
+	if e.key != "" {
 		values, _ := task.Config[exprsKey].(map[string]any)
 		return &runner.Reply{Output: values[e.key]}, nil
 	}
-	return &runner.Reply{Output: e.output.Data()}, nil
+	return e.reply()
+}
+
+// wait passes the delay of a stub.
+func (a *acting) wait(ctx context.Context, e *entry) error {
+	if e.delay <= 0 {
+		return nil
+	}
+	return a.clock.Sleep(ctx, e.delay)
+}
+
+// reply returns the result of an execution; nil if the node runs.
+func (e *entry) reply() (*runner.Reply, error) {
+	switch {
+	case e.failure != nil:
+		failure := *e.failure
+		return nil, &failure
+	case e.output != nil:
+		return &runner.Reply{Output: e.output.Data()}, nil
+	}
+	return nil, nil
 }
 
 // tell emits the events of a stub.
@@ -135,9 +144,6 @@ func (a *acting) visit(task *runner.Task) int {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.visits == nil {
-		a.visits = map[string]map[string]int{}
-	}
 	seen := a.visits[task.Node]
 	if seen == nil {
 		seen = map[string]int{}
@@ -223,9 +229,6 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %s, which %s calls: say what it comes to under tools", quoted(call.Name), quoted(task.Node))
 	}
 	a.mu.Lock()
-	if a.calls == nil {
-		a.calls = map[string]int{}
-	}
 	a.calls[call.Name]++
 	number := a.calls[call.Name]
 	a.mu.Unlock()
@@ -233,10 +236,8 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 	if problem != "" {
 		return nil, true, a.giveUp(s.line, "%s", problem)
 	}
-	if e.delay > 0 {
-		if err := a.clock.Sleep(ctx, e.delay); err != nil {
-			return nil, true, err
-		}
+	if err := a.wait(ctx, e); err != nil {
+		return nil, true, err
 	}
 	switch {
 	case e.real:
@@ -289,10 +290,7 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 		}
 		target = said.targets[visit-1]
 	}
-	names := make([]string, len(choice.Candidates))
-	for i, option := range choice.Candidates {
-		names[i] = option.Target
-	}
+	names := namesOf(choice.Candidates, func(o machine.Option) string { return o.Target })
 	if !slices.Contains(names, target) {
 		return "", "", a.giveUp(said.line, "%s can't decide for %s (candidates: %s)", quoted(task.Node), quoted(target), strings.Join(names, ", "))
 	}

@@ -3,6 +3,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,15 +69,10 @@ func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 	e := &entry{line: f.line(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
 	if failure := v.Get("error"); failure != nil {
-		kind := textOf(failure.Get("kind"))
-		e.failure = &runner.Failure{Kind: kind.Value, Message: "the stub says so"}
-		if !slices.Contains(spec.FailureKinds(), kind.Value) {
-			if near := suggest.Closest(kind.Value, spec.FailureKinds()); near != "" { // other kinds are those of programs
-				f.report(kind.Span, "invalid-value", "no failure is of kind %s; did you mean %s?", quoted(kind.Value), quoted(near))
-			}
-		}
-		if message := failure.Get("message"); message != nil {
-			e.failure.Message = message.Text.Value
+		kind, kinds := textOf(failure.Get("kind")), spec.FailureKinds()
+		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(textOf(failure.Get("message")).Value, "the stub says so")}
+		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // other kinds are those of programs
+			f.report(kind.Span, "invalid-value", "no failure is of kind %q; did you mean %q?", kind.Value, near)
 		}
 		if details := failure.Get("details"); details != nil {
 			e.failure.Details, _ = details.Data().(map[string]any)

@@ -3,6 +3,7 @@
 package flowtest
 
 import (
+	"maps"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -17,20 +18,17 @@ func (f *File) endScope() *eval.Scope {
 	for _, key := range g.State {
 		keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	failure := eval.Object(map[string]eval.Type{
-		"kind": eval.String(), "message": eval.String(), "node": eval.String(), "attempt": eval.Int(), "details": eval.Any(),
-	}, false)
+	object := func(fields map[string]eval.Type) eval.Type { return eval.Object(fields, false) }
+	failure := object(map[string]eval.Type{"kind": eval.String(), "message": eval.String(), "node": eval.String(), "attempt": eval.Int(), "details": eval.Any()})
+	node := object(map[string]eval.Type{"output": eval.Any(), "visits": eval.Int(), "outcome": eval.String(), "error": failure})
 	for _, n := range g.Nodes {
 		id := n.ID.Value
-		counts[id], outputs[id] = eval.Int(), eval.List(eval.Any())
-		nodes[id] = eval.Object(map[string]eval.Type{
-			"output": eval.Any(), "visits": eval.Int(), "outcome": eval.String(), "error": failure,
-		}, false)
+		counts[id], outputs[id], nodes[id] = eval.Int(), eval.List(eval.Any()), node
 	}
 	names := map[string]eval.Type{
 		"output": eval.Any(), "status": eval.String(), "quality": eval.String(), "reason": eval.String(),
 		"path": eval.List(eval.String()), "steps": eval.Int(), "duration": eval.Float(), "error": failure,
-		"visits": eval.Object(counts, false), "history": eval.Object(outputs, false), "nodes": eval.Object(nodes, false),
+		"visits": object(counts), "history": object(outputs), "nodes": object(nodes),
 		"pending": eval.List(eval.Object(nil, true)), "state": eval.Object(keys, !g.StrictState),
 	}
 	for name, t := range keys {
@@ -87,16 +85,12 @@ func endOf(g *spec.Graph, r *runner.Result) map[string]any {
 		path[i] = name
 	}
 	env := map[string]any{}
-	for name, value := range r.State {
-		env[name] = value
-	}
-	for name, value := range map[string]any{
+	maps.Copy(env, r.State)
+	maps.Copy(env, map[string]any{
 		"output": r.Output, "status": string(r.Status), "quality": string(r.Quality), "reason": r.Reason,
 		"path": path, "steps": r.Steps, "duration": time.Duration(r.Duration).Seconds(), "visits": visits,
 		"history": history, "nodes": nodes, "pending": pendingData(r), "state": r.State, "error": nil,
-	} {
-		env[name] = value
-	}
+	})
 	if r.Error != nil {
 		env["error"] = failureData(r.Error)
 	}

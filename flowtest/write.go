@@ -48,11 +48,13 @@ func testFile(runs []*tried, flow string, missing []string) string {
 // name lists the nodes on the path, each once, and which of them failed.
 func (t *tried) name() string {
 	var parts []string
-	for i, node := range t.path {
-		switch {
-		case t.failed[i] && slices.ContainsFunc(t.choices, func(c choice) bool { return c.node == node && c.human && !c.decide }):
+	visits := map[string]int{}
+	for _, node := range t.path {
+		visits[node]++
+		isHuman := func(c choice) bool { return c.node == node && c.human && !c.decide }
+		if failed := t.failed[execution{node, visits[node], false}]; failed && slices.ContainsFunc(t.choices, isHuman) {
 			node += " unanswered"
-		case t.failed[i]:
+		} else if failed {
 			node += " fails"
 		}
 		if !slices.Contains(parts, node) {
