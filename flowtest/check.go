@@ -89,17 +89,15 @@ func (k *checker) data(what string, v *spec.Value, got any) {
 	}
 }
 
+// pendingData returns the questions of a run as plain data.
 func pendingData(r *runner.Result) []any {
-	out := []any{}
-	for i := range r.Pending {
-		text, err := json.Marshal(&r.Pending[i])
-		var plain any
-		if err == nil && json.Unmarshal(text, &plain) == nil {
-			plain, _ = eval.Canonical(plain)
-			out = append(out, plain)
-		}
+	text, err := json.Marshal(r.Pending)
+	var plain any
+	if err == nil && json.Unmarshal(text, &plain) == nil {
+		plain, _ = eval.Canonical(plain)
 	}
-	return out
+	list, _ := plain.([]any)
+	return append([]any{}, list...)
 }
 
 func (k *checker) duration(v *spec.Value) {

@@ -3,6 +3,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -42,39 +43,29 @@ func (s *search) smallest() []*tried {
 	for _, t := range s.runs {
 		maps.Copy(all, t.fired)
 	}
-	out := s.greedy(maps.Clone(all))
-	for i, t := range out { // a simpler run may fire what the others don't
-		need := maps.Clone(all)
-		for j, other := range out {
-			if i != j {
-				maps.DeleteFunc(need, func(e int, _ bool) bool { return other.fired[e] })
-			}
+	without := func(edges map[int]bool, runs ...*tried) map[int]bool {
+		left := maps.Clone(edges)
+		for _, t := range runs {
+			maps.DeleteFunc(left, func(e int, _ bool) bool { return t.fired[e] })
 		}
-		for _, other := range s.runs {
-			if other.countMissing(need) == 0 && other.cost() < t.cost() {
-				t = other
-			}
-		}
-		out[i] = t
+		return left
+	}
+	var out []*tried
+	for left := all; len(left) > 0; left = without(all, out...) {
+		out = append(out, s.best(left))
+	}
+	for i := range out { // a simpler run may fire what the others don't
+		out[i] = s.best(without(all, slices.Concat(out[:i], out[i+1:])...))
 	}
 	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.path) - len(b.path) })
 	return out
 }
 
-// greedy repeatedly takes the run that fires most of the edges that are left.
-func (s *search) greedy(left map[int]bool) []*tried {
-	var out []*tried
-	for len(left) > 0 {
-		best := slices.MinFunc(s.runs, func(a, b *tried) int {
-			if n := a.countMissing(left) - b.countMissing(left); n != 0 {
-				return n
-			}
-			return a.cost() - b.cost()
-		})
-		out = append(out, best)
-		maps.DeleteFunc(left, func(e int, _ bool) bool { return best.fired[e] })
-	}
-	return out
+// best returns the run that fires most of some edges, and of these the simplest.
+func (s *search) best(edges map[int]bool) *tried {
+	return slices.MinFunc(s.runs, func(a, b *tried) int {
+		return cmp.Or(a.countMissing(edges)-b.countMissing(edges), a.cost()-b.cost())
+	})
 }
 
 // simplify drops inputs and unusual outcomes that the runs can do without.

@@ -89,13 +89,11 @@ func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 	}
 }
 
-// suffixes lists the endings of test files.
-func suffixes() []string { return []string{".test.yaml", ".test.yml", ".test.json"} }
+// testEnding matches the ending of a test file.
+var testEnding = regexp.MustCompile(`\.test(\.ya?ml|\.json)$`)
 
 // IsTestFile reports whether a path names a test file.
-func IsTestFile(path string) bool {
-	return slices.ContainsFunc(suffixes(), func(end string) bool { return strings.HasSuffix(path, end) })
-}
+func IsTestFile(path string) bool { return testEnding.MatchString(path) }
 
 // Find lists test files, each once and sorted. It searches folders, except hidden ones and
 // node_modules.
@@ -130,13 +128,6 @@ func Find(paths ...string) ([]string, error) {
 }
 
 // flowOf returns the default flow of a test file.
-func flowOf(path string) string {
-	for _, end := range suffixes() {
-		if base, ok := strings.CutSuffix(path, end); ok {
-			return base + end[len(".test"):]
-		}
-	}
-	return path
-}
+func flowOf(path string) string { return testEnding.ReplaceAllString(path, "$1") }
 
 func readFile(path string) ([]byte, error) { return bounded.ReadFile(path, bounded.Text) }

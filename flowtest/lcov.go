@@ -13,15 +13,15 @@ import (
 // WriteLCOV writes the coverage of each flow: nodes and edges by their first line, a
 // condition as two branches.
 func WriteLCOV(w io.Writer, r *Report) error {
+	out := ""
 	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
-		if err := r.Coverage[flow].writeLCOV(w, flow); err != nil {
-			return err
-		}
+		out += r.Coverage[flow].lcov(flow)
 	}
-	return nil
+	_, err := io.WriteString(w, out)
+	return err
 }
 
-func (c *Coverage) writeLCOV(w io.Writer, flow string) error {
+func (c *Coverage) lcov(flow string) string {
 	path, err := filepath.Abs(flow)
 	if err != nil {
 		path = flow
@@ -55,7 +55,5 @@ func (c *Coverage) writeLCOV(w io.Writer, flow string) error {
 		out += fmt.Sprintf("DA:%d,%d\n", line, lines[line])
 		covered += min(lines[line], 1)
 	}
-	out += fmt.Sprintf("LF:%d\nLH:%d\nend_of_record\n", len(lines), covered)
-	_, err = io.WriteString(w, out)
-	return err
+	return out + fmt.Sprintf("LF:%d\nLH:%d\nend_of_record\n", len(lines), covered)
 }

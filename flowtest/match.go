@@ -70,22 +70,22 @@ func compare(want, got any, subset bool) bool {
 			}
 		}
 		return true
-	case int:
-		return sameNumber(float64(w), got)
-	case float64:
-		return sameNumber(w, got)
+	case int, float64:
+		g, isNumber := number(got)
+		own, _ := number(want)
+		return isNumber && own == g
 	}
 	return want == got
 }
 
-func sameNumber(want float64, got any) bool {
-	switch g := got.(type) {
+func number(v any) (n float64, ok bool) {
+	switch v := v.(type) {
 	case int:
-		return want == float64(g)
+		return float64(v), true
 	case float64:
-		return want == g
+		return v, true
 	}
-	return false
+	return 0, false
 }
 
 // shown writes a value for a message.

@@ -282,14 +282,14 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 	case said == nil:
 		return "", "", a.giveUp(a.c.Line, "no decision for %s: say which way it goes with decide: {%s: TARGET}, or give models", quoted(task.Node), task.Node)
 	}
-	target = said.targets[0]
+	visit := 1
 	if said.list {
-		visit := a.visit(task)
-		if visit > len(said.targets) {
-			return "", "", a.giveUp(said.line, "no decision for visit %d of %s: its list has %d", visit, quoted(task.Node), len(said.targets))
-		}
-		target = said.targets[visit-1]
+		visit = a.visit(task)
 	}
+	if visit > len(said.targets) {
+		return "", "", a.giveUp(said.line, "no decision for visit %d of %s: its list has %d", visit, quoted(task.Node), len(said.targets))
+	}
+	target = said.targets[visit-1]
 	names := namesOf(choice.Candidates, func(o machine.Option) string { return o.Target })
 	if !slices.Contains(names, target) {
 		return "", "", a.giveUp(said.line, "%s can't decide for %s (candidates: %s)", quoted(task.Node), quoted(target), strings.Join(names, ", "))

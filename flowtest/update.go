@@ -57,21 +57,20 @@ func hasOther(failures []Failure) bool {
 // updated returns the edits of a case.
 func (f *File) updated(r *Result) (edits []edit, changed bool) {
 	x := r.c.expect
-	path := yamlFlow(r.got.Path)
-	state, _ := any(r.got.State).(map[string]any)
+	path, state := yamlFlow(r.got.Path), r.got.State
 	if x.update {
 		return []edit{f.block(x.value.Span, path, state)}, true
 	}
-	missed := slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.What == "path" })
+	missed := func(match func(Failure) bool) bool { return slices.ContainsFunc(r.Failures, match) }
 	list := x.value.Get("path")
-	if !missed || list == nil {
-		return nil, false
-	}
-	if list.Kind == spec.Map {
+	if list != nil && list.Kind == spec.Map {
 		list = list.Get("exactly")
 	}
+	if list == nil || !missed(func(f Failure) bool { return f.What == "path" }) {
+		return nil, false
+	}
 	edits = append(edits, edit{list.Span, path})
-	if want := x.value.Get("state"); want != nil && slices.ContainsFunc(r.Failures, func(f Failure) bool { return strings.HasPrefix(f.What, "state.") }) {
+	if want := x.value.Get("state"); want != nil && missed(func(f Failure) bool { return strings.HasPrefix(f.What, "state.") }) {
 		edits = append(edits, edit{want.Span, yamlFlow(state)})
 	}
 	return edits, true
