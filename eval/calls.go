@@ -25,8 +25,8 @@ func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
 	for i, a := range args {
 		v := c.value(a)
 		t.Args, values[i] = append(t.Args, v), v.eval
-		if want := f.param(i); want != nil && !v.may(want...) {
-			panic(errorAt(RuleType, v.from, v.to, "%s needs %s here, this is %s", name, oneOf(want), article(v.Type)))
+		if want := f.param(i); want != nil {
+			v.require(name+" needs "+oneOf(want)+" here", want...)
 		}
 	}
 	if len(t.Args) > 0 {
@@ -71,9 +71,7 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	}
 	list := c.value(args[0])
 	t := &Tree{from: c.start(from, list), to: end, operands: []*Tree{list}}
-	if !list.may(kindList) {
-		panic(errorAt(RuleType, list.from, list.to, "%s needs a list, this is %s", name, article(list.Type)))
-	}
+	list.require(name+" needs a list", kindList)
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
 	}

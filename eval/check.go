@@ -222,9 +222,7 @@ func (c *checker) object(n *ast.MapNode, from int) *Tree {
 			fields[k.Value], t.Members[k.Value], pairs[i][0] = v.Type, v, key.eval
 		} else {
 			open = true
-			if !key.may(kindString) {
-				panic(errorAt(RuleType, key.from, key.to, "key of an object must be a string, this is %s", article(key.Type)))
-			}
+			key.require("key of an object must be a string", kindString)
 			pairs[i][0] = key.apply(func(f *frame, a []any) any { return objectKey(f, a[0]) }, key.eval)
 		}
 		pairs[i][1] = v.eval
@@ -263,9 +261,7 @@ func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
 // condition makes the evaluator of a part that must be boolean. An evaluation that finds
 // another value fails at the part blamed.
 func (c *checker) condition(t, blamed *Tree) evaluator {
-	if !t.may(kindBool) {
-		panic(errorAt(RuleType, t.from, t.to, "expected a boolean, this is %s", article(t.Type)))
-	}
+	t.require("expected a boolean", kindBool)
 	return blamed.requireBoolean(t.eval)
 }
 

@@ -194,9 +194,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 		}
 		panic(errorAt(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.Type)))
 	case kindObject:
-		if !key.may(kindString) {
-			panic(errorAt(RuleType, key.from, key.to, "members of an object are read by a string, this is %s", article(key.Type)))
-		}
+		key.require("members of an object are read by a string", kindString)
 		t, _, ok := base.Type.Field(name)
 		if isName && !ok {
 			c.checkHyphens(key.from, key.to)
@@ -256,18 +254,15 @@ func chain(path *Tree) *Tree {
 // slice checks base[from:to].
 func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
 	base := c.value(n.Node)
-	if !base.may(kindList, kindString) {
-		panic(errorAt(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.Type)))
-	}
+	base.require("only lists and strings have slices", kindList, kindString)
 	to := c.src.closing(from)
 	t := &Tree{Type: base.Type, operands: []*Tree{base}, from: from, to: to}
 	args := []evaluator{base.eval}
 	for _, end := range []ast.Node{n.From, n.To} {
 		v := constantPart(nil, from, to)
 		if end != nil {
-			if v = c.value(end); !v.may(kindFloat) {
-				panic(errorAt(RuleType, v.from, v.to, "ends of a slice must be integers, this is %s", article(v.Type)))
-			}
+			v = c.value(end)
+			v.require("ends of a slice must be integers", kindFloat)
 		}
 		args = append(args, v.eval)
 	}

@@ -56,9 +56,7 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 		t.eval = func(f *frame) any { return holds(f) != true }
 		return t
 	}
-	if !o.may(kindFloat) {
-		panic(errorAt(RuleType, o.from, o.to, "%s needs a number, this is %s", n.Operator, article(o.Type)))
-	}
+	o.require(n.Operator+" needs a number", kindFloat)
 	if t.Name == "-" {
 		t.eval = t.apply(negate, o.eval)
 	} else {
@@ -102,12 +100,16 @@ func comparable(a, b Type) bool {
 		a.isNumber() && b.isNumber() || a.kind == b.kind
 }
 
-func (c *checker) ordering(t, l, r *Tree) {
-	numbers := l.may(kindFloat) && r.may(kindFloat)
-	texts := l.may(kindString) && r.may(kindString)
-	if !numbers && !texts {
-		panic(errorAt(RuleType, t.from, t.to, "%s compares two numbers or two strings, these are %s and %s", t.Name, article(l.Type), article(r.Type)))
+func (c *checker) ordering(t, l, r *Tree) { numbersOrTexts(t, l, r, "%s compares", "") }
+
+// numbersOrTexts reports whether two operands may be numbers, and panics if they can be
+// neither two numbers nor two strings.
+func numbersOrTexts(t, l, r *Tree, verb, hint string) (numbers bool) {
+	numbers = l.may(kindFloat) && r.may(kindFloat)
+	if texts := l.may(kindString) && r.may(kindString); !numbers && !texts {
+		panic(errorAt(RuleType, t.from, t.to, verb+" two numbers or two strings, these are %s and %s%s", t.Name, article(l.Type), article(r.Type), hint))
 	}
+	return numbers
 }
 
 func (c *checker) logic(t, l, r *Tree) {
@@ -135,9 +137,7 @@ func (c *checker) fallback(t, l, r *Tree) {
 
 func (c *checker) arithmetic(t, l, r *Tree) {
 	for _, o := range t.Args {
-		if !o.may(kindFloat) {
-			panic(errorAt(RuleType, o.from, o.to, "%s needs numbers, this is %s", t.Name, article(o.Type)))
-		}
+		o.require(t.Name+" needs numbers", kindFloat)
 	}
 	switch t.Name {
 	case "..":
@@ -157,12 +157,15 @@ func (c *checker) arithmetic(t, l, r *Tree) {
 }
 
 func (c *checker) addition(t, l, r *Tree) {
-	numbers := l.may(kindFloat) && r.may(kindFloat)
-	texts := l.may(kindString) && r.may(kindString)
+	hint := ""
 	switch {
-	case !numbers && !texts:
-		panic(errorAt(RuleType, t.from, t.to, "+ adds two numbers or two strings, these are %s and %s%s",
-			article(l.Type), article(r.Type), additionHint(l.Type, r.Type)))
+	case l.Type.kind == kindString || r.Type.kind == kindString:
+		hint = "; write string(x) to make a string"
+	case l.Type.kind == kindList || r.Type.kind == kindList:
+		hint = "; write concat(a, b) to join lists"
+	}
+	numbers := numbersOrTexts(t, l, r, "%s adds", hint)
+	switch {
 	case l.Type.isNumber() || r.Type.isNumber():
 		t.Type = numberType(l.Type, r.Type)
 	case !numbers:
@@ -170,16 +173,6 @@ func (c *checker) addition(t, l, r *Tree) {
 	default:
 		t.Type = Any()
 	}
-}
-
-func additionHint(l, r Type) string {
-	switch {
-	case l.kind == kindString || r.kind == kindString:
-		return "; write string(x) to make a string"
-	case l.kind == kindList || r.kind == kindList:
-		return "; write concat(a, b) to join lists"
-	}
-	return ""
 }
 
 func numberType(l, r Type) Type {
@@ -190,23 +183,24 @@ func numberType(l, r Type) Type {
 }
 
 func (c *checker) membership(t, l, r *Tree) {
-	switch {
-	case !r.may(kindList, kindObject, kindString, kindNull):
-		panic(errorAt(RuleType, r.from, r.to, "in looks into a list, an object or a string, this is %s", article(r.Type)))
-	case r.Type.kind == kindList && !comparable(l.Type, r.Type.Elem()):
-		panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), article(l.Type), r.Type))
-	case (r.Type.kind == kindObject || r.Type.kind == kindString) && !l.may(kindString):
-		panic(errorAt(RuleType, l.from, l.to, "only a string can be in %s, this is %s", article(r.Type), article(l.Type)))
+	r.require("in looks into a list, an object or a string", kindList, kindObject, kindString, kindNull)
+	switch r.Type.kind {
+	case kindObject, kindString:
+		l.require("only a string can be in "+article(r.Type), kindString)
+	case kindList:
+		if !comparable(l.Type, r.Type.Elem()) {
+			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), article(l.Type), r.Type))
+		}
 	}
 }
 
 // textual operators read null as "no": what is not there contains nothing.
 func (c *checker) textual(t, l, r *Tree) {
-	if !l.may(kindString, kindNull) && (t.Name != "contains" || !l.may(kindList)) {
-		panic(errorAt(RuleType, l.from, l.to, "%s needs a string, this is %s", t.Name, article(l.Type)))
+	if t.Name != "contains" || !l.may(kindList) {
+		l.require(t.Name+" needs a string", kindString, kindNull)
 	}
-	if !r.may(kindString) && (t.Name != "contains" || l.Type.kind == kindString) {
-		panic(errorAt(RuleType, r.from, r.to, "%s needs a string, this is %s", t.Name, article(r.Type)))
+	if t.Name != "contains" || l.Type.kind == kindString {
+		r.require(t.Name+" needs a string", kindString)
 	}
 	if text, isConstant := r.Value.(string); isConstant && t.Name == "matches" {
 		p, err := newPattern(text)

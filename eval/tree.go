@@ -140,6 +140,14 @@ func (t *Tree) typ() Type { return t.Type }
 // may reports whether the value can be of one of the kinds.
 func (t *Tree) may(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 
+// require panics with an error unless the value can be of one of the kinds. rule says what is
+// wanted: "upper needs a string".
+func (t *Tree) require(rule string, kinds ...kind) {
+	if !t.may(kinds...) {
+		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, article(t.Type)))
+	}
+}
+
 // ref is the path of the environment that a value is read from. It never changes.
 type ref struct {
 	keys      []any // names, indexes, anyElement and anyMember
