@@ -102,22 +102,10 @@ func (c *checker) checkLength(base, key *Tree, name string) {
 	}
 }
 
-// idioms are patterns, whose first group is the mark, and what to write there.
-var idioms = []struct{ pattern, write string }{
-	{`(?i)\b(is\s+not\s+(?:null|nil|none))\b`, "!= null"},
-	{`(?i)\b(is\s+(?:null|nil|none))\b`, "== null"},
-	{`(?i)\b(is\s+not)\b`, "!="},
-	{`(?i)[\w)\]'"]\s+(is)\s+[\w(\['"]`, "=="},
-	{`(=~)`, "matches"},
-	{`[^!<>=](=)[^=~]`, "=="},
-	{`(===)`, "=="},
-	{`(!==)`, "!="},
-	{`(<>)`, "!="},
-	{`[^&](&)[^&]`, "and"},
-	{`\b(AND)\b`, "and"},
-	{`\b(OR)\b`, "or"},
-	{`\b(NOT)\b`, "not"},
-	{`\b(IN)\b`, "in"},
+// idioms are marks of other languages, and what to write there.
+var idioms = map[string]string{
+	"=": "==", "===": "==", "!==": "!=", "<>": "!=", "=~": "matches", "&": "and", "AND": "and", "OR": "or", "NOT": "not", "IN": "in",
+	"is": "==", "is not": "!=", "is null": "== null", "is not null": "!= null",
 }
 
 // findIdiom finds the first mark of another language in a text that can't be parsed.
@@ -134,18 +122,19 @@ func findIdiom(src string) *Error {
 	if err := findFilter(src, bare); err != nil {
 		return err
 	}
-	var first *Error
-	for _, i := range idioms {
-		at := regexp.MustCompile(i.pattern).FindStringSubmatchIndex(bare)
-		if at == nil || i.write == "==" && strings.Contains(bare, "let ") { // which has a = of its own
-			continue
+	marks := regexp.MustCompile(`[=!<>&~]+|(?i:\bis(\s+not)?(\s+(null|nil|none))?\b)|\b(AND|OR|NOT|IN)\b`)
+	for _, m := range marks.FindAllStringIndex(bare, -1) {
+		mark := src[m[0]:m[1]]
+		key := mark
+		if words := strings.Fields(strings.ToLower(mark)); words[0] == "is" {
+			key = strings.NewReplacer("nil", "null", "none", "null").Replace(strings.Join(words, " "))
 		}
-		from, to := at[2], at[3]
-		if first == nil || from < first.From || from == first.From && to > first.To {
-			first = syntaxAt(from, to, "%q is no operator here; write %s", src[from:to], i.write).suggest(i.write)
+		write := idioms[key]
+		if write != "" && (write != "==" || !strings.Contains(bare, "let ")) { // which has a = of its own
+			return syntaxAt(m[0], m[1], "%q is no operator here; write %s", mark, write).suggest(write)
 		}
 	}
-	return first
+	return nil
 }
 
 // blankStrings replaces the texts in quotes; the length stays.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/tool"
 )
 
@@ -51,13 +50,9 @@ func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, err
 // refuse asks for another answer, as often as the node allows.
 func (a *agent) refuse(response *model.Response, problem error) error {
 	if a.invalid++; a.invalid > a.node.Retries {
-		return &runner.Failure{
-			Kind:    "invalid_output",
-			Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(a.invalid, "attempt"), problem),
-			Details: map[string]any{"answer": head(response.Content, 400)},
-		}
+		return unfit(response, a.invalid, problem)
 	}
-	a.ask("Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits.")
+	a.ask(askAgain(problem))
 	return nil
 }
 

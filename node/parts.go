@@ -316,6 +316,14 @@ func ownForm(v any) (any, error) {
 	return out, nil
 }
 
+// foreignParts are the kinds of parts by their types in other chat APIs.
+var foreignParts = map[string]string{
+	"text": "text", "input_text": "text", "output_text": "text",
+	"image_url": "image", "input_image": "image", "image": "image",
+	"document": "file", "file": "file", "input_file": "file",
+	"audio": "audio", "input_audio": "audio",
+}
+
 // ownPart returns a part of another chat API; nil if it is unknown or empty.
 func ownPart(kind string, given map[string]any) any {
 	at := func(path ...string) string {
@@ -333,24 +341,18 @@ func ownPart(kind string, given map[string]any) any {
 		}
 		return "data:" + media + ";base64," + data
 	}
-	key, named := "", ""
-	switch kind {
-	case "text", "input_text", "output_text":
+	key := foreignParts[kind]
+	if key == "text" {
 		return map[string]any{"text": at("text")}
-	case "image_url", "input_image":
-		key, named = "image", cmp.Or(at("image_url", "url"), at("image_url"))
-	case "image", "document", "audio":
-		key = map[string]string{"image": "image", "document": "file", "audio": "audio"}[kind]
-		named = cmp.Or(at("source", "url"), dataURI(at("source", "media_type"), at("source", "data")), dataURI(at("mimeType"), at("data"))) // the last is MCP's
-		if at("source", "type") == "text" {
-			named = dataURI("text/plain", base64.StdEncoding.EncodeToString([]byte(at("source", "data"))))
-		}
-	case "input_audio":
-		key, named = "audio", dataURI("audio/"+at("input_audio", "format"), at("input_audio", "data"))
-	case "file", "input_file":
-		key, named = "file", cmp.Or(at("file", "file_data"), at("file_data"), at("file_url"))
 	}
-	if named == "" {
+	named := cmp.Or(
+		at("image_url", "url"), at("image_url"), at("source", "url"), dataURI(at("source", "media_type"), at("source", "data")), dataURI(at("mimeType"), at("data")), // the last is MCP's
+		dataURI("audio/"+at("input_audio", "format"), at("input_audio", "data")), at("file", "file_data"), at("file_data"), at("file_url"),
+	)
+	if at("source", "type") == "text" {
+		named = dataURI("text/plain", base64.StdEncoding.EncodeToString([]byte(at("source", "data"))))
+	}
+	if key == "" || named == "" {
 		return nil
 	}
 	out := map[string]any{key: named}

@@ -87,11 +87,3 @@ func (k *toolkit) serverTools(ctx context.Context, task *runner.Task, registry *
 	}
 	return out, rest
 }
-
-// standIn answers a call in place of the tool.
-func (k *toolkit) standIn(ctx context.Context, task *runner.Task, c *toolCall) (output any, handled bool, err error) {
-	if k.stand == nil || k.stand.Tool == nil {
-		return nil, false, nil
-	}
-	return k.stand.Tool(ctx, task, c.ToolCall)
-}

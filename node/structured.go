@@ -41,20 +41,29 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 			return value, response, nil
 		}
 		if try >= a.retries {
-			return nil, nil, &runner.Failure{
-				Kind:    "invalid_output",
-				Message: fmt.Sprintf("the answer of the model does not fit, after %d tries: %v", try+1, problem),
-				Details: map[string]any{"answer": head(response.Content, 400)},
-			}
+			return nil, nil, unfit(response, try+1, problem)
 		}
 		if a.onText != nil {
 			a.calls.broken() // the next answer takes its place
 		}
-		again := "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
-			model.Message{Role: model.User, Content: again})
+			model.Message{Role: model.User, Content: askAgain(problem)})
 	}
+}
+
+// unfit returns the failure of a model that gave no fitting answer.
+func unfit(response *model.Response, tries int, problem error) *runner.Failure {
+	return &runner.Failure{
+		Kind:    "invalid_output",
+		Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(tries, "attempt"), problem),
+		Details: map[string]any{"answer": head(response.Content, 400)},
+	}
+}
+
+// askAgain tells a model why its answer does not fit.
+func askAgain(problem error) string {
+	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 }
 
 // structured reads an answer as data of a schema.

@@ -269,9 +269,12 @@ func (a *toolActor) waits() error {
 // Warn emits a warning.
 func (a *toolActor) Warn(message string) { warn(a.task, "%s", message) }
 
-// Server answers in place of a server.
-func (a *toolActor) Server(ctx context.Context) (result any, handled bool, err error) {
-	return a.kit.standIn(ctx, a.task, a.call)
+// StandIn answers in place of a tool.
+func (a *toolActor) StandIn(ctx context.Context) (result any, handled bool, err error) {
+	if a.kit.stand == nil || a.kit.stand.Tool == nil {
+		return nil, false, nil
+	}
+	return a.kit.stand.Tool(ctx, a.task, a.call.ToolCall)
 }
 
 // TraceParent returns the traceparent of the call.
@@ -291,9 +294,6 @@ func (a *toolActor) Progress(tool, message string, done, total float64) {
 
 // Exec runs a tool's program as an exec node would.
 func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
-	if output, handled, err := a.kit.standIn(ctx, a.task, a.call); handled {
-		return output, err
-	}
 	task := a.task.Part("tool" + strconv.Itoa(a.call.number))
 	stdin := p.Args
 	if len(task.Answers) > 0 {
@@ -313,9 +313,6 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 
 // Graph runs a graph file.
 func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any) (any, error) {
-	if output, handled, err := a.kit.standIn(ctx, a.task, a.call); handled {
-		return output, err
-	}
 	output, err := a.task.CallGraph(ctx, handler.GraphCall{
 		File: file, With: args, Number: a.call.number, Key: callKey(a.task.Key, a.call.number),
 	})

@@ -224,17 +224,19 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 
 // call passes a call on to the server, program or graph.
 func (d *declared) call(ctx context.Context, actor Actor, member string, call Call) (any, error) {
-	if d.server != nil {
-		if result, handled, err := actor.Server(ctx); handled {
-			return result, err
+	args, err := call.Args, error(nil)
+	if d.server == nil {
+		if args, err = checkArgs(call.Name, d.schema, args); err != nil {
+			return nil, err
 		}
+	}
+	if result, handled, err := actor.StandIn(ctx); handled {
+		return result, err
+	}
+	switch {
+	case d.server != nil:
 		return d.server.call(ctx, actor, member, call)
-	}
-	args, err := checkArgs(call.Name, d.schema, call.Args)
-	if err != nil {
-		return nil, err
-	}
-	if d.exec != nil {
+	case d.exec != nil:
 		program := *d.exec
 		program.Args = args
 		return actor.Exec(ctx, &program)

@@ -38,7 +38,7 @@ func (a *fakeActor) Graph(ctx context.Context, file string, args map[string]any)
 	return a.do(ctx, file, args)
 }
 
-func (a *fakeActor) Server(context.Context) (any, bool, error) { return nil, false, nil }
+func (a *fakeActor) StandIn(context.Context) (any, bool, error) { return nil, false, nil }
 
 func (a *fakeActor) Warn(message string) {
 	a.mu.Lock()

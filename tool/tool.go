@@ -38,8 +38,8 @@ type Program struct {
 type Actor interface {
 	Exec(ctx context.Context, program *Program) (any, error)
 	Graph(ctx context.Context, file string, args map[string]any) (any, error)
-	// Server answers a call in place of a server; handled is false to ask the server.
-	Server(ctx context.Context) (result any, handled bool, err error)
+	// StandIn answers a call in place of its tool; handled is false to make the call.
+	StandIn(ctx context.Context) (result any, handled bool, err error)
 	// Warn warns the person who runs the graph.
 	Warn(message string)
 	// Ask puts a server's question during a call to a person. If there is no answer yet

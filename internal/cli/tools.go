@@ -105,7 +105,7 @@ func (bystander) Exec(context.Context, *tool.Program) (any, error) { return nil,
 
 func (bystander) Graph(context.Context, string, map[string]any) (any, error) { return nil, errNoCalls }
 
-func (bystander) Server(context.Context) (any, bool, error) { return nil, false, nil }
+func (bystander) StandIn(context.Context) (any, bool, error) { return nil, false, nil }
 
 func (bystander) TraceParent() string { return "" }
 
