@@ -185,31 +185,6 @@ func TestHTTPUnexpectedStatus(t *testing.T) {
 	checkFailure(t, err, "http_status", "answered 200 OK")
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
-	for _, test := range []struct {
-		value, date string
-		want        int64
-	}{
-		{"", "", 0},
-		{"7", "", 7000},
-		{"0", "", 0},
-		{"-3", "", 0},
-		{"soon", "", 0},
-		{"99999999999", "", (1<<31 - 1) * 1000},
-		{"999999999999999999999", "", 0},
-		{"Thu, 02 Jan 2025 03:04:35 GMT", "", 30_000},
-		{"Thu, 02 Jan 2025 03:04:35 GMT", "Thu, 02 Jan 2025 03:04:25 GMT", 10_000},
-		{"Thu, 02 Jan 2025 03:04:35 GMT", "nonsense", 30_000},
-		{"Thu, 02 Jan 2020 03:04:35 GMT", "", 0},
-	} {
-		header := http.Header{"Retry-After": {test.value}, "Date": {test.date}}
-		if got := retryAfter(header, now); got != test.want {
-			t.Errorf("%q, date %q: %d ms, want %d", test.value, test.date, got, test.want)
-		}
-	}
-}
-
 func TestHTTPBadAnswers(t *testing.T) {
 	url, client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

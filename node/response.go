@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/graphrun/graphrun/model/wire"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -74,7 +74,7 @@ func (c *call) unexpected(resp *http.Response, what string, body []byte) *runner
 			"headers": headerData(resp.Header),
 			"body":    headText(body, detailBytes),
 		},
-		RetryAfter: retryAfter(resp.Header, time.Now()),
+		RetryAfter: wire.RetryAfter(resp.Header, time.Now()).Milliseconds(),
 	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
@@ -87,26 +87,6 @@ func (c *call) unexpected(resp *http.Response, what string, body []byte) *runner
 
 func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
-}
-
-// retryAfter returns the milliseconds of a Retry-After header, which holds seconds or a
-// date; 0 if there is none. A date counts from the server's own clock.
-func retryAfter(header http.Header, now time.Time) int64 {
-	value := strings.TrimSpace(header.Get("Retry-After"))
-	if value == "" {
-		return 0
-	}
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return min(max(0, seconds), math.MaxInt32) * 1000
-	}
-	date, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	if from, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = from
-	}
-	return min(max(0, date.Sub(now).Milliseconds()), math.MaxInt32*1000)
 }
 
 // headerData returns headers as plain data.

@@ -4,13 +4,12 @@
 package scripted
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -145,11 +144,8 @@ func contentOf(v *spec.Value) string {
 	if v == nil || v.IsScalar() {
 		return text(v)
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v.Data()) // data of a file is always JSON
-	return strings.TrimSuffix(out.String(), "\n")
+	out, _ := eval.AppendJSON(nil, v.Data()) // data of a file is always JSON
+	return string(out)
 }
 
 func text(v *spec.Value) string {

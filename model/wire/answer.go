@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -50,17 +51,15 @@ type Answer struct {
 // the context's error. It retries nothing and follows no redirect, which could carry
 // the key elsewhere.
 func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error) {
-	var sent bytes.Buffer
-	encoder := json.NewEncoder(&sent)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
+	text, err := eval.AppendJSON(nil, body)
+	if err != nil {
 		return nil, unsent(Invalid("%s: the request can't be written as JSON: %v", c.name, err))
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if c.config.Timeout > 0 {
 		inner, cancel = context.WithTimeout(ctx, c.config.Timeout)
 	}
-	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, &sent)
+	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, bytes.NewReader(append(text, '\n')))
 	if err != nil {
 		cancel()
 		return nil, unsent(Invalid("%s: %s", c.name, c.clean(err.Error())))

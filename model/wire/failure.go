@@ -30,7 +30,7 @@ func (c *Client) refused(resp *http.Response) error {
 	}
 	out := c.failure(resp.StatusCode, code, text, resp.Header)
 	if wait := retryDelay.FindSubmatch(body); wait != nil {
-		out.RetryAfter = max(out.RetryAfter, retryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
+		out.RetryAfter = max(out.RetryAfter, RetryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
 		if resp.StatusCode == http.StatusTooManyRequests { // Google calls a limit per minute a quota
 			out.Kind, out.Class = "rate_limited", ""
 		}
@@ -72,7 +72,7 @@ func explain(body []byte) (code, text string) {
 
 // failure makes the error of a status, 0 for none, and a code of the provider.
 func (c *Client) failure(status int, code, text string, header http.Header) *model.Error {
-	out := &model.Error{Status: status, RetryAfter: retryAfter(header, time.Now())}
+	out := &model.Error{Status: status, RetryAfter: RetryAfter(header, time.Now())}
 	out.Kind, out.Class = classify(status, code, text)
 	// The provider knows better than its status whether to retry; its own SDKs obey
 	// this header.
@@ -185,9 +185,9 @@ func classify(status int, code, text string) (kind, class string) {
 	return out.kind, out.class
 }
 
-// retryAfter returns how long the server asks to wait; 0 if it does not say. A date
+// RetryAfter returns how long the server asks to wait; 0 if it does not say. A date
 // counts from the server's own clock.
-func retryAfter(header http.Header, now time.Time) time.Duration {
+func RetryAfter(header http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	seconds, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64)
 	if seconds /= 1000; err != nil || seconds < 0 {
