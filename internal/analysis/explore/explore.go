@@ -99,10 +99,12 @@ const maxChain = 6
 type search struct {
 	*Question
 	answer Answer
-	todo   [][]untried    // by progress
+	todo   [][]*untried   // by progress
 	seen   map[string]int // fewest steps by state
 	digest digest
 	left   int // steps that may still be taken
+	// steering caches steeringKeys.
+	steering map[int]map[string]bool
 }
 
 // branch is a choice of a run: an event, or the value of a slot.
@@ -111,6 +113,7 @@ type branch struct {
 	event *machine.Event
 	slot  int
 	value any
+	rest  *untried // the other choices at this point
 }
 
 // untried are the choices of a run at one point that have not been tried.
@@ -119,22 +122,23 @@ type untried struct {
 	events []machine.Event
 	slot   int
 	values []any
+	level  int // the least progress that they count as; see reconsider
 }
 
 // next removes the first choice; last says that no other is left.
 func (u *untried) next() (b *branch, last bool) {
 	switch {
 	case len(u.events) > 0:
-		b, u.events = &branch{from: u.from, event: &u.events[0]}, u.events[1:]
+		b, u.events = &branch{from: u.from, event: &u.events[0], rest: u}, u.events[1:]
 	case len(u.values) > 0:
-		b, u.values = &branch{from: u.from, slot: u.slot, value: u.values[0]}, u.values[1:]
+		b, u.values = &branch{from: u.from, slot: u.slot, value: u.values[0], rest: u}, u.values[1:]
 	}
 	return b, len(u.events)+len(u.values) == 0
 }
 
 // Explore answers a question.
 func Explore(q Question) Answer {
-	s := &search{Question: &q, seen: map[string]int{}, left: q.Most}
+	s := &search{Question: &q, seen: map[string]int{}, left: q.Most, steering: map[int]map[string]bool{}}
 	s.digest = digest{steps: q.Model.steps, past: q.Model.past}
 	for i, k := range q.Model.graph.State {
 		if q.Model.counts[k.Name.Value] || k.Name.Value == q.Omit {
@@ -172,12 +176,14 @@ func violatesPolicy(r *Run) bool { return r.State.Reason == "policy" && r.State.
 // nextBranch removes the untried run with the most progress; nil if there is none.
 func (s *search) nextBranch() *branch {
 	for i := len(s.todo) - 1; i >= 0; i-- {
-		if len(s.todo[i]) > 0 {
+		for len(s.todo[i]) > 0 {
 			b, last := s.todo[i][0].next()
 			if last {
 				s.todo[i] = s.todo[i][1:]
 			}
-			return b
+			if b != nil {
+				return b
+			}
 		}
 	}
 	return nil
@@ -252,7 +258,7 @@ func (s *search) follow(b *branch, concrete bool) {
 				return
 			}
 			s.seen[string(key)] = r.State.Steps()
-			rest := untried{from: r.last, events: r.moves()}
+			rest := &untried{from: r.last, events: r.moves()}
 			s.spend(costOfChoice * len(rest.events))
 			if made++; made == maxChain || len(rest.events) == 0 {
 				s.later(rest, r)
@@ -266,18 +272,75 @@ func (s *search) follow(b *branch, concrete bool) {
 }
 
 // later adds choices to those to try.
-func (s *search) later(rest untried, r *Run) {
+func (s *search) later(rest *untried, r *Run) {
 	if len(rest.events)+len(rest.values) == 0 {
 		return
 	}
 	progress := r.rounds * (1 + len(s.Guide) + len(s.Round))
 	if !r.past {
-		progress += max(r.followed-r.again, 0)
+		progress += max(min(r.followed, r.strayed)-r.again, 0)
 	}
+	progress = max(progress, rest.level)
 	for len(s.todo) <= progress {
 		s.todo = append(s.todo, nil)
 	}
 	s.todo[progress] = append(s.todo[progress], rest)
+}
+
+// reconsider lets the other choices that steer the way out of a node be tried next. Otherwise,
+// all combinations of later choices would be tried before an early one changes.
+func (s *search) reconsider(r *Run, v int) {
+	level := r.rounds*(1+len(s.Guide)+len(s.Round)) + min(r.followed, r.strayed) + 1
+	for b := r.last; b != nil; b = b.from {
+		if !s.steers(r, b, v) {
+			continue
+		}
+		r.strayed = min(r.strayed, r.followed)
+		if b.rest.level < level {
+			moved := *b.rest
+			b.rest.events, b.rest.values, moved.level = nil, nil, level
+			s.later(&moved, r)
+		}
+	}
+}
+
+// steers reports whether a choice of a run, which may lie ahead of it, steers the way out of a
+// node.
+func (s *search) steers(r *Run, b *branch, v int) bool {
+	if b.event != nil {
+		place, known := r.places[b.event.Task.Task]
+		return known && r.s.Model.graph.Node(place.Node).Index == v
+	}
+	if b.slot >= len(r.slots) {
+		return false
+	}
+	slot, keys := &r.slots[b.slot], s.steeringKeys(v)
+	return slot.node == v || slices.ContainsFunc(slot.keys, func(key string) bool { return keys[key] })
+}
+
+// steeringKeys returns the state keys that decide, directly or through computed keys, which way
+// out of a node a run takes.
+func (s *search) steeringKeys(v int) map[string]bool {
+	if s.steering[v] != nil {
+		return s.steering[v]
+	}
+	out := map[string]bool{}
+	var programs []*eval.Program
+	for _, e := range s.Model.own[v] {
+		if slices.Contains([]string{"when", "goto", "never"}, e.Field) {
+			programs = append(programs, e.Program)
+		}
+	}
+	for ; len(programs) > 0; programs = programs[1:] {
+		for _, read := range programs[0].Reads() {
+			if key := read.Path[0]; s.Model.graph.Key(key) != nil && !out[key] {
+				out[key] = true
+				programs = append(programs, s.Model.computed[key]...)
+			}
+		}
+	}
+	s.steering[v] = out
+	return out
 }
 
 // Costs in steps, of which the machine does about a million in a second.
@@ -303,6 +366,8 @@ func (s *search) isSpent() bool { return *s.Budget <= 0 || s.left <= 0 }
 type slot struct {
 	name    string // for gaps
 	source  string // equal for slots with the same options
+	node    int    // whose result it is part of; -1 for an input
+	keys    []string
 	options []any
 	partial bool // there are other options
 	usual   any  // the value where nothing depends on it
@@ -338,9 +403,10 @@ func (r *Run) choose(number int) any {
 	case s.partial:
 		r.s.gap(quote(s.name) + " may have many values")
 	}
-	r.s.later(untried{from: r.last, slot: number, values: s.options[1:]}, r)
+	rest := &untried{from: r.last, slot: number, values: s.options[1:]}
+	r.s.later(rest, r)
 	s.value, s.bound = s.options[0], true
-	r.last = &branch{from: r.last, slot: number, value: s.value}
+	r.last = &branch{from: r.last, slot: number, value: s.value, rest: rest}
 	return s.value
 }
 

@@ -147,7 +147,9 @@ func (r *Run) output(v int) any {
 		}
 		value := p.options[0]
 		if p.counts {
-			s := slot{name: p.name, source: p.source, options: p.options, partial: p.partial, usual: value}
+			s := slot{
+				name: p.name, source: p.source, node: v, keys: slices.Concat(p.keys, p.into), options: p.options, partial: p.partial, usual: value,
+			}
 			if slices.ContainsFunc(p.keys, func(key string) bool { return r.s.Fixed[key] }) {
 				s.options, s.source = nil, "fixed"
 			}

@@ -5,6 +5,7 @@ package explore
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -48,6 +49,7 @@ type Run struct {
 	followed int  // nodes of the guide, or of the round
 	again    int  // nodes visited again beside it
 	past     bool // it has left the end of the guide
+	strayed  int  // nodes of the guide until other values would have led on
 }
 
 // result is the result of an execution, for all of its attempts and elements.
@@ -62,7 +64,7 @@ const epoch = int64(1e18)
 func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	s.spend(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
 	r := &Run{
-		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch,
+		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch, strayed: math.MaxInt,
 		results: map[string]*result{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
 	}
 	r.State.Watched = true
@@ -95,7 +97,9 @@ func (r *Run) begin() {
 			value = r.open(slot{name: in.name, source: "fixed", usual: in.value})
 		case fixed:
 		case in.counts:
-			s := slot{name: in.name, source: "input " + in.name, options: in.options, partial: in.partial, usual: unset{}}
+			s := slot{
+				name: in.name, source: "input " + in.name, node: -1, keys: []string{in.name}, options: in.options, partial: in.partial, usual: unset{},
+			}
 			if in.has {
 				s.usual = in.value
 			}
@@ -178,10 +182,24 @@ func (r *Run) observe(n *machine.Note) {
 			r.s.gap("what " + quote(n.Node) + " computes fails with the values that are tried")
 		}
 	case machine.NoteEdgesResolved:
+		r.leaveGuide(index(), n)
 		if r.s.Allow != nil && !r.stopped && !r.s.Allow(r, index(), r.Ways(n)) {
 			r.stopped = true
 		}
 	}
+}
+
+// leaveGuide makes the search reconsider the values that led a run away from its guide.
+func (r *Run) leaveGuide(v int, n *machine.Note) {
+	g := r.guide()
+	at := r.followed - 1
+	if at < 0 || g[at] != v || r.strayed < math.MaxInt {
+		return
+	}
+	if at+1 < len(g) && slices.ContainsFunc(r.Ways(n), func(t Taken) bool { return t.To == g[at+1] }) {
+		return
+	}
+	r.s.reconsider(r, v)
 }
 
 // failsByValues reports whether a node has failed although it was chosen to succeed.
@@ -194,16 +212,21 @@ func (r *Run) failsByValues(n *machine.Note) bool {
 	return false
 }
 
+// guide returns the path that the run should follow now.
+func (r *Run) guide() []int {
+	if r.rounds > 0 {
+		return r.s.Round
+	}
+	return r.s.Guide
+}
+
 // enter notes that a node begins, and how far the run follows the guide.
 func (r *Run) enter(v int) {
-	g := r.s.Guide
-	if r.rounds > 0 {
-		g = r.s.Round
-	}
+	g := r.guide()
 	switch {
 	case v == r.s.More:
 		r.rounds++
-		r.followed, r.again, r.past = 0, 0, false
+		r.followed, r.again, r.past, r.strayed = 0, 0, false, math.MaxInt
 	case r.followed == len(g):
 		r.past = true
 	case g[r.followed] == v:

@@ -189,7 +189,7 @@ func listsOf(of doc, constants []any) (out []any) {
 		out = append(out, slices.Repeat(first, most))
 	}
 	for _, c := range constants {
-		if n, _ := c.(int); n > 1 && n < maxItems {
+		if n, _ := c.(int); n > 1 && n < maxLength {
 			out = append(out, slices.Repeat(last, n), slices.Repeat(last, n+1))
 		}
 	}

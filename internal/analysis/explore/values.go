@@ -21,7 +21,8 @@ type unset struct{}
 // Limits of the values that are tried.
 const (
 	maxOptions = 24 // values of one slot
-	maxItems   = 6  // elements of lists
+	maxItems   = 6  // values that elements of lists have
+	maxLength  = 30 // of lists with a length that conditions name
 )
 
 // AnyText is a sample where any text fits.

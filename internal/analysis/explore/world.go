@@ -27,6 +27,7 @@ type World struct {
 const (
 	worldBudget = 6_000_000
 	worldMost   = 150_000
+	worldNicer  = 30_000 // to find a run that completes, too
 )
 
 // NewWorld prepares a graph without errors. kinds are those beside the built-in ones.
@@ -88,17 +89,24 @@ func (w *World) Fire(edge int) Answer {
 		root := r.State.Scope("")
 		return !r.broken && r.State.Ended() && root != nil && root.Fired[edge] > 0
 	}
-	a := w.Ask(guide, func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 })
-	if !a.Found {
-		b := w.Ask(guide, func(r *Run) bool { return fired(r) && r.State.Status != machine.Limit })
-		b.Gap = a.Gap
-		return b
+	completes := false
+	a := w.Ask(guide, func(r *Run) bool {
+		completes = fired(r) && r.State.Status == machine.Completed && r.asking == 0
+		return completes || fired(r) && r.State.Status != machine.Limit
+	})
+	if a.Found && !completes {
+		b := w.ask(guide, worldNicer, func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 })
+		if b.Found {
+			return b
+		}
 	}
 	return a
 }
 
 // Ask asks for a run, trying first those that visit the nodes of a guide.
-func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
+func (w *World) Ask(guide []int, found func(*Run) bool) Answer { return w.ask(guide, worldMost, found) }
+
+func (w *World) ask(guide []int, most int, found func(*Run) bool) Answer {
 	count, visits := map[int]int{}, map[int]int{}
 	for _, v := range guide {
 		if count[v]++; count[v] > 1 { // rounds of a loop are to be told apart
@@ -106,7 +114,7 @@ func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
 		}
 	}
 	return Explore(Question{
-		Model: w.model, Plan: w.plan, Watch: -1, More: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: worldMost,
+		Model: w.model, Plan: w.plan, Watch: -1, More: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: most,
 	})
 }
 
