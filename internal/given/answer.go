@@ -87,39 +87,31 @@ func Choices(document any) []Choice {
 func choose(text string, choices []Choice) (int, error) {
 	text = strings.TrimSpace(text)
 	var same, begins []int
+	var names, beginning []string
 	for i, c := range choices {
-		switch {
-		case c.Name == text:
+		names = append(names, strconv.Quote(c.Name))
+		if c.Name == text {
 			return i, nil
-		case strings.EqualFold(c.Name, text):
+		}
+		if strings.EqualFold(c.Name, text) {
 			same = append(same, i)
-		case text != "" && len(c.Name) >= len(text) && strings.EqualFold(c.Name[:len(text)], text):
-			begins = append(begins, i)
+		}
+		if text != "" && len(c.Name) >= len(text) && strings.EqualFold(c.Name[:len(text)], text) {
+			begins, beginning = append(begins, i), append(beginning, names[i])
 		}
 	}
-	if len(same) == 1 {
-		return same[0], nil
-	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(choices) {
-		return n - 1, nil
-	}
+	n, err := strconv.Atoi(text)
 	switch {
-	case len(begins) == 1 && len(same) == 0:
+	case len(same) == 1:
+		return same[0], nil
+	case err == nil && n >= 1 && n <= len(choices):
+		return n - 1, nil
+	case len(begins) == 1:
 		return begins[0], nil
-	case len(begins)+len(same) > 0:
-		var may []string
-		for i, c := range choices {
-			if slices.Contains(same, i) || slices.Contains(begins, i) {
-				may = append(may, strconv.Quote(c.Name))
-			}
-		}
-		return 0, fmt.Errorf("%q may be %s", text, strings.Join(may, " or "))
+	case len(begins) > 1:
+		return 0, fmt.Errorf("%q may be %s", text, strings.Join(beginning, " or "))
 	}
-	all := make([]string, len(choices))
-	for i, c := range choices {
-		all[i] = strconv.Quote(c.Name)
-	}
-	return 0, fmt.Errorf("%q is not one of %s", text, strings.Join(all, ", "))
+	return 0, fmt.Errorf("%q is not one of %s", text, strings.Join(names, ", "))
 }
 
 // ChoiceNames returns the names of Choices.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,8 +30,10 @@ type Input struct {
 // Values returns the input and its problems, sorted, a sentence each. A missing required key is
 // a problem unless partial is set.
 func (r *Input) Values(partial bool) (values map[string]any, problems []string) {
-	has := map[string]any{}
-	maps.Copy(has, r.unread)
+	has := r.unread
+	if has == nil {
+		has = map[string]any{}
+	}
 	if partial {
 		has = nil
 	}
@@ -42,14 +43,14 @@ func (r *Input) Values(partial bool) (values map[string]any, problems []string) 
 	return values, problems
 }
 
-func (r *Input) set(key string, v any) {
-	if r.values == nil {
-		r.values = map[string]any{}
+func set(in *map[string]any, key string, v any) {
+	if *in == nil {
+		*in = map[string]any{}
 	}
-	r.values[key] = v
+	(*in)[key] = v
 }
 
-// Pair reads key=value, key=@file, key:=json or key:=@file.
+// Pair reads key=value, key=@file, key:=json or key:=@file, with a file or a pipe.
 func (r *Input) Pair(s string) {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" || key == ":" {
@@ -58,15 +59,12 @@ func (r *Input) Pair(s string) {
 	}
 	key, isJSON := strings.CutSuffix(key, ":")
 	value, err := r.read(key, text, isJSON)
-	if r.unread == nil {
-		r.unread = map[string]any{}
-	}
 	if err != nil {
 		r.problems = append(r.problems, key+": "+err.Error())
-		r.unread[key] = nil
+		set(&r.unread, key, nil)
 		return
 	}
-	r.set(key, value)
+	set(&r.values, key, value)
 }
 
 func (r *Input) read(key, text string, isJSON bool) (any, error) {
@@ -114,7 +112,7 @@ func (r *Input) File(path string, src []byte) {
 		r.problems = append(r.problems, path+": "+err.Error())
 	}
 	for key, v := range object {
-		r.set(key, v)
+		set(&r.values, key, v)
 	}
 }
 

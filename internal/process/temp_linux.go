@@ -28,16 +28,10 @@ func spacePrefix() string {
 
 // processState returns the state and the start time of a process, or "".
 func processState(pid int) (state, began string) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return "", ""
+	if fields := statOf(os.DirFS("/proc"), strconv.Itoa(pid)); len(fields) > 19 {
+		return fields[0], fields[19]
 	}
-	// The second field is a name in parentheses, which may contain anything.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 20 {
-		return "", ""
-	}
-	return fields[0], fields[19]
+	return "", ""
 }
 
 // sweep removes the folders of dead processes of this namespace. Those of other users stay.
@@ -64,5 +58,5 @@ func hasEnded(pid int, began string) bool {
 	if now == "" {
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}
-	return state == "Z" || state == "X" || now != began
+	return !isRunning(state) || now != began
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/git-pkgs/gitignore"
-
-	"github.com/graphrun/graphrun/internal/bounded"
 )
 
 // Excludes are the patterns of files that searches skip. Files named directly are not skipped.
@@ -47,60 +45,41 @@ func ignoredBelow(folder string) *ignored {
 		return nil
 	}
 	g := &ignored{root: full, matcher: &gitignore.Matcher{}}
-	for up := full; ; up = filepath.Dir(up) {
+	for up := full; filepath.Dir(up) != up; up = filepath.Dir(up) {
 		if _, err := os.Stat(filepath.Join(up, ".git")); err == nil {
 			g.root = up
-			g.read(filepath.Join(up, ".git", "info", "exclude"), "")
-			break
-		}
-		if filepath.Dir(up) == up {
+			g.matcher.AddFromFile(filepath.Join(up, ".git", "info", "exclude"), "")
 			break
 		}
 	}
-	within := g.relative(full)
-	if within == "." {
-		return g
+	around := g.root
+	for _, name := range strings.Split(RelativeTo(g.root, full), "/") {
+		if around != full {
+			g.readFolder(around)
+			around = filepath.Join(around, name)
+		}
 	}
-	parts := strings.Split(within, "/")
-	for i := range parts {
-		around := strings.Join(parts[:i], "/")
-		g.read(filepath.Join(g.root, filepath.FromSlash(around), ".gitignore"), around)
-	}
-	if g.matcher.MatchPath(within, true) {
+	if full != g.root && g.ignores(full, true) {
 		return nil // an ignored folder that is named directly is searched
 	}
 	return g
 }
 
-func (g *ignored) relative(full string) string {
-	name, err := filepath.Rel(g.root, full)
-	if err != nil {
-		return "."
-	}
-	return filepath.ToSlash(name)
-}
-
-func (g *ignored) read(file, folder string) {
-	if src, err := bounded.ReadFile(file, bounded.Text); err == nil {
-		g.matcher.AddPatterns(src, folder)
-	}
-}
-
 // readFolder reads the .gitignore of a folder, if there is one.
 func (g *ignored) readFolder(folder string) {
-	if full, err := filepath.Abs(folder); g != nil && err == nil {
-		within := g.relative(full)
-		if within == "." {
-			within = ""
-		}
-		g.read(filepath.Join(full, ".gitignore"), within)
+	if g == nil {
+		return
 	}
+	within := RelativeTo(g.root, folder)
+	if within == "." {
+		within = ""
+	}
+	g.matcher.AddFromFile(filepath.Join(folder, ".gitignore"), within)
 }
 
-// leaves reports whether git ignores a file or folder.
-func (g *ignored) leaves(name string, isFolder bool) bool {
-	full, err := filepath.Abs(name)
-	return g != nil && err == nil && g.matcher.MatchPath(g.relative(full), isFolder)
+// ignores reports whether git ignores a file or folder.
+func (g *ignored) ignores(name string, isFolder bool) bool {
+	return g != nil && g.matcher.MatchPath(RelativeTo(g.root, name), isFolder)
 }
 
 // Find returns path if it is a file, or else the wanted files below it without those that
@@ -122,7 +101,7 @@ func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left
 		case name != root && entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
 			return fs.SkipDir
 		case !entry.IsDir() && !wanted(name):
-		case name != root && (e.excludes(name) || ignored.leaves(name, entry.IsDir())):
+		case name != root && (e.excludes(name) || ignored.ignores(name, entry.IsDir())):
 			left = append(left, name)
 			if entry.IsDir() {
 				return fs.SkipDir

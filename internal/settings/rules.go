@@ -119,20 +119,14 @@ const stdin = "<stdin>" // the name of the standard input
 
 // RelativeTo returns a file's path relative to a folder, with slashes. The name of stdin stays.
 func RelativeTo(folder, name string) string {
-	if name == stdin {
-		return name
-	}
 	full, err := filepath.Abs(name)
-	if err != nil {
-		return filepath.ToSlash(name)
-	}
-	from, err := filepath.Abs(folder)
-	if err != nil {
+	from, fromErr := filepath.Abs(folder)
+	if name == stdin || err != nil || fromErr != nil {
 		return filepath.ToSlash(name)
 	}
 	rel, err := filepath.Rel(from, full)
 	if err != nil {
-		return filepath.ToSlash(full)
+		rel = full
 	}
 	return filepath.ToSlash(rel)
 }

@@ -254,14 +254,9 @@ func (t *Telemetry) toolCall(r *run, e *runner.Event) {
 	if id, ok := data["id"].(string); ok {
 		about = append(about, attribute.String("gen_ai.tool.call.id", id))
 	}
-	took := time.Duration(0)
-	switch ms := data["duration_ms"].(type) {
-	case int:
-		took = time.Duration(ms) * time.Millisecond
-	case int64:
-		took = time.Duration(ms) * time.Millisecond
-	}
-	span := t.start(r, spanID(r.id, "tool", place(e), e.Visit, e.Attempt, int(e.Seq)), r.attemptOf(e), "execute_tool "+e.Said.Name, e.Time.Add(-took), trace.SpanKindInternal, nil, about...)
+	ms, _ := data["duration_ms"].(int)
+	began := e.Time.Add(-time.Duration(ms) * time.Millisecond)
+	span := t.start(r, spanID(r.id, "tool", place(e), e.Visit, e.Attempt, int(e.Seq)), r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.SpanKindInternal, nil, about...)
 	if bad, _ := data["is_error"].(bool); bad {
 		span.SetStatus(codes.Error, "the tool failed")
 		span.SetAttributes(attribute.String("error.type", "tool"))

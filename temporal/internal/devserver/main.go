@@ -56,7 +56,7 @@ func run(db string, port int) error {
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(cfg), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(log.NewNoopLogger()),
-		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()), temporal.WithDynamicConfigClient(settings()),
+		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()), temporal.WithDynamicConfigClient(settings),
 	)
 	if err == nil {
 		err = server.Start()
@@ -95,23 +95,17 @@ func prepare(cfg *config.SQL, file string) error {
 	return errors.Join(db.Exec("DELETE FROM cluster_membership"), db.Close())
 }
 
-// settings returns the dynamic settings.
-func settings() dynamicconfig.StaticClient {
-	out := dynamicconfig.StaticClient{}
-	for key, value := range map[dynamicconfig.Key]any{
-		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
-		// A shard dispatches tasks 20 times a second, and a step needs two dispatches. A
-		// cluster has hundreds of shards; this server has one.
-		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
-		dynamicconfig.TimerProcessorMaxPollRPS.Key():    1000,
-		// Timers are late by this much, for hosts whose clocks differ.
-		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
-		// If more events arrive while a workflow decides, the decision is discarded.
-		dynamicconfig.MaximumBufferedEventsBatch.Key(): 5000,
-	} {
-		out[key] = []dynamicconfig.ConstrainedValue{{Value: value}}
-	}
-	return out
+// settings are the dynamic settings.
+var settings = dynamicconfig.StaticClient{
+	dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
+	// A shard dispatches tasks 20 times a second, and a step needs two dispatches. A
+	// cluster has hundreds of shards; this server has one.
+	dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
+	dynamicconfig.TimerProcessorMaxPollRPS.Key():    1000,
+	// Timers are late by this much, for hosts whose clocks differ.
+	dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
+	// If more events arrive while a workflow decides, the decision is discarded.
+	dynamicconfig.MaximumBufferedEventsBatch.Key(): 5000,
 }
 
 // configure returns the configuration of a server with all services in one process.

@@ -9,11 +9,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
-	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
@@ -75,17 +73,6 @@ func coreQueue(queue string, core int) string { return fmt.Sprintf("%s@%d", queu
 // keeperQueue returns the task queue of sessions and groups, which workers of every core
 // version serve.
 func keeperQueue(queue string) string { return queue + "@sessions" }
-
-// lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
-const lastPoll = 90 * time.Second
-
-// hasWorkers reports whether a worker polls a task queue.
-func (c *Cluster) hasWorkers(ctx context.Context, queue string) (bool, error) {
-	reply, err := c.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-	return slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
-		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
-	}), err
-}
 
 // updateKeeper updates the workflow of a session or a group, and starts it if it does not
 // run. An update with the same id takes effect once.

@@ -152,11 +152,11 @@ type claimStore struct {
 func (s *Store) submit(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
 	kept := &claimStore{Store: s, start: start}
 	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}
-	here, flow, err := flowRunner(&start.Record, cfg)
+	here, flow, own, err := flowRunner(&start.Record, cfg)
 	if g != nil {
 		here, err = newRunner(cfg)
 	} else {
-		g, _ = spec.Parse(start.Record.File, start.Record.Source, spec.Options{Load: start.Record.Load})
+		g = own
 	}
 	if err != nil {
 		return nil, err

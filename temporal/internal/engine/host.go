@@ -4,10 +4,10 @@ package engine
 
 import (
 	"errors"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
@@ -178,8 +178,8 @@ func (f *workflowRun) launch(c *call) {
 		return
 	}
 	queue := coreQueue(f.start.Queue, f.start.Core)
-	if name := queueOf(c.job); name != "" {
-		queue = nodeQueue(f.start.Queue, name)
+	if n := c.job.Task.Graph.Node(path.Base(c.job.Task.Node)); n != nil && c.job.Choice == nil && n.Queue.Value != "" {
+		queue = nodeQueue(f.start.Queue, n.Queue.Value)
 	}
 	ctx, cancel := workflow.WithCancel(f.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -281,18 +281,6 @@ func stateOf(t *runner.Task) *taskState {
 		return &taskState{}
 	}
 	return &taskState{t.State}
-}
-
-// queueOf returns the queue that a node names, or "".
-func queueOf(job *runner.Job) string {
-	if job.Choice != nil {
-		return ""
-	}
-	id := job.Task.Node[strings.LastIndexByte(job.Task.Node, '/')+1:]
-	if n := job.Task.Graph.Node(id); n != nil {
-		return n.Queue.Value
-	}
-	return ""
 }
 
 // takeNotes receives the notes that tasks have sent.

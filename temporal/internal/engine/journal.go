@@ -28,7 +28,7 @@ type journal struct {
 	runDir    string
 	earlier   []segment // events before texts
 	base      int       // number of them
-	texts     [][]byte
+	texts     []json.RawMessage
 	snapshots []store.Snapshot // in order
 	journaled int              // bytes of events since the last snapshot
 	summary   store.RunSummary
@@ -80,21 +80,14 @@ func (j *journal) seed(b blobs) *Seed {
 		out.Snapshot, base = j.snapshots[n-1].State, j.snapshots[n-1].Events
 	}
 	if base > j.base {
-		text, err := json.Marshal(rawTexts(j.texts[:base-j.base]))
+		text, err := json.Marshal(j.texts[:base-j.base])
 		digest, keepErr := keepBlob(b, text)
 		if err := errors.Join(err, keepErr); err != nil {
 			panic(err) // the cluster has the workflow task done again
 		}
 		out.Earlier = append(slices.Clone(j.earlier), segment{base, digest})
 	}
-	out.Events = rawTexts(j.after(base, allBytes))
-	return out
-}
-
-func rawTexts(texts [][]byte) (out []json.RawMessage) {
-	for _, text := range texts {
-		out = append(out, text)
-	}
+	out.Events = j.after(base, allBytes)
 	return out
 }
 
@@ -127,7 +120,7 @@ func (j *journal) atMost(most int) int {
 func (j *journal) length() int { return j.base + len(j.texts) }
 
 // after returns the texts of events after the first n, of about size bytes.
-func (j *journal) after(n, size int) [][]byte {
+func (j *journal) after(n, size int) []json.RawMessage {
 	out := j.texts[min(max(0, n-j.base), len(j.texts)):]
 	for i := range out {
 		if size -= len(out[i]); size <= 0 {
@@ -139,7 +132,7 @@ func (j *journal) after(n, size int) [][]byte {
 
 // part returns the part of the journal that a query wants.
 func (j *journal) part(q *journalQuery) *journalPart {
-	out := &journalPart{Sure: j.sure, Task: j.task, Events: rawTexts(j.after(q.From, q.Size))}
+	out := &journalPart{Sure: j.sure, Task: j.task, Events: j.after(q.From, q.Size)}
 	if q.Live >= 0 {
 		out.LiveFrom = max(q.Live, j.liveFrom)
 		out.Live = j.live[min(out.LiveFrom-j.liveFrom, len(j.live)):]
@@ -173,7 +166,7 @@ func (j *journal) Events(_ string, n, size int) ([]machine.Event, error) {
 	return decodeEvents(j.after(n, size))
 }
 
-func decodeEvents[T ~[]byte](texts []T) ([]machine.Event, error) {
+func decodeEvents(texts []json.RawMessage) ([]machine.Event, error) {
 	out := make([]machine.Event, len(texts))
 	for i, text := range texts {
 		var err error

@@ -6,16 +6,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 )
 
 // longestOutage is how long a command waits for a cluster that is out of reach, or for workers
 // of the right version. A server that was killed needs up to a minute to start.
 const longestOutage = 2 * time.Minute
+
+// lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
+const lastPoll = 90 * time.Second
 
 // query sends a query to a workflow of a run.
 func (s *Store) query(runID, run, name string, reply any, args ...any) error {
@@ -80,10 +86,14 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 	if errors.As(cause, &notReady) && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return fmt.Errorf("run %q was ended by the cluster before anything of it began", runID)
 	}
-	hasWorkers, queue := false, info.GetTaskQueue()
+	var reply *workflowservice.DescribeTaskQueueResponse
+	queue := info.GetTaskQueue()
 	err = s.reach(func() (err error) {
-		hasWorkers, err = s.cluster.hasWorkers(s.ctx, queue)
+		reply, err = s.cluster.client.DescribeTaskQueue(s.ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 		return err
+	})
+	hasWorkers := slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
+		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
 	})
 	if err != nil || hasWorkers || time.Since(time.Unix(s.answered.Load(), 0)) < longestOutage {
 		return err

@@ -169,8 +169,8 @@ func newRunner(cfg runner.Config) (*runner.Runner, error) {
 	return runner.New(cfg)
 }
 
-// flowRunner returns the flow of a run, and a runner that reads the texts of the run.
-func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
+// flowRunner returns the flow of a run with its graph, and a runner that reads the texts of the run.
+func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, *spec.Graph, error) {
 	texts := record.Files
 	cfg.Load = func(path string) ([]byte, error) {
 		if text, ok := texts[path]; ok {
@@ -180,14 +180,14 @@ func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *ru
 	}
 	r, err := newRunner(cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: r.Kinds(), Load: record.Load})
 	if found.HasErrors() {
-		return nil, nil, &runner.InvalidError{Diagnostics: found.Sort()}
+		return nil, nil, nil, &runner.InvalidError{Diagnostics: found.Sort()}
 	}
 	flow, err := r.Prepare(g)
-	return r, flow, err
+	return r, flow, g, err
 }
 
 // digestOf returns a digest of the texts of a run.
@@ -245,7 +245,7 @@ func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) 
 		if got := digestOf(&start.Record); got != in.Flow {
 			return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, in.Flow)
 		}
-		_, flow, err := flowRunner(&start.Record, runner.Config{})
+		_, flow, _, err := flowRunner(&start.Record, runner.Config{})
 		return flow, err
 	})
 }

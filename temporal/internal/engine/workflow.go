@@ -47,6 +47,7 @@ type workflowRun struct {
 	digest string
 	runner *runner.Runner
 	flow   *runner.Flow
+	graph  *spec.Graph
 	store  *journal
 	tape   *tape // nil without recording and replay
 
@@ -123,7 +124,7 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 	f.store = newJournal(start)
 	f.store.run, f.slot = f, &f.store.slot
 	var err error
-	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
+	f.runner, f.flow, f.graph, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
 	if err == nil {
 		_, err = w.flows.get(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
 	}
@@ -135,8 +136,7 @@ func (f *workflowRun) begin() (*runner.Result, error) {
 	record, opts := &f.start.Record, f.options(&f.start.Settings)
 	switch {
 	case f.start.Before != nil:
-		g, _ := spec.Parse(record.File, record.Source, spec.Options{Kinds: f.runner.Kinds(), Load: record.Load}) // as in newRun
-		return f.runner.ResumeWith(context.Background(), record.ID, g, opts)
+		return f.runner.ResumeWith(context.Background(), record.ID, f.graph, opts)
 	case f.start.Seed != nil:
 		return f.runner.Resume(context.Background(), record.ID, opts)
 	}
