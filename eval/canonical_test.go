@@ -173,7 +173,7 @@ func TestAccepts(t *testing.T) {
 	}{
 		{Any(), String(), true},
 		{String(), Any(), true},
-		{String(), Null(), true},
+		{String(), typeOf(nil), true},
 		{Float(), Int(), true},
 		{Int(), Float(), true},
 		{String(), Int(), false},

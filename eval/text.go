@@ -57,12 +57,6 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// AppendString appends a text as a JSON string; bytes that are no UTF-8 become U+FFFD.
-func AppendString(dst []byte, s string) []byte {
-	dst, _ = AppendJSON(dst, s) // every text can be written
-	return dst
-}
-
 // encodeJSON returns plain data as JSON, or "" if it has no JSON form.
 func encodeJSON(plain any) string {
 	out, _ := AppendJSON(nil, plain)

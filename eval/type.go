@@ -65,9 +65,6 @@ func kindOf(v any) kind {
 // Any is the unknown type.
 func Any() Type { return Type{} }
 
-// Null is the type of the constant None.
-func Null() Type { return Type{kind: kindNull} }
-
 // Bool is the type of true and false.
 func Bool() Type { return Type{kind: kindBool} }
 

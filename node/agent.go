@@ -50,8 +50,8 @@ type agent struct {
 	loop  *loopConfig
 	judge *judge
 	calls *caller
-	// base holds the parameters of each call, messages the conversation, said its new
-	// part.
+	// base holds the parameters of each call, messages the conversation, and said the
+	// messages that the agent adds to it.
 	base     model.Request
 	messages []model.Message
 	said     []model.Message
@@ -121,7 +121,7 @@ func (a *agent) offer(ctx context.Context, names []string) error {
 	a.allowed, a.tools, a.own = names, nil, map[string]ownTool{}
 	if len(names) > 0 {
 		var err error
-		if a.tools, err = a.kit.offered(ctx, a.task, names); err != nil {
+		if a.tools, err = a.kit.listOffered(ctx, a.task, names); err != nil {
 			return err
 		}
 	}
@@ -143,9 +143,9 @@ func (a *agent) run(ctx context.Context) (any, error) {
 	case "evaluator_optimizer":
 		return a.optimise(ctx)
 	case "state_machine":
-		return a.judged(ctx, a.walk)
+		return a.answerUntilAccepted(ctx, a.walk)
 	}
-	return a.judged(ctx, func(ctx context.Context) (any, error) { return a.answer(ctx, a.node.read) })
+	return a.answerUntilAccepted(ctx, func(ctx context.Context) (any, error) { return a.answer(ctx, a.node.read) })
 }
 
 // ask adds a message to the conversation for the model to answer.
@@ -189,7 +189,7 @@ func (a *agent) outcome(ctx context.Context, err error) error {
 	var end *loopEnd
 	switch {
 	case ctx.Err() != nil:
-		return stopped(ctx, fmt.Sprintf("the agent was stopped in turn %d", a.allTurns))
+		return stoppedFailure(ctx, fmt.Sprintf("the agent was stopped in turn %d", a.allTurns))
 	case errors.As(err, &end):
 		return &runner.Failure{Kind: "loop_limit", Message: end.message, Details: map[string]any{
 			"reason": end.reason, "turns": a.allTurns, "tool_calls": a.toolCalls,

@@ -33,7 +33,7 @@ type verdict struct {
 	scored   bool
 }
 
-// readJudge returns the judge of an agent; nil if it has none.
+// readJudge returns the judge of an agent, or nil.
 func readJudge(task *runner.Task) (*judge, error) {
 	var outer struct {
 		Judge map[string]any `key:"judge"`
@@ -45,8 +45,8 @@ func readJudge(task *runner.Task) (*judge, error) {
 	return j, decode(outer.Judge, j)
 }
 
-// judged lets work answer until the judge accepts.
-func (a *agent) judged(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
+// answerUntilAccepted lets work answer until the judge accepts.
+func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
 	for {
 		value, err := work(ctx)
 		if err != nil || a.judge == nil {
@@ -63,9 +63,9 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 			a.reason = "accepted"
 			return value, nil
 		case v.word == "ESCALATE":
-			return nil, a.escalated("the judge handed the matter over", v.feedback, value)
+			return nil, a.escalationFailure("the judge handed the matter over", v.feedback, value)
 		case a.rounds >= a.judge.MaxRounds:
-			return nil, a.unaccepted(v.feedback, value)
+			return nil, a.unacceptedFailure(v.feedback, value)
 		}
 		a.ask("Your answer was not accepted." + judgeSays(v.feedback) + " Answer again, and better.")
 	}
@@ -93,8 +93,8 @@ func judgeSays(feedback string) string {
 	return " The judge says: " + feedback
 }
 
-// escalated returns the failure of an agent whose judge did not accept.
-func (a *agent) escalated(why, feedback string, value any) *runner.Failure {
+// escalationFailure returns the failure of an agent whose judge did not accept.
+func (a *agent) escalationFailure(why, feedback string, value any) *runner.Failure {
 	message := why
 	if feedback != "" {
 		message += ": " + feedback
@@ -104,8 +104,8 @@ func (a *agent) escalated(why, feedback string, value any) *runner.Failure {
 	}}
 }
 
-func (a *agent) unaccepted(feedback string, value any) *runner.Failure {
-	return a.escalated(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), feedback, value)
+func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
+	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), feedback, value)
 }
 
 // verdict asks the judge about an answer. A judge that fails or gives no valid verdict
@@ -119,14 +119,14 @@ func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, erro
 	case errors.As(err, &failure) && failure.Kind == "budget":
 		return verdict{}, err
 	case err != nil:
-		return verdict{}, a.escalated("the judge failed", err.Error(), value)
+		return verdict{}, a.escalationFailure("the judge failed", err.Error(), value)
 	}
-	if err := wellEnded(response); err != nil {
-		return verdict{}, a.escalated("the judge gave no verdict", err.Error(), value)
+	if err := requireGoodEnding(response); err != nil {
+		return verdict{}, a.escalationFailure("the judge gave no verdict", err.Error(), value)
 	}
 	v, err := readVerdict(response.Content)
 	if err != nil {
-		return verdict{}, a.escalated("the judge gave no verdict", err.Error(), value)
+		return verdict{}, a.escalationFailure("the judge gave no verdict", err.Error(), value)
 	}
 	return v, nil
 }

@@ -36,7 +36,7 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 		a.rounds++
 		score := v.score
 		if v.word == "ESCALATE" {
-			return nil, a.escalated("the judge handed the matter over", v.feedback, value)
+			return nil, a.escalationFailure("the judge handed the matter over", v.feedback, value)
 		}
 		if v.word == "ACCEPT" && !v.scored {
 			score = 1
@@ -48,11 +48,11 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 		if score > bestScore || v.word == "ACCEPT" {
 			best, bestScore, a.score = value, score, score
 		}
-		if a.reason = a.enough(v.word, score, since); a.reason != "" {
+		if a.reason = a.stopReason(v.word, score, since); a.reason != "" {
 			return best, nil
 		}
 		if j.IsBounded != nil && a.rounds >= j.MaxRounds {
-			return nil, a.unaccepted(v.feedback, best)
+			return nil, a.unacceptedFailure(v.feedback, best)
 		}
 		a.repeats = 0
 		a.ask(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
@@ -60,8 +60,8 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 	}
 }
 
-// enough returns why no further trial begins, or "".
-func (a *agent) enough(word string, score float64, since int) string {
+// stopReason returns why no further trial begins, or "".
+func (a *agent) stopReason(word string, score float64, since int) string {
 	switch {
 	case word == "ACCEPT":
 		return "accepted"

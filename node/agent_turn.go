@@ -50,7 +50,7 @@ func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, err
 // refuse asks for another answer, as often as the node allows.
 func (a *agent) refuse(response *model.Response, problem error) error {
 	if a.invalid++; a.invalid > a.node.Retries {
-		return unfit(response, a.invalid, problem)
+		return unfitFailure(response, a.invalid, problem)
 	}
 	a.ask(askAgain(problem))
 	return nil
@@ -157,7 +157,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	}
 	a.note(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
-		m, err := resultMessage(a.task, c.ID, c.Name, unseen(a.task, a.registry.Fit(c.Name, answers[i].Output)), answers[i].IsError)
+		m, err := resultMessage(a.task, c.ID, c.Name, maskSecrets(a.task, a.registry.Fit(c.Name, answers[i].Output)), answers[i].IsError)
 		if err != nil {
 			return nil, false, err
 		}

@@ -30,10 +30,10 @@ func approvalSchema(args map[string]any) map[string]any {
 // approval returns the key of the question about a call, which is unique in the visit.
 func (c *toolCall) approval() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
-// approved asks a person about all calls that need approval and returns the calls with
+// askApproval asks a person about all calls that need approval and returns the calls with
 // edited arguments, and the answers to rejected ones by index. The error makes the task
 // wait.
-func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
+func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
 	registry, err := k.registry(task)
 	if err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 	var places []int
 	for i := range calls {
 		c := &calls[i]
-		needed, err := needsApproval(registry.Approve(c.Name), task, c)
+		needed, err := requiresApproval(registry.Approve(c.Name), task, c)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -75,9 +75,9 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 	return out, rejected, nil
 }
 
-// needsApproval reports whether a call needs a person's approval. One with malformed
+// requiresApproval reports whether a call needs a person's approval. One with malformed
 // arguments is not made anyway.
-func needsApproval(when string, task *runner.Task, c *toolCall) (bool, error) {
+func requiresApproval(when string, task *runner.Task, c *toolCall) (bool, error) {
 	if when == "" || c.Malformed != "" {
 		return false, nil
 	}

@@ -1,4 +1,4 @@
-// What a call of a model came to: tokens as reported or estimated, and their cost.
+// The usage of a model call: reported or estimated tokens, and their cost.
 
 package node
 
@@ -21,15 +21,15 @@ func tokensOf(ref modelRef, size int, response *model.Response, err error, heard
 	case response != nil && ref.isScript():
 		return response.Usage, false
 	case response != nil:
-		return counted(size, response)
+		return fillUsage(size, response)
 	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
 		return model.Usage{}, false
 	}
 	return price.Estimated(size, &model.Response{Content: heard}), true
 }
 
-// counted returns the reported tokens of an answer, with estimates for missing ones.
-func counted(size int, response *model.Response) (tokens model.Usage, estimated bool) {
+// fillUsage returns the reported tokens of an answer, with estimates for missing ones.
+func fillUsage(size int, response *model.Response) (tokens model.Usage, estimated bool) {
 	tokens = response.Usage
 	said := response.Content != "" || len(response.ToolCalls) > 0
 	missing := price.Estimated(size, response)

@@ -25,7 +25,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	if talk.MaxTokens == 0 || price.RequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
 		return nil
 	}
-	cut := oldest(req.Messages, talk.KeepLast)
+	cut := countOldest(req.Messages, talk.KeepLast)
 	if cut == 0 {
 		return nil
 	}
@@ -64,12 +64,12 @@ func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
 		read = func(response *model.Response) (any, error) { return structured(form, response.Content) }
 	}
-	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: wellEnded}
+	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: requireGoodEnding}
 	value, _, err := a.ask(ctx, req, read)
 	return eval.Text(value), err
 }
 
-// summarySchema returns the schema of summaries, the node's or the graph's; nil for text.
+// summarySchema returns the node's or the graph's schema of summaries, or nil for text.
 func (n *modelNode) summarySchema() map[string]any {
 	source := spec.SummarySchema(n.task.Graph.Conversation)
 	if n.decl != nil {
@@ -82,9 +82,9 @@ func (n *modelNode) summarySchema() map[string]any {
 	return doc
 }
 
-// oldest counts the messages before the last keep turns. A turn is a message with the
+// countOldest counts the messages before the last keep turns. A turn is a message with the
 // results of its tool calls.
-func oldest(messages []model.Message, keep int) int {
+func countOldest(messages []model.Message, keep int) int {
 	cut := len(messages)
 	for i := len(messages) - 1; i >= 0 && keep > 0; i-- {
 		if messages[i].Role != model.ToolResult {

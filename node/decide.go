@@ -36,7 +36,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: wellEnded}
+	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: requireGoodEnding}
 	var answer any
 	err = a.calls.retry(ctx, a.role, tries(task), func() error {
 		answer, _, err = a.ask(ctx, decisionRequest(task, &choice), targetOf(&choice))
@@ -98,8 +98,7 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 // pathLength bounds the path in a router's prompt.
 const pathLength = 40
 
-// pathText returns the path of the run and the visits of its steps, from which a model
-// tells whether enough was done.
+// pathText describes the path of the run and counts the visits of its steps.
 func pathText(path []string) string {
 	var names []string // in the order of their first visits
 	visits := map[string]int{}

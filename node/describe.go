@@ -12,7 +12,7 @@ import (
 )
 
 // Describe returns what an exec node would start (command, dir, stdin, env) or an http
-// node send (method, url, headers, body), without doing so; nil for other kinds.
+// node send (method, url, headers, body). Other kinds have no description.
 func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
 	switch task.Kind {
 	case "exec":

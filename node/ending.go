@@ -1,5 +1,4 @@
-// How an answer ended: one that is refused, filtered or cut is no good one
-// (GraphSpec §9, endings).
+// Answers that were refused, filtered or cut (GraphSpec §9, endings).
 
 package node
 
@@ -18,8 +17,8 @@ var endings = map[model.StopReason][2]string{
 	model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
 }
 
-// badEnding returns the failure of an answer that ended badly, else nil.
-func badEnding(response *model.Response) *runner.Failure {
+// endingFailure returns the failure of an answer that ended badly, else nil.
+func endingFailure(response *model.Response) *runner.Failure {
 	what, bad := endings[response.Stop]
 	if !bad {
 		return nil
@@ -29,7 +28,7 @@ func badEnding(response *model.Response) *runner.Failure {
 
 // ended is badEnding with a warning instead if the node accepts such an answer.
 func (n *modelNode) ended(response *model.Response) error {
-	failure := badEnding(response)
+	failure := endingFailure(response)
 	switch {
 	case failure == nil:
 		return nil
@@ -43,10 +42,10 @@ func (n *modelNode) ended(response *model.Response) error {
 	return nil
 }
 
-// wellEnded is badEnding for calls other than a node's own. The message quotes the answer,
+// requireGoodEnding is badEnding for calls other than a node's own. The message quotes the answer,
 // because often only the message is shown.
-func wellEnded(response *model.Response) error {
-	failure := badEnding(response)
+func requireGoodEnding(response *model.Response) error {
+	failure := endingFailure(response)
 	if failure == nil {
 		return nil
 	}

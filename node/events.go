@@ -23,7 +23,7 @@ const (
 	// eventPoll is short enough for a person who watches. Programs that end sooner are
 	// read once, at their end.
 	eventPoll = 50 * time.Millisecond
-	// saidSkipped bounds the warnings about skipped lines; the rest is summed up.
+	// saidSkipped bounds the warnings about skipped lines. One more counts the rest.
 	saidSkipped = 20
 	// maxQuestions bounds the open questions of a program.
 	maxQuestions = 100
@@ -177,7 +177,7 @@ func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
 	return p.read(event)
 }
 
-// read reads an event. Questions, which it keeps, give no Said.
+// read converts an event. It keeps questions and returns no Said for them.
 func (p *eventParser) read(event map[string]any) (said runner.Said, err error) {
 	switch name := event["event"]; name {
 	case "progress":

@@ -44,7 +44,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	job.grace, job.kill, job.linger = h.grace, h.kill, h.linger
 	var events *eventFile
 	if err := ctx.Err(); err != nil {
-		return nil, stopped(ctx, fmt.Sprintf("%q was not started", job.argv[0]))
+		return nil, stoppedFailure(ctx, fmt.Sprintf("%q was not started", job.argv[0]))
 	}
 	var keeper *procs.Keeper
 	if task.Scope != nil {
@@ -223,8 +223,8 @@ func readStdin(task *runner.Task) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// stopped returns the failure of a task whose context ended during something.
-func stopped(ctx context.Context, what string) *runner.Failure {
+// stoppedFailure returns the failure of a task whose context ended during something.
+func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &runner.Failure{Kind: "timeout", Message: what + ": its time was up"}

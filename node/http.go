@@ -269,7 +269,7 @@ func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 // failure returns the failure of a request without a usable answer.
 func (c *call) failure(ctx context.Context, resp *http.Response, err error) *runner.Failure {
 	if ctx.Err() != nil {
-		return stopped(ctx, c.shown+" got no answer")
+		return stoppedFailure(ctx, c.shown+" got no answer")
 	}
 	// Only the innermost error: the outer ones repeat the URL, with its query.
 	var outer *url.Error

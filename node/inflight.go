@@ -1,4 +1,4 @@
-// How many calls of a provider go on at once: its max_in_flight.
+// The bound of a provider's concurrent calls: max_in_flight.
 
 package node
 
@@ -40,8 +40,8 @@ func (c gated) Chat(ctx context.Context, req *model.Request, onText func(string)
 	return c.Client.Chat(ctx, req, onText)
 }
 
-// inTurn bounds the calls in flight by the provider's max_in_flight.
-func inTurn(task *runner.Task, ref modelRef, client model.Client) model.Client {
+// limitInFlight bounds the calls in flight by the provider's max_in_flight.
+func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.Client {
 	name, _, _ := provider.Split(ref.name)
 	declared, _ := ref.providers[name].(map[string]any)
 	most, ok := declared["max_in_flight"].(int)

@@ -27,7 +27,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if req.Tools, err = h.offered(ctx, n); err != nil {
+	if req.Tools, err = h.listOffered(ctx, n); err != nil {
 		return nil, err
 	}
 	stream := &streamer{task: task}
@@ -88,7 +88,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	if c := n.ask(); !c.isEmpty() {
 		say(c)
 	} else if answered && !talk.Moved {
-		c, err := n.goOn()
+		c, err := n.continueText()
 		if err != nil {
 			return req, nil, err
 		}
@@ -97,12 +97,12 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	return req, said, nil
 }
 
-// offered lists the tools that the model may call.
-func (h *llmHandler) offered(ctx context.Context, n *modelNode) ([]model.Tool, error) {
+// listOffered lists the tools that the model may call.
+func (h *llmHandler) listOffered(ctx context.Context, n *modelNode) ([]model.Tool, error) {
 	if len(n.Tools) == 0 {
 		return nil, nil
 	}
-	return h.kit.offered(ctx, n.task, n.Tools)
+	return h.kit.listOffered(ctx, n.task, n.Tools)
 }
 
 // read reads an answer as the node's value.

@@ -129,7 +129,7 @@ func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 		client, err := connect()
 		return openModel{client, err}
 	}).(openModel)
-	return inTurn(task, ref, open.client), open.err
+	return limitInFlight(task, ref, open.client), open.err
 }
 
 func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) {

@@ -1,4 +1,4 @@
-// The package's door: what kinds there are and what they can be given.
+// The kinds of the package and their options.
 
 // Package node holds the node kinds that act on the world: exec runs a program, http makes
 // a request, llm and agent call models, tool and tools call tools. docs/language.md says
@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Grace is the time between SIGTERM and SIGKILL; 0 means 5 s.
 	Grace time.Duration
-	// Kill ends the grace of all programs when it is closed; nil means never.
+	// Kill ends the grace of all programs when it is closed.
 	Kill <-chan struct{}
 	// Linger is how long stdout and stderr are read after the exit of a program whose
 	// children hold them open; 0 means 2 s.

@@ -25,7 +25,7 @@ import (
 // maxPart bounds the bytes of a part: no provider takes more.
 const maxPart = 50 << 20
 
-// content is what a message says: a text, and parts if it is more than text.
+// content is the text of a message, and its parts if it is more than text.
 type content struct {
 	text  string
 	parts []model.Part
@@ -324,7 +324,7 @@ var foreignParts = map[string]string{
 	"audio": "audio", "input_audio": "audio",
 }
 
-// ownPart returns a part of another chat API; nil if it is unknown or empty.
+// ownPart converts a part of another chat API. It returns nil for unknown and empty ones.
 func ownPart(kind string, given map[string]any) any {
 	at := func(path ...string) string {
 		v := any(given)

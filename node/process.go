@@ -1,4 +1,4 @@
-// Running one program to its end: its group, its streams, its time.
+// Running one program: its process group, its streams, its timeout.
 
 package node
 
@@ -155,7 +155,7 @@ func startFailure(p *process, err error) *runner.Failure {
 	return &runner.Failure{Kind: "failed", Message: message}
 }
 
-// failure returns the failure of the task; nil for a success.
+// failure returns the failure of the task, or nil for a success.
 func (e *ending) failure(ctx context.Context, p *process) *runner.Failure {
 	name := p.argv[0]
 	switch {
@@ -166,7 +166,7 @@ func (e *ending) failure(ctx context.Context, p *process) *runner.Failure {
 			Details: e.details(),
 		}
 	case e.stopped:
-		failure := stopped(ctx, fmt.Sprintf("%q was stopped", name))
+		failure := stoppedFailure(ctx, fmt.Sprintf("%q was stopped", name))
 		failure.Details = e.details()
 		return failure
 	case e.code == 0:

@@ -1,5 +1,5 @@
-// What a model is told: the system prompt in layers, what turns a shared list
-// to a node, the node's prompt, feedback on a revisit (GraphSpec §9).
+// Prompts: the layers of the system prompt, the messages that turn a shared
+// conversation to a node, feedback on a revisit (GraphSpec §9).
 
 package node
 
@@ -142,9 +142,9 @@ func (n *modelNode) ask() content {
 	return n.prompt.with(feedback + "]")
 }
 
-// goOn returns the message for a model whose node has no prompt, after its own last
+// continueText returns the message for a model whose node has no prompt, after its own last
 // message: the input or "Go on.".
-func (n *modelNode) goOn() (content, error) {
+func (n *modelNode) continueText() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:
 	case map[string]any:

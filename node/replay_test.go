@@ -21,9 +21,9 @@ import (
 // canaries are secrets that nothing may hold but the requests themselves.
 const canaryKey, canaryToken = "sk-canary-4711-key", "canary-0815-token"
 
-// taped runs a flow in a folder, with a recording, and returns its result, and
+// playOrRecord runs a flow in a folder, with a recording, and returns its result, and
 // all that it showed and kept.
-func taped(t *testing.T, dir string, tape *cassette.Cassette) (*runner.Result, []byte) {
+func playOrRecord(t *testing.T, dir string, tape *cassette.Cassette) (*runner.Result, []byte) {
 	t.Helper()
 	opts := node.Options{Cassette: tape}
 	kept := &store.Memory{}
@@ -114,7 +114,7 @@ edges:
 		t.Fatal(err)
 	}
 	tape := cassette.New()
-	first, shown := taped(t, dir, tape)
+	first, shown := playOrRecord(t, dir, tape)
 	if first.Status != machine.Completed || keys == 0 {
 		t.Fatalf("%s: %v; the key was sent %d times", first.Status, first.Error, keys)
 	}
@@ -139,7 +139,7 @@ edges:
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, _ := taped(t, dir, again)
+		result, _ := playOrRecord(t, dir, again)
 		if got, want := canonicalResult(t, result), canonicalResult(t, first); !bytes.Equal(got, want) {
 			t.Fatalf("the replay differs:\n%s\n%s", got, want)
 		}

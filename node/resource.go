@@ -88,12 +88,12 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		args[name] = given[name]
 	}
 	c := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number, isPart: true}
-	out, err := c.once(task, func() (answer, error) {
+	out, err := c.journal(task, func() (answer, error) {
 		registry, err := k.registry(task)
 		if err != nil {
 			return answer{}, err
 		}
-		taped, err := k.taped(task, c, func() (answer, error) {
+		taped, err := k.playOrRecord(task, c, func() (answer, error) {
 			actor := &toolActor{kit: k, task: task}
 			if kind == "prompt" {
 				parts, err := registry.Prompt(ctx, actor, server, what, given)
@@ -107,9 +107,9 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		case errors.As(err, &failed):
 			return answer{}, toolFailure(err)
 		case err != nil:
-			return answer{}, ended(ctx, named, err)
+			return answer{}, callError(ctx, named, err)
 		}
-		parts, _ := unseen(task, taped.Output).([]any)
+		parts, _ := maskSecrets(task, taped.Output).([]any)
 		return answer{Output: parts}, nil
 	})
 	parts, _ := out.Output.([]any)

@@ -27,10 +27,10 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 		expected = slices.Contains(c.expect, resp.StatusCode)
 	}
 	if !expected {
-		// Best effort: the status is the news, even if the body breaks off.
+		// Best effort: the failure reports the status even if the body breaks off.
 		begin, _ := io.ReadAll(io.LimitReader(resp.Body, detailBytes+utf8.UTFMax))
 		if ctx.Err() != nil {
-			return nil, stopped(ctx, c.shown+" was broken off")
+			return nil, stoppedFailure(ctx, c.shown+" was broken off")
 		}
 		return nil, c.unexpected(resp, fmt.Sprintf("answered %s", statusText(resp.StatusCode)), begin)
 	}
@@ -42,7 +42,7 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 	case len(body) > c.MaxBody:
 		return nil, c.tooLarge()
 	case err != nil && ctx.Err() != nil:
-		return nil, stopped(ctx, c.shown+" was broken off")
+		return nil, stoppedFailure(ctx, c.shown+" was broken off")
 	case err != nil:
 		return nil, &runner.Failure{Kind: "network", Message: fmt.Sprintf("%s: the answer broke off after %d bytes: %v", c.shown, len(body), err)}
 	}
@@ -107,7 +107,7 @@ func parseBody(contentType string, body []byte) (any, error) {
 	switch {
 	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
 		if len(body) == 0 {
-			return nil, nil // such as the answer to HEAD
+			return nil, nil // an answer to HEAD
 		}
 		return decodeJSON(body)
 	case kind == "" && utf8.Valid(body), isText(kind):

@@ -1,4 +1,4 @@
-// What stands in for models and tools: tests and dry runs.
+// Replacements of models and tools in tests and dry runs.
 
 package node
 

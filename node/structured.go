@@ -1,5 +1,4 @@
-// Structured output: an answer read as data of a schema, asked for again when
-// it does not fit.
+// Structured output: reading an answer by a schema, and asking again.
 
 package node
 
@@ -41,7 +40,7 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 			return value, response, nil
 		}
 		if try >= a.retries {
-			return nil, nil, unfit(response, try+1, problem)
+			return nil, nil, unfitFailure(response, try+1, problem)
 		}
 		if a.onText != nil {
 			a.calls.broken() // the next answer takes its place
@@ -52,8 +51,8 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 	}
 }
 
-// unfit returns the failure of a model that gave no fitting answer.
-func unfit(response *model.Response, tries int, problem error) *runner.Failure {
+// unfitFailure returns the failure of a model that gave no fitting answer.
+func unfitFailure(response *model.Response, tries int, problem error) *runner.Failure {
 	return &runner.Failure{
 		Kind:    "invalid_output",
 		Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(tries, "attempt"), problem),

@@ -84,7 +84,7 @@ type answer = model.ToolAnswer
 
 // call makes one call, with its hooks, and journals its answer. An error ends the task.
 func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
-	return c.once(task, func() (answer, error) {
+	return c.journal(task, func() (answer, error) {
 		registry, err := k.registry(task)
 		if err != nil {
 			return answer{}, err
@@ -92,16 +92,16 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 		if refused := before(ctx, task, c); refused != nil {
 			return *refused, nil
 		}
-		taped, err := k.taped(task, c, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
+		taped, err := k.playOrRecord(task, c, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
 		if err != nil {
-			return answer{}, ended(ctx, c.Name, err)
+			return answer{}, callError(ctx, c.Name, err)
 		}
 		return after(ctx, task, c, taped), nil
 	})
 }
 
-// once journals the answer of a call, which a task that runs again reuses.
-func (c *toolCall) once(task *runner.Task, call func() (answer, error)) (answer, error) {
+// journal journals the answer of a call, which a task that runs again reuses.
+func (c *toolCall) journal(task *runner.Task, call func() (answer, error)) (answer, error) {
 	if done, ok := c.logged(task); ok {
 		return done, nil
 	}
@@ -113,8 +113,8 @@ func (c *toolCall) once(task *runner.Task, call func() (answer, error)) (answer,
 	return out, c.keep(task, out, now(task).Sub(began))
 }
 
-// taped takes the answer of a call from the recording, or makes it and records the answer.
-func (k *toolkit) taped(task *runner.Task, c toolCall, call func() (answer, error)) (answer, error) {
+// playOrRecord takes the answer of a call from the recording, or makes it and records the answer.
+func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answer, error)) (answer, error) {
 	if task.Models != nil {
 		hideKeys(task, k.cassette)
 	}
@@ -154,10 +154,10 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 	}
 }
 
-// ended returns the error of a task that ends with a call.
-func ended(ctx context.Context, name string, err error) error {
+// callError returns the error of a task that ends with a call.
+func callError(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
-		return stopped(ctx, fmt.Sprintf("the call of tool %q was stopped", name))
+		return stoppedFailure(ctx, fmt.Sprintf("the call of tool %q was stopped", name))
 	}
 	return err
 }
@@ -334,8 +334,8 @@ func callKey(taskKey string, number int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// offered lists the tools that a model may call.
-func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
+// listOffered lists the tools that a model may call.
+func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
 	registry, err := k.registry(task)
 	if err != nil {
 		return nil, err

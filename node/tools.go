@@ -1,4 +1,4 @@
-// The kinds tools and tool: calling what a model asked for, and calling one tool.
+// The kinds tools, which makes the calls of a model, and tool, which makes one.
 
 package node
 
@@ -42,7 +42,7 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 		if !asked {
 			continue
 		}
-		m, err := resultMessage(task, calls[i].ID, calls[i].Name, unseen(task, fit), results[i].IsError)
+		m, err := resultMessage(task, calls[i].ID, calls[i].Name, maskSecrets(task, fit), results[i].IsError)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func resultMessage(task *runner.Task, id, name string, output any, isError bool)
 // callAll makes calls and returns their answers in order. The first error in this order
 // ends the task. Calls that need people wait together.
 func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
-	calls, rejected, err := k.approved(task, calls)
+	calls, rejected, err := k.askApproval(task, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 				}
 			}()
 			if words, ok := rejected[i]; ok {
-				answers[i], failures[i] = calls[i].once(task, func() (answer, error) { return words, nil })
+				answers[i], failures[i] = calls[i].journal(task, func() (answer, error) { return words, nil })
 				return
 			}
 			answers[i], failures[i] = k.call(ctx, task, allowed, calls[i])
@@ -164,8 +164,8 @@ func readCalls(where string, list []any) ([]model.ToolCall, error) {
 	return out, nil
 }
 
-// openCalls returns the calls of the model's last message without a result; spoke reports
-// whether there is such a message.
+// openCalls returns the calls of the model's last message that have no result. spoke
+// reports whether there is such a message.
 func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
 	if talk == nil {
 		return nil, false

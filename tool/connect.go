@@ -146,7 +146,7 @@ func lost(err error) bool {
 
 // needsTask reports whether a server refuses a call because the tool runs as a task only
 // (since 2025-11-25). The protocol demands the code of an unknown method; some servers send
-// that of an invalid request.
+// the code of an invalid request.
 func needsTask(err error) bool {
 	var answer *jsonrpc.Error
 	if !errors.As(err, &answer) {

@@ -1,4 +1,4 @@
-// What a server gives: structured data, text, or parts.
+// Results of servers: structured data, text, or parts.
 
 package tool
 

@@ -35,7 +35,7 @@ type declared struct {
 	exec    *Program // without Args
 	server  *server
 	retries []retry
-	flights chan struct{} // holds a token for each call in flight; nil means no bound
+	flights chan struct{} // one token for each call in flight, or nil without a bound
 }
 
 // declare reads the entry of one tool.

@@ -134,8 +134,8 @@ func formOf(asked any) map[string]any {
 	return form
 }
 
-// sender returns the first call without a question, once as many questions are open as
-// calls are in flight; nil if there is none.
+// sender waits until as many questions are open as calls are in flight, and returns the
+// first call without a question, or nil.
 func (a *asking) sender(ctx context.Context) *askedCall {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()

@@ -1,5 +1,4 @@
-// What a server on HTTP says outside of the answers to our requests: it asks for the
-// folders it may be told of, or puts a question.
+// Requests of a server on HTTP: it asks for roots, or puts a question.
 
 package tool
 

@@ -1,4 +1,4 @@
-// How far calls of a server's tools have come, as it tells while they go on.
+// Progress notifications of a server about calls in flight.
 
 package tool
 
@@ -22,7 +22,7 @@ type progress struct {
 // result.
 const lateCalls = 100
 
-// begin returns a token whose notifications go to hear.
+// begin returns a token. hear receives its notifications.
 func (p *progress) begin(hear func(*mcp.ProgressNotificationParams)) (token string) {
 	n := p.made.Add(1)
 	p.calls.Store(tokenOf(n), hear)

@@ -168,8 +168,8 @@ func (r *Registry) Approve(name string) string {
 	return decl.Approve
 }
 
-// Parameters returns the JSON Schema of the arguments of a tool of the file; nil for a
-// server's tool and for a schema with references, which can't be part of another.
+// Parameters returns the JSON Schema of the arguments of a tool of the file. It returns nil
+// for a server's tool, and for a schema with references, which can't be part of another.
 func (r *Registry) Parameters(name string) map[string]any {
 	decl, _, err := r.find(name)
 	if err != nil || decl.server != nil || decl.Parameters == nil || strings.Contains(eval.Text(decl.Parameters), `"$ref"`) {

@@ -1,4 +1,4 @@
-// What servers have besides tools: resources and prompts, as parts of what a model is told.
+// Resources and prompts of servers, as parts of a prompt.
 
 package tool
 

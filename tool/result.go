@@ -1,4 +1,4 @@
-// Results as a model gets them: bounded, and said so when they were cut.
+// Results for models: cut to max_result, with a note.
 
 package tool
 

@@ -1,5 +1,5 @@
-// Roots: the folders that a server may be told of. The protocol has deprecated them, and
-// keeps them for the servers that ask, such as that of the file system.
+// Roots: the folders that a server may ask for. The protocol has deprecated them, but
+// servers for file systems use them.
 
 //lint:file-ignore SA1019 servers ask for roots for as long as the protocol has them
 

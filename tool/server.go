@@ -1,5 +1,4 @@
-// One MCP server: started when it is first needed, started once more when it
-// dies, its tools asked for once a start.
+// One MCP server: it starts at its first use, and once more when it dies.
 
 package tool
 

@@ -59,8 +59,8 @@ func (s *server) start() (*program, error) {
 		p.mark.Close()
 		return nil, err
 	}
-	// A pipe of our own: that of StdoutPipe is closed at the program's end with
-	// what is still in it.
+	// Not StdoutPipe, which closes the pipe at the program's end with unread
+	// data in it.
 	stdout, child, err := os.Pipe()
 	if err != nil {
 		p.mark.Close()

@@ -1,4 +1,4 @@
-// The package's door: what a tool is, how it is declared and called.
+// The package's API: tools, their calls, actors and options.
 
 // Package tool calls the tools of a graph file: programs, graphs, and those of
 // servers that speak the Model Context Protocol. It finds a tool by its name,
@@ -16,8 +16,8 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Tool describes a tool to models; its Parameters are never nil. Its name is what calls
-// name: "add", or "server.add".
+// Tool describes a tool to models; its Parameters are never nil. Calls use its name,
+// "add" or "server.add".
 type Tool = model.Tool
 
 // Program is a declared program that one call runs. Empty fields have the defaults of

@@ -1,4 +1,4 @@
-// Secrets in results of tools: no model sees them (GraphSpec §9, tools).
+// Masking of secrets in results of tools (GraphSpec §9, tools).
 
 package node
 
@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// unseen masks the run's secrets in a result.
-func unseen(task *runner.Task, v any) any {
+// maskSecrets masks the run's secrets in a result.
+func maskSecrets(task *runner.Task, v any) any {
 	if task.Models == nil || len(task.Models.Secrets) == 0 {
 		return v
 	}
