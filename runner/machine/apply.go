@@ -28,6 +28,7 @@ package machine
 import (
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // maxBatch is how many steps without effects one event runs.
@@ -190,12 +191,7 @@ func (r ready) compare(other ready) int {
 
 // makeReady adds a task or a unit to the ready list, in path order.
 func (s *State) makeReady(r ready) {
-	at, _ := slices.BinarySearchFunc(s.ready, r, func(a, b ready) int {
-		if a.compare(b) <= 0 {
-			return -1
-		}
-		return 1
-	})
+	at := sort.Search(len(s.ready), func(i int) bool { return s.ready[i].compare(r) > 0 })
 	s.ready = slices.Insert(s.ready, at, r)
 }
 
@@ -212,7 +208,7 @@ func (s *State) startReady() bool {
 		if i == 0 && len(s.ready) > 16 { // without a move of all others
 			s.ready[0], s.ready = ready{}, s.ready[1:]
 		} else {
-			s.ready = slices.Delete(s.ready, i, i+1)
+			s.ready = append(s.ready[:i], s.ready[i+1:]...)
 		}
 		if starts {
 			r.start()

@@ -122,7 +122,7 @@ func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
 	sc := t.scope
 	config, err := bind.EvalFields(n.config, &sc.state.vm, env)
 	if err != nil {
-		return nil, &Failure{Kind: "expression", Message: err.Error()}
+		return nil, expressionFailure("", err)
 	}
 	work := &Work{
 		Place: t.place(), Kind: n.kind, Graph: sc.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
@@ -322,7 +322,7 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 	if failure == nil && len(n.emit) > 0 {
 		values, err := bind.EvalFields(n.emit, &t.scope.state.vm, t.nodeContext(n))
 		if err != nil {
-			failure = &Failure{Kind: "expression", Message: "emit: " + err.Error()}
+			failure = expressionFailure("emit: ", err)
 		} else {
 			t.scope.state.note(t, Note{Kind: NoteNodeEmitted, Output: values})
 		}
@@ -339,7 +339,7 @@ func (t *Task) startWait(u *Unit, n *node, env map[string]any) {
 	s := t.scope.state
 	config, err := bind.EvalFields(n.config, &s.vm, env)
 	if err != nil {
-		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
+		t.endAttempt(u, nil, expressionFailure("", err))
 		return
 	}
 	delay, failure := waitDuration(config, s.Now)

@@ -43,7 +43,7 @@ func (t *Task) cacheKey(n *node, work *Work, env map[string]any) *Failure {
 	case c.expr != nil:
 		value, err := t.scope.state.vm.Eval(c.expr, env)
 		if err != nil {
-			return &Failure{Kind: "expression", Message: "cache.key: " + err.Error()}
+			return expressionFailure("cache.key: ", err)
 		}
 		of = value
 	case len(c.keys) > 0:

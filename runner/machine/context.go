@@ -15,9 +15,7 @@ func (sc *Scope) begin(input, session, edit map[string]any) {
 	v := sc.newView(nil)
 	v.Vals = slices.Clone(p.initial)
 	for i := range v.Vals {
-		if v.Vals[i] != absent {
-			v.Size += sizeOf(v.Vals[i])
-		}
+		v.Size += sizeOf(v.Vals[i])
 	}
 	given := map[string]any{}
 	for _, values := range []map[string]any{session, input, edit} {
@@ -42,8 +40,7 @@ func (sc *Scope) load(v *View, name string, value any) any {
 		return value
 	}
 	value = sc.plan.keys[i].schema.Normalise(value)
-	v.resize(v.Vals[i], value)
-	v.set(i, value)
+	v.write(&Write{Key: i, Update: value, Reset: true})
 	return value
 }
 
@@ -290,7 +287,7 @@ func failureData(f *Failure) any {
 func (t *Task) addBefore(n *node) *Failure {
 	values, err := bind.EvalFields(n.before, &t.scope.state.vm, t.nodeContext(n))
 	if err != nil {
-		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
+		return expressionFailure("before: ", err)
 	}
 	merged := map[string]any{}
 	switch input := t.input().(type) {

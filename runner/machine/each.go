@@ -25,7 +25,7 @@ type Each struct {
 func (t *Task) launchEach(n *node) {
 	value, err := t.scope.state.vm.Eval(n.each, t.nodeContext(n))
 	if err != nil {
-		t.failFinal(&Failure{Kind: "expression", Message: "each: " + err.Error()}, 1)
+		t.failFinal(expressionFailure("each: ", err), 1)
 		return
 	}
 	items, ok := value.([]any)
@@ -157,11 +157,12 @@ func (t *Task) elementWrites(n *node) (writes []Write) {
 }
 
 // checkWrites reduces the writes of all elements one after the other, and undoes them.
-func (v *View) checkWrites(writes []Write) (failure *Failure) {
-	defer v.saveValues()()
-	for i := 0; i < len(writes) && failure == nil; i++ {
-		w := &writes[i]
-		v.Vals[w.Key], failure = v.reduce(w.Key, w.Update)
+func (v *View) checkWrites(writes []Write) *Failure {
+	defer v.rollback(v.mark())
+	for i := range writes {
+		if failure := v.write(&writes[i]); failure != nil {
+			return failure
+		}
 	}
-	return failure
+	return nil
 }

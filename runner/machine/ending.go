@@ -87,7 +87,7 @@ func (sc *Scope) complete() {
 	}
 	output, err := sc.output(false)
 	if err != nil {
-		sc.end(failureEnd(&Failure{Kind: "expression", Message: "output: " + err.Error()}))
+		sc.end(failureEnd(expressionFailure("output: ", err)))
 		return
 	}
 	sc.end(&End{Status: Completed, Reason: "end", Output: output})
@@ -264,7 +264,10 @@ func (sc *Scope) PathNodes() []string {
 
 // inPathOrder returns the nodes of steps in path order.
 func (sc *Scope) inPathOrder(steps []PathStep) []string {
-	slices.SortStableFunc(steps, func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	compare := func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) }
+	if !slices.IsSortedFunc(steps, compare) {
+		slices.SortStableFunc(steps, compare)
+	}
 	out := make([]string, len(steps))
 	for i, step := range steps {
 		out[i] = sc.plan.nodes[step.Node].id

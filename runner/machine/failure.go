@@ -32,6 +32,11 @@ type Failure struct {
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
+// expressionFailure returns the failure of an expression at a place.
+func expressionFailure(place string, err error) *Failure {
+	return &Failure{Kind: "expression", Message: place + err.Error()}
+}
+
 // Final reports whether the other side asked for no further attempt.
 func (f *Failure) Final() bool {
 	again, said := f.Details["should_retry"].(bool)

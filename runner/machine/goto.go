@@ -22,7 +22,7 @@ func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, o
 	if n.gotoExpr != nil {
 		var err error
 		if value, err = t.evalGoto(n, writes); err != nil {
-			return nil, false, &Failure{Kind: "expression", Message: "goto: " + err.Error()}
+			return nil, false, expressionFailure("goto: ", err)
 		}
 	} else if object, is := output.(map[string]any); is && n.hasEnds {
 		value = object["goto"]
@@ -47,7 +47,7 @@ func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	if len(writes) == 0 || t.Done {
 		return t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
 	}
-	defer v.saveValues()()
+	defer v.rollback(v.mark())
 	for i := range writes {
 		v.write(&writes[i])
 	}

@@ -94,7 +94,7 @@ func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
 	s := t.scope.state
 	config, err := bind.EvalFields(n.config, &s.vm, env)
 	if err != nil {
-		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
+		t.endAttempt(u, nil, expressionFailure("", err))
 		return
 	}
 	q := &Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}

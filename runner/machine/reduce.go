@@ -83,8 +83,8 @@ func (sc *Scope) combine(k *key, current, update any) (any, error) {
 	return update, nil
 }
 
-// append appends to a list in amortised constant time. Only the view's slice has spare
-// capacity; all others are full, so that an append elsewhere copies.
+// append appends to a list in amortised constant time. Only v.lists has spare capacity: the
+// values of keys are clipped, so that an append elsewhere copies.
 func (v *View) append(i int, current any, items []any) (any, *Failure) {
 	k := &v.scope.plan.keys[i]
 	list, _ := current.([]any)
@@ -99,8 +99,7 @@ func (v *View) append(i int, current any, items []any) (any, *Failure) {
 	if err := k.schema.CheckAppended(own, len(list)); err != nil {
 		return nil, badWrite(k, err)
 	}
-	v.lists = with(v.lists, i, own)
-	return own[:len(own):len(own)], nil
+	return own, nil
 }
 
 // listOf returns the items of a list, or anything else as the only item.

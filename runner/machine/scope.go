@@ -149,22 +149,13 @@ type Position struct {
 // split returns the positions of the branches of a fan-out.
 func (p *Position) split(fan, branches int) []Position {
 	out := make([]Position, branches)
-	orders := make([]int, 0, branches*(len(p.Order)+1))
-	lanes := make([]Lane, 0, branches*(len(p.Place)+len(p.Lanes)+2))
 	for i := range out {
 		out[i] = *p
 		lane := Lane{fan, i}
-		out[i].Order = appendWithin(&orders, p.Order, i)
-		out[i].Place, out[i].Lanes = appendWithin(&lanes, p.Place, lane), appendWithin(&lanes, p.Lanes, lane)
+		out[i].Order = append(slices.Clip(p.Order), i)
+		out[i].Place, out[i].Lanes = append(slices.Clip(p.Place), lane), append(slices.Clip(p.Lanes), lane)
 	}
 	return out
-}
-
-// appendWithin returns a list with one more item, in the memory of a larger one.
-func appendWithin[T any](room *[]T, list []T, item T) []T {
-	from := len(*room)
-	*room = append(append(*room, list...), item)
-	return (*room)[from:len(*room):len(*room)]
 }
 
 // Desertion marks a join as decided for a fan-out that no branch reached it from.

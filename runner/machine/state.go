@@ -71,9 +71,9 @@ type State struct {
 	vm      eval.VM
 	// steps without effects that this Apply has run.
 	batch int
-	// undone and routes are reused.
-	undone []any
-	routes []target
+	// changes are those of values that may still be undone; routes is reused.
+	changes []change
+	routes  []target
 	// noted counts the notes of this Apply, also where nobody watches.
 	noted int
 	// reach caches which nodes lead to one, join which node joins branches.

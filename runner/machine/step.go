@@ -163,7 +163,7 @@ func (t *Task) evaluate(u *Unit, n *node) (output any, writes []Write, failure *
 	default:
 		config, err := bind.EvalFields(n.config, &t.scope.state.vm, t.unitContext(u, n))
 		if err != nil {
-			return nil, nil, &Failure{Kind: "expression", Message: err.Error()}
+			return nil, nil, expressionFailure("", err)
 		}
 		message, _ := config["message"].(string)
 		return nil, nil, &Failure{Kind: "failed", Message: message}
@@ -234,6 +234,7 @@ func (t *Task) finish() {
 func (t *Task) settleStep() {
 	sc := t.scope
 	s, v := sc.state, t.view()
+	s.changes = s.changes[:0]
 	t.forgetOnce(v)
 	if s.Edit != nil && sc.Outer == 0 && t.Number == s.StopAt {
 		t.writeEdit(s.Edit)
@@ -363,30 +364,18 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	v.refs++
 	positions := t.split(f.ID, len(targets))
 	branches := make([]*Task, len(targets))
-	var room []branchRoom // in chunks: large allocations are slow
 	for i, to := range targets {
-		if len(room) == 0 {
-			room = make([]branchRoom, min(len(targets)-i, 16))
-		}
-		branch, view := &room[0].task, &room[0].view
-		room = room[1:]
-		*branch = t.next(to)
-		sc.addView(view, v)
-		view.refs++
-		branch.View, branch.seen, branch.Position = view.ID, view, &positions[i]
-		branches[i] = sc.addTask(branch)
+		branch := t.next(to)
+		branch.seen, branch.Position = sc.newView(v), &positions[i]
+		branch.View = branch.seen.ID
+		branch.seen.refs++
+		branches[i] = sc.addTask(&branch)
 	}
 	for _, branch := range branches {
 		sc.arrive(branch)
 	}
 	sc.release(v)
 	sc.commandBranchTimers(StartTimer, f)
-}
-
-// branchRoom holds the task and the view with which a branch begins.
-type branchRoom struct {
-	task Task
-	view View
 }
 
 // next returns the task at a target, without a number.

@@ -54,7 +54,7 @@ func (t *Task) startGraph(u *Unit, n *node, env map[string]any) {
 	}
 	config, err := bind.EvalFields(n.config, &t.scope.state.vm, env)
 	if err != nil {
-		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
+		t.endAttempt(u, nil, expressionFailure("", err))
 		return
 	}
 	given, _ := config["with"].(map[string]any)

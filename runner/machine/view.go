@@ -43,10 +43,6 @@ type View struct {
 	// overruled are the fan-outs at which writes to keys with the reducer replace lost
 	// when the view was merged.
 	overruled map[int]int
-	// Room for one step: most branches are short.
-	firstDone   [1]*Done
-	firstStep   Done
-	firstVisits [1]Visits
 }
 
 // Visits counts the visits of a node, and those that succeeded where a policy asks.
@@ -102,13 +98,9 @@ type none struct{}
 var absent any = none{}
 
 // newView creates a view on top of another one, with its values.
-func (sc *Scope) newView(base *View) *View { return sc.addView(&View{}, base) }
-
-// addView makes v a view on top of another one.
-func (sc *Scope) addView(v, base *View) *View {
+func (sc *Scope) newView(base *View) *View {
 	sc.state.Numbers.View++
-	v.ID, v.scope = sc.state.Numbers.View, sc
-	v.Done, v.Visits = v.firstDone[:0], v.firstVisits[:0]
+	v := &View{ID: sc.state.Numbers.View, scope: sc}
 	if base != nil {
 		v.base, v.Base, v.Depth = base, base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
@@ -204,12 +196,8 @@ func (sc *Scope) release(v *View) {
 }
 
 // finishedStep returns a finished task as a step of a past.
-func (t *Task) finishedStep() *Done {
-	d := &t.view().firstStep
-	if d.Task != 0 {
-		d = new(Done)
-	}
-	*d = Done{
+func (t *Task) finishedStep() Done {
+	d := Done{
 		Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank, Skipped: t.Skipped, Refused: t.Refused,
 		Failure: t.Failure, Writes: t.Writes,
 	}
@@ -219,43 +207,53 @@ func (t *Task) finishedStep() *Done {
 	return d
 }
 
-// saveValues returns a function that restores the values as they are now.
-func (v *View) saveValues() (restore func()) {
-	held, size := slices.Clone(v.Vals), v.Size
-	return func() { v.Vals, v.Size, v.env = held, size, nil }
+// change is a value that set replaced, and the size of the state before.
+type change struct {
+	key, size int
+	value     any
+}
+
+// mark returns the number of changes so far, for rollback.
+func (v *View) mark() int { return len(v.scope.state.changes) }
+
+// rollback undoes the changes of values since a mark.
+func (v *View) rollback(mark int) {
+	s := v.scope.state
+	for _, c := range slices.Backward(s.changes[mark:]) {
+		v.set(c.key, c.value, c.size)
+	}
+	s.changes = s.changes[:mark]
 }
 
 // undo holds what revert restores.
 type undo struct {
-	vals   []any
+	mark   int
 	heads  map[int][]int
 	mem    *Memory
 	thread *thread
-	size   int
 }
 
-// apply adds a finished step to the view of its task. The returned undo is valid until the
-// next apply.
+// apply adds a finished step to the view of its task.
 func (v *View) apply(t *Task) undo {
-	s := v.scope.state
-	s.undone = append(s.undone[:0], v.Vals...)
-	back := undo{s.undone, v.Heads, v.Mem[t.Node], v.Thread, v.Size}
-	v.Heads = maps.Clone(v.Heads)
+	back := undo{v.mark(), v.Heads, v.Mem[t.Node], v.Thread}
 	for i := range t.Writes {
-		w := &t.Writes[i]
-		v.write(w)
-		if v.Base != 0 && v.scope.plan.keys[w.Key].reducer == reduceReplace {
-			v.addHead(w)
-		}
+		v.write(&t.Writes[i])
 	}
 	d := t.finishedStep()
-	v.countStep(d, 1)
-	v.updateMemory(d)
+	v.countStep(&d, 1)
+	v.updateMemory(&d)
 	if t.Thread != nil {
 		v.Thread = t.Thread
 	}
 	if v.Base != 0 {
-		v.Done = append(v.Done, d)
+		v.Heads = maps.Clone(v.Heads)
+		for i := range t.Writes {
+			if w := &t.Writes[i]; v.scope.plan.keys[w.Key].reducer == reduceReplace {
+				v.addHead(w)
+			}
+		}
+		kept := d
+		v.Done = append(v.Done, &kept)
 	}
 	return back
 }
@@ -270,9 +268,10 @@ func (v *View) addHead(w *Write) {
 
 // revert removes the last step of the view.
 func (v *View) revert(t *Task, back undo) {
-	copy(v.Vals, back.vals)
-	v.Heads, v.Thread, v.Size, v.env = back.heads, back.thread, back.size, nil
-	v.countStep(t.finishedStep(), -1)
+	v.rollback(back.mark)
+	v.Heads, v.Thread = back.heads, back.thread
+	d := t.finishedStep()
+	v.countStep(&d, -1)
 	if back.mem != nil {
 		v.Mem = with(v.Mem, t.Node, back.mem)
 	} else {
@@ -315,40 +314,36 @@ func (v *View) updateMemory(d *Done) {
 	v.Mem = with(v.Mem, d.Node, m)
 }
 
-// write applies one write. A write that is invalid after a merge changes nothing.
-func (v *View) write(w *Write) {
+// write applies one write. A write that is invalid after a merge changes nothing, and
+// returns why.
+func (v *View) write(w *Write) *Failure {
+	reducer, value := v.scope.plan.keys[w.Key].reducer, w.Update
 	if w.Absent {
-		v.set(w.Key, absent)
-		return
+		value = absent
+	} else if !w.Reset && reducer != reduceReplace {
+		var failure *Failure
+		if value, failure = v.reduce(w.Key, w.Update); failure != nil {
+			return failure
+		}
+		switch list, _ := value.([]any); reducer {
+		case reduceAppend:
+			v.lists = with(v.lists, w.Key, list)
+			v.set(w.Key, slices.Clip(list), v.Size+sizeOf(w.Update)) // without measuring the whole list
+			return nil
+		case reducePrepend:
+			v.set(w.Key, value, v.Size+sizeOf(w.Update))
+			return nil
+		}
 	}
-	k := &v.scope.plan.keys[w.Key]
-	if k.reducer == reduceReplace || w.Reset {
-		v.resize(v.Vals[w.Key], w.Update)
-		v.set(w.Key, w.Update)
-		return
-	}
-	value, failure := v.reduce(w.Key, w.Update)
-	if failure != nil {
-		return
-	}
-	if k.reducer == reduceAppend || k.reducer == reducePrepend {
-		v.Size += sizeOf(w.Update)
-	} else {
-		v.resize(v.Vals[w.Key], value)
-	}
-	v.set(w.Key, value)
+	v.set(w.Key, value, v.Size-sizeOf(v.Vals[w.Key])+sizeOf(value))
+	return nil
 }
 
-func (v *View) resize(old, value any) {
-	if old != absent {
-		v.Size -= sizeOf(old)
-	}
-	v.Size += sizeOf(value)
-}
-
-// set gives a key a value.
-func (v *View) set(key int, value any) {
-	v.Vals[key] = value
+// set gives a key a value, and the state a size.
+func (v *View) set(key int, value any, size int) {
+	s := v.scope.state
+	s.changes = append(s.changes, change{key, v.Size, v.Vals[key]})
+	v.Vals[key], v.Size = value, size
 	if v.env == nil {
 		return
 	}
@@ -451,7 +446,8 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 			}
 		}
 		if t.Done && (isLost || t == sc.Culprit) {
-			add(t.finishedStep(), isLost)
+			d := t.finishedStep()
+			add(&d, isLost)
 		}
 	}
 	slices.SortFunc(out, func(a, b *Done) int {

@@ -27,6 +27,9 @@ func (sc *Scope) sizeLimit() (most int, owner *Scope) {
 }
 
 func sizeOf(v any) int {
+	if v == absent {
+		return 0
+	}
 	size, _ := eval.Size(v, math.MaxInt)
 	return size
 }
@@ -40,7 +43,7 @@ func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Fail
 			a := &n.writes[i]
 			value, err := a.value.Eval(&t.scope.state.vm, env)
 			if err != nil {
-				return nil, &Failure{Kind: "expression", Message: "writes." + p.keys[a.key].name + ": " + err.Error()}
+				return nil, expressionFailure("writes." + p.keys[a.key].name + ": ", err)
 			}
 			if writes, failure = t.addWrite(writes, a.key, value); failure != nil {
 				return nil, failure
@@ -107,16 +110,7 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 		update = items
 		fallthrough
 	default:
-		v := t.view()
-		held := v.Vals[key]
-		for i := range to {
-			if to[i].Key == key { // of the same step
-				v.Vals[key], _ = v.reduce(key, to[i].Update)
-			}
-		}
-		_, failure := v.reduce(key, update)
-		v.Vals[key] = held
-		if failure != nil {
+		if _, failure := t.view().reduce(key, update); failure != nil {
 			return to, failure
 		}
 	}
@@ -143,45 +137,31 @@ func (sc *Scope) sizeFailure(what string) *Failure {
 // assign evaluates the assignments of a set node in order. Later ones see earlier ones.
 func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 	v, p := t.view(), t.scope.plan
+	defer v.rollback(v.mark())
 	output := make(map[string]any, len(n.set))
 	var writes []Write
 	var failure *Failure
 	if t.Each == nil {
 		writes = t.Writes[:0]
 	}
-	var undo []any
 	for i := range n.set {
 		a := &n.set[i]
 		value, err := a.value.Eval(&t.scope.state.vm, env)
 		if err != nil {
-			failure = &Failure{Kind: "expression", Message: "set." + p.keys[a.key].name + ": " + err.Error()}
-			break
+			return nil, nil, expressionFailure("set."+p.keys[a.key].name+": ", err)
 		}
 		if writes, failure = t.addWrite(writes, a.key, value); failure != nil {
-			break
+			return nil, nil, failure
 		}
 		w := &writes[len(writes)-1]
 		output[p.keys[a.key].name] = w.Update
 		if i == len(n.set)-1 {
 			break
 		}
-		next := w.Update
-		if p.keys[a.key].reducer != reduceReplace {
-			if next, failure = v.reduce(a.key, w.Update); failure != nil {
-				break
-			}
-		}
-		undo = append(undo, v.Vals[a.key])
-		v.set(a.key, next)
+		v.write(w)
 		if n.uses&useState != 0 {
 			env["state"] = v.readable(n)
 		}
-	}
-	for i := len(undo) - 1; i >= 0; i-- {
-		v.set(n.set[i].key, undo[i])
-	}
-	if failure != nil {
-		return nil, nil, failure
 	}
 	return output, writes, nil
 }
