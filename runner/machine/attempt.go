@@ -84,8 +84,8 @@ func (t *Task) unit(id TaskID) *Unit {
 }
 
 // sendToDriver asks the driver to run an attempt.
-func (t *Task) sendToDriver(u *Unit, n *node, env map[string]any) {
-	work, failure := t.work(u, n, env)
+func (t *Task) sendToDriver(u *Unit, n *node, config, env map[string]any) {
+	work, failure := t.work(u, n, config, env)
 	if failure != nil {
 		t.endAttempt(u, nil, failure)
 		return
@@ -118,14 +118,9 @@ func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
 func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(moment - s.Now) }
 
 // work returns what the driver needs to run an attempt.
-func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
-	sc := t.scope
-	config, err := bind.EvalFields(n.config, &sc.state.vm, env)
-	if err != nil {
-		return nil, expressionFailure("", err)
-	}
+func (t *Task) work(u *Unit, n *node, config, env map[string]any) (*Work, *Failure) {
 	work := &Work{
-		Place: t.place(), Kind: n.kind, Graph: sc.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
+		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
 		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
 		Turns: u.Calls.earlier(), Log: u.Notes, Answers: u.answers(), Round: u.Round,
 	}
@@ -335,13 +330,8 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 }
 
 // startWait starts the timer of a wait node.
-func (t *Task) startWait(u *Unit, n *node, env map[string]any) {
+func (t *Task) startWait(u *Unit, n *node, config map[string]any) {
 	s := t.scope.state
-	config, err := bind.EvalFields(n.config, &s.vm, env)
-	if err != nil {
-		t.endAttempt(u, nil, expressionFailure("", err))
-		return
-	}
 	delay, failure := waitDuration(config, s.Now)
 	if failure != nil {
 		t.endAttempt(u, nil, failure)

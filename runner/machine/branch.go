@@ -47,7 +47,7 @@ func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure
 // dropLane ends a failed branch and everything that runs on it. If all branches of the
 // fan-out have failed, the fan-out fails.
 func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
-	sc.Degraded = true
+	sc.Degraded, sc.due = true, true
 	for _, o := range slices.Clone(sc.Tasks) {
 		if o == by || o.isOnBranch(f.ID, lane) {
 			sc.cancelBranch(o, "its branch failed")
@@ -56,7 +56,6 @@ func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 	by.Lost = failure
 	f.Branch[lane].Failed, f.Branch[lane].By = failure, by.ID
 	if slices.ContainsFunc(f.Branch, func(b Branch) bool { return b.Failed == nil }) {
-		sc.state.waits = true
 		return
 	}
 	if sc.plan.policyOf(f.Source) == "wait_all" && sc.joinWithErrors(f) {
@@ -83,24 +82,23 @@ func (sc *Scope) joinWithErrors(f *Fan) bool {
 			}) {
 			continue
 		}
-		var carried []*Task
-		for _, g := range sc.Gone {
-			if laneOn(g.Place, f.ID) >= 0 && g.Lost != nil && sc.reaches(g.Node, node, f.Source) {
-				carried = append(carried, g)
-			}
-		}
-		if len(carried) == 0 {
+		if len(sc.failedBranches(f, node)) == 0 {
 			continue
 		}
 		t := sc.newTaskAtSplit(f, node)
-		t.Carried, t.Waits = carried, true
+		t.Carries, t.Waits = f.ID, true
 		t.Inputs, t.Branches = nil, nil
-		sc.state.waits = true
 		sc.addTask(t)
-		sc.arrived = append(sc.arrived, t)
 		return true
 	}
 	return false
+}
+
+// failedBranches returns the failed tasks of a fan-out that could have reached a node.
+func (sc *Scope) failedBranches(f *Fan, node int) []*Task {
+	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
+		return laneOn(g.Place, f.ID) < 0 || g.Lost == nil || !sc.reaches(g.Node, node, f.Source)
+	})
 }
 
 // branchTimeout returns the timeout for branches of a node's fan-out, or 0.

@@ -97,7 +97,7 @@ func (sc *Scope) complete() {
 // order that reached END. With parts, parts that can't be evaluated are null.
 func (sc *Scope) output(parts bool) (any, error) {
 	output := sc.LastEnd.Output
-	if !sc.LastEnd.Set && parts {
+	if sc.LastEnd.Task == 0 && parts {
 		output = sc.LastStep.Output
 	}
 	if sc.plan.output == nil {
@@ -117,7 +117,7 @@ func (sc *Scope) output(parts bool) (any, error) {
 // endByTask ends a scope because of a task, which runs again on resume.
 func (sc *Scope) endByTask(t *Task, end *End) {
 	if sc.End == nil {
-		sc.Culprit = t
+		sc.Culprit = t.ID
 	}
 	sc.end(end)
 }
@@ -251,11 +251,8 @@ func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, er
 // PathNodes returns the executed nodes of a scope in path order.
 func (sc *Scope) PathNodes() []string {
 	steps := slices.AppendSeq(make([]PathStep, 0, sc.Steps.Count), sc.Steps.all())
-	if c := sc.Culprit; c != nil && !c.Refused && c.Done {
-		steps = append(steps, PathStep{c.Node, c.Rank, c.Order})
-	}
-	for _, t := range sc.Gone {
-		if t.Done && t != sc.Culprit && !t.Refused {
+	for _, t := range sc.allTasks() {
+		if t.Done && !t.Refused && (t.gone || t.ID == sc.Culprit) {
 			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})
 		}
 	}

@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -37,13 +38,10 @@ func (sc *Scope) nextFinal() {
 	}
 	v := sc.finalView()
 	t := &Task{
-		Node: sc.plan.finally[sc.FinalNext], View: v.ID, Rank: 1, Position: &Position{}, Final: true, Cause: sc.End.Failure, Inputs: map[string]any{},
+		Node: sc.plan.finally[sc.FinalNext], View: v.ID, Rank: sc.MaxRank + 1, Position: &Position{}, Final: true, Cause: sc.End.Failure, Inputs: map[string]any{},
 		Input: map[string]any{
 			"status": string(sc.End.Status), "reason": sc.End.Reason, "error": failureData(sc.End.Failure), "output": sc.End.Output,
 		},
-	}
-	for step := range sc.Steps.all() {
-		t.Rank = max(t.Rank, step.Rank+1)
 	}
 	s.Numbers.Task++
 	t.ID, t.scope = s.Numbers.Task, sc
@@ -75,12 +73,7 @@ func (sc *Scope) finalEnded(t *Task) {
 
 // hasFailedFinally reports whether a finally node failed or was skipped.
 func (sc *Scope) hasFailedFinally() bool {
-	for _, end := range sc.Finals {
-		if end.Failure != nil || end.Skipped {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sc.Finals, func(end FinallyEnd) bool { return end.Failure != nil || end.Skipped })
 }
 
 // startGrace limits the remaining time of finally, because the run is being cancelled.

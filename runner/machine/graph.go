@@ -3,16 +3,8 @@
 package machine
 
 import (
-	"encoding/binary"
 	"slices"
 )
-
-// nodeSet is a set of nodes by index.
-type nodeSet []uint64
-
-func (set nodeSet) has(node int) bool { return node >= 0 && set[node/64]&(1<<(node%64)) != 0 }
-
-func (set nodeSet) add(node int) { set[node/64] |= 1 << (node % 64) }
 
 type reachKey struct {
 	plan      *Plan
@@ -22,19 +14,19 @@ type reachKey struct {
 // reaches reports whether a path of at least one edge leads from a node to another
 // without passing a third.
 func (sc *Scope) reaches(from, to, avoid int) bool {
-	s := sc.state
-	key := reachKey{sc.plan, to, avoid}
+	s, key := sc.state, reachKey{sc.plan, to, avoid}
 	set, ok := s.reach[key]
 	if !ok {
-		set = sc.plan.nodesLeadingTo(to, avoid)
+		set = sc.plan.nodesLeadingTo(to, func(node int) bool { return node == avoid })
 		s.reach = with(s.reach, key, set)
 	}
-	return set.has(from)
+	return from >= 0 && set[from]
 }
 
-// nodesLeadingTo returns the nodes with a path to a node that does not pass another one.
-func (p *Plan) nodesLeadingTo(to, avoid int) nodeSet {
-	out := make(nodeSet, len(p.nodes)/64+1)
+// nodesLeadingTo says of each node whether a path leads to another one that passes none at
+// which it stops.
+func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
+	out := make([]bool, len(p.nodes))
 	if to == endNode {
 		to = len(p.nodes)
 	}
@@ -43,13 +35,10 @@ func (p *Plan) nodesLeadingTo(to, avoid int) nodeSet {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, from := range p.sources[at] {
-			if out.has(from) {
-				continue
-			}
-			out.add(from)
-			if from != avoid {
+			if !out[from] && !stops(from) {
 				todo = append(todo, from)
 			}
+			out[from] = true
 		}
 	}
 	return out
@@ -58,28 +47,18 @@ func (p *Plan) nodesLeadingTo(to, avoid int) nodeSet {
 // implicitJoin returns the first node that all branches of a fan-out can reach without
 // failure edges, or noNode. If that node has a `join` itself, there is no implicit one.
 func (sc *Scope) implicitJoin(source int, targets []int) int {
-	p, s := sc.plan, sc.state
+	p := sc.plan
 	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })
 	if len(begin) < 2 || p.joinsOf(source) != "auto" {
 		return noNode
 	}
-	text := binary.AppendVarint([]byte(sc.Graph+"\x00"), int64(source))
-	for _, to := range begin {
-		text = binary.AppendVarint(text, int64(to))
+	if slices.Contains(begin, source) {
+		return noNode
 	}
-	key := string(text)
-	if at, ok := s.meets[key]; ok {
+	if at := p.firstMeeting(begin, source); at != noNode && !p.nodes[at].joins {
 		return at
 	}
-	best := noNode
-	if !slices.Contains(begin, source) {
-		best = p.firstMeeting(begin, source)
-	}
-	if best != noNode && p.nodes[best].joins {
-		best = noNode
-	}
-	s.meets = with(s.meets, key, best)
-	return best
+	return noNode
 }
 
 // firstMeeting returns the first node that all ways from the given nodes can reach

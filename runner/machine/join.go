@@ -12,45 +12,19 @@ import (
 // fireJoins decides one join: it runs, fails or is dropped. It returns false if no join
 // can be decided yet.
 func (s *State) fireJoins() bool {
-	if !s.waits {
-		return false
-	}
-	any := false
-	for _, sc := range s.Scopes {
-		if sc.End != nil {
-			continue
-		}
-		if !sc.staysBlocked() && sc.fireJoin() {
-			sc.looked = false
-			return true
-		}
-		any = any || sc.failsAnyDeserted() || len(sc.blocked) > 0
-	}
-	s.waits = any
-	return false
+	return slices.ContainsFunc(s.Scopes, func(sc *Scope) bool {
+		return sc.End == nil && (sc.due || sc.failsAnyDeserted() || !sc.hasMovingTask()) && sc.fireJoin()
+	})
 }
 
-// staysBlocked reports whether no join can have become ready since the last full scan. New
-// arrivals must wait together with a blocked task, and every blocker must still be active.
-// Without it, a fan-out of n branches costs n² scans.
-func (sc *Scope) staysBlocked() bool {
-	if !sc.looked || sc.failsAnyDeserted() {
-		return false
-	}
-	active := false
-	for _, w := range sc.blocked {
-		if w.gone || !sc.isBlocked(w) {
-			return false
-		}
-		active = active || !w.blocker.Waits
-	}
-	for _, t := range sc.arrived {
-		if sc.plan.nodes[t.Node].quorum > 0 || !sc.waitsWithBlocked(t) {
-			return false
+// hasMovingTask reports whether a task does not wait at a join. The last task usually moves.
+func (sc *Scope) hasMovingTask() bool {
+	for _, t := range slices.Backward(sc.Tasks) {
+		if !t.Waits {
+			return true
 		}
 	}
-	sc.arrived = sc.arrived[:0]
-	return active
+	return false
 }
 
 // waitsWithBlocked reports whether a task is in the group of a blocked one.
@@ -69,7 +43,7 @@ func (sc *Scope) fireJoin() bool {
 			waits = append(waits, t)
 		}
 	}
-	sc.looked, sc.blocked, sc.arrived = true, nil, sc.arrived[:0]
+	sc.due, sc.blocked = false, nil
 	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
 	for _, w := range waits {
 		if q := sc.plan.nodes[w.Node].quorum; q > 0 {
@@ -107,14 +81,9 @@ func (sc *Scope) fireJoin() bool {
 
 // isBlocked reports whether another task may still arrive at the join where w waits.
 func (sc *Scope) isBlocked(w *Task) bool {
-	blocks := func(o *Task) bool { return !o.gone && (!o.Waits || o.Node != w.Node) && sc.canReachJoin(o, w) }
-	if w.blocker != nil && blocks(w.blocker) {
-		return true
-	}
-	w.blocker = nil
 	for _, o := range slices.Backward(sc.Tasks) { // the last task usually runs last
-		if blocks(o) {
-			w.blocker = o
+		if (!o.Waits || o.Node != w.Node) && sc.canReachJoin(o, w) {
+			o.blocks = true
 			return true
 		}
 	}
@@ -290,7 +259,9 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 		}
 	}
 	for _, t := range group {
-		lost = append(lost, t.Carried...)
+		if t.Carries != 0 {
+			lost = append(lost, sc.failedBranches(sc.fan(t.Carries), t.Node)...)
+		}
 	}
 	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
 	first := group[0]
@@ -582,7 +553,8 @@ func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
 	}
 	for _, lane := range b.Place {
 		f := sc.fan(lane.Fan)
-		if !slices.Contains(b.Joined, lane.Fan) && sc.joinsBranchesOf(f, node) && sc.reachesWithoutJoin(b.Node, node, f) {
+		stops := func(at int) bool { return at == f.Source || at == f.Implicit || sc.plan.nodes[at].joins }
+		if !slices.Contains(b.Joined, f.ID) && sc.joinsBranchesOf(f, node) && node != f.Source && sc.plan.nodesLeadingTo(node, stops)[b.Node] {
 			return f
 		}
 	}
@@ -595,28 +567,6 @@ func (sc *Scope) canReachAfterDetour(o *Task, b *Bend, node int) bool {
 	for _, lane := range b.Place {
 		if (sc.hasInPast(o, b.Task) || laneOn(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.reaches(o.Node, node, sc.fan(lane.Fan).Source)) {
 			return true
-		}
-	}
-	return false
-}
-
-// reachesWithoutJoin reports whether a path leads to a join without passing another one.
-func (sc *Scope) reachesWithoutJoin(from, to int, f *Fan) bool {
-	seen, todo := map[int]bool{}, []int{from}
-	for len(todo) > 0 {
-		at := todo[0]
-		todo = todo[1:]
-		for _, next := range sc.plan.nodes[at].targets {
-			if seen[next] || next == f.Source {
-				continue
-			}
-			seen[next] = true
-			if next == to {
-				return true
-			}
-			if !sc.plan.nodes[next].joins && f.Implicit != next {
-				todo = append(todo, next)
-			}
 		}
 	}
 	return false

@@ -129,7 +129,9 @@ func (sc *Scope) endBySize(t *Task, failure *Failure) {
 	if sc.End != nil {
 		return
 	}
-	sc.Culprit = t
+	if sc.Culprit = 0; t != nil {
+		sc.Culprit = t.ID
+	}
 	_, owner := sc.sizeLimit()
 	owner.end(failureEnd(failure))
 }

@@ -137,7 +137,9 @@ func (s *State) resume(e *Event) {
 			sc.reissue(nil)
 		}
 	}
-	s.waits = true
+	for _, sc := range s.Scopes {
+		sc.due = true
+	}
 	s.wake()
 	if root.End != nil && root.End.Status == Cancelled {
 		s.startGrace()
@@ -278,11 +280,13 @@ func (sc *Scope) reopen() {
 	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
 	sc.running = 0
 	sc.setLimits()
-	s.waits = true
-	failed := sc.Culprit
-	if sc.Culprit = nil; failed != nil {
+	sc.due = true
+	var failed *Task
+	if i := slices.IndexFunc(sc.allTasks(), func(t *Task) bool { return t.ID == sc.Culprit }); i >= 0 {
+		failed = sc.allTasks()[i]
 		sc.revive(failed)
 	}
+	sc.Culprit = 0
 	sc.reissue(failed)
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/schema"
 )
@@ -90,13 +89,8 @@ func (q *Question) Parse(text string) (any, error) {
 func (a *Ask) answerSchema() (*schema.Schema, error) { return schema.Compile(a.Schema) }
 
 // askPerson opens the question of a human node.
-func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
+func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	s := t.scope.state
-	config, err := bind.EvalFields(n.config, &s.vm, env)
-	if err != nil {
-		t.endAttempt(u, nil, expressionFailure("", err))
-		return
-	}
 	q := &Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
 	if given, ok := config["choices"]; ok {
 		choices, _ := given.([]any)

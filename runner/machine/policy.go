@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
@@ -11,11 +12,9 @@ import (
 )
 
 // guard is a policy that is checked before a node runs, or when a branch reaches END.
-// Exactly one of its fields is set.
 type guard struct {
-	requires  int // node that must have succeeded; noNode
-	forbids   int // node that must not have run; noNode
-	maxVisits int // 0: any
+	rule   string
+	broken func(t *Task, v *View) bool
 }
 
 // watch is a condition that must not hold after a node.
@@ -44,23 +43,27 @@ func (b *builder) policies(g *spec.Graph) {
 			}
 			return g.Node(v.Text.Value).Index
 		}
-		add := func(at int, one guard) {
-			if at == endNode {
-				p.endGuards = append(p.endGuards, one)
+		// add files a guard at the node of a key. Its rule names who, and what it does there.
+		add := func(key, rule string, broken func(t *Task, v *View) bool) {
+			if at := named(key); at == endNode {
+				p.endGuards = append(p.endGuards, guard{fmt.Sprintf(rule, "the run", "end"), broken})
 			} else if at >= 0 {
-				p.nodes[at].guards = append(p.nodes[at].guards, one)
+				n := &p.nodes[at]
+				n.guards = append(n.guards, guard{fmt.Sprintf(rule, "node "+strconv.Quote(n.id), "run"), broken})
 			}
 		}
 		if required := named("require"); required >= 0 {
 			p.requires = true
-			add(named("before"), guard{requires: required, forbids: noNode})
+			add("before", "%s may %s only after "+strconv.Quote(p.nodes[required].id)+" has succeeded", func(_ *Task, v *View) bool {
+				return v.allVisits(required).Succeeded == 0
+			})
 		}
 		if after := named("after"); after >= 0 {
-			add(named("forbid"), guard{requires: noNode, forbids: after})
+			add("forbid", "%s may not %s after "+strconv.Quote(p.nodes[after].id), func(_ *Task, v *View) bool { return v.visitsOf(after) > 0 })
 		}
-		if limit := policy.Get("max_visits"); limit != nil && named("node") >= 0 {
-			if most, ok := limit.Data().(int); ok {
-				add(named("node"), guard{requires: noNode, forbids: noNode, maxVisits: most})
+		if limit := policy.Get("max_visits"); limit != nil {
+			if most, ok := limit.Data().(int); ok && most > 0 {
+				add("node", "%s may %s at most "+plural(most, "time"), func(t *Task, _ *View) bool { return t.Visit > most })
 			}
 		}
 		if from, to := named("from"), named("reach"); from >= 0 && to != noNode {
@@ -74,36 +77,12 @@ func (b *builder) policies(g *spec.Graph) {
 	}
 }
 
-// checkEndPolicies returns the failure of a branch that may not end here, or nil.
-func (sc *Scope) checkEndPolicies(t *Task) *Failure {
-	return t.checkGuards(sc.plan.endGuards, t.From.Node, true)
-}
-
-// checkPolicies returns the failure of a step that may not run, or nil.
-func (t *Task) checkPolicies(n *node) *Failure {
-	return t.checkGuards(n.guards, t.Node, false)
-}
-
-// checkGuards returns the failure of the first guard that the past of a task breaks. node
-// is the one that ran last, or is to run.
-func (t *Task) checkGuards(guards []guard, node int, atEnd bool) *Failure {
-	if len(guards) == 0 {
-		return nil
-	}
-	v, p := t.view(), t.scope.plan
-	n := &p.nodes[node]
-	who, verb := "node "+strconv.Quote(n.id)+" may", "run"
-	if atEnd {
-		who, verb = "the run may", "end"
-	}
+// checkGuards returns the failure of the first guard that the past of a task breaks, at a
+// node, or nil.
+func (t *Task) checkGuards(guards []guard, node int) *Failure {
 	for _, g := range guards {
-		switch {
-		case g.requires != noNode && !v.succeeded(g.requires):
-			return violation(n, who+" "+verb+" only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
-		case g.forbids != noNode && v.visitsOf(g.forbids) > 0:
-			return violation(n, who+" not "+verb+" after "+strconv.Quote(p.nodes[g.forbids].id))
-		case g.maxVisits > 0 && t.Visit > g.maxVisits:
-			return violation(n, who+" "+verb+" at most "+plural(g.maxVisits, "time"))
+		if g.broken(t, t.view()) {
+			return violation(&t.scope.plan.nodes[node], g.rule)
 		}
 	}
 	return nil

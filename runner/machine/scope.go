@@ -46,8 +46,8 @@ type Scope struct {
 	Reasons map[int]string `json:"reasons,omitempty"`
 	// Last is the output of the step that stands last in path order where an edge
 	// reached END, and of all steps.
-	LastEnd  LastOutput `json:"last_end,omitzero"`
-	LastStep LastOutput `json:"last_step,omitzero"`
+	LastEnd  Source `json:"last_end,omitzero"`
+	LastStep Source `json:"last_step,omitzero"`
 	// Given is how many messages had been said when the scope began; Continues says that
 	// its conversation goes on with that around it.
 	Given     int  `json:"given,omitempty"`
@@ -74,8 +74,9 @@ type Scope struct {
 
 	// End is how the scope ends, once that is decided: nothing but finally runs then.
 	End *End `json:"end,omitempty"`
-	// Culprit is the task whose failure ended the scope: it runs again at a resume.
-	Culprit *Task `json:"culprit,omitempty"`
+	// Culprit is the number of the task whose failure ended the scope: it runs again at a
+	// resume.
+	Culprit int `json:"culprit,omitempty"`
 	// Final is the node of finally that runs, FinalNext the index of the next one, Finals
 	// their results.
 	Final     *Task        `json:"final,omitempty"`
@@ -98,11 +99,10 @@ type Scope struct {
 	maxBytes  int // the smallest max_state_bytes of this scope and those around it
 	// running counts the attempts in it, and in scopes within it, that take a place.
 	running int
-	// blocked holds one waiting task of each group, arrived the tasks that began to wait
-	// since the last full scan. looked is false if a full scan is due.
-	looked  bool
-	blocked []*Task
-	arrived []*Task
+	// due says that a join may have become ready since the last scan, which found the groups
+	// of blocked. Without it, a fan-out of n branches costs n² scans.
+	due     bool
+	blocked []*Task // one waiting task of each group
 }
 
 // End is how a scope ends.
@@ -112,13 +112,6 @@ type End struct {
 	Failure *Failure `json:"failure,omitempty"`
 	Output  any      `json:"output,omitempty"`
 	Limited bool     `json:"limited,omitempty"`
-}
-
-// LastOutput is the output of a step, with its position in path order.
-type LastOutput struct {
-	PathStep
-	Output any  `json:"output,omitempty"`
-	Set    bool `json:"set,omitempty"`
 }
 
 // Bend is a failure edge that a branch took: the failed step and its position.

@@ -26,7 +26,9 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 		}
 	}
 	for _, sc := range s.Scopes {
-		sc.adopt()
+		if err := sc.adopt(); err != nil {
+			return nil, err
+		}
 	}
 	for _, sc := range s.Scopes {
 		for _, t := range sc.activeTasks() {
@@ -43,7 +45,6 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 			}
 		}
 	}
-	s.waits = true
 	return s, nil
 }
 
@@ -60,7 +61,7 @@ func (v *View) MarshalJSON() ([]byte, error) {
 // restore links the parts of a scope after decoding. outer is the scope around a
 // suspended one.
 func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
-	sc.state, sc.plan = s, p
+	sc.state, sc.plan, sc.due = s, p, true
 	if sc.Outer != 0 {
 		if outer == nil {
 			outer = s.byID[sc.Outer]
@@ -104,48 +105,36 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 	return nil
 }
 
-// adopt links the tasks of a scope, and the suspended scopes in them.
-func (sc *Scope) adopt() {
+// adopt links the tasks of a scope, and the graphs that they run.
+func (sc *Scope) adopt() error {
 	s := sc.state
-	if sc.Outer != 0 {
-		sc.owner = sc.outer.task(sc.Owner.Task)
+	tasks := sc.allTasks()
+	if sc.Final != nil {
+		tasks = append(tasks, sc.Final)
 	}
-	seen := map[int]*Task{}
-	one := func(t *Task) *Task {
-		if t == nil {
-			return nil
-		}
-		if known := seen[t.ID]; known != nil {
-			return known
-		}
-		seen[t.ID] = t
+	for _, t := range tasks {
 		t.scope = sc
 		if v := sc.view(t.View); v != nil && !t.Final {
 			v.refs++
 		}
 		for _, u := range t.Units {
 			for _, c := range u.Called {
-				if inner := c.Kept; inner != nil && inner.restore(s, nil, sc) == nil {
-					inner.suspended = true
-					inner.owner = t
-					inner.adopt()
+				inner := c.Kept
+				if inner == nil {
+					inner = s.byID[c.Scope]
+				} else if err := inner.restore(s, nil, sc); err != nil {
+					return err
+				} else if err := inner.adopt(); err != nil {
+					return err
+				}
+				if inner != nil {
+					inner.owner, inner.suspended = t, c.Kept != nil
 				}
 			}
 		}
-		return t
 	}
-	for _, list := range [][]*Task{sc.Tasks, sc.Ended, sc.Gone} {
-		for i := range list {
-			list[i] = one(list[i])
-		}
-	}
-	for _, t := range sc.Gone {
+	for _, t := range slices.Concat(sc.Ended, sc.Gone) {
 		t.gone = true
 	}
-	for _, t := range sc.Tasks {
-		for i := range t.Carried {
-			t.Carried[i] = one(t.Carried[i])
-		}
-	}
-	sc.Culprit, sc.Final = one(sc.Culprit), one(sc.Final)
+	return nil
 }

@@ -76,13 +76,10 @@ type State struct {
 	routes  []target
 	// noted counts the notes of this Apply, also where nobody watches.
 	noted int
-	// reach caches which nodes lead to one, join which node joins branches.
-	reach map[reachKey]nodeSet
-	meets map[string]int
-	// ready are the tasks and units that may start, in path order; waits says that tasks
-	// wait at joins.
+	// reach caches which nodes lead to one.
+	reach map[reachKey][]bool
+	// ready are the tasks and units that may start, in path order.
 	ready []ready
-	waits bool
 	byID  map[int]*Scope
 	// confided are values that this Apply gave to secret keys.
 	confided []any

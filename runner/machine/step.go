@@ -83,7 +83,7 @@ func (t *Task) begin() {
 		t.Visit = sc.FinalVisits[t.Node] + 1 // those before a resume count
 		sc.FinalVisits = with(sc.FinalVisits, t.Node, t.Visit)
 	} else if t.Preset == nil {
-		if failure := t.checkPolicies(n); failure != nil {
+		if failure := t.checkGuards(n.guards, t.Node); failure != nil {
 			sc.endByTask(t, failureEnd(failure))
 			return
 		}
@@ -208,7 +208,9 @@ func (t *Task) finish() {
 			t.Number = sc.Count
 		}
 	}
-	sc.MaxRank = max(sc.MaxRank, t.Rank)
+	if !t.Final {
+		sc.MaxRank = max(sc.MaxRank, t.Rank)
+	}
 	if t.Failure != nil {
 		t.Output, t.Writes = nil, nil
 	}
@@ -294,13 +296,14 @@ func (t *Task) writeEdit(edit map[string]any) {
 func (sc *Scope) stepEnded(t *Task) {
 	sc.Steps.add(PathStep{t.Node, t.Rank, t.Order})
 	if t.Failure == nil {
-		last(&sc.LastStep, PathStep{t.Node, t.Rank, t.Order}, t.Output)
+		keepLast(&sc.LastStep, t.source())
 	}
 }
 
-func last(l *LastOutput, step PathStep, output any) {
-	if !l.Set || comparePath(l.Rank, l.Order, step.Rank, step.Order) <= 0 {
-		*l = LastOutput{PathStep: step, Output: output, Set: true}
+// keepLast replaces a step by another one that does not stand before it in path order.
+func keepLast(l *Source, step Source) {
+	if l.Task == 0 || comparePath(l.Rank, l.Order, step.Rank, step.Order) <= 0 {
+		*l = step
 	}
 }
 
@@ -308,7 +311,6 @@ func last(l *LastOutput, step PathStep, output any) {
 func (sc *Scope) bend(t *Task) {
 	sc.Degraded = true
 	if len(t.Place) > 0 {
-		sc.state.waits = sc.state.waits || sc.plan.failsDeserted
 		sc.Bends = append(sc.Bends, &Bend{Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank})
 	}
 }
@@ -382,9 +384,13 @@ func (sc *Scope) advance(t *Task, targets []target) {
 func (t *Task) next(to target) Task {
 	return Task{
 		Node: to.to, View: t.View, Rank: t.Rank + 1, Position: t.Position,
-		From:  Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID},
-		Input: to.input, Cause: t.Failure, seen: t.seen,
+		From: t.source(), Input: to.input, Cause: t.Failure, seen: t.seen,
 	}
+}
+
+// source returns a finished task as the step that leads to others.
+func (t *Task) source() Source {
+	return Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
 }
 
 // moveTo turns a finished task into the next one of its branch.
@@ -396,6 +402,7 @@ func (sc *Scope) moveTo(t *Task, to target) *Task {
 		*t = old.next(to)
 		return sc.addTask(t)
 	}
+	sc.due = sc.due || t.blocks
 	next := t.next(to)
 	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // nobody keeps the writes of the step
 		next.Writes = t.Writes[:0]
@@ -414,8 +421,8 @@ func (sc *Scope) arrive(t *Task) {
 	if t.Node == endNode {
 		sc.drop(t)
 		sc.Ended = append(sc.Ended, t)
-		last(&sc.LastEnd, PathStep{t.From.Node, t.From.Rank, t.From.Order}, t.From.Output)
-		if failure := sc.checkEndPolicies(t); failure != nil {
+		keepLast(&sc.LastEnd, t.From)
+		if failure := t.checkGuards(sc.plan.endGuards, t.From.Node); failure != nil {
 			sc.endByTask(t, failureEnd(failure))
 		} else if t.view().Base == 0 { // nothing is to be merged
 			sc.Ended = sc.Ended[:len(sc.Ended)-1]
@@ -429,8 +436,8 @@ func (sc *Scope) arrive(t *Task) {
 		return
 	}
 	if sc.plan.nodes[t.Node].joins || sc.implicitFor(t) != 0 {
+		sc.due = sc.due || sc.plan.nodes[t.Node].quorum > 0 || !sc.waitsWithBlocked(t)
 		t.Waits = true
-		sc.state.waits, sc.arrived = true, append(sc.arrived, t)
 		return
 	}
 	sc.state.makeReady(ready{t, nil})
@@ -488,20 +495,30 @@ func (t *Task) start(u *Unit) {
 		t.endAttempt(u, out, failure)
 		return
 	}
+	t.launch(u, n, s.Run.Hooked)
+}
+
+// launch evaluates the keys of an attempt's kind and begins its work. With hooks the driver
+// runs graph nodes, too, because a hook may answer in their place.
+func (t *Task) launch(u *Unit, n *node, hooked bool) {
+	if c := u.called(0); c != nil {
+		t.startTimeout(u, t.timeout(n))
+		t.continueGraph(u, c)
+		return
+	}
 	env := t.unitContext(u, n)
-	switch n.act {
-	case actWait:
-		t.startWait(u, n, env)
-	case actHuman:
-		t.askPerson(u, n, env)
-	case actGraph:
-		if s.Run.Hooked && u.called(0) == nil {
-			t.sendToDriver(u, n, env) // a hook may answer in its place
-			return
-		}
-		t.startGraph(u, n, env)
+	config, err := bind.EvalFields(n.config, &t.scope.state.vm, env)
+	switch {
+	case err != nil:
+		t.endAttempt(u, nil, expressionFailure("", err))
+	case n.act == actWait:
+		t.startWait(u, n, config)
+	case n.act == actHuman:
+		t.askPerson(u, n, config)
+	case n.act == actGraph && !hooked:
+		t.startGraph(u, n, config)
 	default:
-		t.sendToDriver(u, n, env)
+		t.sendToDriver(u, n, config, env)
 	}
 }
 

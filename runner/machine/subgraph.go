@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/input"
 )
 
@@ -46,20 +45,10 @@ func (u *Unit) hasOpenGraph() bool {
 }
 
 // startGraph opens the scope of a graph node.
-func (t *Task) startGraph(u *Unit, n *node, env map[string]any) {
+func (t *Task) startGraph(u *Unit, n *node, config map[string]any) {
 	t.startTimeout(u, t.timeout(n))
-	if c := u.called(0); c != nil {
-		t.continueGraph(u, c)
-		return
-	}
-	config, err := bind.EvalFields(n.config, &t.scope.state.vm, env)
-	if err != nil {
-		t.endAttempt(u, nil, expressionFailure("", err))
-		return
-	}
 	given, _ := config["with"].(map[string]any)
-	c := &Called{}
-	if failure := t.openGraph(u, c, n.inner, n.graph, given); failure != nil {
+	if failure := t.openGraph(u, &Called{}, n.inner, n.graph, given); failure != nil {
 		t.endAttempt(u, nil, failure)
 	}
 }
@@ -146,7 +135,7 @@ func (s *State) beginGraph(t *Task, e *Event) {
 	case u.Cause != nil:
 		t.endAttempt(u, nil, u.Cause)
 	default:
-		t.startGraph(u, n, t.unitContext(u, n))
+		t.launch(u, n, false)
 	}
 }
 

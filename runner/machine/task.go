@@ -27,10 +27,10 @@ type Task struct {
 	Branches map[string]any `json:"branches,omitempty"`
 	// Cause is the failure after which an edge led here.
 	Cause *Failure `json:"cause,omitempty"`
-	// Lost is the failure of a branch in Gone; Carried are the failed branches that a
-	// fan-out brings to its join with nobody else.
+	// Lost is the failure of a branch in Gone; Carries is the fan-out whose branches all
+	// failed, with errors for its join.
 	Lost    *Failure `json:"lost,omitempty"`
-	Carried []*Task  `json:"carried,omitempty"`
+	Carries int      `json:"carries,omitempty"`
 
 	// Waits says that the task waits at a join; else it is ready, or has begun.
 	Waits bool `json:"waits,omitempty"`
@@ -76,8 +76,7 @@ type Task struct {
 
 	scope *Scope
 	seen  *View // with the number View
-	// blocker is a task that keeps a waiting one from going on, as far as is known.
-	blocker *Task
+	blocks bool // a group of sc.blocked waits for it
 }
 
 // Source is the step that led to a task.
@@ -108,12 +107,17 @@ func (sc *Scope) addTask(t *Task) *Task {
 // drop takes a task from those of its scope.
 func (sc *Scope) drop(t *Task) {
 	t.gone = true
+	sc.due = sc.due || t.blocks || t.Waits
 	if i := slices.Index(sc.Tasks, t); i >= 0 {
 		sc.Tasks = slices.Delete(sc.Tasks, i, i+1)
 	}
 }
 
+// allTasks returns the tasks of a scope that may run again, or be merged.
+func (sc *Scope) allTasks() []*Task { return slices.Concat(sc.Tasks, sc.Ended, sc.Gone) }
+
 func (sc *Scope) dropAll(tasks []*Task) {
+	sc.due = true
 	for _, t := range tasks {
 		t.gone = true
 	}

@@ -127,9 +127,6 @@ func findVisits(list []Visits, node int) (int, bool) {
 // visitsOf returns how often the past visited a node.
 func (v *View) visitsOf(node int) int { return v.allVisits(node).Count }
 
-// succeeded reports whether a visit of a node in the past succeeded.
-func (v *View) succeeded(node int) bool { return v.allVisits(node).Succeeded > 0 }
-
 // allVisits sums the visits of a node over the past.
 func (v *View) allVisits(node int) (sum Visits) {
 	for ; v != nil; v = v.base {
@@ -445,7 +442,7 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 				add(d, isLost)
 			}
 		}
-		if t.Done && (isLost || t == sc.Culprit) {
+		if t.Done && (isLost || t.ID == sc.Culprit) {
 			d := t.finishedStep()
 			add(&d, isLost)
 		}
@@ -562,9 +559,6 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 		return sc.view(sc.FinalView), nil
 	}
 	arrived, lost := slices.Concat(sc.Ended, sc.Tasks), sc.Gone
-	if c := sc.Culprit; c != nil && !slices.Contains(arrived, c) && !slices.Contains(lost, c) {
-		arrived = append(arrived, c)
-	}
 	if len(arrived) == 0 {
 		arrived, lost = lost, nil
 	}

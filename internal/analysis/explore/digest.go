@@ -47,7 +47,7 @@ var digested = map[reflect.Type]string{
 	reflect.TypeFor[machine.Conflict]():  `Key Fan:fan`,
 	reflect.TypeFor[machine.Chosen]():    `Edge`,
 	reflect.TypeFor[machine.Task](): `ID:task Node Waits Begun Done Met Skipped Refused Late Deciding Rank:rank Position From Cause Lost Preset Failure
-		Carried:task Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
+		Carries:fan Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
 	reflect.TypeFor[machine.Unit]():   `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
 	reflect.TypeFor[machine.Asked]():  `ID Settled Answer`,
 	reflect.TypeFor[machine.Each]():   `Next Done Failures Items Results`,
