@@ -137,8 +137,8 @@ func (t *Task) work(u *Unit, n *node, config, env map[string]any) (*Work, *Failu
 
 // timeout returns the timeout of an attempt, or 0 if it has none.
 func (t *Task) timeout(n *node) time.Duration {
-	if n.timeout > 0 {
-		return n.timeout
+	if n.decl.Timeout > 0 {
+		return n.decl.Timeout
 	}
 	return t.scope.plan.Graph.Limits.NodeTimeout
 }
@@ -314,8 +314,8 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 	if failure == nil {
 		_, _, failure = t.evalTargets(n, output, writes)
 	}
-	if failure == nil && len(n.emit) > 0 {
-		values, err := bind.EvalFields(n.emit, &t.scope.state.vm, t.nodeContext(n))
+	if failure == nil && len(n.bound.Emit) > 0 {
+		values, err := bind.EvalFields(n.bound.Emit, &t.scope.state.vm, t.nodeContext(n))
 		if err != nil {
 			failure = expressionFailure("emit: ", err)
 		} else {
@@ -337,9 +337,9 @@ func (t *Task) startWait(u *Unit, n *node, config map[string]any) {
 		t.endAttempt(u, nil, failure)
 		return
 	}
-	if n.timeout > 0 && delay > n.timeout { // limits.node_timeout is for work
-		delay = n.timeout
-		u.Cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(n.timeout)}
+	if n.decl.Timeout > 0 && delay > n.decl.Timeout { // limits.node_timeout is for work
+		delay = n.decl.Timeout
+		u.Cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(n.decl.Timeout)}
 	}
 	u.State, u.Until = waiting, s.Now+int64(delay)
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: delay})

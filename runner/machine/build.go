@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -22,39 +21,37 @@ func Build(g *spec.Graph, kinds []spec.Kind, inner map[string]*Plan) (*Plan, spe
 // BuildBound is Build for a graph whose expressions are compiled, with what was found
 // in them.
 func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found spec.Diagnostics) (*Plan, spec.Diagnostics) {
-	b := &builder{plan: &Plan{Graph: g, Inner: inner, keyOf: map[string]int{}}, bound: bound, found: found, watched: map[string]bool{}}
-	b.checkEach(g)
+	b := &builder{plan: &Plan{Graph: g, Inner: inner, bound: bound, keyOf: map[string]int{}, wanted: map[string]bool{}}, watched: map[string]bool{}}
+	for _, n := range g.Nodes {
+		if kind := n.Kind.Value; n.Each.IsSet() && (kind == "wait" || kind == "fail") {
+			found = append(found, spec.Diagnostic{
+				File: g.File, Rule: "invalid-value", Severity: spec.Error, Span: n.Each.Span, Message: "a " + kind + " node has no use for each",
+			})
+		}
+	}
 	b.keys(g)
 	b.nodes(g)
 	b.edges(g)
-	b.setup()
-	if b.found.HasErrors() {
-		return nil, b.found
+	if found.HasErrors() {
+		return nil, found
 	}
 	b.finish(g)
-	return b.plan, b.found
+	return b.plan, found
 }
 
 type builder struct {
-	plan  *Plan
-	bound *bind.Graph
-	found spec.Diagnostics
-	// all says that some expression reads visits, history or nodes of any node.
-	all     bool
+	plan *Plan
+	// watched are the nodes whose visits, history or results some expression reads; all says
+	// that one reads those of any node.
 	watched map[string]bool
-}
-
-func (b *builder) report(rule string, span spec.Span, message string) {
-	b.found = append(b.found, spec.Diagnostic{
-		File: b.plan.Graph.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
-	})
+	all     bool
 }
 
 // keys compiles the declared state keys, then those that a graph without
 // strict_state writes undeclared.
 func (b *builder) keys(g *spec.Graph) {
 	for i, decl := range g.State {
-		bound := &b.bound.Keys[i]
+		bound := &b.plan.bound.Keys[i]
 		k := key{
 			name: decl.Name.Value, schema: bound.Schema, decl: decl,
 			reducer: reducerOf(decl.Reducer.Value), expr: bound.Reducer,
@@ -85,7 +82,7 @@ func (b *builder) nodes(g *spec.Graph) {
 	b.plan.nodes = make([]node, len(g.Nodes))
 	b.plan.sources = make([][]int, len(g.Nodes)+1)
 	for i, decl := range g.Nodes {
-		b.node(&b.plan.nodes[i], decl, &b.bound.Nodes[i])
+		b.node(&b.plan.nodes[i], decl, &b.plan.bound.Nodes[i])
 	}
 	if start := g.Node(g.Start.Value); start != nil {
 		b.plan.start = start.Index
@@ -99,12 +96,8 @@ var actions = map[string]action{
 
 func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	*n = node{
-		id: decl.ID.Value, kind: decl.Kind.Value, act: cmp.Or(actions[decl.Kind.Value], actRun),
-		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
-		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, atOnce: decl.MaxConcurrency, hasEnds: decl.HasEnds,
-		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
-		final: decl.Final, all: decl.Routing == "all", schema: bound.Output, textOnly: bound.TextOnly,
-		retry: decl.RetryBlocks(b.plan.Graph), retryWhen: bound.RetryWhen,
+		id: decl.ID.Value, kind: decl.Kind.Value, decl: decl, bound: bound, act: cmp.Or(actions[decl.Kind.Value], actRun),
+		set: b.assignments(bound.Set), writes: b.assignments(bound.Writes), schema: bound.Output, retry: decl.RetryBlocks(b.plan.Graph),
 	}
 	n.talk = talkingOf(b.plan.Graph, decl)
 	if n.talk.model {
@@ -127,26 +120,16 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		n.ends = make(map[string]int, len(decl.Ends))
 		for _, end := range decl.Ends {
 			n.ends[end.Label.Value] = b.target(end.Target.Value)
-			n.endLabels = append(n.endLabels, end.Label.Value)
 		}
 	}
 	for _, fields := range [][]bind.Field{bound.Config, bound.Set, bound.Before, bound.Emit, bound.Writes} {
-		for i := range fields {
-			n.uses |= b.usesOf(&fields[i].Value)
-		}
+		b.addFields(&n.uses, fields)
 	}
-	for _, program := range [...]*eval.Program{bound.Goto, bound.Each} {
-		if program != nil {
-			n.uses |= b.usesOfProgram(program)
-		}
-	}
-	b.plan.wanted |= n.uses
+	b.addProgram(&n.uses, bound.Goto)
+	b.addProgram(&n.uses, bound.Each)
 	if cache := cmp.Or(decl.Cache, b.plan.Graph.Cache); cache != nil && n.act == actRun {
 		n.cache = b.cachePolicy(cache, decl, bound)
-		if n.cache.expr != nil {
-			n.uses |= b.usesOfProgram(n.cache.expr)
-			b.plan.wanted |= n.uses
-		}
+		b.addProgram(&n.uses, n.cache.expr)
 	}
 	if n.act == actGraph {
 		n.graph = decl.Field("graph").Text.Value
@@ -191,15 +174,12 @@ func (b *builder) edges(g *spec.Graph) {
 		n := &b.plan.nodes[source.Index]
 		e := edge{
 			spec: decl, from: source.Index, to: b.target(decl.To.Value),
-			when: b.bound.Edges[i].When, transform: b.bound.Edges[i].Transform,
+			when: b.plan.bound.Edges[i].When, transform: b.plan.bound.Edges[i].Transform,
 		}
-		if e.when != nil {
-			e.uses |= b.usesOfProgram(e.when)
-		}
+		b.addProgram(&e.uses, e.when)
 		if e.transform != nil {
-			e.uses |= b.usesOf(e.transform)
+			b.addValue(&e.uses, e.transform)
 		}
-		b.plan.wanted |= e.uses
 		b.plan.edges[i] = e
 		n.addEdge(i, decl)
 	}
@@ -234,12 +214,12 @@ func (p *Plan) noteTargets(i int) {
 	for _, at := range n.out {
 		lead(p.edges[at].to, p.edges[at].spec.Condition == "on_failure")
 	}
-	for _, label := range n.endLabels {
-		lead(n.ends[label], false)
+	for _, end := range n.decl.Ends {
+		lead(n.ends[end.Label.Value], false)
 	}
-	if n.gotoExpr != nil && !n.hasEnds {
+	if n.bound.Goto != nil && !n.decl.HasEnds {
 		for to := range p.nodes {
-			if !p.nodes[to].final {
+			if !p.nodes[to].decl.Final {
 				lead(to, false)
 			}
 		}
@@ -278,53 +258,27 @@ func (p *Plan) order(n *node) {
 func (b *builder) finish(g *spec.Graph) {
 	b.policies(g)
 	p := b.plan
-	p.goal, p.join = g.Goal.Description.Value, "auto"
+	p.join = "auto"
 	if parallel, ok := g.Settings()["parallel"].(map[string]any); ok && parallel["join"] == "explicit" {
 		p.join = "explicit"
 	}
-	if b.bound.Group != nil {
-		p.group = b.bound.Group
-		p.wanted |= b.usesOfProgram(p.group)
-	}
+	b.addProgram(&p.groupUses, p.bound.Group)
 	for _, name := range g.Finally {
 		if n := g.Node(name.Value); n != nil {
 			p.finally = append(p.finally, n.Index)
 		}
 	}
-	p.context = []string{"secrets"}
-	for _, c := range contextNames() {
-		p.context = append(p.context, c.name)
+	if p.bound.Output != nil {
+		b.addValue(&p.outUses, p.bound.Output)
 	}
-	if b.bound.Output != nil {
-		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
-		p.wanted |= p.outUses
-	}
+	var setup uses // evaluated apart from steps
+	b.addFields(&setup, p.bound.Tools)
+	b.addFields(&setup, p.bound.Providers)
 	// What a tool gave last is known without a model, too, if somebody asks.
-	p.talks = p.talks || p.wanted&useLast != 0
+	p.talks = p.talks || p.wanted["last"]
 	p.watched = make([]bool, len(p.nodes))
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		p.watched[i] = b.all || b.watched[n.id] || n.talk.model && n.talk.feedback
-	}
-}
-
-func (b *builder) setup() {
-	b.plan.tools, b.plan.providers, b.plan.notices = b.bound.Tools, b.bound.Providers, b.bound.Notices
-	for _, fields := range [][]bind.Field{b.bound.Tools, b.bound.Providers} {
-		for i := range fields {
-			b.plan.wanted |= b.usesOf(&fields[i].Value)
-		}
-	}
-}
-
-func (b *builder) checkEach(g *spec.Graph) {
-	for _, n := range g.Nodes {
-		if !n.Each.IsSet() {
-			continue
-		}
-		switch kind := n.Kind.Value; kind {
-		case "wait", "fail":
-			b.report("invalid-value", n.Each.Span, "a "+kind+" node has no use for each")
-		}
 	}
 }

@@ -56,51 +56,36 @@ func (v *View) values() map[string]any {
 	return out
 }
 
-// contextName is a name that expressions may read, and its value. Attempts set item and
-// index by themselves.
-type contextName struct {
-	bit   uses
-	name  string
-	value func(v *View, t *Task) any
+// contextValues are the names that expressions may read besides state keys, secrets, item and
+// index. Their values are computed when an expression reads them.
+var contextValues = map[string]func(v *View, t *Task) any{
+	"output":   func(_ *View, t *Task) any { return t.Output },
+	"input":    func(_ *View, t *Task) any { return t.input() },
+	"inputs":   func(_ *View, t *Task) any { return t.inputs() },
+	"outcome":  func(_ *View, t *Task) any { return outcomeOf(t.Failure) },
+	"error":    func(_ *View, t *Task) any { return failureData(t.cause()) },
+	"nodes":    (*View).nodes,
+	"history":  (*View).history,
+	"visits":   (*View).visits,
+	"node":     func(v *View, t *Task) any { return v.scope.plan.nodes[t.Node].id },
+	"visit":    func(_ *View, t *Task) any { return t.Visit },
+	"step":     func(_ *View, t *Task) any { return t.Step },
+	"state":    func(v *View, _ *Task) any { return v.values() },
+	"goal":     func(v *View, _ *Task) any { return v.scope.Goal() },
+	"run":      func(v *View, _ *Task) any { return v.scope.runData() },
+	"last":     func(v *View, t *Task) any { return t.lastMessages(v) },
+	"branches": func(_ *View, t *Task) any { return orEmpty(t.Branches) },
 }
 
-// contextNames returns the names whose values are computed when an expression reads them.
-func contextNames() [18]contextName {
-	return [...]contextName{
-		{useOutput, "output", func(_ *View, t *Task) any { return t.Output }},
-		{useInput, "input", func(_ *View, t *Task) any { return t.input() }},
-		{useInputs, "inputs", func(_ *View, t *Task) any { return t.inputs() }},
-		{useOutcome, "outcome", func(_ *View, t *Task) any { return outcomeOf(t.Failure) }},
-		{useError, "error", func(_ *View, t *Task) any { return failureData(t.cause()) }},
-		{useNodes, "nodes", (*View).nodes},
-		{useHistory, "history", (*View).history},
-		{useVisits, "visits", (*View).visits},
-		{useNode, "node", func(v *View, t *Task) any { return v.scope.plan.nodes[t.Node].id }},
-		{useVisit, "visit", func(_ *View, t *Task) any { return t.Visit }},
-		{useStep, "step", func(_ *View, t *Task) any { return t.Step }},
-		{useState, "state", func(v *View, _ *Task) any { return v.values() }},
-		{useGoal, "goal", func(v *View, _ *Task) any { return v.scope.Goal() }},
-		{useRun, "run", func(v *View, _ *Task) any { return v.scope.runData() }},
-		{useLast, "last", func(v *View, t *Task) any { return t.lastMessages(v) }},
-		{useBranches, "branches", func(_ *View, t *Task) any { return orEmpty(t.Branches) }},
-		{useItem, "item", nil},
-		{useIndex, "index", nil},
-	}
-}
-
-// context returns what expressions see on a view, limited to the names in mask.
-func (v *View) context(t *Task, mask uses) map[string]any {
+// context returns what expressions see on a view. Of the names besides state keys, those in
+// names are up to date.
+func (v *View) context(t *Task, names uses) map[string]any {
 	if v.env == nil {
 		v.env = v.values()
 		v.scope.addSecrets(v.env)
 	}
-	if mask == 0 { // it reads state keys alone
-		return v.env
-	}
-	for _, c := range contextNames() {
-		if mask&c.bit != 0 && c.value != nil {
-			v.env[c.name] = c.value(v, t)
-		}
+	for _, name := range names {
+		v.env[name] = contextValues[name](v, t)
 	}
 	return v.env
 }
@@ -135,7 +120,7 @@ func (sc *Scope) Goal() string {
 	if sc.Outer == 0 && sc.state.Goal != "" {
 		return sc.state.Goal
 	}
-	return sc.plan.goal
+	return sc.plan.Graph.Goal.Description.Value
 }
 
 // isRunning reports whether the step has begun and not ended, so that its view lacks its
@@ -202,7 +187,7 @@ func (sc *Scope) reason(node int) any {
 func (t *Task) nodeContext(n *node) map[string]any {
 	v := t.view()
 	env := v.context(t, n.uses)
-	if n.uses&useState != 0 && !n.readAll {
+	if n.decl.HasReads && n.uses.has("state") {
 		env["state"] = v.readable(n)
 	}
 	return env
@@ -238,7 +223,7 @@ func (t *Task) inputs() map[string]any {
 
 // readable returns the part of the state that a node may read.
 func (v *View) readable(n *node) map[string]any {
-	if n.readAll {
+	if !n.decl.HasReads {
 		return v.values()
 	}
 	out := make(map[string]any, len(n.reads))
@@ -285,7 +270,7 @@ func failureData(f *Failure) any {
 
 // addBefore adds the values of `before` to the task's input.
 func (t *Task) addBefore(n *node) *Failure {
-	values, err := bind.EvalFields(n.before, &t.scope.state.vm, t.nodeContext(n))
+	values, err := bind.EvalFields(n.bound.Before, &t.scope.state.vm, t.nodeContext(n))
 	if err != nil {
 		return expressionFailure("before: ", err)
 	}

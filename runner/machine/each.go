@@ -23,7 +23,7 @@ type Each struct {
 
 // launchEach evaluates the list and begins as many elements as may run.
 func (t *Task) launchEach(n *node) {
-	value, err := t.scope.state.vm.Eval(n.each, t.nodeContext(n))
+	value, err := t.scope.state.vm.Eval(n.bound.Each, t.nodeContext(n))
 	if err != nil {
 		t.failFinal(expressionFailure("each: ", err), 1)
 		return
@@ -62,7 +62,7 @@ func (t *Task) moreElements() {
 	defer func() { e.looping = false }()
 	waits := func(u *Unit) bool { return u.State == queued && !u.Begun }
 	for !t.Done && e.Next <= len(e.Items) && !slices.ContainsFunc(t.Units, waits) {
-		if n.atOnce > 0 && e.open(t) >= n.atOnce {
+		if n.decl.MaxConcurrency > 0 && e.open(t) >= n.decl.MaxConcurrency {
 			return
 		}
 		u := &Unit{Element: e.Next, Attempt: 1}

@@ -34,19 +34,17 @@ func (s *State) beginRun(e *Event) {
 
 // Group returns the concurrency group of a run that began with an event, or "".
 func (p *Plan) Group(began *Event) (string, error) {
-	if p.group == nil {
+	if p.bound.Group == nil {
 		return "", nil
 	}
-	plain := *p
-	plain.group, plain.start = nil, p.start
-	s := plain.NewState()
+	s := p.NewState()
 	s.Run, s.Now, s.Began, s.byID = RunInfo{ID: "group"}, began.At, began.At, map[int]*Scope{}
 	if began.Run != nil {
 		s.Run = *began.Run
 	}
-	sc := s.open(&plain, TaskID{}, nil, "", "")
+	sc := s.open(p, TaskID{}, nil, "", "")
 	sc.begin(began.Input, nil, began.Edit)
-	value, err := s.vm.Eval(p.group, sc.Views[0].context(&Task{scope: sc, Input: orEmpty(sc.Input)}, p.wanted))
+	value, err := s.vm.Eval(p.bound.Group, sc.Views[0].context(&Task{scope: sc, Input: orEmpty(sc.Input)}, p.groupUses))
 	if err != nil {
 		return "", err
 	}
@@ -100,16 +98,16 @@ func (sc *Scope) output(parts bool) (any, error) {
 	if sc.LastEnd.Task == 0 && parts {
 		output = sc.LastStep.Output
 	}
-	if sc.plan.output == nil {
+	if sc.plan.bound.Output == nil {
 		return output, nil
 	}
 	v, _ := sc.mergeAll()
 	t := &Task{scope: sc, Output: output, Input: orEmpty(sc.Input), Done: true, Step: v.Count, Node: sc.plan.start}
 	env := v.context(t, sc.plan.outUses)
-	value, err := sc.plan.output.Eval(&sc.state.vm, env)
+	value, err := sc.plan.bound.Output.Eval(&sc.state.vm, env)
 	if err != nil && parts {
 		sc.Degraded = true
-		return sc.plan.output.EvalParts(&sc.state.vm, env), nil
+		return sc.plan.bound.Output.EvalParts(&sc.state.vm, env), nil
 	}
 	return value, err
 }
@@ -212,10 +210,10 @@ func (s *State) conclude() {
 func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 	env := map[string]any{"goal": sc.Goal(), "run": sc.runData()}
 	sc.addSecrets(env)
-	if tools, err = bind.EvalFields(sc.plan.tools, &sc.state.vm, env); err != nil {
+	if tools, err = bind.EvalFields(sc.plan.bound.Tools, &sc.state.vm, env); err != nil {
 		return nil, nil, err
 	}
-	providers, err = bind.EvalFields(sc.plan.providers, &sc.state.vm, env)
+	providers, err = bind.EvalFields(sc.plan.bound.Providers, &sc.state.vm, env)
 	return tools, providers, err
 }
 
@@ -238,7 +236,7 @@ func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, er
 		if wanted.Text.Value != on && !slices.ContainsFunc(wanted.Items, func(v spec.Value) bool { return v.Text.Value == on }) {
 			continue
 		}
-		values, wrong := bind.EvalFields(p.notices[i:i+1], &vm, env)
+		values, wrong := bind.EvalFields(p.bound.Notices[i:i+1], &vm, env)
 		if wrong != nil {
 			err = wrong
 			continue

@@ -81,7 +81,8 @@ func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 		}
 		list = append(list, c)
 	}
-	for _, label := range n.endLabels {
+	for _, end := range n.decl.Ends {
+		label := end.Label.Value
 		to := n.ends[label]
 		c := Candidate{Edge: -1, To: p.targetName(to), Condition: "goto", Why: "the output has no goto"}
 		c.Fired = slices.ContainsFunc(out.targets, func(r target) bool { return r.edge < 0 && r.to == to })
@@ -113,7 +114,7 @@ func (t *Task) why(n *node, e *edge, fired, after bool) string {
 		return "the node succeeded"
 	case e.when != nil && fired:
 		return e.spec.When.Value + " is true"
-	case e.when != nil && after && !n.all:
+	case e.when != nil && after && n.decl.Routing != "all":
 		return "an earlier edge fired"
 	case e.when != nil:
 		return e.spec.When.Value + isFalse

@@ -14,11 +14,11 @@ func (p *Plan) WantsText(node string) func(data any, text string) bool {
 		return nil
 	}
 	n := &p.nodes[decl.Index]
-	if !n.textOnly && n.schema == nil && len(n.writeKeys) == 0 {
+	if !n.bound.TextOnly && n.schema == nil && len(n.writeKeys) == 0 {
 		return nil
 	}
 	return func(data any, text string) bool {
-		if n.textOnly {
+		if n.bound.TextOnly {
 			_, isObject := data.(map[string]any)
 			return !isObject || len(n.writeKeys) == 0 || !p.fits(n, data)
 		}
@@ -34,7 +34,7 @@ func (p *Plan) fits(n *node, output any) bool {
 			return false
 		}
 	}
-	if n.each != nil {
+	if n.bound.Each != nil {
 		output = []any{output}
 	}
 	object, _ := output.(map[string]any)

@@ -19,12 +19,12 @@ type target struct {
 // step.
 func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, ok bool, failure *Failure) {
 	var value any
-	if n.gotoExpr != nil {
+	if n.bound.Goto != nil {
 		var err error
 		if value, err = t.evalGoto(n, writes); err != nil {
 			return nil, false, expressionFailure("goto: ", err)
 		}
-	} else if object, is := output.(map[string]any); is && n.hasEnds {
+	} else if object, is := output.(map[string]any); is && n.decl.HasEnds {
 		value = object["goto"]
 	}
 	items, isList := value.([]any)
@@ -45,13 +45,13 @@ func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, o
 func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	v := t.view()
 	if len(writes) == 0 || t.Done {
-		return t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
+		return t.scope.state.vm.Eval(n.bound.Goto, t.nodeContext(n))
 	}
 	defer v.rollback(v.mark())
 	for i := range writes {
 		v.write(&writes[i])
 	}
-	return t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
+	return t.scope.state.vm.Eval(n.bound.Goto, t.nodeContext(n))
 }
 
 // target reads a label, or an object {to, input}. Without an input it is the output.
@@ -71,13 +71,13 @@ func (p *Plan) target(n *node, item, output any) (target, *Failure) {
 		}
 	}
 	to, known := n.ends[label]
-	if !n.hasEnds {
+	if !n.decl.HasEnds {
 		to, known = p.nodeNamed(label)
 	}
 	if !known {
 		message := "goto names " + strconv.Quote(label) + ", which is no label of ends"
-		if n.hasEnds {
-			message += "; allowed: " + strings.Join(n.endLabels, ", ")
+		if n.decl.HasEnds {
+			message += "; allowed: " + strings.Join(n.labels(), ", ")
 		} else {
 			message = "goto names " + strconv.Quote(label) + ", which is no node"
 		}
@@ -85,6 +85,15 @@ func (p *Plan) target(n *node, item, output any) (target, *Failure) {
 	}
 	t.to = to
 	return t, nil
+}
+
+// labels returns the labels of the node's ends, in declaration order.
+func (n *node) labels() []string {
+	out := make([]string, len(n.decl.Ends))
+	for i := range out {
+		out[i] = n.decl.Ends[i].Label.Value
+	}
+	return out
 }
 
 func (p *Plan) nodeNamed(id string) (int, bool) {

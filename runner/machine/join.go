@@ -457,7 +457,7 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 	if len(came) > 1 {
 		t.Met, t.Cause = true, nil
 	}
-	if sc.plan.wanted&useBranches == 0 {
+	if !sc.plan.wanted["branches"] {
 		return
 	}
 	t.Branches = map[string]any{}

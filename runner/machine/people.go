@@ -102,8 +102,8 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	} else {
 		q.Schema, _ = config["schema"].(map[string]any)
 	}
-	if n.timeout > 0 {
-		q.Until = s.Now + int64(n.timeout)
+	if n.decl.Timeout > 0 {
+		q.Until = s.Now + int64(n.decl.Timeout)
 	}
 	q.Default, q.HasDefault = config["default"]
 	if remind, ok := config["remind"].(map[string]any); ok {

@@ -3,7 +3,8 @@
 package machine
 
 import (
-	"time"
+	"maps"
+	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
@@ -18,26 +19,20 @@ type Plan struct {
 	// Inner are the plans of the graphs that nodes and tools run, by what `graph:` names.
 	Inner map[string]*Plan
 
-	nodes  []node
-	edges  []edge
-	keys   []key
-	keyOf  map[string]int
-	start  int
-	output *bind.Value
-	// group gives the name of the concurrency group, if there is one.
-	group *eval.Program
+	bound *bind.Graph
+	nodes []node
+	edges []edge
+	keys  []key
+	keyOf map[string]int
+	start int
 	// finally are the nodes that run when the end of a run is decided.
-	finally []int
-	// tools and providers are what a run sets up.
-	tools, providers []bind.Field
-	notices          []bind.Field
-	outUses          uses
-	// wanted says which costly parts of the context any expression reads.
-	wanted uses
+	finally            []int
+	outUses, groupUses uses
+	// wanted are the context names that any expression reads.
+	wanted map[string]bool
 	// watched says of each node whether an expression names its visits, history or
 	// results; all are when one reads them as a whole.
 	watched []bool
-	goal    string
 	// reachable are the nodes that have to stay reachable.
 	reachable []reachable
 	// sources lists the nodes that may lead to each node, and at last those to END.
@@ -51,8 +46,7 @@ type Plan struct {
 	requires bool
 	// talks says that some node takes part in a conversation.
 	talks   bool
-	initial []any    // the state before the input, by key; absent: none
-	context []string // names of the environment that are no state keys
+	initial []any // the state before the input, by key; absent: none
 }
 
 // action says what the machine does with a node. The zero value is unset.
@@ -69,32 +63,18 @@ const (
 )
 
 type node struct {
-	id        string
-	kind      string
+	id, kind  string
+	decl      *spec.Node
+	bound     *bind.Node
 	act       action
 	uses      uses
 	set       []assignment
-	config    []bind.Field
-	before    []bind.Field
-	emit      []bind.Field
-	writeKeys []int // list form: keys by index; an undeclared one is a name in writeNames
-	writes    []assignment
-	reads     []int // keys by index; nil with readAll
-	readAll   bool
-	gotoExpr  *eval.Program
-	each      *eval.Program
-	atOnce    int            // elements of each that run at once; 0: any number
+	writes    []assignment   // map form
+	writeKeys []int          // list form: keys by index
+	reads     []int          // keys by index, unless the node reads all
 	ends      map[string]int // label → node index, or endNode
-	endLabels []string       // in declaration order
-	hasEnds   bool
 	schema    *schema.Schema
-	textOnly  bool         // see bind.Node
 	retry     []spec.Retry // nil: the default policy
-	retryWhen []*eval.Program
-	timeout   time.Duration
-	maxVisits int
-	skips     bool
-	all       bool // routing: all
 	cache     *cachePolicy
 	guards    []guard
 	watches   []watch
@@ -108,7 +88,6 @@ type node struct {
 	targets   []int // nodes that an edge or a label leads to
 	sound     []int // targets but for failure edges
 
-	final       bool  // stands in finally
 	conditional []int // edges by priority, then order
 	decide      []int
 	plain       []int // on_success and always
@@ -144,30 +123,10 @@ type key struct {
 	decl    *spec.StateKey // nil for keys of a graph with strict_state: false
 }
 
-// uses is the set of context names that an expression reads.
-type uses uint32
+// uses lists the context names that an expression reads.
+type uses []string
 
-const (
-	useOutput uses = 1 << iota
-	useInput
-	useInputs
-	useOutcome
-	useError
-	useNodes
-	useHistory
-	useVisits
-	useNode
-	useVisit
-	useStep
-	useState
-	useGoal
-	useRun
-	useLast
-	useBranches
-	useItem
-	useIndex
-	useRunDir // run.dir, because the folder is made on first use
-)
+func (u uses) has(name string) bool { return slices.Contains(u, name) }
 
 // innerPlan returns the plan of the graph that a node runs or calls, and its key in
 // Inner. A plan for this node alone is in Inner under "node:graph".
@@ -182,53 +141,51 @@ func (p *Plan) innerPlan(node, graph string) (*Plan, string) {
 func (p *Plan) Start() string { return p.nodes[p.start].id }
 
 // SeesRunDir reports whether any expression reads the folder of the run.
-func (p *Plan) SeesRunDir() bool { return p.wanted&useRunDir != 0 }
+func (p *Plan) SeesRunDir() bool { return p.wanted["run.dir"] }
 
-// usesOf returns the context names that the evaluation of a value reads.
-func (b *builder) usesOf(v *bind.Value) uses {
-	var out uses
-	v.Reads(func(r eval.Read) { out |= b.usesOfRead(r) })
-	return out
+// addFields adds the context names that the evaluation of fields reads.
+func (b *builder) addFields(to *uses, fields []bind.Field) {
+	for i := range fields {
+		b.addValue(to, &fields[i].Value)
+	}
 }
 
-func (b *builder) usesOfProgram(program *eval.Program) uses {
-	var out uses
-	for _, r := range program.Reads() {
-		out |= b.usesOfRead(r)
-	}
-	return out
+func (b *builder) addValue(to *uses, v *bind.Value) {
+	v.Reads(func(r eval.Read) { b.addRead(to, r) })
 }
 
-func (b *builder) usesOfRead(r eval.Read) uses {
-	if len(r.Path) == 0 {
-		b.all = true
-		return ^uses(0)
-	}
-	for _, c := range contextNames() {
-		if c.name != r.Path[0] {
-			continue
-		}
-		switch c.bit {
-		case useVisits, useHistory, useNodes:
-			b.watch(r)
-		case useRun:
-			if len(r.Path) < 2 || r.Path[1] == "dir" {
-				return useRun | useRunDir
-			}
-		}
-		return c.bit
-	}
-	return 0
-}
-
-// watch remembers the node that a read of visits, history or nodes names.
-func (b *builder) watch(r eval.Read) {
-	if len(r.Path) < 2 || b.plan.Graph.Node(r.Path[1]) == nil {
-		b.all = true
+// addProgram adds the context names that a program reads. It may be nil.
+func (b *builder) addProgram(to *uses, program *eval.Program) {
+	if program == nil {
 		return
 	}
-	if b.watched == nil {
-		b.watched = map[string]bool{}
+	for _, r := range program.Reads() {
+		b.addRead(to, r)
 	}
-	b.watched[r.Path[1]] = true
+}
+
+// addRead adds the context name that a read names, or all of them.
+func (b *builder) addRead(to *uses, r eval.Read) {
+	names := r.Path[:min(1, len(r.Path))]
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(contextValues))
+	}
+	for _, name := range names {
+		if contextValues[name] == nil {
+			continue
+		}
+		if b.plan.wanted[name] = true; !to.has(name) {
+			*to = append(*to, name)
+		}
+		switch name {
+		case "visits", "history", "nodes":
+			if len(r.Path) > 1 && b.plan.Graph.Node(r.Path[1]) != nil {
+				b.watched[r.Path[1]] = true
+			} else {
+				b.all = true
+			}
+		case "run": // the folder is made on first use
+			b.plan.wanted["run.dir"] = b.plan.wanted["run.dir"] || len(r.Path) < 2 || r.Path[1] == "dir"
+		}
+	}
 }

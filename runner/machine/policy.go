@@ -69,9 +69,9 @@ func (b *builder) policies(g *spec.Graph) {
 		if from, to := named("from"), named("reach"); from >= 0 && to != noNode {
 			p.reachable = append(p.reachable, reachable{from, to})
 		}
-		if at, never := named("at"), b.bound.Never[i]; at >= 0 && never != nil {
-			w := watch{never: never, uses: b.usesOfProgram(never)}
-			p.wanted |= w.uses
+		if at, never := named("at"), p.bound.Never[i]; at >= 0 && never != nil {
+			w := watch{never: never}
+			b.addProgram(&w.uses, never)
 			p.nodes[at].watches = append(p.nodes[at].watches, w)
 		}
 	}

@@ -47,10 +47,10 @@ func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
 
 // retryHolds reports whether the `when` of a retry block holds for a failure.
 func (t *Task) retryHolds(n *node, block int, failure *Failure) bool {
-	if block >= len(n.retryWhen) || n.retryWhen[block] == nil {
+	if block >= len(n.bound.RetryWhen) || n.bound.RetryWhen[block] == nil {
 		return true
 	}
-	holds, err := t.scope.state.vm.Test(n.retryWhen[block], map[string]any{"error": failureData(failure)})
+	holds, err := t.scope.state.vm.Test(n.bound.RetryWhen[block], map[string]any{"error": failureData(failure)})
 	return err == nil && holds
 }
 

@@ -35,7 +35,7 @@ func (t *Task) route() (out routed) {
 	if out.end == nil && !out.asks && len(out.targets) == 0 && t.Failure == nil {
 		out.end = t.stuck(n, out.tests)
 	}
-	if n.all { // priorities say what is tried first; branches are in the order of the file
+	if n.decl.Routing == "all" { // priorities say what is tried first; branches are in the order of the file
 		slices.SortStableFunc(out.targets, func(a, b target) int { return a.edge - b.edge })
 	}
 	if !out.asks {
@@ -64,7 +64,7 @@ func (t *Task) routeSuccess(n *node) routed {
 	case dynamic:
 		return routed{targets: targets}
 	}
-	out := t.firstMatch(n.conditional, n.all)
+	out := t.firstMatch(n.conditional, n.decl.Routing == "all")
 	if out.end != nil || len(out.targets) > 0 {
 		return out
 	}
@@ -75,7 +75,7 @@ func (t *Task) routeSuccess(n *node) routed {
 }
 
 func (t *Task) routeFailure(n *node) routed {
-	out := t.firstMatch(n.failWhen, n.all)
+	out := t.firstMatch(n.failWhen, n.decl.Routing == "all")
 	switch {
 	case out.end != nil || len(out.targets) > 0:
 	case len(n.failPlain) > 0:

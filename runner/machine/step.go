@@ -47,7 +47,7 @@ func (t *Task) mayBegin() bool {
 			return false
 		}
 	}
-	return !n.countsForConcurrency() || t.Preset != nil || n.each != nil || sc.hasRoom()
+	return !n.countsForConcurrency() || t.Preset != nil || n.bound.Each != nil || sc.hasRoom()
 }
 
 // begin begins a step: visit limit, policies, then its attempts.
@@ -55,13 +55,14 @@ func (t *Task) begin() {
 	sc := t.scope
 	s, n, v := sc.state, &sc.plan.nodes[t.Node], t.view()
 	t.Begun, t.At, t.Step = true, s.Now, v.Count+1
-	limit := n.maxVisits
+	limit := n.decl.MaxVisits
 	if limit == 0 {
 		limit = sc.limits.MaxVisits
 	}
 	visits := v.visitsOf(t.Node)
 	over := limit > 0 && visits >= limit && !t.Final
-	t.Skipped, t.Refused = over && n.skips, over && !n.skips
+	skips := n.decl.OnMaxVisits == "skip"
+	t.Skipped, t.Refused = over && skips, over && !skips
 	if t.Refused { // no execution, but a loop of nothing else has to end
 		sc.Refused++
 	} else if !t.Final {
@@ -110,13 +111,13 @@ func (t *Task) createUnits() {
 		t.finish()
 		return
 	}
-	if len(n.before) > 0 {
+	if len(n.bound.Before) > 0 {
 		if failure := t.addBefore(n); failure != nil {
 			t.failFinal(failure, 1)
 			return
 		}
 	}
-	if n.each != nil {
+	if n.bound.Each != nil {
 		t.launchEach(n)
 		return
 	}
@@ -161,7 +162,7 @@ func (t *Task) evaluate(u *Unit, n *node) (output any, writes []Write, failure *
 	case actSet:
 		return t.assign(n, t.unitContext(u, n))
 	default:
-		config, err := bind.EvalFields(n.config, &t.scope.state.vm, t.unitContext(u, n))
+		config, err := bind.EvalFields(n.bound.Config, &t.scope.state.vm, t.unitContext(u, n))
 		if err != nil {
 			return nil, nil, expressionFailure("", err)
 		}
@@ -184,7 +185,7 @@ func (t *Task) queue(u *Unit) {
 // attempts of a step.
 func (t *Task) mayStart(u *Unit) bool {
 	n := &t.scope.plan.nodes[t.Node]
-	if t.Each != nil && n.atOnce > 0 && !u.Begun && t.Each.open(t) >= n.atOnce {
+	if t.Each != nil && n.decl.MaxConcurrency > 0 && !u.Begun && t.Each.open(t) >= n.decl.MaxConcurrency {
 		return false
 	}
 	return !n.countsForConcurrency() || t.scope.hasRoom()
@@ -507,7 +508,7 @@ func (t *Task) launch(u *Unit, n *node, hooked bool) {
 		return
 	}
 	env := t.unitContext(u, n)
-	config, err := bind.EvalFields(n.config, &t.scope.state.vm, env)
+	config, err := bind.EvalFields(n.bound.Config, &t.scope.state.vm, env)
 	switch {
 	case err != nil:
 		t.endAttempt(u, nil, expressionFailure("", err))

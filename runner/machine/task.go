@@ -74,9 +74,9 @@ type Task struct {
 	// Thread is the conversation behind the execution.
 	Thread *thread `json:"thread,omitempty"`
 
-	scope *Scope
-	seen  *View // with the number View
-	blocks bool // a group of sc.blocked waits for it
+	scope  *Scope
+	seen   *View // with the number View
+	blocks bool  // a group of sc.blocked waits for it
 }
 
 // Source is the step that led to a task.

@@ -304,7 +304,7 @@ func (v *View) updateMemory(d *Done) {
 	}
 	if d.Failure == nil && !d.Skipped {
 		m.Output, m.Stale = d.Output, false
-		if v.scope.plan.wanted&useHistory != 0 {
+		if v.scope.plan.wanted["history"] {
 			m.History = append(slices.Clip(m.History), d.Output)
 		}
 	}

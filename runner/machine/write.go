@@ -43,7 +43,7 @@ func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Fail
 			a := &n.writes[i]
 			value, err := a.value.Eval(&t.scope.state.vm, env)
 			if err != nil {
-				return nil, expressionFailure("writes." + p.keys[a.key].name + ": ", err)
+				return nil, expressionFailure("writes."+p.keys[a.key].name+": ", err)
 			}
 			if writes, failure = t.addWrite(writes, a.key, value); failure != nil {
 				return nil, failure
@@ -159,7 +159,7 @@ func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 			break
 		}
 		v.write(w)
-		if n.uses&useState != 0 {
+		if n.uses.has("state") {
 			env["state"] = v.readable(n)
 		}
 	}
