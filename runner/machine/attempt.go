@@ -55,14 +55,7 @@ type Unit struct {
 	Talk    *TalkDelta `json:"talk,omitempty"`
 	// Late is the success of an attempt that the end of the run had cut off already. A
 	// resume takes it instead of running the attempt again.
-	Late *LateSuccess `json:"late,omitempty"`
-}
-
-// LateSuccess is the result of a cancelled attempt that succeeded all the same.
-type LateSuccess struct {
-	Output any        `json:"output,omitempty"`
-	Talk   *TalkDelta `json:"talk,omitempty"`
-	Cached bool       `json:"cached,omitempty"`
+	Late *Event `json:"late,omitempty"`
 }
 
 // isActive reports whether the unit has begun and not ended.
@@ -167,11 +160,10 @@ func (s *State) recordNote(t *Task, e *Event) {
 
 // taskEnded takes the result of an attempt from the driver.
 func (s *State) taskEnded(t *Task, e *Event) {
-	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
-		s.attemptStopped(i, e)
+	if s.attemptStopped(e) {
 		t = s.root().keptTask(e.Task.Task)
 		if u := t.cutOff(e.Task); u != nil && e.Failure == nil && len(e.Asks) == 0 {
-			u.Late = &LateSuccess{e.Output, t.talkOf(e), e.Cached}
+			u.Late = e
 		}
 		return
 	}
@@ -231,13 +223,18 @@ func (sc *Scope) savePartial(node int, e *Event) {
 	}
 }
 
-// attemptStopped removes a cancelled attempt that has now ended.
-func (s *State) attemptStopped(i int, e *Event) {
-	st := s.Stopping[i]
-	s.Stopping = slices.Delete(s.Stopping, i, i+1)
-	if sc := s.byID[st.Scope]; sc != nil {
-		sc.savePartial(st.At, e)
+// attemptStopped removes a cancelled attempt that has now ended. It returns false if the
+// attempt was not cancelled.
+func (s *State) attemptStopped(e *Event) bool {
+	i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task })
+	if i < 0 {
+		return false
 	}
+	if sc := s.byID[s.Stopping[i].Scope]; sc != nil {
+		sc.savePartial(s.Stopping[i].At, e)
+	}
+	s.Stopping = slices.Delete(s.Stopping, i, i+1)
+	return true
 }
 
 // endAttempt checks the output of an attempt. Then either the next attempt follows, or
@@ -413,7 +410,7 @@ func (t *Task) stop(u *Unit) {
 		t.closeQuestions(u)
 	}
 	for _, c := range u.Called {
-		if inner := s.scope(c.Scope); inner != nil {
+		if inner := s.byID[c.Scope]; inner != nil {
 			inner.discard()
 		}
 	}

@@ -28,7 +28,6 @@ func (sc *Scope) begin(input, session, edit map[string]any) {
 	}
 	sc.Input = given
 	v.Thread = p.firstThread(s, sc)
-	v.refs++ // the scope's own
 }
 
 // load sets a key to a value from outside: an input, or an edit.

@@ -153,7 +153,7 @@ func (t *Task) cutUnit(u *Unit) {
 	}
 	isGraph := u.runsGraph()
 	for _, c := range u.Called {
-		if inner := s.scope(c.Scope); inner != nil {
+		if inner := s.byID[c.Scope]; inner != nil {
 			inner.cut()
 			inner.suspended = true
 			s.remove(inner)

@@ -59,7 +59,6 @@ func (sc *Scope) finalView() *View {
 	v := sc.newView(nil)
 	v.Vals, v.Visits, v.Mem = whole.Vals, whole.Visits, whole.Mem
 	v.Count, v.Thread, v.Size = whole.Count, whole.Thread, whole.Size
-	v.refs = 1
 	sc.FinalView = v.ID
 	return v
 }

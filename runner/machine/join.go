@@ -289,19 +289,11 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	}
 	sc.inputs(t, group, lost)
 	view, conflicts := sc.merge(group, lost)
-	view.refs++
 	merged := view.changedKeys()
 	sc.dropAll(group)
-	for _, m := range slices.Backward(group) {
-		sc.release(m.view())
-	}
 	if len(conflicts) == 0 { // an edge may want the values at the split
-		settled, over := sc.settle(view)
-		if settled != view {
-			view = settled
-			view.refs++
-		}
-		if over != nil && sc.isLast(t, over.Order) {
+		var over *Fan
+		if view, over = sc.settle(view); over != nil && sc.isLast(t, over.Order) {
 			t.Order = over.Order // else the orders of a loop would grow with each round
 		}
 	}
@@ -318,6 +310,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	t.Lanes = slices.Compact(t.Lanes)
 	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
 	sc.addTask(t)
+	sc.sweepViews()
 	if len(group) > 1 {
 		sc.noteJoined(t, group, merged)
 	}
@@ -536,7 +529,6 @@ func (sc *Scope) failDeserted() bool {
 // newTaskAtSplit returns a task at a node, with the past of the fan-out's split.
 func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	v := sc.newView(sc.view(f.View))
-	v.refs++
 	at := *f.Position
 	at.Lanes = append(slices.Clip(at.Lanes), Lane{f.ID, -1}) // on none of the branches
 	return &Task{

@@ -62,7 +62,7 @@ func (t *Task) cancelTimedOut(u *Unit, message string) {
 	}
 	failure := &Failure{Kind: "timeout", Message: message}
 	if u.runsGraph() { // it stops at once
-		t.scope.state.scope(u.called(0).Scope).discard()
+		t.scope.state.byID[u.called(0).Scope].discard()
 		u.Called = nil
 		t.endAttempt(u, nil, failure)
 		return

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -151,28 +152,19 @@ func (s *State) applySettings(info *RunInfo) {
 	if info.ID != "" && info.ID != s.Run.ID {
 		s.Run.ID, s.Run.Dir = info.ID, info.Dir
 	}
-	if info.MaxSteps > 0 {
-		s.Run.MaxSteps = info.MaxSteps
-	}
-	if info.MaxConcurrency > 0 {
-		s.Run.MaxConcurrency = info.MaxConcurrency
-	}
-	if info.MaxStateBytes > 0 {
-		s.Run.MaxStateBytes = info.MaxStateBytes
-	}
-	root := s.root()
+	run := &s.Run
+	run.MaxSteps = cmp.Or(info.MaxSteps, run.MaxSteps)
+	run.MaxConcurrency = cmp.Or(info.MaxConcurrency, run.MaxConcurrency)
+	run.MaxStateBytes = cmp.Or(info.MaxStateBytes, run.MaxStateBytes)
+	s.Goal = cmp.Or(info.Goal, s.Goal)
 	if info.Timeout > 0 {
-		s.Run.Timeout = info.Timeout
-		root.Since = s.Active
-	}
-	if info.Goal != "" {
-		s.Goal = info.Goal
+		run.Timeout, s.root().Since = info.Timeout, s.Active
 	}
 	if info.Models != nil {
 		s.Models = *info.Models
 	}
-	s.Run.PauseBefore = mergeNames(s.Run.PauseBefore, info.PauseBefore)
-	s.Run.PauseAfter = mergeNames(s.Run.PauseAfter, info.PauseAfter)
+	run.PauseBefore = mergeNames(run.PauseBefore, info.PauseBefore)
+	run.PauseAfter = mergeNames(run.PauseAfter, info.PauseAfter)
 	for _, sc := range s.Scopes {
 		sc.setLimits()
 	}
@@ -180,13 +172,8 @@ func (s *State) applySettings(info *RunInfo) {
 
 // mergeNames returns the names of both lists, without duplicates.
 func mergeNames(list, more []string) []string {
-	out := slices.Clone(list)
-	for _, name := range more {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
+	all := slices.Sorted(slices.Values(slices.Concat(list, more)))
+	return slices.Compact(all)
 }
 
 // reissue repeats the commands for everything under way in a scope. first, if not nil, is
@@ -265,7 +252,7 @@ func (t *Task) reissueUnit(u *Unit) {
 // reopen makes an ended or interrupted scope runnable again.
 func (sc *Scope) reopen() {
 	s := sc.state
-	if sc.suspended || sc.Outer != 0 && s.scope(sc.ID) == nil {
+	if sc.suspended || s.byID[sc.ID] == nil {
 		sc.suspended = false
 		at, _ := slices.BinarySearchFunc(s.Scopes, sc.ID, func(o *Scope, id int) int { return o.ID - id })
 		s.Scopes, s.byID[sc.ID] = slices.Insert(s.Scopes, at, sc), sc
@@ -273,11 +260,7 @@ func (sc *Scope) reopen() {
 	if sc.End != nil && sc.End.Status == Limit {
 		sc.Since, sc.Refused = s.Active, 0
 	}
-	if sc.FinalView != 0 {
-		sc.release(sc.view(sc.FinalView))
-		sc.FinalView = 0
-	}
-	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
+	sc.FinalView, sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = 0, nil, false, false, nil, nil, 0
 	sc.running = 0
 	sc.setLimits()
 	sc.due = true

@@ -103,6 +103,7 @@ type Scope struct {
 	// of blocked. Without it, a fan-out of n branches costs n² scans.
 	due     bool
 	blocked []*Task // one waiting task of each group
+	swept   int     // the number of views that the last sweep has left
 }
 
 // End is how a scope ends.
@@ -237,14 +238,6 @@ func (s *State) inCallOrder() []*Scope {
 	}
 	slices.SortStableFunc(out, func(a, b *Scope) int { return slices.Compare(keys[a.ID], keys[b.ID]) })
 	return out
-}
-
-// scope returns an open scope by its number, or nil.
-func (s *State) scope(id int) *Scope {
-	if i, ok := slices.BinarySearchFunc(s.Scopes, id, func(sc *Scope, id int) int { return sc.ID - id }); ok {
-		return s.Scopes[i]
-	}
-	return nil
 }
 
 // eachEnclosing calls do for the scope and the enclosing ones, innermost first.

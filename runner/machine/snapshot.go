@@ -84,7 +84,6 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 			if base == nil {
 				return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
 			}
-			base.refs++
 			v.base = base
 			copy(v.Vals, base.Vals)
 		}
@@ -94,13 +93,6 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 			}
 		}
 		v.Kept = nil
-	}
-	sc.Views[0].refs++ // the scope's own
-	if sc.FinalView != 0 {
-		sc.view(sc.FinalView).refs++
-	}
-	for _, f := range sc.Fans {
-		sc.view(f.View).refs++
 	}
 	return nil
 }
@@ -114,9 +106,6 @@ func (sc *Scope) adopt() error {
 	}
 	for _, t := range tasks {
 		t.scope = sc
-		if v := sc.view(t.View); v != nil && !t.Final {
-			v.refs++
-		}
 		for _, u := range t.Units {
 			for _, c := range u.Called {
 				inner := c.Kept

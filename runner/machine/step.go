@@ -364,20 +364,17 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	}
 	f.Implicit = sc.implicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
-	v.refs++
 	positions := t.split(f.ID, len(targets))
 	branches := make([]*Task, len(targets))
 	for i, to := range targets {
 		branch := t.next(to)
 		branch.seen, branch.Position = sc.newView(v), &positions[i]
 		branch.View = branch.seen.ID
-		branch.seen.refs++
 		branches[i] = sc.addTask(&branch)
 	}
 	for _, branch := range branches {
 		sc.arrive(branch)
 	}
-	sc.release(v)
 	sc.commandBranchTimers(StartTimer, f)
 }
 
@@ -427,7 +424,6 @@ func (sc *Scope) arrive(t *Task) {
 			sc.endByTask(t, failureEnd(failure))
 		} else if t.view().Base == 0 { // nothing is to be merged
 			sc.Ended = sc.Ended[:len(sc.Ended)-1]
-			sc.release(t.view())
 		}
 		return
 	}
@@ -486,7 +482,7 @@ func (t *Task) start(u *Unit) {
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
 	if late := u.Late; late != nil {
-		u.Late, u.Talk, t.Cached = nil, late.Talk, late.Cached
+		u.Late, u.Talk, t.Cached = nil, t.talkOf(late), late.Cached
 		t.endAttempt(u, late.Output, nil)
 		return
 	}

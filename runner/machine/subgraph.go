@@ -84,7 +84,6 @@ func (t *Task) continueGraph(u *Unit, c *Called) {
 func (sc *Scope) first(given, session, edit map[string]any) {
 	sc.begin(given, session, edit)
 	v := sc.Views[0]
-	v.refs++
 	sc.arrive(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: orEmpty(sc.Input)}))
 	if failure := sc.checkStateSize(v, nil); failure != nil {
 		sc.endBySize(nil, failure)
@@ -122,11 +121,7 @@ func (s *State) callGraph(t *Task, e *Event) {
 
 // beginGraph opens the scope of a graph node for which no hook has answered.
 func (s *State) beginGraph(t *Task, e *Event) {
-	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
-		s.attemptStopped(i, e)
-		return
-	}
-	if t == nil {
+	if s.attemptStopped(e) || t == nil {
 		return
 	}
 	u, n := t.unit(e.Task), &t.scope.plan.nodes[t.Node]

@@ -35,7 +35,6 @@ type View struct {
 	// Size is the size of all values, as eval.Size counts.
 	Size int `json:"size,omitempty"`
 
-	refs  int
 	base  *View // with the number Base
 	env   map[string]any
 	lists map[int][]any
@@ -105,7 +104,6 @@ func (sc *Scope) newView(base *View) *View {
 		v.base, v.Base, v.Depth = base, base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
 		v.Count, v.Thread, v.Size = base.Count, base.Thread, base.Size
-		base.refs++
 	}
 	sc.Views = append(sc.Views, v)
 	return v
@@ -179,17 +177,40 @@ func (v *View) addPast(of *View) {
 	v.addCounts(of)
 }
 
-// release drops one reference to a view. Without references the view is removed.
-func (sc *Scope) release(v *View) {
-	if v.refs--; v.refs > 0 {
+// isOn reports whether a view is another one, or built on it.
+func (v *View) isOn(base *View) bool {
+	for v != nil && v.Depth > base.Depth {
+		v = v.base
+	}
+	return v == base
+}
+
+// isUsed reports whether the past of a task, or of a split above it, contains a view.
+func (sc *Scope) isUsed(v *View) bool {
+	return slices.ContainsFunc(sc.allTasks(), func(t *Task) bool { return t.view().isOn(v) }) ||
+		slices.ContainsFunc(sc.Fans, func(f *Fan) bool { return f.View != v.ID && sc.view(f.View).isOn(v) })
+}
+
+// sweepViews removes the views that nothing uses, once they are half of all.
+func (sc *Scope) sweepViews() {
+	if len(sc.Views) <= 2*sc.swept {
 		return
 	}
-	if i, ok := sc.viewIndex(v.ID); ok {
-		sc.Views = slices.Delete(sc.Views, i, i+1)
+	used := map[*View]bool{sc.Views[0]: true}
+	mark := func(id int) {
+		for v := sc.view(id); v != nil && !used[v]; v = v.base {
+			used[v] = true
+		}
 	}
-	if v.base != nil {
-		sc.release(v.base)
+	mark(sc.FinalView)
+	for _, t := range sc.allTasks() {
+		mark(t.View)
 	}
+	for _, f := range sc.Fans {
+		mark(f.View)
+	}
+	sc.Views = slices.DeleteFunc(sc.Views, func(v *View) bool { return !used[v] })
+	sc.swept = len(sc.Views)
 }
 
 // finishedStep returns a finished task as a step of a past.
@@ -494,16 +515,7 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 // fan-out is over. It returns the view to use, and that fan-out.
 func (sc *Scope) settle(v *View) (*View, *Fan) {
 	base := v.base
-	based := 0
-	if base.Base == 0 {
-		based++ // the scope's own
-	}
-	for _, f := range sc.Fans {
-		if f.View == base.ID {
-			based++
-		}
-	}
-	if base.refs != based+1 || sc.plan.failsDeserted && len(sc.Bends) > 0 {
+	if sc.isUsed(base) || sc.plan.failsDeserted && len(sc.Bends) > 0 {
 		return v, nil
 	}
 	base.addCounts(v)
@@ -521,35 +533,24 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 			first = f
 		}
 		dead[f.ID] = true
-		base.refs--
 		return true
 	})
+	isDead := func(l Lane) bool { return dead[l.Fan] }
 	sc.Bends = slices.DeleteFunc(sc.Bends, func(b *Bend) bool {
-		return slices.ContainsFunc(b.Place, func(l Lane) bool { return dead[l.Fan] })
+		return slices.ContainsFunc(b.Place, isDead)
 	})
 	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
 	for key, heads := range base.Heads { //lint:ignore mapiter each is changed once
 		base.Heads[key] = slices.DeleteFunc(slices.Clone(heads), func(id int) bool { return dead[v.overruled[id]] })
 	}
 	for _, d := range base.Done {
-		if lanes := removeLanes(d.Lanes, dead); len(lanes) < len(d.Lanes) {
+		if slices.ContainsFunc(d.Lanes, isDead) {
 			at := *d.Position
-			at.Lanes = lanes
+			at.Lanes = slices.DeleteFunc(slices.Clone(d.Lanes), isDead)
 			d.Position = &at
 		}
 	}
-	base.refs++ // the caller's
-	sc.release(v)
-	base.refs--
 	return base, first
-}
-
-// removeLanes returns the lanes of fan-outs that still exist.
-func removeLanes(lanes []Lane, dead map[int]bool) []Lane {
-	if !slices.ContainsFunc(lanes, func(l Lane) bool { return dead[l.Fan] }) {
-		return lanes
-	}
-	return slices.DeleteFunc(slices.Clone(lanes), func(l Lane) bool { return dead[l.Fan] })
 }
 
 // mergeAll returns a view of all steps of the scope, merged as at a join. The view is for
@@ -572,11 +573,8 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	whole := &View{}
 	whole.addPast(v)
 	v.Visits, v.Mem = whole.Visits, whole.Mem
-	v.refs = 1
-	base := v.base
 	v.Base, v.base = 0, nil
-	sc.release(v)
-	sc.release(base)
+	sc.Views = sc.Views[:len(sc.Views)-1]
 	return v, conflicts
 }
 
