@@ -39,8 +39,8 @@ type Unit struct {
 	// Questions are what the attempt has asked people.
 	Questions []*Asked `json:"questions,omitempty"`
 	// Notes are those of the attempt; Calls counts its calls of models.
-	Notes []any       `json:"notes,omitempty"`
-	Calls *callCounts `json:"calls,omitempty"`
+	Notes []any      `json:"notes,omitempty"`
+	Calls callCounts `json:"calls,omitzero"`
 	// Called are the graphs that the attempt runs or has called.
 	Called []*Called `json:"called,omitempty"`
 	// Begun says that an attempt has started; CutOff that others of its step ended it.
@@ -115,7 +115,7 @@ func (t *Task) work(u *Unit, n *node, config, env map[string]any) (*Work, *Failu
 	work := &Work{
 		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
 		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
-		Turns: u.Calls.earlier(), Log: u.Notes, Answers: u.answers(), Round: u.Round,
+		Turns: u.Calls.Earlier, Log: u.Notes, Answers: u.answers(), Round: u.Round,
 	}
 	if u.Element > 0 {
 		work.Item = t.Each.Items[u.Element-1]

@@ -35,7 +35,7 @@ func (sc *Scope) propagate(t *Task, failure *Failure) {
 func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
 		f := sc.fan(place[i].Fan)
-		if slices.Contains(joined, f.ID) || sc.plan.policyOf(f.Source) == "fail_all" {
+		if slices.Contains(joined, f.ID) || sc.plan.nodes[f.Source].parallel.OnFailure == "fail_all" {
 			continue
 		}
 		sc.dropLane(f, place[i].Lane, by, failure)
@@ -58,7 +58,7 @@ func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 	if slices.ContainsFunc(f.Branch, func(b Branch) bool { return b.Failed == nil }) {
 		return
 	}
-	if sc.plan.policyOf(f.Source) == "wait_all" && sc.joinWithErrors(f) {
+	if sc.plan.nodes[f.Source].parallel.OnFailure == "wait_all" && sc.joinWithErrors(f) {
 		return
 	}
 	first := f.Branch[0]
@@ -101,18 +101,10 @@ func (sc *Scope) failedBranches(f *Fan, node int) []*Task {
 	})
 }
 
-// branchTimeout returns the timeout for branches of a node's fan-out, or 0.
-func (p *Plan) branchTimeout(node int) time.Duration {
-	if own := p.Graph.Nodes[node].Parallel; own != nil && own.BranchTimeout > 0 {
-		return own.BranchTimeout
-	}
-	return p.Graph.Parallel.BranchTimeout
-}
-
 // commandBranchTimers starts or stops parallel.branch_timeout for branches with running
 // or ready tasks.
 func (sc *Scope) commandBranchTimers(kind CommandKind, f *Fan) {
-	d := sc.plan.branchTimeout(f.Source)
+	d := sc.plan.nodes[f.Source].parallel.BranchTimeout
 	if d == 0 {
 		return
 	}
@@ -148,7 +140,7 @@ func (s *State) branchTimedOut(fan, lane int) {
 		failure := &Failure{
 			Kind: "timeout", Node: sc.plan.nodes[t.Node].id,
 			Message: "branch " + sc.plan.targetName(f.Branch[lane].First) + " took longer than branch_timeout of " +
-				eval.DurationText(sc.plan.branchTimeout(f.Source)),
+				eval.DurationText(sc.plan.nodes[f.Source].parallel.BranchTimeout),
 		}
 		at := slices.IndexFunc(t.Place, func(l Lane) bool { return l.Fan == f.ID })
 		sc.propagateOutwards(t.Place, t.Joined, t, failure, at)

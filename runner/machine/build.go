@@ -99,6 +99,12 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		id: decl.ID.Value, kind: decl.Kind.Value, decl: decl, bound: bound, act: cmp.Or(actions[decl.Kind.Value], actRun),
 		set: b.assignments(bound.Set), writes: b.assignments(bound.Writes), schema: bound.Output, retry: decl.RetryBlocks(b.plan.Graph),
 	}
+	n.parallel = b.plan.Graph.Parallel
+	if own := decl.Parallel; own != nil {
+		all := &n.parallel
+		all.OnFailure, all.Conflict = cmp.Or(own.OnFailure, all.OnFailure), cmp.Or(own.Conflict, all.Conflict)
+		all.BranchTimeout, all.Join = cmp.Or(own.BranchTimeout, all.BranchTimeout), cmp.Or(own.Join, all.Join)
+	}
 	n.talk = talkingOf(b.plan.Graph, decl)
 	if n.talk.model {
 		n.talk.once = b.onceKeys(bound)
@@ -258,10 +264,6 @@ func (p *Plan) order(n *node) {
 func (b *builder) finish(g *spec.Graph) {
 	b.policies(g)
 	p := b.plan
-	p.join = "auto"
-	if parallel, ok := g.Settings()["parallel"].(map[string]any); ok && parallel["join"] == "explicit" {
-		p.join = "explicit"
-	}
 	b.addProgram(&p.groupUses, p.bound.Group)
 	for _, name := range g.Finally {
 		if n := g.Node(name.Value); n != nil {

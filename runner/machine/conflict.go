@@ -54,7 +54,11 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 				break
 			}
 			loser := a
-			switch sc.conflictPolicy(f) {
+			policy := sc.plan.Graph.Parallel.Conflict
+			if f != nil {
+				policy = sc.plan.nodes[f.Source].parallel.Conflict
+			}
+			switch policy {
 			case "first_wins":
 				if firstWriteIndex(a, past[a], byID, f) < firstWriteIndex(b, past[b], byID, f) {
 					loser = b
@@ -157,17 +161,6 @@ func areApart(a, b []Lane, fan int) bool {
 		}
 	}
 	return on && apart
-}
-
-// conflictPolicy returns parallel.conflict of a fan-out.
-func (sc *Scope) conflictPolicy(f *Fan) string {
-	g := sc.plan.Graph
-	if f != nil {
-		if own := g.Nodes[f.Source].Parallel; own != nil && own.Conflict != "" {
-			return own.Conflict
-		}
-	}
-	return g.Parallel.Conflict
 }
 
 // conflictFailure returns the failure for a write conflict at a join, or at the end of

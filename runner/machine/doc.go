@@ -20,23 +20,4 @@
 //
 // The end of a run is a status. Tasks and views stay as they are, so that Resumed goes
 // on with them.
-//
-// # Files
-//
-//	apply               from an event to a transition: the table to begin with
-//	event, command      input and output; note: facts for observers
-//	plan, build         the graph compiled; graph: what its edges alone tell
-//	state, scope, task  the data of a run
-//	view, conflict      the state and results of a past, merging (§5, §7)
-//	context             what expressions see (§8); write, reduce: changes of the state (§3)
-//	step, attempt, each executions, tries, elements (§4, §5)
-//	route, goto         which edges fire (§6); explain: why one did not
-//	join, branch        barriers; what a failing branch does (§7)
-//	people              questions and answers (§4)
-//	retry, cache        another attempt; none at all (§4)
-//	conversation        the messages that models see (§9)
-//	policy              properties that every path keeps (§10)
-//	limit, usage        time, steps, size, calls of models (§2)
-//	ending, finally     how a run ends; pause: how it rests and goes on
-//	snapshot            the state as JSON, and back
 package machine

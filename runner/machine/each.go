@@ -75,7 +75,7 @@ func (t *Task) moreElements() {
 // endElement takes the result of an element.
 func (t *Task) endElement(u *Unit) {
 	e, sc := t.Each, t.scope
-	policy, i := sc.plan.policyOf(t.Node), u.Element-1
+	policy, i := sc.plan.nodes[t.Node].parallel.OnFailure, u.Element-1
 	e.Done++
 	if u.Failure != nil {
 		e.Failures = with(e.Failures, i, u.Failure)
@@ -121,7 +121,7 @@ func (t *Task) endEach() {
 	e, sc := t.Each, t.scope
 	n := &sc.plan.nodes[t.Node]
 	failed := len(e.Failures)
-	if failed > 0 && failed == len(e.Items) && sc.plan.policyOf(t.Node) == "continue_others" {
+	if failed > 0 && failed == len(e.Items) && sc.plan.nodes[t.Node].parallel.OnFailure == "continue_others" {
 		sc.keepResults(t)
 		t.Failure = e.Failures[0]
 		t.finish()

@@ -49,7 +49,7 @@ func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
 func (sc *Scope) implicitJoin(source int, targets []int) int {
 	p := sc.plan
 	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })
-	if len(begin) < 2 || p.joinsOf(source) != "auto" {
+	if len(begin) < 2 || p.nodes[source].parallel.Join != "auto" {
 		return noNode
 	}
 	if slices.Contains(begin, source) {
@@ -98,20 +98,4 @@ func (p *Plan) firstMeeting(begin []int, source int) int {
 		}
 	}
 	return best
-}
-
-// joinsOf returns how branches of a node's fan-out join: explicit or auto.
-func (p *Plan) joinsOf(node int) string {
-	if own := p.Graph.Nodes[node].Parallel; own != nil && own.Join != "" {
-		return own.Join
-	}
-	return p.join
-}
-
-// policyOf returns on_failure of a node's fan-out.
-func (p *Plan) policyOf(node int) string {
-	if own := p.Graph.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
-		return own.OnFailure
-	}
-	return p.Graph.Parallel.OnFailure
 }

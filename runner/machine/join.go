@@ -475,7 +475,7 @@ func (sc *Scope) failedElsewhere(group, lost []*Task) []*Task {
 	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
 		return g.Lost == nil || slices.Contains(lost, g) || !slices.ContainsFunc(group, func(w *Task) bool {
 			f := sc.awaitedFan(w, g.Place)
-			if f == 0 || sc.plan.policyOf(sc.fan(f).Source) != "wait_all" {
+			if f == 0 || sc.plan.nodes[sc.fan(f).Source].parallel.OnFailure != "wait_all" {
 				return false
 			}
 			first := sc.fan(f).Branch[laneOn(g.Place, f)].First

@@ -133,7 +133,7 @@ func (t *Task) noteElement(u *Unit) {
 	s.note(t, Note{Kind: NoteElementEnded, Task: t.id(u), Failure: u.Failure, Element: &ElementNote{
 		Index: u.Element - 1, Item: e.Items[u.Element-1], Done: e.Done, Failed: len(e.Failures), Total: len(e.Items),
 	}})
-	if u.Failure != nil && t.scope.plan.policyOf(t.Node) != "fail_all" {
+	if u.Failure != nil && t.scope.plan.nodes[t.Node].parallel.OnFailure != "fail_all" {
 		s.note(t, Note{Kind: NoteNodeEmitted, Task: t.id(u), Failure: u.Failure})
 	}
 }

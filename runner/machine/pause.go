@@ -42,29 +42,31 @@ func (s *State) holdsAfter(path string) bool {
 	})
 }
 
+// activity says whether the run works on something, waits for people, or for time to pass.
+func (s *State) activity() (working, asks, waits bool) {
+	working = len(s.Stopping) > 0
+	for _, sc := range s.Scopes {
+		working = working || slices.ContainsFunc(sc.activeTasks(), func(t *Task) bool { return t.Deciding })
+	}
+	for _, u := range s.activeUnits() {
+		switch u.State {
+		case asking:
+			asks = true
+		case waiting, delayed:
+			waits = true
+		case running:
+			working = working || !u.hasOpenGraph()
+		case queued:
+			working = working || u.Begun && !s.Pausing
+		}
+	}
+	return working, asks, waits
+}
+
 // updateStatus sets the status of a run that waits for an event: running, or paused with
 // the reason.
 func (s *State) updateStatus() {
-	working, asks, waits := false, false, false
-	for _, sc := range s.Scopes {
-		working = working || sc.hasStoppingAttempts()
-		for _, t := range sc.activeTasks() {
-			working = working || t.Deciding
-			for _, u := range t.Units {
-				switch {
-				case u.State == asking:
-					asks = true
-				case u.State == running && u.hasOpenGraph():
-				case u.State == running:
-					working = true
-				case u.State == waiting || u.State == delayed:
-					waits = true
-				case u.State == queued && u.Begun && !s.Pausing:
-					working = true
-				}
-			}
-		}
-	}
+	working, asks, waits := s.activity()
 	switch {
 	case !working && waits && s.Parked && s.Status != Paused:
 		s.Status, s.Reason = Paused, "wait"

@@ -37,8 +37,7 @@ type Plan struct {
 	reachable []reachable
 	// sources lists the nodes that may lead to each node, and at last those to END.
 	sources [][]int
-	// join is parallel.join; failsDeserted says that some join has `on_bypass: fail`.
-	join          string
+	// failsDeserted says that some join has `on_bypass: fail`.
 	failsDeserted bool
 	// endGuards are checked when a branch reaches END.
 	endGuards []guard
@@ -74,7 +73,8 @@ type node struct {
 	reads     []int          // keys by index, unless the node reads all
 	ends      map[string]int // label → node index, or endNode
 	schema    *schema.Schema
-	retry     []spec.Retry // nil: the default policy
+	parallel  spec.Parallel // with the settings of the graph
+	retry     []spec.Retry  // nil: the default policy
 	cache     *cachePolicy
 	guards    []guard
 	watches   []watch

@@ -126,21 +126,8 @@ func (s *State) Due() int64 {
 // WaitsUntil returns when a run that only waits for time to pass continues, or reaches a
 // time limit. It returns 0 for other runs.
 func (s *State) WaitsUntil() int64 {
-	if s.Status != Running || len(s.Stopping) > 0 {
-		return 0
-	}
-	for _, sc := range s.Scopes {
-		if slices.ContainsFunc(sc.activeTasks(), func(t *Task) bool { return t.Deciding || !t.Begun }) {
-			return 0
-		}
-	}
-	for _, u := range s.activeUnits() {
-		if u.State == running && !u.hasOpenGraph() || u.State == queued {
-			return 0
-		}
-	}
 	due := s.Due()
-	if due == 0 {
+	if working, _, _ := s.activity(); working || due == 0 || s.Status != Running {
 		return 0
 	}
 	return s.untilLimit(due)
@@ -153,7 +140,7 @@ func (s *State) untilLimit(due int64) int64 {
 			due = earlier(due, s.Now+int64(left))
 		}
 		for _, f := range sc.Fans {
-			if d := sc.plan.branchTimeout(f.Source); d > 0 {
+			if d := sc.plan.nodes[f.Source].parallel.BranchTimeout; d > 0 {
 				due = earlier(due, s.Now+int64(d-time.Duration(s.Active-f.Began)))
 			}
 		}

@@ -223,7 +223,7 @@ func (t *Task) choice() *Choice {
 	back := v.apply(t)
 	defer v.revert(t, back)
 	c := &Choice{
-		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.Output, Log: t.Notes, Turns: t.Calls.earlier(),
+		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.Output, Log: t.Notes, Turns: t.Calls.Earlier,
 		Trail: append(sc.pastNodes(t, maxTrail-1), sc.plan.nodes[t.Node].id),
 	}
 	n := sc.plan.Graph.Nodes[t.Node]

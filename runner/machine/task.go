@@ -69,8 +69,8 @@ type Task struct {
 	// Choice is a router's answer.
 	Choice *Chosen `json:"choice,omitempty"`
 	// Notes are the notes of the decision.
-	Notes []any       `json:"notes,omitempty"`
-	Calls *callCounts `json:"calls,omitempty"`
+	Notes []any      `json:"notes,omitempty"`
+	Calls callCounts `json:"calls,omitzero"`
 	// Thread is the conversation behind the execution.
 	Thread *thread `json:"thread,omitempty"`
 

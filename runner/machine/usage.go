@@ -101,32 +101,17 @@ func (s *State) addUsage(t *Task, e *Event) {
 	if u != nil && !t.Deciding {
 		calls = &u.Calls
 	}
-	if *calls == nil {
-		*calls = &callCounts{Turns: map[string]int{}}
-	}
-	(*calls).Turns[call.Role] = call.Turn
+	calls.Turns = with(calls.Turns, call.Role, call.Turn)
 }
 
-// callCounts counts the model calls of a visit by role, and those of its earlier
-// attempts. nil counts none.
+// callCounts counts the model calls of a visit by role, and those of its earlier attempts.
 type callCounts struct {
 	Turns   map[string]int `json:"turns,omitempty"`
 	Earlier map[string]int `json:"earlier,omitempty"`
 }
 
 // startAttempt makes the calls so far those of earlier attempts.
-func (c *callCounts) startAttempt() {
-	if c != nil {
-		c.Earlier = maps.Clone(c.Turns)
-	}
-}
-
-func (c *callCounts) earlier() map[string]int {
-	if c == nil {
-		return nil
-	}
-	return c.Earlier
-}
+func (c *callCounts) startAttempt() { c.Earlier = maps.Clone(c.Turns) }
 
 // Usage returns the total usage of the run, including subgraphs.
 func (s *State) Usage() Usage {
