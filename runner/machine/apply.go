@@ -1,27 +1,6 @@
-// Apply: one recorded fact in, commands out. Which event leads to which transition:
-//
-//	event        transition                                                      in
-//	RunBegan     the outermost scope opens with its first task                   ending.go
-//	TaskBegan    none: the journal needs it, the state does not                  -
-//	TaskNoted    the note is kept, what a call of a model used is counted        attempt.go
-//	GraphCalled  a scope opens for a tool call                                   subgraph.go
-//	TaskEnded    an attempt succeeds, fails, is tried again, or asks people      attempt.go
-//	Advanced     more steps without effects run                                  step.go
-//	Decided      a router's answer: the edge that it named fires                 route.go
-//	TimerFired   RunTimer: the scope ends                                        limit.go
-//	             StepTimer, TaskTimer: the attempt is cancelled, and fails       limit.go
-//	             RetryTimer: the next attempt; WaitTimer: the wait ends          attempt.go
-//	             AnswerTimer: the question is settled without an answer          people.go
-//	             BranchTimer: the branch fails                                   branch.go
-//	             GraceTimer: finally has had its time                            finally.go
-//	Answered     the question is settled; with all answers the attempt goes on   people.go
-//	PauseAsked   no further step starts                                          pause.go
-//	CancelAsked  what runs is cut off, and the run ends                          ending.go
-//	Resumed      the run goes on; what runs is asked for again                   pause.go
-//	Admitted     the same, for a run that waited for its concurrency group       pause.go
-//
-// After each event, joins without missing branches run, then ready steps start in path
-// order, then scopes without tasks end, until only another event can change anything.
+// Apply: one recorded fact in, commands out. After each event, joins without missing
+// branches run, then ready steps start in path order, then scopes without tasks end, until
+// only another event can change anything.
 
 package machine
 
@@ -29,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // maxBatch is how many steps without effects one event runs.
@@ -55,7 +36,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.settle()
 		return s.cmds, nil
 	}
-	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && !e.appliesWhilePaused() {
+	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && (e.Kind == Advanced || e.Kind == Decided) {
 		return nil, nil
 	}
 	if e.Kind == Resumed && !s.Parked { // the time without a driver does not count
@@ -90,15 +71,6 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	}
 	s.settle()
 	return s.cmds, nil
-}
-
-// appliesWhilePaused reports whether a paused run takes the event.
-func (e *Event) appliesWhilePaused() bool {
-	switch e.Kind {
-	case Answered, CancelAsked, Resumed, Admitted, TimerFired, PauseAsked, TaskNoted, TaskEnded, GraphCalled:
-		return true
-	}
-	return false
 }
 
 // advanceClock sets the time of the run. It never goes back, even if the clock was set
@@ -138,7 +110,8 @@ func (s *State) timerFired(t *Task, e *Event) {
 	}
 	switch e.Timer {
 	case TaskTimer:
-		t.attemptTimedOut(u)
+		limit := eval.DurationText(t.timeout(&t.scope.plan.nodes[t.Node]))
+		t.cancelTimedOut(u, "attempt took longer than its timeout of "+limit)
 	case RetryTimer:
 		for _, sc := range s.Scopes { // a delay that was cut to the deadline
 			if left, ok := sc.timeLeft(); ok && left <= 0 && t.scope.isWithin(sc) {

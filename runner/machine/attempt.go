@@ -252,7 +252,7 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	if failure != nil {
 		failure.Node, failure.Attempt = n.id, u.Attempt
 		if delay, note, again := t.retryDelay(u, n, failure); again && !t.Late {
-			s.note(t, Note{Kind: NoteNodeRetrying, Failure: failure, Retry: &note})
+			t.note(&Note{Kind: NoteNodeRetrying, Failure: failure, Retry: &note})
 			u.Calls.startAttempt()
 			u.Attempt++
 			u.State, u.Until, u.Notes, u.Called = delayed, s.Now+int64(delay), nil, nil
@@ -316,7 +316,7 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 		if err != nil {
 			failure = expressionFailure("emit: ", err)
 		} else {
-			t.scope.state.note(t, Note{Kind: NoteNodeEmitted, Output: values})
+			t.note(&Note{Kind: NoteNodeEmitted, Output: values})
 		}
 	}
 	if failure != nil {

@@ -24,21 +24,15 @@ func (sc *Scope) cancelBranch(t *Task, why string) {
 	sc.Gone = append(sc.Gone, t)
 }
 
-// propagate handles a failure without a failure edge: on_failure of the enclosing fan-
-// outs decides, innermost first. Otherwise the scope fails.
-func (sc *Scope) propagate(t *Task, failure *Failure) {
-	sc.propagateOutwards(t.Place, t.Joined, t, failure, len(t.Place)-1)
-}
-
-// propagateOutwards does the same from the i-th enclosing fan-out outwards. by is the task
-// that failed.
-func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure *Failure, i int) {
+// propagate handles a failure of a task without a failure edge: on_failure of the enclosing
+// fan-outs of a position decides, from the i-th outwards. Otherwise the scope fails.
+func (sc *Scope) propagate(at *Position, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
-		f := sc.fan(place[i].Fan)
-		if slices.Contains(joined, f.ID) || sc.plan.nodes[f.Source].parallel.OnFailure == "fail_all" {
+		f := sc.fan(at.Place[i].Fan)
+		if slices.Contains(at.Joined, f.ID) || sc.plan.nodes[f.Source].parallel.OnFailure == "fail_all" {
 			continue
 		}
-		sc.dropLane(f, place[i].Lane, by, failure)
+		sc.dropLane(f, at.Place[i].Lane, by, failure)
 		return
 	}
 	sc.endByTask(by, failureEnd(failure))
@@ -68,7 +62,7 @@ func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 			task = g
 		}
 	}
-	sc.propagateOutwards(f.Place, f.Joined, task, first.Failed, len(f.Place)-1)
+	sc.propagate(f.Position, task, first.Failed, len(f.Place)-1)
 }
 
 // joinWithErrors runs the join of a fan-out whose branches all failed, with their errors
@@ -143,7 +137,7 @@ func (s *State) branchTimedOut(fan, lane int) {
 				eval.DurationText(sc.plan.nodes[f.Source].parallel.BranchTimeout),
 		}
 		at := slices.IndexFunc(t.Place, func(l Lane) bool { return l.Fan == f.ID })
-		sc.propagateOutwards(t.Place, t.Joined, t, failure, at)
+		sc.propagate(t.Position, t, failure, at)
 		return
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -128,14 +129,10 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 			n.ends[end.Label.Value] = b.target(end.Target.Value)
 		}
 	}
-	for _, fields := range [][]bind.Field{bound.Config, bound.Set, bound.Before, bound.Emit, bound.Writes} {
-		b.addFields(&n.uses, fields)
-	}
-	b.addProgram(&n.uses, bound.Goto)
-	b.addProgram(&n.uses, bound.Each)
+	b.addUses(&n.uses, [][]bind.Field{bound.Config, bound.Set, bound.Before, bound.Emit, bound.Writes}, bound.Goto, bound.Each)
 	if cache := cmp.Or(decl.Cache, b.plan.Graph.Cache); cache != nil && n.act == actRun {
 		n.cache = b.cachePolicy(cache, decl, bound)
-		b.addProgram(&n.uses, n.cache.expr)
+		b.addUses(&n.uses, nil, n.cache.expr)
 	}
 	if n.act == actGraph {
 		n.graph = decl.Field("graph").Text.Value
@@ -182,9 +179,9 @@ func (b *builder) edges(g *spec.Graph) {
 			spec: decl, from: source.Index, to: b.target(decl.To.Value),
 			when: b.plan.bound.Edges[i].When, transform: b.plan.bound.Edges[i].Transform,
 		}
-		b.addProgram(&e.uses, e.when)
+		b.addUses(&e.uses, nil, e.when)
 		if e.transform != nil {
-			b.addValue(&e.uses, e.transform)
+			e.transform.Reads(func(r eval.Read) { b.addRead(&e.uses, r) })
 		}
 		b.plan.edges[i] = e
 		n.addEdge(i, decl)
@@ -264,18 +261,17 @@ func (p *Plan) order(n *node) {
 func (b *builder) finish(g *spec.Graph) {
 	b.policies(g)
 	p := b.plan
-	b.addProgram(&p.groupUses, p.bound.Group)
+	b.addUses(&p.groupUses, nil, p.bound.Group)
 	for _, name := range g.Finally {
 		if n := g.Node(name.Value); n != nil {
 			p.finally = append(p.finally, n.Index)
 		}
 	}
 	if p.bound.Output != nil {
-		b.addValue(&p.outUses, p.bound.Output)
+		p.bound.Output.Reads(func(r eval.Read) { b.addRead(&p.outUses, r) })
 	}
 	var setup uses // evaluated apart from steps
-	b.addFields(&setup, p.bound.Tools)
-	b.addFields(&setup, p.bound.Providers)
+	b.addUses(&setup, [][]bind.Field{p.bound.Tools, p.bound.Providers})
 	// What a tool gave last is known without a model, too, if somebody asks.
 	p.talks = p.talks || p.wanted["last"]
 	p.watched = make([]bool, len(p.nodes))

@@ -25,12 +25,12 @@ type Each struct {
 func (t *Task) launchEach(n *node) {
 	value, err := t.scope.state.vm.Eval(n.bound.Each, t.nodeContext(n))
 	if err != nil {
-		t.failFinal(expressionFailure("each: ", err), 1)
+		t.failFinal(expressionFailure("each: ", err))
 		return
 	}
 	items, ok := value.([]any)
 	if !ok {
-		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is no list"}, 1)
+		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is no list"})
 		return
 	}
 	t.Each = &Each{Items: items, Results: make([]any, len(items)), Next: 1}
@@ -134,7 +134,7 @@ func (t *Task) endEach() {
 		failure = t.view().checkWrites(writes)
 	}
 	if failure != nil {
-		t.failFinal(failure, 1)
+		t.failFinal(failure)
 		return
 	}
 	t.Writes = writes

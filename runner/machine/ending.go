@@ -21,7 +21,6 @@ func (s *State) beginRun(e *Event) {
 	if s.Run.Models != nil {
 		s.Models = *s.Run.Models
 	}
-	s.byID = map[int]*Scope{}
 	sc := s.open(s.plan, TaskID{}, nil, "", s.Run.ID)
 	s.Group, _ = s.plan.Group(e)
 	if s.Run.Held {
@@ -38,7 +37,7 @@ func (p *Plan) Group(began *Event) (string, error) {
 		return "", nil
 	}
 	s := p.NewState()
-	s.Run, s.Now, s.Began, s.byID = RunInfo{ID: "group"}, began.At, began.At, map[int]*Scope{}
+	s.Run, s.Now, s.Began = RunInfo{ID: "group"}, began.At, began.At
 	if began.Run != nil {
 		s.Run = *began.Run
 	}
@@ -48,11 +47,8 @@ func (p *Plan) Group(began *Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch value := value.(type) {
-	case nil:
+	if value == nil {
 		return "", nil
-	case string:
-		return value, nil
 	}
 	return eval.Text(value), nil
 }
@@ -221,7 +217,6 @@ func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 // clear text.
 func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
 	s := p.NewState()
-	s.byID = map[int]*Scope{}
 	s.SetSecrets(map[*Plan]map[string]any{p: secrets})
 	tools, _, err := s.open(p, TaskID{}, nil, "", "").Setup()
 	return tools, err
@@ -248,7 +243,7 @@ func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, er
 
 // PathNodes returns the executed nodes of a scope in path order.
 func (sc *Scope) PathNodes() []string {
-	steps := slices.AppendSeq(make([]PathStep, 0, sc.Steps.Count), sc.Steps.all())
+	steps := slices.AppendSeq(make([]PathStep, 0, len(sc.Steps.Flat)/3), sc.Steps.all())
 	for _, t := range sc.allTasks() {
 		if t.Done && !t.Refused && (t.gone || t.ID == sc.Culprit) {
 			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})

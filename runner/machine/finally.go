@@ -91,12 +91,11 @@ func (s *State) graceOver() {
 	}
 	s.Grace = graceOver
 	if t := root.Final; t != nil {
-		attempt := t.attempt()
 		for _, u := range t.Units {
 			t.stop(u)
 		}
 		t.failFinal(&Failure{
 			Kind: "cancelled", Message: "the " + eval.DurationText(finallyGrace) + " that finally has after a cancellation were up",
-		}, attempt)
+		})
 	}
 }

@@ -167,10 +167,10 @@ func (sc *Scope) resolveJoin(group []*Task) {
 	case "fail":
 		sc.join(group, sc.bypassFailure(group[0].Node, group, sc.bypassing(group)))
 	default:
-		sc.state.note(group[0], Note{
+		group[0].note(&Note{
 			Kind: NoteJoinDropped, Failure: sc.bypassFailure(group[0].Node, group, sc.bypassing(group)),
 		})
-		sc.dropAll(group)
+		sc.drop(group...)
 		for _, t := range group {
 			t.Waits = false
 		}
@@ -290,7 +290,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	sc.inputs(t, group, lost)
 	view, conflicts := sc.merge(group, lost)
 	merged := view.changedKeys()
-	sc.dropAll(group)
+	sc.drop(group...)
 	if len(conflicts) == 0 { // an edge may want the values at the split
 		var over *Fan
 		if view, over = sc.settle(view); over != nil && sc.isLast(t, over.Order) {
@@ -312,7 +312,14 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	sc.addTask(t)
 	sc.sweepViews()
 	if len(group) > 1 {
-		sc.noteJoined(t, group, merged)
+		var from []string
+		for _, m := range group {
+			if m.From.Task != 0 {
+				from = append(from, sc.plan.nodes[m.From.Node].id)
+			}
+		}
+		t.note(&Note{Kind: NoteBranchesJoined, Targets: from})
+		sc.state.noteUpdated(t, merged)
 	}
 	if t.Settled = conflicts; len(conflicts) > 0 && preset == nil {
 		t.Preset = sc.conflictFailure(first.Node, conflicts[0])

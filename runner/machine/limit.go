@@ -48,14 +48,7 @@ func (s *State) scopeTimedOut(owner int) {
 	}
 }
 
-// attemptTimedOut cancels an attempt that took too long. It fails once the attempt has
-// ended.
-func (t *Task) attemptTimedOut(u *Unit) {
-	n := &t.scope.plan.nodes[t.Node]
-	t.cancelTimedOut(u, "attempt took longer than its timeout of "+eval.DurationText(t.timeout(n)))
-}
-
-// cancelTimedOut cancels a unit and records the timeout as its failure.
+// cancelTimedOut cancels a unit that took too long. It fails once its attempt has ended.
 func (t *Task) cancelTimedOut(u *Unit, message string) {
 	if u.State != running || u.Cause != nil {
 		return
@@ -78,7 +71,6 @@ func (t *Task) stepTimedOut() {
 	}
 	message := "the step took longer than step_timeout of " + eval.DurationText(t.scope.limits.StepTimeout)
 	t.Late = true
-	attempt := t.attempt()
 	for _, u := range t.Units {
 		if t.Each == nil && u.State == running && !u.runsGraph() {
 			if u.Cause == nil {
@@ -88,7 +80,7 @@ func (t *Task) stepTimedOut() {
 		}
 		t.stop(u)
 	}
-	t.failFinal(&Failure{Kind: "timeout", Message: message}, attempt)
+	t.failFinal(&Failure{Kind: "timeout", Message: message})
 }
 
 // endAtStepLimit ends a scope that reached max_steps.

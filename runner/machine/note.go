@@ -81,7 +81,8 @@ func (s *State) Confided() []any { return s.confided }
 
 // note adds a note about a task. Without an observer only emitted values are kept, because
 // a driver warns of failed elements in any case.
-func (s *State) note(t *Task, n Note) {
+func (t *Task) note(n *Note) {
+	s := t.scope.state
 	s.noted++
 	if !s.Watched && n.Kind != NoteNodeEmitted {
 		return
@@ -90,57 +91,36 @@ func (s *State) note(t *Task, n Note) {
 		n.Task = TaskID{Task: t.ID, Attempt: t.attempt()}
 	}
 	n.Place, n.NodeKind, n.Step, n.Began, n.Finally = t.place(), t.scope.plan.nodes[t.Node].kind, t.Number, t.At, t.Final
-	s.notes = append(s.notes, n)
-}
-
-// noteJoined reports that branches meet, and the values of the keys that they wrote.
-func (sc *Scope) noteJoined(t *Task, group []*Task, keys []int) {
-	var from []string
-	for _, m := range group {
-		if m.From.Task != 0 {
-			from = append(from, sc.plan.nodes[m.From.Node].id)
-		}
-	}
-	sc.state.note(t, Note{Kind: NoteBranchesJoined, Targets: from})
-	sc.state.noteUpdated(t, keys)
-}
-
-// noteEnd reports the end of a step.
-func (t *Task) noteEnd() {
-	if t.Failure != nil {
-		t.scope.state.note(t, Note{Kind: NoteNodeFailed, Failure: t.Failure})
-		return
-	}
-	t.scope.state.note(t, Note{Kind: NoteNodeCompleted, Output: t.Output, Cached: t.Cached, Skipped: t.Skipped})
+	s.notes = append(s.notes, *n)
 }
 
 // noteAgain reports that a step continues.
 func (t *Task) noteAgain() {
 	t.Stopped = false
-	t.scope.state.note(t, Note{Kind: NoteNodeStarted, Again: true})
+	t.note(&Note{Kind: NoteNodeStarted, Again: true})
 }
 
 // noteStopped reports that a step was cut off.
 func (t *Task) noteStopped(why string) {
 	t.Stopped = true
 	failure := &Failure{Kind: "cancelled", Message: why, Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attempt()}
-	t.scope.state.note(t, Note{Kind: NoteNodeFailed, Stopped: true, Failure: failure})
+	t.note(&Note{Kind: NoteNodeFailed, Stopped: true, Failure: failure})
 }
 
 // noteElement reports the end of an element.
 func (t *Task) noteElement(u *Unit) {
-	e, s := t.Each, t.scope.state
-	s.note(t, Note{Kind: NoteElementEnded, Task: t.id(u), Failure: u.Failure, Element: &ElementNote{
+	e := t.Each
+	t.note(&Note{Kind: NoteElementEnded, Task: t.id(u), Failure: u.Failure, Element: &ElementNote{
 		Index: u.Element - 1, Item: e.Items[u.Element-1], Done: e.Done, Failed: len(e.Failures), Total: len(e.Items),
 	}})
 	if u.Failure != nil && t.scope.plan.nodes[t.Node].parallel.OnFailure != "fail_all" {
-		s.note(t, Note{Kind: NoteNodeEmitted, Task: t.id(u), Failure: u.Failure})
+		t.note(&Note{Kind: NoteNodeEmitted, Task: t.id(u), Failure: u.Failure})
 	}
 }
 
 // noteQuestion reports that a question was asked, is still open, or was answered.
 func (t *Task) noteQuestion(kind NoteKind, u *Unit, q *Asked, by string) {
-	t.scope.state.note(t, Note{Kind: kind, Task: t.id(u), Question: t.question(u, q), Answer: q.Answer, By: by})
+	t.note(&Note{Kind: kind, Task: t.id(u), Question: t.question(u, q), Answer: q.Answer, By: by})
 }
 
 // noteUpdated reports the values that a task sees of some keys.
@@ -157,7 +137,7 @@ func (s *State) noteUpdated(t *Task, keys []int) {
 		}
 		slices.SortFunc(delta, func(a, b KeyValue) int { return cmp.Compare(a.Key, b.Key) })
 	}
-	s.note(t, Note{Kind: NoteStateUpdated, Delta: delta})
+	t.note(&Note{Kind: NoteStateUpdated, Delta: delta})
 }
 
 // noteRouted reports which edges fired after a step, and why.
@@ -169,7 +149,7 @@ func (t *Task) noteRouted(n *node, out routed) {
 	if t.scope.state.Watched {
 		note.Candidates, note.Targets = t.candidates(n, out, false), t.scope.plan.namesOf(out.targets)
 	}
-	t.scope.state.note(t, note)
+	t.note(&note)
 }
 
 // namesOf returns the nodes that targets lead to.

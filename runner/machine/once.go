@@ -13,34 +13,19 @@ import (
 // onceKeys returns the `once` keys that a model node's own expressions read.
 func (b *builder) onceKeys(bound *bind.Node) []int {
 	var out []int
-	take := func(i int) {
-		if b.plan.keys[i].decl.Once && !slices.Contains(out, i) {
-			out = append(out, i)
-		}
-	}
-	read := func(r eval.Read) {
+	p := b.plan
+	eachRead(func(r eval.Read) {
 		path := r.Path
 		if len(path) > 1 && path[0] == "state" {
 			path = path[1:]
 		}
-		if len(path) == 0 || path[0] == "state" {
-			for i := range b.plan.keys {
-				take(i)
+		for i := range p.keys {
+			isRead := len(path) == 0 || path[0] == "state" || path[0] == p.keys[i].name
+			if isRead && p.keys[i].decl.Once && !slices.Contains(out, i) {
+				out = append(out, i)
 			}
-		} else if i, ok := b.plan.keyOf[path[0]]; ok {
-			take(i)
 		}
-	}
-	for _, fields := range [][]bind.Field{bound.Config, bound.Before} {
-		for i := range fields {
-			fields[i].Value.Reads(read)
-		}
-	}
-	if bound.Each != nil {
-		for _, r := range bound.Each.Reads() {
-			read(r)
-		}
-	}
+	}, [][]bind.Field{bound.Config, bound.Before}, bound.Each)
 	slices.Sort(out)
 	return out
 }

@@ -143,25 +143,25 @@ func (p *Plan) Start() string { return p.nodes[p.start].id }
 // SeesRunDir reports whether any expression reads the folder of the run.
 func (p *Plan) SeesRunDir() bool { return p.wanted["run.dir"] }
 
-// addFields adds the context names that the evaluation of fields reads.
-func (b *builder) addFields(to *uses, fields []bind.Field) {
-	for i := range fields {
-		b.addValue(to, &fields[i].Value)
+// eachRead calls do for what fields and programs read. Programs may be nil.
+func eachRead(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Program) {
+	for _, list := range fields {
+		for i := range list {
+			list[i].Value.Reads(do)
+		}
+	}
+	for _, p := range programs {
+		if p != nil {
+			for _, r := range p.Reads() {
+				do(r)
+			}
+		}
 	}
 }
 
-func (b *builder) addValue(to *uses, v *bind.Value) {
-	v.Reads(func(r eval.Read) { b.addRead(to, r) })
-}
-
-// addProgram adds the context names that a program reads. It may be nil.
-func (b *builder) addProgram(to *uses, program *eval.Program) {
-	if program == nil {
-		return
-	}
-	for _, r := range program.Reads() {
-		b.addRead(to, r)
-	}
+// addUses adds the context names that fields and programs read.
+func (b *builder) addUses(to *uses, fields [][]bind.Field, programs ...*eval.Program) {
+	eachRead(func(r eval.Read) { b.addRead(to, r) }, fields, programs...)
 }
 
 // addRead adds the context name that a read names, or all of them.

@@ -71,7 +71,7 @@ func (b *builder) policies(g *spec.Graph) {
 		}
 		if at, never := named("at"), p.bound.Never[i]; at >= 0 && never != nil {
 			w := watch{never: never}
-			b.addProgram(&w.uses, never)
+			b.addUses(&w.uses, nil, never)
 			p.nodes[at].watches = append(p.nodes[at].watches, w)
 		}
 	}

@@ -50,7 +50,7 @@ func (t *Task) countFired(targets []target) {
 	sc := t.scope
 	for _, to := range targets {
 		if to.edge >= 0 {
-			sc.Fired = with(sc.Fired, to.edge, sc.Fired[to.edge]+1)
+			sc.Fired[to.edge]++
 		}
 	}
 }

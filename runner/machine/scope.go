@@ -53,7 +53,7 @@ type Scope struct {
 	Given     int  `json:"given,omitempty"`
 	Continues bool `json:"continues,omitempty"`
 	// Fired counts the edges that fired, by index.
-	Fired map[int]int `json:"fired,omitempty"`
+	Fired map[int]int `json:"fired"`
 
 	// Executions counts the steps that began, those of inner scopes too; Own leaves these
 	// out. Refused counts visits that max_visits refused.
@@ -198,7 +198,7 @@ const noNode = -2
 // open creates the scope of a graph, without its first task.
 func (s *State) open(p *Plan, owner TaskID, outer *Scope, path, key string) *Scope {
 	s.Numbers.Scope++
-	sc := &Scope{ID: s.Numbers.Scope, Owner: owner, Path: path, Key: key, Since: s.Active, state: s, plan: p}
+	sc := &Scope{ID: s.Numbers.Scope, Owner: owner, Path: path, Key: key, Since: s.Active, Fired: map[int]int{}, state: s, plan: p}
 	if outer != nil {
 		sc.Outer, sc.outer, sc.owner = outer.ID, outer, outer.task(owner.Task)
 	}

@@ -19,7 +19,6 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 	if err := eval.DecodeJSON(text, s); err != nil {
 		return nil, fmt.Errorf("the snapshot can't be read: %w", err)
 	}
-	s.byID = map[int]*Scope{}
 	for _, sc := range s.Scopes {
 		if err := sc.restore(s, p, nil); err != nil {
 			return nil, err

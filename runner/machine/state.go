@@ -149,7 +149,7 @@ func (q Quality) MarshalJSON() ([]byte, error) {
 }
 
 // NewState returns a state ready for the RunBegan event.
-func (p *Plan) NewState() *State { return &State{plan: p} }
+func (p *Plan) NewState() *State { return &State{plan: p, byID: map[int]*Scope{}} }
 
 // Intercept lets a function change what expressions read, for analyses.
 func (s *State) Intercept(before func(p *eval.Program, env map[string]any) map[string]any) {

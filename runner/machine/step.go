@@ -89,7 +89,7 @@ func (t *Task) begin() {
 			return
 		}
 	}
-	s.note(t, Note{Kind: NoteNodeStarted})
+	t.note(&Note{Kind: NoteNodeStarted})
 	t.startStepTimer()
 	t.createUnits()
 }
@@ -113,7 +113,7 @@ func (t *Task) createUnits() {
 	}
 	if len(n.bound.Before) > 0 {
 		if failure := t.addBefore(n); failure != nil {
-			t.failFinal(failure, 1)
+			t.failFinal(failure)
 			return
 		}
 	}
@@ -192,8 +192,8 @@ func (t *Task) mayStart(u *Unit) bool {
 }
 
 // failFinal fails the step without another attempt.
-func (t *Task) failFinal(failure *Failure, attempt int) {
-	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, attempt
+func (t *Task) failFinal(failure *Failure) {
+	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, t.attempt()
 	t.Failure, t.Output, t.Writes = failure, nil, nil
 	t.finish()
 }
@@ -223,7 +223,11 @@ func (t *Task) finish() {
 		}
 	}
 	t.stopTimers()
-	t.noteEnd()
+	if t.Failure != nil {
+		t.note(&Note{Kind: NoteNodeFailed, Failure: t.Failure})
+	} else {
+		t.note(&Note{Kind: NoteNodeCompleted, Output: t.Output, Cached: t.Cached, Skipped: t.Skipped})
+	}
 	t.updateThread()
 	if t.Final {
 		sc.finalEnded(t)
@@ -263,7 +267,7 @@ func (t *Task) settleStep() {
 		return
 	case len(out.targets) == 0:
 		v.revert(t, back)
-		sc.propagate(t, t.Failure)
+		sc.propagate(t.Position, t, t.Failure, len(t.Place)-1)
 		return
 	}
 	if t.Failure != nil {
@@ -295,16 +299,11 @@ func (t *Task) writeEdit(edit map[string]any) {
 
 // stepEnded puts a step into the path.
 func (sc *Scope) stepEnded(t *Task) {
-	sc.Steps.add(PathStep{t.Node, t.Rank, t.Order})
+	sc.Steps.add(t.Node, t.Rank, t.Order)
 	if t.Failure == nil {
-		keepLast(&sc.LastStep, t.source())
-	}
-}
-
-// keepLast replaces a step by another one that does not stand before it in path order.
-func keepLast(l *Source, step Source) {
-	if l.Task == 0 || comparePath(l.Rank, l.Order, step.Rank, step.Order) <= 0 {
-		*l = step
+		if l := &sc.LastStep; l.Task == 0 || comparePath(l.Rank, l.Order, t.Rank, t.Order) <= 0 {
+			*l = t.source()
+		}
 	}
 }
 
@@ -352,7 +351,7 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	}
 	s, v := sc.state, t.view()
 	sc.drop(t)
-	s.note(t, Note{Kind: NoteBranchesStarted, Targets: sc.plan.namesOf(targets)})
+	t.note(&Note{Kind: NoteBranchesStarted, Targets: sc.plan.namesOf(targets)})
 	s.Numbers.Fan++
 	f := &Fan{
 		Position: t.Position, ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, View: v.ID, Began: s.Active,
@@ -419,7 +418,9 @@ func (sc *Scope) arrive(t *Task) {
 	if t.Node == endNode {
 		sc.drop(t)
 		sc.Ended = append(sc.Ended, t)
-		keepLast(&sc.LastEnd, t.From)
+		if l := &sc.LastEnd; l.Task == 0 || comparePath(l.Rank, l.Order, t.From.Rank, t.From.Order) <= 0 {
+			*l = t.From
+		}
 		if failure := t.checkGuards(sc.plan.endGuards, t.From.Node); failure != nil {
 			sc.endByTask(t, failureEnd(failure))
 		} else if t.view().Base == 0 { // nothing is to be merged

@@ -104,25 +104,17 @@ func (sc *Scope) addTask(t *Task) *Task {
 	return t
 }
 
-// drop takes a task from those of its scope.
-func (sc *Scope) drop(t *Task) {
-	t.gone = true
-	sc.due = sc.due || t.blocks || t.Waits
-	if i := slices.Index(sc.Tasks, t); i >= 0 {
-		sc.Tasks = slices.Delete(sc.Tasks, i, i+1)
+// drop takes tasks from those of their scope.
+func (sc *Scope) drop(tasks ...*Task) {
+	for _, t := range tasks {
+		t.gone = true
+		sc.due = sc.due || t.blocks || t.Waits
 	}
+	sc.Tasks = slices.DeleteFunc(sc.Tasks, func(t *Task) bool { return t.gone })
 }
 
 // allTasks returns the tasks of a scope that may run again, or be merged.
 func (sc *Scope) allTasks() []*Task { return slices.Concat(sc.Tasks, sc.Ended, sc.Gone) }
-
-func (sc *Scope) dropAll(tasks []*Task) {
-	sc.due = true
-	for _, t := range tasks {
-		t.gone = true
-	}
-	sc.Tasks = slices.DeleteFunc(sc.Tasks, func(t *Task) bool { return t.gone })
-}
 
 // task returns a task of an open scope by its number, or nil.
 func (s *State) task(id int) *Task {
