@@ -423,10 +423,8 @@ func (t *Task) stop(u *Unit) {
 
 // discard removes a scope whose result is not needed.
 func (sc *Scope) discard() {
-	for _, t := range sc.activeTasks() {
-		for _, u := range t.Units {
-			t.stop(u)
-		}
+	for t, u := range sc.activeUnits() {
+		t.stop(u)
 	}
 	sc.suspended = true
 	sc.state.remove(sc)

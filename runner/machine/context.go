@@ -203,11 +203,8 @@ func (t *Task) view() *View {
 // input returns the task's input: of its source, with `before` added, or an object by
 // source after a join.
 func (t *Task) input() any {
-	switch {
-	case t.Before != nil:
+	if t.Before != nil {
 		return t.Before
-	case t.Met:
-		return t.inputs()
 	}
 	return t.Input
 }

@@ -455,7 +455,7 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 		}
 	}
 	if len(came) > 1 {
-		t.Met, t.Cause = true, nil
+		t.Input, t.Cause = t.Inputs, nil
 	}
 	if !sc.plan.wanted["branches"] {
 		return
@@ -496,8 +496,8 @@ func (sc *Scope) markDecided(place []Lane, node int) {
 		return
 	}
 	for _, lane := range place {
-		if d := (Desertion{lane.Fan, node}); !slices.Contains(sc.Decided, d) {
-			sc.Decided = append(sc.Decided, d)
+		if f := sc.fan(lane.Fan); !slices.Contains(f.Decided, node) {
+			f.Decided = append(f.Decided, node)
 		}
 	}
 }
@@ -546,7 +546,7 @@ func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 // desertedFan returns the outermost fan-out around a detour of which no branch reached
 // the join, nor can any more. It returns nil if there is none.
 func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
-	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.Decided, Desertion{l.Fan, node}) }) ||
+	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.fan(l.Fan).Decided, node) }) ||
 		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
 		return nil
 	}

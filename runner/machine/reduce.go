@@ -189,43 +189,37 @@ func combineMessages(current, update any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("update %s is no message object", preview(item, 60))
 		}
-		var err error
-		if out, err = combineMessage(out, message); err != nil {
-			return nil, err
+		at := messageByID(out, message["id"])
+		switch op := message["op"]; {
+		case op == nil && at >= 0:
+			out[at] = message
+		case op == nil:
+			out = append(out, message)
+		case op == "remove" && at >= 0:
+			out = slices.Delete(out, at, at+1)
+		case op == "remove":
+		case op == "remove_all":
+			out = []any{}
+		case op == "replace_last_user":
+			out = replaceLastUser(out, message["content"])
+		default:
+			return nil, fmt.Errorf("op %s is unknown; allowed: remove, remove_all, replace_last_user", preview(op, 40))
 		}
 	}
 	return out, nil
 }
 
-func combineMessage(out []any, message map[string]any) ([]any, error) {
-	switch op := message["op"]; op {
-	case nil:
-		if at := messageByID(out, message["id"]); at >= 0 {
-			out[at] = message
-			return out, nil
+// replaceLastUser changes the content of the last message of a user, or appends one.
+func replaceLastUser(list []any, content any) []any {
+	for i, item := range slices.Backward(list) {
+		if old, _ := item.(map[string]any); old["role"] == "user" {
+			changed := maps.Clone(old)
+			changed["content"] = content
+			list[i] = changed
+			return list
 		}
-		return append(out, message), nil
-	case "remove":
-		if at := messageByID(out, message["id"]); at >= 0 {
-			out = slices.Delete(out, at, at+1)
-		}
-		return out, nil
-	case "remove_all":
-		return []any{}, nil
-	case "replace_last_user":
-		for i := len(out) - 1; i >= 0; i-- {
-			old, _ := out[i].(map[string]any)
-			if old["role"] == "user" {
-				changed := maps.Clone(old)
-				changed["content"] = message["content"]
-				out[i] = changed
-				return out, nil
-			}
-		}
-		return append(out, map[string]any{"role": "user", "content": message["content"]}), nil
-	default:
-		return nil, fmt.Errorf("op %s is unknown; allowed: remove, remove_all, replace_last_user", preview(op, 40))
 	}
+	return append(list, map[string]any{"role": "user", "content": content})
 }
 
 // messageByID returns the index of the message with an id, or -1.

@@ -78,7 +78,7 @@ type RetryNote struct {
 
 // retryDelay returns the delay before the next attempt, and whether there is one. The jitter
 // derives from the task's identity, so that a replay waits equally long. Each block of a
-// retry list counts its own failures. A server may ask for up to maxServerDelay.
+// retry list counts its own failures.
 func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
 	var note RetryNote
 	r, block := t.policy(n, failure)
@@ -100,7 +100,11 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
-	if most := maxServerDelay(&r); asked > most {
+	most := MaxAskedDelay
+	if r.HasMaxInterval {
+		most = r.MaxInterval
+	}
+	if asked > most {
 		note.Asked, asked = asked, most
 	}
 	note.Delay = max(time.Duration(wait), asked)
@@ -112,11 +116,3 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 
 // MaxAskedDelay is the longest delay that a server may ask for without a max_interval.
 const MaxAskedDelay = 10 * time.Minute
-
-// maxServerDelay returns the longest delay that a server may ask for.
-func maxServerDelay(r *spec.Retry) time.Duration {
-	if r.HasMaxInterval {
-		return r.MaxInterval
-	}
-	return MaxAskedDelay
-}

@@ -38,8 +38,6 @@ type Scope struct {
 	Views []*View `json:"views"`
 	// Steps are the finished steps in the order in which they ended.
 	Steps stepList `json:"steps,omitzero"`
-	// Decided names the joins that ran or failed for a fan-out.
-	Decided []Desertion `json:"decided,omitempty"`
 	// Partial is, by node, what cancelled executions had produced; Reasons why a node
 	// ended as it did.
 	Partial map[int]any    `json:"partial,omitempty"`
@@ -55,10 +53,9 @@ type Scope struct {
 	// Fired counts the edges that fired, by index.
 	Fired map[int]int `json:"fired"`
 
-	// Executions counts the steps that began, those of inner scopes too; Own leaves these
-	// out. Refused counts visits that max_visits refused.
+	// Executions counts the steps that began, those of inner scopes too; Refused counts
+	// visits that max_visits refused.
 	Executions int `json:"executions,omitempty"`
-	Own        int `json:"own,omitempty"`
 	Refused    int `json:"refused,omitempty"`
 	// MaxRank is the highest rank of a step that has ended.
 	MaxRank int `json:"max_rank,omitempty"`
@@ -152,12 +149,6 @@ func (p *Position) split(fan, branches int) []Position {
 	return out
 }
 
-// Desertion marks a join as decided for a fan-out that no branch reached it from.
-type Desertion struct {
-	Fan  int `json:"fan"`
-	Node int `json:"node"`
-}
-
 // Lane is a branch of a fan-out.
 type Lane struct {
 	Fan  int `json:"f"`
@@ -174,6 +165,8 @@ type Fan struct {
 	Branch    []Branch `json:"branch"`
 	// Implicit is the node that joins the branches without saying so, or noNode.
 	Implicit int `json:"implicit"`
+	// Decided are the joins that ran or failed for it, where one has `on_bypass: fail`.
+	Decided []int `json:"decided,omitempty"`
 	// Began is the run's active time at the split.
 	Began int64 `json:"began,omitempty"`
 }

@@ -238,7 +238,7 @@ func (s *sim) result() referencetest.Result {
 	root := st.Scopes[0]
 	out := referencetest.Result{
 		Status: string(st.Status), Quality: string(st.Quality), Reason: st.Reason, Limited: st.Limited, Path: root.PathNodes(),
-		State: root.Values(), Output: st.Output, Steps: root.Executions, Own: root.Own, Took: time.Duration(s.now - s.began),
+		State: root.Values(), Output: st.Output, Steps: root.Executions, Took: time.Duration(s.now - s.began),
 	}
 	if f := st.Failure; f != nil {
 		out.Error = &referencetest.Error{Kind: f.Kind, Message: f.Message, Node: f.Node}

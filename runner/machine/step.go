@@ -67,7 +67,6 @@ func (t *Task) begin() {
 		sc.Refused++
 	} else if !t.Final {
 		sc.eachEnclosing(func(one *Scope) { one.Executions++ })
-		sc.Own++
 	}
 	s.batch++
 	if over {

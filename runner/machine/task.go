@@ -37,7 +37,6 @@ type Task struct {
 	Begun bool `json:"begun,omitempty"`
 	Done  bool `json:"done,omitempty"`
 	Final bool `json:"final,omitempty"` // of finally
-	Met   bool `json:"met,omitempty"`   // Inputs are those of several
 	// Skipped and Refused say that max_visits kept the node from running.
 	Skipped bool `json:"skipped,omitempty"`
 	Refused bool `json:"refused,omitempty"`

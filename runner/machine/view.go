@@ -539,7 +539,6 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 	sc.Bends = slices.DeleteFunc(sc.Bends, func(b *Bend) bool {
 		return slices.ContainsFunc(b.Place, isDead)
 	})
-	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
 	for key, heads := range base.Heads { //lint:ignore mapiter each is changed once
 		base.Heads[key] = slices.DeleteFunc(slices.Clone(heads), func(id int) bool { return dead[v.overruled[id]] })
 	}

@@ -33,20 +33,19 @@ type visited struct{ node, most int }
 // number of a task, fan-out, view or write; the contents of a view; a rank, or an order that
 // matters only beside ranks; a time from now on; what counts only for results of the past.
 var digested = map[reflect.Type]string{
-	reflect.TypeFor[machine.Scope]():     `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Bends Decided`,
-	reflect.TypeFor[machine.End]():       `Status Reason Failure`,
-	reflect.TypeFor[machine.Failure]():   `Kind Node Attempt`, // messages and details are gaps, see Model.readContext
-	reflect.TypeFor[machine.Fan]():       `ID:fan Source Implicit View:view Rank:rank Position Branch`,
-	reflect.TypeFor[machine.Branch]():    `First Failed By:task`,
-	reflect.TypeFor[machine.Position]():  `Order:order Place Lanes Joined:fan Over`,
-	reflect.TypeFor[machine.Lane]():      `Fan:fan Lane`,
-	reflect.TypeFor[machine.Over]():      `At Source`,
-	reflect.TypeFor[machine.Bend]():      `Task:task Node Reached Rank:rank Position`,
-	reflect.TypeFor[machine.Desertion](): `Fan:fan Node`,
-	reflect.TypeFor[machine.Source]():    `Node Failed Rank:rank Order:order Output:past`,
-	reflect.TypeFor[machine.Conflict]():  `Key Fan:fan`,
-	reflect.TypeFor[machine.Chosen]():    `Edge`,
-	reflect.TypeFor[machine.Task](): `ID:task Node Waits Begun Done Met Skipped Refused Late Deciding Rank:rank Position From Cause Lost Preset Failure
+	reflect.TypeFor[machine.Scope]():    `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Bends`,
+	reflect.TypeFor[machine.End]():      `Status Reason Failure`,
+	reflect.TypeFor[machine.Failure]():  `Kind Node Attempt`, // messages and details are gaps, see Model.readContext
+	reflect.TypeFor[machine.Fan]():      `ID:fan Source Implicit View:view Rank:rank Position Branch Decided`,
+	reflect.TypeFor[machine.Branch]():   `First Failed By:task`,
+	reflect.TypeFor[machine.Position](): `Order:order Place Lanes Joined:fan Over`,
+	reflect.TypeFor[machine.Lane]():     `Fan:fan Lane`,
+	reflect.TypeFor[machine.Over]():     `At Source`,
+	reflect.TypeFor[machine.Bend]():     `Task:task Node Reached Rank:rank Position`,
+	reflect.TypeFor[machine.Source]():   `Node Failed Rank:rank Order:order Output:past`,
+	reflect.TypeFor[machine.Conflict](): `Key Fan:fan`,
+	reflect.TypeFor[machine.Chosen]():   `Edge`,
+	reflect.TypeFor[machine.Task](): `ID:task Node Waits Begun Done Skipped Refused Late Deciding Rank:rank Position From Cause Lost Preset Failure
 		Carries:fan Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
 	reflect.TypeFor[machine.Unit]():   `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
 	reflect.TypeFor[machine.Asked]():  `ID Settled Answer`,
