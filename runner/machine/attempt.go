@@ -284,11 +284,15 @@ func (t *Task) check(u *Unit, n *node, output any, writes []Write) (any, []Write
 			return nil, nil, &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
 		}
 	}
-	size, fits := 0, true
-	if t.Each != nil || len(n.set) != 1 { // else it is as large as the write
-		size, fits = eval.Size(output, t.scope.maxBytes)
+	size := 0
+	if !n.lazy {
+		size, _ = eval.Size(output, t.scope.maxBytes)
+	} else if len(writes) > 1 { // else it is as large as the write
+		for i := range writes {
+			size += sizeOf(writes[i].Update)
+		}
 	}
-	if !fits {
+	if size > t.scope.maxBytes {
 		return nil, nil, t.scope.sizeFailure("the output")
 	}
 	if e := t.Each; e != nil {

@@ -100,6 +100,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		id: decl.ID.Value, kind: decl.Kind.Value, decl: decl, bound: bound, act: cmp.Or(actions[decl.Kind.Value], actRun),
 		set: b.assignments(bound.Set), writes: b.assignments(bound.Writes), schema: bound.Output, retry: decl.RetryBlocks(b.plan.Graph),
 	}
+	n.lazy = n.act == actSet && len(n.set) > 0 && bound.Each == nil && bound.Goto == nil && !decl.HasEnds && len(bound.Emit) == 0 && n.schema == nil
 	n.parallel = b.plan.Graph.Parallel
 	if own := decl.Parallel; own != nil {
 		all := &n.parallel
@@ -272,6 +273,7 @@ func (b *builder) finish(g *spec.Graph) {
 	}
 	var setup uses // evaluated apart from steps
 	b.addUses(&setup, [][]bind.Field{p.bound.Tools, p.bound.Providers})
+	p.readsInputs = p.wanted["input"] || p.wanted["inputs"] || p.wanted["branches"]
 	// What a tool gave last is known without a model, too, if somebody asks.
 	p.talks = p.talks || p.wanted["last"]
 	p.watched = make([]bool, len(p.nodes))

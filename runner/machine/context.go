@@ -58,7 +58,7 @@ func (v *View) values() map[string]any {
 // contextValues are the names that expressions may read besides state keys, secrets, item and
 // index. Their values are computed when an expression reads them.
 var contextValues = map[string]func(v *View, t *Task) any{
-	"output":   func(_ *View, t *Task) any { return t.Output },
+	"output":   func(_ *View, t *Task) any { return t.output() },
 	"input":    func(_ *View, t *Task) any { return t.input() },
 	"inputs":   func(_ *View, t *Task) any { return t.inputs() },
 	"outcome":  func(_ *View, t *Task) any { return outcomeOf(t.Failure) },
@@ -229,6 +229,20 @@ func (v *View) readable(n *node) map[string]any {
 		}
 	}
 	return out
+}
+
+// output returns the output of a task. That of a lazy node is made when it is first read.
+func (t *Task) output() any {
+	if p := t.scope.plan; t.Output == nil && t.Node >= 0 && p.nodes[t.Node].lazy && len(t.Writes) > 0 {
+		output := make(map[string]any, len(t.Writes))
+		for _, w := range t.Writes {
+			if !w.Reset { // which a fork adds
+				output[p.keys[w.Key].name] = w.Update
+			}
+		}
+		t.Output = output
+	}
+	return t.Output
 }
 
 func outcomeOf(f *Failure) string {

@@ -158,7 +158,7 @@ func (t *Task) recordRan(th *thread, n *node) {
 		if t.Failure != nil {
 			ran.Failed, ran.Output = true, cut(t.Failure.Kind+": "+t.Failure.Message, maxRanOutput)
 		} else {
-			ran.Output = preview(eval.Brief(t.Output), maxRanOutput)
+			ran.Output = preview(eval.Brief(t.output()), maxRanOutput)
 		}
 		th.Ran = mergeRan(th.Ran, []Ran{ran})
 	}

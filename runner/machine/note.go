@@ -91,6 +91,9 @@ func (t *Task) note(n *Note) {
 		n.Task = TaskID{Task: t.ID, Attempt: t.attempt()}
 	}
 	n.Place, n.NodeKind, n.Step, n.Began, n.Finally = t.place(), t.scope.plan.nodes[t.Node].kind, t.Number, t.At, t.Final
+	if n.Kind == NoteNodeCompleted || n.Kind == NoteEdgesResolved {
+		n.Output = t.output()
+	}
 	s.notes = append(s.notes, *n)
 }
 
@@ -145,7 +148,7 @@ func (t *Task) noteRouted(n *node, out routed) {
 	if out.end != nil && out.end.Status != Stuck {
 		return
 	}
-	note := Note{Kind: NoteEdgesResolved, Failure: t.Failure, Output: t.Output, Skipped: t.Skipped}
+	note := Note{Kind: NoteEdgesResolved, Failure: t.Failure, Skipped: t.Skipped}
 	if t.scope.state.Watched {
 		note.Candidates, note.Targets = t.candidates(n, out, false), t.scope.plan.namesOf(out.targets)
 	}

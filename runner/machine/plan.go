@@ -41,6 +41,8 @@ type Plan struct {
 	failsDeserted bool
 	// endGuards are checked when a branch reaches END.
 	endGuards []guard
+	// readsInputs says that some expression reads what came along edges.
+	readsInputs bool
 	// requires says that some policy requires a node.
 	requires bool
 	// talks says that some node takes part in a conversation.
@@ -85,6 +87,7 @@ type node struct {
 	graph     string // what its `graph:` names
 	talk      talking
 	asksAgain bool  // the handler asks again for an output that does not fit
+	lazy      bool  // a set node whose output is made from its writes when something reads it
 	targets   []int // nodes that an edge or a label leads to
 	sound     []int // targets but for failure edges
 

@@ -135,7 +135,11 @@ func (t *Task) fireAll(edges []int, out routed) routed {
 
 // fire takes an edge. Its transform makes the target's input.
 func (t *Task) fire(out *routed, at int) *End {
-	e := &t.scope.plan.edges[at]
+	p := t.scope.plan
+	e := &p.edges[at]
+	if e.to == endNode || p.nodes[e.to].act != actSet || p.readsInputs {
+		t.output()
+	}
 	input := t.Output
 	if t.Failure != nil {
 		input = failureData(t.Failure)
@@ -186,7 +190,7 @@ func (t *Task) stuck(n *node, tests []tested) *End {
 	}
 	return &End{Status: Stuck, Reason: "no_edge", Failure: &Failure{
 		Kind: "stuck", Node: n.id, Attempt: t.attempt(), Message: message,
-		Candidates: t.candidates(n, routed{tests: tests}, true), OutputPreview: preview(t.Output, 200),
+		Candidates: t.candidates(n, routed{tests: tests}, true), OutputPreview: preview(t.output(), 200),
 	}}
 }
 
@@ -223,7 +227,7 @@ func (t *Task) choice() *Choice {
 	back := v.apply(t)
 	defer v.revert(t, back)
 	c := &Choice{
-		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.Output, Log: t.Notes, Turns: t.Calls.Earlier,
+		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.output(), Log: t.Notes, Turns: t.Calls.Earlier,
 		Trail: append(sc.pastNodes(t, maxTrail-1), sc.plan.nodes[t.Node].id),
 	}
 	n := sc.plan.Graph.Nodes[t.Node]

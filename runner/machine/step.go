@@ -225,7 +225,7 @@ func (t *Task) finish() {
 	if t.Failure != nil {
 		t.note(&Note{Kind: NoteNodeFailed, Failure: t.Failure})
 	} else {
-		t.note(&Note{Kind: NoteNodeCompleted, Output: t.Output, Cached: t.Cached, Skipped: t.Skipped})
+		t.note(&Note{Kind: NoteNodeCompleted, Cached: t.Cached, Skipped: t.Skipped})
 	}
 	t.updateThread()
 	if t.Final {
@@ -300,6 +300,9 @@ func (t *Task) writeEdit(edit map[string]any) {
 func (sc *Scope) stepEnded(t *Task) {
 	sc.Steps.add(t.Node, t.Rank, t.Order)
 	if t.Failure == nil {
+		if sc.limits.OnMaxSteps != "fail" { // it may be the output of the run
+			t.output()
+		}
 		if l := &sc.LastStep; l.Task == 0 || comparePath(l.Rank, l.Order, t.Rank, t.Order) <= 0 {
 			*l = t.source()
 		}

@@ -220,7 +220,7 @@ func (t *Task) finishedStep() Done {
 		Failure: t.Failure, Writes: t.Writes,
 	}
 	if t.scope.plan.watched[t.Node] && t.Failure == nil {
-		d.Output = t.Output
+		d.Output = t.output()
 	}
 	return d
 }

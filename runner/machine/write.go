@@ -138,7 +138,10 @@ func (sc *Scope) sizeFailure(what string) *Failure {
 func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 	v, p := t.view(), t.scope.plan
 	defer v.rollback(v.mark())
-	output := make(map[string]any, len(n.set))
+	var output map[string]any
+	if !n.lazy {
+		output = make(map[string]any, len(n.set))
+	}
 	var writes []Write
 	var failure *Failure
 	if t.Each == nil {
@@ -154,7 +157,9 @@ func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 			return nil, nil, failure
 		}
 		w := &writes[len(writes)-1]
-		output[p.keys[a.key].name] = w.Update
+		if !n.lazy {
+			output[p.keys[a.key].name] = w.Update
+		}
 		if i == len(n.set)-1 {
 			break
 		}
@@ -162,6 +167,9 @@ func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 		if n.uses.has("state") {
 			env["state"] = v.readable(n)
 		}
+	}
+	if n.lazy {
+		return nil, writes, nil
 	}
 	return output, writes, nil
 }
