@@ -230,7 +230,7 @@ func (r ready) start() {
 func (s *State) endFinishedScope() bool {
 	for _, sc := range s.Scopes {
 		switch {
-		case sc.Final != nil || sc.Closed:
+		case sc.Final != nil:
 		case sc.End != nil:
 			if sc.hasStoppingAttempts() {
 				continue

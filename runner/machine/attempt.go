@@ -63,7 +63,6 @@ func (u *Unit) isActive() bool {
 	return u.State == running || u.State == waiting || u.State == delayed || u.State == asking
 }
 
-// id returns the name of the unit's current attempt.
 func (t *Task) id(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
 
 // unit returns the unit of an attempt that has not ended, or nil.
@@ -76,7 +75,6 @@ func (t *Task) unit(id TaskID) *Unit {
 	return nil
 }
 
-// sendToDriver asks the driver to run an attempt.
 func (t *Task) sendToDriver(u *Unit, n *node, config, env map[string]any) {
 	work, failure := t.work(u, n, config, env)
 	if failure != nil {
@@ -330,7 +328,6 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 	return writes, nil
 }
 
-// startWait starts the timer of a wait node.
 func (t *Task) startWait(u *Unit, n *node, config map[string]any) {
 	s := t.scope.state
 	delay, failure := waitDuration(config, s.Now)
@@ -385,7 +382,6 @@ func parseWait(given any) (time.Duration, *Failure) {
 	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
 }
 
-// stopTimers stops the timers of a step that has ended.
 func (t *Task) stopTimers() {
 	if t.scope.limits.StepTimeout > 0 && t.Begun && !t.Final {
 		t.scope.state.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})

@@ -120,7 +120,6 @@ func (sc *Scope) activeTaskOn(f *Fan, lane int) *Task {
 	return nil
 }
 
-// branchTimedOut fails a branch that took too long.
 func (s *State) branchTimedOut(fan, lane int) {
 	for _, sc := range s.Scopes {
 		f := sc.fan(fan)

@@ -161,6 +161,7 @@ func (b *builder) assignments(fields []bind.Field) []assignment {
 	return out
 }
 
+// target returns the node that an edge or a label names, else endNode.
 func (b *builder) target(id string) int {
 	if n := b.plan.Graph.Node(id); n != nil {
 		return n.Index

@@ -102,7 +102,6 @@ func (sc *Scope) addSecrets(env map[string]any) {
 	}
 }
 
-// runData returns the run as expressions see it.
 func (sc *Scope) runData() map[string]any {
 	s, end := sc.state, End{Status: Running}
 	if sc.End != nil {
@@ -126,7 +125,6 @@ func (sc *Scope) Goal() string {
 // visit.
 func (t *Task) isRunning() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
 
-// byNode returns a value for each watched node.
 func (v *View) byNode(of func(node int) any) map[string]any {
 	p, out := v.scope.plan, map[string]any{}
 	for i := range p.nodes {
@@ -192,7 +190,6 @@ func (t *Task) nodeContext(n *node) map[string]any {
 	return env
 }
 
-// view returns the view that the task sees.
 func (t *Task) view() *View {
 	if t.seen == nil || t.seen.ID != t.View {
 		t.seen = t.scope.view(t.View)
@@ -260,7 +257,6 @@ func (t *Task) cause() *Failure {
 	return t.Failure
 }
 
-// failureData returns a failure as expressions see it.
 func failureData(f *Failure) any {
 	if f == nil {
 		return nil
@@ -278,7 +274,6 @@ func failureData(f *Failure) any {
 	return out
 }
 
-// addBefore adds the values of `before` to the task's input.
 func (t *Task) addBefore(n *node) *Failure {
 	values, err := bind.EvalFields(n.bound.Before, &t.scope.state.vm, t.nodeContext(n))
 	if err != nil {

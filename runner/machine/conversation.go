@@ -20,13 +20,11 @@ type said struct {
 	Covers []int `json:"covers,omitempty"`
 }
 
-// say appends a message to a list.
 func (c *conversation) say(list []int, m said) []int {
 	*c = append(*c, m)
 	return append(slices.Clip(list), len(*c)-1)
 }
 
-// messages returns the messages of a list.
 func (c conversation) messages(list []int) []Message {
 	out := make([]Message, len(list))
 	for i, at := range list {

@@ -39,7 +39,6 @@ type privateList struct {
 	Steps int      `json:"steps,omitempty"`
 }
 
-// updateThread adds a finished step to its branch's conversation.
 func (t *Task) updateThread() {
 	before := t.view().Thread
 	if t.Thread = nil; before == nil || t.Skipped || t.Refused {
@@ -72,7 +71,6 @@ func (t *Task) delta() *TalkDelta {
 	return out
 }
 
-// addToThread appends the messages of a step to a thread.
 func (t *Task) addToThread(th *thread, n *node) {
 	delta := t.delta()
 	own := th.privateOf(n, t.Node)
@@ -148,7 +146,6 @@ func (t *Task) talkOf(e *Event) *TalkDelta {
 	return e.Talk
 }
 
-// recordRan adds a finished node to the thread, for the next model.
 func (t *Task) recordRan(th *thread, n *node) {
 	if n.talk.reset && !n.talk.joins {
 		th.Shared, th.Private, th.Ran = nil, nil, nil

@@ -72,7 +72,6 @@ func (t *Task) moreElements() {
 	}
 }
 
-// endElement takes the result of an element.
 func (t *Task) endElement(u *Unit) {
 	e, sc := t.Each, t.scope
 	policy, i := sc.plan.nodes[t.Node].parallel.OnFailure, u.Element-1
@@ -116,7 +115,6 @@ func (sc *Scope) keepResults(t *Task) {
 	}
 }
 
-// endEach ends the step with the list of outputs.
 func (t *Task) endEach() {
 	e, sc := t.Each, t.scope
 	n := &sc.plan.nodes[t.Node]

@@ -10,7 +10,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// beginRun opens the outermost scope.
 func (s *State) beginRun(e *Event) {
 	if e.Run != nil {
 		s.Run = *e.Run

@@ -102,7 +102,6 @@ func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 // isFalse ends the reason of a condition that does not hold.
 const isFalse = " is false"
 
-// why returns why an edge fired or did not.
 func (t *Task) why(n *node, e *edge, fired, after bool) string {
 	condition, failed := e.spec.Condition, t.Failure != nil
 	switch {
@@ -204,7 +203,6 @@ func preview(v any, limit int) string {
 	return cut(eval.Text(v), limit)
 }
 
-// cut shortens a text to at most limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -63,7 +63,6 @@ func (sc *Scope) finalView() *View {
 	return v
 }
 
-// finalEnded takes the result of a finally node.
 func (sc *Scope) finalEnded(t *Task) {
 	t.view().apply(t)
 	sc.Final = nil

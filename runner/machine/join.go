@@ -37,43 +37,30 @@ func (sc *Scope) waitsWithBlocked(t *Task) bool {
 func (sc *Scope) failsAnyDeserted() bool { return sc.plan.failsDeserted && len(sc.Bends) > 0 }
 
 func (sc *Scope) fireJoin() bool {
-	var waits []*Task
-	for _, t := range sc.Tasks {
-		if t.Waits {
-			waits = append(waits, t)
-		}
-	}
 	sc.due, sc.blocked = false, nil
+	waits := slices.DeleteFunc(slices.Clone(sc.Tasks), func(t *Task) bool { return !t.Waits })
 	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
-	for _, w := range waits {
-		if q := sc.plan.nodes[w.Node].quorum; q > 0 {
-			if group := sc.group(w, waits); len(group) >= q {
-				sc.join(group, nil)
-				return true
-			}
+	var groups [][]*Task
+	for len(waits) > 0 {
+		var group []*Task
+		group, waits = sc.nextGroup(waits)
+		if q := sc.plan.nodes[group[0].Node].quorum; q > 0 && len(group) >= q {
+			sc.join(group, nil)
+			return true
 		}
+		groups = append(groups, group)
 	}
-	for _, w := range waits {
-		if sc.waitsWithBlocked(w) {
+	for _, group := range groups {
+		isAlone := len(group) == len(sc.Tasks)
+		if i := slices.IndexFunc(group, sc.isBlocked); i >= 0 && !isAlone {
+			sc.blocked = append(sc.blocked, group[i])
 			continue
-		}
-		if sc.isBlocked(w) {
-			sc.blocked = append(sc.blocked, w)
-			continue
-		}
-		group := sc.group(w, waits)
-		others := slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return !o.Waits || o.Node != w.Node })
-		if others { // than those that wait here
-			if i := slices.IndexFunc(group, sc.isBlocked); i >= 0 {
-				sc.blocked = append(sc.blocked, group[i])
-				continue
-			}
 		}
 		sc.resolveJoin(group)
 		return true
 	}
-	if len(waits) > 0 && len(waits) == len(sc.Tasks) {
-		sc.resolveJoin(sc.group(waits[0], waits)) // all wait for each other: the first in the file runs
+	if len(groups) > 0 && !sc.hasMovingTask() {
+		sc.resolveJoin(groups[0]) // all wait for each other: the first in the file runs
 		return true
 	}
 	return sc.failDeserted()
@@ -130,18 +117,14 @@ func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
 	return 0
 }
 
-// group returns the tasks that wait together with w, in declaration order.
-func (sc *Scope) group(w *Task, waits []*Task) []*Task {
-	group, rest := []*Task{w}, []*Task{}
-	for _, t := range waits {
-		if t != w && t.Node == w.Node {
-			rest = append(rest, t)
-		}
-	}
+// nextGroup returns the tasks that wait together with the first one, in declaration order,
+// and the others.
+func (sc *Scope) nextGroup(waits []*Task) (group, rest []*Task) {
+	group, rest = waits[:1:1], waits[1:]
 	for i := 0; i < len(group); i++ {
-		left := rest[:0]
+		var left []*Task
 		for _, t := range rest {
-			if sc.awaitedFan(group[i], t.Place) != 0 || sc.awaitedFan(t, group[i].Place) != 0 {
+			if t.Node == group[i].Node && (sc.awaitedFan(group[i], t.Place) != 0 || sc.awaitedFan(t, group[i].Place) != 0) {
 				group = append(group, t)
 			} else {
 				left = append(left, t)
@@ -150,7 +133,7 @@ func (sc *Scope) group(w *Task, waits []*Task) []*Task {
 		rest = left
 	}
 	slices.SortStableFunc(group, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
-	return group
+	return group, rest
 }
 
 // resolveJoin runs a join at which no further task can arrive, or applies on_bypass.
@@ -180,13 +163,13 @@ func (sc *Scope) resolveJoin(group []*Task) {
 
 // bypassFailure returns the failure of a join that some branches bypass.
 func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure {
-	names := func(nodes []int) []any {
+	names := func(nodes []int) (out []any, words []string) {
+		out = []any{}
 		slices.Sort(nodes)
-		out := []any{}
 		for _, node := range slices.Compact(nodes) {
-			out = append(out, sc.plan.nodes[node].id)
+			out, words = append(out, sc.plan.nodes[node].id), append(words, strconv.Quote(sc.plan.nodes[node].id))
 		}
-		return out
+		return out, words
 	}
 	var failed, arrived []int
 	for _, b := range bends {
@@ -197,15 +180,12 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure 
 			arrived = append(arrived, t.From.Node)
 		}
 	}
-	from := names(failed)
-	words := make([]string, len(from))
-	for i, name := range from {
-		words[i] = strconv.Quote(name.(string))
-	}
+	from, words := names(failed)
+	came, _ := names(arrived)
 	return &Failure{
 		Kind: "bypassed", Node: sc.plan.nodes[node].id,
 		Message: "a branch left by a failure edge of " + strings.Join(words, " and ") + " and can't come to this join any more",
-		Details: map[string]any{"failed": from, "arrived": names(arrived)},
+		Details: map[string]any{"failed": from, "arrived": came},
 	}
 }
 

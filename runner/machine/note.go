@@ -97,20 +97,17 @@ func (t *Task) note(n *Note) {
 	s.notes = append(s.notes, *n)
 }
 
-// noteAgain reports that a step continues.
 func (t *Task) noteAgain() {
 	t.Stopped = false
 	t.note(&Note{Kind: NoteNodeStarted, Again: true})
 }
 
-// noteStopped reports that a step was cut off.
 func (t *Task) noteStopped(why string) {
 	t.Stopped = true
 	failure := &Failure{Kind: "cancelled", Message: why, Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attempt()}
 	t.note(&Note{Kind: NoteNodeFailed, Stopped: true, Failure: failure})
 }
 
-// noteElement reports the end of an element.
 func (t *Task) noteElement(u *Unit) {
 	e := t.Each
 	t.note(&Note{Kind: NoteElementEnded, Task: t.id(u), Failure: u.Failure, Element: &ElementNote{

@@ -262,7 +262,7 @@ func (sc *Scope) reopen() {
 	if sc.End != nil && sc.End.Status == Limit {
 		sc.Since, sc.Refused = s.Active, 0
 	}
-	sc.FinalView, sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = 0, nil, false, false, nil, nil, 0
+	sc.FinalView, sc.End, sc.Full, sc.Final, sc.Finals, sc.FinalNext = 0, nil, false, nil, nil, 0
 	sc.running = 0
 	sc.setLimits()
 	sc.due = true

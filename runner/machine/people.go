@@ -88,7 +88,6 @@ func (q *Question) Parse(text string) (any, error) {
 
 func (a *Ask) answerSchema() (*schema.Schema, error) { return schema.Compile(a.Schema) }
 
-// askPerson opens the question of a human node.
 func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	s := t.scope.state
 	q := &Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
@@ -241,7 +240,6 @@ func (s *State) acceptAnswer(t *Task, e *Event) {
 	}
 }
 
-// settleQuestion records the answer to a question.
 func (t *Task) settleQuestion(u *Unit, q *Asked, answer any, by string) {
 	q.Settled, q.Answer = true, answer
 	t.noteQuestion(NoteAnswered, u, q, by)

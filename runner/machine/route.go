@@ -122,7 +122,6 @@ func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 	return out
 }
 
-// fireAll fires every edge.
 func (t *Task) fireAll(edges []int, out routed) routed {
 	out.targets = slices.Grow(out.targets, len(edges))
 	for _, at := range edges {
@@ -220,7 +219,6 @@ func (t *Task) decide(n *node, out routed) routed {
 // maxTrail is how many nodes of the past a router sees.
 const maxTrail = 200
 
-// choice returns the question for the router model.
 func (t *Task) choice() *Choice {
 	sc := t.scope
 	v := t.view()
@@ -276,7 +274,6 @@ func (sc *Scope) pastNodes(t *Task, most int) []string {
 	return nodes[max(0, len(nodes)-most):]
 }
 
-// decided takes the router model's answer.
 func (s *State) decided(t *Task, e *Event) {
 	if t == nil || !t.Deciding {
 		return

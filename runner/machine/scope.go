@@ -83,8 +83,6 @@ type Scope struct {
 	FinalVisits map[int]int `json:"final_visits,omitempty"`
 	// FinalView is the view that they see.
 	FinalView int `json:"final_view,omitempty"`
-	// Closed says that the scope has ended.
-	Closed bool `json:"closed,omitempty"`
 
 	state *State
 	plan  *Plan
@@ -137,7 +135,6 @@ type Position struct {
 	Over []Over `json:"over,omitempty"`
 }
 
-// split returns the positions of the branches of a fan-out.
 func (p *Position) split(fan, branches int) []Position {
 	out := make([]Position, branches)
 	for i := range out {
@@ -250,7 +247,6 @@ func (sc *Scope) isWithin(other *Scope) bool {
 	return false
 }
 
-// fan returns a fan-out by its number.
 func (sc *Scope) fan(id int) *Fan {
 	if i, ok := slices.BinarySearchFunc(sc.Fans, id, func(f *Fan, id int) int { return f.ID - id }); ok {
 		return sc.Fans[i]
@@ -258,7 +254,6 @@ func (sc *Scope) fan(id int) *Fan {
 	return nil
 }
 
-// view returns a view by its number.
 func (sc *Scope) view(id int) *View {
 	if i, ok := sc.viewIndex(id); ok {
 		return sc.Views[i]
@@ -275,7 +270,6 @@ func (s *State) remove(sc *Scope) {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
 }
 
-// innerPath returns the path of the scope that a task, or one of its elements, opens.
 func (sc *Scope) innerPath(t *Task, element int) string {
 	at := sc.plan.nodes[t.Node].id
 	if element > 0 {

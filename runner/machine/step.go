@@ -296,7 +296,6 @@ func (t *Task) writeEdit(edit map[string]any) {
 	}
 }
 
-// stepEnded puts a step into the path.
 func (sc *Scope) stepEnded(t *Task) {
 	sc.Steps.add(t.Node, t.Rank, t.Order)
 	if t.Failure == nil {

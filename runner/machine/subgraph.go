@@ -23,7 +23,6 @@ type Called struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// called returns the graph of a call, or nil.
 func (u *Unit) called(call int) *Called {
 	for _, c := range u.Called {
 		if c.Call == call {
@@ -44,7 +43,6 @@ func (u *Unit) hasOpenGraph() bool {
 	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
 }
 
-// startGraph opens the scope of a graph node.
 func (t *Task) startGraph(u *Unit, n *node, config map[string]any) {
 	t.startTimeout(u, t.timeout(n))
 	given, _ := config["with"].(map[string]any)
@@ -80,7 +78,6 @@ func (t *Task) continueGraph(u *Unit, c *Called) {
 	inner.reopen()
 }
 
-// first adds the first task of a scope.
 func (sc *Scope) first(given, session, edit map[string]any) {
 	sc.begin(given, session, edit)
 	v := sc.Views[0]
@@ -90,7 +87,6 @@ func (sc *Scope) first(given, session, edit map[string]any) {
 	}
 }
 
-// callGraph opens the scope of a graph that is a tool.
 func (s *State) callGraph(t *Task, e *Event) {
 	if e.Call == 0 {
 		s.beginGraph(t, e)
@@ -134,7 +130,6 @@ func (s *State) beginGraph(t *Task, e *Event) {
 	}
 }
 
-// returnGraph gives an attempt the result of a graph that it called.
 func (t *Task) returnGraph(u *Unit, c *Called, output any, failure *Failure) {
 	c.Done, c.Scope, c.Output, c.Failure = true, 0, output, failure
 	t.scope.state.command(Command{Kind: ReturnGraph, Task: t.id(u), Call: c.Call, Output: output, Failure: failure})
@@ -143,7 +138,6 @@ func (t *Task) returnGraph(u *Unit, c *Called, output any, failure *Failure) {
 // close ends a scope. The outermost one ends the run, others give their owner the result.
 func (sc *Scope) close() {
 	s := sc.state
-	sc.Closed = true
 	if sc.Outer == 0 {
 		s.conclude()
 		return

@@ -56,7 +56,6 @@ type Usage struct {
 	DurationMS *int64 `json:"duration_ms,omitempty"`
 }
 
-// add counts a call.
 func (u *Usage) add(call *Usage) {
 	if u.Calls == 0 && u.CostUSD == nil {
 		u.CostUSD = new(float64)

@@ -36,7 +36,7 @@ var leftOut = map[reflect.Type]map[string]string{
 		"ID": named, "Owner": inner, "Call": inner, "Graph": inner, "Outer": inner, "Path": inner, "Key": named, "Input": "conditions on run.input are a gap", "Extra": fixed,
 		"Steps": derived, "Partial": "conditions on nodes are a gap", "Reasons": "conditions on nodes are a gap", "LastEnd": atEnd, "LastStep": atEnd,
 		"Given": spoken, "Continues": spoken, "Fired": atEnd, "Executions": toLimit, "Refused": toLimit, "Count": toLimit,
-		"Spent": spoken, "Since": ofTime, "Degraded": atEnd, "Culprit": resumed, "Finals": atEnd, "FinalVisits": resumed, "FinalView": derived, "Closed": atEnd,
+		"Spent": spoken, "Since": ofTime, "Degraded": atEnd, "Culprit": resumed, "Finals": atEnd, "FinalVisits": resumed, "FinalView": derived,
 	},
 	reflect.TypeFor[machine.End](): {"Output": atEnd, "Limited": atEnd},
 	reflect.TypeFor[machine.Task](): {
