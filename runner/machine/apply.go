@@ -268,7 +268,7 @@ func (sc *Scope) isBusy() bool {
 			return true // its result is still to come
 		}
 		for _, t := range other.activeTasks() {
-			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.isActive() && !u.hasOpenGraph() }) {
+			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State != queued && u.State != ended && !u.hasOpenGraph() }) {
 				return true
 			}
 		}

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -56,11 +57,6 @@ type Unit struct {
 	// Late is the success of an attempt that the end of the run had cut off already. A
 	// resume takes it instead of running the attempt again.
 	Late *Event `json:"late,omitempty"`
-}
-
-// isActive reports whether the unit has begun and not ended.
-func (u *Unit) isActive() bool {
-	return u.State == running || u.State == waiting || u.State == delayed || u.State == asking
 }
 
 func (t *Task) id(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
@@ -128,10 +124,7 @@ func (t *Task) work(u *Unit, n *node, config, env map[string]any) (*Work, *Failu
 
 // timeout returns the timeout of an attempt, or 0 if it has none.
 func (t *Task) timeout(n *node) time.Duration {
-	if n.decl.Timeout > 0 {
-		return n.decl.Timeout
-	}
-	return t.scope.plan.Graph.Limits.NodeTimeout
+	return cmp.Or(n.decl.Timeout, t.scope.plan.Graph.Limits.NodeTimeout)
 }
 
 // recordNote keeps a note of a running attempt, or of a decision.
@@ -160,7 +153,10 @@ func (s *State) recordNote(t *Task, e *Event) {
 func (s *State) taskEnded(t *Task, e *Event) {
 	if s.attemptStopped(e) {
 		t = s.root().keptTask(e.Task.Task)
-		if u := t.cutOff(e.Task); u != nil && e.Failure == nil && len(e.Asks) == 0 {
+		if t == nil || t.gone || e.Failure != nil || len(e.Asks) > 0 {
+			return
+		}
+		if u := t.unit(e.Task); u != nil && u.State == queued { // a resume would run it again
 			u.Late = e
 		}
 		return
@@ -195,18 +191,6 @@ func (s *State) taskEnded(t *Task, e *Event) {
 	u.Talk = t.talkOf(e)
 	t.Cached = e.Cached
 	t.endAttempt(u, e.Output, failure)
-}
-
-// cutOff returns the unit of an attempt that a resume would run again, or nil.
-func (t *Task) cutOff(id TaskID) *Unit {
-	if t == nil || t.gone {
-		return nil
-	}
-	u := t.unit(id)
-	if u == nil || u.State != queued {
-		return nil
-	}
-	return u
 }
 
 // savePartial keeps the partial output of a failed attempt, and its failure.

@@ -123,11 +123,9 @@ func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, split *
 // fansOf returns the fan-outs around writers, innermost first.
 func (sc *Scope) fansOf(writers []*writer) []*Fan {
 	var out []*Fan
-	seen := map[int]bool{}
 	for _, w := range writers {
 		for _, lane := range w.done.Lanes {
-			if f := sc.fan(lane.Fan); f != nil && !seen[f.ID] {
-				seen[f.ID] = true
+			if f := sc.fan(lane.Fan); f != nil && !slices.Contains(out, f) {
 				out = append(out, f)
 			}
 		}

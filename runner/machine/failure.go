@@ -9,11 +9,7 @@ import (
 
 // Failure is the error of a node, an edge or a run.
 type Failure struct {
-	// Kind is one of the failure kinds of the language: exit_status, timeout,
-	// http_status, llm, rate_limited, bypassed, network, overloaded, auth,
-	// invalid_output, invalid_input, tool, escalated, loop_limit, max_visits,
-	// budget, limit, policy, failed, expression, conflict, child_failed, cancelled,
-	// refused, filtered, truncated, internal.
+	// Kind is one of the failure kinds of the language (GraphSpec §4).
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Node    string `json:"node,omitempty"`

@@ -4,7 +4,6 @@
 package machine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -67,11 +66,6 @@ func (sc *Scope) finalEnded(t *Task) {
 	t.view().apply(t)
 	sc.Final = nil
 	sc.Finals = append(sc.Finals, FinallyEnd{Node: sc.plan.nodes[t.Node].id, Visit: t.Visit, Failure: t.Failure})
-}
-
-// hasFailedFinally reports whether a finally node failed or was skipped.
-func (sc *Scope) hasFailedFinally() bool {
-	return slices.ContainsFunc(sc.Finals, func(end FinallyEnd) bool { return end.Failure != nil || end.Skipped })
 }
 
 // startGrace limits the remaining time of finally, because the run is being cancelled.

@@ -52,10 +52,7 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	if len(begin) < 2 || p.nodes[source].parallel.Join != "auto" {
 		return noNode
 	}
-	if slices.Contains(begin, source) {
-		return noNode
-	}
-	if at := p.firstMeeting(begin, source); at != noNode && !p.nodes[at].joins {
+	if at := p.firstMeeting(begin, source); at != noNode && !p.nodes[at].joins && !slices.Contains(begin, source) {
 		return at
 	}
 	return noNode

@@ -51,10 +51,11 @@ func (sc *Scope) fireJoin() bool {
 		groups = append(groups, group)
 	}
 	for _, group := range groups {
-		isAlone := len(group) == len(sc.Tasks)
-		if i := slices.IndexFunc(group, sc.isBlocked); i >= 0 && !isAlone {
-			sc.blocked = append(sc.blocked, group[i])
-			continue
+		if len(group) < len(sc.Tasks) {
+			if i := slices.IndexFunc(group, sc.isBlocked); i >= 0 {
+				sc.blocked = append(sc.blocked, group[i])
+				continue
+			}
 		}
 		sc.resolveJoin(group)
 		return true

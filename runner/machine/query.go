@@ -197,23 +197,20 @@ func (s *State) MayRun(id string) bool {
 	})
 }
 
-// ValueLimit checks values that a task brings into the run. Any goroutine may use it.
-type ValueLimit struct{ bytes int }
+// ValueLimit bounds the size of values that a task brings into the run, in bytes.
+type ValueLimit int
 
 // ValueLimit returns the limit for the values of a task.
 func (s *State) ValueLimit(task TaskID) ValueLimit {
-	if t := s.task(task.Task); t != nil {
-		return ValueLimit{t.scope.maxBytes}
-	}
-	return ValueLimit{s.MaxStateBytes()}
+	return ValueLimit(s.ScopesAround(task)[0].maxBytes)
 }
 
 // Check returns a failure that names a value if it is too large, or nil.
 func (l ValueLimit) Check(v any, name string) *Failure {
-	if sizeOf(v) <= l.bytes {
+	if sizeOf(v) <= int(l) {
 		return nil
 	}
-	return &Failure{Kind: "limit", Message: tooLarge(name, l.bytes)}
+	return &Failure{Kind: "limit", Message: tooLarge(name, int(l))}
 }
 
 // ScopesAround returns the scopes that a task is in, innermost first.

@@ -12,9 +12,7 @@ import (
 )
 
 // defaultRetry is the policy for transient failures of nodes without a retry block.
-func defaultRetry() spec.Retry {
-	return spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
-}
+var defaultRetry = spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
 
 // policy returns the retry policy for a failure, and the index of its block. MaxAttempts
 // is 1 if there is no retry.
@@ -40,7 +38,7 @@ func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
 		}
 	}
 	if n.retry == nil && isTransient(n.kind, failure) {
-		return defaultRetry(), 0
+		return defaultRetry, 0
 	}
 	return once, 0
 }

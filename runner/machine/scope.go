@@ -135,17 +135,6 @@ type Position struct {
 	Over []Over `json:"over,omitempty"`
 }
 
-func (p *Position) split(fan, branches int) []Position {
-	out := make([]Position, branches)
-	for i := range out {
-		out[i] = *p
-		lane := Lane{fan, i}
-		out[i].Order = append(slices.Clip(p.Order), i)
-		out[i].Place, out[i].Lanes = append(slices.Clip(p.Place), lane), append(slices.Clip(p.Lanes), lane)
-	}
-	return out
-}
-
 // Lane is a branch of a fan-out.
 type Lane struct {
 	Fan  int `json:"f"`
@@ -255,14 +244,10 @@ func (sc *Scope) fan(id int) *Fan {
 }
 
 func (sc *Scope) view(id int) *View {
-	if i, ok := sc.viewIndex(id); ok {
+	if i, ok := slices.BinarySearchFunc(sc.Views, id, func(v *View, id int) int { return v.ID - id }); ok {
 		return sc.Views[i]
 	}
 	return nil
-}
-
-func (sc *Scope) viewIndex(id int) (int, bool) {
-	return slices.BinarySearchFunc(sc.Views, id, func(v *View, id int) int { return v.ID - id })
 }
 
 // remove closes a scope and those within it.
@@ -275,10 +260,8 @@ func (sc *Scope) innerPath(t *Task, element int) string {
 	if element > 0 {
 		at += "[" + strconv.Itoa(element-1) + "]"
 	}
-	if sc.Path != "" {
-		at = sc.Path + "/" + at
-	}
-	return at
+	place := Place{Scope: sc.Path, Node: at}
+	return place.Path()
 }
 
 // Scope returns the open scope with a path ("": the outermost one), or nil.

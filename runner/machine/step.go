@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -55,10 +56,7 @@ func (t *Task) begin() {
 	sc := t.scope
 	s, n, v := sc.state, &sc.plan.nodes[t.Node], t.view()
 	t.Begun, t.At, t.Step = true, s.Now, v.Count+1
-	limit := n.decl.MaxVisits
-	if limit == 0 {
-		limit = sc.limits.MaxVisits
-	}
+	limit := cmp.Or(n.decl.MaxVisits, sc.limits.MaxVisits)
 	visits := v.visitsOf(t.Node)
 	over := limit > 0 && visits >= limit && !t.Final
 	skips := n.decl.OnMaxVisits == "skip"
@@ -364,11 +362,11 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	}
 	f.Implicit = sc.implicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
-	positions := t.split(f.ID, len(targets))
 	branches := make([]*Task, len(targets))
 	for i, to := range targets {
-		branch := t.next(to)
-		branch.seen, branch.Position = sc.newView(v), &positions[i]
+		branch, at, lane := t.next(to), *t.Position, Lane{f.ID, i}
+		at.Order, at.Place, at.Lanes = append(slices.Clip(at.Order), i), append(slices.Clip(at.Place), lane), append(slices.Clip(at.Lanes), lane)
+		branch.seen, branch.Position = sc.newView(v), &at
 		branch.View = branch.seen.ID
 		branches[i] = sc.addTask(&branch)
 	}
@@ -515,7 +513,11 @@ func (t *Task) launch(u *Unit, n *node, hooked bool) {
 	case n.act == actHuman:
 		t.askPerson(u, n, config)
 	case n.act == actGraph && !hooked:
-		t.startGraph(u, n, config)
+		t.startTimeout(u, t.timeout(n))
+		given, _ := config["with"].(map[string]any)
+		if failure := t.openGraph(u, &Called{}, n.inner, n.graph, given); failure != nil {
+			t.endAttempt(u, nil, failure)
+		}
 	default:
 		t.sendToDriver(u, n, config, env)
 	}

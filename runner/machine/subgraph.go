@@ -43,14 +43,6 @@ func (u *Unit) hasOpenGraph() bool {
 	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
 }
 
-func (t *Task) startGraph(u *Unit, n *node, config map[string]any) {
-	t.startTimeout(u, t.timeout(n))
-	given, _ := config["with"].(map[string]any)
-	if failure := t.openGraph(u, &Called{}, n.inner, n.graph, given); failure != nil {
-		t.endAttempt(u, nil, failure)
-	}
-}
-
 // openGraph opens the scope of a graph with its first task, if its input is valid.
 func (t *Task) openGraph(u *Unit, c *Called, plan *Plan, graph string, given map[string]any) *Failure {
 	if plan == nil {
@@ -205,7 +197,7 @@ func (sc *Scope) quality() Quality {
 		return ""
 	case sc.End.Status != Completed:
 		return FailedQuality
-	case sc.Degraded || sc.hasFailedFinally():
+	case sc.Degraded || slices.ContainsFunc(sc.Finals, func(end FinallyEnd) bool { return end.Failure != nil || end.Skipped }):
 		return Degraded
 	}
 	return Clean
