@@ -38,7 +38,7 @@ type Question struct {
 // Target returns the name of the question in answers: node, node[index] in an `each`,
 // node:key for a program, outer/inner in a subgraph.
 func (q *Question) Target() string {
-	target := withoutCalls(q.Path())
+	target := cutParts(q.Path(), "#") // agent#1/step is agent/step
 	if q.Task.Element > 0 {
 		target += "[" + strconv.Itoa(q.Task.Element-1) + "]"
 	}
@@ -48,13 +48,10 @@ func (q *Question) Target() string {
 	return target
 }
 
-// withoutCalls drops the numbers of tool calls from a path: agent#1/step is agent/step.
-func withoutCalls(path string) string { return cutParts(path, "#") }
-
 // WithoutIndexes drops the numbers of elements and calls from a path or a target.
 func WithoutIndexes(target string) string {
 	path, key, hasKey := strings.Cut(target, ":")
-	if path = cutParts(withoutCalls(path), "["); hasKey {
+	if path = cutParts(cutParts(path, "#"), "["); hasKey {
 		path += ":" + key
 	}
 	return path
