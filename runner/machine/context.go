@@ -55,25 +55,48 @@ func (v *View) values() map[string]any {
 	return out
 }
 
-// contextValues are the names that expressions may read besides state keys, secrets, item and
-// index. Their values are computed when an expression reads them.
-var contextValues = map[string]func(v *View, t *Task) any{
-	"output":   func(_ *View, t *Task) any { return t.output() },
-	"input":    func(_ *View, t *Task) any { return t.input() },
-	"inputs":   func(_ *View, t *Task) any { return t.inputs() },
-	"outcome":  func(_ *View, t *Task) any { return outcomeOf(t.Failure) },
-	"error":    func(_ *View, t *Task) any { return failureData(t.cause()) },
-	"nodes":    (*View).nodes,
-	"history":  (*View).history,
-	"visits":   (*View).visits,
-	"node":     func(v *View, t *Task) any { return v.scope.plan.nodes[t.Node].id },
-	"visit":    func(_ *View, t *Task) any { return t.Visit },
-	"step":     func(_ *View, t *Task) any { return t.Step },
-	"state":    func(v *View, _ *Task) any { return v.values() },
-	"goal":     func(v *View, _ *Task) any { return v.scope.Goal() },
-	"run":      func(v *View, _ *Task) any { return v.scope.runData() },
-	"last":     func(v *View, t *Task) any { return t.lastMessages(v) },
-	"branches": func(_ *View, t *Task) any { return orEmpty(t.Branches) },
+// contextNames are the names that expressions may read besides state keys, secrets, item and
+// index.
+var contextNames = []string{
+	"branches", "error", "goal", "history", "input", "inputs", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits",
+}
+
+// contextValue returns the value of one of contextNames.
+func (v *View) contextValue(name string, t *Task) any {
+	switch name {
+	case "output":
+		return t.output()
+	case "input":
+		return t.input()
+	case "inputs":
+		return t.inputs()
+	case "outcome":
+		return outcomeOf(t.Failure)
+	case "error":
+		return failureData(t.cause())
+	case "nodes":
+		return v.nodes(t)
+	case "history":
+		return v.history()
+	case "visits":
+		return v.byNode(func(node int) any { return v.visitsWith(t, node) })
+	case "node":
+		return v.scope.plan.nodes[t.Node].id
+	case "visit":
+		return t.Visit
+	case "step":
+		return t.Step
+	case "state":
+		return v.values()
+	case "goal":
+		return v.scope.Goal()
+	case "run":
+		return v.scope.runData()
+	case "last":
+		return t.lastMessages(v)
+	default: // branches
+		return orEmpty(t.Branches)
+	}
 }
 
 // context returns what expressions see on a view. Of the names besides state keys, those in
@@ -84,7 +107,7 @@ func (v *View) context(t *Task, names uses) map[string]any {
 		v.scope.addSecrets(v.env)
 	}
 	for _, name := range names {
-		v.env[name] = contextValues[name](v, t)
+		v.env[name] = v.contextValue(name, t)
 	}
 	return v.env
 }
@@ -135,10 +158,6 @@ func (v *View) byNode(of func(node int) any) map[string]any {
 	return out
 }
 
-func (v *View) visits(t *Task) any {
-	return v.byNode(func(node int) any { return v.visitsWith(t, node) })
-}
-
 // visitsWith returns how often a node was visited, with the visit of a running task.
 func (v *View) visitsWith(t *Task, node int) int {
 	if t.Node == node && t.isRunning() {
@@ -147,7 +166,7 @@ func (v *View) visitsWith(t *Task, node int) int {
 	return v.visitsOf(node)
 }
 
-func (v *View) history(*Task) any {
+func (v *View) history() any {
 	return v.byNode(func(node int) any {
 		if m := v.memory(node); m != nil && m.History != nil {
 			return m.History

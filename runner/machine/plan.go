@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -171,10 +170,10 @@ func (b *builder) addUses(to *uses, fields [][]bind.Field, programs ...*eval.Pro
 func (b *builder) addRead(to *uses, r eval.Read) {
 	names := r.Path[:min(1, len(r.Path))]
 	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(contextValues))
+		names = contextNames
 	}
 	for _, name := range names {
-		if contextValues[name] == nil {
+		if !slices.Contains(contextNames, name) {
 			continue
 		}
 		if b.plan.wanted[name] = true; !to.has(name) {
