@@ -292,7 +292,7 @@ func (f *facts) reportNeverFailing() {
 		}
 		n := f.graph.Nodes[f.From[i]]
 		limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip"
-		if n.Kind.Value != "pass" || limited || f.failsBypassed(n) || len(f.access()[n.Index].Writes) > 0 || choosesNext(n) || n.Each.IsSet() {
+		if n.Kind.Value != "pass" || limited || failsBypassed(n) || len(f.access()[n.Index].Writes) > 0 || choosesNext(n) || n.Each.IsSet() {
 			continue
 		}
 		hint := ""

@@ -171,8 +171,8 @@ func (f *facts) mayErr(v int) bool {
 	})
 }
 
-// failsBypassed reports whether a join fails when a branch bypasses it.
-func (f *facts) failsBypassed(n *spec.Node) bool { return controlflow.Bypass(n) == "fail" }
+// failsBypassed reports whether a join fails when too few branches can still reach it.
+func failsBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypass.Value == "fail" }
 
 // skipsUnmade reports whether a node may lead on as after a success although it never
 // succeeded: it failed, and is then skipped at its limit of visits.

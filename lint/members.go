@@ -10,6 +10,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -48,6 +49,7 @@ func checkTemplateMissing(f *facts) {
 			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")
 		}
 		if u.Optional {
+			f.checkOptionalInput(u, into)
 			continue
 		}
 		for _, r := range dataflow.FirmReads(u.Program) {
@@ -139,6 +141,27 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 	}
 }
 
+// checkOptionalInput reports an optional read of a member of the input that no edge supplies,
+// if it nearly has the name of one that an edge supplies by transform.
+func (f *facts) checkOptionalInput(u *dataflow.Use, into [][]int) {
+	t := u.Program.Tree()
+	if u.Node < 0 || u.Moment != dataflow.Before || len(t.Path) != 2 || t.Path[0] != "input" || u.Node == f.Start() {
+		return
+	}
+	var names []string
+	for _, i := range into[u.Node] {
+		if e := f.graph.Edges[i]; e.Transform != nil {
+			names = append(names, keysOf(e.Transform.Fields)...)
+		} else if has, known := f.handsOver(e, t.Path[1]); has || !known {
+			return
+		}
+	}
+	if near := suggest.Closest(t.Path[1], names); near != "" && !slices.Contains(names, t.Path[1]) {
+		d := f.report(u.SpanOfMember("input.", t.Path[1]), "no edge to %q hands over %q", f.Name(u.Node), "input."+t.Path[1])
+		d.Suggestion = near
+	}
+}
+
 // handsOver reports whether an edge hands over an input with a member, if that is known.
 func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	source := f.graph.Node(e.From.Value)
@@ -151,7 +174,7 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	case e.Condition == "always", source.Each.IsSet():
 		return false, false
 	}
-	_, has, allowed := f.bound.Nodes[source.Index].Yields.Field(name)
+	_, has, allowed := bind.Yields(source, f.graph, f.childType).Field(name)
 	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
 }
 

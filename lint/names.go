@@ -16,7 +16,7 @@ func toolRules() []Rule {
 		{
 			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "a node names a tool that is not declared",
-			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too.",
+			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too. A tools node can call what the model before it is offered.",
 			Bad:     single("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
 			change:  []string{"tool: ad,", "tool: add,"},
 			check:   checkUnknownTool,
@@ -25,6 +25,7 @@ func toolRules() []Rule {
 }
 
 func checkUnknownTool(f *facts) {
+	f.checkOffered()
 	for _, n := range f.graph.Nodes {
 		f.checkTool(text(n, "tool"), false)
 		lists := []*spec.Value{n.Field("tools")}
@@ -72,6 +73,27 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 		f.report(ref.At(len(name), len(ref.Value)), "%q is one tool and has no %q; only MCP servers have tools of their own", name, member)
 	case isServer && !all && (!dotted || member == "*"):
 		f.report(ref.At(0, len(ref.Value)), "a tool node calls one tool; name one of the server's, as in %s.tool", name)
+	}
+}
+
+// checkOffered reports tools that a model is offered and that a tools node behind it may not
+// call.
+func (f *facts) checkOffered() {
+	for i, e := range f.graph.Edges {
+		from, to := f.graph.Node(e.From.Value), f.graph.Node(e.To.Value)
+		if from == nil || to == nil || to.Kind.Value != "tools" || to.Field("tools") == nil || f.From[i] < 0 {
+			continue
+		}
+		var allowed []string
+		for _, tool := range textsOf(to.Field("tools")) {
+			allowed = append(allowed, tool.Value)
+		}
+		for _, tool := range textsOf(from.Field("tools")) {
+			server, _, _ := strings.Cut(tool.Value, ".")
+			if !slices.Contains(allowed, tool.Value) && !slices.Contains(allowed, server+".*") && !strings.Contains(tool.Value, "{{") {
+				f.report(to.Field("tools").Span, "%q may not call %q, which %q offers its model", to.ID.Value, tool.Value, from.ID.Value)
+			}
+		}
 	}
 }
 

@@ -248,7 +248,7 @@ func (f *facts) isExcluded(p *policy) bool {
 		}
 	}
 	for v, n := range f.graph.Nodes { // joins that a run gets to although no edge fires
-		if f.failsBypassed(n) || f.flow().FansOut && controlflow.FailurePolicy(f.graph, v) == "wait_all" {
+		if failsBypassed(n) || f.flow().FansOut && controlflow.FailurePolicy(f.graph, v) == "wait_all" {
 			return false
 		}
 	}
@@ -284,7 +284,7 @@ func (f *facts) obeys(p *policy) bool {
 	}
 	switch p.kind {
 	case "require":
-		if p.subject == p.place || controlflow.Tolerates(f.graph) || slices.ContainsFunc(f.graph.Nodes, f.failsBypassed) {
+		if p.subject == p.place || controlflow.Tolerates(f.graph) || slices.ContainsFunc(f.graph.Nodes, failsBypassed) {
 			return false // a join may run, or fail, before any branch arrives
 		}
 		a := f.assigned().Of(1)

@@ -135,8 +135,11 @@ func (m *made) learn() {
 					for _, number := range m.spokenOf(o.program) {
 						null := m.nullWithout(number)
 						if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
-							if null[strings.Join(path, ".")] {
-								return solve.Domain{Values: []any{nil}}
+							for i := range path {
+								isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
+								if isOptional && null[strings.Join(path[:i+1], ".")] {
+									return solve.Domain{Values: []any{nil}}
+								}
 							}
 							return solve.Domain{Null: true}
 						}) {

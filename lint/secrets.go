@@ -27,7 +27,7 @@ func secretRules() []Rule {
 			Name: "secret-leak", Group: "security", Severity: spec.Error, needs: needNode,
 			Summary: "a secret reaches a prompt, an argument list or an open state key",
 			Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
-				"The same holds for what a state key with secret: true holds: it must not go into a prompt, a command or script, or a key that is not secret.",
+				"The same holds for what a state key with secret: true holds: it must not go into a prompt or a question, a command or script, or a key that is not secret.",
 			Bad:    single("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
 			change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
 			check:  checkSecretLeak,
@@ -175,6 +175,8 @@ func (f *facts) exposedTo(u *dataflow.Use) string {
 	switch {
 	case isModel(n) && slices.Contains([]string{"prompt", "instructions", "messages", "judge", "loop"}, u.Field):
 		return "the prompt of " + strconv.Quote(n.ID.Value)
+	case n.Kind.Value == "human" && u.Field == "prompt":
+		return "the question of " + strconv.Quote(n.ID.Value) + ", where it is masked"
 	case n.Kind.Value == "exec" && (u.Field == "command" || u.Field == "script"):
 		return "the argument list of " + strconv.Quote(n.ID.Value) + "; pass it by env"
 	}

@@ -60,8 +60,6 @@ type Node struct {
 	// RetryWhen holds the condition of each retry block, nil where it has none. It is nil if
 	// no block has one.
 	RetryWhen []*eval.Program
-	// Yields is the type of the node's output.
-	Yields eval.Type
 	// Output is the schema of the node's output; nil when not declared.
 	Output *schema.Schema
 	// TextOnly says that only text fits where the node's output is written.
@@ -92,7 +90,6 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	roles := keyTables(kinds)
 	for i, node := range g.Nodes {
 		out.Nodes[i] = b.node(node, roles[node.Kind.Value])
-		out.Nodes[i].Yields = b.scopes.yields.of(node)
 	}
 	for i := range g.Edges {
 		b.edge(i)

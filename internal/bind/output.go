@@ -23,6 +23,12 @@ func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields
 	return y
 }
 
+// Yields returns the type of a node's output, or any. child is as for Check.
+func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
+	y := newYields(g, child)
+	return y.of(n)
+}
+
 // of returns the type of a node's output, or any.
 func (y *yields) of(n *spec.Node) eval.Type {
 	if y.known[n.Index] == nil {
