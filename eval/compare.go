@@ -202,7 +202,7 @@ func containsValue(f *frame, a, b any) any {
 	panic(fmt.Errorf("contains needs a string or a list, found %s", kindOf(a)))
 }
 
-// startsWith is false for null: what is not there starts with nothing.
+// startsWith is false if a side is null.
 func startsWith(f *frame, a, b any) any { return hasAffix(f, "startsWith", strings.HasPrefix, a, b) }
 
 func endsWith(f *frame, a, b any) any { return hasAffix(f, "endsWith", strings.HasSuffix, a, b) }

@@ -1,4 +1,4 @@
-// What can go wrong with an expression, before and during a run.
+// Errors of expressions, before and during a run.
 
 package eval
 

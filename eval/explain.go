@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Reason is a condition, or a part of one that and, or and not join.
+// Reason explains a condition, or a part of one between and, or and not.
 type Reason struct {
 	// Source is the part's text.
 	Source string `json:"source"`
@@ -106,11 +106,14 @@ func sortPlaces(places []place) {
 
 // String writes the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.
 func (t *Reason) String() string {
+	out, result := t.Source+" → ", ResultText(t.Result)
 	switch {
 	case !t.Evaluated:
-		return t.Source + " → not evaluated"
+		return out + "not evaluated"
+	case len(t.Parts) == 0 && (t.Values == t.Source || t.Values == result):
+		return out + result
 	case len(t.Parts) == 0:
-		return t.line()
+		return out + t.Values + " → " + result
 	}
 	texts := make([]string, len(t.Parts))
 	for i := range t.Parts {
@@ -119,19 +122,10 @@ func (t *Reason) String() string {
 			texts[i] = "(" + texts[i] + ")"
 		}
 	}
-	return t.Source + " → " + ResultText(t.Result) + ": " + strings.Join(texts, ", ")
+	return out + result + ": " + strings.Join(texts, ", ")
 }
 
-// line writes the part without its parts.
-func (t *Reason) line() string {
-	result := ResultText(t.Result)
-	if t.Values == t.Source || t.Values == result {
-		return t.Source + " → " + result
-	}
-	return t.Source + " → " + t.Values + " → " + result
-}
-
-// ResultText writes the result of a part; nil is null.
+// ResultText writes the result of a part. It writes null for nil.
 func ResultText(v any) string {
 	if v == nil {
 		return "null"

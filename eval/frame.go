@@ -109,7 +109,7 @@ func constantPart(v any, from, to int) *Tree {
 	return &Tree{Op: TreeConst, Value: v, Type: typeOf(v), from: from, to: to, eval: func(*frame) any { return v }}
 }
 
-// skipped is the value of a path such as a?.b behind the ?. of a null, until the path ends.
+// skipped is the value of the rest of a path behind a null and ?.
 type skipped struct{}
 
 // follow makes the evaluator of base[key].

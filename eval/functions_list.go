@@ -1,5 +1,4 @@
-// Functions on lists and objects. Whatever comes from an object is in the
-// order of its sorted keys.
+// Functions on lists and objects. They visit members in the order of sorted keys.
 
 package eval
 
@@ -141,8 +140,8 @@ func reverseValues(f *frame, a []any) any {
 	return out
 }
 
-// uniqValues keeps the first of equal values. Lists and objects are told apart
-// by their JSON, whose keys are sorted.
+// uniqValues keeps the first of equal values. It compares lists and objects by
+// their JSON, whose keys are sorted.
 func uniqValues(f *frame, a []any) any {
 	type nested struct{ json string }
 	l := a[0].([]any)

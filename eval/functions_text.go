@@ -205,8 +205,7 @@ func notAPattern(err error) error {
 	return fmt.Errorf("pattern is no regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
 }
 
-// matchValue is a matches b, where b is a string or, for one that is written in the
-// source, its *pattern.
+// matchValue implements a matches b. b is a string, or the *pattern of a constant string.
 func matchValue(f *frame, a, b any) any {
 	if a == nil || b == nil {
 		return false

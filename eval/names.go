@@ -1,4 +1,4 @@
-// Names and members: resolution, aliases, roots, and hints for what is unknown.
+// Names and members: resolution, aliases, roots, and hints about unknown ones.
 
 package eval
 
@@ -151,7 +151,7 @@ func (c *checker) member(n *ast.MemberNode, from, to int) *Tree {
 	return c.fetch(base, key, c.memberType(base, key), n.Optional, to)
 }
 
-// rooted resolves state.x and $env["x"] to the name x itself. It returns nil for others.
+// rooted resolves state.x and $env["x"] to the name x. It returns nil for other members.
 func (c *checker) rooted(root, name string, from, keyFrom, to int) *Tree {
 	isLocal := func(l local) bool { return l.name == name } // no local has the name of a root
 	_, isName := c.scope.lookup(root)

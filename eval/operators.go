@@ -69,7 +69,7 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 }
 
 func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
-	// A chain such as a and b and c leans to the left; it is no nesting.
+	// A chain a and b and c leans to the left. It does not count as nesting.
 	c.nest--
 	l := c.value(n.Left)
 	c.nest++
@@ -194,7 +194,7 @@ func (c *checker) membership(t, l, r *Tree) {
 	}
 }
 
-// textual operators read null as "no": what is not there contains nothing.
+// textual operators accept null on the left: it contains nothing.
 func (c *checker) textual(t, l, r *Tree) {
 	if t.Name != "contains" || !l.may(kindList) {
 		l.require(t.Name+" needs a string", kindString, kindNull)

@@ -39,7 +39,7 @@ func parse(s *source) (tree ast.Node, err *Error) {
 	return nil, syntaxError(s, perr)
 }
 
-// syntaxError puts the parser's first error into our words.
+// syntaxError rewrites the parser's first error.
 func syntaxError(s *source, err error) *Error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {

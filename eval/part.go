@@ -66,7 +66,7 @@ func Pieces(v any) (pieces []any, media bool) {
 		if !IsMedia(fields) {
 			return nil, false
 		}
-		for _, kind := range PartKinds() { // one that only names a file or an address is data
+		for _, kind := range PartKinds() { // a part with only a path or an address is data
 			if bytes, _ := fields[kind].(string); strings.HasPrefix(bytes, "data:") {
 				deep = append(deep, v)
 				return fmt.Sprintf("[%s %d]", kind, len(deep)), true

@@ -8,7 +8,7 @@ import (
 )
 
 // Read is a path that an evaluation may read: a top-level name and the members
-// under it. Elements of lists are not told apart: items[0].id reads items.
+// under it. Elements of lists count as the list: items[0].id reads items.
 type Read struct {
 	Path []string
 	// Dynamic marks a path whose members are read by a computed key.

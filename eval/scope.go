@@ -6,7 +6,7 @@
 // behave alike before and after a JSON round trip, and every error has an
 // exact place. Errors carry byte offsets; the package knows no files.
 //
-// What differs from the library:
+// Differences from the library:
 //
 //   - Values are plain data; null is what a missing name or member reads as.
 //     Arithmetic, order and members of null are errors, == and ?? are not;

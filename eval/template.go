@@ -101,7 +101,7 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 	}
 	p, err := s.Compile(trimmed, Value)
 	if optional && err != nil && err.Rule == RuleType {
-		p, err = s.loosely(trimmed, err)
+		p, err = s.compileLoosely(trimmed, err)
 	}
 	if err != nil {
 		err.From, err.To = err.From+from, err.To+from
@@ -113,9 +113,9 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 	return Part{Program: p, From: from, To: to, Optional: optional}, nil
 }
 
-// loosely compiles an optional path without the type of its root: a part that is not an
+// compileLoosely compiles an optional path without the type of its root: a part that is not an
 // object makes the path empty.
-func (s *Scope) loosely(path string, fault *Error) (*Program, *Error) {
+func (s *Scope) compileLoosely(path string, fault *Error) (*Program, *Error) {
 	end := strings.IndexFunc(path, func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) || r == '.' || r == '-' })
 	if end <= 0 || s.opts.Refuse[path[:end]] != "" {
 		return nil, fault

@@ -1,4 +1,4 @@
-// The typed tree of an expression: what is evaluated, explained and analysed.
+// The typed tree of an expression, for evaluation, explanation and analysis.
 
 package eval
 
@@ -140,8 +140,8 @@ func (t *Tree) typ() Type { return t.Type }
 // may reports whether the value can be of one of the kinds.
 func (t *Tree) may(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 
-// require panics with an error unless the value can be of one of the kinds. rule says what is
-// wanted: "upper needs a string".
+// require panics with an error unless the value can be of one of the kinds. The message
+// begins with rule, "upper needs a string".
 func (t *Tree) require(rule string, kinds ...kind) {
 	if !t.may(kinds...) {
 		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, article(t.Type)))
@@ -151,7 +151,7 @@ func (t *Tree) require(rule string, kinds ...kind) {
 // ref is the path of the environment that a value is read from. It never changes.
 type ref struct {
 	keys      []any // names, indexes, anyElement and anyMember
-	isUnnamed bool  // the value has a name of its own, such as one of let
+	isUnnamed bool  // the value has a name of its own, by let
 }
 
 // Keys of a ref that an evaluation computes.

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Type describes a value for the checker. The zero value is any. Every type
-// but Bool, Int and the like also admits null: a key that nobody has written
-// yet reads as null, so null is a matter of the run, not of the types.
+// Type describes a value for the checker. The zero value is any. Every type admits
+// null, because a key without a value reads as null.
 type Type struct {
 	kind   kind
 	open   bool
