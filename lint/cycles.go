@@ -271,8 +271,8 @@ func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc, trusted bool) bool {
 		if opposite[op] == "" || !r.isFixed(t.Args[1-i], a) {
 			continue
 		}
-		p := r.progressOf(t.Args[i], t.Args[1-i], a)
-		if p != nil && (op == "==" || op[0] == '<' && p.up || op[0] == '>' && !p.up || op == "!=" && r.trust) && !r.avoids(a, p) {
+		p := r.progressOf(t.Args[i], a)
+		if p != nil && (op == "==" || op[0] == '<' && p.up || op[0] == '>' && !p.up || op == "!=" && r.trust) && p.passes(op, t.Args[1-i]) && !r.avoids(a, p) {
 			return true
 		}
 	}

@@ -4,6 +4,8 @@ package lint
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 
@@ -17,22 +19,36 @@ import (
 // progress is a number that moves in one direction on the cycles of a way.
 type progress struct {
 	up   bool
+	stop float64               // the last value; infinite without one
 	made func(a cycleArc) bool // on which ways it has changed
 }
 
-// progressOf returns the progress of one side of a comparison towards the other, or nil.
-func (r *cycles) progressOf(t, with *eval.Tree, a cycleArc) *progress {
+// passes reports whether the number goes on until its comparison with a limit has changed.
+func (p *progress) passes(op string, limit *eval.Tree) bool {
+	if math.IsInf(p.stop, 0) {
+		return true
+	}
+	last, known := number(limit)
+	beyond := cmp.Compare(p.stop, last)
+	if !p.up {
+		beyond = -beyond
+	}
+	return known && (beyond > 0 || beyond == 0 && op != "<=" && op != ">=" && op != "==")
+}
+
+// progressOf returns the progress of one side of a comparison, or nil.
+func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
 	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
 	if length {
 		t = t.Args[0]
 	}
 	switch path := t.Path; {
 	case length && len(path) == 2 && path[0] == "history", !length && len(path) == 2 && path[0] == "visits":
-		return r.visitProgress(path[1], length, with, a)
+		return r.visitProgress(path[1], length, a)
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
-		return r.visitProgress(path[1], false, with, a)
+		return r.visitProgress(path[1], false, a)
 	case !length && len(path) == 1 && path[0] == "step":
-		return &progress{true, func(a cycleArc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
+		return &progress{true, math.Inf(1), func(a cycleArc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
 		return r.keyProgress(r.f.keyOf[path[0]], length, a)
 	}
@@ -40,16 +56,16 @@ func (r *cycles) progressOf(t, with *eval.Tree, a cycleArc) *progress {
 }
 
 // visitProgress counts the visits of a node of the same cycles, or those that succeeded.
-func (r *cycles) visitProgress(name string, succeeded bool, with *eval.Tree, a cycleArc) *progress {
+func (r *cycles) visitProgress(name string, succeeded bool, a cycleArc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.from] {
 		return nil
 	}
-	most := r.limit(n.Index)
-	if bound, ok := number(with); most > 0 && (!ok || bound > float64(most)) {
-		return nil // the visits stop at their limit
+	most, stop := r.limit(n.Index), math.Inf(1)
+	if most > 0 {
+		stop = float64(most)
 	}
-	return &progress{true, func(a cycleArc) bool {
+	return &progress{true, stop, func(a cycleArc) bool {
 		return a.from == n.Index && (most > 0 || r.isCounted(a)) && (!succeeded || r.kind(a) != controlflow.OnFailure)
 	}}
 }
@@ -58,7 +74,7 @@ func (r *cycles) visitProgress(name string, succeeded bool, with *eval.Tree, a c
 // to the length of a list; nil if that is not known.
 func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	state := r.f.graph.State[key]
-	direction, by := 0, []int{}
+	direction, by, stops := 0, []int{}, map[float64]bool{}
 	for _, n := range r.f.writersOf()[state.Name.Value] {
 		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
 			continue
@@ -70,20 +86,28 @@ func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 		if direction += c.direction; c.direction != 0 && !c.maybe {
 			by = append(by, n.Index)
 		}
+		if c.direction != 0 {
+			stops[c.stop] = true
+		}
 	}
-	if len(by) == 0 {
+	if len(by) == 0 || len(stops) > 1 {
 		return nil
 	}
-	return &progress{direction > 0, func(a cycleArc) bool {
+	stop := slices.Collect(maps.Keys(stops))[0]
+	return &progress{direction > 0, stop, func(a cycleArc) bool {
 		return slices.Contains(by, a.from) && r.isCounted(a) && r.kind(a) != controlflow.OnFailure
 	}}
 }
 
 // change is how a success of a node changes a number in the state, or the length of a list.
 type change struct {
-	direction int  // 1 up, -1 down
-	maybe     bool // or not at all
+	direction int     // 1 up, -1 down
+	stop      float64 // where it ends; infinite for nowhere
+	maybe     bool    // or not at all
 }
+
+// moves returns a change up or down without an end.
+func moves(direction int) change { return change{direction: direction, stop: math.Inf(direction)} }
 
 // boundWrite returns what a node writes to a key, or nil.
 func (f *facts) boundWrite(v int, name string) *bind.Value {
@@ -130,11 +154,13 @@ func (f *facts) changeBy(v, key int, length bool) (c change, known bool) {
 	case (reducer == "append" || reducer == "prepend") && length:
 		parse := text(n, "parse").Value
 		isText := value == nil && (n.Kind.Value == "exec" && parse == "text" || n.Kind.Value == "llm" && n.Output == nil && n.Field("tools") == nil)
-		return change{1, !isText && !isFilled(t) && (t == nil || t.Op != eval.TreeConst || t.Value == nil)}, true
+		c := moves(1)
+		c.maybe = !isText && !isFilled(t) && (t == nil || t.Op != eval.TreeConst || t.Value == nil)
+		return c, true
 	case t == nil:
 	case reducer == "sum" && !length:
 		by, known := number(t)
-		return change{direction: cmp.Compare(by, 0)}, known
+		return moves(cmp.Compare(by, 0)), known
 	case dataflow.Replaces(state) && length:
 		return resize(name, value.Program(), t)
 	case dataflow.Replaces(state):
@@ -160,8 +186,7 @@ func number(t *eval.Tree) (float64, bool) {
 // isFilled reports whether an expression is a list with elements.
 func isFilled(t *eval.Tree) bool { return t != nil && t.Op == eval.TreeList && len(t.Args) > 0 }
 
-// move returns how an assignment to a key changes it that adds to its own value. It takes no
-// notice of an end at which min or max keeps the value.
+// move returns how an assignment to a key changes it that adds to its own value.
 func move(name string, t *eval.Tree) (c change, known bool) {
 	if isKey(name, t) {
 		return change{}, true
@@ -174,11 +199,12 @@ func move(name string, t *eval.Tree) (c change, known bool) {
 		switch {
 		case !isNumber:
 		case t.Name == "+" && isKey(name, own):
-			return change{direction: cmp.Compare(by, 0)}, true
+			return moves(cmp.Compare(by, 0)), true
 		case t.Name == "-" && i == 1 && isKey(name, own):
-			return change{direction: cmp.Compare(0, by)}, true
+			return moves(cmp.Compare(0, by)), true
 		case t.Name == "min" || t.Name == "max":
 			if c, known := move(name, own); known && (c.direction > 0) == (t.Name == "min") {
+				c.stop = by
 				return c, true
 			}
 		}
@@ -198,7 +224,7 @@ func resize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
 	if p != nil {
 		if m := shorter.FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
-			return change{direction: -1}, true
+			return change{direction: -1, stop: 0}, true
 		}
 	}
 	if t.Op != eval.TreePath && t.Name != "+" && t.Name != "concat" {
@@ -207,7 +233,9 @@ func resize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
 	if t.Op == eval.TreePath {
 		return change{}, isOwn(t)
 	}
-	return change{1, !slices.ContainsFunc(t.Args, isFilled)}, slices.ContainsFunc(t.Args, isOwn)
+	c = moves(1)
+	c.maybe = !slices.ContainsFunc(t.Args, isFilled)
+	return c, slices.ContainsFunc(t.Args, isOwn)
 }
 
 // counts reports whether a node may count with a state key in a way that is not known. The
