@@ -85,10 +85,7 @@ func (d *decoder) fromFile(v *Value, path Text) {
 // without a byte order mark and with "\n" at the end of lines. problem says why it can't be
 // read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
-	name := filepath.FromSlash(path)
-	if !filepath.IsAbs(name) && path != "" {
-		name = filepath.Join(filepath.Dir(d.file.Name), name)
-	}
+	name := beside(d.file.Name, path)
 	src, problem := d.readText(path, name)
 	if problem != "" {
 		return nil, problem
@@ -100,19 +97,17 @@ func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 // readText reads a file by its path, each once; problem says why it can't be read.
 // name is for messages.
 func (d *decoder) readText(path, name string) (src []byte, problem string) {
+	src, ok := d.texts[path]
 	shown := quoteShort(name)
-	if src, ok := d.texts[path]; ok {
-		return src, ""
-	}
-	var err error
 	switch {
+	case ok:
+		return src, ""
 	case path == "":
 		return nil, "the path of a text is empty; expected the name of a file"
 	case d.load == nil:
 		return nil, "the text of the file " + shown + " is not read here"
-	default:
-		src, err = d.load(path)
 	}
+	src, err := d.load(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "there is no file " + shown
@@ -135,12 +130,17 @@ func (d *decoder) readText(path, name string) (src []byte, problem string) {
 // regular files of at most 16 MiB, each within 30 seconds.
 func Beside(name string) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
-		path = filepath.FromSlash(path)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(name), path)
-		}
-		return bounded.ReadFile(path, bounded.Text)
+		return bounded.ReadFile(beside(name, path), bounded.Text)
 	}
+}
+
+// beside returns a path relative to the folder of another file.
+func beside(name, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(name), path)
 }
 
 const byteOrderMark = "\ufeff"

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -391,16 +392,12 @@ func (p *printer) scalarText(n *yaml.Node) string {
 	return strconv.Quote(n.Value)
 }
 
-// isPlainText reports whether a text needs no quotes wherever it stands, and nobody
-// takes it for anything else.
+var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
+
+// isPlainText reports whether a text needs no quotes wherever it stands, and nobody takes it
+// for anything else.
 func isPlainText(text string) bool {
-	if text == "" || strings.TrimSpace(text) != text || !isLetter(text[0]) && text[0] != '_' {
-		return false
-	}
-	if slices.Contains([]string{"false", "no", "null", "off", "on", "true", "yes", "y", "n"}, strings.ToLower(text)) {
-		return false
-	}
-	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 ./-+*<>=()") == ""
+	return plainText.MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }
 
 // blockText returns the head of a literal or folded text and its lines as they were

@@ -39,9 +39,10 @@ func (g *Graph) Inner(ref string) *Graph {
 	if !isRef {
 		return nil
 	}
-	all := g.Whole().Graphs
-	if i := slices.IndexFunc(all, func(inner *Graph) bool { return inner.Entry.Value == name }); i >= 0 {
-		return all[i]
+	for _, inner := range g.Whole().Graphs {
+		if inner.Entry.Value == name {
+			return inner
+		}
 	}
 	return nil
 }
@@ -67,42 +68,33 @@ func (g *Graph) Text() []byte {
 	return out
 }
 
-// refers lists the places of nodes and tools that name a graph to run.
-func (g *Graph) refers() []Text {
-	var out []Text
-	for _, n := range g.Nodes {
-		if v := n.Field("graph"); n.Kind.Value == "graph" && v != nil && v.Kind == String {
-			out = append(out, v.Text)
-		}
-	}
-	for i := range g.Tools {
-		if v := g.Tools[i].Value.Get("graph"); v != nil && v.Kind == String {
-			out = append(out, v.Text)
-		}
-	}
-	return out
-}
-
-// innerGraphs reports references to graphs that the file does not have.
+// innerGraphs reports nodes and tools that refer to graphs that the file does not have.
 func (c *graphChecker) innerGraphs() {
-	whole := c.graph.Whole()
-	for _, t := range c.graph.refers() {
-		if !strings.HasPrefix(t.Value, "#") || c.graph.Inner(t.Value) != nil {
+	var refs []*Value
+	for _, n := range c.graph.Nodes {
+		if n.Kind.Value == "graph" {
+			refs = append(refs, n.Field("graph"))
+		}
+	}
+	for i := range c.graph.Tools {
+		refs = append(refs, c.graph.Tools[i].Value.Get("graph"))
+	}
+	names := &nameSet{}
+	for _, inner := range c.graph.Whole().Graphs {
+		names.names = append(names.names, inner.Ref())
+	}
+	for _, v := range refs {
+		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
 			continue
 		}
-		names := make([]string, len(whole.Graphs))
-		for i, inner := range whole.Graphs {
-			names[i] = inner.Ref()
-		}
-		slices.Sort(names)
-		near, detail := nearest(t.Value, names), "; the file has no graphs"
+		near, detail := names.nearest(v.Text.Value), "; the file has no graphs"
 		switch {
 		case near != "":
 			detail = ""
-		case len(names) > 0:
-			detail = "; graphs are " + strings.Join(names, ", ")
+		case len(names.names) > 0:
+			detail = "; graphs are " + names.list()
 		}
-		c.report("subgraph-missing", t.At(0, len(t.Value)), "%q is no graph of this file%s", t.Value, detail)
+		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is no graph of this file%s", v.Text.Value, detail)
 		c.suggest(near)
 	}
 }

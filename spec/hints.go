@@ -4,6 +4,7 @@ package spec
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,25 +206,24 @@ func isPlainWords(text string) bool {
 // units are the units of other tools, without a final s; a number alone means seconds.
 var units = map[string]string{
 	"": "s", "sec": "s", "second": "s", "m": "m", "min": "m", "minute": "m", "h": "h", "hr": "h", "hour": "h",
-	"msec": "ms", "milli": "ms", "millisecond": "ms",
+	"ms": "ms", "msec": "ms", "milli": "ms", "millisecond": "ms", "d": "h", "day": "h",
 }
+
+var unitText = regexp.MustCompile(`^([0-9]+) *(ms|[a-z]*?)s?$`)
 
 // durationOfUnit returns the duration for a number with a unit of another tool, or "".
 func durationOfUnit(text string) string {
-	digits := strings.TrimRight(text, " abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.ParseUint(digits, 10, 31)
-	if err != nil || n == 0 {
+	parts := unitText.FindStringSubmatch(text)
+	if parts == nil {
 		return ""
 	}
-	unit := strings.TrimSpace(text[len(digits):])
-	if unit == "ms" {
-		return digits + unit
+	n, err := strconv.ParseUint(parts[1], 10, 31)
+	unit := units[parts[2]]
+	if err != nil || n == 0 || unit == "" {
+		return ""
 	}
-	if unit = strings.TrimSuffix(unit, "s"); unit == "d" || unit == "day" {
-		return strconv.FormatUint(24*n, 10) + "h"
+	if parts[2] == "d" || parts[2] == "day" {
+		n *= 24
 	}
-	if unit, known := units[unit]; known {
-		return digits + unit
-	}
-	return ""
+	return strconv.FormatUint(n, 10) + unit
 }

@@ -11,34 +11,33 @@ import (
 	"unicode/utf8"
 )
 
-var oddNames = map[rune]string{
-	'\u00a0': "a no-break space", '\u200b': "a zero-width space", '\ufeff': "a byte order mark",
-	'\u2212': "a minus sign that is no hyphen", '\uff1a': "a wide colon",
+// oddRunes are characters that people don't see, or take for another one, with what to write
+// instead.
+var oddRunes = []struct{ runes, name, write string }{
+	{"\u00a0", "a no-break space", " "},
+	{"\u200b", "a zero-width space", ""},
+	{"\ufeff", "a byte order mark", ""},
+	{"‘’‚", "a typographic quote", "'"},
+	{"“”„«»", "a typographic quote", `"`},
+	{"–—", "a dash", "-"},
+	{"−", "a minus sign that is no hyphen", "-"},
+	{"：", "a wide colon", ":"},
 }
 
-// findOdd returns the name of a character that people don't see, or take for another,
-// and what to write for it; "" for others.
+// findOdd returns the name of an odd character and what to write for it, or "".
 func findOdd(r rune) (name, write string) {
+	for _, row := range oddRunes {
+		if strings.ContainsRune(row.runes, r) {
+			return row.name, row.write
+		}
+	}
 	switch {
-	case r < utf8.RuneSelf:
-		return "", ""
-	case unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
-		name, write = "an odd space", " "
+	case unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp) && r != ' ':
+		return "an odd space", " "
 	case unicode.Is(unicode.Cf, r):
-		name, write = "an invisible character", ""
-	case strings.ContainsRune("‘’‚", r):
-		name, write = "a typographic quote", "'"
-	case strings.ContainsRune("“”„«»", r):
-		name, write = "a typographic quote", `"`
-	case strings.ContainsRune("–—−", r):
-		name, write = "a dash", "-"
-	case r == '\uff1a':
-		write = ":"
+		return "an invisible character", ""
 	}
-	if own := oddNames[r]; own != "" {
-		name = own
-	}
-	return name, write
+	return "", ""
 }
 
 func isOdd(r rune) bool {

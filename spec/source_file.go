@@ -99,27 +99,32 @@ func (f *File) Position(offset int) Position {
 	return Position{Line: line + 1, Column: utf8.RuneCount(f.Src[f.lines[line]:offset]) + 1}
 }
 
-// Around returns the part of an offset's line within reach bytes, cut between code points.
-// at is the offset in the text; before and after tell whether the line has more there.
-func (f *File) Around(offset, reach int) (text string, at int, before, after bool) {
-	offset = max(0, min(offset, len(f.Src)))
-	line := sort.SearchInts(f.lines, offset+1) - 1
-	start, end := f.lines[line], len(f.Src)
-	if line+1 < len(f.lines) {
-		end = f.lines[line+1] - 1
+// line returns the bounds of a line (from 0), without its line break.
+func (f *File) line(i int) Span {
+	start, end := f.lines[i], len(f.Src)
+	if i+1 < len(f.lines) {
+		end = f.lines[i+1] - 1
 	}
 	if end > start && f.Src[end-1] == '\r' {
 		end--
 	}
-	offset = min(offset, end)
-	from, to := max(start, offset-reach), min(end, offset+reach)
-	for from > start && from < offset && !utf8.RuneStart(f.Src[from]) {
+	return Span{start, end}
+}
+
+// Around returns the part of an offset's line within reach bytes, cut between code points.
+// at is the offset in the text; before and after tell whether the line has more there.
+func (f *File) Around(offset, reach int) (text string, at int, before, after bool) {
+	offset = max(0, min(offset, len(f.Src)))
+	line := f.line(sort.SearchInts(f.lines, offset+1) - 1)
+	offset = min(offset, line.To)
+	from, to := max(line.From, offset-reach), min(line.To, offset+reach)
+	for from > line.From && from < offset && !utf8.RuneStart(f.Src[from]) {
 		from++
 	}
-	for to < end && to > offset && !utf8.RuneStart(f.Src[to]) {
+	for to < line.To && to > offset && !utf8.RuneStart(f.Src[to]) {
 		to--
 	}
-	return string(f.Src[from:to]), offset - from, from > start, to < end
+	return string(f.Src[from:to]), offset - from, from > line.From, to < line.To
 }
 
 // Line returns the text of a line (from 1) without its line break, or "".
@@ -127,13 +132,6 @@ func (f *File) Line(number int) string {
 	if number < 1 || number > len(f.lines) {
 		return ""
 	}
-	end := len(f.Src)
-	if number < len(f.lines) {
-		end = f.lines[number] - 1
-	}
-	line := f.Src[f.lines[number-1]:end]
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	return string(line)
+	line := f.line(number - 1)
+	return string(f.Src[line.From:line.To])
 }

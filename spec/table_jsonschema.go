@@ -7,12 +7,8 @@ import (
 	"slices"
 )
 
-// The patterns of isID, isIdentifier and durations for the JSON Schema.
-const (
-	idPattern         = `^[A-Za-z][A-Za-z0-9_-]*$`
-	identifierPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
-	durationPattern   = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
-)
+// durationPattern matches durations in a JSON Schema.
+const durationPattern = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
 
 // SchemaID is the address of the schema of graph files for editors.
 const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/reference/graphrun.v1.schema.json"

@@ -2,29 +2,21 @@
 
 package spec
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
-// isID reports whether s is [A-Za-z][A-Za-z0-9_-]*.
-func isID(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !isLetter(c) && (i == 0 || c != '_' && c != '-' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return s != ""
-}
+// The names of nodes, and the names of state keys, which expressions can hold.
+const (
+	idPattern         = `^[A-Za-z][A-Za-z0-9_-]*$`
+	identifierPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
+)
 
-// isIdentifier reports whether s is [A-Za-z_][A-Za-z0-9_]*.
-func isIdentifier(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !isLetter(c) && c != '_' && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+var (
+	isID         = regexp.MustCompile(idPattern).MatchString
+	isIdentifier = regexp.MustCompile(identifierPattern).MatchString
+)
 
 // isReserved reports whether a name means an end of the graph.
 func isReserved(name string) bool {
