@@ -23,21 +23,21 @@ func Check(g *Graph) Diagnostics {
 		c.keyNames.names = append(c.keyNames.names, k.Name.Value)
 	}
 	for _, r := range g.references() {
-		if !c.node(r.name, r.key == "ends") && r.key == "ends" {
+		if !c.checkNode(r.name, r.key == "ends") && r.key == "ends" {
 			c.lost = true
 		}
 	}
 	for _, n := range g.Nodes {
-		c.keysOfNode(n)
+		c.checkKeysOfNode(n)
 	}
-	c.edges()
-	c.finishes()
-	c.finals()
-	c.repeatedEdges()
-	c.stateKeys()
-	c.literals()
-	c.structure()
-	c.innerGraphs()
+	c.checkEdges()
+	c.checkFinish()
+	c.checkFinally()
+	c.checkRepeatedEdges()
+	c.checkStateKeys()
+	c.checkLiterals()
+	c.checkStructure()
+	c.checkInnerGraphs()
 	for _, inner := range g.Graphs {
 		c.diags = append(c.diags, Check(inner)...)
 	}
@@ -103,8 +103,8 @@ func (g *Graph) references() (out []reference) {
 	return out
 }
 
-// keysOfNode reports keys of a node that do not go with others.
-func (c *graphChecker) keysOfNode(n *Node) {
+// checkKeysOfNode reports keys of a node that do not go with others.
+func (c *graphChecker) checkKeysOfNode(n *Node) {
 	if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 		c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
 	}
@@ -120,15 +120,15 @@ func (c *graphChecker) keysOfNode(n *Node) {
 	}
 }
 
-// node reports an unknown node. end allows END.
-func (c *graphChecker) node(t Text, end bool) bool {
+// checkNode reports an unknown node. end allows END.
+func (c *graphChecker) checkNode(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
 		return true
 	case c.graph.gaps&gapNodes != 0 && len(c.graph.Nodes) == 0:
 		return false
 	case isReserved(t.Value):
-		c.reserved(t, end)
+		c.reportReserved(t, end)
 		return false
 	}
 	near := c.nodeNames.nearest(t.Value)
@@ -147,8 +147,8 @@ func (c *graphChecker) node(t Text, end bool) bool {
 	return false
 }
 
-// reserved explains why an end of the graph can't be named at a place.
-func (c *graphChecker) reserved(t Text, end bool) {
+// reportReserved explains why an end of the graph can't be named at a place.
+func (c *graphChecker) reportReserved(t Text, end bool) {
 	message, suggestion := fmt.Sprintf("%q is no node", t.Value), ""
 	switch {
 	case strings.EqualFold(strings.Trim(t.Value, "_"), "start"):
@@ -162,27 +162,27 @@ func (c *graphChecker) reserved(t Text, end bool) {
 	c.suggest(suggestion)
 }
 
-// index returns the index of a node, or -1.
-func (c *graphChecker) index(t Text) int {
+// indexOf returns the index of a node, or -1.
+func (c *graphChecker) indexOf(t Text) int {
 	if n := c.graph.nodes[t.Value]; n != nil {
 		return n.Index
 	}
 	return -1
 }
 
-// edges reports edges from or to unknown nodes, and edges that leave an end.
-func (c *graphChecker) edges() {
+// checkEdges reports edges from or to unknown nodes, and edges that leave an end.
+func (c *graphChecker) checkEdges() {
 	for _, e := range c.graph.Edges {
 		if e.Decl < 0 {
 			continue
 		}
-		from, to := c.graph.nodes[e.From.Value], c.node(e.To, true)
+		from, to := c.graph.nodes[e.From.Value], c.checkNode(e.To, true)
 		switch {
 		case e.From.Value == END || e.From.Value == "__end__":
 			c.report("edge-from-end", e.From.Span, "no edge can leave %s: a branch is over there", e.From.Value)
 		case from == nil:
 			c.lost = true
-			c.node(e.From, false)
+			c.checkNode(e.From, false)
 		case from.Kind.Value == "fail":
 			c.report("invalid-value", e.From.Span, "no edge can leave %q: a fail node is terminal", e.From.Value)
 		}
@@ -190,8 +190,8 @@ func (c *graphChecker) edges() {
 	}
 }
 
-// finishes reports nodes of the finish list that lead on.
-func (c *graphChecker) finishes() {
+// checkFinish reports nodes of the finish list that lead on.
+func (c *graphChecker) checkFinish() {
 	finish := map[string]bool{}
 	for _, f := range c.graph.Finish {
 		finish[f.Value] = true
@@ -210,9 +210,9 @@ func (c *graphChecker) finishes() {
 	}
 }
 
-// repeatedEdges reports a second fallback edge of a node, and warns of two edges that
+// checkRepeatedEdges reports a second fallback edge of a node, and warns of two edges that
 // always fire together.
-func (c *graphChecker) repeatedEdges() {
+func (c *graphChecker) checkRepeatedEdges() {
 	type identity struct{ from, to, condition, when string }
 	fallbacks, edges := map[string]*Edge{}, make(map[identity]*Edge, len(c.graph.Edges))
 	for _, e := range c.graph.Edges {

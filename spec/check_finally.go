@@ -4,9 +4,9 @@ package spec
 
 import "slices"
 
-// finals reports nodes of `finally` that something else leads to, that would lead on, or
+// checkFinally reports nodes of `finally` that something else leads to, that would lead on, or
 // that can't run when the end of the run is decided.
-func (c *graphChecker) finals() {
+func (c *graphChecker) checkFinally() {
 	g := c.graph
 	if len(g.Finally) == 0 {
 		return
@@ -16,7 +16,7 @@ func (c *graphChecker) finals() {
 			c.report("invalid-value", name.At(0, len(name.Value)), "%q is listed twice; a node of finally runs once", name.Value)
 		}
 		if n := g.nodes[name.Value]; n != nil {
-			c.final(n)
+			c.checkFinalNode(n)
 		}
 	}
 	for _, e := range g.Edges {
@@ -33,8 +33,8 @@ func (c *graphChecker) finals() {
 	}
 }
 
-// final reports what a node of finally can't be or have.
-func (c *graphChecker) final(n *Node) {
+// checkFinalNode reports what a node of finally can't be or have.
+func (c *graphChecker) checkFinalNode(n *Node) {
 	if n.Kind.Value == "human" {
 		c.report("invalid-value", n.Kind.Span, "%q can't ask a person: it runs in finally, when the end of the run is decided", n.ID.Value)
 	}

@@ -4,30 +4,30 @@ package spec
 
 import "fmt"
 
-// stateKeys reports names of undeclared keys, unless undeclared keys are allowed.
-func (c *graphChecker) stateKeys() {
+// checkStateKeys reports names of undeclared keys, unless undeclared keys are allowed.
+func (c *graphChecker) checkStateKeys() {
 	g := c.graph
 	if !g.StrictState || g.gaps&gapState != 0 {
 		return
 	}
 	if g.Cache != nil {
-		c.keys(g.Cache.Keys)
+		c.checkNames(g.Cache.Keys)
 	}
 	for _, n := range g.Nodes {
-		c.keys(n.Reads)
-		c.keys(n.Writes.Keys)
+		c.checkNames(n.Reads)
+		c.checkNames(n.Writes.Keys)
 		for i := range n.Writes.Exprs {
-			c.key(n.Writes.Exprs[i].Name)
+			c.checkName(n.Writes.Exprs[i].Name)
 		}
 		if n.Cache != nil {
-			c.keys(n.Cache.Keys)
+			c.checkNames(n.Cache.Keys)
 		}
 		if n.Decide != nil {
-			c.keys(n.Decide.See)
+			c.checkNames(n.Decide.See)
 		}
 		set := targets(n)
 		for i := range set {
-			c.key(set[i].Key)
+			c.checkName(set[i].Key)
 		}
 	}
 }
@@ -40,13 +40,13 @@ func targets(n *Node) []Field {
 	return nil
 }
 
-func (c *graphChecker) keys(names []Text) {
+func (c *graphChecker) checkNames(names []Text) {
 	for _, name := range names {
-		c.key(name)
+		c.checkName(name)
 	}
 }
 
-func (c *graphChecker) key(name Text) {
+func (c *graphChecker) checkName(name Text) {
 	if c.graph.keys[name.Value] != nil {
 		return
 	}
@@ -59,9 +59,9 @@ func (c *graphChecker) key(name Text) {
 	c.suggest(near)
 }
 
-// literals reports values of set nodes that do not fit their key. Strings are expressions
+// checkLiterals reports values of set nodes that do not fit their key. Strings are expressions
 // and not checked here.
-func (c *graphChecker) literals() {
+func (c *graphChecker) checkLiterals() {
 	for _, n := range c.graph.Nodes {
 		set := targets(n)
 		for i := range set {
@@ -71,7 +71,7 @@ func (c *graphChecker) literals() {
 				continue
 			}
 			if schema := updateSchema(k, &f.Value); schema != nil {
-				c.fits(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
+				c.checkFit(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
 			}
 		}
 	}

@@ -4,18 +4,18 @@ package spec
 
 import "github.com/graphrun/graphrun/internal/graphalg"
 
-// structure reports nodes without a way out or in, and parts of the graph from
+// checkStructure reports nodes without a way out or in, and parts of the graph from
 // which no end can be reached.
-func (c *graphChecker) structure() {
+func (c *graphChecker) checkStructure() {
 	g := c.graph
 	if g.gaps&gapNodes != 0 && len(g.Nodes) == 0 || g.gaps&gapEdges != 0 {
 		return
 	}
-	shape := c.shape()
+	shape := c.shapeOf()
 	lostSource := false // a node without a way out may just be misspelt there
 	var fromEnd []int   // targets of edges that leave END: the edges are reported
 	for _, e := range g.Edges {
-		switch from, to := c.index(e.From), c.index(e.To); {
+		switch from, to := c.indexOf(e.From), c.indexOf(e.To); {
 		case from < 0 && !isReserved(e.From.Value):
 			lostSource = true
 		case from < 0 && e.From.Value == END && to >= 0:
@@ -44,7 +44,7 @@ func (c *graphChecker) structure() {
 		c.report("end-unreachable", g.Start.Span, "no path from %q leads to END or to a fail node", g.Start.Value)
 		return
 	}
-	c.cycles(shape, reached, escapes)
+	c.checkCycles(shape, reached, escapes)
 }
 
 // shape is the graph as numbers: the nodes by index, then END, then a vertex that leads
@@ -55,7 +55,7 @@ type shape struct {
 	stuck []bool // nodes without a way out
 }
 
-func (c *graphChecker) shape() shape {
+func (c *graphChecker) shapeOf() shape {
 	g := c.graph
 	n := len(g.Nodes)
 	end, anywhere := n, n+1
@@ -77,14 +77,14 @@ func (c *graphChecker) shape() shape {
 		return end // END, or no node: reported, and taken for a way out
 	}
 	for _, e := range g.Edges {
-		if from := c.index(e.From); from >= 0 {
-			add(from, target(c.index(e.To)))
+		if from := c.indexOf(e.From); from >= 0 {
+			add(from, target(c.indexOf(e.To)))
 		}
 	}
 	wild := false
 	for i, node := range g.Nodes {
 		for _, t := range node.Ends {
-			add(i, target(c.index(t.Target)))
+			add(i, target(c.indexOf(t.Target)))
 		}
 		switch {
 		case node.Kind.Value == "fail":
@@ -108,8 +108,8 @@ func (c *graphChecker) shape() shape {
 	return s
 }
 
-// cycles reports each innermost cycle that can be reached and never left, at its first node.
-func (c *graphChecker) cycles(s shape, reached, escapes []bool) {
+// checkCycles reports each innermost cycle that can be reached and never left, at its first node.
+func (c *graphChecker) checkCycles(s shape, reached, escapes []bool) {
 	of, count := s.graph.SCC()
 	leaves := make([]bool, count)
 	for v := range s.graph.Len() {

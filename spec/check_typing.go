@@ -10,9 +10,9 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// fits reports the first part of v that does not fit a schema. what names v. An invalid
+// checkFit reports the first part of v that does not fit a schema. what names v. An invalid
 // schema has its own finding.
-func (r *reporter) fits(doc map[string]any, v *Value, what string) {
+func (r *reporter) checkFit(doc map[string]any, v *Value, what string) {
 	compiled, err := schema.Compile(doc)
 	if err != nil {
 		return

@@ -59,69 +59,69 @@ func (p place) String() string {
 	return fmt.Sprintf("%q", p.key.Value)
 }
 
-// field checks the value of a key and assigns it to its fields in into, a pointer to a
+// readField checks the value of a key and assigns it to its fields in into, a pointer to a
 // struct or nil.
-func (d *decoder) field(k *Key, f *Field, into any) {
-	d.check(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
+func (d *decoder) readField(k *Key, f *Field, into any) {
+	d.checkValue(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
 	assign(k, f, into)
 }
 
-// check reports mistakes in the value of a key. Parts of a list or map are assigned to into.
-func (d *decoder) check(k *Key, v *Value, at place, into any) {
+// checkValue reports mistakes in the value of a key. Parts of a list or map are assigned to into.
+func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 	switch k.Type {
 	case TypeAny:
 		return
 	case TypeOneOf:
-		d.form(k, v, at, into)
+		d.readForm(k, v, at, into)
 		return
 	case TypeText:
-		d.text(k, v, at)
+		d.readText(k, v, at)
 		return
 	}
 	if !fits(k, v) {
-		d.mismatch(k, v, at)
+		d.reportMismatch(k, v, at)
 		return
 	}
 	switch k.Type {
 	case TypeList:
-		d.list(k, v, at, into)
+		d.readList(k, v, at, into)
 	case TypeMap:
-		d.entries(k, v, into)
+		d.readEntries(k, v, into)
 	case TypeObject:
 		owner := at.key
 		if at.item {
 			owner = Text{}
 		}
-		d.object(k.Keys, k.Choices, v, owner, into)
+		d.readObject(k.Keys, k.Choices, v, owner, into)
 	case TypeSchema:
-		d.schema(k, v, at)
+		d.checkSchema(k, v, at)
 	case TypeNode:
 		n, _ := into.(*Node)
-		d.node(n, v, at.key)
+		d.readNode(n, v, at.key)
 	case TypeGraph:
 		g, _ := into.(*Graph)
-		d.inner(g, v, at.key)
+		d.readInner(g, v, at.key)
 	default:
-		d.scalar(k, v, at)
+		d.checkScalar(k, v, at)
 	}
 }
 
-func (d *decoder) list(k *Key, v *Value, at place, into any) {
+func (d *decoder) readList(k *Key, v *Value, at place, into any) {
 	if k.NonEmpty && len(v.Items) == 0 {
 		d.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
 	}
 	for i := range v.Items {
 		item := &v.Items[i]
 		part := d.addItem(into, i, item)
-		d.check(k.Elem, item, place{at.key, true}, part)
+		d.checkValue(k.Elem, item, place{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
-			d.edge(e, item)
+			d.finishEdge(e, item)
 		}
 	}
 }
 
-// entries checks the values of a map and, where they are names, its keys.
-func (d *decoder) entries(k *Key, v *Value, into any) {
+// readEntries checks the values of a map and, where they are names, its keys.
+func (d *decoder) readEntries(k *Key, v *Value, into any) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if k.Names != NamesFree && isExtension(f.Key.Value) {
@@ -134,31 +134,31 @@ func (d *decoder) entries(k *Key, v *Value, into any) {
 			d.report("invalid-value", f.Key.Span, "the name %s must be letters, digits and _, no digit first, so that expressions can hold it", quoteShort(f.Key.Value))
 		}
 		part := d.addEntry(into, f)
-		d.check(k.Elem, &f.Value, place{f.Key, false}, part)
+		d.checkValue(k.Elem, &f.Value, place{f.Key, false}, part)
 		if key, ok := part.(*StateKey); ok {
-			d.stateKey(key, f)
+			d.finishStateKey(key, f)
 		}
 	}
 }
 
-// form checks a value against the first of a key's forms that it resembles.
-func (d *decoder) form(k *Key, v *Value, at place, into any) {
+// readForm checks a value against the first of a key's forms that it resembles.
+func (d *decoder) readForm(k *Key, v *Value, at place, into any) {
 	for i := range k.Forms {
 		form := &k.Forms[i]
 		if !fits(form, v) {
 			continue
 		}
 		if form.Type == TypeEnum {
-			d.enum(k, form.Enum, v, at)
+			d.checkEnum(k, form.Enum, v, at)
 		} else {
-			d.check(form, v, at, into)
+			d.checkValue(form, v, at, into)
 		}
 		return
 	}
-	d.mismatch(k, v, at)
+	d.reportMismatch(k, v, at)
 }
 
-func (d *decoder) mismatch(k *Key, v *Value, at place) {
+func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	rule, span := "invalid-value", v.Span
 	if v.Kind == Null && span.From == span.To && !at.item {
 		span = at.key.Span
@@ -167,7 +167,7 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 		rule, span = "missing-start", at.key.Span
 	}
 	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
-		d.enum(k, k.Enum, v, at)
+		d.checkEnum(k, k.Enum, v, at)
 		return
 	}
 	note := ""
@@ -177,7 +177,7 @@ func (d *decoder) mismatch(k *Key, v *Value, at place) {
 	if k.Type == TypeNode && v.Get("kind") == nil && FindKey(topKeys, at.key.Value) != nil {
 		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
-	suggestion := d.inShape(k, v)
+	suggestion := d.reshape(k, v)
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
@@ -212,12 +212,12 @@ func fitsText(k *Key, v *Value) bool {
 	return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
 }
 
-// scalar checks the content of a scalar that has the right outline.
-func (d *decoder) scalar(k *Key, v *Value, at place) {
+// checkScalar checks the content of a scalar that has the right outline.
+func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 	ok := true
 	switch k.Type {
 	case TypeEnum:
-		d.enum(k, k.Enum, v, at)
+		d.checkEnum(k, k.Enum, v, at)
 	case TypeName:
 		ok = k.Role == RoleNode || isID(v.Text.Value)
 	case TypeInt, TypeNumber:
@@ -233,7 +233,7 @@ func (d *decoder) scalar(k *Key, v *Value, at place) {
 	}
 	if !ok {
 		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
-		d.suggest(d.inShape(k, v))
+		d.suggest(d.reshape(k, v))
 	}
 }
 
@@ -253,8 +253,8 @@ func IsDuration(s string) bool {
 	return err == nil
 }
 
-// enum checks a word, as the value of a key, against those that are allowed.
-func (d *decoder) enum(k *Key, allowed []string, v *Value, at place) {
+// checkEnum checks a word, as the value of a key, against those that are allowed.
+func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
 	}

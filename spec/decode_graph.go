@@ -30,8 +30,8 @@ func newGraph(file *File) *Graph {
 	}
 }
 
-// inner reads a graph within a file.
-func (d *decoder) inner(g *Graph, v *Value, owner Text) {
+// readInner reads a graph within a file.
+func (d *decoder) readInner(g *Graph, v *Value, owner Text) {
 	outer := d.graph
 	d.graph = g
 	d.readGraph(innerKeys, v, owner)
@@ -43,7 +43,7 @@ func (d *decoder) inner(g *Graph, v *Value, owner Text) {
 
 // readGraph reads a whole file, or a graph within one. A missing start has a rule of its own.
 func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
-	d.known(keys, root, d.graph)
+	d.readKeys(keys, root, d.graph)
 	for i := range keys {
 		switch name := keys[i].Name; {
 		case !keys[i].Required || root.Get(name) != nil:
@@ -57,11 +57,11 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 			d.reportMissing(root, owner, fmt.Sprintf("the key %q", name))
 		}
 	}
-	d.finish(root)
+	d.finishGraph(root)
 }
 
-// finish reads what depends on several keys of a graph. The edges of finish come last.
-func (d *decoder) finish(root *Value) {
+// finishGraph reads what depends on several keys of a graph. The edges of finish come last.
+func (d *decoder) finishGraph(root *Value) {
 	g := d.graph
 	if !g.Start.IsSet() {
 		g.gaps |= gapStart
@@ -85,8 +85,8 @@ func (d *decoder) finish(root *Value) {
 			n.Final = true
 		}
 	}
-	d.retries(g.Retry)
-	d.policies(root.Get("policies"))
+	d.checkRetries(g.Retry)
+	d.readPolicies(root.Get("policies"))
 	for _, f := range g.Finish {
 		g.Edges = append(g.Edges, &Edge{Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span}, Condition: "on_success", Span: f.Span})
 	}
@@ -99,8 +99,8 @@ func (d *decoder) finish(root *Value) {
 	}
 }
 
-// edge completes an edge of a declaration: its condition and its ends.
-func (d *decoder) edge(e *Edge, v *Value) {
+// finishEdge completes an edge of a declaration: its condition and its ends.
+func (d *decoder) finishEdge(e *Edge, v *Value) {
 	when := findField(v.Fields, "when")
 	if e.Condition == "" {
 		e.Condition = "on_success"
@@ -125,11 +125,11 @@ func (d *decoder) edge(e *Edge, v *Value) {
 	} else if e.ID.IsSet() {
 		d.graph.edgeIDs[e.ID.Value] = e.ID.Span
 	}
-	d.expand(e, v.Get("from"), v.Get("to"))
+	d.expandEdge(e, v.Get("from"), v.Get("to"))
 }
 
-// expand adds an edge for each source and target of a declaration, sources first.
-func (d *decoder) expand(e *Edge, from, to *Value) {
+// expandEdge adds an edge for each source and target of a declaration, sources first.
+func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	g := d.graph
 	sources, targets := textsOf(from, true), textsOf(to, true)
 	if len(sources) == 0 || len(targets) == 0 || len(sources) < len(from.Items) || len(targets) < len(to.Items) {
@@ -147,9 +147,9 @@ func (d *decoder) expand(e *Edge, from, to *Value) {
 	}
 }
 
-// stateKey completes a state key and reports names that expressions could not
+// finishStateKey completes a state key and reports names that expressions could not
 // hold, reducers that are none, and defaults that do not fit their schema.
-func (d *decoder) stateKey(k *StateKey, f *Field) {
+func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
 	if reason := reservedReason(name); reason != "" {
 		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: %s", name, reason)
@@ -170,15 +170,15 @@ func (d *decoder) stateKey(k *StateKey, f *Field) {
 			k.Schema[f.Key.Value] = f.Value.Data()
 		}
 	}
-	d.reducer(k)
+	d.checkReducer(k)
 	if k.Default != nil {
-		d.fits(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
+		d.checkFit(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
 	}
 }
 
-// reducer reports a single word that names no reducer: an expression over
+// checkReducer reports a single word that names no reducer: an expression over
 // current and update has more to it.
-func (d *decoder) reducer(k *StateKey) {
+func (d *decoder) checkReducer(k *StateKey) {
 	name := k.Reducer.Value
 	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {
 		return

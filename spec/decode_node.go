@@ -39,8 +39,8 @@ func kindNames(kinds []Kind) []string {
 	return names
 }
 
-// node reads one node. Without a known kind, it checks only the keys of every node.
-func (d *decoder) node(n *Node, v *Value, id Text) {
+// readNode reads one node. Without a known kind, it checks only the keys of every node.
+func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	kind := d.kindOf(v, id)
 	for i := range v.Fields {
 		f := &v.Fields[i]
@@ -49,13 +49,13 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 		case f.Key.Value == "kind" || isExtension(f.Key.Value):
 			continue
 		case common != nil:
-			d.field(common, f, n)
+			d.readField(common, f, n)
 			continue
 		case kind == nil:
 		case FindKey(kind.Keys, f.Key.Value) != nil:
-			d.field(FindKey(kind.Keys, f.Key.Value), f, n)
+			d.readField(FindKey(kind.Keys, f.Key.Value), f, n)
 		default:
-			d.unknownNodeKey(n, v, f, kind)
+			d.reportUnknownOfNode(n, v, f, kind)
 		}
 		if FindKey(nodeKeys, f.Key.Value) == nil { // still, after a repair
 			n.Fields = append(n.Fields, *f)
@@ -67,12 +67,12 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 	if ends := v.Get("ends"); ends != nil {
 		n.unsure = n.unsure || ends.IsScalar() || len(n.Ends) < max(len(ends.Fields), len(ends.Items))
 	}
-	d.repeats(n.Writes.Keys)
-	d.retries(n.Retry)
+	d.reportRepeats(n.Writes.Keys)
+	d.checkRetries(n.Retry)
 	if kind == nil {
 		return
 	}
-	d.complete(kind.Keys, kind.Choices, v, id, " of the kind "+kind.Name)
+	d.checkKeys(kind.Keys, kind.Choices, v, id, " of the kind "+kind.Name)
 	if retry := findField(v.Fields, "retry"); kind.Name == "agent" && retry != nil {
 		d.report("retry-on-agent", retry.Key.Span, "an agent node can't have \"retry\": it retries inside, by its judge")
 	}
@@ -82,7 +82,7 @@ func (d *decoder) node(n *Node, v *Value, id Text) {
 func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
 	if named == nil {
-		named = d.misnamedKind(v)
+		named = d.repairKind(v)
 	}
 	if named != nil && named.Kind == String {
 		if kind = findKind(d.kinds, named.Text.Value); kind != nil {
@@ -94,9 +94,9 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	case named == nil:
 		d.reportMissing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
 	case named.Kind != String:
-		d.mismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
+		d.reportMismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:
-		d.enum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
+		d.checkEnum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
 		for _, row := range kindAdvice {
 			if hasWord(row.words, strings.ToLower(named.Text.Value)) {
 				last := &d.diags[len(d.diags)-1]
@@ -107,8 +107,8 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	return nil
 }
 
-// misnamedKind finds and reports a misspelt "kind" in a node without one.
-func (d *decoder) misnamedKind(v *Value) *Value {
+// repairKind finds and reports a misspelt "kind" in a node without one.
+func (d *decoder) repairKind(v *Value) *Value {
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if FindKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
@@ -121,8 +121,8 @@ func (d *decoder) misnamedKind(v *Value) *Value {
 	return nil
 }
 
-// unknownNodeKey reports an unknown key of a node, and the kinds that have it.
-func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
+// reportUnknownOfNode reports an unknown key of a node, and the kinds that have it.
+func (d *decoder) reportUnknownOfNode(n *Node, v *Value, f *Field, kind *Kind) {
 	key := f.Key
 	if advice := adviseKey(f, n.ID.Value); advice != "" {
 		d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node; %s", key.Value, advice)
@@ -136,14 +136,14 @@ func (d *decoder) unknownNodeKey(n *Node, v *Value, f *Field, kind *Kind) {
 	}
 	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, nodeKeys)
 	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
-		d.unknownKey(v, f, keys, n)
+		d.reportUnknown(v, f, keys, n)
 		return
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, oneOf(owners))
 }
 
-// repeats reports names that a node's list of writes repeats.
-func (d *decoder) repeats(keys []Text) {
+// reportRepeats reports names that a node's list of writes repeats.
+func (d *decoder) reportRepeats(keys []Text) {
 	for i, key := range keys {
 		if slices.ContainsFunc(keys[:i], func(k Text) bool { return k.Value == key.Value }) {
 			d.report("invalid-value", key.At(0, len(key.Value)), "%q is listed twice; a node writes a key once", key.Value)
@@ -151,8 +151,8 @@ func (d *decoder) repeats(keys []Text) {
 	}
 }
 
-// retries reports blocks of a list that are never tried.
-func (d *decoder) retries(blocks []Retry) {
+// checkRetries reports blocks of a list that are never tried.
+func (d *decoder) checkRetries(blocks []Retry) {
 	for i := range blocks {
 		r, before := &blocks[i], blocks[:i]
 		if slices.ContainsFunc(before, func(b Retry) bool { return len(b.On) == 0 && !b.When.IsSet() }) {

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// object reads a map whose keys are the language's into a struct.
-func (d *decoder) object(keys []Key, choices []Choice, v *Value, owner Text, into any) {
-	d.known(keys, v, into)
-	d.complete(keys, choices, v, owner, "")
+// readObject reads a map whose keys are the language's into a struct.
+func (d *decoder) readObject(keys []Key, choices []Choice, v *Value, owner Text, into any) {
+	d.readKeys(keys, v, into)
+	d.checkKeys(keys, choices, v, owner, "")
 }
 
-// complete reports keys that are missing or exclude each other. of ends the messages.
-func (d *decoder) complete(keys []Key, choices []Choice, v *Value, owner Text, of string) {
+// checkKeys reports keys that are missing or exclude each other. of ends the messages.
+func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
 		if keys[i].Required && v.Get(keys[i].Name) == nil {
 			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", keys[i].Name, of))
 		}
 	}
 	for _, c := range choices {
-		d.choice(c, v, owner)
+		d.checkChoice(c, v, owner)
 	}
 }
 
-// known reads the entries of a map by the keys that it may have.
-func (d *decoder) known(keys []Key, v *Value, into any) {
+// readKeys reads the entries of a map by the keys that it may have.
+func (d *decoder) readKeys(keys []Key, v *Value, into any) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if k := FindKey(keys, f.Key.Value); k != nil {
-			d.field(k, f, into)
+			d.readField(k, f, into)
 		} else if !isExtension(f.Key.Value) {
-			d.unknownKey(v, f, keys, into)
+			d.reportUnknown(v, f, keys, into)
 		}
 	}
 }
@@ -59,8 +59,8 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// unknownKey reports a key that is not allowed in a map.
-func (d *decoder) unknownKey(v *Value, f *Field, keys []Key, into any) {
+// reportUnknown reports a key that is not allowed in a map.
+func (d *decoder) reportUnknown(v *Value, f *Field, keys []Key, into any) {
 	key, names := f.Key, keyNames(keys)
 	near := nearest(key.Value, names)
 	allowed := "; allowed are " + strings.Join(names, ", ")
@@ -106,7 +106,7 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 	}
 	f.Key = Text{Value: near, Span: f.Key.Span}
 	if fits(k, &f.Value) {
-		d.field(k, f, into)
+		d.readField(k, f, into)
 		return
 	}
 	open(k.Name, &f.Value, into)
@@ -134,7 +134,7 @@ func firstToken(v *Value) Span {
 	return v.Span
 }
 
-func (d *decoder) choice(c Choice, v *Value, owner Text) {
+func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
 	var first *Field
 	for i := range v.Fields {
 		f := &v.Fields[i]
@@ -152,8 +152,8 @@ func (d *decoder) choice(c Choice, v *Value, owner Text) {
 	}
 }
 
-// schema checks a JSON Schema. Its top may also have the keywords in k.Keys.
-func (d *decoder) schema(k *Key, v *Value, at place) {
+// checkSchema checks a JSON Schema. Its top may also have the keywords in k.Keys.
+func (d *decoder) checkSchema(k *Key, v *Value, at place) {
 	if v.Kind == Bool {
 		if len(k.Keys) > 0 {
 			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describe(v))
@@ -164,7 +164,7 @@ func (d *decoder) schema(k *Key, v *Value, at place) {
 	if len(k.Keys) > 0 {
 		keys = stateSchemaKeywords
 	}
-	d.known(keys, v, nil)
+	d.readKeys(keys, v, nil)
 	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
 		if _, err := regexp.Compile(pattern.Text.Value); err != nil {
 			d.report("invalid-value", pattern.Span, "\"pattern\" must be a regular expression; %v", err)

@@ -31,14 +31,14 @@ type policyReader struct {
 	within []Span          // where policies stand: in the graph, and in each file
 }
 
-// policies reads the policies of a graph. Findings about their shape belong to the rule about
+// readPolicies reads the policies of a graph. Findings about their shape belong to the rule about
 // policies.
-func (d *decoder) policies(v *Value) {
+func (d *decoder) readPolicies(v *Value) {
 	if v == nil {
 		return
 	}
 	r := &policyReader{decoder: d, read: map[string]bool{}}
-	r.entries(v, nil)
+	r.addEntries(v, nil)
 	for i := range d.diags {
 		found := &d.diags[i]
 		if (found.Rule == "missing-field" || found.Rule == "invalid-value") && slices.ContainsFunc(r.within, func(s Span) bool { return s.From <= found.Span.From && found.Span.To <= s.To }) {
@@ -55,9 +55,9 @@ func oneOrAll(v *Value) []Value {
 	return []Value{*v}
 }
 
-// entries reads an entry or a list of them. from are the paths of the files around them,
+// addEntries reads an entry or a list of them. from are the paths of the files around them,
 // outermost first, relative to the graph's folder.
-func (r *policyReader) entries(v *Value, from []string) {
+func (r *policyReader) addEntries(v *Value, from []string) {
 	r.within = append(r.within, v.Span)
 	for _, item := range oneOrAll(v) {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
@@ -71,12 +71,12 @@ func (r *policyReader) entries(v *Value, from []string) {
 				}
 			}
 			for _, file := range textsOf(files, true) {
-				r.file(file, from)
+				r.addFile(file, from)
 			}
 			continue
 		}
 		before := len(r.diags)
-		r.policyHalves(&item)
+		r.checkHalves(&item)
 		if len(from) > 0 && len(r.diags) == before && r.isElsewhere(&item) {
 			r.graph.Elsewhere = append(r.graph.Elsewhere, item)
 		} else {
@@ -98,8 +98,8 @@ func (r *policyReader) isElsewhere(item *Value) bool {
 	return false
 }
 
-// file reads the policies of a file, once.
-func (r *policyReader) file(named Text, from []string) {
+// addFile reads the policies of a file, once.
+func (r *policyReader) addFile(named Text, from []string) {
 	where := filepath.ToSlash(named.Value)
 	if where != "" {
 		if len(from) > 0 && !filepath.IsAbs(named.Value) {
@@ -120,13 +120,13 @@ func (r *policyReader) file(named Text, from []string) {
 		r.report("policy-invalid", named.Span, "%s", problem)
 		return
 	}
-	if policies := r.parse(text); policies != nil {
-		r.entries(policies, append(slices.Clip(from), where))
+	if policies := r.parseFile(text); policies != nil {
+		r.addEntries(policies, append(slices.Clip(from), where))
 	}
 }
 
-// parse reads a file of policies as a value of `policies`, or returns nil.
-func (r *policyReader) parse(file *File) *Value {
+// parseFile reads a file of policies as a value of `policies`, or returns nil.
+func (r *policyReader) parseFile(file *File) *Value {
 	root, found := loadAny(file, policyFile)
 	for _, d := range found {
 		d.File, d.Span = r.decoder.file, file.InHost(d.Span)
@@ -138,11 +138,11 @@ func (r *policyReader) parse(file *File) *Value {
 	whole := root.in(file.base, &scalar{src: file.Src, base: file.base})
 	switch whole.Kind {
 	case Map:
-		r.object(policyFileKeys, nil, &whole, Text{}, nil)
+		r.readObject(policyFileKeys, nil, &whole, Text{}, nil)
 		r.within = append(r.within, file.InHost(Span{0, len(file.Src)}))
 		return whole.Get("policies")
 	case List:
-		r.check(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
+		r.checkValue(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
 		return &whole
 	}
 	r.report("policy-invalid", whole.Span, "the file holds %s; %s", describe(&whole), policyFile)
@@ -171,8 +171,8 @@ func (t Text) in(base int, source *scalar) Text {
 	return t
 }
 
-// policyHalves reports keys of a policy that lack their partner.
-func (d *decoder) policyHalves(item *Value) {
+// checkHalves reports keys of a policy that lack their partner.
+func (d *decoder) checkHalves(item *Value) {
 	var lacking []*Key
 	for i := range policyKeys {
 		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {

@@ -33,41 +33,41 @@ func namesFile(v *Value) bool {
 	})
 }
 
-// text checks the value of a key that takes a text, and replaces {file: path} by the text of
+// readText checks the value of a key that takes a text, and replaces {file: path} by the text of
 // the file.
-func (d *decoder) text(k *Key, v *Value, at place) {
+func (d *decoder) readText(k *Key, v *Value, at place) {
 	if v.IsScalar() && fits(k, v) {
 		return
 	}
 	switch {
 	case k.Elem != nil && v.Kind == List:
-		d.list(k, v, at, nil)
+		d.readList(k, v, at, nil)
 		return
 	case k.Elem != nil && v.Kind == Map && v.Get("file") == nil:
-		d.check(k.Elem, v, at, nil)
+		d.checkValue(k.Elem, v, at, nil)
 		return
 	}
 	if !namesFile(v) {
-		d.mismatch(k, v, at)
+		d.reportMismatch(k, v, at)
 		return
 	}
 	owner, before := at.key, len(d.diags)
 	if at.item {
 		owner = Text{}
 	}
-	d.object(textFileKeys, nil, v, owner, nil)
+	d.readObject(textFileKeys, nil, v, owner, nil)
 	named := Text{Span: v.Span} // whatever the text would have been
 	if path := v.Get("file"); path != nil && path.Kind == String {
 		named = path.Text
 	}
 	*v = Value{Kind: String, Text: Text{Span: named.Span}}
 	if len(d.diags) == before {
-		d.fromFile(v, named)
+		d.takeFile(v, named)
 	}
 }
 
-// fromFile reads the file that a path names into a value.
-func (d *decoder) fromFile(v *Value, path Text) {
+// takeFile reads the file that a path names into a value.
+func (d *decoder) takeFile(v *Value, path Text) {
 	file, problem := d.addText(path.Value, path.Span)
 	if problem != "" {
 		d.report("invalid-value", path.Span, "%s", problem)
@@ -86,7 +86,7 @@ func (d *decoder) fromFile(v *Value, path Text) {
 // read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	name := beside(d.file.Name, path)
-	src, problem := d.readText(path, name)
+	src, problem := d.loadText(path, name)
 	if problem != "" {
 		return nil, problem
 	}
@@ -94,9 +94,9 @@ func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	return d.file.addText(name, src, at), ""
 }
 
-// readText reads a file by its path, each once; problem says why it can't be read.
+// loadText reads a file by its path, each once; problem says why it can't be read.
 // name is for messages.
-func (d *decoder) readText(path, name string) (src []byte, problem string) {
+func (d *decoder) loadText(path, name string) (src []byte, problem string) {
 	src, ok := d.texts[path]
 	shown := quoteShort(name)
 	switch {

@@ -68,8 +68,8 @@ func (g *Graph) Text() []byte {
 	return out
 }
 
-// innerGraphs reports nodes and tools that refer to graphs that the file does not have.
-func (c *graphChecker) innerGraphs() {
+// checkInnerGraphs reports nodes and tools that refer to graphs that the file does not have.
+func (c *graphChecker) checkInnerGraphs() {
 	var refs []*Value
 	for _, n := range c.graph.Nodes {
 		if n.Kind.Value == "graph" {

@@ -140,9 +140,9 @@ func adviseKey(f *Field, node string) string {
 	return ""
 }
 
-// inShape writes a value of a wrong shape in the shape that a key takes, where that is
+// reshape writes a value of a wrong shape in the shape that a key takes, where that is
 // plain: `n: string` as {type: string}, 10 as 10s, yes as true. Otherwise it returns "".
-func (d *decoder) inShape(k *Key, v *Value) string {
+func (d *decoder) reshape(k *Key, v *Value) string {
 	if !v.IsScalar() || v.Kind == Null {
 		return ""
 	}
@@ -167,7 +167,7 @@ func (d *decoder) inShape(k *Key, v *Value) string {
 			if !fits(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
 				continue
 			}
-			if scratch.check(key, v, place{}, nil); len(scratch.diags) == 0 {
+			if scratch.checkValue(key, v, place{}, nil); len(scratch.diags) == 0 {
 				return "{" + key.Name + ": " + word + "}"
 			}
 		}
@@ -190,7 +190,7 @@ func (d *decoder) inShape(k *Key, v *Value) string {
 		return durationOfUnit(word)
 	case TypeOneOf:
 		for i := range k.Forms {
-			if out := d.inShape(&k.Forms[i], v); out != "" {
+			if out := d.reshape(&k.Forms[i], v); out != "" {
 				return out
 			}
 		}

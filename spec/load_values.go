@@ -62,14 +62,14 @@ func (c *converter) offset(line, column int) int {
 // convert reads a node into a value, which is zero before.
 func (c *converter) convert(n *yaml.Node, v *Value) {
 	if len(c.aliases) > 0 {
-		c.expand(n, 1)
+		c.countRepeated(n, 1)
 	}
 	if c.refused {
 		v.Kind = Null
 		return
 	}
 	if n.Kind == yaml.AliasNode {
-		c.alias(n, v)
+		c.readAlias(n, v)
 		return
 	}
 	if n.Anchor != "" {
@@ -83,12 +83,12 @@ func (c *converter) convert(n *yaml.Node, v *Value) {
 		c.refused = true
 		c.diags = append(c.diags, tooDeep(c.file, at))
 	case n.Kind == yaml.ScalarNode:
-		c.scalar(n, at, v)
+		c.readScalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
-		c.list(n, at, v)
+		c.readList(n, at, v)
 	case c.isTemplate(n, at, v):
 	default:
-		c.mapping(n, at, v)
+		c.readMap(n, at, v)
 	}
 	c.depth--
 	if c.anchored == 0 { // no alias repeats it
@@ -96,8 +96,8 @@ func (c *converter) convert(n *yaml.Node, v *Value) {
 	}
 }
 
-// alias reads the anchored node again.
-func (c *converter) alias(n *yaml.Node, v *Value) {
+// readAlias reads the anchored node again.
+func (c *converter) readAlias(n *yaml.Node, v *Value) {
 	if slices.Contains(c.aliases, n) {
 		c.refused = true
 		c.report("syntax", c.aliasSpan(n), "the alias %q stands inside the value that it repeats", "*"+n.Value)
@@ -108,9 +108,9 @@ func (c *converter) alias(n *yaml.Node, v *Value) {
 	c.aliases = c.aliases[:len(c.aliases)-1]
 }
 
-// expand counts values that are repeated, and refuses too many: later walks of the tree would
+// countRepeated counts values that are repeated, and refuses too many: later walks of the tree would
 // take too long.
-func (c *converter) expand(n *yaml.Node, values int) {
+func (c *converter) countRepeated(n *yaml.Node, values int) {
 	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
 		c.refused = true
 		c.report("syntax", c.aliasSpan(append(c.aliases, n)[0]), "aliases and merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
@@ -151,14 +151,14 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 	return at
 }
 
-func (c *converter) list(n *yaml.Node, at int, v *Value) {
+func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
 	v.Kind, v.Items = List, make([]Value, len(n.Content))
 	for i, item := range n.Content {
 		c.convert(item, &v.Items[i])
 		end = max(end, c.endOf(item, &v.Items[i]))
 	}
-	v.Span = Span{at, c.close(n, at, end)}
+	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!seq")
 }
 
@@ -170,8 +170,8 @@ func (c *converter) endOf(n *yaml.Node, v *Value) int {
 	return v.Span.To
 }
 
-// close finds the bracket behind the last part of a list or map in flow style.
-func (c *converter) close(n *yaml.Node, start, end int) int {
+// findClose finds the bracket behind the last part of a list or map in flow style.
+func (c *converter) findClose(n *yaml.Node, start, end int) int {
 	src := c.file.Src
 	if n.Style&yaml.FlowStyle == 0 || start >= len(src) || src[start] != '[' && src[start] != '{' {
 		return end
@@ -198,8 +198,8 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	c.report("syntax", v.Span, "the tag %q is not supported here; allowed are !!bool, !!float, !!int, !!map, !!null, !!seq, !!str where they fit", n.Tag)
 }
 
-// mapping reads a map.
-func (c *converter) mapping(n *yaml.Node, at int, v *Value) {
+// readMap reads a map.
+func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	end := at
 	entries := make([]Field, 0, len(n.Content)/2)
 	merge := -1 // the index of <<
@@ -243,7 +243,7 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) {
 		entries = c.merge(n, entries, merge)
 	}
 	v.Kind, v.Fields = Map, entries
-	v.Span = Span{at, c.close(n, at, end)}
+	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!map")
 }
 
@@ -255,7 +255,7 @@ func (c *converter) merge(n *yaml.Node, entries []Field, at int) (out []Field) {
 		if from.Kind != Map {
 			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
 		}
-		c.expand(n, len(from.Fields))
+		c.countRepeated(n, len(from.Fields))
 		merged = append(merged, from.Fields...)
 	}
 	before, after := entries[:at], entries[at+1:]
@@ -339,8 +339,8 @@ func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
 	return closed
 }
 
-// scalar reads a scalar whose content starts at an offset.
-func (c *converter) scalar(n *yaml.Node, at int, v *Value) {
+// readScalar reads a scalar whose content starts at an offset.
+func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Kind = String
 	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.source}
 	problem := ""
@@ -380,7 +380,7 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 		return at + len(n.Value)
 	}
 	if s := spell(src, at, n.Value); !s.wrong {
-		return s.place(len(n.Value))
+		return s.offset(len(n.Value))
 	}
 	return at
 }

@@ -18,7 +18,7 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 		return nil, diags.Sort()
 	}
 	d := newDecoder(file, Options{})
-	d.object(keys, nil, root, Text{}, nil)
+	d.readObject(keys, nil, root, Text{}, nil)
 	return root, append(diags, d.diags...).Sort()
 }
 

@@ -33,7 +33,7 @@ func (t Text) At(from, to int) Span {
 	if s.wrong {
 		return t.Span
 	}
-	start := base + s.place(from)
+	start := base + s.offset(from)
 	if from == to {
 		return Span{start, start}
 	}
@@ -55,19 +55,19 @@ func spell(src []byte, at int, value string) *spelling {
 	switch {
 	case at >= len(src):
 	case src[at] == '|' || src[at] == '>':
-		s.block(at)
+		s.mapBlock(at)
 	case src[at] == '"' || src[at] == '\'':
 		s.first++
-		s.flow(at+1, src[at])
+		s.mapFlow(at+1, src[at])
 	default:
-		s.flow(at, 0)
+		s.mapFlow(at, 0)
 	}
 	s.wrong = s.wrong || len(s.spans) != len(value)
 	return s
 }
 
-// place returns the offset of byte i of the value, or of its end.
-func (s *spelling) place(i int) int {
+// offset returns the offset of byte i of the value, or of its end.
+func (s *spelling) offset(i int) int {
 	switch {
 	case i < len(s.spans):
 		return s.spans[i].From
@@ -88,51 +88,51 @@ func (s *spelling) end() int {
 // rest returns the part of the value that is not mapped yet.
 func (s *spelling) rest() string { return s.value[len(s.spans):] }
 
-// emit maps the next n bytes of the value to a part of the source.
-func (s *spelling) emit(n int, at Span) {
+// mapTo maps the next n bytes of the value to a part of the source.
+func (s *spelling) mapTo(n int, at Span) {
 	for range min(n, len(s.rest())) {
 		s.spans = append(s.spans, at)
 	}
 }
 
-// char reads a character or an escape and returns the offset behind it.
-func (s *spelling) char(at int, quote byte) int {
+// mapChar reads a character or an escape and returns the offset behind it.
+func (s *spelling) mapChar(at int, quote byte) int {
 	_, size := utf8.DecodeRuneInString(s.rest())
 	switch c := s.src[at]; {
 	case c == '\'' && quote == c:
-		s.emit(1, Span{at, at + 2})
+		s.mapTo(1, Span{at, at + 2})
 		return at + 2
 	case c == '\\' && quote == '"':
 		n := escapeLength(s.src[at:])
-		s.emit(size, Span{at, at + n})
+		s.mapTo(size, Span{at, at + n})
 		return at + n
 	}
 	s.wrong = !bytes.HasPrefix(s.src[at:], []byte(s.rest()[:size]))
 	for i := range size {
-		s.emit(1, Span{at + i, at + i + 1})
+		s.mapTo(1, Span{at + i, at + i + 1})
 	}
 	return at + size
 }
 
-// breaks maps at most so many line breaks of the value, or else the space that folded
+// mapBreaks maps at most so many line breaks of the value, or else the space that folded
 // one, to a part of the source.
-func (s *spelling) breaks(most int, folded bool, at Span) {
+func (s *spelling) mapBreaks(most int, folded bool, at Span) {
 	count := 0
 	for ; count < most; count++ {
 		n := lineBreak([]byte(s.rest()[:min(3, len(s.rest()))]), 0)
 		if n == 0 {
 			break
 		}
-		s.emit(n, at)
+		s.mapTo(n, at)
 	}
 	if count == 0 && folded && strings.HasPrefix(s.rest(), " ") {
-		s.emit(1, at)
+		s.mapTo(1, at)
 	}
 }
 
-// flow reads a plain or quoted scalar. White space around line breaks is dropped, and a
+// mapFlow reads a plain or quoted scalar. White space around line breaks is dropped, and a
 // single break is a space, unless an escape hides it.
-func (s *spelling) flow(at int, quote byte) {
+func (s *spelling) mapFlow(at int, quote byte) {
 	for s.rest() != "" && at < len(s.src) && !s.wrong {
 		from, count := at, 0
 		hidden := quote == '"' && s.src[at] == '\\' && lineBreak(s.src, at+1) > 0
@@ -149,21 +149,21 @@ func (s *spelling) flow(at int, quote byte) {
 		}
 		switch {
 		case hidden:
-			s.breaks(count-1, false, Span{from, at})
+			s.mapBreaks(count-1, false, Span{from, at})
 		case count > 0:
-			s.breaks(max(count-1, 1), true, Span{from, at})
+			s.mapBreaks(max(count-1, 1), true, Span{from, at})
 		case at > from:
 			for i := from; i < at; i++ {
-				s.emit(1, Span{i, i + 1})
+				s.mapTo(1, Span{i, i + 1})
 			}
 		default:
-			at = s.char(at, quote)
+			at = s.mapChar(at, quote)
 		}
 	}
 }
 
-// block reads a literal or folded scalar.
-func (s *spelling) block(at int) {
+// mapBlock reads a literal or folded scalar.
+func (s *spelling) mapBlock(at int) {
 	head := lineEnd(s.src, at)
 	for s.first < head && !isBlank(s.src[s.first]) {
 		s.first++
@@ -178,11 +178,11 @@ func (s *spelling) block(at int) {
 				indent = len(line) - len(bare) - more
 			}
 			for at += min(max(indent, 0), len(line)); indent >= 0 && at < to && s.rest() != "" && !s.wrong; {
-				at = s.char(at, 0)
+				at = s.mapChar(at, 0)
 			}
 		}
 		n := lineBreak(s.src, to)
-		s.breaks(len(s.value), len(s.spans) > found, Span{to, to + n})
+		s.mapBreaks(len(s.value), len(s.spans) > found, Span{to, to + n})
 		at = to + n
 		to = lineEnd(s.src, at)
 	}

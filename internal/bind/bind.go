@@ -81,35 +81,35 @@ func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 // Check is Bind with subgraphs at hand: child is the type of what a node of kind graph yields, as ChildResult
 // makes it.
 func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
-	return newBinder(g, child).bind(kinds)
+	return newBinder(g, child).bindGraph(kinds)
 }
 
-func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
+func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	g := b.graph
 	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: b.edges, Keys: make([]Key, len(g.State))}
 	roles := keyTables(kinds)
 	for i, node := range g.Nodes {
-		out.Nodes[i] = b.node(node, roles[node.Kind.Value])
+		out.Nodes[i] = b.bindNode(node, roles[node.Kind.Value])
 	}
 	for i := range g.Edges {
-		b.edge(i)
+		b.bindEdge(i)
 	}
-	b.summaries(g.Conversation)
+	b.checkSummaries(g.Conversation)
 	if g.Output != nil {
-		value := b.value(view{where: afterRun}, g.Output, spec.RoleExpr)
+		value := b.bindValue(view{where: afterRun}, g.Output, spec.RoleExpr)
 		out.Output = &value
 	}
 	if g.Concurrency != nil && g.Concurrency.Group.IsSet() {
-		out.Group = b.program(view{where: beforeRun}, g.Concurrency.Group, eval.Value)
-		b.wants(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
+		out.Group = b.compileOrReport(view{where: beforeRun}, g.Concurrency.Group, eval.Value)
+		b.checkWanted(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
 	}
 	for i, key := range g.State {
-		out.Keys[i] = b.key(key)
+		out.Keys[i] = b.bindStateKey(key)
 	}
-	out.Tools, out.Providers, out.Approvals = b.setup("tools", g.Tools), b.setup("providers", g.Providers), b.approvals(g.Tools)
+	out.Tools, out.Providers, out.Approvals = b.bindSetup("tools", g.Tools), b.bindSetup("providers", g.Providers), b.bindApprovals(g.Tools)
 	b.checkToolRetries(g.Tools)
-	out.Notices = b.notices(g.Notify)
-	out.Never = b.never()
+	out.Notices = b.bindNotices(g.Notify)
+	out.Never = b.bindNever()
 	return out, b.found
 }
 
@@ -147,13 +147,13 @@ func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder 
 	}
 }
 
-// key compiles a state key's schema and reducer.
-func (b *binder) key(decl *spec.StateKey) Key {
+// bindStateKey compiles a state key's schema and reducer.
+func (b *binder) bindStateKey(decl *spec.StateKey) Key {
 	name := strconv.Quote(decl.Name.Value)
-	out := Key{Schema: b.schema(decl.Schema, decl.Source, "schema of state key "+name)}
-	b.reduces(decl)
+	out := Key{Schema: b.compileSchema(decl.Schema, decl.Source, "schema of state key "+name)}
+	b.checkReducer(decl)
 	if decl.HasReducerExpr() {
-		out.Reducer = b.program(view{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
+		out.Reducer = b.compileOrReport(view{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
@@ -167,15 +167,15 @@ func (b *binder) add(rule string, span spec.Span, message string) {
 	})
 }
 
-func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
+func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	var out Node
 	before, after := view{node: node, where: beforeRun, own: true}, view{node: node, where: afterRun}
 	said := view{node: node, where: afterRun, own: true}
 	if node.Each.IsSet() {
-		if out.Each = b.program(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
+		if out.Each = b.compileOrReport(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
 		}
-		b.wants(node.Each, out.Each, "each", eval.List(eval.Any()))
+		b.checkWanted(node.Each, out.Each, "each", eval.List(eval.Any()))
 	}
 	for i := range node.Fields {
 		field := &node.Fields[i]
@@ -184,40 +184,40 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		if node.Kind.Value == "set" && key.Name == "set" {
-			out.Set = b.fields(before, &field.Value, spec.RoleSet)
+			out.Set = b.bindFields(before, &field.Value, spec.RoleSet)
 			for j := range out.Set {
-				b.fits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
+				b.checkFit(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
 			}
 			continue
 		}
-		value := b.keyed(configView(node, key.Name), &field.Value, key)
-		b.wants(field.Value.Text, value.program, key.Name, wanted(key.Name)...)
+		value := b.bindKey(configView(node, key.Name), &field.Value, key)
+		b.checkWanted(field.Value.Text, value.program, key.Name, wanted(key.Name)...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
-	out.Before = b.named(before, node.Before)
-	out.Writes = b.named(after, node.Writes.Exprs)
-	b.fitsWrites(node, out.Writes)
-	b.fitsOutput(node)
-	out.TextOnly = b.textOnly(node)
-	out.Emit = b.named(said, node.Emit)
+	out.Before = b.bindNamed(before, node.Before)
+	out.Writes = b.bindNamed(after, node.Writes.Exprs)
+	b.checkWrites(node, out.Writes)
+	b.checkOutput(node)
+	out.TextOnly = b.takesOnlyText(node)
+	out.Emit = b.bindNamed(said, node.Emit)
 	if node.Goto.IsSet() {
-		out.Goto = b.computed(said, node.Goto)
-		b.wants(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
+		out.Goto = b.compileValue(said, node.Goto)
+		b.checkWanted(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
 		// What a result depends on may be more than the node sees.
-		out.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
+		out.CacheKey = b.compileOrReport(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
-	out.RetryWhen = b.retryWhen(node)
-	b.summaries(node.Conversation)
+	out.RetryWhen = b.bindRetryWhen(node)
+	b.checkSummaries(node.Conversation)
 	if node.Output != nil {
-		out.Output = b.schema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
+		out.Output = b.compileSchema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
 	}
 	return out
 }
 
-// edge binds an edge, once.
-func (b *binder) edge(i int) *Edge {
+// bindEdge binds an edge, once.
+func (b *binder) bindEdge(i int) *Edge {
 	edge, out := b.graph.Edges[i], &b.edges[i]
 	if b.done[i] {
 		return out
@@ -225,18 +225,18 @@ func (b *binder) edge(i int) *Edge {
 	b.done[i] = true // its own input may depend on it
 	at := view{node: b.graph.Node(edge.From.Value), where: afterRun}
 	if edge.When.IsSet() {
-		out.When = b.program(at, edge.When, eval.Condition)
+		out.When = b.compileOrReport(at, edge.When, eval.Condition)
 	}
 	if edge.Transform != nil {
-		value := b.value(at, edge.Transform, spec.RoleExpr)
+		value := b.bindValue(at, edge.Transform, spec.RoleExpr)
 		out.Transform = &value
 	}
 	return out
 }
 
-// never compiles what policies forbid to be true at a node; it sees what the
+// bindNever compiles what policies forbid to be true at a node; it sees what the
 // node's edges see.
-func (b *binder) never() []*eval.Program {
+func (b *binder) bindNever() []*eval.Program {
 	out := make([]*eval.Program, len(b.graph.Policies))
 	for i := range b.graph.Policies {
 		never, at := b.graph.Policies[i].Get("never"), b.graph.Policies[i].Get("at")
@@ -244,77 +244,77 @@ func (b *binder) never() []*eval.Program {
 			continue
 		}
 		if node := b.graph.Node(at.Text.Value); node != nil {
-			out[i] = b.program(view{node: node, where: afterRun}, never.Text, eval.Condition)
+			out[i] = b.compileOrReport(view{node: node, where: afterRun}, never.Text, eval.Condition)
 		}
 	}
 	return out
 }
 
-func (b *binder) named(at view, exprs []spec.NamedExpr) []Field {
+func (b *binder) bindNamed(at view, exprs []spec.NamedExpr) []Field {
 	out := make([]Field, 0, len(exprs))
 	for _, e := range exprs {
-		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.computed(at, e.Expr)}})
+		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.compileValue(at, e.Expr)}})
 	}
 	return out
 }
 
-// keyed binds a value by its key: nested keys have roles of their own.
-func (b *binder) keyed(at view, v *spec.Value, key *spec.Key) Value {
+// bindKey binds a value by its key: nested keys have roles of their own.
+func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 	switch {
 	case key.Type == spec.TypeSchema && v.Kind == spec.Map:
 		if doc, ok := v.Data().(map[string]any); ok {
-			b.schema(doc, v, strconv.Quote(key.Name))
+			b.compileSchema(doc, v, strconv.Quote(key.Name))
 		}
 	case key.Type == spec.TypeDuration && spec.IsDuration(v.Text.Value):
 	case key.Role != spec.RolePlain:
-		return b.value(at, v, key.Role)
+		return b.bindValue(at, v, key.Role)
 	case key.Type == spec.TypeOneOf && v.Kind == spec.String:
-		return b.value(at, v, textRole(key.Forms))
+		return b.bindValue(at, v, textRole(key.Forms))
 	case key.Type == spec.TypeObject && v.Kind == spec.Map:
 		var fields []Field
 		for i := range v.Fields {
 			if sub := spec.FindKey(key.Keys, v.Fields[i].Key.Value); sub != nil {
-				fields = append(fields, Field{sub.Name, b.keyed(at, &v.Fields[i].Value, sub)})
+				fields = append(fields, Field{sub.Name, b.bindKey(at, &v.Fields[i].Value, sub)})
 			}
 		}
 		return mapOf(fields)
 	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
-		return b.value(at, v, key.Elem.Role)
+		return b.bindValue(at, v, key.Elem.Role)
 	case key.Type == spec.TypeMap && key.Elem.Type == spec.TypeObject && v.Kind == spec.Map:
 		fields := make([]Field, len(v.Fields))
 		for i := range v.Fields {
-			fields[i] = Field{v.Fields[i].Key.Value, b.keyed(at, &v.Fields[i].Value, key.Elem)}
+			fields[i] = Field{v.Fields[i].Key.Value, b.bindKey(at, &v.Fields[i].Value, key.Elem)}
 		}
 		return mapOf(fields)
 	}
 	return Value{constant: v.Data()}
 }
 
-// value binds a value whose strings have the given role, at any depth.
-func (b *binder) value(at view, v *spec.Value, role spec.Role) Value {
+// bindValue binds a value whose strings have the given role, at any depth.
+func (b *binder) bindValue(at view, v *spec.Value, role spec.Role) Value {
 	switch v.Kind {
 	case spec.List:
 		items := make([]Value, len(v.Items))
 		for i := range v.Items {
-			items[i] = b.value(at, &v.Items[i], role)
+			items[i] = b.bindValue(at, &v.Items[i], role)
 		}
 		return listOf(items)
 	case spec.Map:
-		return mapOf(b.fields(at, v, role))
+		return mapOf(b.bindFields(at, v, role))
 	case spec.String:
-		return b.text(at, v.Text, role)
+		return b.bindText(at, v.Text, role)
 	}
 	return Value{constant: v.Data()}
 }
 
-func (b *binder) fields(at view, v *spec.Value, role spec.Role) []Field {
+func (b *binder) bindFields(at view, v *spec.Value, role spec.Role) []Field {
 	fields := make([]Field, 0, len(v.Fields))
 	for i := range v.Fields {
 		entry := &v.Fields[i]
 		if role == spec.RoleSet && entry.Value.Kind != spec.String {
 			fields = append(fields, Field{entry.Key.Value, Value{constant: entry.Value.Data()}})
 		} else {
-			fields = append(fields, Field{entry.Key.Value, b.value(at, &entry.Value, role)})
+			fields = append(fields, Field{entry.Key.Value, b.bindValue(at, &entry.Value, role)})
 		}
 		if role == spec.RoleSet && at.node != nil && at.node.Kind.Value == "set" {
 			at.assigned = append(at.assigned, entry.Key.Value)
@@ -323,7 +323,7 @@ func (b *binder) fields(at view, v *spec.Value, role spec.Role) []Field {
 	return fields
 }
 
-func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
+func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 	if role == spec.RoleSet {
 		role = spec.RoleExpr
 		if isTemplate(text.Value) {
@@ -332,7 +332,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 	}
 	switch role {
 	case spec.RoleExpr:
-		program := b.computed(at, text)
+		program := b.compileValue(at, text)
 		if program == nil {
 			return Value{}
 		}
@@ -342,7 +342,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 			return Value{constant: text.Value}
 		}
 		at.template = true
-		scope := b.scope(at, text.Value)
+		scope := b.scopeOf(at, text.Value)
 		template, err := scope.Template(text.Value)
 		if err != nil {
 			b.reportAll(scope, text, err)
@@ -353,8 +353,8 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 	return Value{constant: text.Value}
 }
 
-// program compiles an expression; nil when it has an error, which is reported.
-func (b *binder) program(at view, text spec.Text, want eval.Want) *eval.Program {
+// compileOrReport compiles an expression; nil when it has an error, which is reported.
+func (b *binder) compileOrReport(at view, text spec.Text, want eval.Want) *eval.Program {
 	program, err := b.compile(at, text, want)
 	if err != nil {
 		b.report(text, err)
@@ -365,7 +365,7 @@ func (b *binder) program(at view, text spec.Text, want eval.Want) *eval.Program 
 // compile compiles an expression. Equal texts share a program where they see the same
 // names: large graphs repeat a few texts.
 func (b *binder) compile(at view, text spec.Text, want eval.Want) (*eval.Program, *eval.Error) {
-	scope := b.scope(at, text.Value)
+	scope := b.scopeOf(at, text.Value)
 	key := programKey{scope, text.Value, want}
 	if program := b.programs[key]; program != nil {
 		return program, nil
@@ -383,8 +383,8 @@ type programKey struct {
 	want  eval.Want
 }
 
-// computed compiles an expression for a value, where people expect a text.
-func (b *binder) computed(at view, text spec.Text) *eval.Program {
+// compileValue compiles an expression for a value, where people expect a text.
+func (b *binder) compileValue(at view, text spec.Text) *eval.Program {
 	program, err := b.compile(at, text, eval.Value)
 	if err == nil {
 		return program

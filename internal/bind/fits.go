@@ -14,20 +14,20 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// fits reports an expression whose value the key that it writes can't take.
-func (b *binder) fits(name string, value *Value, span spec.Span) {
+// checkFit reports an expression whose value the key that it writes can't take.
+func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	key := b.graph.Key(name)
 	if key == nil || value.program == nil && value.template == nil {
 		return
 	}
 	if !key.Reducer.IsSet() {
 		for _, constant := range value.Constants() {
-			if b.refuses(key, constant, span) {
+			if b.reportMisfit(key, constant, span) {
 				return
 			}
 		}
 	}
-	b.takes(key, value.Type(), span, "the value")
+	b.checkType(key, value.Type(), span, "the value")
 	if value.program == nil {
 		return
 	}
@@ -77,8 +77,8 @@ func lacks(doc map[string]any, t *eval.Tree) string {
 	return ""
 }
 
-// refuses reports a constant that a key's schema does not allow.
-func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool {
+// reportMisfit reports a constant that a key's schema does not allow.
+func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) bool {
 	compiled, _ := schema.Compile(key.Schema) // an error is reported by key
 	if err := compiled.Check(compiled.Normalise(constant)); err != nil {
 		b.add("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
@@ -87,8 +87,8 @@ func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool 
 	return false
 }
 
-// takes reports a value of a type that a key's reducer can't take.
-func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
+// checkType reports a value of a type that a key's reducer can't take.
+func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
 	whole := b.keyType(key)
 	element, name := whole.Elem(), misfit(whole, have)
 	ok, verb, want := true, "", ""
@@ -130,8 +130,8 @@ func misfit(whole, have eval.Type) string {
 	return ""
 }
 
-// reduces reports a reducer whose results do not fit the schema of its key.
-func (b *binder) reduces(key *spec.StateKey) {
+// checkReducer reports a reducer whose results do not fit the schema of its key.
+func (b *binder) checkReducer(key *spec.StateKey) {
 	have := b.keyType(key)
 	var want eval.Type
 	switch key.Reducer.Value {
@@ -153,9 +153,9 @@ func (b *binder) reduces(key *spec.StateKey) {
 // keyType returns the type of a state key.
 func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.keys[key.Name.Value] }
 
-// fitsOutput checks a list of writes against the type of the node's output. Each key is a
+// checkOutput checks a list of writes against the type of the node's output. Each key is a
 // member of the output, and a single one may take it whole.
-func (b *binder) fitsOutput(node *spec.Node) {
+func (b *binder) checkOutput(node *spec.Node) {
 	keys := node.Writes.Keys
 	have := b.scopes.yields.of(node)
 	if len(keys) == 0 || have.IsAny() {
@@ -169,8 +169,8 @@ func (b *binder) fitsOutput(node *spec.Node) {
 		member, known, allowed := have.Field(text.Value)
 		switch {
 		case known:
-			b.takes(key, member, text.Span, "the member of the output")
-			b.fitsValues(node, key, []string{text.Value}, text.Span)
+			b.checkType(key, member, text.Span, "the member of the output")
+			b.checkValues(node, key, []string{text.Value}, text.Span)
 		case have.IsObject() && allowed:
 			properties, _ := node.Output["properties"].(map[string]any)
 			if _, said := node.Output["additionalProperties"]; len(properties) > 0 && !said && (len(keys) > 1 || !key.Reducer.IsSet() && !b.keyType(key).Accepts(have)) {
@@ -178,8 +178,8 @@ func (b *binder) fitsOutput(node *spec.Node) {
 					"; declare it there, or say additionalProperties: true")
 			}
 		case len(keys) == 1:
-			b.takes(key, have, text.Span, "the output")
-			b.fitsValues(node, key, nil, text.Span)
+			b.checkType(key, have, text.Span, "the output")
+			b.checkValues(node, key, nil, text.Span)
 		case have.IsObject():
 			b.add("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
 		default:
@@ -190,9 +190,9 @@ func (b *binder) fitsOutput(node *spec.Node) {
 	}
 }
 
-// fitsValues checks the values that the output may have, or its member at a path, against the
+// checkValues checks the values that the output may have, or its member at a path, against the
 // key that takes it. It knows them from an enum, or from the choices of a person.
-func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
+func (b *binder) checkValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
 	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
 	}
@@ -201,7 +201,7 @@ func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, 
 		if choices := node.Field("choices"); choices != nil && len(path) == 0 {
 			for i := range choices.Items {
 				if item := &choices.Items[i]; item.IsScalar() && !isTemplate(item.Text.Value) {
-					b.refuses(key, item.Data(), item.Span)
+					b.reportMisfit(key, item.Data(), item.Span)
 				}
 			}
 			return
@@ -216,20 +216,20 @@ func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, 
 	}
 	values, _ := doc["enum"].([]any)
 	for _, value := range values {
-		if value != nil && b.refuses(key, value, span) {
+		if value != nil && b.reportMisfit(key, value, span) {
 			return
 		}
 	}
 }
 
-// fitsWrites checks the expressions of writes against their keys.
-func (b *binder) fitsWrites(node *spec.Node, writes []Field) {
+// checkWrites checks the expressions of writes against their keys.
+func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	for i := range writes {
 		w, span := &writes[i], node.Writes.Exprs[i].Expr.Span
-		b.fits(w.Name, &w.Value, span)
+		b.checkFit(w.Name, &w.Value, span)
 		if key := b.graph.Key(w.Name); key != nil && w.Value.program != nil {
 			if tree := w.Value.program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
-				b.fitsValues(node, key, tree.Path[1:], span)
+				b.checkValues(node, key, tree.Path[1:], span)
 			}
 		}
 	}
@@ -248,8 +248,8 @@ func wanted(key string) []eval.Type {
 	return nil
 }
 
-// wants reports an expression of none of the types that its key takes.
-func (b *binder) wants(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
+// checkWanted reports an expression of none of the types that its key takes.
+func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
 	if p == nil || len(types) == 0 || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
 		return
 	}

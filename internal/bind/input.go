@@ -65,7 +65,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		input, known = eval.Object(b.scopes.yields.keys, !b.graph.StrictState), true
 	}
 	for _, i := range into {
-		t := b.handed(i)
+		t := b.inputOf(i)
 		from := b.graph.Edges[i].From.Value
 		if have, twice := sources[from]; twice {
 			sources[from] = eval.Either(have, t)
@@ -88,14 +88,14 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	return names
 }
 
-// handed returns the type of the input that an edge gives to its target: its transform, or the
+// inputOf returns the type of the input that an edge gives to its target: its transform, or the
 // output or the failure of its source.
-func (b *binder) handed(i int) eval.Type {
+func (b *binder) inputOf(i int) eval.Type {
 	edge := b.graph.Edges[i]
 	source := b.graph.Node(edge.From.Value)
 	switch {
 	case edge.Transform != nil:
-		if bound := b.edge(i); bound.Transform != nil {
+		if bound := b.bindEdge(i); bound.Transform != nil {
 			return bound.Transform.Type()
 		}
 	case source == nil, edge.Condition == "always":

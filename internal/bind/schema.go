@@ -10,9 +10,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// schema compiles a document and reports its first error at the keyword in source, unless Parse
+// compileSchema compiles a document and reports its first error at the keyword in source, unless Parse
 // has reported one. With an error it returns nil, which accepts everything.
-func (b *binder) schema(doc map[string]any, source *spec.Value, what string) *schema.Schema {
+func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what string) *schema.Schema {
 	compiled, err := schema.Compile(doc)
 	var fault *schema.Error
 	if !errors.As(err, &fault) {
@@ -35,11 +35,11 @@ func (b *binder) schema(doc map[string]any, source *spec.Value, what string) *sc
 	return nil
 }
 
-// summaries checks the schema of the summaries of a conversation.
-func (b *binder) summaries(conversation *spec.Value) {
+// checkSummaries checks the schema of the summaries of a conversation.
+func (b *binder) checkSummaries(conversation *spec.Value) {
 	if source := spec.SummarySchema(conversation); source != nil {
 		if doc, ok := source.Data().(map[string]any); ok {
-			b.schema(doc, source, "schema of summaries")
+			b.compileSchema(doc, source, "schema of summaries")
 		}
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// setup binds the entries of a top-level map such as `tools`. They outlive every node and see
+// bindSetup binds the entries of a top-level map such as `tools`. They outlive every node and see
 // only what holds for the whole run.
-func (b *binder) setup(name string, entries []spec.Field) []Field {
+func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	out := make([]Field, len(entries))
 	for i := range entries {
 		at := view{fixed: b.scopes.ofRun()}
-		out[i] = Field{entries[i].Key.Value, b.keyed(at, &entries[i].Value, spec.FindKey(spec.TopKeys(), name).Elem)}
+		out[i] = Field{entries[i].Key.Value, b.bindKey(at, &entries[i].Value, spec.FindKey(spec.TopKeys(), name).Elem)}
 	}
 	return out
 }
 
-// notices binds the entries of notify.
-func (b *binder) notices(entries []spec.Value) []Field {
+// bindNotices binds the entries of notify.
+func (b *binder) bindNotices(entries []spec.Value) []Field {
 	run := eval.Object(map[string]eval.Type{
 		"id": eval.String(), "graph": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
 		"status": eval.String(), "reason": eval.String(),
@@ -29,29 +29,29 @@ func (b *binder) notices(entries []spec.Value) []Field {
 	}, eval.ScopeOptions{Refuse: b.scopes.options().Refuse})
 	out := make([]Field, len(entries))
 	for i := range entries {
-		out[i] = Field{"notice", b.keyed(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys(), "notify").Elem)}
+		out[i] = Field{"notice", b.bindKey(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys(), "notify").Elem)}
 	}
 	return out
 }
 
-// approvals compiles the conditions under which people approve calls of tools.
-func (b *binder) approvals(tools []spec.Field) []*eval.Program {
+// bindApprovals compiles the conditions under which people approve calls of tools.
+func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 	var out []*eval.Program
 	for i := range tools {
 		approve := tools[i].Value.Get("approve")
 		if approve == nil || approve.Kind != spec.String || approve.Text.Value == "always" {
 			continue
 		}
-		if program := b.program(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
+		if program := b.compileOrReport(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
 			out = append(out, program)
 		}
 	}
 	return out
 }
 
-// retryWhen compiles the conditions of a node's retry blocks. It returns nil if no block has
+// bindRetryWhen compiles the conditions of a node's retry blocks. It returns nil if no block has
 // one.
-func (b *binder) retryWhen(node *spec.Node) []*eval.Program {
+func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 	blocks := node.RetryBlocks(b.graph)
 	var out []*eval.Program
 	for i := range blocks {
@@ -59,7 +59,7 @@ func (b *binder) retryWhen(node *spec.Node) []*eval.Program {
 			if out == nil {
 				out = make([]*eval.Program, len(blocks))
 			}
-			out[i] = b.program(view{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
+			out[i] = b.compileOrReport(view{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
 		}
 	}
 	return out
@@ -79,7 +79,7 @@ func (b *binder) checkToolRetries(tools []spec.Field) {
 		}
 		for j := range blocks {
 			if when := blocks[j].Get("when"); when != nil && when.Kind == spec.String {
-				b.program(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
+				b.compileOrReport(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
 			}
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// textOnly reports whether only text fits the output of an exec node: by the schema of its
+// takesOnlyText reports whether only text fits the output of an exec node: by the schema of its
 // output, by the schema of the single key that takes it whole, or by the expressions of its
 // writes.
-func (b *binder) textOnly(node *spec.Node) bool {
+func (b *binder) takesOnlyText(node *spec.Node) bool {
 	var takes func(output eval.Type) bool
 	switch keys := node.Writes.Keys; {
 	case node.Kind.Value != "exec":
@@ -21,7 +21,7 @@ func (b *binder) textOnly(node *spec.Node) bool {
 	case node.Output != nil:
 		takes = eval.FromSchema(node.Output).Accepts
 	case len(node.Writes.Exprs) > 0:
-		takes = func(output eval.Type) bool { return b.writesTake(node, output) }
+		takes = func(output eval.Type) bool { return b.writesAccept(node, output) }
 	case len(keys) == 1 && b.graph.Key(keys[0].Value) != nil:
 		whole := b.keyType(b.graph.Key(keys[0].Value))
 		if node.Each.IsSet() { // the key takes the list of the elements' outputs
@@ -38,8 +38,8 @@ func (b *binder) textOnly(node *spec.Node) bool {
 	return takes(eval.String()) && !slices.ContainsFunc(otherData, takes)
 }
 
-// writesTake reports whether the types of a node's writes allow an output of a type.
-func (b *binder) writesTake(node *spec.Node, output eval.Type) bool {
+// writesAccept reports whether the types of a node's writes allow an output of a type.
+func (b *binder) writesAccept(node *spec.Node, output eval.Type) bool {
 	if node.Each.IsSet() {
 		output = eval.List(output)
 	}

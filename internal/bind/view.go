@@ -22,8 +22,8 @@ type view struct {
 	fixed    *eval.Scope // the whole scope, if it does not depend on the place
 }
 
-// scope returns the names that a text may read in a view.
-func (b *binder) scope(at view, text string) *eval.Scope {
+// scopeOf returns the names that a text may read in a view.
+func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	switch {
 	case at.fixed != nil:
 		return at.fixed
@@ -40,7 +40,7 @@ func (b *binder) scope(at view, text string) *eval.Scope {
 		})
 	}
 	if at.own && at.node.HasReads {
-		scope = b.limited(scope, at)
+		scope = b.limitScope(scope, at)
 	}
 	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // their types take work
 		return scope
@@ -70,8 +70,8 @@ func (b *binder) joins(node *spec.Node) bool {
 	return b.arrivals.dynamic || b.arrivals.fans && len(b.arrivals.into[node.Index]) > 0
 }
 
-// limited returns a scope without the state keys that the node does not read.
-func (b *binder) limited(base *eval.Scope, at view) *eval.Scope {
+// limitScope returns a scope without the state keys that the node does not read.
+func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 	readable := map[string]bool{}
 	for _, name := range at.node.Reads {
 		readable[name.Value] = true
