@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// Check reports parts of a graph that do not fit each other: names of no node or state key,
+// Check reports parts of a graph that do not fit each other: unknown nodes and state keys,
 // nodes without a way out or in, cycles without an exit, literals of a wrong type. It ignores
 // conditions, and does not report consequences of earlier findings. The graph may be
 // incomplete; it is not changed.
@@ -44,7 +44,7 @@ func Check(g *Graph) Diagnostics {
 	return c.diags.Sort()
 }
 
-// graphChecker belongs to one call of Check.
+// graphChecker is the state of one call of Check.
 type graphChecker struct {
 	reporter
 	graph     *Graph
@@ -147,7 +147,7 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	return false
 }
 
-// reportReserved explains why an end of the graph can't be named at a place.
+// reportReserved reports a name of an end of the graph where it can't stand.
 func (c *graphChecker) reportReserved(t Text, end bool) {
 	message, suggestion := fmt.Sprintf("%q is no node", t.Value), ""
 	switch {

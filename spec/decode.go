@@ -34,11 +34,11 @@ func (r *reporter) relate(at Span, message string) {
 // decoder reads one file. A value of a wrong shape is reported and reads as absent.
 type decoder struct {
 	reporter
-	kinds []Kind // those of a program too
-	graph *Graph // that is being read; nil for other files
+	kinds []Kind // the built-in ones and those of a program
+	graph *Graph // nil for other files
 
 	load      func(path string) ([]byte, error)
-	texts     map[string][]byte // that were read, by path
+	texts     map[string][]byte // by path
 	textBytes int
 }
 
@@ -57,6 +57,14 @@ func (p place) String() string {
 		return fmt.Sprintf("each entry of %q", p.key.Value)
 	}
 	return fmt.Sprintf("%q", p.key.Value)
+}
+
+// owner returns the key whose value is a map, or none for items of a list.
+func (p place) owner() Text {
+	if p.item {
+		return Text{}
+	}
+	return p.key
 }
 
 // readField checks the value of a key and assigns it to its fields in into, a pointer to a
@@ -88,11 +96,7 @@ func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 	case TypeMap:
 		d.readEntries(k, v, into)
 	case TypeObject:
-		owner := at.key
-		if at.item {
-			owner = Text{}
-		}
-		d.readObject(k.Keys, k.Choices, v, owner, into)
+		d.readObject(k.Keys, k.Choices, v, at.owner(), into)
 	case TypeSchema:
 		d.checkSchema(k, v, at)
 	case TypeNode:
@@ -185,14 +189,14 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	d.suggest(suggestion)
 }
 
-// outlines are the kinds of values that have the outline of a shape.
+// outlines maps shapes to the kinds of their values.
 var outlines = map[Type][]ValueKind{
 	TypeBool: {Bool}, TypeInt: {Int}, TypeNumber: {Int, Float}, TypeName: {String}, TypeEnum: {String}, TypeDuration: {Int, Float, String},
 	TypeList: {List}, TypeMap: {Map}, TypeObject: {Map}, TypeNode: {Map}, TypeGraph: {Map}, TypeSchema: {Map, Bool},
 }
 
-// fits reports whether a value has the outline of a key's shape, so that a
-// finding about its content makes more sense than one about its outline.
+// fits reports whether a value has the outline of a key's shape. A finding is about its content
+// then.
 func fits(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:

@@ -51,12 +51,9 @@ func (d *decoder) readText(k *Key, v *Value, at place) {
 		d.reportMismatch(k, v, at)
 		return
 	}
-	owner, before := at.key, len(d.diags)
-	if at.item {
-		owner = Text{}
-	}
-	d.readObject(textFileKeys, nil, v, owner, nil)
-	named := Text{Span: v.Span} // whatever the text would have been
+	before := len(d.diags)
+	d.readObject(textFileKeys, nil, v, at.owner(), nil)
+	named := Text{Span: v.Span}
 	if path := v.Get("file"); path != nil && path.Kind == String {
 		named = path.Text
 	}

@@ -58,7 +58,7 @@ func formatted(src []byte, keys []Key) ([]byte, error) {
 	root := l.nodes[0].node
 	sortKeys(root, &Key{Type: TypeObject, Keys: keys})
 	p := &printer{layout: l}
-	p.file(root)
+	p.writeFile(root)
 	return []byte(strings.Join(p.lines, "\n") + "\n"), nil
 }
 
@@ -117,16 +117,10 @@ func sortKeys(n *yaml.Node, k *Key) {
 
 // formFor returns the form of a key that has the outline of a node, or nil.
 func formFor(n *yaml.Node, k *Key) *Key {
+	outline := map[yaml.Kind]ValueKind{yaml.SequenceNode: List, yaml.MappingNode: Map}[n.Kind]
 	for i := range k.Forms {
-		switch k.Forms[i].Type {
-		case TypeList:
-			if n.Kind == yaml.SequenceNode {
-				return &k.Forms[i]
-			}
-		case TypeObject, TypeMap:
-			if n.Kind == yaml.MappingNode {
-				return &k.Forms[i]
-			}
+		if slices.Contains(outlines[k.Forms[i].Type], outline) {
+			return &k.Forms[i]
 		}
 	}
 	return nil
@@ -159,65 +153,63 @@ type printer struct {
 	block []string
 }
 
-// file writes a whole file, with blank lines around its blocks of several lines.
-func (p *printer) file(root *yaml.Node) {
-	p.group(p.top)
+// writeFile writes a whole file, with blank lines around its blocks of several lines.
+func (p *printer) writeFile(root *yaml.Node) {
+	p.writeComments(p.top, "")
 	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 {
-		p.value(root, -2, true)
+		p.writeValue(root, -2, true)
 		p.line = strings.TrimPrefix(p.line, " ")
 		p.flush()
 	} else {
-		long := false
-		for i := 0; i < len(root.Content); i += 2 {
-			start := len(p.lines)
-			if i == 0 {
-				p.nodes = append(p.nodes, root)
-			}
-			p.entry(root, i, 0)
-			p.flush()
-			if i+2 == len(root.Content) {
-				p.closing(root, 0)
-			}
-			head := start
-			for head < len(p.lines) && (p.lines[head] == "" || p.lines[head][0] == '#') {
-				head++
-			}
-			before := long
-			long = len(p.lines)-head > 1
-			if i > 0 && (before || long || head > start) && p.lines[start] != "" && p.lines[start-1] != "" {
-				p.lines = slices.Insert(p.lines, start, "")
-			}
-		}
+		p.writeBlocks(root)
 	}
 	if len(p.end) > 0 {
 		p.blank()
-		p.group(p.end)
+		p.writeComments(p.end, "")
 	}
-	p.lines = p.lines[:len(p.lines)-trailing(p.lines)]
+	for n := len(p.lines); n > 0 && p.lines[n-1] == ""; n-- {
+		p.lines = p.lines[:n-1]
+	}
 }
 
-// trailing counts the blank lines at the end.
-func trailing(lines []string) (n int) {
-	for n < len(lines) && lines[len(lines)-1-n] == "" {
-		n++
+// writeBlocks writes the entries of the top level.
+func (p *printer) writeBlocks(root *yaml.Node) {
+	long := false
+	p.nodes = append(p.nodes, root)
+	for i := 0; i < len(root.Content); i += 2 {
+		start := len(p.lines)
+		p.writeEntry(root, i, 0)
+		p.flush()
+		if i+2 == len(root.Content) {
+			p.closeCollection(root, 0)
+		}
+		head := start
+		for head < len(p.lines) && (p.lines[head] == "" || p.lines[head][0] == '#') {
+			head++
+		}
+		before := long
+		long = len(p.lines)-head > 1
+		if i > 0 && (before || long || head > start) && p.lines[start] != "" && p.lines[start-1] != "" {
+			p.lines = slices.Insert(p.lines, start, "")
+		}
 	}
-	return n
 }
 
-// group writes comments on lines of their own.
-func (p *printer) group(list []*comment) {
-	for _, c := range list {
-		if c.above {
+// writeComments writes comments on lines of their own, at the top level with the blank lines
+// around them.
+func (p *printer) writeComments(list []*comment, indent string) {
+	for i, c := range list {
+		if c.above && (i > 0 || indent == "") {
 			p.blank()
 		}
-		p.lines = append(p.lines, c.text)
-	}
-	if len(list) > 0 && list[len(list)-1].below {
-		p.blank()
+		p.lines = append(p.lines, indent+c.text)
+		if c.below && indent == "" {
+			p.blank()
+		}
 	}
 }
 
-// blank writes a blank line, but neither a first nor a second one.
+// blank writes a blank line, unless it would be the first line or follow another one.
 func (p *printer) blank() {
 	if len(p.lines) > 0 && p.lines[len(p.lines)-1] != "" {
 		p.lines = append(p.lines, "")
@@ -232,15 +224,7 @@ func (p *printer) flush() {
 	indent := p.line[:len(p.line)-len(strings.TrimLeft(p.line, " "))]
 	var beside []string
 	for _, n := range p.nodes {
-		for i, c := range p.above[n] {
-			if c.above && (i > 0 || indent == "") {
-				p.blank()
-			}
-			p.lines = append(p.lines, indent+c.text)
-			if c.below && indent == "" {
-				p.blank()
-			}
-		}
+		p.writeComments(p.above[n], indent)
 		for _, c := range p.beside[n] {
 			beside = append(beside, c.text)
 		}
@@ -255,9 +239,9 @@ func (p *printer) flush() {
 	p.line, p.nodes, p.block = "", nil, nil
 }
 
-// collection writes the entries of a map or list in block style; its first one
+// writeCollection writes the entries of a map or list in block style; its first one
 // continues the line if inline is set.
-func (p *printer) collection(n *yaml.Node, indent int, inline bool) {
+func (p *printer) writeCollection(n *yaml.Node, indent int, inline bool) {
 	step := 2
 	if n.Kind == yaml.SequenceNode {
 		step = 1
@@ -270,36 +254,36 @@ func (p *printer) collection(n *yaml.Node, indent int, inline bool) {
 		if i > 0 {
 			p.flush()
 		}
-		p.entry(n, i, indent)
+		p.writeEntry(n, i, indent)
 	}
 	p.flush()
-	p.closing(n, indent)
+	p.closeCollection(n, indent)
 }
 
-// closing writes the comments behind the last entry of a collection.
-func (p *printer) closing(n *yaml.Node, indent int) {
+// closeCollection writes the comments behind the last entry of a collection.
+func (p *printer) closeCollection(n *yaml.Node, indent int) {
 	for _, c := range p.below[n] {
 		p.lines = append(p.lines, strings.Repeat(" ", indent)+c.text)
 	}
 }
 
-// entry writes the entry at an index of a collection's content.
-func (p *printer) entry(n *yaml.Node, i, indent int) {
+// writeEntry writes the entry at an index of a collection's content.
+func (p *printer) writeEntry(n *yaml.Node, i, indent int) {
 	if p.line == "" {
 		p.line = strings.Repeat(" ", indent)
 	}
 	if n.Kind == yaml.SequenceNode {
 		p.line += "-"
-		p.value(n.Content[i], indent, true)
+		p.writeValue(n.Content[i], indent, true)
 		return
 	}
 	p.nodes = append(p.nodes, n.Content[i])
 	p.line += p.key(n.Content[i])
-	p.value(n.Content[i+1], indent, false)
+	p.writeValue(n.Content[i+1], indent, false)
 }
 
-// value writes a value behind a key or the mark of an item.
-func (p *printer) value(n *yaml.Node, indent int, item bool) {
+// writeValue writes a value behind a key or the mark of an item.
+func (p *printer) writeValue(n *yaml.Node, indent int, item bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && n.Style&yaml.FlowStyle == 0:
 		properties := strings.TrimRight(" "+properties(n), " ")
@@ -308,7 +292,7 @@ func (p *printer) value(n *yaml.Node, indent int, item bool) {
 		} else if item {
 			p.line += " "
 		}
-		p.collection(n, indent+2, item && properties == "")
+		p.writeCollection(n, indent+2, item && properties == "")
 		return
 	case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		p.nodes = append(p.nodes, n)
@@ -317,18 +301,18 @@ func (p *printer) value(n *yaml.Node, indent int, item bool) {
 		p.line += " " + properties(n) + head
 		return
 	}
-	p.standing(n)
+	p.addNodes(n)
 	if text := p.inline(n); text != "" {
 		p.line += " " + text
 	}
 }
 
-// standing records that a node and all of its parts are on the line.
-func (p *printer) standing(n *yaml.Node) {
+// addNodes records that a node and all of its parts are on the line.
+func (p *printer) addNodes(n *yaml.Node) {
 	p.nodes = append(p.nodes, n)
 	if n.Kind != yaml.AliasNode {
 		for _, part := range n.Content {
-			p.standing(part)
+			p.addNodes(part)
 		}
 	}
 }

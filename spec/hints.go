@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// nearest returns the allowed name that a wrong one most likely stands for, or "": the
-// name for what other tools call so, a misspelling, or the only name that has it as a part.
+// nearest returns the allowed name that a wrong one most likely means, or "". It knows the words
+// of other tools, misspellings, and parts of a single name.
 func nearest(word string, allowed []string) string {
 	if seen := strings.Trim(strings.Map(dropUnseen, word), " "); seen != word && slices.Contains(allowed, seen) {
 		return seen
@@ -36,7 +36,7 @@ func nearest(word string, allowed []string) string {
 	return ""
 }
 
-// synonym returns the allowed name for what other tools call word, or "".
+// synonym returns the allowed name for a word of another tool, or "".
 func synonym(word string, allowed []string) string {
 	for _, row := range synonyms {
 		if hasWord(row.words, word) && slices.Contains(allowed, row.name) && !slices.Contains(allowed, word) {
@@ -101,8 +101,8 @@ var synonyms = []struct{ name, words string }{
 	{"null", "none nil"},
 }
 
-// nodeAdvice maps keys of nodes in other tools to what graphrun has instead. OTHER stands
-// for the key's value, NODE for the node.
+// nodeAdvice maps keys of nodes in other tools to advice. OTHER stands for the key's value, NODE
+// for the node.
 var nodeAdvice = []struct{ words, say string }{
 	{"needs depends_on dependson dependencies requires after upstream runs_after", "edges say what runs before a node: {from: OTHER, to: NODE}; join: {wait: all} on the node waits for several"},
 	{"next then transitions goto_node to successor downstream on_success edges branches", "edges say what runs next: {from: NODE, to: OTHER}"},
@@ -112,7 +112,7 @@ var nodeAdvice = []struct{ words, say string }{
 	{"retries max_retries max_attempts", "attempts stand under retry: {max_attempts: 3}"},
 }
 
-// kindAdvice maps kinds of nodes in other tools to what graphrun has instead.
+// kindAdvice maps kinds of nodes in other tools to advice.
 var kindAdvice = []struct{ words, say string }{
 	{"join merge barrier gather sync", "a join is a node of any kind that has the key join: {kind: pass, join: {wait: all}}"},
 	{"parallel fork fan_out fanout split", "several edges from one node start branches: {from: a, to: [b, c]}"},
@@ -120,7 +120,7 @@ var kindAdvice = []struct{ words, say string }{
 	{"loop while foreach for_each map", "an edge back makes a loop, and each: list on a node runs it for every element"},
 }
 
-// adviseKey returns what to write instead of a key that nodes do not have, or "".
+// adviseKey returns advice for a key that nodes do not have, or "".
 func adviseKey(f *Field, node string) string {
 	if f.Value.Get("kind") != nil {
 		return fmt.Sprintf("it looks like a node, and is indented too deep: nodes begin in the column of %q", node)

@@ -1,4 +1,4 @@
-// Reading YAML or JSON text into a tree of values, and what may go wrong there.
+// Reading YAML or JSON text into a tree of values.
 
 package spec
 
@@ -21,7 +21,7 @@ import (
 const (
 	maxFileSize = 64 << 20 // bytes
 	maxDepth    = 100      // nested lists and maps
-	maxExpanded = 100_000  // values that aliases add to those that are written
+	maxExpanded = 100_000  // values that aliases and merge keys repeat
 )
 
 // graphFile says in findings what a graph file is.

@@ -1,4 +1,4 @@
-// Characters that look like others or like nothing, and spoil a file.
+// Characters that are invisible or look like others.
 
 package spec
 
@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// oddRunes are characters that people don't see, or take for another one, with what to write
-// instead.
+// oddRunes are characters that people do not see or mistake, and their replacements.
 var oddRunes = []struct{ runes, name, write string }{
 	{"\u00a0", "a no-break space", " "},
 	{"\u200b", "a zero-width space", ""},
@@ -24,7 +23,7 @@ var oddRunes = []struct{ runes, name, write string }{
 	{"：", "a wide colon", ":"},
 }
 
-// findOdd returns the name of an odd character and what to write for it, or "".
+// findOdd returns the name and the replacement of an odd character, or "".
 func findOdd(r rune) (name, write string) {
 	for _, row := range oddRunes {
 		if strings.ContainsRune(row.runes, r) {
@@ -58,7 +57,7 @@ func dropUnseen(r rune) rune {
 	return r
 }
 
-// blamesText are the rules whose findings are about the letters of their text.
+// blamesText lists the rules whose findings are about the characters of their text.
 const blamesText = "syntax invalid-value unknown-key unknown-node unknown-state-key reserved-name " +
 	"expr-syntax expr-unknown-name unknown-tool unknown-model-provider type-mismatch"
 
