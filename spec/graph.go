@@ -175,8 +175,7 @@ func Words(command []Text) string {
 	return strings.Join(words, " ")
 }
 
-// Limits bound a run. Zero means "no limit", but for the defaults that Parse
-// fills in: MaxSteps 100, OnMaxSteps "fail", MaxConcurrency 16.
+// Limits bound a run. Zero means "no limit". Parse fills in some defaults: MaxSteps 100, OnMaxSteps "fail", MaxConcurrency 16.
 type Limits struct {
 	MaxSteps       int           `key:"max_steps"`
 	OnMaxSteps     string        `key:"on_max_steps"` // fail, return_last, flag
@@ -200,8 +199,8 @@ type Limits struct {
 // Written returns the value of a limit as written, or nil.
 func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
-// Parallel says what failing, conflicting and slow branches do. Empty strings
-// and zero mean "not declared here"; Parse fills the graph-level defaults
+// Parallel configures failing, conflicting and slow branches. Empty strings and zero mean "not
+// declared here". Parse fills the graph-level defaults
 // (fail_all, last_wins, explicit) on Graph.Parallel only.
 type Parallel struct {
 	OnFailure string `key:"on_failure"` // fail_all, continue_others, wait_all
@@ -307,7 +306,7 @@ type Node struct {
 	Final bool
 
 	written []Field // all of its keys
-	unsure  bool    // its kind or shape was reported: Check says nothing of its ways out
+	unsure  bool    // its kind or shape was reported, so Check does not report its ways out
 }
 
 // Written returns the value of a key of the node as written, or nil.

@@ -24,7 +24,7 @@ const (
 	maxExpanded = 100_000  // values that aliases and merge keys repeat
 )
 
-// graphFile says in findings what a graph file is.
+// graphFile describes graph files in findings.
 const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
 
 // load reads the only document of a file, a map. what describes such a file. The value is nil
@@ -97,8 +97,8 @@ func checkText(file *File) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-// decodeYAML reads the first document and says where a second one starts. The YAML
-// library panics on some input.
+// decodeYAML reads the first document, and the second one if there is any. It recovers from
+// panics of the library.
 func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -120,8 +120,8 @@ func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
 	return doc, next, nil
 }
 
-// readYAML reads a text like decodeYAML, and what YAML 1.2 and JSON allow but the library
-// refuses. The text that it reads has the same lines and columns.
+// readYAML reads a text like decodeYAML. It replaces characters of YAML 1.2 and JSON that the
+// library refuses; read is the replaced text, with the same lines and columns.
 func readYAML(text []byte) (doc, next *yaml.Node, read []byte, err error) {
 	read = replaceEscapes(text)
 	doc, next, err = decodeYAML(bytes.NewReader(read))
@@ -214,12 +214,12 @@ func splitError(err error) (line int, message string) {
 	return line, message
 }
 
-// tooDeep is the finding for nesting beyond the limit.
+// tooDeep returns the finding for nesting beyond the limit.
 func tooDeep(file *File, at int) Diagnostic {
 	return syntaxError(file, Span{at, min(at+1, len(file.Src))}, fmt.Sprintf("lists and maps are nested more than %d levels deep; at most %d are allowed", maxDepth, maxDepth))
 }
 
-// trimmedLine is the span of the text on the line of an offset.
+// trimmedLine returns the span of the text on the line of an offset.
 func trimmedLine(file *File, at int) Span {
 	line := file.Position(at).Line
 	text := file.Line(line)
@@ -228,12 +228,11 @@ func trimmedLine(file *File, at int) Span {
 	return Span{from, from + len(strings.TrimRight(trimmed, " \t"))}
 }
 
-// explanation words a message of the library. Where it has a pattern, the line must
-// match, and the finding is about its group.
+// explanation replaces a message of the library. If it has a pattern, the line must match, and
+// the finding is about its group.
 type explanation struct {
 	message, pattern, say string
-	// opens: it is about the line that the library names, where a list, map or text
-	// begins, and not about the one where it stopped.
+	// opens says that the finding is about the line at which the list, map or text begins.
 	opens bool
 }
 
@@ -269,8 +268,8 @@ var explanations = []explanation{
 // gluedKey is a line with a key whose colon touches its value.
 var gluedKey = regexp.MustCompile(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 
-// explain words a syntax error. line is what the library said (0: nothing), number is the
-// line on which it stopped reading, a few bytes behind the problem.
+// explain returns the finding about a syntax error. The library named a line, or 0, and stopped
+// reading in the line number, a few bytes behind the problem.
 func explain(file *File, message string, line, number int) Diagnostic {
 	var fault *json.SyntaxError
 	if start := bytes.TrimLeft(file.Src, " \t\r\n"); bytes.HasPrefix(start, []byte("{")) && errors.As(json.Unmarshal(start, new(any)), &fault) && bytes.HasPrefix(bytes.TrimLeft(start[1:], " \t\r\n"), []byte(`"`)) {

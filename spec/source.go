@@ -46,7 +46,7 @@ type spelling struct {
 	value string
 	spans []Span
 	first int  // where the content starts
-	wrong bool // the source does not spell the value
+	wrong bool // the source does not match the value
 }
 
 // spell aligns a value with the scalar at an offset.
@@ -114,8 +114,7 @@ func (s *spelling) mapChar(at int, quote byte) int {
 	return at + size
 }
 
-// mapBreaks maps at most so many line breaks of the value, or else the space that folded
-// one, to a part of the source.
+// mapBreaks maps line breaks of the value, or the space of a folded one, to a part of the source.
 func (s *spelling) mapBreaks(most int, folded bool, at Span) {
 	count := 0
 	for ; count < most; count++ {

@@ -44,7 +44,7 @@ var failures = []FailureKind{
 	{"truncated", "A model's answer was cut at its token limit.", "Raise max_tokens on the node, or accept it with accept: [truncated]."},
 }
 
-// FailureKinds are the kinds of a node's error, sorted.
+// FailureKinds returns the names of the kinds of a node's error, sorted.
 func FailureKinds() []string {
 	var names []string
 	for _, f := range failures {
@@ -53,7 +53,7 @@ func FailureKinds() []string {
 	return names
 }
 
-// failingKinds are the kinds of nodes that fail in a way that others don't.
+// failingKinds maps kinds of failures to the only kinds of nodes that have them.
 var failingKinds = map[string]string{
 	"exit_status": "exec", "http_status": "http", "rate_limited": "http llm", "overloaded": "http llm", "network": "http llm",
 	"llm": "llm", "auth": "llm", "refused": "llm", "filtered": "llm", "truncated": "llm", "tool": "llm", "child_failed": "graph",

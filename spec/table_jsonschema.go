@@ -78,7 +78,7 @@ func anyList(in []string) []any {
 	return out
 }
 
-// object is the schema of a map with the given keys.
+// object returns the schema of a map with the given keys.
 func (g schemaWriter) object(keys []Key, choices []Choice) object {
 	properties := object{}
 	var required []any
@@ -109,7 +109,7 @@ func (g schemaWriter) object(keys []Key, choices []Choice) object {
 	return out
 }
 
-// documented is the schema of a key with its sentence and default.
+// documented returns the schema of a key with its sentence and default.
 func (g schemaWriter) documented(k *Key) object {
 	out := maps.Clone(g.shape(k))
 	if k.Doc != "" {
@@ -121,7 +121,7 @@ func (g schemaWriter) documented(k *Key) object {
 	return out
 }
 
-// shape is the schema of a key's value.
+// shape returns the schema of a key's value.
 func (g schemaWriter) shape(k *Key) object {
 	switch k.Type {
 	case TypeBool:
@@ -202,7 +202,7 @@ func (g schemaWriter) mapping(k *Key) object {
 	return out
 }
 
-// jsonSchema is the schema of a JSON Schema, with more keywords at its top.
+// jsonSchema returns the schema of a JSON Schema, with more keywords at its top.
 func (g schemaWriter) jsonSchema(more []Key) object {
 	out := g.object(slices.Concat(schemaKeywords, more), nil) // a later key replaces an earlier one
 	if more == nil {

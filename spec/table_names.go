@@ -1,4 +1,4 @@
-// Which names nodes and state keys may have.
+// The names that nodes and state keys may have.
 
 package spec
 
@@ -23,7 +23,7 @@ func isReserved(name string) bool {
 	return name == END || name == "START" || name == "__start__" || name == "__end__"
 }
 
-// reservedStateKeys are the names that expressions have of their own, sorted.
+// reservedStateKeys are the names that expressions define, sorted.
 var reservedStateKeys = []string{
 	"branches", "error", "goal", "history", "index", "input", "inputs", "item", "last", "node", "nodes",
 	"outcome", "output", "run", "secrets", "state", "step", "visits",

@@ -6,15 +6,15 @@ import "strings"
 
 // Topic is a kind of node, or a key of the language at one place.
 type Topic struct {
-	// Path is where the key stands: "limits.max_steps", "nodes.*.join.wait",
-	// "edges[].when". Of a kind it is "".
+	// Path is the place of the key: "limits.max_steps", "nodes.*.join.wait",
+	// "edges[].when". It is "" for a kind.
 	Path string `json:"path,omitempty"`
 	// Kind is the kind of node that has the key, or that the topic is about; ""
 	// for keys of every node and of others than nodes.
 	Kind string `json:"kind,omitempty"`
 	// Name is the last name of the key, or the name of the kind.
 	Name string `json:"name"`
-	// Value says what the key takes, Default what its absence means.
+	// Value describes the values of the key, and Default the meaning of its absence.
 	Value    string `json:"value,omitempty"`
 	Default  string `json:"default,omitempty"`
 	Required bool   `json:"required,omitempty"`

@@ -1,6 +1,6 @@
-// Package bind compiles every expression and template of a graph, and turns
-// what the compiler says into findings at the right place of the file. It is
-// where spec (which knows no expressions) and eval (which knows no files) meet.
+// Package bind compiles every expression and template of a graph, and reports their errors at
+// their places in the file. It joins spec, which knows no expressions, and eval, which knows no
+// files.
 package bind
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Graph is a graph with everything compiled; its lists run parallel to the
-// spec graph's.
+// Graph holds the compiled parts of a graph. Its lists run parallel to the lists of the
+// spec.Graph.
 type Graph struct {
 	Nodes []Node
 	Edges []Edge
 	Keys  []Key
-	// Output is the run's output; nil when not declared.
+	// Output is the run's output, or nil.
 	Output *Value
-	// Group names the group of runs that a run is in; nil when not declared.
+	// Group names the concurrency group of a run. It may be nil.
 	Group *eval.Program
-	// Tools and Providers hold what a run sets up, by name.
+	// Tools and Providers are set up once for a run.
 	Tools, Providers []Field
 	// Notices are the entries of notify.
 	Notices []Field
-	// Never are the conditions of the policies that have one, nil for the others;
-	// Approvals those under which people approve calls of tools.
+	// Never are the conditions of policies, nil for policies without one. Approvals are the
+	// conditions under which people approve calls of tools.
 	Never, Approvals []*eval.Program
 }
 
 // Key holds the compiled parts of a state key.
 type Key struct {
 	Schema *schema.Schema
-	// Reducer is the program of an expression reducer; nil otherwise.
+	// Reducer is the program of a reducer that is an expression, or nil.
 	Reducer *eval.Program
 	// Initial is the default, normalised; HasInitial tells null from none.
 	Initial    any
@@ -60,9 +60,9 @@ type Node struct {
 	// RetryWhen holds the condition of each retry block, nil where it has none. It is nil if
 	// no block has one.
 	RetryWhen []*eval.Program
-	// Output is the schema of the node's output; nil when not declared.
+	// Output is the schema of the node's output, or nil.
 	Output *schema.Schema
-	// TextOnly says that only text fits where the node's output is written.
+	// TextOnly says that the keys that take the node's output hold only text.
 	TextOnly bool
 }
 
@@ -72,14 +72,14 @@ type Edge struct {
 	Transform *Value
 }
 
-// Bind compiles g. Kinds are the node kinds besides the built-in ones. The
-// result is complete only when no finding is an error.
+// Bind compiles g. Kinds are the node kinds besides the built-in ones. The result is complete
+// only if no finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	return Check(g, kinds, nil)
 }
 
-// Check is Bind with subgraphs at hand: child is the type of what a node of kind graph yields, as ChildResult
-// makes it.
+// Check compiles g like Bind. child returns the type of the output of a node of kind graph, made
+// by ChildResult.
 func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
 	return newBinder(g, child).bindGraph(kinds)
 }
@@ -113,14 +113,15 @@ func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	return out, b.found
 }
 
-// keyTables maps a kind to the keys it has.
+// keyTables maps each kind to its keys.
 func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 	out := map[string][]spec.Key{}
 	for _, kind := range kinds {
 		out[kind.Name] = kind.Keys
 	}
 	for _, kind := range spec.BuiltinKinds() {
-		// No file can write what a program adds to a built-in kind, but a rewritten graph can.
+		// No file can write the keys that a program adds to a built-in kind, but a rewritten
+		// graph can.
 		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}
 	return out
@@ -133,9 +134,9 @@ type binder struct {
 
 	arrivals arrivals
 	edges    []Edge
-	done     []bool                       // by edge, those that are bound already
+	done     []bool                       // by edge: it is bound
 	inputs   map[int]map[string]eval.Type // by node, see inputNames
-	items    map[int]eval.Type            // by node with each: an element
+	items    map[int]eval.Type            // by node with each: the type of an element
 	programs map[programKey]*eval.Program
 }
 
@@ -205,7 +206,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 		b.checkWanted(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
-		// What a result depends on may be more than the node sees.
+		// A result may depend on more than the node sees.
 		out.CacheKey = b.compileOrReport(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
 	out.RetryWhen = b.bindRetryWhen(node)
@@ -234,7 +235,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	return out
 }
 
-// bindNever compiles what policies forbid to be true at a node; it sees what the
+// bindNever compiles the conditions that policies forbid at a node. They see the names that the
 // node's edges see.
 func (b *binder) bindNever() []*eval.Program {
 	out := make([]*eval.Program, len(b.graph.Policies))
@@ -353,7 +354,7 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 	return Value{constant: text.Value}
 }
 
-// compileOrReport compiles an expression; nil when it has an error, which is reported.
+// compileOrReport compiles an expression. With an error, it reports it and returns nil.
 func (b *binder) compileOrReport(at view, text spec.Text, want eval.Want) *eval.Program {
 	program, err := b.compile(at, text, want)
 	if err != nil {

@@ -1,4 +1,4 @@
-// What a run sets up once: tools and providers.
+// Tools, providers and notices, which a run sets up once.
 
 package bind
 

@@ -42,7 +42,7 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	if at.own && at.node.HasReads {
 		scope = b.limitScope(scope, at)
 	}
-	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // their types take work
+	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // their types are expensive
 		return scope
 	}
 	names := maps.Clone(b.inputNames(at.node))
@@ -58,7 +58,7 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	return scope.With(names, nil)
 }
 
-// joins reports whether branches may meet in a node as a join.
+// joins reports whether branches may join at a node.
 func (b *binder) joins(node *spec.Node) bool {
 	if node.Join != nil {
 		return true
@@ -89,7 +89,7 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 		}
 	}
 	names := map[string]eval.Type{"state": eval.Object(keys, false)}
-	for name := range readable { // undeclared ones, where they are allowed
+	for name := range readable { // undeclared keys, where they are allowed
 		if keys[name].IsAny() {
 			keys[name], names[name] = eval.Any(), eval.Any()
 		}

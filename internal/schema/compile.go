@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// maxNesting bounds how deep schemas stand inside schemas.
+// maxNesting bounds the levels of schemas inside schemas.
 const maxNesting = 400
 
 // compiler builds the nodes of one document. It keeps the first error and goes on.
@@ -76,7 +76,8 @@ func (c *compiler) schema(doc any, at []string) *node {
 	return n
 }
 
-// readKeywords reads the keywords of a schema by name, and sorts their checks as the table.
+// readKeywords reads the keywords of a schema in the order of their names, and puts their checks
+// in the order of the table.
 func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	checks := make([]check, len(c.keywords))
 	for _, name := range slices.Sorted(maps.Keys(doc)) {

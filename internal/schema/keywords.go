@@ -1,4 +1,4 @@
-// The keywords: how each is read, and what it checks.
+// The table of keywords, and how each is read and checked.
 
 package schema
 
@@ -67,11 +67,11 @@ var keywords = []keyword{
 	{"$id", false, readID},
 }
 
-// annotations check nothing.
+// annotations are keywords that check nothing.
 var annotations = strings.Fields("$comment $schema contentEncoding contentMediaType contentSchema default deprecated " +
 	"description examples format readOnly title writeOnly")
 
-// insteadOf helps with keywords of other drafts and dialects.
+// insteadOf advises on keywords of other drafts and dialects.
 var insteadOf = map[string]string{
 	"additionalItems":       `; what follows prefixItems is described by "items"`,
 	"dependencies":          `; use "if" and "then"`,
