@@ -99,7 +99,7 @@ func (b *Bounds) callsOf(c *explore.Chosen, most bool) float64 {
 	var s span
 	switch {
 	case c.Decision:
-		s = b.walk.decideCost(b.walk.candidates(n.Index))
+		s = b.walk.decideCost(n.Index)
 	case n.Kind.Value == "graph":
 		return 0
 	default:

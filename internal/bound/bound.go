@@ -115,7 +115,6 @@ type walk struct {
 	varOf  map[string]int
 	solver solve.Solver
 	far    float64 // numbers beyond it are not told apart
-	caught bool    // some node has failure edges
 }
 
 // maxDepth is how deep subgraphs are read.
@@ -184,8 +183,7 @@ func (w *walk) countCutShort(out *Bounds, ends bool) bool {
 	g := w.Source
 	mayLoop := false // a node that always fails at its limit of visits may be tried for ever
 	for v, n := range g.Nodes {
-		mayLoop = mayLoop || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.Cyclic[v] &&
-			slices.ContainsFunc(w.Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
+		mayLoop = mayLoop || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.Cyclic[v] && w.Has(v, controlflow.OnFailure)
 	}
 	completes := g.Limits.OnMaxSteps == "return_last" || g.Limits.OnMaxSteps == "flag"
 	if !completes || out.Steps.Limit != "max_steps" && !mayLoop {

@@ -5,7 +5,6 @@ package bound
 import (
 	"math"
 	"path"
-	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -27,9 +26,6 @@ func (w *walk) prepare() {
 		w.costs[v], w.limit[v] = w.nodeCost(n), n.VisitLimit(w.Source)
 	}
 	w.findVariables(true)
-	w.caught = slices.ContainsFunc(w.Groups, func(groups []controlflow.Group) bool {
-		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
-	})
 }
 
 func exactly(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
@@ -164,8 +160,14 @@ func integer(v *spec.Value, missing int) int {
 	return missing
 }
 
-// decideCost returns the cost of a model's choice between edges.
-func (w *walk) decideCost(candidates int) span {
+// decideCost returns the cost of a model's choice between the edges of a node.
+func (w *walk) decideCost(v int) span {
+	candidates := 0
+	for _, g := range w.Groups[v] {
+		if g.Kind == controlflow.ByDecision {
+			candidates++
+		}
+	}
 	if candidates < 2 {
 		return span{}
 	}
@@ -177,12 +179,7 @@ func (w *walk) decideCost(candidates int) span {
 }
 
 // mostOfVisit returns the most that a visit of a node takes, with the decision after it.
-func (w *walk) mostOfVisit(v int) cost {
-	if w.Decides(v) {
-		return w.costs[v].most.plus(w.decideCost(2).most)
-	}
-	return w.costs[v].most
-}
+func (w *walk) mostOfVisit(v int) cost { return w.costs[v].most.plus(w.decideCost(v).most) }
 
 // boundByLimit bounds a run by its limit of steps, each of which is the most expensive.
 func (w *walk) boundByLimit(out *Bounds) {

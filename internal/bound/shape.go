@@ -22,7 +22,7 @@ func (w *walk) boundBelow(out *Bounds) bool {
 	}
 	for v, groups := range w.Groups {
 		n := w.Source.Nodes[v]
-		if n.Join != nil && n.Join.Count > 1 || w.caught && (controlflow.Bypass(n) != "" || w.Joins[v]) {
+		if n.Join != nil && n.Join.Count > 1 || w.Catches && (controlflow.Bypass(n) != "" || w.Joins[v]) {
 			note(v) // a branch may end here because others do not arrive
 		}
 		for i := range groups { // a join may run although all branches have failed
@@ -46,11 +46,11 @@ func (w *walk) leastOfAll() (least cost) {
 		return cost{}
 	}
 	nodes := []int{w.Start()}
-	cut := w.caught || controlflow.Tolerates(w.Source) ||
+	cut := w.Catches || controlflow.Tolerates(w.Source) ||
 		slices.ContainsFunc(w.Source.Nodes, func(n *spec.Node) bool { return n.Join != nil && n.Join.Wait != "all" })
 	for i := 0; i < len(nodes); i++ {
 		groups := w.Groups[nodes[i]]
-		if slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }) {
+		if w.Has(nodes[i], controlflow.OnFailure) {
 			least = least.plus(cost{inSteps: 1})
 		} else {
 			least = least.plus(w.costs[nodes[i]].least)

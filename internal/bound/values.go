@@ -213,20 +213,20 @@ func (w *walk) written(v int, from []interval) []interval {
 	return to
 }
 
+// valueOf bounds the number that a node writes, unless it is null.
 func (w *walk) valueOf(value *bind.Value, values []interval) interval {
-	if value != nil && value.Program() != nil {
-		return w.interval(value.Program().Tree(), values)
+	var t *eval.Tree
+	switch {
+	case value == nil:
+	case value.Program() != nil:
+		t = value.Program().Tree()
+	case value.IsConst():
+		t = &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
 	}
-	if value != nil && value.IsConst() {
-		return w.interval(&eval.Tree{Op: eval.TreeConst, Value: value.Const()}, values)
-	}
-	return anyNumber
-}
-
-// interval bounds the value of an expression, unless it is null.
-func (w *walk) interval(t *eval.Tree, values []interval) interval {
-	if d, ok := solve.Interval(t, w.domains(values)); ok {
-		return intervalOf(d)
+	if t != nil {
+		if d, ok := solve.Interval(t, w.domains(values)); ok {
+			return intervalOf(d)
+		}
 	}
 	return anyNumber
 }

@@ -119,9 +119,9 @@ func (w *walk) successes(n *spec.Node, values []interval) []outcome {
 		case !open && g.Kind != controlflow.ByGoto, g.Kind == controlflow.OnFailure:
 			continue
 		case g.Kind == controlflow.ByDecision:
-			one.extra = w.decideCost(w.candidates(n.Index))
+			one.extra = w.decideCost(n.Index)
 		case g.Kind == controlflow.ByDefault: // a decision may have been tried, and failed
-			one.extra.most = w.decideCost(w.candidates(n.Index)).most
+			one.extra.most = w.decideCost(n.Index).most
 		case g.Kind == controlflow.ByGuard && !g.Subset:
 			yes, no := w.outcomes(w.bound.Edges[g.Edges[0]].When.Tree(), w.domains(values))
 			if open = no; !yes {
@@ -165,17 +165,6 @@ func (w *walk) failures(n *spec.Node, values []interval, refused bool) []outcome
 		}
 	}
 	return append(out, outcome{values: values, failed: true})
-}
-
-// candidates returns the number of edges that a model chooses from.
-func (w *walk) candidates(v int) int {
-	n := 0
-	for _, g := range w.Groups[v] {
-		if g.Kind == controlflow.ByDecision {
-			n++
-		}
-	}
-	return n
 }
 
 // followAll follows a graph without branches; nil if it has branches or too many states.

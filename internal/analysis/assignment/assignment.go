@@ -114,18 +114,16 @@ func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
 
 // addArcs says with which outcomes each vertex is entered.
 func (a *Analysis) addArcs() {
-	for v, groups := range a.flow.Groups {
-		for i := range groups {
-			with := a.outcomeOf(v, &groups[i])
-			if with == 0 || !a.flow.Reached[v] {
-				continue
-			}
-			for _, t := range groups[i].Targets {
-				if last := len(a.into[t]) - 1; last >= 0 && a.into[t][last].from == v {
-					a.into[t][last].with |= with
-				} else {
-					a.into[t] = append(a.into[t], arc{from: v, with: with})
-				}
+	for v, g := range a.flow.AllGroups() {
+		with := a.outcomeOf(v, g)
+		if with == 0 || !a.flow.Reached[v] {
+			continue
+		}
+		for _, t := range g.Targets {
+			if last := len(a.into[t]) - 1; last >= 0 && a.into[t][last].from == v {
+				a.into[t][last].with |= with
+			} else {
+				a.into[t] = append(a.into[t], arc{from: v, with: with})
 			}
 		}
 	}

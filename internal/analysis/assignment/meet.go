@@ -39,14 +39,12 @@ func (a *Analysis) waits(v int) bool {
 // startedOnce returns the number of branches where one node starts some, once; 0 for more.
 func (a *Analysis) startedOnce() int {
 	started := 0
-	for v, groups := range a.flow.Groups {
-		for i := range groups {
-			if g := &groups[i]; len(g.Targets) > 1 || g.Subset {
-				if started > 0 || g.Subset || a.flow.Cyclic[v] {
-					return 0
-				}
-				started = len(g.Targets)
+	for v, g := range a.flow.AllGroups() {
+		if len(g.Targets) > 1 || g.Subset {
+			if started > 0 || g.Subset || a.flow.Cyclic[v] {
+				return 0
 			}
+			started = len(g.Targets)
 		}
 	}
 	return started

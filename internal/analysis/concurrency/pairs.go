@@ -74,28 +74,25 @@ func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
 			k.joins[v] = w.Reverse.Reach(v)
 		}
 	}
-	for v, groups := range w.Groups {
+	for v, g := range w.AllGroups() {
 		if !w.Reached[v] {
 			continue
 		}
-		for i := range groups {
-			g := &groups[i]
-			if len(g.Targets) > 1 && w.Cyclic[v] {
-				k.again[v] = w.Digraph.Reach(v)
+		if len(g.Targets) > 1 && w.Cyclic[v] {
+			k.again[v] = w.Digraph.Reach(v)
+		}
+		for a, x := range g.Targets {
+			others := g.Targets[a+1:]
+			if g.Subset && g.Kind == controlflow.ByGoto { // which may name a node twice
+				others = g.Targets[a:]
 			}
-			for a, x := range g.Targets {
-				others := g.Targets[a+1:]
-				if g.Subset && g.Kind == controlflow.ByGoto { // which may name a node twice
-					others = g.Targets[a:]
-				}
-				for _, y := range others {
-					switch {
-					case opts.Starts != nil && !opts.Starts(v, g, x, y):
-					case x == y:
-						k.note(k.forks, x, y, v+1) // branches don't join where they begin
-					default:
-						k.add(x, y, v+1)
-					}
+			for _, y := range others {
+				switch {
+				case opts.Starts != nil && !opts.Starts(v, g, x, y):
+				case x == y:
+					k.note(k.forks, x, y, v+1) // branches don't join where they begin
+				default:
+					k.add(x, y, v+1)
 				}
 			}
 		}

@@ -41,31 +41,25 @@ func JoinsBy(g *spec.Graph, node int) string {
 // they surely do.
 func (w *Graph) implicitJoins() {
 	var any []int // targets of groups of which any subset may fire
-	for v, groups := range w.Groups {
-		for i := range groups {
-			g := &groups[i]
-			g.Join = -1
-			switch {
-			case JoinsBy(w.Source, v) != "auto":
-			case g.Subset:
-				any = append(any, g.Targets...)
-			case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
-				g.Join = w.firstCommon(v, g.Targets)
-			}
+	for v, g := range w.AllGroups() {
+		g.Join = -1
+		switch {
+		case JoinsBy(w.Source, v) != "auto":
+		case g.Subset:
+			any = append(any, g.Targets...)
+		case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
+			g.Join = w.firstCommon(v, g.Targets)
 		}
 	}
 	w.Joins = w.NoFailures.Reach(any...)
-	for v, groups := range w.Groups {
-		for i := range groups {
-			g := &groups[i]
-			if g.Join < 0 || w.Source.Nodes[g.Join].Join != nil {
-				g.Join = -1
-				continue
-			}
-			w.Joins[g.Join] = true
-			if w.joinsBefore(v, g) { // it takes precedence
-				g.Join = -1
-			}
+	for v, g := range w.AllGroups() {
+		if g.Join < 0 || w.Source.Nodes[g.Join].Join != nil {
+			g.Join = -1
+			continue
+		}
+		w.Joins[g.Join] = true
+		if w.joinsBefore(v, g) { // it takes precedence
+			g.Join = -1
 		}
 	}
 }

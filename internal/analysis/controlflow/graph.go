@@ -5,6 +5,7 @@ package controlflow
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/bind"
@@ -54,8 +55,8 @@ type Graph struct {
 	SCC                 []int             // component of each vertex
 	Cyclic              []bool            // by vertex: it lies on a cycle
 	// Anywhere says that some node may choose any other as its next, FansOut that some
-	// node starts several at once.
-	Anywhere, FansOut bool
+	// node starts several at once, Catches that some edge fires on failures only.
+	Anywhere, FansOut, Catches bool
 
 	tree, postTree, calmPostTree *graphalg.Tree // filled by the methods below
 }
@@ -68,9 +69,10 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 		w.Groups[i] = w.groupsOf(n, out[i])
 		w.Anywhere = w.Anywhere || n.Goto.IsSet() && !n.HasEnds
 		w.FansOut = w.FansOut || Fans(w.Groups[i])
+		w.Catches = w.Catches || w.Has(i, OnFailure)
 	}
 	w.Digraph = w.digraph(true)
-	if w.NoFailures = w.Digraph; w.fails() {
+	if w.NoFailures = w.Digraph; w.Catches {
 		w.NoFailures = w.digraph(false)
 	}
 	w.implicitJoins()
@@ -236,11 +238,11 @@ func (w *Graph) digraph(failures bool) *graphalg.Digraph {
 	from, to := make([]int, 0, len(w.Source.Edges)+1), make([]int, 0, len(w.Source.Edges)+1)
 	anywhere := n + 1
 	for v, groups := range w.Groups {
-		for i := range groups {
-			if groups[i].Kind == OnFailure && !failures {
+		for _, g := range groups {
+			if g.Kind == OnFailure && !failures {
 				continue
 			}
-			for _, t := range groups[i].Targets {
+			for _, t := range g.Targets {
 				from, to = append(from, v), append(to, t)
 			}
 		}
@@ -254,13 +256,6 @@ func (w *Graph) digraph(failures bool) *graphalg.Digraph {
 		}
 	}
 	return graphalg.New(n+2, from, to)
-}
-
-// fails reports whether some edges fire on failures only.
-func (w *Graph) fails() bool {
-	return slices.ContainsFunc(w.Groups, func(groups []Group) bool {
-		return slices.ContainsFunc(groups, func(g Group) bool { return g.Kind == OnFailure })
-	})
 }
 
 // markCycles finds the vertices on cycles.
@@ -281,7 +276,20 @@ func (w *Graph) SingleLabel(v int) bool {
 	return p != nil && p.Type().String() == "string"
 }
 
-// Decides reports whether a model chooses where a node leads.
-func (w *Graph) Decides(v int) bool {
-	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return g.Kind == ByDecision })
+// Has reports whether a node has a group of a kind.
+func (w *Graph) Has(v int, kind Kind) bool {
+	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return g.Kind == kind })
+}
+
+// AllGroups iterates over the groups of all nodes.
+func (w *Graph) AllGroups() iter.Seq2[int, *Group] {
+	return func(yield func(int, *Group) bool) {
+		for v, groups := range w.Groups {
+			for i := range groups {
+				if !yield(v, &groups[i]) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -45,24 +45,25 @@ func (u *Use) Span() spec.Span { return u.Text.At(u.From, u.To) }
 // SpanOf returns where the expression names a path by its first part, or else the whole
 // expression.
 func (u *Use) SpanOf(name string) spec.Span {
-	src := u.Program.Source()
-	at := wordAt(src, name)
-	if at < 0 || u.To-u.From != len(src) {
-		return u.Span()
-	}
-	return u.Text.At(u.From+at, u.From+at+len(name))
+	return u.spanAt(wordAt(u.Program.Source(), name), len(name))
 }
 
 // SpanOfMember returns where a member stands behind the path to it, or else the whole
 // expression.
 func (u *Use) SpanOfMember(path, name string) spec.Span {
-	src := u.Program.Source()
-	at := strings.Index(src, path+name)
-	if at < 0 || u.To-u.From != len(src) {
+	at := strings.Index(u.Program.Source(), path+name)
+	if at >= 0 {
+		at += len(path)
+	}
+	return u.spanAt(at, len(name))
+}
+
+// spanAt returns the span of a part of the expression, or the whole for a negative offset.
+func (u *Use) spanAt(at, length int) spec.Span {
+	if at < 0 || u.To-u.From != len(u.Program.Source()) {
 		return u.Span()
 	}
-	at += u.From + len(path)
-	return u.Text.At(at, at+len(name))
+	return u.Text.At(u.From+at, u.From+at+length)
 }
 
 // wordAt returns the offset of a word in an expression, outside of texts and not as a member,
@@ -79,10 +80,9 @@ func wordAt(src, word string) int {
 
 // Uses lists every use. Those of a node or an edge stand side by side.
 type Uses struct {
-	All       []Use
-	byNode    []pieces
-	byEdge    []pieces
-	constants map[string][]any // see Constants
+	All    []Use
+	byNode []pieces
+	byEdge []pieces
 }
 
 // pieces is a range of Uses.All.
@@ -98,70 +98,33 @@ func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 // OfNode returns the expressions of a node, without those of its edges.
 func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
 
-// Constants returns the distinct texts and numbers in expressions that read a name. It leaves
-// out those of policies.
-func (x *Uses) Constants(name string) []any {
-	if x.constants == nil {
-		x.constants = map[string][]any{}
-		var names []string
-		for i := range x.All {
-			names = names[:0]
-			if p := x.All[i].Program; p != nil {
-				for _, r := range p.Reads() {
-					names = append(names, r.Path[0])
-				}
-			}
-			if len(names) == 0 {
-				continue
-			}
-			slices.Sort(names)
-			own := x.All[i].constants(nil)
-			for _, name := range slices.Compact(names) {
-				all := x.constants[name]
-				for _, c := range own {
-					if !slices.Contains(all, c) {
-						all = append(all, c)
-					}
-				}
-				x.constants[name] = all
-			}
+// Constants returns the distinct texts and numbers in uses, without those of policies.
+func Constants(uses []*Use) (out []any) {
+	add := func(v any) {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
 		}
-	}
-	return slices.Clip(x.constants[name])
-}
-
-// Constants returns the distinct texts and numbers in the uses that read something.
-func Constants(uses []*Use, reads func(eval.Read) bool) []any {
-	var out []any
-	for _, u := range uses {
-		if p := u.Program; p != nil && slices.ContainsFunc(p.Reads(), reads) {
-			out = u.constants(out)
-		}
-	}
-	return out
-}
-
-// constants appends the constants of a use that are not yet listed.
-func (u *Use) constants(out []any) []any {
-	if u.Field == "never" {
-		return out
 	}
 	var look func(t *eval.Tree)
 	look = func(t *eval.Tree) {
 		switch t.Value.(type) {
 		case string, int, float64:
-			if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
-				out = append(out, t.Value)
+			if t.Op == eval.TreeConst {
+				add(t.Value)
 			}
 		}
-		if n, isInt := negated(t); isInt && !slices.Contains(out, any(n)) {
-			out = append(out, n)
+		if n, isInt := negated(t); isInt {
+			add(n)
 		}
 		if t.Body != nil {
 			t.Body.Each(look)
 		}
 	}
-	u.Program.Tree().Each(look)
+	for _, u := range uses {
+		if u.Field != "never" {
+			u.Program.Tree().Each(look)
+		}
+	}
 	return out
 }
 

@@ -149,14 +149,6 @@ func RangeWords(name string, d solve.Domain) string {
 	return ""
 }
 
-// Words puts the values of a domain into words.
-func Words(d solve.Domain) string {
-	if d.Values != nil {
-		return OneOf(d.Values)
-	}
-	return strings.TrimPrefix(RangeWords("", d), " is ")
-}
-
 // OneOf puts a list of scalars into words.
 func OneOf(values []any) string {
 	words := make([]string, len(values))

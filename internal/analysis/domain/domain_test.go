@@ -16,8 +16,8 @@ func TestOfSchema(t *testing.T) {
 		"tags": map[string]any{"type": "array", "items": map[string]any{"enum": []any{"x", "y"}}},
 		"free": map[string]any{"type": "string"},
 	}}
-	for path, want := range map[string]string{"n": "from 0 to 3", "m": "at least 1.5", "tag": `one of "a", "b"`, "one": "always 1", "free": "", "none": ""} {
-		if got := domain.Words(domain.OfSchema(doc, "x", []string{path}, eval.Any())); got != want {
+	for path, want := range map[string]string{"n": "x.n is from 0 to 3", "m": "x.m is at least 1.5", "tag": `x.tag is one of "a", "b"`, "one": "x.one is always 1", "free": "", "none": ""} {
+		if got := domain.OfSchema(doc, "x", []string{path}, eval.Any()).Why; got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}

@@ -21,8 +21,7 @@ import (
 type Model struct {
 	graph *spec.Graph
 	bound *bind.Graph
-	uses  *dataflow.Uses
-	all   []dataflow.Use
+	all   []*dataflow.Use   // with a program
 	own   [][]*dataflow.Use // by node
 	asked []string
 	// counts says which state keys decide, directly or by others, how runs go; members
@@ -61,20 +60,25 @@ type input struct {
 func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	n := len(g.Nodes)
 	m := &Model{
-		graph: g, bound: bound, uses: uses, all: uses.All, own: make([][]*dataflow.Use, n), asked: asked,
+		graph: g, bound: bound, own: make([][]*dataflow.Use, n), asked: asked,
 		counts: map[string]bool{}, members: map[string][][]string{}, decisive: map[*eval.Program]bool{}, copies: map[*eval.Program]bool{},
 		computed: map[string][]*eval.Program{}, computes: make([]map[string]bool, n), visits: map[int]int{},
 		mayFail: make([]bool, n), failures: make([][]*machine.Failure, n), sources: make([]source, n),
 	}
-	if never != nil {
-		m.all = append(slices.Clip(uses.All), dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})
+	for i := range uses.All {
+		if uses.All[i].Program != nil {
+			m.all = append(m.all, &uses.All[i])
+		}
 	}
-	for i := range m.all {
-		if e := &m.all[i]; e.Node >= 0 && e.Program != nil {
+	if never != nil {
+		m.all = append(m.all, &dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})
+	}
+	for _, e := range m.all {
+		if e.Node >= 0 {
 			m.own[e.Node] = append(m.own[e.Node], e)
-			if target := m.target(e); target != "" {
-				m.computed[target] = append(m.computed[target], e.Program)
-			}
+		}
+		if target := m.target(e); target != "" {
+			m.computed[target] = append(m.computed[target], e.Program)
 		}
 	}
 	m.findCaught()
@@ -148,8 +152,8 @@ func (m *Model) findDecisive() {
 		m.members[name] = [][]string{nil}
 		count(name)
 	}
-	for i := range m.all {
-		if e := &m.all[i]; e.Node >= 0 && e.Program != nil && m.decides(e) {
+	for _, e := range m.all {
+		if e.Node >= 0 && m.decides(e) {
 			todo = append(todo, e.Program)
 		}
 	}
@@ -177,6 +181,9 @@ func (m *Model) keyIndex(name string) int {
 
 // target returns the state key that a use computes a value for, or "".
 func (m *Model) target(e *dataflow.Use) string {
+	if e.Node < 0 {
+		return ""
+	}
 	b := &m.bound.Nodes[e.Node]
 	switch e.Field {
 	case "set":

@@ -88,12 +88,9 @@ func same(v, w any) bool { return reflect.DeepEqual(v, w) }
 // computed from it.
 func (m *Model) constants(key string, seen map[string]bool) []any {
 	seen[key] = true
-	out := m.uses.Constants(key)
-	for i := range m.all {
-		e := &m.all[i]
-		if e.Node < 0 || e.Program == nil || !e.Program.Uses(key) {
-			continue
-		}
+	uses := slices.DeleteFunc(slices.Clone(m.all), func(e *dataflow.Use) bool { return !e.Program.Uses(key) })
+	out := dataflow.Constants(uses)
+	for _, e := range uses {
 		if target := m.target(e); m.counts[target] && !seen[target] {
 			out = union(out, m.constants(target, seen))
 		}
@@ -130,9 +127,8 @@ func (m *Model) comparedWith(name string, own map[string]any) (constants []any, 
 			}
 		}
 	}
-	for i := range m.all {
-		e := &m.all[i]
-		if e.Node < 0 || e.Program == nil || !m.decisive[e.Program] || !e.Program.Uses(name) {
+	for _, e := range m.all {
+		if !m.decisive[e.Program] || !e.Program.Uses(name) {
 			continue
 		}
 		understood := true
@@ -226,7 +222,11 @@ func (m *Model) usesOf(v int, p *part) (constants []any, read [][]string) {
 	isIn := func(r eval.Read) bool {
 		return r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path)
 	}
-	constants = dataflow.Constants(m.own[v], isIn)
+	for _, e := range m.own[v] {
+		if slices.ContainsFunc(e.Program.Reads(), isIn) {
+			constants = union(constants, dataflow.Constants([]*dataflow.Use{e}))
+		}
+	}
 	for _, key := range slices.Concat(p.keys, p.into) {
 		constants = union(constants, m.constants(key, map[string]bool{}))
 	}
@@ -322,7 +322,10 @@ func (m *Model) findFailures(v int) {
 	kinds := []string{cmp.Or(usual, "failed")}
 	var compared []*machine.Failure
 	for _, e := range m.own[v] {
-		for _, c := range dataflow.Constants([]*dataflow.Use{e}, func(r eval.Read) bool { return r.Path[0] == "error" }) {
+		if !e.Program.Uses("error") {
+			continue
+		}
+		for _, c := range dataflow.Constants([]*dataflow.Use{e}) {
 			if text, isText := c.(string); isText && slices.Contains(spec.FailureKinds(), text) {
 				kinds = append(kinds, text)
 				continue

@@ -63,10 +63,10 @@ func codeOf(args []spec.Value) []spec.Span {
 	case "ssh":
 		return remoteCode(rest)
 	case "su", "runuser":
-		return behindFlag(rest, "-c", "--command")
+		return behindFlag(rest)
 	case "flock", "script":
 		if innerCommand(name, rest) < 0 {
-			return behindFlag(rest, "-c", "--command")
+			return behindFlag(rest)
 		}
 	case "watch", "parallel":
 		return allCode(rest)
@@ -126,12 +126,13 @@ func behind(args []spec.Value, words ...string) int {
 	return i + 1
 }
 
-// behindFlag returns the argument behind a flag.
-func behindFlag(args []spec.Value, flags ...string) []spec.Span {
-	if i := behind(args, flags...); i >= 0 && i < len(args) {
-		return []spec.Span{args[i].Text.Span}
+// behindFlag returns the argument behind -c.
+func behindFlag(args []spec.Value) []spec.Span {
+	i := behind(args, "-c", "--command")
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return allCode(args[i:min(i+1, len(args))])
 }
 
 func allCode(args []spec.Value) []spec.Span {
@@ -142,40 +143,35 @@ func allCode(args []spec.Value) []spec.Span {
 	return out
 }
 
-// awkCode returns the program of awk, the first argument behind its options, unless it is in a
-// file.
-func awkCode(args []spec.Value) []spec.Span {
-	const valued = "Fv"
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i].Text.Value; {
-		case strings.HasPrefix(arg, "-f") || strings.HasPrefix(arg, "--file"):
-			return nil
-		case arg == "--" && i+1 < len(args):
-			return []spec.Span{args[i+1].Text.Span}
-		case !strings.HasPrefix(arg, "-"):
-			return []spec.Span{args[i].Text.Span}
-		case len(arg) == 2 && strings.Contains(valued, arg[1:]):
-			i++
-		}
-	}
-	return nil
-}
-
-// remoteCode returns the arguments behind the host.
-func remoteCode(args []spec.Value) []spec.Span {
-	const valued = "BbcDEeFIiJLlmOopQRSWw"
+// skipFlags returns the index behind the flags of a program. Some letters take a value.
+func skipFlags(args []spec.Value, valued string) int {
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i].Text.Value, "-") {
-		if arg := args[i].Text.Value; len(arg) == 2 && strings.Contains(valued, arg[1:]) {
+		if flag := args[i].Text.Value; len(flag) == 2 && strings.Contains(valued, flag[1:]) {
 			i++
 		}
 		i++
 	}
-	var out []spec.Span
-	for i++; i < len(args); i++ {
-		out = append(out, args[i].Text.Span)
+	return min(i, len(args))
+}
+
+// awkCode returns the program of awk, the first argument behind its flags, unless a file
+// holds it.
+func awkCode(args []spec.Value) []spec.Span {
+	first := skipFlags(args, "Fv")
+	inFile := func(flag spec.Value) bool {
+		return strings.HasPrefix(flag.Text.Value, "-f") || strings.HasPrefix(flag.Text.Value, "--file")
 	}
-	return out
+	if slices.ContainsFunc(args[:first], inFile) {
+		return nil
+	}
+	return allCode(args[first:min(first+1, len(args))])
+}
+
+// remoteCode returns the arguments behind the host.
+func remoteCode(args []spec.Value) []spec.Span {
+	host := skipFlags(args, "BbcDEeFIiJLlmOopQRSWw")
+	return allCode(args[min(host+1, len(args)):])
 }
 
 // programIn returns the index of the program that a command ends up running.
@@ -188,10 +184,8 @@ func programIn(args []spec.Value) int {
 			return at
 		}
 		at++
-		for at < len(args) && isOption(name, args[at].Text.Value) {
-			if arg := args[at].Text.Value; len(arg) == 2 && strings.Contains(valued, arg[1:]) {
-				at++ // its value
-			}
+		at += skipFlags(args[at:], valued)
+		for name == "env" && at < len(args) && strings.Contains(args[at].Text.Value, "=") {
 			at++
 		}
 		if name == "timeout" {
@@ -199,11 +193,6 @@ func programIn(args []spec.Value) int {
 		}
 	}
 	return at
-}
-
-// isOption reports whether an argument belongs to a wrapper itself.
-func isOption(wrapper, arg string) bool {
-	return strings.HasPrefix(arg, "-") || wrapper == "env" && strings.Contains(arg, "=")
 }
 
 func baseName(path string) string {

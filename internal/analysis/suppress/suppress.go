@@ -163,43 +163,34 @@ func opensBlock(line string) bool {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// readIgnore adds the rules that the comment of a line names.
+// ruleName matches a name in a list of rules, perhaps with a reason behind it.
+var ruleName = regexp.MustCompile(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
+
+// readIgnore adds the rules that the comment of a line names. A reason may hold commas: behind
+// one of them another rule follows only if a rule has that name.
 func readIgnore(out []ignore, line string, at, number, start int, names func() []string) []ignore {
 	mark := ignoreMark.FindString(line[at+1:])
 	if mark == "" {
 		return out
 	}
-	whole := strings.Contains(mark, "-file")
 	i := at + 1 + len(mark)
-	word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " ")
-	if word == "" || !isRuleName(strings.TrimRight(word, ",")) && !strings.ContainsAny(word, "'\"") { // a quote: it is text
+	name := ruleName.FindStringSubmatchIndex(line[i:])
+	if name == nil {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " "); strings.ContainsAny(word, "'\"") {
+			return out // it is text
+		}
 		to := at + len(strings.TrimRight(line[at:], " \t\r\n"))
 		return append(out, ignore{span: spec.Span{From: start + at, To: start + to}, lines: []int{number}})
 	}
-	for i < len(line) {
-		end := i + len(line[i:])
-		if comma := strings.IndexByte(line[i:], ','); comma >= 0 {
-			end = i + comma
-		}
-		name := i + len(line[i:end]) - len(strings.TrimLeft(line[i:end], " \t"))
-		word, _, _ := strings.Cut(strings.TrimSpace(line[name:end]), " ")
-		if word == "" || !isRuleName(word) {
-			break // the reason may have commas of its own
-		}
-		out = append(out, ignore{rule: word, span: spec.Span{From: start + name, To: start + name + len(word)}, lines: []int{number}, file: whole})
-		if strings.TrimSpace(line[name:end]) != word {
-			// Further words explain why; behind a comma another rule may follow.
-			if end < len(line) && !namesRule(line[end+1:], names) {
-				break
-			}
-		}
-		i = end + 1
+	for reasoned := false; name != nil && (!reasoned || namesRule(line[i:], names)); name = ruleName.FindStringSubmatchIndex(line[i:]) {
+		from, to := i+name[2], i+name[3]
+		out = append(out, ignore{
+			rule: line[from:to], span: spec.Span{From: start + from, To: start + to}, lines: []int{number}, file: strings.Contains(mark, "-file"),
+		})
+		reasoned = name[4] >= 0 && strings.TrimSpace(line[i+name[4]:i+name[5]]) != ""
+		i += name[1]
 	}
 	return out
-}
-
-func isRuleName(word string) bool {
-	return !strings.ContainsFunc(word, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') })
 }
 
 // namesRule reports whether a text begins with the name of a rule.

@@ -185,24 +185,16 @@ func closed(schema map[string]any) bool {
 // isNarrow reports whether a pattern matches whole texts of plain characters only.
 func isNarrow(pattern string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil && bounded(re, syntax.OpBeginText) && bounded(re, syntax.OpEndText) && plainOnly(re)
+	return err == nil && isAnchored(re) && plainOnly(re)
 }
 
-// bounded reports whether every match of a pattern begins, or ends, with the text.
-func bounded(re *syntax.Regexp, at syntax.Op) bool {
+// isAnchored reports whether a pattern, or each of its alternatives, is like ^a$.
+func isAnchored(re *syntax.Regexp) bool {
 	switch re.Op {
-	case at:
-		return true
-	case syntax.OpCapture:
-		return bounded(re.Sub[0], at)
+	case syntax.OpCapture, syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !isAnchored(sub) })
 	case syntax.OpConcat:
-		i := 0
-		if at == syntax.OpEndText {
-			i = len(re.Sub) - 1
-		}
-		return bounded(re.Sub[i], at)
-	case syntax.OpAlternate:
-		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !bounded(sub, at) })
+		return re.Sub[0].Op == syntax.OpBeginText && re.Sub[len(re.Sub)-1].Op == syntax.OpEndText
 	}
 	return false
 }
