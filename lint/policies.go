@@ -284,8 +284,8 @@ func (f *facts) obeys(p *policy) bool {
 	}
 	switch p.kind {
 	case "require":
-		if p.subject == p.place || controlflow.Tolerates(f.graph) || slices.ContainsFunc(f.graph.Nodes, failsBypassed) {
-			return false // a join may run, or fail, before any branch arrives
+		if p.subject == p.place || f.mayJoinWithout(p.subject) {
+			return false
 		}
 		a := f.assigned().Of(1)
 		a.First = true
@@ -314,6 +314,17 @@ func (f *facts) obeys(p *policy) bool {
 	}
 	value, ok := p.never.Const()
 	return ok && value == false
+}
+
+// mayJoinWithout reports whether a join may run or fail although a node in each of its
+// branches has failed. Definite assignment knows nothing of it.
+func (f *facts) mayJoinWithout(v int) bool {
+	for fork, g := range f.flow().AllGroups() {
+		if len(g.Targets) > 1 && controlflow.FailurePolicy(f.graph, fork) == "wait_all" && f.leads(fork, v) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return failsBypassed(n) && f.leads(v, n.Index) })
 }
 
 // triesAll returns why not every run can be tried, or "" if each was and kept the policy.
