@@ -209,17 +209,9 @@ func textOf(v *Value) Text {
 }
 
 // textsOf returns the texts of a scalar or a list of scalars. With names, only strings count.
-func textsOf(v *Value, names bool) []Text {
-	if v == nil {
-		return nil
-	}
-	items := v.Items
-	if v.Kind != List {
-		items = []Value{*v}
-	}
-	var out []Text
-	for i := range items {
-		if t := textOf(&items[i]); t.IsSet() && (!names || items[i].Kind == String) {
+func textsOf(v *Value, names bool) (out []Text) {
+	for _, item := range v.OneOrAll() {
+		if t := textOf(&item); t.IsSet() && (!names || item.Kind == String) {
 			out = append(out, t)
 		}
 	}

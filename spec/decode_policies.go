@@ -47,19 +47,11 @@ func (d *decoder) readPolicies(v *Value) {
 	}
 }
 
-// oneOrAll returns the items of a list, or else the value itself.
-func oneOrAll(v *Value) []Value {
-	if v.Kind == List {
-		return v.Items
-	}
-	return []Value{*v}
-}
-
 // addEntries reads an entry or a list of them. from are the paths of the files around them,
 // outermost first, relative to the graph's folder.
 func (r *policyReader) addEntries(v *Value, from []string) {
 	r.within = append(r.within, v.Span)
-	for _, item := range oneOrAll(v) {
+	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
 			continue // an unknown key may be the one that would be missing

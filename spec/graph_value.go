@@ -61,6 +61,17 @@ func valueOf(fields []Field, name string) *Value {
 	return nil
 }
 
+// OneOrAll returns the items of a list, or the value itself, or nil for nil.
+func (v *Value) OneOrAll() []Value {
+	switch {
+	case v == nil:
+		return nil
+	case v.Kind == List:
+		return v.Items
+	}
+	return []Value{*v}
+}
+
 // IsScalar reports whether the value is neither a list nor a map.
 func (v *Value) IsScalar() bool { return v.Kind != List && v.Kind != Map }
 

@@ -251,7 +251,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 // entry of the map itself takes the place of a merged one before it.
 func (c *converter) merge(n *yaml.Node, entries []Field, at int) (out []Field) {
 	var merged []Field
-	for _, from := range oneOrAll(&entries[at].Value) {
+	for _, from := range entries[at].Value.OneOrAll() {
 		if from.Kind != Map {
 			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
 		}

@@ -69,16 +69,8 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 // themselves compile them again when they run.
 func (b *binder) checkToolRetries(tools []spec.Field) {
 	for i := range tools {
-		retry := tools[i].Value.Get("retry")
-		if retry == nil {
-			continue
-		}
-		blocks := retry.Items
-		if retry.Kind == spec.Map {
-			blocks = []spec.Value{*retry}
-		}
-		for j := range blocks {
-			if when := blocks[j].Get("when"); when != nil && when.Kind == spec.String {
+		for _, block := range tools[i].Value.Get("retry").OneOrAll() {
+			if when := block.Get("when"); when != nil && when.Kind == spec.String {
 				b.compileOrReport(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
 			}
 		}
