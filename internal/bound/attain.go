@@ -47,7 +47,7 @@ func (b *Bounds) Attain() bool {
 			way = append(way, b.graph.Node(name).Index)
 		}
 		a := world.Ask(way, func(r *explore.Run) bool {
-			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.takenBy(r, aim.metric, aim.most) != aim.total {
+			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.countTaken(r, aim.metric, aim.most) != aim.total {
 				return false
 			}
 			*aim.path = r.State.Scope("").PathNodes()
@@ -60,9 +60,9 @@ func (b *Bounds) Attain() bool {
 	return exact
 }
 
-// takenBy returns the steps or the model calls of a run, with the least or the most of its
+// countTaken returns the steps or the model calls of a run, with the least or the most of its
 // executions and subgraphs; NaN if no run of a subgraph attains that.
-func (b *Bounds) takenBy(r *explore.Run, metric int, most bool) float64 {
+func (b *Bounds) countTaken(r *explore.Run, metric int, most bool) float64 {
 	total := float64(r.State.Steps())
 	if metric == inCalls {
 		total = 0

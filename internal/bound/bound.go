@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Options say what is known besides the graph. The zero value works.
+// Options hold what Of needs besides the graph. The zero value works.
 type Options struct {
 	// Kinds are the node kinds besides the built-in ones.
 	Kinds []spec.Kind
@@ -139,8 +139,8 @@ func (w *walk) bounds(g *spec.Graph) (b Bounds, ok bool) {
 	m := w.followAll()
 	ends := true
 	if b.Followed = m != nil; b.Followed {
-		if b.Steps.Min, b.Steps.MinPath, ends = m.cheapest(inSteps); ends {
-			b.LLMCalls.Min, b.LLMCalls.MinPath, _ = m.cheapest(inCalls)
+		if b.Steps.Min, b.Steps.MinPath, ends = m.findCheapest(inSteps); ends {
+			b.LLMCalls.Min, b.LLMCalls.MinPath, _ = m.findCheapest(inCalls)
 		}
 		w.findMostExpensivePaths(m, &b)
 	} else {
@@ -177,8 +177,8 @@ func lacksCondition(g *spec.Graph, bound *bind.Graph) bool {
 	})
 }
 
-// countCutShort counts the runs that complete because on_max_steps cuts them short; false
-// if there is none.
+// countCutShort counts the runs that complete because on_max_steps cuts them short. It
+// returns false if there are none.
 func (w *walk) countCutShort(out *Bounds, ends bool) bool {
 	g := w.Source
 	mayLoop := false // a node that always fails at its limit of visits may be tried for ever

@@ -28,11 +28,11 @@ func (w *walk) prepare() {
 	w.findVariables(true)
 }
 
-func exactly(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
+func fixedSteps(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
 
 // elementCost returns what an execution of a node takes, for one element of its each.
 func (w *walk) elementCost(n *spec.Node) span {
-	s := exactly(1)
+	s := fixedSteps(1)
 	switch n.Kind.Value {
 	case "llm":
 		return s.plus(w.modelCost(n, 1, 1+integer(n.Field("output_retries"), 2)))
@@ -58,7 +58,7 @@ func (w *walk) nodeCost(n *spec.Node) span {
 	s := w.elementCost(n)
 	if n.Each.IsSet() {
 		least, most := w.elements(n)
-		for metric, own := range exactly(1).least { // one step, however many elements
+		for metric, own := range fixedSteps(1).least { // one step, however many elements
 			s.least[metric] = own + (s.least[metric]-own)*least
 			if more := s.most[metric] - own; more > 0 && most > 0 {
 				s.most[metric] = own + more*most
@@ -113,11 +113,11 @@ func (w *walk) modelCost(n *spec.Node, least, most int) span {
 	if n.Kind.Value == "llm" && n.Output == nil {
 		most = max(1, most-integer(n.Field("output_retries"), 2))
 	}
-	return span{cost{inCalls: float64(least)}, calls(most * attempts)}
+	return span{cost{inCalls: float64(least)}, costOfCalls(most * attempts)}
 }
 
-// calls returns the cost of model calls with prompts of any length.
-func calls(n int) cost {
+// costOfCalls returns the cost of model calls with prompts of any length.
+func costOfCalls(n int) cost {
 	if n == 0 {
 		return cost{}
 	}
@@ -175,7 +175,7 @@ func (w *walk) decideCost(v int) span {
 	if retry := w.Source.Retry; retry != nil {
 		tries = spec.Attempts(retry)
 	}
-	return span{cost{inCalls: 1}, calls(tries * (1 + asksAgain))}
+	return span{cost{inCalls: 1}, costOfCalls(tries * (1 + asksAgain))}
 }
 
 // mostOfVisit returns the most that a visit of a node takes, with the decision after it.

@@ -31,8 +31,8 @@ type move struct {
 	ran      int // -1: the node refused the visit, which is no step
 }
 
-// order sorts the states so that moves lead forwards, except on cycles.
-func (m *moves) order() (order []int, acyclic bool) {
+// sortStates sorts the states so that moves lead forwards, except on cycles.
+func (m *moves) sortStates() (order []int, acyclic bool) {
 	acyclic = true
 	var from, to []int
 	for i := range m.list {
@@ -47,11 +47,11 @@ func (m *moves) order() (order []int, acyclic bool) {
 	return order, acyclic && count == m.states
 }
 
-// cheapest returns the fewest steps or calls of a path that completes. Paths of equal
+// findCheapest returns the fewest steps or calls of a path that completes. Paths of equal
 // cost compare by the other.
-func (m *moves) cheapest(metric int) (total float64, path []string, ok bool) {
+func (m *moves) findCheapest(metric int) (total float64, path []string, ok bool) {
 	const unit = 1e6
-	order, _ := m.order()
+	order, _ := m.sortStates()
 	best, via := m.relax(order, func(s *span) float64 { return -unit*s.least[metric] - s.least[1-metric] })
 	if math.IsInf(best[completed], -1) {
 		return 0, nil, false
@@ -59,8 +59,8 @@ func (m *moves) cheapest(metric int) (total float64, path []string, ok bool) {
 	return math.Floor(-best[completed] / unit), m.path(via, completed), true
 }
 
-// mostExpensive returns the most expensive path of a graph without cycles.
-func (m *moves) mostExpensive(metric int, order []int) (total float64, path []string) {
+// findMostExpensive returns the most expensive path of a graph without cycles.
+func (m *moves) findMostExpensive(metric int, order []int) (total float64, path []string) {
 	best, via := m.relax(order, func(s *span) float64 { return s.most[metric] })
 	last := begun
 	for s := range best {
@@ -104,12 +104,12 @@ func (m *moves) path(via []int, state int) []string {
 	return out
 }
 
-// maxLayered limits the moves of layered.
+// maxLayered limits the moves of unroll.
 const maxLayered = 500_000
 
-// layered tells the states apart by the steps taken, up to a limit; nil if that is too
-// much.
-func (m *moves) layered(limit int) *moves {
+// unroll tells states apart by the steps taken, up to a limit. It returns nil if there are
+// too many.
+func (m *moves) unroll(limit int) *moves {
 	if limit <= 0 || len(m.list)*limit > maxLayered {
 		return nil
 	}
@@ -135,25 +135,25 @@ func (m *moves) layered(limit int) *moves {
 // findMostExpensivePaths sets the upper bounds from all paths of the graph.
 func (w *walk) findMostExpensivePaths(m *moves, out *Bounds) {
 	limit := w.Source.Limits.MaxSteps
-	order, acyclic := m.order()
+	order, acyclic := m.sortStates()
 	if acyclic {
-		out.Steps.Max, out.Steps.MaxPath = m.mostExpensive(inSteps, order)
+		out.Steps.Max, out.Steps.MaxPath = m.findMostExpensive(inSteps, order)
 	}
 	if acyclic && out.Steps.Max <= float64(limit) {
-		out.Tokens.Max, _ = m.mostExpensive(inTokens, order)
-		out.CostUSD.Max, _ = m.mostExpensive(inUSD, order)
-		out.LLMCalls.Max, out.LLMCalls.MaxPath = m.mostExpensive(inCalls, order)
+		out.Tokens.Max, _ = m.findMostExpensive(inTokens, order)
+		out.CostUSD.Max, _ = m.findMostExpensive(inUSD, order)
+		out.LLMCalls.Max, out.LLMCalls.MaxPath = m.findMostExpensive(inCalls, order)
 		return
 	}
 	w.boundByLimit(out)
-	if m = m.layered(limit); m == nil {
+	if m = m.unroll(limit); m == nil {
 		return
 	}
-	if order, acyclic = m.order(); !acyclic { // refused visits are no steps
+	if order, acyclic = m.sortStates(); !acyclic { // refused visits are no steps
 		return
 	}
-	if _, path := m.mostExpensive(inSteps, order); len(path) == limit {
+	if _, path := m.findMostExpensive(inSteps, order); len(path) == limit {
 		out.Steps.MaxPath = path
 	}
-	out.LLMCalls.Max, out.LLMCalls.MaxPath = m.mostExpensive(inCalls, order)
+	out.LLMCalls.Max, out.LLMCalls.MaxPath = m.findMostExpensive(inCalls, order)
 }

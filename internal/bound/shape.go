@@ -34,14 +34,14 @@ func (w *walk) boundBelow(out *Bounds) bool {
 	if w.Anywhere {
 		shortest = 1
 	}
-	least := w.leastOfAll()
+	least := w.leastOfEveryRun()
 	out.Steps.Min, out.LLMCalls.Min = max(float64(shortest), least[inSteps]), least[inCalls]
 	return shortest >= 0
 }
 
-// leastOfAll returns the least that the nodes take which every completed run visits: the
-// start, and the targets that all groups of such a node have in common.
-func (w *walk) leastOfAll() (least cost) {
+// leastOfEveryRun returns the least that the nodes take that every completed run visits.
+// These are the start, and the targets that all groups of such a node share.
+func (w *walk) leastOfEveryRun() (least cost) {
 	if w.Anywhere {
 		return cost{}
 	}
@@ -81,7 +81,7 @@ func (w *walk) boundByShape(out *Bounds) {
 			s.behind[last] = append(s.behind[last], v)
 		}
 	}
-	most := s.from(w.Start())
+	most := s.costFrom(w.Start())
 	for metric, r := range []*Range{&out.Steps, &out.LLMCalls, &out.Tokens, &out.CostUSD} {
 		if most[metric] < r.Max {
 			r.Max, r.MaxPath, r.Limit = most[metric], nil, ""
@@ -97,13 +97,13 @@ type branchCosts struct {
 	known  map[int]cost
 }
 
-// from returns the most that a node takes, with all that follows it.
-func (s *branchCosts) from(v int) cost {
+// costFrom returns the most that a node takes, with all that follows it.
+func (s *branchCosts) costFrom(v int) cost {
 	if v >= s.End || s.known[v] != (cost{}) {
 		return s.known[v]
 	}
 	if s.known[v] = unbounded; s.Cyclic[v] {
-		s.known[v] = s.around(v)
+		s.known[v] = s.costOfCycle(v)
 		return s.known[v]
 	}
 	var most cost
@@ -113,29 +113,29 @@ func (s *branchCosts) from(v int) cost {
 			all = unbounded
 		}
 		for _, to := range s.Groups[v][i].Targets {
-			all = all.plus(s.next(to))
+			all = all.plus(s.costOfBranch(to))
 		}
 		most = most.max(all)
 	}
 	most = most.plus(s.mostOfVisit(v))
 	for _, m := range s.behind[v] {
-		most = most.plus(s.from(m))
+		most = most.plus(s.costFrom(m))
 	}
 	s.known[v] = most
 	return most
 }
 
-// next returns the most that a branch takes from a node on.
-func (s *branchCosts) next(v int) cost {
+// costOfBranch returns the most that a branch takes from a node on.
+func (s *branchCosts) costOfBranch(v int) cost {
 	if v < s.End && s.meets[v] {
 		return cost{}
 	}
-	return s.from(v)
+	return s.costFrom(v)
 }
 
-// around returns the most that a token takes from a node on a cycle, if no branches start
+// costOfCycle returns the most that a token takes from a node on a cycle, if no branches start
 // or join there that stay on the cycle.
-func (s *branchCosts) around(v int) cost {
+func (s *branchCosts) costOfCycle(v int) cost {
 	inside := func(u int) bool { return u < s.End && s.SCC[u] == s.SCC[v] }
 	var most cost
 	for u, groups := range s.Groups {
@@ -157,19 +157,19 @@ func (s *branchCosts) around(v int) cost {
 			}
 		}
 		for _, m := range s.behind[u] {
-			most = most.plus(s.from(m))
+			most = most.plus(s.costFrom(m))
 		}
 	}
-	m := s.follow(v, s.valuesAt(true, inside), inside, s.next)
+	m := s.follow(v, s.initialValues(true, inside), inside, s.costOfBranch)
 	if m == nil {
 		return unbounded
 	}
-	order, acyclic := m.order()
+	order, acyclic := m.sortStates()
 	if !acyclic {
 		return unbounded
 	}
 	for metric := range most {
-		total, _ := m.mostExpensive(metric, order)
+		total, _ := m.findMostExpensive(metric, order)
 		most[metric] += total
 	}
 	return most

@@ -39,8 +39,8 @@ type variable struct {
 	schema interval
 }
 
-// keep returns an interval as far as its ends are told apart.
-func (w *walk) keep(a interval) interval {
+// clamp drops the ends of an interval that the walk does not tell apart.
+func (w *walk) clamp(a interval) interval {
 	if a.lo > a.hi {
 		return anyNumber
 	}
@@ -139,9 +139,9 @@ func (w *walk) writeOf(v int, name string) *bind.Value {
 	return nil
 }
 
-// valuesAt returns the values with which a run reaches its start or, if entered is set, a
+// initialValues returns the values with which a run reaches its start or, if entered is set, a
 // cycle with nodes that it has not visited.
-func (w *walk) valuesAt(entered bool, inside func(v int) bool) []interval {
+func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
 	out := make([]interval, len(w.vars))
 	for name, i := range w.varOf { //lint:ignore mapiter each by itself
 		key := w.vars[i].key
@@ -150,7 +150,7 @@ func (w *walk) valuesAt(entered bool, inside func(v int) bool) []interval {
 		case key != nil && (entered && !dataflow.Replaces(key) || mayLack(key)):
 			out[i] = anyNumber
 		case key != nil:
-			out[i] = w.keep(w.vars[i].schema)
+			out[i] = w.clamp(w.vars[i].schema)
 		case entered && (n == nil || !inside(n.Index)):
 			out[i].hi = math.Inf(1)
 		}
@@ -163,19 +163,19 @@ func mayLack(key *spec.StateKey) bool {
 	return !key.Required && (key.Default == nil || key.Default.Kind == spec.Null)
 }
 
-// counted returns the values once a node has begun a visit, or was skipped.
-func (w *walk) counted(v int, values []interval, visit bool) []interval {
+// countVisit returns the values once a node has begun a visit, or was skipped.
+func (w *walk) countVisit(v int, values []interval, visit bool) []interval {
 	out := slices.Clone(values)
 	for _, name := range []string{"step", "visits." + w.Name(v)} {
 		if i, known := w.varOf[name]; known && (visit || name == "step") {
-			out[i] = w.keep(interval{out[i].lo + 1, out[i].hi + 1})
+			out[i] = w.clamp(interval{out[i].lo + 1, out[i].hi + 1})
 		}
 	}
 	return out
 }
 
-// written returns the values once a node has succeeded.
-func (w *walk) written(v int, from []interval) []interval {
+// applyWrites returns the values once a node has succeeded.
+func (w *walk) applyWrites(v int, from []interval) []interval {
 	n := w.Source.Nodes[v]
 	to, seen := slices.Clone(from), slices.Clone(from)
 	for i := range seen {
@@ -200,15 +200,15 @@ func (w *walk) written(v int, from []interval) []interval {
 		switch {
 		case dataflow.Replaces(of.key):
 			value = interval{max(value.lo, of.schema.lo), min(value.hi, of.schema.hi)}
-			seen[i], to[i] = w.keep(value), w.keep(value)
+			seen[i], to[i] = w.clamp(value), w.clamp(value)
 			if n.Each.IsSet() {
-				to[i] = w.keep(interval{min(value.lo, before.lo), max(value.hi, before.hi)})
+				to[i] = w.clamp(interval{min(value.lo, before.lo), max(value.hi, before.hi)})
 			}
 			continue
 		case of.key.Reducer.Value == "sum":
 			after = interval{before.lo + value.lo, before.hi + value.hi}
 		}
-		seen[i], to[i] = anyNumber, w.keep(after)
+		seen[i], to[i] = anyNumber, w.clamp(after)
 	}
 	return to
 }

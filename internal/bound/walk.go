@@ -1,5 +1,5 @@
-// Every path of one token through a graph, or through a cycle of it. Conditions over
-// numbers that are followed are decided; others may hold or not.
+// Every path of one token through a graph, or through a cycle of it. The walk decides
+// conditions over the numbers that it follows. Other conditions may hold or not.
 
 package bound
 
@@ -86,29 +86,29 @@ func (w *walk) step(s state) ([]outcome, move) {
 	v, n := s.at, w.Source.Nodes[s.at]
 	if w.limit[v] > 0 && s.values[w.varOf["visits."+n.ID.Value]].lo >= float64(w.limit[v]) {
 		if n.OnMaxVisits != "skip" {
-			return w.failures(n, s.values, true), move{ran: -1}
+			return w.failureOutcomes(n, s.values, true), move{ran: -1}
 		}
-		one := outcome{values: w.counted(v, s.values, false)}
+		one := outcome{values: w.countVisit(v, s.values, false)}
 		for e, from := range w.From {
 			if c := w.Source.Edges[e].Condition; from == v && (c == "on_success" || c == "always") {
 				one.targets = append(one.targets, w.To[e])
 			}
 		}
-		return []outcome{one}, move{ran: v, span: exactly(1)}
+		return []outcome{one}, move{ran: v, span: fixedSteps(1)}
 	}
-	before := w.counted(v, s.values, true)
+	before := w.countVisit(v, s.values, true)
 	var out []outcome
 	if n.Kind.Value != "fail" {
-		out = w.successes(n, w.written(v, before))
+		out = w.successOutcomes(n, w.applyWrites(v, before))
 	}
 	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || len(w.uses.OfNode(v)) > 0 || len(out) == 0 {
-		out = append(out, w.failures(n, before, false)...)
+		out = append(out, w.failureOutcomes(n, before, false)...)
 	}
 	return out, move{ran: v, span: w.costs[v]}
 }
 
-// successes returns the outcomes of a success: conditions are tried in order.
-func (w *walk) successes(n *spec.Node, values []interval) []outcome {
+// successOutcomes returns the outcomes of a success: conditions are tried in order.
+func (w *walk) successOutcomes(n *spec.Node, values []interval) []outcome {
 	var out []outcome
 	open, other := true, false // no condition holds for sure; there is a way without one
 	for i := range w.Groups[n.Index] {
@@ -136,8 +136,8 @@ func (w *walk) successes(n *spec.Node, values []interval) []outcome {
 	return out
 }
 
-// failures returns the outcomes of a failure, or of a visit that is refused.
-func (w *walk) failures(n *spec.Node, values []interval, refused bool) []outcome {
+// failureOutcomes returns the outcomes of a failure, or of a visit that is refused.
+func (w *walk) failureOutcomes(n *spec.Node, values []interval, refused bool) []outcome {
 	var out []outcome
 	domains := w.domains(values)
 	if refused {
@@ -167,17 +167,17 @@ func (w *walk) failures(n *spec.Node, values []interval, refused bool) []outcome
 	return append(out, outcome{values: values, failed: true})
 }
 
-// followAll follows a graph without branches; nil if it has branches or too many states.
+// followAll follows a graph without branches. It returns nil for branches or too many states.
 func (w *walk) followAll() *moves {
 	joins := func(n *spec.Node) bool { return n.Join != nil && n.Join.Count > 1 }
 	if w.Anywhere || w.FansOut || slices.ContainsFunc(w.Source.Nodes, joins) {
 		return nil
 	}
 	everywhere := func(int) bool { return true }
-	m := w.follow(w.Start(), w.valuesAt(false, everywhere), everywhere, nil)
+	m := w.follow(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
 	if m == nil { // too many values
 		w.findVariables(false)
-		m = w.follow(w.Start(), w.valuesAt(false, everywhere), everywhere, nil)
+		m = w.follow(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
 	}
 	return m
 }

@@ -38,27 +38,27 @@ func (c *compiler) variable(key string, domain func() Domain) *variable {
 	return v
 }
 
-// path returns the variable of a path.
-func (c *compiler) path(t *eval.Tree) *variable {
+// pathVariable returns the variable of a path.
+func (c *compiler) pathVariable(t *eval.Tree) *variable {
 	return c.variable(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
 }
 
-// free returns a variable that is true or false whatever else holds.
-func (c *compiler) free(t *eval.Tree) *variable {
+// freeVariable returns a variable that is true or false whatever else holds.
+func (c *compiler) freeVariable(t *eval.Tree) *variable {
 	return c.variable("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
 }
 
-// condition compiles a part that is true or false.
-func (c *compiler) condition(t *eval.Tree) formula {
+// compileCondition compiles a part that is true or false.
+func (c *compiler) compileCondition(t *eval.Tree) formula {
 	c.cond.size++
 	switch t.Op {
 	case eval.TreeConst:
 		return func() any { return t.Value }
 	case eval.TreePath:
-		return c.path(t).value
+		return c.pathVariable(t).value
 	case eval.TreeUnary:
 		if t.Name == "not" {
-			a := c.condition(t.Args[0])
+			a := c.compileCondition(t.Args[0])
 			return func() any {
 				if b, ok := a().(bool); ok {
 					return !b
@@ -67,29 +67,29 @@ func (c *compiler) condition(t *eval.Tree) formula {
 			}
 		}
 	case eval.TreeChoice:
-		return choose(c.condition(t.Args[0]), c.condition(t.Args[1]), c.condition(t.Args[2]))
+		return choose(c.compileCondition(t.Args[0]), c.compileCondition(t.Args[1]), c.compileCondition(t.Args[2]))
 	case eval.TreeBinary:
-		return c.binary(t)
+		return c.compileBinary(t)
 	}
-	return c.free(t).value
+	return c.freeVariable(t).value
 }
 
-func (c *compiler) binary(t *eval.Tree) formula {
+func (c *compiler) compileBinary(t *eval.Tree) formula {
 	switch t.Name {
 	case "and", "or":
-		return connect(t.Name == "or", c.condition(t.Args[0]), c.condition(t.Args[1]))
+		return connect(t.Name == "or", c.compileCondition(t.Args[0]), c.compileCondition(t.Args[1]))
 	case "??":
-		return fallBack(c.condition(t.Args[0]), c.condition(t.Args[1]))
+		return fallBack(c.compileCondition(t.Args[0]), c.compileCondition(t.Args[1]))
 	case "==", "!=", "<", "<=", ">", ">=":
-		return c.compare(t)
+		return c.compileComparison(t)
 	case "in":
 		if t.Args[1].Op == eval.TreeList {
-			return c.membership(t)
+			return c.compileMembership(t)
 		}
 	case "startsWith", "endsWith", "contains", "matches":
-		return c.text(t)
+		return c.compileText(t)
 	}
-	return c.free(t).value
+	return c.freeVariable(t).value
 }
 
 // connect returns the `and` of two conditions, or their `or`.
@@ -173,10 +173,10 @@ func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
 	case t.Op == eval.TreeList:
 		return term{}, false
 	case t.Op == eval.TreePath:
-		v := c.path(t)
+		v := c.pathVariable(t)
 		return term{v.value, []leaf{{v: v}}}, true
 	case t.Op == eval.TreeChoice:
-		which := c.condition(t.Args[0])
+		which := c.compileCondition(t.Args[0])
 		a, okA = c.term(t.Args[1])
 		b, okB = c.term(t.Args[2])
 		out.eval = choose(which, a.eval, b.eval)
@@ -185,7 +185,7 @@ func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
 		b, okB = c.term(t.Args[1])
 		out.eval = fallBack(a.eval, b.eval)
 	default:
-		v := c.variable(t.Key(), func() Domain { return c.computed(t) })
+		v := c.variable(t.Key(), func() Domain { return c.computedDomain(t) })
 		if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
 			if a, okA = c.term(t.Args[0]); okA {
 				isEmpty := func() any { return a.eval() == any("") }
@@ -198,8 +198,8 @@ func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
 	return out, okA && okB
 }
 
-// computed returns what is known of a value that is computed.
-func (c *compiler) computed(t *eval.Tree) Domain {
+// computedDomain returns what is known of a value that is computed.
+func (c *compiler) computedDomain(t *eval.Tree) Domain {
 	switch {
 	case t.Op == eval.TreeCall && t.Name == "len":
 		out := Domain{Kind: Int, HasMin: true}
@@ -226,13 +226,13 @@ func (c *compiler) computed(t *eval.Tree) Domain {
 	return Domain{Null: true}
 }
 
-// compare compiles a comparison. Where the regions of its sides don't decide it, a variable
+// compileComparison compiles a comparison. Where the regions of its sides don't decide it, a variable
 // does that has their order.
-func (c *compiler) compare(t *eval.Tree) formula {
+func (c *compiler) compileComparison(t *eval.Tree) formula {
 	a, okA := c.term(t.Args[0])
 	b, okB := c.term(t.Args[1])
 	if !okA || !okB {
-		return c.free(t).value
+		return c.freeVariable(t).value
 	}
 	equality := t.Name == "==" || t.Name == "!="
 	needsOrder := false
@@ -241,7 +241,7 @@ func (c *compiler) compare(t *eval.Tree) formula {
 			l.cut(r.v, r.value)
 			r.cut(l.v, l.value)
 			if l.v != nil && r.v != nil && len(a.leaves)+len(b.leaves) > 2 {
-				return c.free(t).value
+				return c.freeVariable(t).value
 			}
 			_, isText := l.value.(string)
 			_, areTexts := r.value.(string)
@@ -263,9 +263,9 @@ func (c *compiler) compare(t *eval.Tree) formula {
 		case x == failed{} || y == failed{} || (x == nil || y == nil) && !equality:
 			return failed{}
 		case order == nil || x == nil || y == nil || a.isKnown(x) && b.isKnown(y):
-			return byValue(t.Name, x, y)
+			return compareValues(t.Name, x, y)
 		}
-		return ordered(t.Name, int(sign*order.value().(float64)))
+		return holdsForOrder(t.Name, int(sign*order.value().(float64)))
 	}
 }
 
@@ -282,8 +282,8 @@ func (l leaf) cut(with *variable, constant any) {
 	}
 }
 
-// byValue compares two values.
-func byValue(name string, a, b any) any {
+// compareValues compares two values.
+func compareValues(name string, a, b any) any {
 	switch name {
 	case "==":
 		return a == b
@@ -296,9 +296,9 @@ func byValue(name string, a, b any) any {
 	t, areTexts := textOf(b)
 	switch {
 	case isNumber && areNumbers:
-		return ordered(name, cmp.Compare(x, y))
+		return holdsForOrder(name, cmp.Compare(x, y))
 	case isText && areTexts:
-		return ordered(name, cmp.Compare(s, t))
+		return holdsForOrder(name, cmp.Compare(s, t))
 	}
 	return failed{}
 }
@@ -311,8 +311,8 @@ func textOf(v any) (string, bool) {
 	return t, ok
 }
 
-// ordered returns the outcome of a comparison for the order of its sides.
-func ordered(name string, order int) bool {
+// holdsForOrder returns the outcome of a comparison for the order of its sides.
+func holdsForOrder(name string, order int) bool {
 	switch name {
 	case "==":
 		return order == 0
@@ -328,19 +328,19 @@ func ordered(name string, order int) bool {
 	return order >= 0
 }
 
-// membership compiles `a in [constants]`. Lists of other values are not looked into.
-func (c *compiler) membership(t *eval.Tree) formula {
+// compileMembership compiles `a in [constants]`. Lists of other values are not looked into.
+func (c *compiler) compileMembership(t *eval.Tree) formula {
 	var list []any
 	for _, item := range t.Args[1].Args {
 		v, ok := scalar(item.Value)
 		if item.Op != eval.TreeConst || !ok {
-			return c.free(t).value
+			return c.freeVariable(t).value
 		}
 		list = append(list, v)
 	}
 	a, ok := c.term(t.Args[0])
 	if !ok {
-		return c.free(t).value
+		return c.freeVariable(t).value
 	}
 	for _, l := range a.leaves {
 		for _, v := range list {
@@ -356,12 +356,12 @@ func (c *compiler) membership(t *eval.Tree) formula {
 	}
 }
 
-// text compiles an operator on text with a constant. Null contains nothing.
-func (c *compiler) text(t *eval.Tree) formula {
+// compileText compiles an operator on text with a constant. Null contains nothing.
+func (c *compiler) compileText(t *eval.Tree) formula {
 	with, ok := t.Args[1].Value.(string)
 	a, okA := c.term(t.Args[0])
 	if !ok || !okA {
-		return c.free(t).value
+		return c.freeVariable(t).value
 	}
 	decide := func(text string) bool { return strings.HasPrefix(text, with) }
 	if t.Name == "startsWith" {
@@ -380,7 +380,7 @@ func (c *compiler) text(t *eval.Tree) formula {
 			return failed{}
 		}
 	}
-	free := c.free(t)
+	free := c.freeVariable(t)
 	return func() any {
 		switch x := a.eval().(type) {
 		case nil:

@@ -1,10 +1,10 @@
 // Package solve reasons about the conditions of one decision: which of them can hold,
 // which are always beaten by earlier ones, and whether all can be false at once.
 //
-// Each value that conditions read is a variable. The constants that it is compared with cut
-// its domain into finitely many regions in which no condition changes. One value stands for
-// each region, so trying all combinations is a proof. Parts that are not understood are
-// variables that are free to be anything: the proof holds whatever they are.
+// Each value that conditions read is a variable. The constants that conditions compare it
+// with cut its domain into finitely many regions in which no condition changes. One value
+// stands for each region, so trying all combinations is a proof. Parts that the solver does
+// not understand are variables that may have any value.
 package solve
 
 import (
@@ -23,7 +23,7 @@ type Problem struct {
 	All bool
 }
 
-// Verdict is what is proven of one condition.
+// Verdict holds what the solver has proven of one condition.
 type Verdict struct {
 	// Always and Never say that the condition is true, or false, whenever it has a value.
 	Always, Never bool
@@ -35,7 +35,7 @@ type Verdict struct {
 	Reasons []string
 }
 
-// Result is what was found out about a decision.
+// Result holds the verdicts of a decision.
 type Result struct {
 	Verdicts []Verdict
 	// Exhaustive says that some condition always holds, or its evaluation fails.
@@ -133,7 +133,7 @@ func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Do
 			return nil, false
 		}
 		s.cond = condition{}
-		s.cond.eval = s.condition(t)
+		s.cond.eval = s.compileCondition(t)
 		r.Spent += build * s.cond.size
 		conds = append(conds, s.cond)
 	}
@@ -145,7 +145,7 @@ func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Do
 	return conds, true
 }
 
-// outcome is what was seen of one condition.
+// outcome records how one condition came out.
 type outcome struct {
 	yes, no bool  // it was true, false
 	won     bool  // true, with no earlier one true or failed
@@ -153,8 +153,8 @@ type outcome struct {
 	by      []int // these earlier ones, sorted
 }
 
-// enumerate evaluates conditions in their order on every combination of their variables;
-// nil if there are too many. It is exhaustive if one held or failed each time.
+// enumerate evaluates conditions in their order on every combination of their variables. It
+// returns nil if there are too many. exhaustive says that one held or failed each time.
 func (r *Solver) enumerate(conds []condition) (seen []outcome, exhaustive bool) {
 	var vars []*variable
 	n, size := max(len(conds), 1), 0

@@ -50,7 +50,7 @@ func (m *Model) expected(v int) doc {
 		expect(e.Program.Tree(), want, map[string]doc{"output": root})
 	}
 	if m.graph.Nodes[v].Each.IsSet() {
-		return inside(root, "[0]")
+		return memberSchema(root, "[0]")
 	}
 	return root
 }
@@ -61,10 +61,10 @@ func expect(t *eval.Tree, want doc, names map[string]doc) {
 	if t.Op == eval.TreePath {
 		if at, known := names[t.Path[0]]; known {
 			for _, part := range t.Path[1:] {
-				at = inside(at, part)
+				at = memberSchema(at, part)
 			}
 			if len(at) == 0 {
-				maps.Copy(at, cloned(want).(doc))
+				maps.Copy(at, cloneSchema(want).(doc))
 			}
 		}
 		return
@@ -110,8 +110,8 @@ func expectEach(t *eval.Tree, want doc, names map[string]doc) {
 	expect(t.Over, doc{"type": "array", "items": element}, names)
 }
 
-// inside returns the schema of a member or an element, and makes it where there is none.
-func inside(at doc, part string) doc {
+// memberSchema returns the schema of a member or an element, and makes it where there is none.
+func memberSchema(at doc, part string) doc {
 	parent, kind := at, "array"
 	if !isElement(part) {
 		kind = "object"
@@ -131,15 +131,15 @@ func inside(at doc, part string) doc {
 	return sub
 }
 
-// cloned returns a schema that can be extended.
-func cloned(v any) any {
+// cloneSchema returns a schema that can be extended.
+func cloneSchema(v any) any {
 	object, is := v.(doc)
 	if !is {
 		return v
 	}
 	out := doc{}
 	for key, part := range object {
-		out[key] = cloned(part)
+		out[key] = cloneSchema(part)
 	}
 	return out
 }

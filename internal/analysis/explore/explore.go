@@ -3,10 +3,10 @@
 // It finds a run that does something, or says that no run does, or names what kept it
 // from trying every run.
 //
-// The search is explicit-state and bounded. A run is the list of choices that led to it;
-// the machine executes it again from the start to go on from there. An input or a result
-// is an eval.Open at first. The first expression that decides something and reads it
-// makes the search choose a value; every other value becomes a run to try later.
+// The search is explicit-state and bounded. A run is a list of choices, which the machine
+// executes from the start. An input or a result is an eval.Open at first. When an
+// expression that decides something reads it, the search chooses a value and keeps the other
+// values as runs to try later.
 package explore
 
 import (
@@ -22,13 +22,13 @@ type Question struct {
 	Model *Model
 	// Plan is the plan of the model's graph, with the policy in question.
 	Plan *machine.Plan
-	// Visits says how many visits of which nodes tell states apart, besides those that
-	// conditions read.
+	// Visits holds, by node, up to how many visits states are told apart. The search adds
+	// the visits that conditions read.
 	Visits map[int]int
 	// Watch, unless it is -1, is a node that may fail although nothing catches it.
 	Watch int
-	// Found reports whether a run is the answer. It is called after every event and may be
-	// called for a run that is tried once more. Nil asks for a run that a policy ends.
+	// Found reports whether a run is the answer. The search calls it after every event, and
+	// again when it repeats a run. Nil asks for a run that a policy ends.
 	Found func(r *Run) bool
 	// Evaluates, if set, is called before an expression is evaluated, with what it can read.
 	Evaluates func(r *Run, p *eval.Program, env map[string]any)
@@ -36,20 +36,20 @@ type Question struct {
 	Allow func(r *Run, node int, taken []Taken) bool
 	// Fixed are state keys whose unknown values are not guessed.
 	Fixed map[string]bool
-	// Omit is a state key that inputs lack and that tells states apart; "" for none.
+	// Omit is a state key that no input sets, or "". Its value tells states apart.
 	Omit string
-	// Late lets tasks take longer than those beside them and time pass in any order.
+	// Late tries every order in which parallel tasks end and timers fire.
 	Late bool
 	// Proof ends the search at the first gap.
 	Proof bool
-	// Guide is a path: runs that follow it further are tried first, those that go round
-	// loops beside it later, and those that have left its end last. More, unless it is -1,
-	// is a node: runs that visit it more often are tried first. Round is the path from it
-	// back to it, without both ends.
+	// Guide is a path. The search first tries runs that follow it further, later those that
+	// repeat nodes beside it, and last those that went on past its end. More is a node or
+	// -1: runs that visit it more often come first. Round is the path from More back to it,
+	// without both ends.
 	Guide, Round []int
 	More         int
-	// Budget is how many steps are left for several searches; it is counted down. Most
-	// limits the steps of this search.
+	// Budget holds the steps that several searches may still take. Most limits the steps of
+	// this search.
 	Budget *int
 	Most   int
 }
@@ -92,7 +92,7 @@ const (
 	otherWay = "a run goes on in another way with other values"
 )
 
-// maxChain is how many choices of a run are made before other runs have their turn.
+// maxChain limits the choices that a run makes before the search turns to another.
 const maxChain = 6
 
 // search is a question being answered.
@@ -116,7 +116,7 @@ type branch struct {
 	rest  *untried // the other choices at this point
 }
 
-// untried are the choices of a run at one point that have not been tried.
+// untried holds the choices at one point of a run that the search has not tried.
 type untried struct {
 	from   *branch
 	events []machine.Event
@@ -125,7 +125,7 @@ type untried struct {
 	level  int // the least progress that they count as; see reconsider
 }
 
-// next removes the first choice; last says that no other is left.
+// next removes the first choice. last reports whether it was the only one.
 func (u *untried) next() (b *branch, last bool) {
 	switch {
 	case len(u.events) > 0:
@@ -173,7 +173,7 @@ func Explore(q Question) Answer {
 
 func violatesPolicy(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
 
-// nextBranch removes the untried run with the most progress; nil if there is none.
+// nextBranch removes the untried run with the most progress. It returns nil if there is none.
 func (s *search) nextBranch() *branch {
 	for i := len(s.todo) - 1; i >= 0; i-- {
 		for len(s.todo[i]) > 0 {
@@ -189,7 +189,7 @@ func (s *search) nextBranch() *branch {
 	return nil
 }
 
-// gap notes what keeps the search from trying every run.
+// gap records why the search can't try every run, unless it has recorded a reason.
 func (s *search) gap(what string) {
 	if s.answer.Gap == "" {
 		s.answer.Gap = what
@@ -258,21 +258,21 @@ func (s *search) follow(b *branch, concrete bool) {
 				return
 			}
 			s.seen[string(key)] = r.State.Steps()
-			rest := &untried{from: r.last, events: r.moves()}
+			rest := &untried{from: r.last, events: r.listMoves()}
 			s.spend(costOfChoice * len(rest.events))
 			if made++; made == maxChain || len(rest.events) == 0 {
-				s.later(rest, r)
+				s.postpone(rest, r)
 				return
 			}
 			r.last, _ = rest.next()
-			s.later(rest, r)
+			s.postpone(rest, r)
 			r.take(*r.last.event)
 		}
 	}
 }
 
-// later adds choices to those to try.
-func (s *search) later(rest *untried, r *Run) {
+// postpone adds choices to those that the search tries later.
+func (s *search) postpone(rest *untried, r *Run) {
 	if len(rest.events)+len(rest.values) == 0 {
 		return
 	}
@@ -299,7 +299,7 @@ func (s *search) reconsider(r *Run, v int) {
 		if b.rest.level < level {
 			moved := *b.rest
 			b.rest.events, b.rest.values, moved.level = nil, nil, level
-			s.later(&moved, r)
+			s.postpone(&moved, r)
 		}
 	}
 }
@@ -375,9 +375,9 @@ type slot struct {
 	value   any
 }
 
-// open returns a new value that is chosen when an expression reads it, or the value that
+// newSlot returns a new value that is chosen when an expression reads it, or the value that
 // the run chose for it.
-func (r *Run) open(s slot) any {
+func (r *Run) newSlot(s slot) any {
 	number := len(r.slots)
 	s.value, s.bound = r.values[number]
 	if r.concrete && !s.bound {
@@ -397,22 +397,22 @@ func (r *Run) choose(number int) any {
 	case s.bound:
 		return s.value
 	case len(s.options) == 0:
-		r.s.gap(known(s.name))
+		r.s.gap(runTimeGap(s.name))
 		r.stopped = true
 		return s.usual
 	case s.partial:
 		r.s.gap(quote(s.name) + " may have many values")
 	}
 	rest := &untried{from: r.last, slot: number, values: s.options[1:]}
-	r.s.later(rest, r)
+	r.s.postpone(rest, r)
 	s.value, s.bound = s.options[0], true
 	r.last = &branch{from: r.last, slot: number, value: s.value, rest: rest}
 	return s.value
 }
 
-// closed returns a value without open parts. They get their values, or their usual ones
+// closeParts returns a value without open parts. They get their values, or their usual ones
 // if choose is not set.
-func (r *Run) closed(v any, choose bool) any {
+func (r *Run) closeParts(v any, choose bool) any {
 	switch t := v.(type) {
 	case eval.Open:
 		if s := &r.slots[t.Number]; !choose && !s.bound {
@@ -423,7 +423,7 @@ func (r *Run) closed(v any, choose bool) any {
 		if hasOpen(t) {
 			object := maps.Clone(t)
 			for _, name := range sortedNames(t) {
-				object[name] = r.closed(t[name], choose)
+				object[name] = r.closeParts(t[name], choose)
 			}
 			return object
 		}
@@ -431,7 +431,7 @@ func (r *Run) closed(v any, choose bool) any {
 		if hasOpen(t) {
 			list := slices.Clone(t)
 			for i := range list {
-				list[i] = r.closed(list[i], choose)
+				list[i] = r.closeParts(list[i], choose)
 			}
 			return list
 		}
@@ -456,9 +456,9 @@ func hasOpen(v any) bool {
 	return false
 }
 
-// before closes the values that a program is about to read. Those that it only copies
+// closeReads closes the values that a program is about to read. Those that it only copies
 // stay open; where the program decides nothing, usual values do.
-func (r *Run) before(p *eval.Program, env map[string]any) map[string]any {
+func (r *Run) closeReads(p *eval.Program, env map[string]any) map[string]any {
 	if r.s.Model.copies[p] {
 		return env
 	}
@@ -473,7 +473,7 @@ func (r *Run) before(p *eval.Program, env map[string]any) map[string]any {
 			value = object[name]
 		}
 		if hasOpen(value) {
-			env = placed(env, path, r.closed(value, r.s.Model.decisive[p])).(map[string]any)
+			env = withPart(env, path, r.closeParts(value, r.s.Model.decisive[p])).(map[string]any)
 		}
 	}
 	return env

@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Model is what is known of a graph before its runs are tried.
+// Model holds what the search knows of a graph before it tries runs.
 type Model struct {
 	graph *spec.Graph
 	bound *bind.Graph
@@ -94,7 +94,7 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 	return m
 }
 
-// findCaught finds the nodes whose failures lead on.
+// findCaught finds the nodes after whose failures a run can go on.
 func (m *Model) findCaught() {
 	tolerates := controlflow.Tolerates(m.graph)
 	m.ranks = tolerates
@@ -223,7 +223,7 @@ func (m *Model) readContext(path []string, p *eval.Program) {
 		m.past, unknown = true, true
 	}
 	if unknown {
-		m.gaps = append(m.gaps, known(p.Source()))
+		m.gaps = append(m.gaps, runTimeGap(p.Source()))
 	}
 }
 

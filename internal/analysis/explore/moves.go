@@ -9,13 +9,13 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// moves lists the events that can happen next. They lack the time and outputs.
-func (r *Run) moves() []machine.Event {
+// listMoves lists the events that can happen next. They lack the time and outputs.
+func (r *Run) listMoves() []machine.Event {
 	var out []machine.Event
 	switch {
 	case len(r.tasks) > 0:
-		for _, id := range r.racing() {
-			out = append(out, r.endings(id)...)
+		for _, id := range r.endingTasks() {
+			out = append(out, r.listEndings(id)...)
 		}
 		return out
 	case len(r.decides) > 0:
@@ -28,15 +28,15 @@ func (r *Run) moves() []machine.Event {
 	for _, q := range r.State.Questions() {
 		out = append(out, machine.Event{Kind: machine.Answered, Task: q.Task, Question: q.ID})
 	}
-	for _, t := range r.due() {
+	for _, t := range r.dueTimers() {
 		out = append(out, machine.Event{Kind: machine.TimerFired, Task: t.Task, Timer: t.Timer, Fan: t.Fan, Lane: t.Lane})
 	}
 	return out
 }
 
-// racing returns the tasks that can be the next to end. One is enough where no order
+// endingTasks returns the tasks that can be the next to end. One is enough where no order
 // matters.
-func (r *Run) racing() []machine.TaskID {
+func (r *Run) endingTasks() []machine.TaskID {
 	room := r.s.Model.graph.Limits.MaxConcurrency
 	if room <= 0 || room > len(r.tasks) {
 		room = len(r.tasks)
@@ -47,8 +47,8 @@ func (r *Run) racing() []machine.TaskID {
 	return r.tasks[:room]
 }
 
-// endings lists how a task can end.
-func (r *Run) endings(id machine.TaskID) []machine.Event {
+// listEndings lists how a task can end.
+func (r *Run) listEndings(id machine.TaskID) []machine.Event {
 	m := r.s.Model
 	v := r.node(id)
 	out := []machine.Event{{Kind: machine.TaskEnded, Task: id}}
@@ -63,9 +63,9 @@ func (r *Run) endings(id machine.TaskID) []machine.Event {
 	return out
 }
 
-// due returns the timers that can be the next to fire. Unless the search is Late, that is
+// dueTimers returns the timers that can be the next to fire. Unless the search is Late, that is
 // the first one, and none if only limits of time are left.
-func (r *Run) due() []machine.Command {
+func (r *Run) dueTimers() []machine.Command {
 	isLimit := func(t machine.Command) bool {
 		return !slices.Contains([]machine.TimerKind{machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer}, t.Timer)
 	}
@@ -76,7 +76,7 @@ func (r *Run) due() []machine.Command {
 	return []machine.Command{slices.MinFunc(r.timers, func(a, b machine.Command) int { return int(min(max(a.For-b.For, -1), 1)) })}
 }
 
-// take lets an event happen; false if it can't.
+// take applies an event with its outputs. It returns false if the event can't happen.
 func (r *Run) take(e machine.Event) bool {
 	switch e.Kind {
 	case machine.TaskEnded:
@@ -153,19 +153,19 @@ func (r *Run) output(v int) any {
 			if slices.ContainsFunc(p.keys, func(key string) bool { return r.s.Fixed[key] }) {
 				s.options, s.source = nil, "fixed"
 			}
-			if value = r.open(s); p.now && value != any(unset{}) {
-				value = r.closed(value, true)
+			if value = r.newSlot(s); p.now && value != any(unset{}) {
+				value = r.closeParts(value, true)
 			}
 		}
 		if value != any(unset{}) {
-			out = placed(out, p.path, value)
+			out = withPart(out, p.path, value)
 		}
 	}
 	return out
 }
 
-// placed returns data with a value at a path.
-func placed(data any, path []string, value any) any {
+// withPart returns data with a value at a path.
+func withPart(data any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
 	}
@@ -174,6 +174,6 @@ func placed(data any, path []string, value any) any {
 	if out == nil {
 		out = map[string]any{}
 	}
-	out[path[0]] = placed(out[path[0]], path[1:], value)
+	out[path[0]] = withPart(out[path[0]], path[1:], value)
 	return out
 }

@@ -69,7 +69,7 @@ func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	}
 	r.State.Watched = true
 	r.State.Intercept(func(p *eval.Program, env map[string]any) map[string]any {
-		env = r.before(p, env)
+		env = r.closeReads(p, env)
 		if s.Evaluates != nil {
 			s.Evaluates(r, p, env)
 		}
@@ -94,7 +94,7 @@ func (r *Run) begin() {
 		switch {
 		case in.name == r.s.Omit:
 		case fixed && in.has && !in.optional:
-			value = r.open(slot{name: in.name, source: "fixed", usual: in.value})
+			value = r.newSlot(slot{name: in.name, source: "fixed", usual: in.value})
 		case fixed:
 		case in.counts:
 			s := slot{
@@ -103,8 +103,8 @@ func (r *Run) begin() {
 			if in.has {
 				s.usual = in.value
 			}
-			if value = r.open(s); in.now && value != any(unset{}) {
-				value = r.closed(value, true)
+			if value = r.newSlot(s); in.now && value != any(unset{}) {
+				value = r.closeParts(value, true)
 			}
 		case in.has:
 			value = in.value
@@ -158,7 +158,7 @@ func (r *Run) command(c *machine.Command) {
 	}
 }
 
-// observe takes in a note of the last event.
+// observe reads a note of the last event.
 func (r *Run) observe(n *machine.Note) {
 	index := func() int { return r.s.Model.graph.Node(n.Node).Index }
 	switch n.Kind {
@@ -202,7 +202,7 @@ func (r *Run) leaveGuide(v int, n *machine.Note) {
 	r.s.reconsider(r, v)
 }
 
-// failsByValues reports whether a node has failed although it was chosen to succeed.
+// failsByValues reports whether a node failed although the search chose its success.
 func (r *Run) failsByValues(n *machine.Note) bool {
 	switch n.Failure.Kind {
 	case "expression", "invalid_output", "invalid_input":
@@ -220,7 +220,7 @@ func (r *Run) guide() []int {
 	return r.s.Guide
 }
 
-// enter notes that a node begins, and how far the run follows the guide.
+// enter records that a node begins, and how far the run follows the guide.
 func (r *Run) enter(v int) {
 	g := r.guide()
 	switch {
@@ -237,7 +237,7 @@ func (r *Run) enter(v int) {
 	r.Path = append(r.Path, v)
 }
 
-// settle applies an event that is no choice; it returns false if there is none.
+// settle applies an event that leaves nothing to choose. It returns false if there is none.
 func (r *Run) settle() bool {
 	known := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.resultOf(id) != nil })
 	switch {
@@ -367,7 +367,7 @@ func (r *Run) key() []byte {
 // quote quotes a name in a gap.
 func quote(name string) string { return strconv.Quote(name) }
 
-// known is the gap of something that has no value before a run.
-func known(what string) string { return quote(what) + " is known at run time only" }
+// runTimeGap is the gap of a value that only a run knows.
+func runTimeGap(what string) string { return quote(what) + " is known at run time only" }
 
 func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

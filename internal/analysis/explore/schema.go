@@ -221,7 +221,7 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 		var next []any
 		for _, object := range out {
 			for _, value := range values[i] {
-				next = append(next, placed(object, []string{name}, value))
+				next = append(next, withPart(object, []string{name}, value))
 			}
 		}
 		out = next
@@ -229,7 +229,7 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 	for nth := range min(most, maxOptions) {
 		for i, name := range names {
 			if nth < len(values[i]) && !same(values[i][nth], full[name]) {
-				one = append(one, placed(full, []string{name}, values[i][nth]))
+				one = append(one, withPart(full, []string{name}, values[i][nth]))
 			}
 		}
 	}

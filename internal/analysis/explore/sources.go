@@ -78,7 +78,7 @@ func (m *Model) source(v int) source {
 			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || slices.Contains(m.asked, key)
 		}
 	}
-	src.absorb()
+	src.mergeNested()
 	m.fill(v, doc, &src)
 	return src
 }
@@ -126,8 +126,8 @@ func (s *source) part(path []string) *part {
 	return &s.parts[i]
 }
 
-// absorb makes parts stand for the parts in them.
-func (s *source) absorb() {
+// mergeNested lets parts that count stand for the parts inside them.
+func (s *source) mergeNested() {
 	for i := range s.parts {
 		for j := range s.parts {
 			p, q := &s.parts[i], &s.parts[j]

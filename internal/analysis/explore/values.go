@@ -364,7 +364,7 @@ func failuresWith(kind string, path []string, c any) (out []*machine.Failure) {
 		values = append(values, n+1, n-1)
 	}
 	for _, value := range values {
-		of := placed(map[string]any{"message": "failed"}, path[1:], value).(map[string]any)
+		of := withPart(map[string]any{"message": "failed"}, path[1:], value).(map[string]any)
 		message, _ := of["message"].(string)
 		details, _ := of["details"].(map[string]any)
 		out = append(out, &machine.Failure{Kind: kind, Message: message, Details: details})

@@ -53,7 +53,7 @@ func (w *World) Usual(node int) any {
 	for i := range src.parts {
 		if p := &src.parts[i]; len(p.options) > 0 {
 			if _, absent := p.options[0].(unset); !absent {
-				out = placed(out, p.path, p.options[0])
+				out = withPart(out, p.path, p.options[0])
 			}
 		}
 	}
