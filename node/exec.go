@@ -146,21 +146,18 @@ func readExec(task *runner.Task) (*process, string, error) {
 // workingDir checks a directory, because the error of starting a program would not say
 // which of the two is missing.
 func workingDir(base, dir string) (string, error) {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(base, dir)
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := filepath.Abs(absolute(base, dir))
+	var info os.FileInfo
 	if err == nil {
-		var info os.FileInfo
-		if info, err = os.Stat(dir); err == nil && !info.IsDir() {
-			return "", fmt.Errorf("the working directory %q is not a directory", dir)
-		}
+		info, err = os.Stat(dir)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("the working directory %q does not exist", dir)
-	}
-	if err != nil {
+	case err != nil:
 		return "", fmt.Errorf("can't use the working directory: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("the working directory %q is not a directory", dir)
 	}
 	return dir, nil
 }
