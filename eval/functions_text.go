@@ -45,13 +45,7 @@ func toFloat(_ *frame, a []any) any {
 	return n
 }
 
-func shortQuote(s string) string {
-	const most = 40
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strconv.Quote(s)
-}
+func shortQuote(s string) string { return strconv.Quote(Shorten(s, 40)) }
 
 func toText(f *frame, a []any) any {
 	switch a[0].(type) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Text writes a value as a template does: strings as they are, null as "", numbers in
@@ -33,6 +34,25 @@ func Text(v any) string {
 		return encodeJSON(plain)
 	}
 	return Text(plain)
+}
+
+// Head returns the beginning of a text: whole characters, at most size bytes.
+func Head(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	for size > 0 && !utf8.RuneStart(s[size]) {
+		size--
+	}
+	return s[:size]
+}
+
+// Shorten is Head with … if it cuts.
+func Shorten(s string, size int) string {
+	if cut := Head(s, size); cut != s {
+		return cut + "…"
+	}
+	return s
 }
 
 func formatFloat(f float64) string {

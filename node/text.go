@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // detailBytes bounds a stream in the details of a failure.
@@ -24,14 +26,7 @@ func tailText(b []byte, size int) string {
 
 // headText returns the beginning of b, at most size bytes of valid UTF-8.
 func headText(b []byte, size int) string {
-	text := validText(b[:min(len(b), size+utf8.UTFMax)])
-	if len(text) <= size {
-		return text
-	}
-	for !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size]
+	return eval.Head(validText(b[:min(len(b), size+utf8.UTFMax)]), size)
 }
 
 // validText replaces bytes that are not UTF-8, which JSON can't hold.

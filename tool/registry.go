@@ -200,7 +200,7 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 		return nil, &Error{Message: fmt.Sprintf("%q is a server; call one of its tools, as in %s.tool", decl.name, decl.name), NotMade: true}
 	}
 	if call.Malformed != "" {
-		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q are no JSON object: %s", call.Name, head(call.Malformed, 200)), NotMade: true}
+		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q are no JSON object: %s", call.Name, eval.Shorten(call.Malformed, 200)), NotMade: true}
 	}
 	if decl.flights != nil {
 		select {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -32,7 +31,7 @@ func (r *Registry) Fit(name string, result any) any {
 }
 
 func cut(text string, limit int) string {
-	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", headBytes(text, limit), limit, len(text))
+	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", eval.Head(text, limit), limit, len(text))
 }
 
 // fitParts fits each text of a list of parts; a cut would break other parts.
@@ -69,23 +68,4 @@ func Text(result any) string {
 		return fmt.Sprint(result)
 	}
 	return string(text)
-}
-
-// headBytes returns the beginning of s, at most n bytes of whole characters.
-func headBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// head shortens a text for a message.
-func head(s string, n int) string {
-	if cut := headBytes(s, n); cut != s {
-		return cut + "…"
-	}
-	return s
 }

@@ -132,10 +132,10 @@ func (p *program) lastLine() string {
 	for _, line := range slices.Backward(bytes.Split(p.stderr.Bytes(), []byte("\n"))) {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))
 		if strings.Contains(strings.ToLower(text), "error") {
-			return head(text, 500)
+			return eval.Shorten(text, 500)
 		}
 		if last == "" {
-			last = head(text, 500)
+			last = eval.Shorten(text, 500)
 		}
 	}
 	return last

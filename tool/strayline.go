@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // maxLine bounds the bytes of a message.
@@ -28,7 +30,7 @@ func filterMessages(stdout io.ReadCloser, stray chan<- string) io.ReadCloser {
 				}
 			} else if text := strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD")); text != "" {
 				select {
-				case stray <- head(text, 200):
+				case stray <- eval.Shorten(text, 200):
 				default:
 				}
 			}

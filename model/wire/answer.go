@@ -153,7 +153,7 @@ func (a *Answer) Read(p []byte) (int, error) {
 // Decode reads an answer that came at once.
 func (a *Answer) Decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return a.Bad("is not the JSON that it should be: %v; it begins with %q", err, head(text, 80))
+		return a.Bad("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))
 	}
 	return nil
 }
@@ -189,13 +189,6 @@ func (a *Answer) Filtered() error {
 func (a *Answer) Failed(status int, report []byte) error {
 	code, text := explain(report)
 	return a.client.failure(status, code, text, a.header)
-}
-
-func head(text []byte, most int) string {
-	if len(text) > most {
-		return strings.ToValidUTF8(string(text[:most]), "") + "…"
-	}
-	return string(text)
 }
 
 // secretsOf lists what messages must not hold: a key, and headers that authenticate,

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -23,7 +24,7 @@ func (c *Client) refused(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	code, text := explain(body)
 	if text == "" {
-		text = head(body, 300)
+		text = eval.Shorten(strings.ToValidUTF8(string(body), ""), 300)
 	}
 	if resp.StatusCode/100 == 3 {
 		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
