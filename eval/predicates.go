@@ -22,8 +22,8 @@ var predicates = map[string]predicate{
 	"count":         {true, loopGives(Int()), func(l loop) any { return len(l.matching()) }},
 	"findIndex":     {true, loopGives(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
 	"findLastIndex": {true, loopGives(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
-	"find":          {true, elementOfLoop, func(l loop) any { return l.element(l.search(true, false)) }},
-	"findLast":      {true, elementOfLoop, func(l loop) any { return l.element(l.search(true, true)) }},
+	"find":          {true, elementOfLoop, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, false))) }},
+	"findLast":      {true, elementOfLoop, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, true))) }},
 	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }, func(l loop) any { return l.matching() }},
 	"map":           {false, func(_, body Type) Type { return List(body) }, func(l loop) any { return l.values() }},
 	"sum":           {false, func(_, body Type) Type { return body }, loop.sum},
@@ -64,14 +64,6 @@ func indexOrNull(i int) any {
 		return nil
 	}
 	return i
-}
-
-// element returns an element of the list, or null for the index -1.
-func (l loop) element(i int) any {
-	if i < 0 {
-		return nil
-	}
-	return l.list[i]
 }
 
 // matching returns the elements whose body is true.
