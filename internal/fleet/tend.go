@@ -36,7 +36,7 @@ func (f *Fleet) Tend(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 			if err := f.tend(); err != nil {
-				f.cfg.Log("looking after runs that wait: " + err.Error())
+				f.cfg.Log("checking waiting runs: " + err.Error())
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (f *Fleet) recover(id, how string) {
 	}
 	lines, err := f.cfg.Store.List(store.RunFilter{ID: id})
 	if err != nil {
-		f.cfg.Log(fmt.Sprintf("run %s can't be looked at: %v", id, err))
+		f.cfg.Log(fmt.Sprintf("run %s can't be read: %v", id, err))
 		return
 	}
 	if len(lines) == 0 {
@@ -58,24 +58,24 @@ func (f *Fleet) recover(id, how string) {
 	}
 	switch stands := lines[0].StandsAs(); {
 	case stands == store.Crashed, how == stopped && (stands == machine.Paused || stands == machine.Cancelled):
-		f.takeUp(id)
+		f.resumeLeft(id)
 	case stands != machine.Paused && stands != machine.Running:
 		f.marks.remove(id)
 	}
 }
 
-// takeUp resumes a run of this fleet.
-func (f *Fleet) takeUp(id string) {
+// resumeLeft resumes a run of this fleet that nobody drives.
+func (f *Fleet) resumeLeft(id string) {
 	_, err := f.Resume(id, runner.Options{})
 	var driven *store.DrivenError
 	var full *FullError
 	switch {
 	case err == nil:
 		f.cfg.Log("run " + id + " resumes")
-	case errors.As(err, &driven), errors.As(err, &full), errors.Is(err, ErrClosing): // it is driven, or later
+	case errors.As(err, &driven), errors.As(err, &full), errors.Is(err, ErrClosing): // another driver or a later look resumes it
 	default:
 		f.marks.remove(id)
-		f.cfg.Log(fmt.Sprintf("run %s can't go on: %v", id, err))
+		f.cfg.Log(fmt.Sprintf("run %s can't be resumed: %v", id, err))
 	}
 }
 
@@ -98,7 +98,7 @@ func (f *Fleet) tend() error {
 		}
 		due := !line.Due.IsZero() && !line.Due.After(now)
 		if line.StandsAs() == store.Crashed || due || how == stopped || f.answered(line) {
-			f.takeUp(line.ID)
+			f.resumeLeft(line.ID)
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (f *Fleet) Stop(grace time.Duration) {
 	f.mu.Unlock()
 	for _, d := range left {
 		if _, err := f.marks.set(d.ID, stopped); err != nil {
-			f.cfg.Log(fmt.Sprintf("run %s will not be taken up: %v", d.ID, err))
+			f.cfg.Log(fmt.Sprintf("run %s will not be resumed: %v", d.ID, err))
 		}
 		_ = f.cfg.Store.Ask(d.ID, store.RequestPause) // else it is cancelled
 	}

@@ -55,7 +55,7 @@ func openBucket(where string) (*bucket, error) {
 		return nil, errNoStore
 	}
 	client, err := minio.New(server.Host, &minio.Options{
-		Secure: server.Scheme == "https", MaxRetries: 5, Region: region, // within about 3 s when nobody listens
+		Secure: server.Scheme == "https", MaxRetries: 5, Region: region, // 5 tries take about 3 s without a server
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}},
 		}),
@@ -67,7 +67,7 @@ func openBucket(where string) (*bucket, error) {
 	return b, b.check()
 }
 
-// check lists the bucket, which takes all permissions that reading needs.
+// check lists the bucket, which needs the same permissions as reading.
 func (b *bucket) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel() // also ends the listing
@@ -94,7 +94,7 @@ func (b *bucket) explain(err error) error {
 
 func (b *bucket) key(name string) string { return path.Join(b.prefix, name) }
 
-// put sends a text as one piece: it is there whole or not at all.
+// put sends a text in one request, so that the bucket has all of it or nothing.
 func (b *bucket) put(name string, text []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Concurrency groups: the workflow of a group knows the runs inside and those that wait.
+// Concurrency groups. The workflow of a group knows the runs with a slot and the waiting ones.
 
 package engine
 
@@ -23,8 +23,8 @@ import (
 const (
 	groupName   = "graphrun-group"
 	enterName   = "graphrun-enter" // the update of a group with a claim, and the activity that sends it
-	signalLeave = "graphrun-out"   // to a group: the ticket of a claim that is given up
-	signalTurn  = "graphrun-turn"  // to a run: a turn
+	signalLeave = "graphrun-out"   // tells a group the ticket of a claim that is given up
+	signalTurn  = "graphrun-turn"  // sends a run a turn
 	groupPrefix = "group/"         // of workflow ids; run ids have no slash
 )
 
@@ -32,7 +32,7 @@ const (
 	// checkEvery is how often a group with waiting runs checks that the workflows of the
 	// runs inside still exist.
 	checkEvery = 15 * time.Second
-	// maxInformed is how many waiting runs are told when others enter or leave.
+	// maxInformed is how many waiting runs are informed when others enter or leave.
 	maxInformed = 50
 )
 
@@ -48,20 +48,20 @@ type claim struct {
 	Once bool `json:"once,omitempty"`
 }
 
-// turn tells a run how its group stands.
+// turn is the state of a group, sent to one of its runs.
 type turn struct {
 	Group  string `json:"group"`
 	Ticket string `json:"ticket"`
 	store.GroupState
-	// Request is a request of another run to one inside; all else is empty then.
+	// Request is a request of another run. The other fields are empty then.
 	Request store.Request `json:"request,omitempty"`
 }
 
 // member is a run inside a group, or in its queue.
 type member struct {
 	claim
-	Since time.Time `json:"since,omitzero"` // when it entered; zero: it waits
-	// Informed lists the tickets of the runs with a slot that the run was last told of.
+	Since time.Time `json:"since,omitzero"` // when it got its slot, or zero
+	// Informed lists the tickets of the runs with a slot that the run last heard of.
 	Informed string `json:"informed,omitempty"`
 }
 
@@ -71,7 +71,7 @@ func (m *member) inside() bool { return !m.Since.IsZero() }
 type group struct {
 	// Members are in order of arrival.
 	Members []*member `json:"members"`
-	arrived bool      // claims that nothing has been decided about
+	arrived bool      // there are new claims
 }
 
 // groupID returns the id of the workflow of a group.
@@ -119,7 +119,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	return err
 }
 
-// enter adds a claim, or finds it if it is repeated, and returns its turn.
+// enter adds a claim unless it is there, and returns its turn.
 func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
 	m := g.find(c.Ticket)
 	if m == nil {
@@ -133,7 +133,7 @@ func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
 	return g.turnOf(m), err
 }
 
-// takeLeaves drops the claims that are given up. It reports whether there were any.
+// takeLeaves drops the claims that are given up. It reports whether it dropped any.
 func (g *group) takeLeaves(ctx workflow.Context) (some bool) {
 	for ticket := ""; workflow.GetSignalChannel(ctx, signalLeave).ReceiveAsync(&ticket); some = true {
 		g.drop(ticket)
@@ -192,8 +192,8 @@ func (g *group) turnOf(m *member) *turn {
 	return out
 }
 
-// inform sends some members their turn, and drops those whose workflows are gone. It
-// reports whether there were any. A new member gets its turn as the reply to its claim.
+// inform sends some members their turn and drops those whose workflows are gone. It reports
+// whether it dropped any. A new member gets its turn as the reply to its claim.
 func (g *group) inform(ctx workflow.Context, which func(m *member, known string) bool) (dropped bool) {
 	var tickets []string
 	for _, m := range g.inside() {

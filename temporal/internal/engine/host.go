@@ -1,4 +1,4 @@
-// The workflow as host of the driver: it has the time, and activities do the tasks.
+// The workflow as host of the driver. It keeps the time, and activities execute the tasks.
 
 package engine
 
@@ -108,7 +108,7 @@ func (f *workflowRun) collect() {
 	}
 }
 
-// call is a task that an activity does.
+// call is a task that an activity executes.
 type call struct {
 	job    *runner.Job
 	input  *taskInput
@@ -134,7 +134,7 @@ func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
 	return func() { c.unwanted = true }
 }
 
-// carryOut starts the tasks that there is room for, and cancels those that are unwanted.
+// carryOut starts as many tasks as there is room for, and cancels unwanted ones.
 func (f *workflowRun) carryOut() {
 	for _, c := range f.calls {
 		if c.unwanted && c.cancel != nil {
@@ -155,12 +155,12 @@ func (f *workflowRun) carryOut() {
 	}
 }
 
-// hasRoom reports whether a task waits that may start.
+// hasRoom reports whether a queued task may start.
 func (f *workflowRun) hasRoom() bool {
 	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
 }
 
-// find returns a task that runs.
+// find returns a running task, or nil.
 func (f *workflowRun) find(id string) *call {
 	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.input.ID == id }); i >= 0 {
 		return f.calls[i]
@@ -195,8 +195,8 @@ func workerRetries() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
 }
 
-// packState returns the payload of a state. One that tasks share is encoded once, and stored
-// from a smaller size on.
+// packState returns the payload of a state. A shared state is encoded once, and goes to the payload
+// store from a smaller size on.
 func (f *workflowRun) packState(s *taskState, isShared bool) (*common.Payload, error) {
 	if isShared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
 		return f.packed, nil
@@ -262,7 +262,7 @@ func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
 			return g.Limits.MaxTokens > 0 || g.Limits.MaxCostUSD > 0
 		}),
 	}
-	in.Task.State = nil // it is sent apart
+	in.Task.State = nil // an argument of its own
 	if job.Choice != nil {
 		in.Task.Kind = "llm"
 	}
@@ -311,8 +311,8 @@ func (c *call) note(n *note) {
 	}
 }
 
-// countBeside tells the run how many calls a task makes side by side. The calls of an
-// activity that was lost count no more.
+// countBeside reports to the run how many calls a task makes side by side. The calls of a lost
+// activity no longer count.
 func (c *call) countBeside(n *note) {
 	if c.job.Task.Beside == nil || n.Attempt < c.attempt {
 		return

@@ -21,10 +21,10 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Task is the activity: one attempt of one node, or a decision. Its errors are problems of
-// this worker, which another one may not have.
+// Task is the activity of one attempt of a node, or of a decision. Its errors are problems of this
+// worker that another worker may not have.
 func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out converter.RawValue, err error) {
-	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to read the flow may take a while, too
+	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // before the flow is read, which may take long
 	defer stop()
 	flow, err := w.flow(ctx, in)
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	}
 	task, log := j.task(), newTaskLog(ctx, w.blobs, in)
 	closeLog := runner.LogTask(task, log, logEvery, j.secrets.forms())
-	defer func() { // once the result is kept, so that a store that was away is back
+	defer func() { // after the result is stored, when the payload store is reachable
 		closeLog()
 		log.close()
 	}()
@@ -75,7 +75,7 @@ func failedTask(kind, message string) *taskResult {
 	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
-// job is a running task. It keeps account of the models that the task calls.
+// job is a running task. It implements handler.ModelDesk.
 type job struct {
 	worker  *Worker
 	ctx     context.Context
@@ -93,7 +93,7 @@ type job struct {
 	text   int // bytes of it in the result
 }
 
-// maxText and maxSaid bound the texts that a result keeps: bytes, and pieces.
+// maxText and maxSaid bound the bytes and the number of the messages in a result.
 const (
 	maxText = 64 << 10
 	maxSaid = 500
@@ -189,7 +189,7 @@ func (j *job) send(n *note) error {
 	})
 }
 
-// recall adds the notes that a lost worker has sent for the task.
+// recall adds the notes of the task that a lost worker has sent.
 func (j *job) recall(task *runner.Task) error {
 	at := workflowOf(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)

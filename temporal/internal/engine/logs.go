@@ -1,4 +1,4 @@
-// Logs of programs and models, which are kept beside the payloads.
+// Logs of programs and models in the payload store.
 
 package engine
 
@@ -66,7 +66,7 @@ func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
 const (
 	// logEvery is the time between two blobs of a task.
 	logEvery = time.Second
-	// logHead is where the end of a stream begins, of which earlier chunks are dropped.
+	// logHead is the offset after which only the end of a stream is stored.
 	logHead = 64 << 10
 )
 
@@ -86,7 +86,7 @@ func newTaskLog(ctx context.Context, b blobs, in *taskInput) *taskLog {
 	return &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
 }
 
-// AppendLog sends chunks, but keeps the ends of streams for close.
+// AppendLog sends chunks. It keeps the ends of streams for close.
 func (l *taskLog) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (first int64, err error) {
 	first = l.number + 1
 	for _, c := range chunks {

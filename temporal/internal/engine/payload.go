@@ -1,4 +1,4 @@
-// The payload store, which keeps values that are too large for a history by their digest.
+// The payload store. It keeps large values by their digest, so that histories stay small.
 
 package engine
 
@@ -55,7 +55,7 @@ type blobs interface {
 	list(folder string) (names []string, err error)
 }
 
-// renewedAfter is the age from which on a text that is kept once more is sent again.
+// renewedAfter is the age from which keepBlob sends a text again.
 const renewedAfter = 24 * time.Hour
 
 // openBlobs opens a bucket (s3://…) or a folder.
@@ -77,7 +77,7 @@ func blobName(digest string) (string, error) {
 	return digest[:2] + "/" + digest, nil
 }
 
-// errOutOfReach is the error of a store that may be back in a moment.
+// errOutOfReach is the error of a store that can't be reached now.
 var errOutOfReach = errors.New("is out of reach")
 
 // storeError is an error of the payload store.
@@ -93,8 +93,8 @@ func asStoreError(err error) error {
 	return err
 }
 
-// keepBlob keeps a text in the payload store. It is sent only if it is missing, because a
-// bucket may keep each version, or old, because a rule may delete old objects.
+// keepBlob stores a text in the payload store and returns its digest. It sends a text that is
+// there only if that is old: a bucket may keep each version, and a rule may delete old objects.
 func keepBlob(b blobs, text []byte) (digest string, err error) {
 	sum := sha256.Sum256(text)
 	digest = hex.EncodeToString(sum[:])
@@ -125,8 +125,8 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 // codec replaces large payloads by their digests.
 type codec struct {
 	blobs blobs
-	// inWorkflow says that a workflow converts. A store that is out of reach must not fail the
-	// run; after a panic, the cluster has the workflow task done again.
+	// inWorkflow makes errors of the store panic. The cluster then repeats the workflow task,
+	// while an error would fail the run.
 	inWorkflow bool
 }
 
@@ -181,8 +181,8 @@ type storedConverter struct {
 	blobs blobs
 }
 
-// newConverter returns the converter of clients and workers. A store may take its time, also
-// within a workflow.
+// newConverter returns the converter of clients and workers. In a workflow, a slow store is no
+// deadlock.
 func newConverter(b blobs) converter.DataConverter {
 	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(plainData(), &codec{blobs: b}), b})
 }
@@ -205,8 +205,8 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 	return out, err
 }
 
-// retryStore calls do for an activity, again while the payload store fails: running the task
-// again would be worse.
+// retryStore calls do again while the payload store fails, since running the task again would be
+// worse.
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()

@@ -106,8 +106,8 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 	}), asNoRun(runID, err)
 }
 
-// Events returns events after the first n, of about size bytes. After a read that found the
-// end of a run, further reads there wait their turn: following a run must not slow it down.
+// Events returns events after the first n, of about size bytes. For a while after a read that
+// found the end of a run, it returns none there: following a run must not slow it down.
 func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 	from := time.Now()
 	if s.tail.isFresh(runID, n, from) {
@@ -155,7 +155,7 @@ type liveTail struct {
 	read  []runner.LiveEvent
 }
 
-// listen makes the store read the live events of a run.
+// listen makes the store collect the live events of a run.
 func (s *Store) listen(runID string) {
 	s.tail.mu.Lock()
 	defer s.tail.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Store) listen(runID string) {
 	}
 }
 
-// from returns the number of the next live event to read; negative: none is wanted.
+// from returns the number of the next live event to read, or -1 to read none.
 func (t *liveTail) from(runID, run string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,7 +196,7 @@ func (t *liveTail) isFresh(runID string, n int, now time.Time) bool {
 	return t.runID == runID && t.end == n && now.Before(t.until)
 }
 
-// setFresh keeps where a read ended. The next one begins after four times its duration.
+// setFresh stores where a read ended. The next read there begins after four times its duration.
 func (t *liveTail) setFresh(runID string, n int, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -36,8 +36,8 @@ func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 	})
 }
 
-// retryAsking calls do, which a worker has to answer, again as long as there are workers: they
-// may be busy, or have to read the history first.
+// retryAsking calls do, which a worker has to answer, again as long as there are workers. They
+// may be busy or may have to read the history first.
 func (s *Store) retryAsking(runID string, do func() error) error {
 	err := s.retry(do, func(err error) error { return s.checkWorkers(runID, err) })
 	if err == nil {
@@ -49,8 +49,8 @@ func (s *Store) retryAsking(runID string, do func() error) error {
 // reach calls do, again while the cluster is out of reach.
 func (s *Store) reach(do func() error) error { return s.retry(do, nil) }
 
-// retry calls do, again for longestOutage while others may be at fault. check returns an
-// error if no worker will ever answer; time that workers take does not count.
+// retry calls do again for longestOutage while the cluster or a worker may be at fault. check
+// returns an error if no worker will ever answer. The time that workers take does not count.
 func (s *Store) retry(do func() error, check func(error) error) error {
 	for from := time.Now(); ; {
 		err := do()

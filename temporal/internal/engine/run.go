@@ -78,8 +78,8 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	return start, err
 }
 
-// launch starts a workflow. An interrupt does not stop it, so that it is known whether
-// the run has begun.
+// launch starts a workflow. An interrupt does not stop the request, so that the command knows
+// whether the run has begun.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -93,8 +93,8 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 }
 
 // Resume resumes a run that pauses or has ended badly, and follows it. With g, it does so with
-// another version of the graph. This process finds out from the journal whether the version and
-// the options fit; a workflow that begins with the journal then resumes the run.
+// another version of the graph. A driver in this process checks the version and the options against
+// the journal. Then a new workflow, which begins with the journal, resumes the run.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
 	info, one, err := s.settled(runID)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped) // it was stopped while it waited for its slot
 }
 
-// describe returns the latest workflow of a run, and the summary of the run.
+// describe returns the latest workflow of a run and the run's summary.
 func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
 	if info, err = s.latest(runID); err == nil {
 		one, _ = s.summary(info)
@@ -155,7 +155,7 @@ func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo,
 	return info, one, err
 }
 
-// settled is describe after a wait for a workflow that is about to end.
+// settled waits a moment for a workflow that is about to end, then calls describe.
 func (s *Store) settled(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
 	info, one, err := s.describe(runID)
 	if one.Owner == "" {
@@ -215,7 +215,7 @@ func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from
 	}
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
 	if err != nil {
-		_ = pause(watched, 300*time.Millisecond) // the cluster knows better why
+		_ = pause(watched, 300*time.Millisecond) // the cluster may report the cause
 		if s.ctx.Err() == nil && watched.Err() != nil {
 			err = context.Cause(watched)
 		}
@@ -288,8 +288,129 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		return result, err
 	}
 	told := len(start.Seed.Events)
-	if start.Seed.Summary != nil { // nothing of it has been told
+	if start.Seed.Summary != nil { // none of its events were emitted
 		told = 0
 	}
 	return s.follow(ctx, r, start.Record.ID, told, opts.Options)
+}
+
+// errGoesOn ends a driver of this process where the workflow is to continue.
+var errGoesOn = errors.New("the run goes on in a workflow")
+
+// claimStore is the store of a driver of this process that stops before the first step.
+type claimStore struct {
+	*Store
+	start *Start
+	waits bool  // for a slot, if the group is full
+	turn  *turn // nil before the reply of the group
+}
+
+// submit calls send, which sends a run to the cluster, with another version of its graph unless g
+// is nil. Before that, drive starts a driver in this process that stops before the first step. The
+// driver reports problems, completes the start, and claims a slot for a run that does not wait for
+// one. If the group is full, the run has a result and is not sent. A new run without a group was
+// checked already.
+func (s *Store) submit(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
+	kept := &claimStore{Store: s, start: start}
+	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}
+	here, flow, own, err := flowRunner(&start.Record, cfg)
+	if g != nil {
+		here, err = newRunner(cfg)
+	} else {
+		g = own
+	}
+	if err != nil {
+		return nil, err
+	}
+	if g.Concurrency == nil && start.Seed == nil {
+		return nil, send()
+	}
+	kept.waits = g.Concurrency != nil && g.Concurrency.OnBusy != "fail"
+	sink := opts.Sink
+	opts.Sink, opts.RunID = nil, start.Record.ID
+	_, err = drive(here, flow, opts)
+	switch {
+	case errors.Is(err, errGoesOn):
+		return nil, send()
+	case isA[*store.BusyError](err):
+		opts.Sink = sink // the events of the refused run
+		return drive(here, flow, opts)
+	}
+	return nil, err
+}
+
+// Create keeps the record and the events of a fork from the first step.
+func (c *claimStore) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	return c.Fork(run, "", 0, first...)
+}
+
+// Fork keeps the record and the events of a fork. It fails with errGoesOn for a run without a group.
+func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
+	if c.start.Seed != nil {
+		seed := &Seed{Events: c.start.Seed.Events[:n:n]}
+		for i := range first {
+			text, err := store.EncodeEvent(&first[i])
+			if err != nil {
+				return nil, err
+			}
+			seed.Events = append(seed.Events, text)
+		}
+		if n == 0 && first[0].Run.Held {
+			seed.Summary = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: run.Started}
+		}
+		c.start.Record, c.start.Seed = run, seed
+	}
+	if n == 0 && !first[0].Run.Held {
+		return nil, errGoesOn
+	}
+	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
+}
+
+// Open returns a journal that keeps nothing.
+func (c *claimStore) Open(string, string) (store.Journal, error) {
+	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
+}
+
+// Delete does nothing: there is no run.
+func (c *claimStore) Delete(string) error { return nil }
+
+// claimJournal asks the group on the cluster.
+type claimJournal struct {
+	keeper
+	store *claimStore
+}
+
+// Adopt keeps the record with another version.
+func (j claimJournal) Adopt(run store.RunRecord) error {
+	start := j.store.start
+	if start.Before == nil {
+		before := start.Record
+		start.Before = &before
+	}
+	start.Record, start.Settings.Dir = run, filepath.Dir(run.File)
+	return nil
+}
+
+// Note stops a driver that needs no slot.
+func (j claimJournal) Note(store.RunSummary) error { return errGoesOn }
+
+// Enter asks the group once. It stops a driver that has its slot or may wait for it.
+func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err error) {
+	c, s := j.store, j.store.Store
+	if c.waits {
+		return out, errGoesOn
+	}
+	if c.turn == nil {
+		wanted := newClaim(c.start, rand.Text(), name, limit)
+		wanted.Once = true
+		if err := s.reach(func() error {
+			return s.cluster.updateKeeper(s.ctx, groupName, groupID(name), enterName, "", wanted, &c.turn)
+		}); err != nil {
+			return out, err
+		}
+		if c.start.Claim = wanted; c.turn.Inside {
+			return out, errGoesOn
+		}
+	}
+	return c.turn.local(), nil
 }

@@ -1,4 +1,4 @@
-// Sessions: the workflow of a session passes state keys from run to run.
+// Sessions. The workflow of a session passes state keys from run to run.
 
 package engine
 
@@ -25,7 +25,7 @@ const (
 	sessionPrefix = "session/" // of workflow ids; no run's id has a slash
 )
 
-// maxLeft is how many runs leave something before a session moves to a new history.
+// maxLeft is how many runs update a session before it moves to a new history.
 const maxLeft = 500
 
 // keptSession is a session on the cluster.
@@ -60,7 +60,7 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 	return workflow.NewContinueAsNewError(ctx, sessionName, kept)
 }
 
-// Leave is the activity that updates a session. To leave the same again changes nothing.
+// Leave is the activity that updates a session. A repeated update changes nothing.
 func (w *Worker) Leave(ctx context.Context, left *keptSession) error {
 	id := left.Run + "/" + strconv.FormatInt(left.Updated.UnixNano(), 10)
 	return w.updateKeeper(ctx, sessionName, sessionPrefix+left.ID, leaveName, id, left, nil)

@@ -1,4 +1,4 @@
-// Runs on the cluster as a store: the code that reads runs of a file reads these, too.
+// The runs of a cluster as a store, which the code that reads local runs can read.
 
 package engine
 
@@ -29,7 +29,7 @@ import (
 
 // Store reads the runs of a cluster and sends them requests. It caches no results.
 type Store struct {
-	store.Memory // for all that has nothing to do with runs
+	store.Memory // for everything but runs and sessions
 
 	cluster *Cluster
 	ctx     context.Context
@@ -37,7 +37,7 @@ type Store struct {
 	starts cache[*Start] // by workflow run
 
 	verdicts sync.Map     // on offers
-	answered atomic.Int64 // the Unix time of the latest answer of a worker; 0: there was none
+	answered atomic.Int64 // the Unix time of the latest answer of a worker, or 0
 	tail     liveTail
 }
 
@@ -126,7 +126,7 @@ func (s *Store) update(runID, name string, reply any, args ...any) error {
 	})
 }
 
-// Ask sends a run a request. A run that has ended ignores it: it may just have done so.
+// Ask sends a run a request. It succeeds for a run that has ended, perhaps a moment ago.
 func (s *Store) Ask(runID string, request store.Request) error {
 	err := s.update(runID, updateAsk, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
@@ -135,8 +135,8 @@ func (s *Store) Ask(runID string, request store.Request) error {
 	return err
 }
 
-// longestOffer is how long a run may take no answers because it is about to pause or to
-// go on: as long as a driver of one machine has.
+// longestOffer is how long Offer retries while a run is about to pause or to continue. A local
+// driver has as long.
 const longestOffer = 15 * time.Second
 
 // Offer gives a run answers. Offered then returns its verdict. A run that has ended leaves
