@@ -239,10 +239,10 @@ func (j *job) Note(data any, call handler.Usage) error {
 func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	most := r.Output
 	if j.in.Budget {
-		base, known := r.Cost(r.Input, 0)
-		more, _ := r.Cost(r.Input, 1000)
+		one, known := r.Cost(r.Input, 1) // 0 tokens stand for the default of the model
+		two, _ := r.Cost(r.Input, 2)
 		reply, err := j.ask(j.ctx, updateReserve, &reservation{
-			Task: j.in.ID, Input: r.Input, Output: r.Output, Known: known, Base: base, Each: (more - base) / 1000,
+			Task: j.in.ID, Input: r.Input, Output: r.Output, Known: known, Base: one - (two - one), Each: two - one,
 		})
 		if err != nil {
 			return nil, err
