@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,14 +33,15 @@ const host = "127.0.0.1"
 func main() {
 	db := flag.String("db", "", "`FILE` for the data of the server (default: memory)")
 	port := flag.Int("port", 0, "`PORT` to listen on (default: a free one)")
+	namespaces := flag.String("namespaces", "default", "`NAMES` of the namespaces, separated by commas")
 	flag.Parse()
-	if err := run(*db, *port); err != nil {
+	if err := run(*db, *port, strings.Split(*namespaces, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "devserver: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(db string, port int) error {
+func run(db string, port int, namespaces []string) error {
 	cfg := configure(db, port)
 	store := cfg.Persistence.DataStores[plugin.PluginName].SQL
 	if db != "" {
@@ -47,12 +49,14 @@ func run(db string, port int) error {
 			return err
 		}
 	}
-	ns, err := sqlite.NewNamespaceConfig(cfg.ClusterMetadata.CurrentClusterName, "default", false, nil)
-	if err == nil {
-		err = sqlite.CreateNamespaces(store, ns)
-	}
-	if err != nil {
-		return err
+	for _, name := range namespaces {
+		ns, err := sqlite.NewNamespaceConfig(cfg.ClusterMetadata.CurrentClusterName, name, false, nil)
+		if err == nil {
+			err = sqlite.CreateNamespaces(store, ns)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(cfg), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(log.NewNoopLogger()),
