@@ -14,7 +14,6 @@ import (
 // source is the text of an expression with its bracket pairs.
 type source struct {
 	text  string
-	at    []int  // the byte offset of each rune and of the end, if they differ
 	pairs []pair // sorted by open
 	// broken is where the first string goes over the end of a line, or -1. Its line breaks,
 	// which YAML makes of \n in double quotes, are NUL in plain: the parser refuses them.
