@@ -69,9 +69,14 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
-	f.taints = sync.OnceValue(f.traceTaints)
+	f.taints = sync.OnceValue(func() *taint.Analysis {
+		if !f.shaped {
+			return taint.New(g, f.bound, f.access(), nil)
+		}
+		return taint.New(g, f.bound, f.access(), f.flow())
+	})
 	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
-	f.alive = sync.OnceValue(f.findAlive)
+	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.ways(nil) })
 	f.leastSteps = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), concurrency.Options{}) })
 	f.rivals = sync.OnceValue(func() *concurrency.Pairs {
@@ -87,14 +92,6 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.trial = sync.OnceValue(func() *trial { return f.newTrial(nil, g.Limits.MaxSteps) })
 	f.limitless = sync.OnceValue(func() *trial { return f.newTrial(nil, limitlessSteps) })
 	return f
-}
-
-func (f *facts) traceTaints() *taint.Analysis {
-	var w *controlflow.Graph
-	if f.shaped {
-		w = f.flow()
-	}
-	return taint.New(f.graph, f.bound, f.access(), w)
 }
 
 func (f *facts) findWriters() map[string][]*spec.Node {
@@ -193,12 +190,16 @@ func (f *facts) isDead(g *controlflow.Group) bool {
 	return !slices.ContainsFunc(g.Edges, func(e int) bool { return !f.dead()[e] })
 }
 
-func (f *facts) findAlive() *graphalg.Digraph {
+// ways returns the graph of the ways between vertices by groups that are not proven dead and
+// that a filter lets through.
+func (f *facts) ways(filter func(v, group, to int) bool) *graphalg.Digraph {
 	var from, to []int
 	for v, groups := range f.flow().Groups {
 		for i := range groups {
-			if !f.isDead(&groups[i]) {
-				from, to = append(from, slices.Repeat([]int{v}, len(groups[i].Targets))...), append(to, groups[i].Targets...)
+			for _, t := range groups[i].Targets {
+				if !f.isDead(&groups[i]) && (filter == nil || filter(v, i, t)) {
+					from, to = append(from, v), append(to, t)
+				}
 			}
 		}
 	}

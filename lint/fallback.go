@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,15 +71,19 @@ func checkMissingFallbacks(f *facts) {
 // holds, and what the conditions read then, as in "n = 3".
 func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 	seen := map[*eval.Program]map[string]any{} // what each condition read last
-	stuck := func(r *explore.Run) bool {
+	isStuck := func(r *explore.Run) bool {
 		how := r.State.Failure
-		skipped := func(n machine.Note) bool { return n.Skipped }                                                                               // its conditions are not tried
-		return r.State.Status == machine.Stuck && how.Node == d.site.node.ID.Value && len(how.Candidates) > 0 && how.Candidates[0].Edge >= 0 && // else it is a join that waits for branches which can't come
-			!slices.ContainsFunc(r.State.Notes(), skipped)
+		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 {
+			return false // or it is a join that waits for branches which can't come
+		}
+		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
+		return !slices.ContainsFunc(r.State.Notes(), skipped)
 	}
-	a := f.findRun(f.pathTo(d.site.node.Index), explore.Question{
-		Found: stuck, Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) { seen[p] = env },
-	})
+	a := f.findRun(f.pathTo(d.site.node.Index), explore.Question{Found: isStuck, Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) {
+		if slices.Contains(d.conditions, p) {
+			seen[p] = maps.Clone(env)
+		}
+	}})
 	for _, p := range d.conditions {
 		for _, read := range p.Reads() {
 			if read.Path[0] == "output" && domain.Yields(d.site.node, read.Path[1:]) == nil {

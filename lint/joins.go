@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -173,17 +172,7 @@ func (f *facts) countArrivals(join int) int {
 	if top < 0 || f.rivals().Together(top, top) || len(w.Groups)*len(f.graph.Edges) > maxCounted {
 		return manyBranches
 	}
-	var from, to []int
-	for v, groups := range w.Groups {
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				if v != join && t != top {
-					from, to = append(from, v), append(to, t)
-				}
-			}
-		}
-	}
-	of, parts := graphalg.New(w.Digraph.Len(), from, to).SCC()
+	of, parts := f.ways(func(v, _, to int) bool { return v != join && to != top }).SCC()
 	members := make([][]int, parts)
 	for v, part := range of {
 		members[part] = append(members[part], v)

@@ -55,17 +55,19 @@ func checkStepLimit(f *facts) {
 // call, the most that it can take must be left of the budget (GraphSpec §9).
 func (f *facts) checkBudgets() {
 	limits := &f.graph.Limits
+	report := func(at spec.Span, format string, args ...any) {
+		d := f.report(at, format, args...)
+		d.Related = append(d.Related, f.related(limits.Span, "the limits of the run"))
+	}
 	for _, n := range f.graph.Nodes {
 		if v := n.Field("max_tokens"); v != nil && isModel(n) && limits.MaxTokens > 0 {
 			if most, ok := v.Data().(int); ok && most >= limits.MaxTokens {
-				d := f.report(v.Span, "a call of %q may take %d tokens besides its prompt, and limits.max_tokens is %d: it is never made", n.ID.Value, most, limits.MaxTokens)
-				d.Related = append(d.Related, f.related(limits.Span, "the limits of the run"))
+				report(v.Span, "a call of %q may take %d tokens besides its prompt, and limits.max_tokens is %d: it is never made", n.ID.Value, most, limits.MaxTokens)
 			}
 		}
 		if v := n.Field("for"); v != nil && n.Kind.Value == "wait" && limits.Timeout > 0 {
 			if wait, err := time.ParseDuration(v.Text.Value); err == nil && wait > limits.Timeout {
-				d := f.report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, v.Text.Value, eval.DurationText(limits.Timeout))
-				d.Related = append(d.Related, f.related(limits.Span, "the limits of the run"))
+				report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, v.Text.Value, eval.DurationText(limits.Timeout))
 			}
 		}
 	}

@@ -221,22 +221,14 @@ func (f *facts) prove(p *policy) string {
 // as far as they read only known names. It is about conditions after the node that a way
 // leaves, or anywhere.
 func (f *facts) waysWith(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
-	var from, to []int
-	for v, groups := range f.flow().Groups {
-		n := f.graph.Nodes[v]
-		if !after {
-			n = nil
+	return f.ways(func(v, group, to int) bool {
+		claims := f.claims(v, group, to, known)
+		var n *spec.Node
+		if after {
+			n = f.graph.Nodes[v]
 		}
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				claims := f.claims(v, i, t, known)
-				if !f.isDead(&groups[i]) && (len(claims) == 0 || f.arePossible(n, append(claims, claim))) {
-					from, to = append(from, v), append(to, t)
-				}
-			}
-		}
-	}
-	return graphalg.New(len(f.graph.Nodes)+2, from, to)
+		return len(claims) == 0 || f.arePossible(n, append(claims, claim))
+	})
 }
 
 // isExcluded reports whether an edge on every path to the place of a never policy excludes
