@@ -22,11 +22,7 @@ func joinRules() []Rule {
   one: {kind: pass}
   two: {kind: pass}
   count: {kind: pass, join: {wait: 3}}
-edges:
-  - {from: ask, to: [one, two]}
-  - {from: [one, two], to: count}
-  - {from: count, to: END}
-`,
+` + edges("from: ask, to: [one, two]", "from: [one, two], to: count", "from: count, to: END"),
 			change: []string{"  count: {kind: pass, join: {wait: 3}}", "  three: {kind: pass}\n  count: {kind: pass, join: {wait: 2}}", "one, two]", "one, two, three]"},
 			check:  checkJoinNeverFires,
 		},
@@ -42,12 +38,7 @@ nodes:
   small: {kind: pass}
   large: {kind: pass}
   done: {kind: pass, join: {wait: all}}
-edges:
-  - {from: look, to: small, when: n < 10}
-  - {from: look, to: large}
-  - {from: [small, large], to: done}
-  - {from: done, to: END}
-`,
+` + edges("from: look, to: small, when: n < 10", "from: look, to: large", "from: [small, large], to: done", "from: done, to: END"),
 			change: []string{"state:\n  n: {type: integer, required: true}\n", "", "small, when: n < 10}\n  - {from: look, to: large}", "[small, large]}"},
 			check:  checkJoinWithoutFanout,
 		},
@@ -57,12 +48,7 @@ edges:
 			Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
 				"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
 				"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
-			Bad: startAt("split") + passNodes("split", "fetch", "clean", "count", "write", "done") + `edges:
-  - {from: split, to: [fetch, clean, count]}
-  - {from: [fetch, clean], to: write}
-  - {from: [write, count], to: done}
-  - {from: done, to: END}
-`,
+			Bad:    startAt("split") + passNodes("split", "fetch", "clean", "count", "write", "done") + edges("from: split, to: [fetch, clean, count]", "from: [fetch, clean], to: write", "from: [write, count], to: done", "from: done, to: END"),
 			change: []string{"write: {kind: pass}", "write: {kind: pass, join: {wait: all}}"},
 			check:  checkMissingJoin,
 		},

@@ -27,11 +27,7 @@ func limitRules() []Rule {
 			Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 			Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
 				"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. Raise the limit.",
-			Bad: startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + `edges:
-  - {from: one, to: two}
-  - {from: two, to: three}
-  - {from: three, to: END}
-`,
+			Bad:    startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + edges("from: one, to: two", "from: two, to: three", "from: three, to: END"),
 			change: []string{"max_steps: 2", "max_steps: 3"},
 			check:  checkStepLimit,
 		},

@@ -236,24 +236,19 @@ func passNodes(names ...string) string {
 	return "nodes:\n  " + strings.Join(names, ": {kind: pass}\n  ") + ": {kind: pass}\n"
 }
 
+// edges writes the edges of an example.
+func edges(list ...string) string {
+	return "edges:\n  - {" + strings.Join(list, "}\n  - {") + "}\n"
+}
+
 // Parts of examples.
 var (
-	oneNode = single("a", "", "{kind: pass}")
-	example = `graphrun: v1
-name: example
-start: a
-`
-	twoNodes = example + passNodes("a", "b") + `edges:
-  - {from: a, to: b}
-  - {from: b, to: END}
-`
-	guarded = example + `state:
+	oneNode  = single("a", "", "{kind: pass}")
+	example  = startAt("a")
+	twoNodes = example + passNodes("a", "b") + edges("from: a, to: b", "from: b, to: END")
+	guarded  = example + `state:
   n: {type: integer, default: 1}
-` + passNodes("a", "b") + `edges:
-  - {from: a, to: b, when: n == 1}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`
+` + passNodes("a", "b") + edges("from: a, to: b, when: n == 1", "from: a, to: END", "from: b, to: END")
 	approved = `graphrun: v1
 name: release
 start: build
@@ -263,9 +258,5 @@ nodes:
   build: {kind: pass}
   approve: {kind: human, prompt: "Ship it?"}
   deploy: {kind: pass}
-edges:
-  - {from: build, to: approve}
-  - {from: approve, to: deploy}
-  - {from: deploy, to: END}
-`
+` + edges("from: build, to: approve", "from: approve, to: deploy", "from: deploy, to: END")
 )

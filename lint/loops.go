@@ -76,21 +76,20 @@ func (f *facts) loopList() []Loop {
 			out[i].BoundedBy = append(out[i].BoundedBy, fmt.Sprintf("limits.max_visits %d", most))
 		}
 		l := &out[i]
-		l.BoundedBy, l.Undecided = distinct(l.BoundedBy), distinct(l.Undecided)
-		if other := slices.DeleteFunc(slices.Clone(l.Undecided), func(s string) bool { return slices.Contains(l.BoundedBy, s) }); len(other) > 0 || len(l.Undecided) == 0 {
-			l.Undecided = other
+		if other := distinct(l.Undecided, l.BoundedBy...); len(other) > 0 || len(l.Undecided) == 0 {
+			l.BoundedBy, l.Undecided = distinct(l.BoundedBy), other
 		} else { // the same condition is sure to bound some ways, and not others
-			l.BoundedBy = slices.DeleteFunc(l.BoundedBy, func(s string) bool { return slices.Contains(l.Undecided, s) })
+			l.BoundedBy, l.Undecided = distinct(l.BoundedBy, l.Undecided...), distinct(l.Undecided)
 		}
 	}
 	return out
 }
 
-// distinct removes repeated texts.
-func distinct(list []string) []string {
-	out := list[:0]
+// distinct returns the texts of a list that are not repeated before, without some others.
+func distinct(list []string, but ...string) []string {
+	out := []string{}
 	for _, s := range list {
-		if !slices.Contains(out, s) {
+		if !slices.Contains(out, s) && !slices.Contains(but, s) {
 			out = append(out, s)
 		}
 	}

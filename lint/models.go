@@ -31,12 +31,9 @@ func modelRules() []Rule {
 			Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode,
 			Summary: "a decision of the router model has a single candidate",
 			Doc:     "One llm_decide edge is no choice: it fires without a call. Add the other candidates, or drop the condition.",
-			Bad: startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + `edges:
-  - {from: read, to: answer, condition: llm_decide, description: it can be answered}
-  - {from: answer, to: END}
-`,
-			change: []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide, description: it can be answered", ""},
-			check:  checkDecisionSingle,
+			Bad:     startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + edges("from: read, to: answer, condition: llm_decide, description: it can be answered", "from: answer, to: END"),
+			change:  []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide, description: it can be answered", ""},
+			check:   checkDecisionSingle,
 		},
 		{
 			Name: "missing-model", Group: "models", Severity: spec.Error, needs: needNode,

@@ -23,12 +23,7 @@ func parallelRules() []Rule {
   write: {kind: pass}
   review: {kind: pass, max_visits: 3}
   publish: {kind: pass}
-edges:
-  - {from: write, to: review}
-  - {from: review, to: write}
-  - {from: review, to: publish}
-  - {from: publish, to: END}
-`,
+` + edges("from: write, to: review", "from: review, to: write", "from: review, to: publish", "from: publish, to: END"),
 			change: []string{"review, to: write}", "review, to: write, when: visits.review < 2}"},
 			check:  checkAccidentalFanout,
 		},
@@ -45,10 +40,7 @@ nodes:
   split: {kind: pass}
   web: {kind: set, set: {found: "'from the web'"}}
   files: {kind: set, set: {found: "'from files'"}}
-edges:
-  - {from: split, to: [web, files]}
-  - {from: [web, files], to: END}
-`,
+` + edges("from: split, to: [web, files]", "from: [web, files], to: END"),
 			change: []string{"found: {type: string}", "found: {type: array, items: {type: string}, reducer: append}"},
 			check:  checkParallelConflict,
 		},

@@ -55,10 +55,7 @@ policies:
 nodes:
   measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}
   deploy: {kind: pass}
-edges:
-  - {from: measure, to: deploy}
-  - {from: deploy, to: END}
-`,
+` + edges("from: measure, to: deploy", "from: deploy, to: END"),
 			change: []string{"deploy}\n  - {from: deploy", "deploy, when: sum <= 10}\n  - {from: measure, to: END}\n  - {from: deploy"},
 			check:  reportUndecided,
 		},

@@ -32,12 +32,7 @@ nodes:
   look: {kind: pass}
   find: {kind: set, set: {facts: "'some facts'"}}
   write: {kind: set, set: {reply: "Because {{ facts }}"}}
-edges:
-  - {from: look, to: write, when: known}
-  - {from: look, to: find}
-  - {from: find, to: write}
-  - {from: write, to: END}
-`,
+` + edges("from: look, to: write, when: known", "from: look, to: find", "from: find, to: write", "from: write, to: END"),
 			change: []string{"{{ facts }}", "{{ facts? }}"},
 			check:  checkReadBeforeWrite,
 		},

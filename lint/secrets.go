@@ -139,10 +139,9 @@ func checkSecretLeak(f *facts) {
 
 // findSecretRead returns the first secret key that a program reads, or "".
 func findSecretRead(p *eval.Program, secret map[string]bool) string {
-	for _, r := range p.Reads() {
-		if secret[r.Path[0]] {
-			return r.Path[0]
-		}
+	reads := p.Reads()
+	if i := slices.IndexFunc(reads, func(r eval.Read) bool { return secret[r.Path[0]] }); i >= 0 {
+		return reads[i].Path[0]
 	}
 	return ""
 }

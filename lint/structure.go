@@ -73,13 +73,9 @@ func structureRules() []Rule {
 			Name: "unknown-node", Group: "structure", Severity: spec.Error,
 			Summary: "a name of no node of the graph",
 			Doc:     "An edge, start, finish, ends or a pause names a node that does not exist, or goto a label that ends does not have. The message suggests the nearest name.",
-			Bad: example + passNodes("a", "review") + `edges:
-  - {from: a, to: reveiw}
-  - {from: a, to: review, when: step < 2}
-  - {from: review, to: END}
-`,
-			change: []string{"reveiw}\n  - {from: a, to: review, when: step < 2}", "review}"},
-			check:  checkLabels, needs: needNode,
+			Bad:     example + passNodes("a", "review") + edges("from: a, to: reveiw", "from: a, to: review, when: step < 2", "from: review, to: END"),
+			change:  []string{"reveiw}\n  - {from: a, to: review, when: step < 2}", "review}"},
+			check:   checkLabels, needs: needNode,
 		},
 		{
 			Name: "no-outgoing-edge", Group: "structure", Severity: spec.Error,
@@ -113,24 +109,15 @@ func structureRules() []Rule {
 			Name: "end-unreachable", Group: "structure", Severity: spec.Error,
 			Summary: "no path leads to END or to a fail node",
 			Doc:     "Without a path to END or to a fail node, a run can end only at a limit.",
-			Good: example + passNodes("a", "b") + `edges:
-  - {from: a, to: b}
-  - {from: b, to: a, when: visits.a < 3}
-  - {from: b, to: END}
-`,
-			change: []string{"a, when: visits.a < 3}\n  - {from: b, to: END}", "a}"},
+			Good:    example + passNodes("a", "b") + edges("from: a, to: b", "from: b, to: a, when: visits.a < 3", "from: b, to: END"),
+			change:  []string{"a, when: visits.a < 3}\n  - {from: b, to: END}", "a}"},
 		},
 		{
 			Name: "inescapable-cycle", Group: "structure", Severity: spec.Error,
 			Summary: "a cycle without a way out",
 			Doc:     "Other paths end, but a run that enters this cycle never leaves it. Add an edge that leads out.",
-			Bad: example + passNodes("a", "b", "c") + `edges:
-  - {from: a, to: b, when: run.id startsWith 'x'}
-  - {from: a, to: END}
-  - {from: b, to: c}
-  - {from: c, to: b}
-`,
-			change: []string{"c, to: b}", "c, to: b, when: visits.b < 3}\n  - {from: c, to: END}"},
+			Bad:     example + passNodes("a", "b", "c") + edges("from: a, to: b, when: run.id startsWith 'x'", "from: a, to: END", "from: b, to: c", "from: c, to: b"),
+			change:  []string{"c, to: b}", "c, to: b, when: visits.b < 3}\n  - {from: c, to: END}"},
 		},
 		{
 			Name: "unknown-state-key", Group: "data", Severity: spec.Error,
@@ -178,10 +165,7 @@ func expressionRules() []Rule {
 			Doc:     "Expressions see the declared state keys and the names of the run, such as output, input, visits and step. visits and nodes know the nodes of the graph only.",
 			Bad: example + `nodes:
   a: {kind: pass}
-edges:
-  - {from: a, to: a, when: visits.b < 3}
-  - {from: a, to: END}
-`,
+` + edges("from: a, to: a, when: visits.b < 3", "from: a, to: END"),
 			change: []string{"visits.b", "visits.a"},
 		},
 		{
