@@ -80,10 +80,7 @@ func (f *facts) solveDecisions() []judgement {
 				}
 			}
 			if len(d.edges) > 0 {
-				trees := make([]*eval.Tree, len(d.conditions))
-				for i, when := range d.conditions {
-					trees[i] = when.Tree()
-				}
+				trees := collect(d.conditions, (*eval.Program).Tree)
 				d.result = f.solver.Solve(solve.Problem{Conditions: trees, Domain: d.site.domain, All: d.site.node.Routing == "all"})
 				all = append(all, d)
 			}
@@ -236,10 +233,7 @@ func checkShadowedEdges(f *facts) {
 			if !v.Shadowed || len(v.By) == 1 && repeats(d.edge(k), d.edge(v.By[0])) {
 				continue // rule duplicate-edge
 			}
-			names := make([]string, len(v.By))
-			for j, by := range v.By {
-				names[j] = strconv.Quote(d.edge(by).When.Value)
-			}
+			names := collect(v.By, func(by int) string { return strconv.Quote(d.edge(by).When.Value) })
 			found := f.report(d.span(k), "this edge never fires: whenever its condition holds, %s", holdsBefore(names))
 			for _, by := range v.By {
 				found.Related = append(found.Related, f.related(d.span(by), "this edge is tried before"))

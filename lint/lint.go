@@ -214,13 +214,18 @@ func FindRule(name string) (rule Rule, ok bool) {
 	return all[i], true
 }
 
-// keysOf returns the names of fields, in their order.
-func keysOf(fields []spec.Field) []string {
-	out := make([]string, len(fields))
-	for i := range fields {
-		out[i] = fields[i].Key.Value
+// collect returns a part of each item of a list.
+func collect[T, U any](list []T, part func(T) U) []U {
+	out := make([]U, len(list))
+	for i, item := range list {
+		out[i] = part(item)
 	}
 	return out
+}
+
+// keysOf returns the names of fields, in their order.
+func keysOf(fields []spec.Field) []string {
+	return collect(fields, func(f spec.Field) string { return f.Key.Value })
 }
 
 // startAt returns the head of an example.

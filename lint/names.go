@@ -84,10 +84,7 @@ func (f *facts) checkOffered() {
 		if from == nil || to == nil || to.Kind.Value != "tools" || to.Field("tools") == nil || f.From[i] < 0 {
 			continue
 		}
-		var allowed []string
-		for _, tool := range textsOf(to.Field("tools")) {
-			allowed = append(allowed, tool.Value)
-		}
+		allowed := collect(textsOf(to.Field("tools")), func(t spec.Text) string { return t.Value })
 		for _, tool := range textsOf(from.Field("tools")) {
 			server, _, _ := strings.Cut(tool.Value, ".")
 			if !slices.Contains(allowed, tool.Value) && !slices.Contains(allowed, server+".*") && !strings.Contains(tool.Value, "{{") {
@@ -129,10 +126,8 @@ func (f *facts) checkServers(prompt *spec.Value) {
 }
 
 func (f *facts) declaredTool(name string) *spec.Value {
-	for i := range f.graph.Tools {
-		if f.graph.Tools[i].Key.Value == name {
-			return &f.graph.Tools[i].Value
-		}
+	if i := slices.Index(keysOf(f.graph.Tools), name); i >= 0 {
+		return &f.graph.Tools[i].Value
 	}
 	return nil
 }
@@ -167,10 +162,7 @@ func checkLabels(f *facts) {
 func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
 	labels := append(f.nodeNames(), spec.END)
 	if n.HasEnds {
-		labels = nil
-		for _, end := range n.Ends {
-			labels = append(labels, end.Label.Value)
-		}
+		labels = collect(n.Ends, func(end spec.End) string { return end.Label.Value })
 	}
 	slices.Sort(labels)
 	if !slices.Contains(labels, label) {

@@ -27,18 +27,16 @@ func policyRules() []Rule {
 			Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
 			Doc: "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing. " +
 				"extends names a file of policies, which must be there and must not lead back to itself; a policy of such a file is about the graphs that have its place, and what it requires there must be a node.",
-			Good:   approved,
-			change: []string{"require: approve", "require: aprove"},
-			check:  checkPolicyInvalid,
+			Good: approved, change: []string{"require: approve", "require: aprove"},
+			check: checkPolicyInvalid,
 		},
 		{
 			Name: "policy-violated", Group: "policies", Severity: spec.Error, needs: needAll,
 			Summary: "a path through the graph breaks one of its policies",
 			Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
 				"The message prints the path of a run with actual values that breaks it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
-			Good:   approved,
-			change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
-			check:  checkPolicies,
+			Good: approved, change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
+			check: checkPolicies,
 		},
 		{
 			Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll,
@@ -141,10 +139,7 @@ func checkPolicyInvalid(f *facts) {
 
 // nodeNames returns the names of the nodes, sorted.
 func (f *facts) nodeNames() []string {
-	names := make([]string, len(f.graph.Nodes))
-	for i, n := range f.graph.Nodes {
-		names[i] = n.ID.Value
-	}
+	names := collect(f.graph.Nodes, func(n *spec.Node) string { return n.ID.Value })
 	slices.Sort(names)
 	return names
 }

@@ -78,10 +78,7 @@ func (f *facts) checkPasswords(n *spec.Node) {
 	if command == nil {
 		return
 	}
-	args := make([]string, len(command.Items))
-	for i := range command.Items {
-		args[i] = command.Items[i].Text.Value
-	}
+	args := collect(command.Items, func(v spec.Value) string { return v.Text.Value })
 	if i, from, to := credentials.InCommand(args); to > 0 {
 		f.report(command.Items[i].Text.At(from, to), message)
 	}

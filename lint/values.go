@@ -71,10 +71,7 @@ func checkChildKeys(f *facts) {
 		if g == nil || !g.StrictState {
 			continue
 		}
-		names := make([]string, len(g.State))
-		for i, key := range g.State {
-			names[i] = key.Name.Value
-		}
+		names := collect(g.State, func(key *spec.StateKey) string { return key.Name.Value })
 		slices.Sort(names)
 		report := func(name string, at, whole spec.Span) {
 			if g.Key(name) != nil {
