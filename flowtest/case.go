@@ -83,7 +83,7 @@ func (f *File) checkInput(input *spec.Value) {
 	if !f.Graph.StrictState {
 		return
 	}
-	known := namesOf(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
+	known := collect(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
 	for i := range input.Fields {
 		if key := input.Fields[i].Key; !slices.Contains(known, key.Value) {
 			f.unknown(key.Span, "state key", key.Value, known)
@@ -100,7 +100,7 @@ func (f *File) checkNode(path spec.Text) {
 }
 
 func (f *File) checkTool(name spec.Text) {
-	known := namesOf(f.Graph.Tools, func(t spec.Field) string { return t.Key.Value })
+	known := collect(f.Graph.Tools, func(t spec.Field) string { return t.Key.Value })
 	if tool, _, _ := strings.Cut(name.Value, "."); !slices.Contains(known, tool) {
 		f.unknown(name.Span, "tool", name.Value, known)
 	}
@@ -179,15 +179,11 @@ func textsOf(v *spec.Value) []spec.Text {
 	if v.Kind != spec.List {
 		return []spec.Text{v.Text}
 	}
-	out := make([]spec.Text, len(v.Items))
-	for i := range v.Items {
-		out[i] = v.Items[i].Text
-	}
-	return out
+	return collect(v.Items, func(item spec.Value) spec.Text { return item.Text })
 }
 
 func valuesOf(v *spec.Value) []string {
-	return namesOf(textsOf(v), func(t spec.Text) string { return t.Value })
+	return collect(textsOf(v), func(t spec.Text) string { return t.Value })
 }
 
 func durationOf(v *spec.Value) time.Duration {

@@ -114,7 +114,7 @@ func edits(a, b []string, same func(want, got string) bool) []string {
 }
 
 func marked(mark string, lines []string) []string {
-	return namesOf(lines, func(line string) string { return mark + line })
+	return collect(lines, func(line string) string { return mark + line })
 }
 
 // Lines compares two texts: lines of one side only are marked with - and +, with three

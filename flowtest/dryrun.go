@@ -3,8 +3,10 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,7 +69,8 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 		opts.RunID = "dry-run"
 	}
 	result, err := flow.Run(context.WithValue(ctx, actingKey{}, a), opts)
-	slices.SortStableFunc(re.steps, func(a, b *Planned) int { return a.order() - b.order() })
+	number := func(p *Planned) int { return cmp.Or(p.Step, math.MaxInt) } // those that were stopped stand last
+	slices.SortStableFunc(re.steps, func(a, b *Planned) int { return cmp.Compare(number(a), number(b)) })
 	return result, re.steps, err
 }
 

@@ -77,7 +77,7 @@ func (f *File) checkOwnNode(name spec.Text) {
 	if isPattern(name.Value) || f.Graph.Node(name.Value) != nil {
 		return
 	}
-	f.unknown(name.Span, "node", name.Value, namesOf(f.Graph.Nodes, func(n *spec.Node) string { return n.ID.Value }))
+	f.unknown(name.Span, "node", name.Value, collect(f.Graph.Nodes, func(n *spec.Node) string { return n.ID.Value }))
 }
 
 func (f *File) checkPath(v *spec.Value) {

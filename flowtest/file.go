@@ -140,21 +140,11 @@ func (f *File) plainCheck(path string, src []byte) (*spec.Graph, spec.Diagnostic
 }
 
 func specKinds(kinds []runner.Kind) []spec.Kind {
-	out := make([]spec.Kind, len(kinds))
-	for i := range kinds {
-		out[i] = kinds[i].Spec
-	}
-	return out
+	return collect(kinds, func(k runner.Kind) spec.Kind { return k.Spec })
 }
 
 func errorsOf(found spec.Diagnostics) spec.Diagnostics {
-	var out spec.Diagnostics
-	for i := range found {
-		if found[i].Severity == spec.Error {
-			out = append(out, found[i])
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity != spec.Error })
 }
 
 // report adds a finding about the test file.
@@ -245,11 +235,11 @@ func (f *File) unknown(at spec.Span, what, name string, known []string) {
 	}
 }
 
-// namesOf returns the names of things.
-func namesOf[T any](list []T, name func(T) string) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = name(v)
+// collect returns a part of each item of a list.
+func collect[T, U any](list []T, part func(T) U) []U {
+	out := make([]U, len(list))
+	for i, item := range list {
+		out[i] = part(item)
 	}
 	return out
 }

@@ -4,7 +4,6 @@ package flowtest
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -46,14 +45,6 @@ type Planned struct {
 type PromptPart struct {
 	Role string `json:"role"`
 	Text string `json:"text"`
-}
-
-// order returns the sort key; stopped steps stand last.
-func (p *Planned) order() int {
-	if p.Step == 0 {
-		return math.MaxInt
-	}
-	return p.Step
 }
 
 // Text writes a step for a person.

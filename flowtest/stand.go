@@ -290,7 +290,7 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 		return "", "", a.giveUp(said.line, "no decision for visit %d of %s: its list has %d", visit, quoted(task.Node), len(said.targets))
 	}
 	target = said.targets[visit-1]
-	names := namesOf(choice.Candidates, func(o machine.Option) string { return o.Target })
+	names := collect(choice.Candidates, func(o machine.Option) string { return o.Target })
 	if !slices.Contains(names, target) {
 		return "", "", a.giveUp(said.line, "%s can't decide for %s (candidates: %s)", quoted(task.Node), quoted(target), strings.Join(names, ", "))
 	}

@@ -97,13 +97,8 @@ func (w *watcher) unfit(e *runner.Event) {
 	}
 }
 
-// place writes the number of a step in a column.
-func (w *watcher) place(e *runner.Event) string {
-	if e.Step == 0 {
-		return "      "
-	}
-	return fmt.Sprintf("%6d", e.Step)
-}
+// place writes the number of a step in a column; nothing for 0.
+func (w *watcher) place(e *runner.Event) string { return fmt.Sprintf("%6.0d", e.Step) }
 
 // step writes a line of the trace.
 func (w *watcher) step(e *runner.Event) string {

@@ -80,10 +80,7 @@ func endOf(g *spec.Graph, r *runner.Result) map[string]any {
 			history[h.Node] = append(list, h.Output)
 		}
 	}
-	path := make([]any, len(r.Path))
-	for i, name := range r.Path {
-		path[i] = name
-	}
+	path := collect(r.Path, func(name string) any { return name })
 	env := map[string]any{}
 	maps.Copy(env, r.State)
 	maps.Copy(env, map[string]any{

@@ -50,11 +50,7 @@ func yamlFlow(v any) string {
 }
 
 func yamlList[V any](list []V, text func(V) string) string {
-	parts := make([]string, len(list))
-	for i := range list {
-		parts[i] = text(list[i])
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return "[" + strings.Join(collect(list, text), ", ") + "]"
 }
 
 func jsonText(v any) string {

@@ -251,12 +251,12 @@ func repeats(e, earlier *spec.Edge) bool {
 	return e.To.Value == earlier.To.Value && strings.TrimSpace(e.When.Value) == strings.TrimSpace(earlier.When.Value)
 }
 
+// holdsBefore says which earlier conditions hold, shortened if they are many.
 func holdsBefore(names []string) string {
+	const most = 4
 	if len(names) == 1 {
 		return "the earlier " + names[0] + " holds too"
-	}
-	const most = 4
-	if len(names) > most {
+	} else if len(names) > most {
 		names = append(names[:most:most], "…")
 	}
 	return "one of the earlier " + strings.Join(names, ", ") + " holds too"

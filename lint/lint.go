@@ -206,12 +206,12 @@ func namesOf(match func(*Rule) bool) []string {
 
 // FindRule returns the rule of that name.
 func FindRule(name string) (rule Rule, ok bool) {
-	all := Rules()
-	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
-	if i < 0 {
-		return Rule{}, false
+	for _, r := range Rules() {
+		if r.Name == name {
+			return r, true
+		}
 	}
-	return all[i], true
+	return Rule{}, false
 }
 
 // collect returns a part of each item of a list.

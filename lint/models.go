@@ -116,13 +116,8 @@ func checkMissingModel(f *facts) {
 		}
 		f.checkRole(text(n, "model"), "default", n.ID, "node "+strconv.Quote(n.ID.Value))
 		if judge := n.Field("judge"); judge != nil && judge.Kind == spec.Map {
-			at := n.ID
-			for _, field := range n.Fields {
-				if field.Key.Value == "judge" {
-					at = field.Key
-				}
-			}
-			f.checkRole(judgeModel(n), "judge", at, "the judge of "+strconv.Quote(n.ID.Value))
+			at := slices.Index(keysOf(n.Fields), "judge")
+			f.checkRole(judgeModel(n), "judge", n.Fields[at].Key, "the judge of "+strconv.Quote(n.ID.Value))
 		}
 	}
 	for _, d := range f.decisions() {
