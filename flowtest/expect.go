@@ -37,7 +37,7 @@ type edgeWish struct {
 func (f *File) expectation(c *Case, v *spec.Value) *expectation {
 	x := &expectation{file: f, value: v}
 	if v == nil || v.Kind == spec.Map && len(v.Fields) == 0 {
-		if f.misshapen(c) { // what it expects was not readable
+		if f.misshapen(c) { // its expectations are unreadable
 			return x
 		}
 		f.report(c.at, "missing-field", "case %s expects nothing: say what must hold at the end with expect, or expect: update", quoted(c.Name))

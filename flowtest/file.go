@@ -29,7 +29,7 @@ type File struct {
 	defaults *spec.Value // may be nil
 	cfg      Config
 	found    spec.Diagnostics
-	shape    spec.Diagnostics // those of found that are about the file's shape
+	shape    spec.Diagnostics // the findings about the file's shape
 	mu       sync.Mutex
 	flows    map[string]*prepared // by replaced nodes
 	plain    *runner.Flow         // without replaced nodes

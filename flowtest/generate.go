@@ -206,15 +206,15 @@ func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
 	return out
 }
 
-// filler gives a case what its stubs leave open, and notes what was asked for.
+// filler answers where a case has no stub, and records for which executions.
 type filler struct {
 	usual  func(node string) any
 	asked  []execution
 	target map[execution]string // of decisions
 }
 
-// try runs a case with planned choices; everything else is usual. It returns nil if
-// there is no such case.
+// try runs a case with planned choices and usual results for the rest. It returns nil if no
+// case can run so.
 func (s *search) try(input map[string]any, plan []choice) *tried {
 	for range maxChoices {
 		s.tries++
@@ -294,8 +294,7 @@ func (s *search) choices(plan []choice, f *filler, history []view.HistoryRecord)
 	return out
 }
 
-// take notes how a run ended, and which edges it fired if somebody would keep it as a
-// case.
+// take records how a run ended, and the edges that it fired if it makes a useful case.
 func (t *tried) take(r *runner.Result) {
 	t.path, t.status, t.failure = r.Path, string(r.Status), r.Error
 	t.fired, t.failed = map[int]bool{}, map[execution]bool{}
@@ -317,7 +316,7 @@ func (t *tried) take(r *runner.Result) {
 	}
 }
 
-// generated compiles one generated case; nil if it is not valid.
+// generated compiles one generated case, or returns nil if it is invalid.
 func (f *File) generated(t *tried) *Case {
 	var b strings.Builder
 	b.WriteString("name: case\nexpect: update\n")

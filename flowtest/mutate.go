@@ -69,7 +69,7 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 			case err != nil:
 				return nil, err
 			case !valid:
-				continue // nobody could have written it
+				continue // the change is invalid
 			}
 			if out.Mutants++; killed {
 				out.Killed++
@@ -165,7 +165,7 @@ func newGuards(cfg *Config, g *spec.Graph) guards {
 	return guards{g, bound}
 }
 
-// claim says that the condition of an edge holds, or that it doesn't.
+// claim returns the claim that the condition of an edge holds, or does not.
 func (w guards) claim(edge int, holds bool) solve.Claim {
 	tree := &eval.Tree{Op: eval.TreeOther, Name: w.graph.Edges[edge].When.Value} // it may not compile
 	if when := w.bound.Edges[edge].When; when != nil {

@@ -20,7 +20,7 @@ type limitSite struct {
 	equal  bool           // no input can show that it is dropped
 }
 
-// limitSites lists those of a graph and its nodes.
+// limitSites lists the limits of a graph and its nodes.
 func limitSites(g *spec.Graph) []limitSite {
 	free := func(takes func(n *spec.Node) bool) bool { return !slices.ContainsFunc(g.Nodes, takes) }
 	own := func(n *spec.Node) bool { return n.Timeout == 0 && takesTime(n) }

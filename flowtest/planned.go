@@ -34,7 +34,7 @@ type Planned struct {
 	WaitsMS int64         `json:"waits_ms,omitempty"`
 	// Writes holds the state keys that the step changes.
 	Writes map[string]any `json:"writes,omitempty"`
-	// MadeUp is the made-up output; nil where the node really ran.
+	// MadeUp is the made-up output, or nil if the node really ran.
 	MadeUp any `json:"made_up,omitempty"`
 	// Next lists the next nodes, Decided the conditions that made-up values decided.
 	Next    []string `json:"next"`

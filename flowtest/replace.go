@@ -185,6 +185,6 @@ func takeOver(out, n *spec.Node) {
 		if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List && out.Output == nil {
 			out.Output, out.OutputSource = map[string]any{"enum": choices.Data()}, choices
 		}
-		out.Timeout = 0 // that of the person who is not asked
+		out.Timeout = 0 // nobody is asked
 	}
 }

@@ -79,7 +79,7 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	if problem != "" {
 		return nil, a.giveUp(s.line, "%s", problem)
 	}
-	if err := a.tell(task, e); err != nil {
+	if err := a.emit(task, e); err != nil {
 		return nil, err
 	}
 	if err := a.wait(ctx, e); err != nil {
@@ -100,7 +100,7 @@ func (a *acting) wait(ctx context.Context, e *entry) error {
 	return a.clock.Sleep(ctx, e.delay)
 }
 
-// reply returns the result of an execution; nil if the node runs.
+// reply returns the stubbed result, or nil if the node runs.
 func (e *entry) reply() (*runner.Reply, error) {
 	switch {
 	case e.failure != nil:
@@ -112,8 +112,8 @@ func (e *entry) reply() (*runner.Reply, error) {
 	return nil, nil
 }
 
-// tell emits the events of a stub.
-func (a *acting) tell(task *runner.Task, e *entry) error {
+// emit emits the events of a stub.
+func (a *acting) emit(task *runner.Task, e *entry) error {
 	if len(e.events) == 0 {
 		return nil
 	}

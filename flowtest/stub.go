@@ -71,7 +71,7 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 	if failure := v.Get("error"); failure != nil {
 		kind, kinds := textOf(failure.Get("kind")), spec.FailureKinds()
 		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(textOf(failure.Get("message")).Value, "the stub says so")}
-		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // other kinds are those of programs
+		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // programs have kinds of their own
 			f.report(kind.Span, "invalid-value", "no failure is of kind %q; did you mean %q?", kind.Value, near)
 		}
 		if details := failure.Get("details"); details != nil {

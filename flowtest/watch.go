@@ -38,7 +38,7 @@ func (w *watcher) Event(e *runner.Event) error {
 		if own {
 			w.hits.countEdges(e)
 		}
-		if len(e.Next) > 0 || w.failed != e.Node { // how it failed is told
+		if len(e.Next) > 0 || w.failed != e.Node { // the failure has a line already
 			w.lines = append(w.lines, w.step(e))
 		}
 	case runner.NodeRetrying, runner.NodeFailed:

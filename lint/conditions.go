@@ -109,8 +109,7 @@ func (d *judgement) span(i int) spec.Span {
 	return when.At(from, from+len(strings.TrimRight(trimmed, " \t\r\n")))
 }
 
-// findDead returns the edges that are proven never to fire: by their own condition, or
-// because some condition of the node always holds.
+// findDead returns the edges that provably never fire, because of some condition of their node.
 func (f *facts) findDead() map[int]bool {
 	dead := map[int]bool{}
 	for _, d := range f.judgements() {
@@ -134,8 +133,7 @@ func (f *facts) findDead() map[int]bool {
 	return dead
 }
 
-// claims returns the outcomes of the conditions that only read known names if a group of a
-// node leads to a vertex.
+// claims returns the outcomes of conditions that read only known names.
 func (f *facts) claims(v, group, to int, known func(name string) bool) (out []solve.Claim) {
 	for _, o := range f.outcomes(v, group, to) {
 		if !slices.ContainsFunc(o.program.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {

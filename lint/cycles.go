@@ -1,6 +1,6 @@
-// unbounded-cycle: what bounds the ways around cycles. That is a limit of visits, a person
-// who is asked, time that passes under a limit, or a condition over a value that all nodes
-// of the cycle move in one direction.
+// unbounded-cycle: which cycles nothing bounds. A bound is a limit of visits, a person who
+// answers, time that passes under a limit, or a condition over a value that all nodes of the
+// cycle move in one direction.
 
 package lint
 
@@ -95,10 +95,10 @@ func (f *facts) repeats(cycle []int) bool {
 	}).Found
 }
 
-// cycleArc is a way from a node to another of its cycles, by one of its groups.
+// cycleArc leads from a node to another node of a common cycle, by one of its groups.
 type cycleArc struct{ from, to, group int }
 
-// cycles holds the ways around cycles that nothing bounds.
+// cycles holds the arcs of cycles that nothing bounds.
 type cycles struct {
 	f       *facts
 	ignored int  // the node whose visits no limit counts, or -1
@@ -106,12 +106,12 @@ type cycles struct {
 	arcs    []cycleArc
 	of      []int              // component of each vertex among the arcs
 	out     map[int][]cycleArc // arcs inside of components, by their beginnings
-	why     map[int][]string   // in words, what bounds ways from each node
+	why     map[int][]string   // by node: what bounds its arcs, in words
 }
 
 // openCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
-// unless that is -1, and may trust that counters of programs end. It takes bounded ways
-// away and looks at the rest again, so that an inner cycle may reset what ends it.
+// unless that is -1, and may trust that counters of programs end. It removes bounded arcs
+// until no other is found, because an inner cycle may reset what ends it.
 func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
 	for v, groups := range f.flow().Groups {
@@ -156,8 +156,7 @@ func (r *cycles) left() *graphalg.Digraph {
 	return graphalg.New(len(r.f.graph.Nodes)+2, from, to)
 }
 
-// bound reports whether a way can be taken only so often, or lies on no cycle, and says
-// why in words if that is of interest.
+// bound reports whether a run can follow an arc only so often, and why, in words or "".
 func (r *cycles) bound(a cycleArc) (why string, bounded bool) {
 	n, f := r.f.graph.Nodes[a.from], r.f
 	switch {
@@ -191,15 +190,15 @@ func (r *cycles) limit(v int) int {
 	return r.f.graph.Nodes[v].VisitLimit(r.f.graph)
 }
 
-// kind returns why a way is taken.
+// kind returns the kind of the group of an arc.
 func (r *cycles) kind(a cycleArc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
 
-// isCounted reports whether limits count the visit before a way: it is not refused or skipped.
+// isCounted reports whether limits count the visit before an arc: it is not refused or skipped.
 func (r *cycles) isCounted(a cycleArc) bool {
 	return r.limit(a.from) == 0 || r.kind(a) != uncounted(r.f.graph.Nodes[a.from])
 }
 
-// uncounted returns the kind of the ways that a node takes when its visits are used up.
+// uncounted returns the kind of the groups that fire when the visits of a node are used up.
 func uncounted(n *spec.Node) controlflow.Kind {
 	if n.OnMaxVisits == "skip" {
 		return controlflow.ByDefault
@@ -213,8 +212,7 @@ type held struct {
 	holds   bool
 }
 
-// outcomes returns the outcomes of the conditions that are tried before a group of a node
-// leads to a vertex.
+// outcomes returns how the conditions came out if a group of a node leads to a vertex.
 func (f *facts) outcomes(v, group, to int) (out []held) {
 	groups, n := f.flow().Groups[v], f.graph.Nodes[v]
 	g := &groups[group]
@@ -244,8 +242,8 @@ func (f *facts) outcomes(v, group, to int) (out []held) {
 	return out
 }
 
-// ends reports whether a condition has an outcome on a way only finitely often. If it is
-// trusted, so has each part of it that reads a counter of programs.
+// ends reports whether a condition has an outcome at an arc only finitely often. Trusted says
+// that it reads a counter of programs: parts that can't be analysed are trusted to end, too.
 func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
@@ -285,7 +283,7 @@ var (
 	opposite = map[string]string{"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 )
 
-// avoids reports whether a way lies on a cycle without progress.
+// avoids reports whether an arc lies on a cycle without progress.
 func (r *cycles) avoids(a cycleArc, p *progress) bool {
 	next := func(v int) (out []int) {
 		for _, b := range r.out[v] {
@@ -298,7 +296,7 @@ func (r *cycles) avoids(a cycleArc, p *progress) bool {
 	return !p.made(a) && graphalg.Path(next, a.to, a.from) != nil
 }
 
-// isFixed reports whether a value stays the same on the cycles of a way.
+// isFixed reports whether a value stays the same on the cycles of an arc.
 func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
 	fixed := true
 	t.Each(func(p *eval.Tree) {
@@ -313,8 +311,8 @@ func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
 	return fixed
 }
 
-// isBeside returns whether a node may run between two times that a way is taken: on its
-// cycles, or in a branch beside them.
+// isBeside returns a predicate: may a node run on the cycles of an arc, or in a branch
+// beside them?
 func (r *cycles) isBeside(a cycleArc) func(n *spec.Node) bool {
 	return func(n *spec.Node) bool {
 		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)
@@ -326,8 +324,8 @@ func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
 	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
 }
 
-// mayCount reports whether a state key is trusted to count on the cycles of a way: it is a
-// number or a list that no model or person writes there, in a way that is not known.
+// mayCount reports whether a state key is trusted to count on the cycles of an arc: a program
+// writes it there.
 func (r *cycles) mayCount(name string, a cycleArc) bool {
 	f := r.f
 	key, declared := f.keyOf[name]

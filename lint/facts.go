@@ -118,7 +118,7 @@ func (f *facts) childOf(n *spec.Node) *spec.Graph {
 	return nil
 }
 
-// always lists what a node has written whenever it succeeded.
+// always lists the writes of each success of a node.
 func (f *facts) always(v int) []dataflow.Write { return f.access()[v].Always }
 
 func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
@@ -190,8 +190,7 @@ func (f *facts) isDead(g *controlflow.Group) bool {
 	return !slices.ContainsFunc(g.Edges, func(e int) bool { return !f.dead()[e] })
 }
 
-// ways returns the graph of the ways between vertices by groups that are not proven dead and
-// that a filter lets through.
+// ways returns the arcs of groups that may fire and that a filter admits.
 func (f *facts) ways(filter func(v, group, to int) bool) *graphalg.Digraph {
 	var from, to []int
 	for v, groups := range f.flow().Groups {
@@ -246,8 +245,8 @@ func (f *facts) path(from, to int) []int {
 	return graphalg.Path(f.alive().Next, from, to)
 }
 
-// pathThrough returns a shortest path from the start to v and, by at least one edge, on to
-// another vertex; nil for none.
+// pathThrough returns a shortest path from the start to v and on to another vertex by at least
+// one edge, or nil.
 func (f *facts) pathThrough(v, to int) []int {
 	path, on := f.pathTo(v), cycleThrough(f.alive(), v)
 	if v != to {

@@ -133,7 +133,7 @@ func checkFinalPeople(f *facts) {
 }
 
 // findPerson returns the first node that asks a person when a node of a file runs, and its
-// file; nil for none.
+// file, or nil.
 func (f *facts) findPerson(g *spec.Graph, file string, n *spec.Node, seen map[*spec.Graph]bool) (*spec.Node, *spec.File) {
 	if n.Kind.Value == "human" {
 		return n, g.File

@@ -86,7 +86,7 @@ type toolPart struct {
 	isCode bool // an interpreter runs it
 }
 
-// toolParts lists those of all tools; none if a tool has an error.
+// toolParts lists the parts of all tools. It returns none if a tool has an error.
 func (f *facts) toolParts() (out []toolPart) {
 	for i, tool := range f.bound.Tools {
 		if tool.Name != f.graph.Tools[i].Key.Value {
@@ -133,7 +133,7 @@ func checkURLInjection(f *facts) {
 	}
 }
 
-// checkURLPart judges a part of a URL that isn't escaped by where it stands.
+// checkURLPart reports an unescaped part of a URL, depending on its position.
 func (f *facts) checkURLPart(u *dataflow.Use) {
 	from, source := f.taints().Of(u), u.Program.Source()
 	before := templatePart.ReplaceAllString(u.Text.Value[:u.From], "")

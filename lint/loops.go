@@ -78,14 +78,14 @@ func (f *facts) loopList() []Loop {
 		l := &out[i]
 		if other := distinct(l.Undecided, l.BoundedBy...); len(other) > 0 || len(l.Undecided) == 0 {
 			l.BoundedBy, l.Undecided = distinct(l.BoundedBy), other
-		} else { // the same condition is sure to bound some ways, and not others
+		} else { // the same condition surely bounds some arcs, and not others
 			l.BoundedBy, l.Undecided = distinct(l.BoundedBy, l.Undecided...), distinct(l.Undecided)
 		}
 	}
 	return out
 }
 
-// distinct returns the texts of a list that are not repeated before, without some others.
+// distinct returns a list without repeated texts, and without some others.
 func distinct(list []string, but ...string) []string {
 	out := []string{}
 	for _, s := range list {

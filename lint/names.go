@@ -190,7 +190,7 @@ func choices(t *eval.Tree, out []string) []string {
 	return out
 }
 
-// labelSpan returns where a label stands in an expression, or all of the expression.
+// labelSpan returns the position of a label in an expression, or of the whole expression.
 func labelSpan(text spec.Text, label string) spec.Span {
 	for _, quote := range []string{"'", `"`, "`"} {
 		if at := strings.Index(text.Value, quote+label+quote); at >= 0 {

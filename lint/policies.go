@@ -150,8 +150,8 @@ type verdict struct {
 	proof, doubt string
 }
 
-// Each policy costs its vertices and edges once. That many are always looked at; on a large
-// graph more only as far as maxPondered allows.
+// The first maxPolicies policies are always checked, more only while their number times the
+// size of the graph is at most maxPondered.
 const (
 	maxPolicies = 100
 	maxPondered = 200_000
@@ -209,9 +209,8 @@ func (f *facts) prove(p *policy) string {
 	return ""
 }
 
-// waysWith returns the ways between nodes whose conditions can hold together with a claim,
-// as far as they read only known names. It is about conditions after the node that a way
-// leaves, or anywhere.
+// waysWith returns the arcs whose conditions can hold together with a claim, as far as they
+// read only known names. The claim is about the moment after the node, or about any moment.
 func (f *facts) waysWith(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
 	return f.ways(func(v, group, to int) bool {
 		claims := f.claims(v, group, to, known)
@@ -430,8 +429,8 @@ func (f *facts) dependsOn(p *eval.Program, node int, keys map[string]bool) bool 
 	})
 }
 
-// isTrustedWay reports whether a run may take some ways out of v: not if a node decides
-// their conditions, unless the graph itself wrote all that these read.
+// isTrustedWay reports whether a run may leave v by some edges: not if a node decides their
+// conditions, unless the graph itself wrote all that these read.
 func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node int, keys map[string]bool) bool {
 	for _, t := range taken {
 		if t.Edge < 0 {
@@ -501,7 +500,7 @@ func (f *facts) writtenAround(v int) map[string]bool {
 }
 
 // makeTrue returns the path of a run that makes the condition of a never policy true, or
-// nil. Inputs and results may do so only where conditions on the way are there to stop them.
+// nil. Inputs and results may do so only if conditions on the path should stop them.
 func (f *facts) makeTrue(p *policy) []int {
 	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
 	for _, r := range p.never.Reads() {
@@ -527,8 +526,8 @@ func (f *facts) isAlwaysTrueAt(p *policy) bool {
 	return f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree()}, Domain: at.domain}).Verdicts[0].Always
 }
 
-// isGuarded reports whether conditions before a place speak of each key that a never policy
-// reads and the graph does not decide. They are there to keep the policy.
+// isGuarded reports whether conditions before a place read each key that a never policy reads
+// and the graph does not decide. Such conditions should keep the policy.
 func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
 	before := f.before(p.place)
 	return !slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {

@@ -16,11 +16,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// progress is a number that moves in one direction on the cycles of a way.
+// progress is a number that moves in one direction on the cycles of an arc.
 type progress struct {
 	up   bool
 	stop float64               // the last value; infinite without one
-	made func(a cycleArc) bool // on which ways it has changed
+	made func(a cycleArc) bool // has it changed on this arc?
 }
 
 // passes reports whether the number goes on until its comparison with a limit has changed.
@@ -70,8 +70,8 @@ func (r *cycles) visitProgress(name string, succeeded bool, a cycleArc) *progres
 	}}
 }
 
-// keyProgress returns what the nodes of the cycles of a way do to a number in the state, or
-// to the length of a list; nil if that is not known.
+// keyProgress returns the progress of a number in the state, or of the length of a list. It is
+// nil for an unknown one.
 func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	state := r.f.graph.State[key]
 	direction, by, stops := 0, []int{}, map[float64]bool{}
@@ -125,7 +125,7 @@ func (f *facts) boundWrite(v int, name string) *bind.Value {
 	return nil
 }
 
-// treeOf returns the expression of a value; nil for templates, lists and maps.
+// treeOf returns the expression of a value, or nil for templates, lists and maps.
 func treeOf(value *bind.Value) *eval.Tree {
 	switch {
 	case value == nil:
@@ -238,8 +238,8 @@ func resize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
 	return c, slices.ContainsFunc(t.Args, isOwn)
 }
 
-// counts reports whether a node may count with a state key in a way that is not known. The
-// value of a number depends on something else that changes on the cycles of the node.
+// counts reports whether a program may count with a state key. The new value of a number
+// depends on something else that changes on the cycles of the node.
 func (f *facts) counts(n *spec.Node, key int) bool {
 	state := f.graph.State[key]
 	typ := eval.FromSchema(state.Schema)

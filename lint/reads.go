@@ -71,7 +71,7 @@ func (f *facts) outputOf(r eval.Read) *spec.Node {
 	return nil
 }
 
-// findMade computes the assignment; nil when a node may lead anywhere or nothing is read.
+// findMade computes the assignment, or nil if a node may lead anywhere or nothing is read.
 func (f *facts) findMade() *made {
 	if f.flow().Anywhere {
 		return nil

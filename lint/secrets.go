@@ -84,7 +84,7 @@ func (f *facts) checkPasswords(n *spec.Node) {
 	}
 }
 
-// checkCredentials looks at every text of a value; name is the key it stands under.
+// checkCredentials checks every text in the value of a key.
 func (f *facts) checkCredentials(v *spec.Value, name string) {
 	for i := range v.Items {
 		f.checkCredentials(&v.Items[i], name)

@@ -98,11 +98,11 @@ func checkChildKeys(f *facts) {
 	}
 }
 
-// taker is the subgraph or the tool that a node calls, and what it takes.
+// taker is the subgraph or the tool that a node calls, with the schema of its input.
 type taker struct {
 	what, field string // "subgraph" and "with", or "tool" and "args"
 	name        spec.Text
-	schema      map[string]any // an object of what it takes
+	schema      map[string]any // of an object
 }
 
 // takerOf returns what a node calls, if its schema is known.
