@@ -86,9 +86,9 @@ func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 		if !known {
 			return overBudget("the price of the model is not known", "limits.max_cost_usd can't be kept; use limits.max_tokens")
 		}
-		base, _ := r.Cost(r.Input, 0)
-		if worst > left && r.Output == 0 && base < left {
-			longest = int(float64(longest) * (left - base) / (worst - base))
+		least, _ := r.Cost(r.Input, 1) // without an answer, the model's default would count
+		if worst > left && r.Output == 0 && least <= left {
+			longest = 1 + int(float64(longest-1)*(left-least)/(worst-least)+1e-9)
 			worst, _ = r.Cost(r.Input, longest)
 		}
 		if longest < 1 || worst > left {
