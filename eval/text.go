@@ -68,6 +68,12 @@ func formatFloat(f float64) string {
 // AppendJSON appends plain data as one JSON value: compact, with sorted keys, and without
 // escapes for HTML.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	}
 	b := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)

@@ -203,7 +203,7 @@ func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, wha
 		return // reported where it stands
 	}
 	for _, value := range values {
-		if err := compiled.Check(compiled.Normalise(value)); err != nil {
+		if _, err := compiled.Accept(value); err != nil {
 			f.report(at, "%s: %v", what, err)
 			return
 		}

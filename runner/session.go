@@ -67,7 +67,7 @@ func whyMisfit(key *spec.StateKey, value any) string {
 	}
 	value, err = eval.Canonical(value)
 	if err == nil {
-		err = compiled.Check(compiled.Normalise(value))
+		_, err = compiled.Accept(value)
 	}
 	if err != nil {
 		return err.Error() + "; its schema is " + compiled.String()

@@ -80,11 +80,11 @@ func lacks(doc map[string]any, t *eval.Tree) string {
 // reportMisfit reports a constant that a key's schema does not allow.
 func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) bool {
 	compiled, _ := schema.Compile(key.Schema) // an error is reported by key
-	if err := compiled.Check(compiled.Normalise(constant)); err != nil {
+	_, err := compiled.Accept(constant)
+	if err != nil {
 		b.add("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
-		return true
 	}
-	return false
+	return err != nil
 }
 
 // checkType reports a value of a type that a key's reducer can't take.

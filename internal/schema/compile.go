@@ -36,7 +36,7 @@ func Compile(doc map[string]any) (*Schema, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return &Schema{doc: doc, root: root}, nil
+	return &Schema{doc: doc, root: []*node{root}}, nil
 }
 
 func (c *compiler) fail(at []string, format string, args ...any) {

@@ -4,8 +4,7 @@
 // Data is canonical: nil, bool, int, float64, string, []any, map[string]any. Every keyword is
 // supported except dynamic references, `dependent…` and `unevaluated…`. As in the draft,
 // `format` and the `content…` keywords check nothing. A `$ref` points into the same document:
-// nothing is loaded. An unknown keyword is an error, because a misspelt one would check
-// nothing; names with the prefix `x-` are free.
+// nothing is loaded. An unknown keyword is an error unless it begins with `x-`.
 package schema
 
 import (
@@ -19,13 +18,12 @@ import (
 // *Schema accepts everything.
 type Schema struct {
 	doc  map[string]any
-	root *node
+	root []*node // one
 }
 
 // Error describes a fault in a schema document.
 type Error struct {
-	// Path leads from the document to the keyword at fault: keywords, property names, indexes
-	// in decimal.
+	// Path holds the keywords, property names and decimal indexes down to the fault.
 	Path    []string
 	Message string
 }
@@ -35,8 +33,7 @@ func (e *Error) Error() string { return located(pathText(e.Path), e.Message) }
 
 // Mismatch describes why a schema rejects a value.
 type Mismatch struct {
-	// Path is the position inside the value, such as `items[2].name`, or "" for the value
-	// itself.
+	// Path is the position inside the value, such as `items[2].name`, or "" for all of it.
 	Path    string
 	Message string
 
@@ -62,27 +59,35 @@ func (m *Mismatch) under(step string) *Mismatch {
 	return m
 }
 
-// Check returns a *Mismatch with the first fault of v, or nil. The fault is the same each
-// time. The cost is O(v).
+// Accept returns a normalised value, or a *Mismatch; see Normalise and Check.
+func (s *Schema) Accept(v any) (any, error) {
+	if s != nil && len(s.root[0].checks) == 1 { // mostly a state key with a type and nothing else
+		_, isInt := v.(int)
+		if types := s.root[0].types; types == typeInteger && isInt || types&(typeString|typeBoolean) != 0 && types == typesOf(v) {
+			return v, nil
+		}
+	}
+	v = s.Normalise(v)
+	return v, s.Check(v)
+}
+
+// Check returns a *Mismatch with the first fault of v, always the same, or nil.
 func (s *Schema) Check(v any) error { return s.check(v, 0) }
 
-// CheckAppended checks a list whose first from elements are known to be valid. It costs O(new
-// elements), unless a keyword concerns the list as a whole (uniqueItems, contains, enum,
-// anyOf, …).
+// CheckAppended checks a list whose first from elements are known to be valid. It skips them
+// unless a keyword concerns the list as a whole (uniqueItems, contains, enum, anyOf, …).
 func (s *Schema) CheckAppended(list []any, from int) error {
-	if s == nil || s.root.whole {
+	if s == nil || s.root[0].whole {
 		from = 0
 	}
 	return s.check(list, from)
 }
 
 func (s *Schema) check(v any, from int) error {
-	if s == nil {
-		return nil
-	}
-	c := checker{from: from}
-	if m := c.check(s.root, v); m != nil {
-		return m
+	if s != nil {
+		if m := (&checker{from: from}).check(s.root[0], v); m != nil {
+			return m
+		}
 	}
 	return nil
 }
@@ -91,16 +96,14 @@ func (s *Schema) check(v any, from int) error {
 // integer`, float64 for `type: number`, else int for whole numbers up to 2^53. It copies only
 // lists and maps that lead to a change. Values that the schema rejects stay as they are.
 func (s *Schema) Normalise(v any) any {
-	var nodes []*node
-	if s != nil {
-		nodes = []*node{s.root}
+	if s == nil {
+		s = &Schema{}
 	}
-	w, _ := new(checker).normalise(nodes, v, 0)
+	w, _ := new(checker).normalise(s.root, v, 0)
 	return w
 }
 
-// String writes the schema as one line of YAML, `type` first, the rest sorted:
-// {type: integer, enum: [1, 2]}.
+// String writes the schema as a line of sorted YAML after `type`: {type: integer, enum: [1, 2]}.
 func (s *Schema) String() string {
 	if s == nil {
 		return "{}"

@@ -261,8 +261,8 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 // its goto. u is nil, or the unit.
 func (t *Task) check(u *Unit, n *node, output any, writes []Write) (any, []Write, *Failure) {
 	if n.schema != nil {
-		output = n.schema.Normalise(output)
-		if err := n.schema.Check(output); err != nil {
+		var err error
+		if output, err = n.schema.Accept(output); err != nil {
 			return nil, nil, &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
 		}
 	}

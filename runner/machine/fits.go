@@ -29,8 +29,8 @@ func (p *Plan) WantsText(node string) func(data any, text string) bool {
 // fits reports whether the schemas allow an output and its writes.
 func (p *Plan) fits(n *node, output any) bool {
 	if n.schema != nil {
-		output = n.schema.Normalise(output)
-		if n.schema.Check(output) != nil {
+		var err error
+		if output, err = n.schema.Accept(output); err != nil {
 			return false
 		}
 	}
@@ -59,7 +59,8 @@ func (p *Plan) fits(n *node, output any) bool {
 func (k *key) takes(update any) bool {
 	switch k.reducer {
 	case reduceReplace, reduceMin, reduceMax:
-		return k.schema.Check(k.schema.Normalise(update)) == nil
+		_, err := k.schema.Accept(update)
+		return err == nil
 	case reduceAppend, reducePrepend, reduceUnion:
 		items, isList := k.schema.Normalise(listOf(update)).([]any)
 		return isList && k.schema.CheckAppended(items, 0) == nil

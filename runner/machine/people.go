@@ -227,8 +227,8 @@ func (s *State) acceptAnswer(t *Task, e *Event) {
 	if err != nil {
 		return
 	}
-	value := compiled.Normalise(e.Output)
-	if compiled.Check(value) != nil {
+	value, err := compiled.Accept(e.Output)
+	if err != nil {
 		return
 	}
 	t.settleQuestion(u, q, value, e.By)

@@ -57,8 +57,7 @@ func (v *View) reduce(i int, update any) (any, *Failure) {
 			Message: "state key " + strconv.Quote(k.name) + ": reducer " + k.decl.Reducer.Value + ": " + err.Error(),
 		}
 	}
-	value = k.schema.Normalise(value)
-	if err := k.schema.Check(value); err != nil {
+	if value, err = k.schema.Accept(value); err != nil {
 		return nil, badWrite(k, err)
 	}
 	return value, nil

@@ -98,8 +98,8 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	}
 	switch k.reducer {
 	case reduceReplace:
-		update = k.schema.Normalise(update)
-		if err := k.schema.Check(update); err != nil {
+		var err error
+		if update, err = k.schema.Accept(update); err != nil {
 			return to, badWrite(k, err)
 		}
 	case reduceAppend, reducePrepend:
