@@ -22,7 +22,7 @@ type site struct {
 	failed bool
 }
 
-// domain returns what is known of the value at a path.
+// domain returns the values that a path may have, as far as they are known.
 func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 	if key := s.f.graph.Key(path[0]); key != nil {
 		return s.keyDomain(key, path[1:], typ)
@@ -51,7 +51,7 @@ func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 	return domain.OfType(typ)
 }
 
-// failure returns what is known of error, which is null after a success.
+// failure returns the domain of error, which is null after a success.
 func (s *site) failure(path []string, typ eval.Type) solve.Domain {
 	if !s.failed {
 		return solve.Domain{Values: []any{nil}, Why: "error is null after a success, and only edges with condition: on_failure are tried after a failure"}

@@ -34,7 +34,7 @@ func (r *reporter) relate(at Span, message string) {
 // decoder reads one file. A value of a wrong shape is reported and reads as absent.
 type decoder struct {
 	reporter
-	kinds []Kind // the built-in ones and those of a program
+	kinds []Kind // built-in kinds and those of the program
 	graph *Graph // nil for other files
 
 	load      func(path string) ([]byte, error)

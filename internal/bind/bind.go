@@ -415,7 +415,7 @@ func (b *binder) report(text spec.Text, err *eval.Error) {
 	b.found[len(b.found)-1].Suggestion = err.Suggestion
 }
 
-// reportAll adds an error of a template and those of the expressions behind it, at most twenty.
+// reportAll reports the first error of a template and up to nineteen more in later expressions.
 // It stops at a part that can't be read.
 func (b *binder) reportAll(scope *eval.Scope, text spec.Text, err *eval.Error) {
 	for range 20 {

@@ -77,7 +77,7 @@ func (b *binder) checkToolRetries(tools []spec.Field) {
 	}
 }
 
-// ofRun returns the scope of what is set up for the whole run.
+// ofRun returns the scope of expressions that are evaluated once a run.
 func (s *scopes) ofRun() *eval.Scope {
 	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true), "dir": eval.String(),

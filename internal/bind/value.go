@@ -182,7 +182,7 @@ func (v *Value) Reads(f func(eval.Read)) {
 	}
 }
 
-// Type returns what is known of the value's type.
+// Type returns the type of the value, or any.
 func (v *Value) Type() eval.Type {
 	switch {
 	case v.program != nil:

@@ -198,7 +198,7 @@ func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
 	return out, okA && okB
 }
 
-// computedDomain returns what is known of a value that is computed.
+// computedDomain returns the domain of a computed value.
 func (c *compiler) computedDomain(t *eval.Tree) Domain {
 	switch {
 	case t.Op == eval.TreeCall && t.Name == "len":

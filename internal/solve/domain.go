@@ -23,7 +23,7 @@ const (
 	Other
 )
 
-// Domain is what is known of a value.
+// Domain describes the values that something may have.
 type Domain struct {
 	Kind Kind
 	// Values, when not nil, lists all values: nil, bool, int, float64, string.

@@ -17,7 +17,7 @@ import (
 type Problem struct {
 	// Conditions are tried in this order; the first that holds wins.
 	Conditions []*eval.Tree
-	// Domain returns what is known of the value at a path of the environment.
+	// Domain returns the domain of a path of the environment.
 	Domain func(path []string, typ eval.Type) Domain
 	// All says that every condition that holds wins, not just the first.
 	All bool

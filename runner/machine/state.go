@@ -71,7 +71,7 @@ type State struct {
 	vm      eval.VM
 	// steps without effects that this Apply has run.
 	batch int
-	// changes are those of values that may still be undone; routes is reused.
+	// changes of values may still be undone. routes is scratch space.
 	changes []change
 	routes  []target
 	// noted counts the notes of this Apply, also where nobody watches.

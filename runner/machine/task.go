@@ -103,7 +103,7 @@ func (sc *Scope) addTask(t *Task) *Task {
 	return t
 }
 
-// drop takes tasks from those of their scope.
+// drop removes tasks from their scope.
 func (sc *Scope) drop(tasks ...*Task) {
 	for _, t := range tasks {
 		t.gone = true

@@ -103,7 +103,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 	calls.Turns = with(calls.Turns, call.Role, call.Turn)
 }
 
-// callCounts counts the model calls of a visit by role, and those of its earlier attempts.
+// callCounts counts the model calls of a visit by role, earlier attempts included.
 type callCounts struct {
 	Turns   map[string]int `json:"turns,omitempty"`
 	Earlier map[string]int `json:"earlier,omitempty"`

@@ -98,7 +98,7 @@ func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 // OfNode returns the expressions of a node, without those of its edges.
 func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
 
-// Constants returns the distinct texts and numbers in uses, without those of policies.
+// Constants returns the distinct texts and numbers in uses, policies excepted.
 func Constants(uses []*Use) (out []any) {
 	add := func(v any) {
 		if !slices.Contains(out, v) {
