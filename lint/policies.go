@@ -267,7 +267,7 @@ func (f *facts) obeys(p *policy) bool {
 	}
 	switch p.kind {
 	case "require":
-		if p.subject == p.place || f.mayJoinWithout(p.subject) {
+		if p.subject == p.place || f.mayJoinWithout(p.subject, p.place) {
 			return false
 		}
 		a := f.assigned().Of(1)
@@ -299,15 +299,16 @@ func (f *facts) obeys(p *policy) bool {
 	return ok && value == false
 }
 
-// mayJoinWithout reports whether a join may run or fail although a node in each of its
-// branches has failed. Definite assignment knows nothing of it.
-func (f *facts) mayJoinWithout(v int) bool {
+// mayJoinWithout reports whether a join before a place may run or fail although v has failed.
+// Definite assignment knows nothing of it.
+func (f *facts) mayJoinWithout(v, place int) bool {
 	for fork, g := range f.flow().AllGroups() {
 		if len(g.Targets) > 1 && controlflow.FailurePolicy(f.graph, fork) == "wait_all" && f.leads(fork, v) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return failsBypassed(n) && f.leads(v, n.Index) })
+	fails := func(n *spec.Node) bool { return failsBypassed(n) && f.leads(v, n.Index) && f.leads(n.Index, place) }
+	return slices.ContainsFunc(f.graph.Nodes, fails)
 }
 
 // triesAll returns why not every run can be tried, or "" if each was and kept the policy.
