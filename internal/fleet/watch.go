@@ -5,9 +5,11 @@ package fleet
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 )
 
 const (
@@ -93,7 +95,7 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 		lines, from, changed := d.ring.after(t.after)
 		switch {
 		case t.after < from:
-			if err := t.read(ctx, from); err != nil {
+			if _, err := t.read(ctx, from); err != nil {
 				return err
 			}
 			t.after = max(t.after, from) // events that are neither in the ring nor in the journal are lost
@@ -120,10 +122,10 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 }
 
 // read passes on the events of the journal up to a number.
-func (t *watch) read(ctx context.Context, to int64) error {
+func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
 	var lines []Line
 	size := 0
-	_, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
+	result, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
 		switch {
 		case e.Seq <= t.after:
 			return ctx.Err()
@@ -141,11 +143,17 @@ func (t *watch) read(ctx context.Context, to int64) error {
 	if err == nil || errors.Is(err, runner.ErrEnough) {
 		err = t.tell(lines)
 	}
-	return err
+	return result, err
 }
 
-// follow passes on the events of a run that another process drives, until this one does.
+// follow passes on the events of a run that another process drives, until this one does. The
+// journal comes first: it says that a run is paused, which Follow does not.
 func (t *watch) follow(ctx context.Context) error {
+	result, err := t.read(ctx, math.MaxInt64)
+	if err != nil || result.Status != machine.Running && result.Status != machine.Paused {
+		t.over = true
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	d, ended := &Drive{}, make(chan error, 1)
 	go func() {
@@ -157,7 +165,7 @@ func (t *watch) follow(ctx context.Context) error {
 		d.ring.end()
 	}()
 	go t.fleet.awaitDrive(ctx, t.id, cancel)
-	err := t.drive(ctx, d)
+	err = t.drive(ctx, d)
 	isDriven := ctx.Err() != nil
 	cancel()
 	if failed := <-ended; err == nil && !isDriven && !t.over {

@@ -72,6 +72,28 @@ func TestMany(t *testing.T) {
 	}
 }
 
+// A watch that begins after a run has paused tells its end, too.
+func TestWatchOfAPausedRun(t *testing.T) {
+	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 1))
+	d, err := y.Start(y.flow, runner.Options{RunID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-d.Done
+	enough := errors.New("enough")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = y.Watch(ctx, "r", 0, Watcher{Idle: func() error { return nil }, Tell: func(lines []Line) error {
+		if lines[len(lines)-1].Type == runner.RunFinished {
+			return enough
+		}
+		return nil
+	}})
+	if !errors.Is(err, enough) {
+		t.Errorf("the end is not told: %v", err)
+	}
+}
+
 // TestSlow: a watcher who is so slow that the ring has dropped what comes next is told it
 // from the journal.
 func TestSlow(t *testing.T) {
