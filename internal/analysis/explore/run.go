@@ -122,6 +122,9 @@ func (r *Run) apply(e machine.Event) {
 	r.State.StopAt = r.State.Count() + 1 // one step at a time
 	cmds, err := r.s.Plan.Apply(r.State, e)
 	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep)
+	for _, sc := range r.State.Scopes { // at joins, the machine compares tasks
+		r.s.spend(len(sc.Tasks))
+	}
 	if err != nil {
 		r.s.gap("a value that is tried is refused: " + err.Error())
 		r.stopped = true
