@@ -13,7 +13,7 @@ import (
 const applicationID = 0x67726e31
 
 // schemaVersion is the version of the schema; the file has it in user_version.
-const schemaVersion = 4
+const schemaVersion = 5
 
 const schema = `
 -- Events, by the number of their run times 2^32 plus their place in it, from 1.
