@@ -60,7 +60,8 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 			}
 			switch policy {
 			case "first_wins":
-				if firstWriteIndex(a, past[a], byID, f) < firstWriteIndex(b, past[b], byID, f) {
+				old := sc.writesBefore(f, key, byID)
+				if firstWriteIndex(a, past[a], byID, old) < firstWriteIndex(b, past[b], byID, old) {
 					loser = b
 				}
 			case "error":
@@ -109,12 +110,21 @@ func precedingWrites(w *writer, byID map[int]*writer) map[int]bool {
 	return out
 }
 
-// firstWriteIndex returns the position of a branch's first write since a split.
-func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, split *Fan) int {
+// writesBefore returns the writes to a key in the past of a split; nil has none.
+func (sc *Scope) writesBefore(split *Fan, key int, byID map[int]*writer) map[int]bool {
+	if split == nil {
+		return nil
+	}
+	last := &writer{Write: &Write{After: sc.view(split.View).Heads[key]}}
+	return precedingWrites(last, byID)
+}
+
+// firstWriteIndex returns the position of a branch's first write that is not old.
+func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, old map[int]bool) int {
 	first := w.at
 	for id := range past { //lint:ignore mapiter a minimum
-		if other := byID[id]; other.at < first && (split == nil || other.done.Rank > split.Rank) {
-			first = other.at
+		if !old[id] {
+			first = min(first, byID[id].at)
 		}
 	}
 	return first
