@@ -305,7 +305,7 @@ func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
 			fixed = false
 		case eval.TreePath:
 			key := r.f.graph.Key(p.Path[0])
-			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersOf()[key.Name.Value], r.isBeside(a))
+			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersBeside(a.from, key.Name.Value), r.isBeside(a))
 		}
 	})
 	return fixed
@@ -319,6 +319,33 @@ func (r *cycles) isBeside(a cycleArc) func(n *spec.Node) bool {
 	}
 }
 
+// loopKey is a strongly connected component and a state key that its nodes write.
+type loopKey struct {
+	component int
+	name      string
+}
+
+// findLooped groups the writers of state keys by component.
+func (f *facts) findLooped() map[loopKey][]*spec.Node {
+	out := map[loopKey][]*spec.Node{}
+	for name, nodes := range f.writersOf() { //lint:ignore mapiter each by itself
+		for _, n := range nodes {
+			at := loopKey{f.flow().SCC[n.Index], name}
+			out[at] = append(out[at], n)
+		}
+	}
+	return out
+}
+
+// writersBeside returns the nodes that may write a key on the cycles of a node, and in a graph
+// with branches all others, too.
+func (f *facts) writersBeside(v int, name string) []*spec.Node {
+	if f.flow().FansOut {
+		return f.writersOf()[name]
+	}
+	return f.looped()[loopKey{f.flow().SCC[v], name}]
+}
+
 // readsCounter reports whether a program reads a state key that programs may count with.
 func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
 	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
@@ -329,7 +356,7 @@ func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
 func (r *cycles) mayCount(name string, a cycleArc) bool {
 	f := r.f
 	key, declared := f.keyOf[name]
-	return r.trust && declared && slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
+	return r.trust && declared && slices.ContainsFunc(f.writersBeside(a.from, name), func(n *spec.Node) bool {
 		return f.sharesCycle(a.from, n.Index) && f.counts(n, key)
 	})
 }

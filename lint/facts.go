@@ -42,6 +42,7 @@ type facts struct {
 	uses       func() *dataflow.Uses
 	access     func() []dataflow.Access
 	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
+	looped     func() map[loopKey][]*spec.Node
 	subgraphs  func() *subgraph.Loader
 	taints     func() *taint.Analysis
 	flow       func() *controlflow.Graph
@@ -68,6 +69,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
+	f.looped = sync.OnceValue(f.findLooped)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
 		if !f.shaped {

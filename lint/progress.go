@@ -75,7 +75,7 @@ func (r *cycles) visitProgress(name string, succeeded bool, a cycleArc) *progres
 func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	state := r.f.graph.State[key]
 	direction, by, stops := 0, []int{}, map[float64]bool{}
-	for _, n := range r.f.writersOf()[state.Name.Value] {
+	for _, n := range r.f.writersBeside(a.from, state.Name.Value) {
 		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
 			continue
 		}

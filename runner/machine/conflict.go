@@ -37,7 +37,7 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 				heads = append(heads, id)
 			}
 			if w := byID[id]; w != nil && past[w] == nil {
-				past[w] = precedingWrites(w, byID)
+				past[w] = writesUpTo(w.After, byID)
 				maps.Copy(before, past[w])
 			}
 		}
@@ -95,10 +95,9 @@ func (t *Task) headsOf(key int) []int {
 	return t.view().Heads[key]
 }
 
-// precedingWrites returns the earlier writes to the same key in the past of w.
-func precedingWrites(w *writer, byID map[int]*writer) map[int]bool {
-	out := map[int]bool{}
-	todo := slices.Clone(w.After)
+// writesUpTo returns the last writes to a key and those in their past.
+func writesUpTo(last []int, byID map[int]*writer) map[int]bool {
+	out, todo := map[int]bool{}, slices.Clone(last)
 	for len(todo) > 0 {
 		id := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -115,8 +114,7 @@ func (sc *Scope) writesBefore(split *Fan, key int, byID map[int]*writer) map[int
 	if split == nil {
 		return nil
 	}
-	last := &writer{Write: &Write{After: sc.view(split.View).Heads[key]}}
-	return precedingWrites(last, byID)
+	return writesUpTo(sc.view(split.View).Heads[key], byID)
 }
 
 // firstWriteIndex returns the position of a branch's first write that is not old.
