@@ -25,14 +25,14 @@ func CountEdges(graph *spec.Graph, fired map[int]int) []EdgeCount {
 	out := make([]EdgeCount, len(graph.Edges))
 	for i, e := range graph.Edges {
 		out[i] = EdgeCount{
-			Index: i, ID: textOrNil(e.ID), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
-			Label: textOrNil(e.Label), Fired: fired[i],
+			Index: i, ID: textOrNil(&e.ID), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
+			Label: textOrNil(&e.Label), Fired: fired[i],
 		}
 	}
 	return out
 }
 
-func textOrNil(t spec.Text) *string {
+func textOrNil(t *spec.Text) *string {
 	if !t.IsSet() {
 		return nil
 	}

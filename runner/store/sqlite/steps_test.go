@@ -143,7 +143,7 @@ func BenchmarkSteps(b *testing.B) {
 }
 
 func benchmarkSteps(b *testing.B, durability sqlite.Durability, size int) {
-	const steps = 200
+	const steps = 1000
 	rows := newBare(b, durability)
 	s := open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{Durability: durability})
 	run := stepper(b, s)
