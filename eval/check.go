@@ -119,7 +119,7 @@ func (c *checker) part(n ast.Node, from, to int) *Tree {
 		if id, ok := n.Callee.(*ast.IdentifierNode); ok {
 			return c.call(id.Value, n.Arguments, from, to)
 		}
-		return c.noMethods(n, from, to)
+		return c.rejectMethodCall(n, from, to)
 	case *ast.VariableDeclaratorNode:
 		return c.let(n, from, to)
 	case *ast.ArrayNode:

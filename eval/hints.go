@@ -65,8 +65,8 @@ func (c *checker) unknownFunction(name string, from, to int) *Tree {
 	panic(errorAt(RuleName, from, to, "unknown function %q", name).suggest(function))
 }
 
-// noMethods reports a call of a method and says how to write it.
-func (c *checker) noMethods(call *ast.CallNode, from, to int) *Tree {
+// rejectMethodCall reports a call of a method and says how to write it.
+func (c *checker) rejectMethodCall(call *ast.CallNode, from, to int) *Tree {
 	const message = "values have no methods"
 	member, _ := call.Callee.(*ast.MemberNode)
 	if member == nil {

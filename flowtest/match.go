@@ -71,21 +71,11 @@ func compare(want, got any, subset bool) bool {
 		}
 		return true
 	case int, float64:
-		g, isNumber := number(got)
-		own, _ := number(want)
+		g, isNumber := eval.Number(got)
+		own, _ := eval.Number(want)
 		return isNumber && own == g
 	}
 	return want == got
-}
-
-func number(v any) (n float64, ok bool) {
-	switch v := v.(type) {
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }
 
 // shown writes a value for a message.

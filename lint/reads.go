@@ -363,7 +363,7 @@ func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int,
 		}
 	}
 	q.Found = func(r *explore.Run) bool {
-		read := r == reader && (u.Node < 0 || isAbout(r, m.f.Name(u.Node))) // nodes may share a program
+		read := r == reader && (u.Node < 0 || concernsNode(r, m.f.Name(u.Node))) // nodes may share a program
 		reader = nil
 		return read
 	}
@@ -374,8 +374,8 @@ func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int,
 	return a.Witness, a.Found || a.Gap != ""
 }
 
-// isAbout reports whether the last event of a run was about a node.
-func isAbout(r *explore.Run, node string) bool {
+// concernsNode reports whether the last event of a run was about a node.
+func concernsNode(r *explore.Run, node string) bool {
 	return r.State.Failure != nil && r.State.Failure.Node == node ||
 		slices.ContainsFunc(r.State.Notes(), func(n machine.Note) bool { return n.Node == node })
 }

@@ -141,8 +141,8 @@ func schemaOfState(g *spec.Graph) map[string]any {
 	return map[string]any{"properties": properties, "required": required, "additionalProperties": !g.StrictState}
 }
 
-// checkGivenFields reports what a subgraph or a tool requires and is not given, and arguments
-// that a tool does not have.
+// checkGivenFields reports required inputs of subgraphs and tools that a node does not give, and
+// arguments that a tool does not have.
 func checkGivenFields(f *facts) {
 	for _, n := range f.graph.Nodes {
 		t, ok := f.takerOf(n)

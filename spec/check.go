@@ -147,7 +147,7 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	return false
 }
 
-// reportReserved reports a name of an end of the graph where it can't stand.
+// reportReserved reports END and similar names where only a node may be named.
 func (c *graphChecker) reportReserved(t Text, end bool) {
 	message, suggestion := fmt.Sprintf("%q is no node", t.Value), ""
 	switch {

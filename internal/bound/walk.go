@@ -136,7 +136,7 @@ func (w *walk) successOutcomes(n *spec.Node, values []interval) []outcome {
 	return out
 }
 
-// failureOutcomes returns the outcomes of a failure, or of a visit that is refused.
+// failureOutcomes returns where a failed or refused visit may lead.
 func (w *walk) failureOutcomes(n *spec.Node, values []interval, refused bool) []outcome {
 	var out []outcome
 	domains := w.domains(values)

@@ -103,7 +103,7 @@ func (s *Schema) Normalise(v any) any {
 	return w
 }
 
-// String writes the schema as a line of sorted YAML after `type`: {type: integer, enum: [1, 2]}.
+// String returns the schema in one line, `type` first: {type: integer, enum: [1, 2]}.
 func (s *Schema) String() string {
 	if s == nil {
 		return "{}"

@@ -181,7 +181,7 @@ func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskRes
 	return resultOf(room.Output, nil), nil
 }
 
-// resultOf returns an output, or an error, as a result.
+// resultOf makes the result of a task from its output or its error.
 func resultOf(output any, err error) *taskResult {
 	returns := runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return output, err })
 	return &taskResult{Attempt: *new(runner.Task).Try(context.Background(), returns)}
