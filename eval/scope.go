@@ -125,9 +125,12 @@ func (s *Scope) underRoot(root, name string) bool {
 
 // RetryScope returns the scope of the `when` of a retry block, which holds `error`.
 func RetryScope() *Scope {
-	return NewScope(map[string]Type{"error": Object(map[string]Type{
-		"kind": String(), "message": String(), "node": String(), "attempt": Int(), "details": Any(),
-	}, false)}, ScopeOptions{})
+	return NewScope(map[string]Type{"error": FailureType()}, ScopeOptions{})
+}
+
+// FailureType returns the type of `error`.
+func FailureType() Type {
+	return Object(map[string]Type{"kind": String(), "message": String(), "node": String(), "attempt": Int(), "details": Any()}, false)
 }
 
 // ApprovalScope returns the scope of a tool's `approve`: args and state.

@@ -6,15 +6,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Type describes a value for the checker. The zero value is any. Every type admits
 // null, because a key without a value reads as null.
 type Type struct {
-	kind   kind
-	open   bool
-	elem   *Type
-	fields map[string]Type
+	kind    kind
+	open    bool
+	elem    *Type
+	members func() map[string]Type // nil for none
 }
 
 type kind uint8
@@ -83,7 +84,21 @@ func List(elem Type) Type { return Type{kind: kindList, elem: &elem} }
 // exist and are any; when closed, reading another field is an error. The map
 // is kept, so it must not change afterwards.
 func Object(fields map[string]Type, open bool) Type {
-	return Type{kind: kindObject, fields: fields, open: open}
+	return Type{kind: kindObject, members: func() map[string]Type { return fields }, open: open}
+}
+
+// LazyObject is the type of closed objects with the fields that a function returns. It is called
+// when they are first needed.
+func LazyObject(fields func() map[string]Type) Type {
+	return Type{kind: kindObject, members: sync.OnceValue(fields)}
+}
+
+// fields returns the declared fields of an object.
+func (t Type) fields() map[string]Type {
+	if t.members == nil {
+		return nil
+	}
+	return t.members()
 }
 
 // FromSchema returns the type of a JSON Schema by its type, enum, const, items, properties
@@ -189,13 +204,14 @@ func Either(a, b Type) Type {
 }
 
 func joinObjects(a, b Type) Type {
-	fields := make(map[string]Type, len(a.fields))
-	for name, t := range a.fields {
-		if u, ok := b.fields[name]; ok {
+	left, right := a.fields(), b.fields()
+	fields := make(map[string]Type, len(left))
+	for name, t := range left {
+		if u, ok := right[name]; ok {
 			fields[name] = Either(t, u)
 		}
 	}
-	same := len(fields) == len(a.fields) && len(fields) == len(b.fields)
+	same := len(fields) == len(left) && len(fields) == len(right)
 	return Object(fields, a.open || b.open || !same)
 }
 
@@ -212,8 +228,9 @@ func (t Type) Accepts(v Type) bool {
 	case t.kind == kindList:
 		return t.Elem().Accepts(v.Elem())
 	case t.kind == kindObject:
-		for name, want := range t.fields {
-			if have, ok := v.fields[name]; ok && !want.Accepts(have) {
+		given := v.fields()
+		for name, want := range t.fields() {
+			if have, ok := given[name]; ok && !want.Accepts(have) {
 				return false
 			}
 		}
@@ -237,14 +254,14 @@ func (t Type) Field(name string) (f Type, known, allowed bool) {
 	case kindAny:
 		return Any(), false, true
 	case kindObject:
-		f, known = t.fields[name]
+		f, known = t.fields()[name]
 		return f, known, known || t.open
 	}
 	return Any(), false, false
 }
 
 // Fields returns the names of the declared members, sorted.
-func (t Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
+func (t Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields())) }
 
 // Elem returns the type of a list's elements, or any.
 func (t Type) Elem() Type {

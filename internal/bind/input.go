@@ -59,7 +59,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	switch {
 	case n.Final:
 		input, known = eval.Object(map[string]eval.Type{
-			"status": eval.String(), "reason": eval.String(), "error": errorType(), "output": eval.Any(),
+			"status": eval.String(), "reason": eval.String(), "error": eval.FailureType(), "output": eval.Any(),
 		}, false), true
 	case b.graph.Start.Value == n.ID.Value:
 		input, known = eval.Object(b.scopes.yields.keys, !b.graph.StrictState), true
@@ -100,7 +100,7 @@ func (b *binder) inputOf(i int) eval.Type {
 		}
 	case source == nil, edge.Condition == "always":
 	case edge.Condition == "on_failure":
-		return errorType()
+		return eval.FailureType()
 	default:
 		return b.scopes.yields.of(source)
 	}

@@ -11,12 +11,11 @@ import (
 type yields struct {
 	graph *spec.Graph
 	child func(n *spec.Node) (eval.Type, bool) // see Check
-	known []*eval.Type                         // by node, nil until of is called
 	keys  map[string]eval.Type                 // the types of state keys
 }
 
 func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields {
-	y := yields{graph: g, child: child, known: make([]*eval.Type, len(g.Nodes)), keys: make(map[string]eval.Type, len(g.State))}
+	y := yields{graph: g, child: child, keys: make(map[string]eval.Type, len(g.State))}
 	for _, key := range g.State {
 		y.keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
@@ -31,14 +30,10 @@ func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bo
 
 // of returns the type of a node's output, or any.
 func (y *yields) of(n *spec.Node) eval.Type {
-	if y.known[n.Index] == nil {
-		t := y.one(n)
-		if n.Each.IsSet() {
-			t = eval.List(t)
-		}
-		y.known[n.Index] = &t
+	if n.Each.IsSet() {
+		return eval.List(y.one(n))
 	}
-	return *y.known[n.Index]
+	return y.one(n)
 }
 
 // one returns the type of the output of one execution, for one element of `each`.

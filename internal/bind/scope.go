@@ -4,6 +4,7 @@ package bind
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -41,7 +42,7 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
 		"outcome": eval.String(),
-		"error":   errorType(),
+		"error":   eval.FailureType(),
 	}
 	secrets := make(map[string]eval.Type, len(g.Secrets))
 	for _, secret := range g.Secrets {
@@ -53,18 +54,27 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 
 // addByNode adds the names whose values have a member for each node.
 func (s *scopes) addByNode(names map[string]eval.Type) {
-	visits, history, nodes, branches := map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}
-	failure := errorType()
-	for _, node := range s.graph.Nodes {
-		id, output := node.ID.Value, s.yields.of(node)
-		visits[id], history[id] = eval.Int(), eval.List(output)
-		nodes[id] = eval.Object(map[string]eval.Type{
-			"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
-		}, false)
-		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
+	failure := eval.FailureType()
+	for name, member := range map[string]func(n *spec.Node) eval.Type{
+		"visits":  func(*spec.Node) eval.Type { return eval.Int() },
+		"history": func(n *spec.Node) eval.Type { return eval.List(s.yields.of(n)) },
+		"nodes": func(n *spec.Node) eval.Type {
+			return eval.Object(map[string]eval.Type{
+				"output": s.yields.of(n), "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
+			}, false)
+		},
+		"branches": func(n *spec.Node) eval.Type {
+			return eval.Object(map[string]eval.Type{"output": s.yields.of(n), "error": failure}, false)
+		},
+	} {
+		names[name] = eval.LazyObject(func() map[string]eval.Type {
+			out := make(map[string]eval.Type, len(s.graph.Nodes))
+			for _, n := range s.graph.Nodes {
+				out[n.ID.Value] = member(n)
+			}
+			return out
+		})
 	}
-	names["visits"], names["history"] = eval.Object(visits, false), eval.Object(history, false)
-	names["nodes"], names["branches"] = eval.Object(nodes, false), eval.Object(branches, false)
 }
 
 // addContext adds the other names that do not depend on the state.
@@ -79,13 +89,6 @@ func addContext(names map[string]eval.Type) {
 	names["run"] = eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
 		"status": eval.String(), "reason": eval.String(), "now": eval.String(), "dir": eval.String(),
-	}, false)
-}
-
-func errorType() eval.Type {
-	return eval.Object(map[string]eval.Type{
-		"kind": eval.String(), "message": eval.String(), "node": eval.String(),
-		"attempt": eval.Int(), "details": eval.Any(),
 	}, false)
 }
 
@@ -118,16 +121,13 @@ func (s *scopes) newScope(where place) *eval.Scope {
 	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // of the node that led here
 }
 
-// afterNode returns the scope of expressions after a node, in which `output` has the type of
-// the node's output. Members of a declared output can be read by their bare names.
-func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
-	if node == nil {
-		return s.at(afterRun)
+// afterNode returns the scope of a text after a node, in which `output` has the type of the
+// node's output. Members of a declared output can be read by their bare names.
+func (s *scopes) afterNode(node *spec.Node, text string) *eval.Scope {
+	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.yields.of(node).IsAny()) {
+		return s.at(afterRun) // the same for many nodes, so that equal texts share a program
 	}
 	output := s.yields.of(node)
-	if output.IsAny() && !declaresOutput(node) {
-		return s.at(afterRun)
-	}
 	var alias map[string][]string
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		alias = make(map[string][]string, len(properties))

@@ -25,7 +25,7 @@ func (b *binder) bindNotices(entries []spec.Value) []Field {
 		"status": eval.String(), "reason": eval.String(),
 	}, false)
 	scope := eval.NewScope(map[string]eval.Type{
-		"run": run, "question": eval.Object(nil, true), "error": errorType(), "output": eval.Any(), "goal": eval.String(),
+		"run": run, "question": eval.Object(nil, true), "error": eval.FailureType(), "output": eval.Any(), "goal": eval.String(),
 	}, eval.ScopeOptions{Refuse: b.scopes.options().Refuse})
 	out := make([]Field, len(entries))
 	for i := range entries {

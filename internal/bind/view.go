@@ -32,7 +32,7 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	}
 	scope := b.scopes.at(at.where)
 	if at.where == afterRun {
-		scope = b.scopes.afterNode(at.node)
+		scope = b.scopes.afterNode(at.node, text)
 	}
 	if strings.Contains(text, "branches") && !b.joins(at.node) {
 		scope = scope.Refusing(map[string]string{
