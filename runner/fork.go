@@ -52,7 +52,7 @@ func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *reco
 		return nil, nil, nil, err
 	}
 	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
-	if len(wrong) > 0 {
+	if wrong = append(wrong, rec.flow.badTargets(&opts.Options)...); len(wrong) > 0 {
 		return nil, nil, nil, inputError(wrong)
 	}
 	if err := opts.checkNames(); err != nil {

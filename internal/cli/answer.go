@@ -52,7 +52,7 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
   graphrun answer last approve=yes 'region[1]/approve=no' --resume
   graphrun answer nightly deploy:where=eu -o json`,
 		Args:              takes(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
-		ValidArgsFunction: a.completeAnswer,
+		ValidArgsFunction: byPosition(a.runIDs, a.questionsOfRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.drive.check(cmd); err != nil {
 				return err

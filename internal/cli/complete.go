@@ -1,4 +1,4 @@
-// Completion of nodes, state keys, steps and ids.
+// Completion of arguments and of values of flags.
 
 package cli
 
@@ -11,25 +11,47 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
-const (
-	noFiles = cobra.ShellCompDirectiveNoFileComp
-	noSpace = noFiles | cobra.ShellCompDirectiveNoSpace // for words that end in "="
-)
+const noFiles = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 
-// completeFlag sets how the values of a flag are completed.
-func completeFlag(cmd *cobra.Command, flag string, words cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, words); err != nil {
-		panic(err) // a flag that does not exist or has a completion already
+// candidates returns the words that complete an argument or the value of a flag.
+type candidates func(cmd *cobra.Command, args []string) []string
+
+// complete returns the candidates in order. The shell adds no space if one of them ends in "=".
+func (of candidates) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	words, directive := of(cmd, args), noFiles
+	for _, word := range words {
+		if name, _, _ := strings.Cut(word, "\t"); strings.HasSuffix(name, "=") {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+	}
+	return words, directive
+}
+
+// byPosition completes each argument by candidates of its own.
+func byPosition(at ...candidates) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(at) {
+			return nil, noFiles
+		}
+		return at[len(args)].complete(cmd, args, word)
 	}
 }
 
-// completeWords completes a flag with fixed words.
-func completeWords(cmd *cobra.Command, flag string, words []string) {
-	completeFlag(cmd, flag, cobra.FixedCompletions(words, noFiles))
+// fixed returns the same words anywhere.
+func fixed(words ...string) candidates {
+	return func(*cobra.Command, []string) []string { return words }
+}
+
+// completeFlag sets how the values of a flag are completed.
+func completeFlag(cmd *cobra.Command, flag string, of candidates) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, of.complete); err != nil {
+		panic(err) // a flag that does not exist or has a completion already
+	}
 }
 
 // completeNoFiles keeps the shell from offering files for flags that take none.
@@ -37,7 +59,7 @@ func completeNoFiles(cmd *cobra.Command) {
 	files := []string{"FILE", "FOLDER", "PATH of", "@file", "folder"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, has := cmd.GetFlagCompletionFunc(f.Name); !has && !slices.ContainsFunc(files, func(s string) bool { return strings.Contains(f.Usage, s) }) {
-			completeWords(cmd, f.Name, nil)
+			completeFlag(cmd, f.Name, fixed())
 		}
 	})
 }
@@ -69,15 +91,34 @@ func flowNamed(_ *cobra.Command, args []string) *spec.Graph {
 	return g
 }
 
-// runNamed returns the graph of the run that the first argument names.
-func (a *app) runNamed(cmd *cobra.Command, args []string) *spec.Graph {
+// findNamed finds the run that the first argument names. It returns nil if it can't be read.
+func (a *app) findNamed(cmd *cobra.Command, args []string) *recorded {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
-	if r, err := a.openRecorded(args[0]); err == nil {
+	r, err := a.openRecorded(args[0])
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// runNamed returns the graph of the run that the first argument names.
+func (a *app) runNamed(cmd *cobra.Command, args []string) *spec.Graph {
+	if r := a.findNamed(cmd, args); r != nil {
 		return recordedGraph(&r.record)
 	}
 	return nil
+}
+
+// shownRun returns the run that the first argument names, or nil.
+func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
+	r := a.findNamed(cmd, args)
+	if r == nil {
+		return nil
+	}
+	result, _ := r.show(-1, false, nil) // nil on an error
+	return result
 }
 
 // nodeNames returns the nodes of a kind ("" for all), each with a suffix.
@@ -91,29 +132,26 @@ func nodeNames(g *spec.Graph, kind, end string) []string {
 	return out
 }
 
-// completeNodes completes a flag with the nodes of a graph.
-func completeNodes(cmd *cobra.Command, flag string, of graphOf, kind, end string) {
-	completeFrom(cmd, flag, of, func(g *spec.Graph) []string { return nodeNames(g, kind, end) })
+// nodesOf returns the nodes of a graph; see nodeNames.
+func nodesOf(of graphOf, kind, end string) candidates {
+	return func(cmd *cobra.Command, args []string) []string {
+		if g := of(cmd, args); g != nil {
+			return nodeNames(g, kind, end)
+		}
+		return nil
+	}
 }
 
-// completeKeys completes a flag that takes key=value.
-func completeKeys(cmd *cobra.Command, flag string, of graphOf) {
-	completeFrom(cmd, flag, of, func(g *spec.Graph) []string {
-		var out []string
-		for _, key := range g.State {
-			out = append(out, key.Name.Value+"=")
+// keysOf returns the state keys of a graph, for key=value.
+func keysOf(of graphOf) candidates {
+	return func(cmd *cobra.Command, args []string) (out []string) {
+		if g := of(cmd, args); g != nil {
+			for _, key := range g.State {
+				out = append(out, key.Name.Value+"=")
+			}
 		}
 		return out
-	})
-}
-
-func completeFrom(cmd *cobra.Command, flag string, of graphOf, words func(*spec.Graph) []string) {
-	completeFlag(cmd, flag, func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if g := of(cmd, args); g != nil {
-			return words(g), noSpace
-		}
-		return nil, noFiles
-	})
+	}
 }
 
 // completeFlowNodes completes the path of a graph file, then its nodes.
@@ -121,20 +159,7 @@ func completeFlowNodes(cmd *cobra.Command, args []string, word string) ([]string
 	if len(args) == 0 {
 		return completeFlow(cmd, args, word)
 	}
-	if g := flowNamed(cmd, args); g != nil {
-		return nodeNames(g, "", ""), noFiles
-	}
-	return nil, noFiles
-}
-
-// completeRunNodes completes a run, then its nodes.
-func (a *app) completeRunNodes(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		if g := a.runNamed(cmd, args); g != nil {
-			return nodeNames(g, "", ""), noFiles
-		}
-	}
-	return a.completeRun(cmd, args, word)
+	return nodesOf(flowNamed, "", "").complete(cmd, args, word)
 }
 
 // storeToComplete opens the store for completion. It returns nil if it can't be read.
@@ -146,81 +171,57 @@ func (a *app) storeToComplete(cmd *cobra.Command) store.Store {
 	return s
 }
 
-// listRuns returns the latest runs.
-func (a *app) listRuns(cmd *cobra.Command) (runs []store.RunSummary) {
-	if s := a.storeToComplete(cmd); s != nil {
-		runs, _ = s.List(store.RunFilter{Limit: 200}) // none on an error
-	}
-	return runs
-}
-
-// completeRun completes the id of a run.
-func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
-	}
-	var out []string
-	for _, r := range a.listRuns(cmd) {
-		out = append(out, cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.StandsAs())))
-	}
-	return out, noFiles
-}
-
-// completeFromRuns completes a flag with values of the stored runs, each once.
-func (a *app) completeFromRuns(cmd *cobra.Command, flag string, of func(*store.RunSummary) string) {
-	completeFlag(cmd, flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var out []string
-		for _, r := range a.listRuns(cmd) {
-			if word := of(&r); word != "" {
+// runWords returns a word about each of the latest runs, each once. It skips "".
+func (a *app) runWords(wordOf func(*store.RunSummary) string) candidates {
+	return func(cmd *cobra.Command, _ []string) (out []string) {
+		s := a.storeToComplete(cmd)
+		if s == nil {
+			return nil
+		}
+		runs, _ := s.List(store.RunFilter{Limit: 200}) // none on an error
+		for i := range runs {
+			if word := wordOf(&runs[i]); word != "" && !slices.Contains(out, word) {
 				out = append(out, word)
 			}
 		}
-		slices.Sort(out)
-		return slices.Compact(out), noFiles
-	})
-}
-
-// completeRunStep completes the id of a run, then one of its steps.
-func (a *app) completeRunStep(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		return a.completeSteps(cmd, args, word)
+		return out
 	}
-	return a.completeRun(cmd, args, word)
 }
 
-// completeSteps completes the steps of the run that the first argument names, each
-// with its node.
-func (a *app) completeSteps(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var out []string
+// runIDs returns the ids of runs.
+func (a *app) runIDs(cmd *cobra.Command, args []string) []string {
+	return a.runWords(func(r *store.RunSummary) string {
+		return cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.StandsAs()))
+	})(cmd, args)
+}
+
+// stepsOfRun returns the steps of the run that the first argument names, each with its node.
+func (a *app) stepsOfRun(cmd *cobra.Command, args []string) (out []string) {
 	if result := a.shownRun(cmd, args); result != nil {
 		for i, node := range result.Path {
 			out = append(out, cobra.CompletionWithDesc(strconv.Itoa(i+1), node))
 		}
 	}
-	return out, noFiles | cobra.ShellCompDirectiveKeepOrder
+	return out
 }
 
-// completeAnswer completes a run, then its open questions.
-func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completeRun(cmd, args, word)
-	}
-	var out []string
+// questionsOfRun returns the open questions of the run that the first argument names.
+func (a *app) questionsOfRun(cmd *cobra.Command, args []string) (out []string) {
 	if result := a.shownRun(cmd, args); result != nil {
 		for _, p := range result.Pending {
 			out = append(out, cobra.CompletionWithDesc(p.Target()+"=", p.Prompt))
 		}
 	}
-	return out, noSpace
+	return out
 }
 
-// completeSession completes the id of a session.
-func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+// sessionIDs returns the ids of sessions.
+func (a *app) sessionIDs(cmd *cobra.Command, _ []string) (out []string) {
 	if s := a.storeToComplete(cmd); s != nil {
 		sessions, _ := s.Sessions() // none on an error
 		for i := range sessions {
 			out = append(out, cobra.CompletionWithDesc(sessions[i].ID, "last run of "+sessions[i].Graph))
 		}
 	}
-	return out, noFiles
+	return out
 }

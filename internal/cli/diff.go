@@ -27,12 +27,7 @@ Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a 
 		Example: `  graphrun diff old.yaml new.yaml
   git show HEAD:flow.yaml | graphrun diff - flow.yaml`,
 		Args: takes(2, 2, "two graph files"),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 1 {
-				return nil, noFiles
-			}
-			return completeFlow(cmd, nil, word)
-		},
+		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
 	}
 	outputFlag(cmd)

@@ -46,9 +46,7 @@ func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 	flags.StringVar(&f.opts.Label, "label", "", "title of the drawing (default: the graph's name)")
 	flags.StringVar(&f.run, "run", "", "RUN to paint on the drawing")
 	flags.StringVar(&f.coverage, "coverage", "", "`FILE` that test --format json wrote: paint the coverage")
-	completeFlag(cmd, "run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return a.completeRun(cmd, nil, word)
-	})
+	completeFlag(cmd, "run", a.runIDs)
 	setting(flags, "rankdir", "no-start-end", "no-destinations")
 }
 

@@ -55,12 +55,7 @@ Without an argument it lists the rules.`,
   graphrun explain unknown-node -o json`,
 		Args:    cobra.MaximumNArgs(1),
 		PreRunE: noSettings,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, noFiles
-			}
-			return explainableNames(), noFiles
-		},
+		ValidArgsFunction: byPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listRules(cmd)
@@ -175,12 +170,9 @@ func plainPath(t *spec.Topic) string {
 // explainTopics explains keys and kinds, and the error kind of the same name.
 func explainTopics(topics []spec.Topic, failures []spec.FailureKind) string {
 	var b strings.Builder
-	if len(failures) > 0 {
-		writeFailures(&b, failures)
-		b.WriteString("\n")
-	}
+	writeFailures(&b, failures)
 	for i := range topics {
-		if i > 0 {
+		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
 		writeTopic(&b, &topics[i])
@@ -263,30 +255,23 @@ var exitCodes = []exitCode{
 	{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
 }
 
-// explainEnd explains an exit code (5, exit-5), all of them (exit-codes), a kind of
-// failure, all of those (error-kinds), or a status, a quality or a reason.
+// explainEnd explains exit codes and kinds of failures, one or all of them, or a status, a
+// quality or a reason.
 func explainEnd(name string) (v any, text string) {
-	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
-	plural := strings.TrimSuffix(name, "s") + "s"
 	var b strings.Builder
-	code, err := strconv.Atoi(strings.TrimPrefix(name, "exit-"))
-	codes := slices.DeleteFunc(slices.Clone(exitCodes), func(e exitCode) bool { return err == nil && e.Code != code })
-	if plural == topicExitCodes || err == nil && len(codes) > 0 {
+	codes := slices.DeleteFunc(slices.Clone(exitCodes), func(e exitCode) bool { return name != topicExitCodes && name != strconv.Itoa(e.Code) })
+	if len(codes) > 0 {
 		for _, c := range codes {
 			writeWrapped(&b, 0, 5, fmt.Sprintf("%-5d%s", c.Code, c.Doc))
 		}
 		return codes, b.String()
 	}
-	kinds := failuresNamed(name)
-	if plural == topicFailures || plural == "errors" {
-		kinds = spec.Failures()
-	}
-	if len(kinds) > 0 {
+	if kinds := failuresNamed(name); len(kinds) > 0 {
 		writeFailures(&b, kinds)
 		return kinds, b.String()
 	}
 	for _, s := range inspect.Standings {
-		if strings.ReplaceAll(s.Name, "_", "-") == name {
+		if s.Name == name {
 			writeWrapped(&b, 0, 2, s.Name+"  "+s.Doc)
 			return s, b.String()
 		}
@@ -294,10 +279,9 @@ func explainEnd(name string) (v any, text string) {
 	return nil, ""
 }
 
+// failuresNamed returns the kind of failure with a name, or all for topicFailures.
 func failuresNamed(name string) []spec.FailureKind {
-	return slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool {
-		return strings.ReplaceAll(f.Name, "_", "-") != strings.ReplaceAll(name, "_", "-")
-	})
+	return slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool { return name != topicFailures && f.Name != name })
 }
 
 func writeFailures(b *strings.Builder, kinds []spec.FailureKind) {

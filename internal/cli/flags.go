@@ -48,7 +48,7 @@ func checkAllowed(word string, allowed []string) error {
 // enumFlag adds an enum flag and the completion of its words.
 func enumFlag(cmd *cobra.Command, flags *pflag.FlagSet, e *enum, name, short, help string) {
 	flags.VarP(e, name, short, help)
-	completeWords(cmd, name, e.allowed)
+	completeFlag(cmd, name, fixed(e.allowed...))
 }
 
 // enumList is a flag value of comma-separated words from a list.
@@ -79,7 +79,7 @@ func (e *enumList) Type() string { return "list" }
 func enumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, help string) {
 	e.allowed = allowed
 	cmd.Flags().Var(e, name, help)
-	completeWords(cmd, name, allowed)
+	completeFlag(cmd, name, fixed(allowed...))
 }
 
 // age is a duration that may be given in days.
@@ -91,19 +91,15 @@ func (d *age) String() string { return time.Duration(*d).String() }
 // Set reads a duration such as 90m, 36h or 30d.
 func (d *age) Set(s string) error {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n < 0 || n > 36500 {
-			return fmt.Errorf("%q is no number of days", s)
-		}
+		n, err := strconv.ParseUint(days, 10, 16)
 		*d = age(time.Duration(n) * 24 * time.Hour)
-		return nil
+		return err
 	}
 	v, err := time.ParseDuration(s)
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q is no duration such as 90m, 36h or 30d", s)
+	if *d = age(v); v < 0 {
+		return strconv.ErrRange
 	}
-	*d = age(v)
-	return nil
+	return err
 }
 
 // Type returns the name that help shows.

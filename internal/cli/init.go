@@ -30,7 +30,7 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
   graphrun init approval --dir deploy
   graphrun init --list`,
 		Args:              takes(0, 1, "one template"),
-		ValidArgsFunction: completeTemplate,
+		ValidArgsFunction: byPosition(templateNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.listTemplates(cmd)
@@ -125,13 +125,11 @@ func writeNew(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// completeTemplate completes the name of a template.
-func completeTemplate(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	if all, err := allTemplates(); err == nil && len(args) == 0 {
-		for _, t := range all {
-			out = append(out, cobra.CompletionWithDesc(t.Template, t.Description))
-		}
+// templateNames returns the templates for completion.
+func templateNames(*cobra.Command, []string) (out []string) {
+	all, _ := allTemplates() // none on an error
+	for _, t := range all {
+		out = append(out, cobra.CompletionWithDesc(t.Template, t.Description))
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/flowtest"
@@ -49,38 +50,28 @@ func (a *app) readPath(path string) ([]byte, error) {
 	return src, err
 }
 
-// suggestFile returns "; did you mean …" with the name of a similar flow file beside a path
-// that can't be read, or "".
+// suggestFile returns "; did you mean …" with a similar flow file beside a path that can't be
+// read, or in a folder, or "".
 func suggestFile(path string) string {
 	folder, base := filepath.Dir(path), filepath.Base(path)
-	info, err := os.Stat(path)
-	if err == nil && !info.IsDir() {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return ""
-	}
-	if err == nil {
+	} else if err == nil {
 		folder, base = path, "flow.yaml"
 	}
-	entries, _ := os.ReadDir(folder) // none on an error
 	var flows []string
-	near := ""
+	entries, _ := os.ReadDir(folder) // none on an error
 	for _, e := range entries {
-		if e.IsDir() || !isGraphName(e.Name()) || flowtest.IsTestFile(e.Name()) {
-			continue
-		}
-		flows = append(flows, e.Name())
-		if near == "" && withoutExt(e.Name()) == withoutExt(base) {
-			near = e.Name()
+		if !e.IsDir() && isGraphName(e.Name()) && !flowtest.IsTestFile(e.Name()) {
+			flows = append(flows, e.Name())
 		}
 	}
-	if near == "" && info != nil && len(flows) > 0 {
-		near = flows[0]
-	} else if near == "" {
-		near = suggest.Closest(base, flows)
-	}
-	if near == "" {
+	if near := suggest.Closest(base, flows); near != "" {
+		base = near
+	} else if !slices.Contains(flows, base) {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %q?", filepath.Join(folder, near))
+	return fmt.Sprintf("; did you mean %q?", filepath.Join(folder, base))
 }
 
 func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }

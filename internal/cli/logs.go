@@ -35,7 +35,7 @@ run. The text of a node that writes a secret key comes when the node has ended. 
 prints one object per line, -o raw only the bytes, unchanged except for masked secrets.`,
 		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
 		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
-		ValidArgsFunction: a.completeRunNodes,
+		ValidArgsFunction: byPosition(a.runIDs, nodesOf(a.runNamed, "", "")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.openRecorded(args[0])
 			if err != nil {
@@ -92,7 +92,8 @@ func (f *logFilter) name(g *spec.Graph, text string) error {
 		f.visit = n
 	}
 	f.node = node
-	first, nested := firstNode(node)
+	first, _, nested := strings.Cut(node, "/")
+	first, _, _ = strings.Cut(first, "[")
 	if err := checkName("no node %q in the graph of the run", first, "nodes", nodeNames(g, "", "")); err != nil && !nested {
 		return usage(err)
 	}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -82,49 +80,30 @@ func subcommands(cmd *cobra.Command) []string {
 	return names
 }
 
-// suggestCommand returns the command that the user may have meant, or "". It looks for similar
-// spellings first, then for names that other tools use.
+// suggestCommand returns the command that the user may have meant, or "".
 func suggestCommand(cmd *cobra.Command, word string) string {
 	if near := suggest.Closest(word, subcommands(cmd)); near != "" {
 		return near
 	}
-	if cmd.HasParent() {
-		if slices.Contains(subcommands(cmd), "list") && slices.Contains([]string{"ls", "ps", "history", "all"}, word) {
-			return "list"
-		}
-		return ""
-	}
-	if _, err := os.Stat(word); err == nil {
+	if _, err := os.Stat(word); err == nil && !cmd.HasParent() {
 		return "run " + word
 	}
-	for _, other := range commandSynonyms {
-		if slices.Contains(other.words, strings.ToLower(word)) {
-			return other.command
+	if cmd.HasParent() {
+		name, isOwn := strings.CutPrefix(synonyms[word], cmd.Name()+" ")
+		if !isOwn {
+			return ""
 		}
+		return name
 	}
-	return ""
+	return synonyms[word]
 }
 
-// commandSynonyms maps names that other tools use to commands.
-var commandSynonyms = []struct {
-	command string
-	words   []string
-}{
-	{"run", []string{"start", "exec", "execute", "invoke"}},
-	{"resume", []string{"continue", "retry", "rerun"}},
-	{"validate", []string{"check", "verify", "vet"}},
-	{"validate --fix", []string{"fix"}},
-	{"fmt", []string{"format", "prettify"}},
-	{"serve", []string{"ui", "web", "server", "dashboard", "studio"}},
-	{"render", []string{"draw", "graph", "visualize", "plot", "show-graph"}},
-	{"init", []string{"new", "create", "scaffold"}},
-	{"runs list", []string{"list", "ls", "ps", "history"}},
-	{"runs show", []string{"show", "status", "inspect", "describe"}},
-	{"runs cancel", []string{"cancel", "stop", "kill"}},
-	{"answer", []string{"approve", "reply", "respond"}},
-	{"runs pending", []string{"pending", "questions", "inbox"}},
-	{"bound", []string{"plan", "cost", "estimate"}},
-	{"schema", []string{"jsonschema"}},
+// synonyms maps names that other tools use to commands.
+var synonyms = map[string]string{
+	"start": "run", "exec": "run", "continue": "resume", "retry": "resume", "check": "validate", "verify": "validate", "fix": "validate --fix",
+	"format": "fmt", "ui": "serve", "web": "serve", "draw": "render", "graph": "render", "new": "init", "create": "init",
+	"list": "runs list", "ls": "runs list", "ps": "runs list", "history": "runs list", "show": "runs show", "status": "runs show",
+	"cancel": "runs cancel", "stop": "runs cancel", "pending": "runs pending", "approve": "answer", "plan": "bound",
 }
 
 // helpOf shows the help of a command. For an unknown subcommand it reports an error; cobra
@@ -147,8 +126,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		return unknownFlag(cmd, unknown)
 	case errors.As(err, &lonely):
 		f := lonely.GetFlag()
-		if example := exampleOf(f); example != "" {
-			return usagef("--%s needs a value, such as --%s %s", f.Name, f.Name, example)
+		if want := wantedValues[f.Value.Type()]; want != "" {
+			return usagef("--%s needs a value: %s", f.Name, want)
 		}
 		return usagef("--%s needs a value; see %s --help", f.Name, cmd.CommandPath())
 	case errors.As(err, &bad):
@@ -184,44 +163,18 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return usagef("unknown flag %q; see %s --help", shown, cmd.CommandPath())
 }
 
-// badValue describes the values that a flag accepts.
-func badValue(f *pflag.Flag, value string, err error) error {
-	if errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("%q is too large", value)
-	}
-	switch f.Value.Type() {
-	case "int":
-		return fmt.Errorf("%q is not a whole number; want one such as %s", value, exampleOf(f))
-	case "bool":
-		return fmt.Errorf("%q is neither true nor false", value)
-	case "duration":
-		what, want := "is not a duration", exampleOf(f)
-		if _, err := time.ParseDuration(value + "s"); err == nil {
-			what, want = "has no unit", value+"s, "+value+"m or "+value+"h"
-			if _, days := f.Value.(*age); days {
-				want = value + "h or " + value + "d"
-			}
-		}
-		return fmt.Errorf("%q %s; want one such as %s", value, what, want)
-	}
-	return err // the types of this package have their own messages
+// wantedValues describes the values that flags of a type accept.
+var wantedValues = map[string]string{
+	"int": "a whole number, such as 20", "float64": "a number, such as 0.5", "bool": "true or false",
+	"duration": "a duration, such as 90s, 10m or 1h30m",
 }
 
-// exampleOf returns example values of a flag, or "".
-func exampleOf(f *pflag.Flag) string {
-	switch v := f.Value.(type) {
-	case *enum:
-		return strings.Join(v.allowed, ", ")
-	case *age:
-		return "90m, 36h or 30d"
+// badValue describes the values that a flag accepts.
+func badValue(f *pflag.Flag, value string, err error) error {
+	if want := wantedValues[f.Value.Type()]; want != "" {
+		return fmt.Errorf("%q is not %s", value, want)
 	}
-	switch f.Value.Type() {
-	case "int":
-		return "20"
-	case "duration":
-		return "90s, 10m or 1h30m"
-	}
-	return ""
+	return err // the other types of this package have their own messages
 }
 
 // checkName returns an error unless the name is known. format is the message with %q for the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -214,38 +215,30 @@ func filtered(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
 	})
 }
 
-// streamNames returns the event groups of --stream, sorted.
-func streamNames() []string {
-	return []string{"checkpoints", "custom", "debug", "messages", "tasks", "thinking", "updates"}
+// eventGroups maps the event groups of --stream to the beginnings of their events' types.
+var eventGroups = map[string][]string{
+	"checkpoints": {string(runner.Checkpoint)},
+	"custom":      {string(runner.NodeEvent)},
+	"debug":       {"node_", "branches_", string(runner.ToolCalled), string(runner.Checkpoint)},
+	"messages":    {string(runner.NodeOutput), string(runner.LLMUsage)},
+	"tasks":       {"node_", "branches_", string(runner.ToolCalled)},
+	"thinking":    {string(runner.NodeThinking)},
+	"updates":     {string(runner.StateUpdated), string(runner.EdgesResolved)},
 }
+
+// streamNames returns the event groups, sorted.
+func streamNames() []string { return slices.Sorted(maps.Keys(eventGroups)) }
 
 // streamFilter returns a filter for events of some groups; without groups it selects all.
 func streamFilter(groups []string) func(runner.EventType) bool {
 	if len(groups) == 0 {
 		return nil
 	}
+	beginnings := []string{"run_"}
+	for _, group := range groups {
+		beginnings = append(beginnings, eventGroups[group]...)
+	}
 	return func(t runner.EventType) bool {
-		return strings.HasPrefix(string(t), "run_") ||
-			slices.ContainsFunc(groups, func(group string) bool { return inGroup(t, group) })
+		return slices.ContainsFunc(beginnings, func(s string) bool { return strings.HasPrefix(string(t), s) })
 	}
-}
-
-func inGroup(t runner.EventType, group string) bool {
-	switch group {
-	case "messages":
-		return t == runner.NodeOutput || t == runner.LLMUsage
-	case "updates":
-		return t == runner.StateUpdated || t == runner.EdgesResolved
-	case "tasks":
-		return strings.HasPrefix(string(t), "node_") || strings.HasPrefix(string(t), "branches_") || t == runner.ToolCalled
-	case "checkpoints":
-		return t == runner.Checkpoint
-	case "custom":
-		return t == runner.NodeEvent
-	case "thinking":
-		return t == runner.NodeThinking
-	case "debug":
-		return inGroup(t, "tasks") || inGroup(t, "checkpoints")
-	}
-	return false
 }

@@ -41,7 +41,7 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
   graphrun replay nightly --with flow.yaml
   graphrun replay --all --graph deploy --with deploy.yaml`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.all && len(args) > 0:

@@ -55,7 +55,7 @@ are those of run; 2 also means that another process drives the run.`,
 			}
 			return noArgs(cmd, args)
 		},
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {
 				return err
@@ -101,7 +101,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 			return err
 		}
 	}
-	opts, err := f.options(g)
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}
@@ -243,16 +243,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 // resumeAll resumes runs, several at once.
 func (a *app) resumeAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []store.RunSummary) []resumedRun {
 	out := make([]resumedRun, len(due))
-	room := make(chan struct{}, mostDue)
-	var wait sync.WaitGroup
-	for i := range due {
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			out[i] = a.resumeOne(ctx, r, f, &due[i])
-		})
-	}
-	wait.Wait()
+	doAll(len(due), mostDue, func(i int) { out[i] = a.resumeOne(ctx, r, f, &due[i]) })
 	return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped })
 }
 
@@ -262,7 +253,7 @@ func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, li
 		out.ExitCode = exitCancelled
 		return out
 	}
-	opts, err := f.options(nil)
+	opts, err := f.options()
 	if err == nil {
 		out.result, err = r.Resume(ctx, line.ID, opts)
 	}
@@ -278,6 +269,20 @@ func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, li
 	out.Status, out.Quality, out.Reason, out.Steps, out.Due = result.Status, result.Quality, result.Reason, result.Steps, result.Due
 	out.ExitCode = result.ExitCode(f.strict)
 	return out
+}
+
+// doAll calls do for each number below n, and up to most at once.
+func doAll(n, most int, do func(i int)) {
+	room := make(chan struct{}, most)
+	var all sync.WaitGroup
+	for i := range n {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			do(i)
+		})
+	}
+	all.Wait()
 }
 
 // printResumed prints a line per run and returns the error for the exit code of all.
@@ -337,7 +342,7 @@ done by then. Exit codes are those of run.`,
 		Example: `  graphrun fork nightly --at 3
   graphrun fork nightly --at 3 --set confidence=0.9 -o json`,
 		Args:              oneRun,
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var missing error
 			if !cmd.Flags().Changed("at") {
@@ -354,8 +359,8 @@ done by then. Exit codes are those of run.`,
 	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.runID, "run-id", "", "id of the new run (default: a new one)")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the new run by; repeatable")
-	completeFlag(cmd, "at", a.completeSteps)
-	completeKeys(cmd, "set", a.runNamed)
+	completeFlag(cmd, "at", a.stepsOfRun)
+	completeFlag(cmd, "set", keysOf(a.runNamed))
 	addDriveFlags(cmd, &f.driveFlags, a.runNamed)
 	return cmd
 }
@@ -367,7 +372,7 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	}
 	id = record.ID
 	g := recordedGraph(&record)
-	opts, err := f.options(g)
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}

@@ -88,9 +88,9 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and print what each step would start, send, ask and write;\nnothing is executed, sent or stored")
 	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs for --dry-run, in the form of a test case")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the run by; repeatable")
-	completeKeys(cmd, "input", flowNamed)
+	completeFlag(cmd, "input", keysOf(flowNamed))
 	flags.StringVar(&f.session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
-	completeFlag(cmd, "session", a.completeSession)
+	completeFlag(cmd, "session", a.sessionIDs)
 	addModelFlags(cmd, &f.models)
 	addDriveFlags(cmd, &f.driveFlags, flowNamed)
 }
@@ -115,7 +115,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err != nil {
 		return err
 	}
-	opts, err := f.options(g)
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}
@@ -225,11 +225,6 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 		if err != nil {
 			problems = append(problems, err)
 			continue
-		}
-		if param.Node != "" {
-			if err := checkNode(g, param.Node, ""); err != nil {
-				problems = append(problems, usagef("--set-model-param %s: %w", text, err))
-			}
 		}
 		opts.ModelParams = append(opts.ModelParams, param)
 	}

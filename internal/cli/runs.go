@@ -55,9 +55,9 @@ func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
 	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
-	a.completeFromRuns(cmd, "graph", func(r *store.RunSummary) string { return r.Graph })
-	a.completeFromRuns(cmd, "session", func(r *store.RunSummary) string { return r.Session })
-	a.completeFromRuns(cmd, "parent", func(r *store.RunSummary) string { return r.Parent })
+	completeFlag(cmd, "graph", a.runWords(func(r *store.RunSummary) string { return r.Graph }))
+	completeFlag(cmd, "session", a.runWords(func(r *store.RunSummary) string { return r.Session }))
+	completeFlag(cmd, "parent", a.runWords(func(r *store.RunSummary) string { return r.Parent }))
 }
 
 // find returns the runs that the flags and the filter select, latest first.
@@ -211,7 +211,7 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 deleted: exit 2.`,
 		Example:           "  graphrun runs delete nightly",
 		Args:              takes(1, -1, "the id of a run (graphrun runs list shows them)"),
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.openStore()
 			if err != nil {

@@ -67,22 +67,6 @@ func (r *recorded) unreadable(err error) error {
 	return wrapInputError("run "+r.record.ID+" can't be read", err)
 }
 
-// shownRun returns the run that the first argument names, for completion, or nil.
-func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
-	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
-		return nil
-	}
-	r, err := a.openRecorded(args[0])
-	if err != nil {
-		return nil
-	}
-	result, err := r.show(-1, false, nil)
-	if err != nil {
-		return nil
-	}
-	return result
-}
-
 // atFlag adds --at, for use with showAt.
 func atFlag(cmd *cobra.Command) {
 	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
@@ -119,7 +103,7 @@ func newRunsShowCommand(a *app) *cobra.Command {
 it. -o json prints the object that run prints at its end.`,
 		Example:           "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
 		Args:              oneRun,
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.openRecorded(args[0])
 			if err != nil {
@@ -188,7 +172,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		Long:              "state prints the state of a run as one JSON object; secret keys are masked.",
 		Example:           "  graphrun runs state nightly --at 3 | jq .draft",
 		Args:              oneRun,
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.openRecorded(args[0])
 			if err != nil {
@@ -221,7 +205,7 @@ or crashed, since somebody may resume it.`,
 		Example: `  graphrun runs events nightly | jq 'select(.event == "edges_resolved")'
   graphrun runs events nightly --follow -o text`,
 		Args:              oneRun,
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: byPosition(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.openRecorded(args[0])
 			if err != nil {
@@ -313,7 +297,7 @@ type stopping struct {
 func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
 	w := &stopping{app: a, request: request, cmd: cmd}
 	cmd.Args = oneRun
-	cmd.ValidArgsFunction = a.completeRun
+	cmd.ValidArgsFunction = byPosition(a.runIDs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, record, err := a.openRun(args[0])
 		if err != nil {

@@ -48,12 +48,7 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
   graphrun schema test > graphrun-test.schema.json`,
 		Args:    takes(0, 1, "one name"),
 		PreRunE: noSettings,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, noFiles
-			}
-			return described, noFiles
-		},
+		ValidArgsFunction: byPosition(fixed(described...)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"flow"}

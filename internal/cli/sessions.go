@@ -101,7 +101,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 		Long:              "show prints the state keys and the conversation of a session; secret keys are masked.",
 		Example:           "  graphrun sessions show alice -o json | jq .keys",
 		Args:              takes(1, 1, "the id of a session (graphrun sessions list shows them)"),
-		ValidArgsFunction: a.completeSession,
+		ValidArgsFunction: byPosition(a.sessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.readStore()
 			if err != nil {
@@ -141,7 +141,7 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 		Long:              "delete deletes what sessions keep: their next runs start afresh. Earlier runs stay.",
 		Example:           "  graphrun sessions delete alice",
 		Args:              takes(1, -1, "the id of a session (graphrun sessions list shows them)"),
-		ValidArgsFunction: a.completeSession,
+		ValidArgsFunction: byPosition(a.sessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.openStore()
 			if err != nil {
@@ -218,17 +218,12 @@ func (a *app) clearCache(args []string) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		var problems []error
-		for _, id := range args[1:] {
-			if err := checkNode(g, id, ""); err != nil {
-				problems = append(problems, err)
+		name, nodes = g.Name.Value, args[1:]
+		for _, id := range nodes {
+			if err := checkName("no node %q", id, "nodes", nodeNames(g, "", "")); err != nil {
+				return 0, usage(err)
 			}
-			nodes = append(nodes, id)
 		}
-		if err := usageErrors(problems); err != nil {
-			return 0, err
-		}
-		name = g.Name.Value
 	}
 	kept, err := a.openStore()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -111,7 +110,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	for _, name := range append(lint.RuleNames(), lint.RuleGroups()...) {
 		rules = append(rules, "-"+name, "+"+name)
 	}
-	completeWords(cmd, "rule", rules)
+	completeFlag(cmd, "rule", fixed(rules...))
 	setting(flags, "format", "strict", "quiet", "baseline")
 	return cmd
 }
@@ -225,19 +224,12 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i, s := range sources {
-		room <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-room }()
-			src, err := s.read()
-			if errs[i] = err; err == nil {
-				results[i] = inspect.Check(s.name, src, optional).Found
-			}
-		})
-	}
-	wg.Wait()
+	doAll(len(sources), runtime.GOMAXPROCS(0), func(i int) {
+		var src []byte
+		if src, errs[i] = sources[i].read(); errs[i] == nil {
+			results[i] = inspect.Check(sources[i].name, src, optional).Found
+		}
+	})
 	return slices.Concat(results...), errors.Join(errs...)
 }
 

@@ -27,7 +27,7 @@ subgraphs, which have numbers of their own: outer/inner, and outer[2]/inner for 
 element of an each.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
 		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a step"),
-		ValidArgsFunction: a.completeRunStep,
+		ValidArgsFunction: byPosition(a.runIDs, a.stepsOfRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			step := 0
 			if len(args) == 2 {
