@@ -116,29 +116,3 @@ func edits(a, b []string, same func(want, got string) bool) []string {
 func marked(mark string, lines []string) []string {
 	return collect(lines, func(line string) string { return mark + line })
 }
-
-// Lines compares two texts: lines of one side only are marked with - and +, with three
-// common lines around a change.
-func Lines(before, after string) []string {
-	const around = 3
-	split := func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
-	all := edits(split(before), split(after), sameLine)
-	near := make([]bool, len(all))
-	for i, line := range all {
-		if !strings.HasPrefix(line, "  ") {
-			for j := max(0, i-around); j <= min(len(all)-1, i+around); j++ {
-				near[j] = true
-			}
-		}
-	}
-	var out []string
-	for i, line := range all {
-		switch {
-		case near[i]:
-			out = append(out, line)
-		case len(out) > 0 && out[len(out)-1] != "…":
-			out = append(out, "…")
-		}
-	}
-	return out
-}

@@ -6,13 +6,13 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/graphrun/graphrun/internal/bigflow"
+	"github.com/graphrun/graphrun/internal/bigflowtest"
 )
 
 // What reading a small file and a large one costs beside the YAML library's part.
-func BenchmarkParseMixed50(b *testing.B) { benchmarkParse(b, []byte(bigflow.Mixed(50, 0))) }
+func BenchmarkParseMixed50(b *testing.B) { benchmarkParse(b, []byte(bigflowtest.Mixed(50, 0))) }
 
-func BenchmarkParse10k(b *testing.B) { benchmarkParse(b, []byte(bigflow.Uniform(10_000))) }
+func BenchmarkParse10k(b *testing.B) { benchmarkParse(b, []byte(bigflowtest.Uniform(10_000))) }
 
 func benchmarkParse(b *testing.B, src []byte) {
 	b.Run("yaml", func(b *testing.B) {
@@ -56,7 +56,7 @@ func BenchmarkParseSmall(b *testing.B) {
 }
 
 func BenchmarkIsGraph(b *testing.B) {
-	src := []byte(strings.Replace(bigflow.Uniform(1000), "graphrun: v1\n", "", 1) + "# graphrun\n")
+	src := []byte(strings.Replace(bigflowtest.Uniform(1000), "graphrun: v1\n", "", 1) + "# graphrun\n")
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
 		if IsGraph(src) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/internal/bigflow"
+	"github.com/graphrun/graphrun/internal/bigflowtest"
 )
 
 // finding is a case: a file with a mark around the text of its only finding.
@@ -307,8 +307,8 @@ func bombs() map[string]string {
 		"aliases": bomb, "merges": merges,
 		"brackets": head + "x-a: " + strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "open brackets": strings.Repeat("[{a: ", 200000),
 		"dashes": strings.Repeat("- ", 200000), "questions": strings.Repeat("? ", 50000), "keys": "{" + strings.Repeat("a,", 50000) + "}",
-		"wrong names": strings.ReplaceAll(bigflow.Uniform(2000), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(bigflow.Uniform(5000), "to: n", "tu: n"),
-		"wrong targets": strings.ReplaceAll(bigflow.Uniform(2000), "set: {n:", "set: {nn:"),
+		"wrong names": strings.ReplaceAll(bigflowtest.Uniform(2000), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(bigflowtest.Uniform(5000), "to: n", "tu: n"),
+		"wrong targets": strings.ReplaceAll(bigflowtest.Uniform(2000), "set: {n:", "set: {nn:"),
 		"indents": func() string {
 			var b strings.Builder
 			for i := range 1500 {

@@ -48,7 +48,7 @@ func layers() []layer {
 		{path: "internal/analysis/suppress", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/analysis/taint", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/bind", "spec"}},
 		{path: "internal/archtest"},
-		{path: "internal/bigflow"},
+		{path: "internal/bigflowtest"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/bounded"},
 		// flows below a folder, and no way out of it
@@ -61,7 +61,7 @@ func layers() []layer {
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "internal/terminal", "spec"}},
 		// many runs driven in one process, and those who look on
 		{path: "internal/fleet", own: []string{"runner", "runner/machine", "runner/store"}},
-		{path: "internal/given", own: []string{"eval", "internal/bounded", "internal/input", "internal/schema", "spec"}},
+
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
 		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
@@ -74,7 +74,7 @@ func layers() []layer {
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
-		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/given", "internal/graphalg", "internal/bounded", "internal/input", "internal/inspect", "internal/report", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
+		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/graphalg", "internal/bounded", "internal/input", "internal/inspect", "internal/report", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
 		{path: "internal/schema", own: []string{"eval"}},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
@@ -110,7 +110,7 @@ func layers() []layer {
 		{path: "runner/internal/flowtree", own: []string{"internal/bounded", "internal/suggest", "runner/machine", "spec"}},
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},
 		{path: "runner/internal/runlog", own: []string{"runner/internal/mask", "runner/store"}},
-		{path: "runner/machine", own: []string{"model", "spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
+		{path: "runner/machine", own: []string{"model", "spec", "eval", "internal/bind", "internal/input", "internal/schema"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite", "github.com/gofrs/flock"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},

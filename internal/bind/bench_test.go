@@ -3,7 +3,7 @@ package bind_test
 import (
 	"testing"
 
-	"github.com/graphrun/graphrun/internal/bigflow"
+	"github.com/graphrun/graphrun/internal/bigflowtest"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -11,7 +11,7 @@ import (
 // What compiling the expressions of a flow of 50 nodes costs who looks at them,
 // and who runs them.
 func BenchmarkBind(b *testing.B) {
-	g, found := spec.Parse("flow.yaml", []byte(bigflow.Mixed(50, 0)), spec.Options{})
+	g, found := spec.Parse("flow.yaml", []byte(bigflowtest.Mixed(50, 0)), spec.Options{})
 	if found.HasErrors() {
 		b.Fatal(found)
 	}

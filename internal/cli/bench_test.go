@@ -18,7 +18,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/graphrun/graphrun/internal/bigflow"
+	"github.com/graphrun/graphrun/internal/bigflowtest"
 )
 
 // medianRatio runs both in turn, n times, and returns the median of the ratios
@@ -51,14 +51,14 @@ func processorTime(who int) time.Duration {
 // memory that a process needs for it.
 func BenchmarkValidate10k(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "large.yaml")
-	writeFile(b, file, bigflow.Uniform(10_000))
+	writeFile(b, file, bigflowtest.Uniform(10_000))
 	compareWithDecoding(b, file, file)
 }
 
 // The same for nodes of several kinds.
 func BenchmarkValidateMixed10k(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "large.yaml")
-	writeFile(b, file, bigflow.Mixed(10_000, 0))
+	writeFile(b, file, bigflowtest.Mixed(10_000, 0))
 	compareWithDecoding(b, file, file)
 }
 
@@ -68,7 +68,7 @@ func BenchmarkValidateFolder(b *testing.B) {
 	var files []string
 	for i := range 1000 {
 		files = append(files, filepath.Join(dir, fmt.Sprintf("flow%d.yaml", i)))
-		writeFile(b, files[i], bigflow.Mixed(50, i))
+		writeFile(b, files[i], bigflowtest.Mixed(50, i))
 	}
 	compareWithDecoding(b, dir, files...)
 }
@@ -233,7 +233,7 @@ func BenchmarkColdStart(b *testing.B) {
 	if info, err := os.Stat(program); err == nil {
 		b.Logf("the program has %.1f MB", float64(info.Size())/1e6)
 	}
-	flow := write("flow.yaml", bigflow.Uniform(3))
+	flow := write("flow.yaml", bigflowtest.Uniform(3))
 	run := func(args ...string) func() {
 		return func() {
 			cmd := exec.Command(args[0], args[1:]...)

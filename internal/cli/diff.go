@@ -26,9 +26,9 @@ is needed; a run may pause for a person where it did not before.
 Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a file is invalid.`,
 		Example: `  graphrun diff old.yaml new.yaml
   git show HEAD:flow.yaml | graphrun diff - flow.yaml`,
-		Args: takes(2, 2, "two graph files"),
+		Args:              takes(2, 2, "two graph files"),
 		ValidArgsFunction: completeFiles,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
 	}
 	outputFlag(cmd)
 	return cmd

@@ -53,8 +53,8 @@ Without an argument it lists the rules.`,
   graphrun explain rate_limited
   graphrun explain exit-codes
   graphrun explain unknown-node -o json`,
-		Args:    cobra.MaximumNArgs(1),
-		PreRunE: noSettings,
+		Args:              cobra.MaximumNArgs(1),
+		PreRunE:           noSettings,
 		ValidArgsFunction: byPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -7,9 +7,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/flowtest"
@@ -121,7 +121,7 @@ func (a *app) formatStdin(check bool) error {
 	return err
 }
 
-func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, err error) {
+func (a *app) formatFile(name string, check, show, quiet bool) (changed bool, err error) {
 	src, err := bounded.ReadFile(name, bounded.Text)
 	if err != nil {
 		return false, usage(err)
@@ -131,9 +131,9 @@ func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, er
 		return false, err
 	}
 	switch {
-	case quiet && (check || diff):
-	case diff:
-		_, err = io.WriteString(a.Stdout, diffText(name, src, out))
+	case quiet && (check || show):
+	case show:
+		_, err = a.Stdout.Write(diff.Diff(name, src, name, out))
 	case check:
 		_, err = fmt.Fprintln(a.Stdout, name)
 	default:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -20,7 +20,7 @@ import (
 // readInput builds the input from --input-file and -i, which wins. Missing required keys are
 // errors unless partial is set.
 func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool) (map[string]any, error) {
-	in := given.Input{Graph: g}
+	in := input.NewReader(g)
 	if file != "" {
 		src, err := a.readPath(file)
 		if err != nil {

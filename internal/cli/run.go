@@ -16,7 +16,7 @@ import (
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
@@ -300,7 +300,7 @@ func readModelParam(text string) (handler.ModelParam, error) {
 		return p, usagef("--set-model-param %q: want [PATH/NODE:]KEY=JSON, such as reasoning=low", text)
 	}
 	var err error
-	if p.Value, err = given.JSON([]byte(value)); err != nil {
+	if p.Value, err = input.JSON([]byte(value)); err != nil {
 		if value == "" || strings.ContainsAny(value[:1], `{["`) {
 			return p, usagef("--set-model-param %q: the value is not JSON: %w", text, err)
 		}

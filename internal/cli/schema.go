@@ -46,8 +46,8 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
   # first line of a graph file, for editors with the YAML language server (init writes one):
   # yaml-language-server: $schema=graphrun.schema.json
   graphrun schema test > graphrun-test.schema.json`,
-		Args:    takes(0, 1, "one name"),
-		PreRunE: noSettings,
+		Args:              takes(0, 1, "one name"),
+		PreRunE:           noSettings,
 		ValidArgsFunction: byPosition(fixed(described...)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
@@ -284,7 +284,9 @@ func (a *app) fixAll(sources []source, show bool) error {
 		}
 		problems, files = problems+n, files+1
 		if show {
-			fmt.Fprint(a.Stdout, diffText(s.name, before, after))
+			if _, err := a.Stdout.Write(diff.Diff(s.name, before, s.name, after)); err != nil {
+				return err
+			}
 			continue
 		}
 		s.src = after
@@ -294,11 +296,6 @@ func (a *app) fixAll(sources []source, show bool) error {
 	}
 	fmt.Fprintf(a.Stderr, "%s %s in %s\n", did, terminal.Count(problems, "problem"), terminal.Count(files, "file"))
 	return nil
-}
-
-// diffText returns the unified diff of two versions of a file.
-func diffText(name string, before, after []byte) string {
-	return fmt.Sprintf("--- %s\n+++ %s\n%s\n", name, name, strings.Join(flowtest.Lines(string(before), string(after)), "\n"))
 }
 
 // replaceFile overwrites a file and keeps its permissions.

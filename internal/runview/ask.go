@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/view"
@@ -100,7 +100,7 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	k.complain(problem)
 	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
 	document, _ := q.Schema.(map[string]any)
-	if fields := given.Fields(document, q.Fields); len(fields) > 0 {
+	if fields := input.Fields(document, q.Fields); len(fields) > 0 {
 		return k.fill(ctx, fields)
 	}
 	choices := k.list(document)
@@ -144,7 +144,7 @@ func (k *Asker) complain(problem string) {
 
 // list prints the choices of a schema and returns their number.
 func (k *Asker) list(document map[string]any) int {
-	choices := given.ChoiceNames(document)
+	choices := input.ChoiceNames(document)
 	for i, choice := range choices {
 		k.say(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
 	}
@@ -169,7 +169,7 @@ func (k *Asker) hint(how string) {
 }
 
 // fill asks for an object field by field.
-func (k *Asker) fill(ctx context.Context, fields []given.Field) (string, error) {
+func (k *Asker) fill(ctx context.Context, fields []input.Field) (string, error) {
 	k.hint("field by field, or all at once as {" + fields[0].Name + ": …}")
 	out := map[string]any{}
 	for i := range fields {
@@ -201,10 +201,10 @@ func (k *Asker) fill(ctx context.Context, fields []given.Field) (string, error) 
 
 // howTo describes how to enter a value of a schema.
 func (k *Asker) howTo(document map[string]any) string {
-	types := given.Types(document)
+	types := input.Types(document)
 	isText := len(types) == 0 || slices.Contains(types, "string")
 	switch {
-	case len(given.Choices(document)) > 0:
+	case len(input.Choices(document)) > 0:
 		return "a number or the first letters"
 	case isText && k.edit != nil:
 		return openEditor + " opens an editor"
@@ -219,7 +219,7 @@ func (k *Asker) howTo(document map[string]any) string {
 }
 
 // about returns the description of a field and its legal values.
-func (k *Asker) about(f *given.Field) string {
+func (k *Asker) about(f *input.Field) string {
 	var how []string
 	if hint := k.howTo(f.Schema); hint != "" {
 		how = append(how, hint)
@@ -245,7 +245,7 @@ func readAnswer(text string, document map[string]any) (any, error) {
 	if err != nil {
 		return text, nil // the run has reported the schema error
 	}
-	return given.Answer(text, compiled, document)
+	return input.Answer(text, compiled, document)
 }
 
 // editor returns a function that edits a text with $VISUAL or $EDITOR, or nil if neither is set.

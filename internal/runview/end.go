@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
@@ -112,11 +111,11 @@ func QuestionLine(p *view.Pending, c Colors) string {
 func LegalAnswers(schema any, order []string) string {
 	document, _ := schema.(map[string]any)
 	text := ""
-	if choices := given.ChoiceNames(schema); len(choices) > 0 {
+	if choices := input.ChoiceNames(schema); len(choices) > 0 {
 		text = strings.Join(choices, ", ")
 	} else if len(document) == 0 || len(document) == 1 && document["type"] == "string" {
 		return ""
-	} else if fields := given.Fields(document, order); len(fields) > 0 {
+	} else if fields := input.Fields(document, order); len(fields) > 0 {
 		names := make([]string, len(fields))
 		for i, f := range fields {
 			if names[i] = f.Name; !f.Required {

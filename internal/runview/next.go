@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -58,7 +58,7 @@ func ResumeCommand(r *runner.Result, flags string) string {
 	s := "graphrun answer " + r.RunID
 	for _, p := range r.Pending {
 		answer := "…"
-		if choices := given.ChoiceNames(p.Schema); len(choices) > 0 {
+		if choices := input.ChoiceNames(p.Schema); len(choices) > 0 {
 			answer = choices[0]
 		}
 		s += " " + ShellWord(p.Target()+"="+answer)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
@@ -76,7 +76,7 @@ func (q *Question) Parse(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := given.Answer(text, compiled, q.Schema)
+	value, err := input.Answer(text, compiled, q.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), err, compiled)
 	}

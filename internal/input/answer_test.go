@@ -1,4 +1,4 @@
-package given
+package input
 
 import (
 	"strings"

@@ -1,57 +1,51 @@
 // The input of a run: key=value, typed by the state schema, and files of values.
 
-package given
+package input
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Input collects the input of a run and all problems with it.
-type Input struct {
-	Graph *spec.Graph
-	// ReadFile reads the file of key=@file. By default it reads a file or a pipe.
-	ReadFile func(path string) ([]byte, error)
-
+// Reader collects the input of a run and all problems with it.
+type Reader struct {
+	graph    *spec.Graph
+	readFile func(path string) ([]byte, error) // for key=@file
 	values   map[string]any
 	unread   map[string]any // the keys whose value can't be read
 	problems []string
 }
 
+// NewReader returns a reader for the input of a graph.
+func NewReader(g *spec.Graph) *Reader {
+	read := func(path string) ([]byte, error) { return bounded.ReadStream(path, bounded.Text) }
+	return &Reader{graph: g, readFile: read, values: map[string]any{}, unread: map[string]any{}}
+}
+
 // Values returns the input and its problems, sorted, a sentence each. A missing required key is
 // a problem unless partial is set.
-func (r *Input) Values(partial bool) (values map[string]any, problems []string) {
+func (r *Reader) Values(partial bool) (values map[string]any, problems []string) {
 	has := r.unread
-	if has == nil {
-		has = map[string]any{}
-	}
 	if partial {
 		has = nil
 	}
-	values, wrong := input.Check(r.Graph, r.values, has)
+	values, wrong := Check(r.graph, r.values, has)
 	problems = append(r.problems, wrong...)
 	slices.Sort(problems)
 	return values, problems
 }
 
-func set(in *map[string]any, key string, v any) {
-	if *in == nil {
-		*in = map[string]any{}
-	}
-	(*in)[key] = v
-}
-
 // Pair reads key=value, key=@file, key:=json or key:=@file, with a file or a pipe.
-func (r *Input) Pair(s string) {
+func (r *Reader) Pair(s string) {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" || key == ":" {
 		r.problems = append(r.problems, fmt.Sprintf("%q: is no input (allowed: key=value, key=@file, key:=json)", s))
@@ -61,24 +55,20 @@ func (r *Input) Pair(s string) {
 	value, err := r.read(key, text, isJSON)
 	if err != nil {
 		r.problems = append(r.problems, key+": "+err.Error())
-		set(&r.unread, key, nil)
+		r.unread[key] = nil
 		return
 	}
-	set(&r.values, key, value)
+	r.values[key] = value
 }
 
-func (r *Input) read(key, text string, isJSON bool) (any, error) {
+func (r *Reader) read(key, text string, isJSON bool) (any, error) {
 	var schema map[string]any
-	declared := r.Graph.Key(key)
+	declared := r.graph.Key(key)
 	if declared != nil {
 		schema = declared.Schema
 	}
 	if path, isFile := strings.CutPrefix(text, "@"); isFile {
-		read := r.ReadFile
-		if read == nil {
-			read = func(path string) ([]byte, error) { return bounded.ReadStream(path, bounded.Text) }
-		}
-		src, err := read(path)
+		src, err := r.readFile(path)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +92,7 @@ func (r *Input) read(key, text string, isJSON bool) (any, error) {
 }
 
 // File reads the text of an input file: a JSON or YAML object with a key per state key.
-func (r *Input) File(path string, src []byte) {
+func (r *Reader) File(path string, src []byte) {
 	value, err := readObject(path, src)
 	object, ok := value.(map[string]any)
 	if err == nil && !ok {
@@ -111,9 +101,7 @@ func (r *Input) File(path string, src []byte) {
 	if err != nil {
 		r.problems = append(r.problems, path+": "+err.Error())
 	}
-	for key, v := range object {
-		set(&r.values, key, v)
-	}
+	maps.Copy(r.values, object)
 }
 
 func readObject(path string, src []byte) (any, error) {

@@ -1,4 +1,4 @@
-package given
+package input
 
 import (
 	"encoding/json"
@@ -36,13 +36,15 @@ func inputGraph(tb testing.TB) *spec.Graph {
 	return g
 }
 
-func newInput(g *spec.Graph, files map[string]string) *Input {
-	return &Input{Graph: g, values: map[string]any{}, ReadFile: func(path string) ([]byte, error) {
+func newInput(g *spec.Graph, files map[string]string) *Reader {
+	r := NewReader(g)
+	r.readFile = func(path string) ([]byte, error) {
 		if text, ok := files[path]; ok {
 			return []byte(text), nil
 		}
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("no such file")}
-	}}
+	}
+	return r
 }
 
 func TestPairs(t *testing.T) {
@@ -124,10 +126,10 @@ func FuzzInput(f *testing.F) {
 	}
 	g := inputGraph(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, read := range []func(r *Input){
-			func(r *Input) { r.Pair(text) },
-			func(r *Input) { r.File("in.yaml", []byte(text)) },
-			func(r *Input) { r.File("in.json", []byte(text)) },
+		for _, read := range []func(r *Reader){
+			func(r *Reader) { r.Pair(text) },
+			func(r *Reader) { r.File("in.yaml", []byte(text)) },
+			func(r *Reader) { r.File("in.json", []byte(text)) },
 		} {
 			r := newInput(g, map[string]string{"text": text})
 			read(r)

@@ -1,4 +1,4 @@
-// Package input checks the input of a run against the declared state, and reads its secrets. A
+// Package input reads and checks the values that people give a run: inputs, answers and secrets. A
 // problem is one sentence that names the key.
 package input
 

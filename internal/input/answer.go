@@ -1,5 +1,6 @@
-// Package given parses inputs and answers that people type, and YAML.
-package given
+// Answers of people: parsing, choices and fields.
+
+package input
 
 import (
 	"encoding/json"

@@ -1,12 +1,12 @@
-// Package bigflow writes the text of large flows without problems, for benchmarks.
-package bigflow
+// Package bigflowtest writes the text of large flows without problems, for benchmarks.
+package bigflowtest
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Uniform is a flow of so many nodes that set a key, and twice as many edges.
+// Uniform returns a flow with a number of nodes that set a key, and twice as many edges.
 func Uniform(nodes int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: large\nstart: n0\nlimits: {max_steps: %d}\nstate: {n: {type: integer, default: 0}}\nnodes:\n", 2*nodes)
@@ -24,8 +24,8 @@ func Uniform(nodes int) string {
 	return b.String()
 }
 
-// Mixed is a flow of so many nodes of several kinds, with conditions, loops that
-// count, templates and retries. The number is a part of its name.
+// Mixed returns a flow with nodes of several kinds, conditions, loops that
+// count, templates and retries. The number is part of its name.
 func Mixed(nodes, number int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: flow-%d\nstart: n0\nlimits: {max_steps: %d, timeout: 10m}\nstate:\n", number, 3*nodes)
