@@ -47,11 +47,12 @@ skips only edges without a condition are tried.`,
 func checkMissingFallbacks(f *facts) {
 	f.reportNoSuccess()
 	f.reportNoSkip()
-	for _, d := range f.judgements() {
+	for i := range f.judgements() {
+		d := &f.judgements()[i]
 		if d.site.failed || d.result.Exhaustive || f.hasOtherWay(d.site.node) {
 			continue
 		}
-		path, values := f.findStuck(&d)
+		path, values := f.findStuck(d)
 		readsOutput := slices.ContainsFunc(d.conditions, func(p *eval.Program) bool { return p.Uses("output") })
 		if path == nil || len(values) == 0 && readsOutput {
 			continue

@@ -108,7 +108,7 @@ func (f *facts) toolParts() (out []toolPart) {
 					}
 					for _, part := range t.Parts() {
 						if part.Program != nil {
-							use := dataflow.Use{Node: -1, Edge: -1, Field: field.Name, Text: text, From: part.From, To: part.To, Program: part.Program}
+							use := dataflow.Use{Node: -1, Edge: -1, Field: field.Name, Text: &text, From: part.From, To: part.To, Program: part.Program}
 							out = append(out, toolPart{use, tool.Name, slices.Contains(shell.Code(written), text.Span)})
 						}
 					}

@@ -60,9 +60,9 @@ func (f *facts) reportTokens() {
 	report := func(at spec.Span) {
 		f.report(at, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
 	}
-	credentials.Tokens(string(f.graph.File.Src), func(from, to int) { report(spec.Span{From: from, To: to}) })
+	credentials.Tokens(f.graph.File.Src, func(from, to int) { report(spec.Span{From: from, To: to}) })
 	for _, text := range f.graph.File.Texts() {
-		credentials.Tokens(string(text.Src), func(from, to int) { report(text.InHost(spec.Span{From: from, To: to})) })
+		credentials.Tokens(text.Src, func(from, to int) { report(text.InHost(spec.Span{From: from, To: to})) })
 	}
 }
 

@@ -29,7 +29,7 @@ type converter struct {
 }
 
 func newConverter(file *File) *converter {
-	c := &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: []int{0}}
+	c := &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: make([]int, 1, len(file.lines))}
 	for at := lineEnd(file.Src, 0); at < len(file.Src); at = lineEnd(file.Src, at) {
 		at += lineBreak(file.Src, at)
 		c.lines = append(c.lines, at)

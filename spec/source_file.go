@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"bytes"
 	"sort"
 	"unicode/utf8"
 )
@@ -83,7 +84,7 @@ func (f *File) home(s Span) Span {
 
 // NewFile indexes the lines of src. The file keeps src: it must not change afterwards.
 func NewFile(name string, src []byte) *File {
-	lines := []int{0}
+	lines := append(make([]int, 0, 1+bytes.Count(src, []byte("\n"))), 0)
 	for i, c := range src {
 		if c == '\n' {
 			lines = append(lines, i+1)

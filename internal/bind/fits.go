@@ -157,8 +157,11 @@ func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.
 // member of the output, and a single one may take it whole.
 func (b *binder) checkOutput(node *spec.Node) {
 	keys := node.Writes.Keys
+	if len(keys) == 0 {
+		return
+	}
 	have := b.scopes.yields.of(node)
-	if len(keys) == 0 || have.IsAny() {
+	if have.IsAny() {
 		return
 	}
 	for _, text := range keys {

@@ -51,11 +51,12 @@ func (g *Digraph) Reverse() *Digraph {
 // Reach marks the vertices that some vertices reach, themselves included.
 func (g *Digraph) Reach(from ...int) []bool {
 	seen := make([]bool, g.Len())
-	todo := slices.Clone(from)
-	for ; len(todo) > 0; todo = todo[1:] {
-		if !seen[todo[0]] {
-			seen[todo[0]] = true
-			todo = append(todo, g.Next(todo[0])...)
+	for todo := slices.Clone(from); len(todo) > 0; {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !seen[v] {
+			seen[v] = true
+			todo = append(todo, g.Next(v)...)
 		}
 	}
 	return seen
@@ -68,7 +69,7 @@ func (g *Digraph) SCC() (of []int, count int) {
 	n := g.Len()
 	of = slices.Repeat([]int{-1}, n)
 	order, low, edge := make([]int, n), make([]int, n), make([]int, n) // order 0 is not visited; edge counts targets that are done
-	var path, open []int
+	path, open := make([]int, 0, n), make([]int, 0, n)
 	clock := 0
 	enter := func(v int) {
 		clock++

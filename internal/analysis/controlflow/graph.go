@@ -134,7 +134,7 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 			failPlain = append(failPlain, i)
 		}
 	}
-	var groups []Group
+	groups := make([]Group, 0, len(out)+len(n.Ends))
 	if len(n.Ends) > 0 {
 		groups = append(groups, w.dynamicGroups(n)...)
 	}

@@ -13,7 +13,7 @@ import (
 // its article; from is to if there is none. It leaves out what Tokens finds.
 func In(text, key string) (from, to int, what string) {
 	from, to, what = look(text, key)
-	Tokens(text[from:to], func(int, int) { what = "" })
+	Tokens([]byte(text[from:to]), func(int, int) { what = "" })
 	if what == "" {
 		return 0, 0, ""
 	}

@@ -4,6 +4,7 @@
 package credentials
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ var inKeys = func() (in [256]bool) {
 }()
 
 // Tokens calls found for each text that looks like the key of a service.
-func Tokens(text string, found func(from, to int)) {
+func Tokens(text []byte, found func(from, to int)) {
 	const shortest = len(privateKey) - 1
 	for at, words := 0, 0; at < len(text); at++ {
 		for words = max(words, at); words < len(text) && inKeys[text[words]]; words++ {
@@ -69,7 +70,7 @@ func Tokens(text string, found func(from, to int)) {
 		if at > 0 && (isWord(text[at-1]) || text[at-1] == '-') {
 			continue
 		}
-		if end := tokenAt(text, at); end > at && !isPlaceholder(text[at:end]) {
+		if end := tokenAt(text, at); end > at && !isPlaceholder(string(text[at:end])) {
 			found(at, end)
 			at = end - 1
 		}
@@ -77,15 +78,14 @@ func Tokens(text string, found func(from, to int)) {
 }
 
 // tokenAt returns the end of a key, or 0.
-func tokenAt(text string, at int) int {
+func tokenAt(text []byte, at int) int {
 	for _, t := range tokens {
 		for _, prefix := range t.prefixes {
-			rest, begins := strings.CutPrefix(text[at:], prefix)
-			if !begins {
+			if !bytes.HasPrefix(text[at:], []byte(prefix)) {
 				continue
 			}
-			word := prefix + t.rest().FindString(rest)
-			if word != prefix && (prefix == privateKey || strings.ContainsAny(word, "0123456789")) {
+			word := text[at : at+len(prefix)+len(t.rest().Find(text[at+len(prefix):]))]
+			if len(word) > len(prefix) && (prefix == privateKey || bytes.ContainsAny(word, "0123456789")) {
 				return at + len(word)
 			}
 		}

@@ -41,7 +41,7 @@ func TestTokens(t *testing.T) {
 		"a longer number is none": {"dapi" + strings.Repeat(hex, 4), false},
 	} {
 		found := ""
-		Tokens("x: \""+c.text+"\"\n", func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
+		Tokens([]byte("x: \""+c.text+"\"\n"), func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
 		if (found != "") != c.is {
 			t.Errorf("%s: found %q in %q", what, found, c.text)
 		}

@@ -29,7 +29,7 @@ type Use struct {
 	Edge  int // -1 unless it stands on an edge
 	Field string
 	// Text is the scalar, From and To are the offsets of the expression in its value.
-	Text     spec.Text
+	Text     *spec.Text
 	From, To int
 	Program  *eval.Program
 	// Order counts the assignments of a set node, which see earlier ones.
@@ -90,7 +90,9 @@ type pieces struct{ from, to int }
 
 // NewUses lists the expressions of a graph; from has the node that each edge leaves.
 func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
-	w := &useWalk{Uses: Uses{byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges))}}
+	w := &useWalk{Uses: Uses{
+		All: make([]Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges)),
+	}}
 	w.graph(g, bound, from)
 	return &w.Uses
 }
@@ -156,7 +158,7 @@ func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	for i, e := range g.Edges {
 		w.at = Use{Node: leaves[i], Edge: i, Moment: OnEdge}
 		from := len(w.All)
-		w.program("when", e.When, b.Edges[i].When)
+		w.program("when", &e.When, b.Edges[i].When)
 		if e.Transform != nil {
 			w.at.Field = "transform"
 			w.value(e.Transform, b.Edges[i].Transform)
@@ -166,7 +168,7 @@ func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	if b.Group != nil {
 		w.at = Use{Node: -1, Edge: -1, Moment: Before, Field: "group"}
 		from := len(w.All)
-		w.program("group", g.Concurrency.Group, b.Group)
+		w.program("group", &g.Concurrency.Group, b.Group)
 		for i := range w.All[from:] {
 			w.All[from+i].Optional = true // a run without a value is in no group
 		}
@@ -192,13 +194,13 @@ func (w *useWalk) node(n *spec.Node, b *bind.Node) {
 			}
 		}
 	}
-	w.program("each", n.Each, b.Each)
+	w.program("each", &n.Each, b.Each)
 	w.named("before", n.Before, b.Before)
 	w.at.Moment = After
 	w.named("writes", n.Writes.Exprs, b.Writes)
 	w.at.Moment = OnEdge
 	w.named("emit", n.Emit, b.Emit)
-	w.program("goto", n.Goto, b.Goto)
+	w.program("goto", &n.Goto, b.Goto)
 }
 
 func (w *useWalk) assignments(fields []spec.Field, bound []bind.Field) {
@@ -211,12 +213,12 @@ func (w *useWalk) assignments(fields []spec.Field, bound []bind.Field) {
 
 func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field) {
 	for i := range bound {
-		w.program(field, exprs[i].Expr, bound[i].Value.Program())
+		w.program(field, &exprs[i].Expr, bound[i].Value.Program())
 	}
 }
 
 // program adds a whole scalar that is an expression, unless it did not compile.
-func (w *useWalk) program(field string, text spec.Text, p *eval.Program) {
+func (w *useWalk) program(field string, text *spec.Text, p *eval.Program) {
 	if p == nil {
 		return
 	}
@@ -224,7 +226,7 @@ func (w *useWalk) program(field string, text spec.Text, p *eval.Program) {
 	w.add(text, 0, len(text.Value), p, false, false)
 }
 
-func (w *useWalk) add(text spec.Text, from, to int, p *eval.Program, optional, inText bool) {
+func (w *useWalk) add(text *spec.Text, from, to int, p *eval.Program, optional, inText bool) {
 	u := w.at
 	u.Text, u.From, u.To, u.Program, u.Optional, u.InText = text, from, to, p, optional, inText
 	w.All = append(w.All, u)
@@ -236,13 +238,13 @@ func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 		return
 	}
 	if p := b.Program(); p != nil {
-		w.add(v.Text, 0, len(v.Text.Value), p, false, false)
+		w.add(&v.Text, 0, len(v.Text.Value), p, false, false)
 		return
 	}
 	if t := b.Template(); t != nil {
 		for _, part := range t.Parts() {
 			if part.Program != nil {
-				w.add(v.Text, part.From, part.To, part.Program, part.Optional, true)
+				w.add(&v.Text, part.From, part.To, part.Program, part.Optional, true)
 			}
 		}
 		return

@@ -422,7 +422,7 @@ func (r *Run) closeParts(v any, choose bool) any {
 	case map[string]any:
 		if hasOpen(t) {
 			object := maps.Clone(t)
-			for _, name := range sortedNames(t) {
+			for _, name := range slices.Sorted(maps.Keys(t)) {
 				object[name] = r.closeParts(t[name], choose)
 			}
 			return object

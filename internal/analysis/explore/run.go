@@ -372,5 +372,3 @@ func quote(name string) string { return strconv.Quote(name) }
 
 // runTimeGap is the gap of a value that only a run knows.
 func runTimeGap(what string) string { return quote(what) + " is known at run time only" }
-
-func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,6 +3,8 @@
 package explore
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -203,7 +205,7 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 	properties, _ := of["properties"].(doc)
 	full, _ := sample(of).(doc)
 	out, one := []any{full}, []any{}
-	names := sortedNames(properties)
+	names := slices.Sorted(maps.Keys(properties))
 	values := make([][]any, len(names))
 	most, product := 0, 1
 	for i, name := range names {
@@ -228,7 +230,7 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 	}
 	for nth := range min(most, maxOptions) {
 		for i, name := range names {
-			if nth < len(values[i]) && !same(values[i][nth], full[name]) {
+			if nth < len(values[i]) && !reflect.DeepEqual(values[i][nth], full[name]) {
 				one = append(one, withPart(full, []string{name}, values[i][nth]))
 			}
 		}

@@ -75,14 +75,12 @@ func (m *Model) fitting(options []any, keys []string) []any {
 			i := m.keyIndex(name)
 			return m.bound.Keys[i].Schema != nil && dataflow.Replaces(m.graph.State[i]) && m.bound.Keys[i].Schema.Check(v) != nil
 		}
-		if len(out) < maxOptions && !slices.ContainsFunc(keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return same(v, w) }) {
+		if len(out) < maxOptions && !slices.ContainsFunc(keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
-
-func same(v, w any) bool { return reflect.DeepEqual(v, w) }
 
 // constants returns the constants in expressions that read a state key, or a key that is
 // computed from it.
