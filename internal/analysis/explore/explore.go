@@ -12,6 +12,7 @@ package explore
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -401,7 +402,7 @@ func (r *Run) choose(number int) any {
 		r.stopped = true
 		return s.usual
 	case s.partial:
-		r.s.gap(quote(s.name) + " may have many values")
+		r.s.gap(strconv.Quote(s.name) + " may have many values")
 	}
 	rest := &untried{from: r.last, slot: number, values: s.options[1:]}
 	r.s.postpone(rest, r)

@@ -182,7 +182,7 @@ func (r *Run) observe(n *machine.Note) {
 	case machine.NoteNodeFailed:
 		if !n.Stopped && r.failsByValues(n) {
 			r.broken = true
-			r.s.gap("what " + quote(n.Node) + " computes fails with the values that are tried")
+			r.s.gap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
 		}
 	case machine.NoteEdgesResolved:
 		r.leaveGuide(index(), n)
@@ -367,8 +367,5 @@ func (r *Run) key() []byte {
 	return w.out
 }
 
-// quote quotes a name in a gap.
-func quote(name string) string { return strconv.Quote(name) }
-
 // runTimeGap is the gap of a value that only a run knows.
-func runTimeGap(what string) string { return quote(what) + " is known at run time only" }
+func runTimeGap(what string) string { return strconv.Quote(what) + " is known at run time only" }
