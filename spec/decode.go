@@ -120,6 +120,7 @@ func (d *decoder) readList(k *Key, v *Value, at place, into any) {
 		d.checkValue(k.Elem, item, place{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
 			d.finishEdge(e, item)
+			item.Fields = nil // large graphs have little else
 		}
 	}
 }
