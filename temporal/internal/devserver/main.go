@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/signal"
@@ -150,13 +151,16 @@ func configure(db string, port int) *config.Config {
 	}
 }
 
-// freePort returns a port that nothing listens on; 0, which no service can use, if there is
-// none. Closed listeners get another port each time.
+// freePort returns a port that nothing listens on; 0, which no service can use, if it finds
+// none. The port is below those that systems give to clients: one of these could be taken
+// before the service listens on it.
 func freePort() int {
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		return 0
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", host, port)); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return 0
 }
