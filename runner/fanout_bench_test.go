@@ -104,8 +104,8 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n <
 		func() { mustRun(b, f, runner.Options{}, 4*rounds) })
 }
 
-// A fan-out and its join, against the same steps one after the other. Required: a cpu-ratio
-// of at most 3.
+// A fan-out and its join, against the same steps one after the other; internal/cli measures
+// whole commands.
 func BenchmarkFanOutToChain(b *testing.B) {
 	const branches = 100
 	f, line := wide(b, branches), prepare(b, passes(branches+2))

@@ -214,6 +214,52 @@ func main() {
 	return buildBinary(b, filepath.Join(dir, "main.go"))
 }
 
+// The time of a loop of fan-outs to 100 nodes that join, as a multiple of the time of a loop
+// with the same steps one after the other. Required: at most 3.
+func BenchmarkFanOutCommand(b *testing.B) {
+	const branches, rounds = 100, 300
+	dir := b.TempDir()
+	program := buildBinary(b, "../../cmd/graphrun")
+	write := func(name, join string, edge func(i int) string) func() {
+		var nodes, edges strings.Builder
+		for i := range branches {
+			fmt.Fprintf(&nodes, "  b%d: {kind: pass}\n", i)
+			edges.WriteString(edge(i))
+		}
+		file := filepath.Join(dir, name+".yaml")
+		writeFile(b, file, fmt.Sprintf(`graphrun: v1
+name: %s
+start: a
+limits: {max_steps: 100000}
+state: {n: {type: integer, default: 0}}
+nodes:
+  a: {kind: set, set: {n: n + 1}}
+  j: {kind: pass%s}
+%sedges:
+%s  - {from: j, to: a, when: n < %d}
+  - {from: j, to: END}
+`, name, join, nodes.String(), edges.String(), rounds))
+		return func() {
+			if out, err := exec.Command(program, "run", file, "--store", "memory", "-q").CombinedOutput(); err != nil {
+				b.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+	line := write("line", "", func(i int) string {
+		if i == 0 {
+			return fmt.Sprintf("  - {from: a, to: b0}\n  - {from: b%d, to: j}\n", branches-1)
+		}
+		return fmt.Sprintf("  - {from: b%d, to: b%d}\n", i-1, i)
+	})
+	wide := write("wide", ", join: {wait: all}", func(i int) string {
+		return fmt.Sprintf("  - {from: a, to: b%d}\n  - {from: b%d, to: j}\n", i, i)
+	})
+	for b.Loop() {
+		ratio, _ := medianRatio(9, line, wide)
+		b.ReportMetric(ratio, "cpu-ratio")
+	}
+}
+
 // How long the program takes to start and end, as a multiple of a Go program
 // that prints a line.
 func BenchmarkColdStart(b *testing.B) {
