@@ -115,7 +115,8 @@ type ownTool struct {
 // offer sets the tools of the model.
 func (a *agent) offer(ctx context.Context, names []string) error {
 	finish := a.loop.FinishTool
-	if finish != "" && a.registry.Declares(finish) && !slices.Contains(names, finish) {
+	declared, _ := a.registry.Find(finish)
+	if declared != nil && !slices.Contains(names, finish) {
 		names = append(slices.Clone(names), finish)
 	}
 	a.allowed, a.tools, a.own = names, nil, map[string]ownTool{}
@@ -125,7 +126,7 @@ func (a *agent) offer(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	if finish != "" && !a.registry.Declares(finish) {
+	if finish != "" && declared == nil {
 		a.provide(a.finishTool())
 	}
 	return nil

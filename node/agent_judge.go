@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 )
@@ -124,7 +123,7 @@ func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, erro
 	if err := requireGoodEnding(response); err != nil {
 		return verdict{}, a.escalationFailure("the judge gave no verdict", err.Error(), value)
 	}
-	v, err := readVerdict(response.Content)
+	v, err := readVerdict(response)
 	if err != nil {
 		return verdict{}, a.escalationFailure("the judge gave no verdict", err.Error(), value)
 	}
@@ -144,18 +143,11 @@ func verdictSchema() map[string]any {
 }
 
 // readVerdict reads a judge's answer, in which feedback and score are optional.
-func readVerdict(text string) (verdict, error) {
-	if word := strings.TrimSpace(text); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
+func readVerdict(response *model.Response) (verdict, error) {
+	if word := strings.TrimSpace(response.Content); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
 		return verdict{word: word}, nil
 	}
-	doc := verdictSchema()
-	doc["required"] = []any{"verdict"}
-	delete(doc, "additionalProperties")
-	compiled, err := schema.Compile(doc)
-	if err != nil {
-		return verdict{}, err
-	}
-	value, err := structured(compiled, text)
+	value, err := readerOf(requireOnly(verdictSchema(), "verdict"))(response)
 	if err != nil {
 		return verdict{}, err
 	}

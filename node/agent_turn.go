@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
-	"github.com/graphrun/graphrun/tool"
 )
 
 // callTries bounds the attempts of a call with transient failures: the runner does not
@@ -65,12 +64,12 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 	a.allTurns++
 	req := a.base
 	req.Messages, req.Tools = a.messages, a.tools
-	stream := &streamer{task: a.task}
-	response, err := a.call(ctx, "chat", a.node.Named, req, stream.text)
+	s := &stream{task: a.task, thinking: a.calls.models.thinking}
+	response, err := a.call(ctx, "chat", a.node.Named, req, s)
 	if err != nil {
 		return nil, err
 	}
-	stream.end(response.Content)
+	s.end(response.Content)
 	// A turn cut in the arguments of its calls goes on: the results say which arguments
 	// can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
@@ -98,9 +97,9 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 }
 
 // call calls a model and repeats transient failures.
-func (a *agent) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (response *model.Response, err error) {
+func (a *agent) call(ctx context.Context, role, named string, req model.Request, s *stream) (response *model.Response, err error) {
 	err = a.calls.retry(ctx, role, callTries, func() error {
-		response, err = a.calls.call(ctx, role, named, req, onText)
+		response, err = a.calls.call(ctx, role, named, req, s)
 		return err
 	})
 	if err != nil {
@@ -157,7 +156,8 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	}
 	a.note(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
-		m, err := resultMessage(a.task, c.ID, c.Name, maskSecrets(a.task, a.registry.Fit(c.Name, answers[i].Output)), answers[i].IsError)
+		decl, _ := a.registry.Find(c.Name)
+		m, err := resultMessage(a.task, c.ID, c.Name, maskSecrets(a.task, decl.Fit(answers[i].Output)), answers[i].IsError)
 		if err != nil {
 			return nil, false, err
 		}
@@ -229,7 +229,7 @@ func (a *agent) note(response *model.Response, results []answer) {
 // short returns a result, or the beginning of a long one.
 func short(output any) any {
 	output = eval.Brief(output)
-	if text := tool.Text(output); len(text) > detailBytes {
+	if text := eval.Text(output); len(text) > detailBytes {
 		return headText([]byte(text), detailBytes) + "…"
 	}
 	return output

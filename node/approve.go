@@ -4,6 +4,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
@@ -11,11 +12,12 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// approvalSchema returns the schema of answers about a call. args is the schema of the
-// tool's arguments, nil if unknown.
-func approvalSchema(args map[string]any) map[string]any {
-	if args == nil {
-		args = map[string]any{"type": "object"}
+// approvalSchema returns the schema of answers about a call. Edited arguments fit the tool's
+// schema, unless that has references, which can't be part of another schema.
+func approvalSchema(decl *tool.Declared) map[string]any {
+	args := map[string]any{"type": "object"}
+	if !decl.IsServer() && !strings.Contains(eval.Text(decl.Parameters), `"$ref"`) {
+		args = decl.Parameters
 	}
 	only := func(key string, value map[string]any) map[string]any {
 		return map[string]any{"type": "object", "required": []any{key}, "additionalProperties": false, "properties": map[string]any{key: value}}
@@ -42,7 +44,8 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 	var places []int
 	for i := range calls {
 		c := &calls[i]
-		needed, err := requiresApproval(registry.Approve(c.Name), task, c)
+		decl, _ := registry.Find(c.Name)
+		needed, err := requiresApproval(decl, task, c)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -51,8 +54,8 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 		}
 		places = append(places, i)
 		questions = append(questions, handler.Question{
-			Key: c.approval(), Schema: approvalSchema(registry.Parameters(c.Name)), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
-			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, tool.Text(c.Args)),
+			Key: c.approval(), Schema: approvalSchema(decl), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
+			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, eval.Text(c.Args)),
 		})
 	}
 	if len(questions) == 0 {
@@ -77,14 +80,14 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 
 // requiresApproval reports whether a call needs a person's approval. One with malformed
 // arguments is not made anyway.
-func requiresApproval(when string, task *runner.Task, c *toolCall) (bool, error) {
-	if when == "" || c.Malformed != "" {
+func requiresApproval(decl *tool.Declared, task *runner.Task, c *toolCall) (bool, error) {
+	if decl == nil || decl.Approve == "" || c.Malformed != "" {
 		return false, nil
 	}
-	if when == "always" {
+	if decl.Approve == "always" {
 		return true, nil
 	}
-	program, wrong := eval.ApprovalScope().Compile(when, eval.Condition)
+	program, wrong := eval.ApprovalScope().Compile(decl.Approve, eval.Condition)
 	if wrong != nil {
 		return false, invalidInput("tool %q: approve: %s", c.Name, wrong.Message)
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
@@ -56,13 +55,9 @@ func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model
 	}
 	read := func(response *model.Response) (any, error) { return response.Content, nil }
 	if doc := n.summarySchema(); doc != nil {
-		form, err := schema.Compile(doc)
-		if err != nil {
-			return "", invalidInput("compaction.output: %v", err)
-		}
 		req.Schema = doc
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
-		read = func(response *model.Response) (any, error) { return structured(form, response.Content) }
+		read = readerOf(doc)
 	}
 	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: requireGoodEnding}
 	value, _, err := a.ask(ctx, req, read)

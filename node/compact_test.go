@@ -66,11 +66,11 @@ func TestGivenMessages(t *testing.T) {
 		t.Errorf("%v, %v, %v", messages, system, err)
 	}
 	for want, bad := range map[string]any{
-		"messages[0] is a text":               "hello",
-		`has the role "owner"`:                map[string]any{"role": "owner"},
-		"messages[0] has no role":             map[string]any{"content": "x"},
-		"messages[0].tool_calls is a number":  map[string]any{"role": "assistant", "tool_calls": 1},
-		"messages[0].tool_calls[0] has no na": map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{}}},
+		"messages[0]: it is a text":            "hello",
+		`messages[0]: the role is "owner"`:     map[string]any{"role": "owner"},
+		`messages[0]: the role is ""`:          map[string]any{"content": "x"},
+		`messages[0]: "tool_calls" is a numbe`: map[string]any{"role": "assistant", "tool_calls": 1},
+		"messages[0]: tool_calls[0] has no na": map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{}}},
 	} {
 		if _, _, err := givenMessages(&runner.Task{}, []any{bad}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", bad, err, want)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -38,8 +37,10 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	defer cancel()
 	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: requireGoodEnding}
 	var answer any
+	req := decisionRequest(task, &choice)
+	read := readerOf(requireOnly(req.Schema, "target"))
 	err = a.calls.retry(ctx, a.role, tries(task), func() error {
-		answer, _, err = a.ask(ctx, decisionRequest(task, &choice), targetOf(&choice))
+		answer, _, err = a.ask(ctx, req, read)
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -128,20 +129,4 @@ func targets(choice *handler.Choice) []any {
 		}
 	}
 	return out
-}
-
-// targetOf returns a reader of decisions, in which the reason is optional.
-func targetOf(choice *handler.Choice) func(*model.Response) (any, error) {
-	compiled, err := schema.Compile(map[string]any{
-		"type": "object", "required": []any{"target"},
-		"properties": map[string]any{
-			"target": map[string]any{"enum": targets(choice)}, "reasoning": map[string]any{"type": "string"},
-		},
-	})
-	return func(response *model.Response) (any, error) {
-		if err != nil {
-			return nil, err
-		}
-		return structured(compiled, response.Content)
-	}
 }

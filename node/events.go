@@ -3,9 +3,11 @@
 package node
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,48 +94,26 @@ func (e *eventFile) follow() {
 // anew for each event.
 func (e *eventFile) drain(atEnd bool) {
 	info, err := e.file.Stat()
-	if err != nil {
+	if err != nil || info.Size() == e.offset {
 		return
 	}
-	size := info.Size()
-	if size < e.offset {
+	if info.Size() < e.offset {
 		e.offset, e.skipping = 0, false
 	}
-	buf := make([]byte, min(size-e.offset, maxEventLine+1))
-	for e.offset < size {
-		n, _ := e.file.ReadAt(buf[:min(size-e.offset, int64(len(buf)))], e.offset)
-		rest := buf[:n]
-		for {
-			line, after, complete := bytes.Cut(rest, []byte("\n"))
-			if !complete {
-				break
-			}
-			e.take(line, false)
-			e.skipping = false
-			e.offset += int64(len(line) + 1)
-			rest = after
+	in := bufio.NewReaderSize(io.NewSectionReader(e.file, e.offset, info.Size()-e.offset), maxEventLine+1)
+	for {
+		line, err := in.ReadSlice('\n')
+		tooLong := errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !tooLong && (!atEnd || len(line) == 0) {
+			return // the line is not complete
 		}
-		switch {
-		case len(rest) > maxEventLine:
-			e.take(rest[:maxEventLine], true)
-			e.skipping = true
-			e.offset += int64(len(rest))
-		case n == 0, e.offset+int64(len(rest)) == size:
-			if atEnd && len(rest) > 0 {
-				e.take(rest, false)
-				e.offset = size
+		if !e.skipping {
+			if said, ok := e.parser.line(bytes.TrimSuffix(line, []byte("\n")), tooLong); ok {
+				e.emit(said)
 			}
-			return
 		}
-	}
-}
-
-func (e *eventFile) take(line []byte, tooLong bool) {
-	if e.skipping {
-		return
-	}
-	if said, ok := e.parser.line(line, tooLong); ok {
-		e.emit(said)
+		e.skipping = tooLong
+		e.offset += int64(len(line))
 	}
 }
 
@@ -179,92 +159,103 @@ func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
 
 // read converts an event. It keeps questions and returns no Said for them.
 func (p *eventParser) read(event map[string]any) (said runner.Said, err error) {
+	f := &eventFields{values: event}
 	switch name := event["event"]; name {
 	case "progress":
-		return p.progress(event)
+		said = p.progress(f)
 	case "text":
-		said.Type = "text"
-		said.Text, err = requiredText(event, "text")
+		said = runner.Said{Type: "text", Text: f.text("text")}
 	case "custom":
-		said.Type, said.Data = "custom", event["data"]
-		if said.Name, err = requiredText(event, "type"); err == nil && said.Name == "" {
-			err = errors.New(`"type" is empty`)
+		said = runner.Said{Type: "custom", Name: f.text("type"), Data: event["data"]}
+		if said.Name == "" {
+			f.fail(`"type" is empty`)
 		}
 	case "interrupt":
-		err = p.interrupt(event)
+		p.interrupt(f)
 	case nil:
-		err = errors.New(`it has no "event" (custom, interrupt, progress, text)`)
+		f.fail(`it has no "event" (custom, interrupt, progress, text)`)
 	default:
-		err = fmt.Errorf("unknown event %s (custom, interrupt, progress, text)", keys.Preview(name))
+		f.fail("unknown event %s (custom, interrupt, progress, text)", keys.Preview(name))
 	}
-	return said, err
+	if f.err != nil {
+		return runner.Said{}, f.err
+	}
+	return said, nil
 }
 
 // interrupt keeps a question. It replaces an earlier one with the same key.
-func (p *eventParser) interrupt(event map[string]any) error {
-	key, err := requiredText(event, "key")
-	if err != nil {
-		return err
+func (p *eventParser) interrupt(f *eventFields) {
+	q := handler.Question{Key: f.text("key"), Prompt: f.optionalText("prompt")}
+	if q.Key == "" || strings.ContainsFunc(q.Key, func(r rune) bool { return r == '=' || unicode.IsControl(r) }) {
+		f.fail(`"key" is %s; a name without "=" is wanted`, keys.Preview(q.Key))
 	}
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '=' || unicode.IsControl(r) }) {
-		return fmt.Errorf(`"key" is %s; a name without "=" is wanted`, keys.Preview(key))
-	}
-	q := handler.Question{Key: key}
-	if q.Prompt, err = optionalText(event, "prompt"); err != nil {
-		return err
-	}
+	schema := f.values["schema"]
 	var isMap bool
-	if q.Schema, isMap = event["schema"].(map[string]any); !isMap && event["schema"] != nil {
-		return fmt.Errorf(`"schema" is %s; a JSON Schema is wanted`, keys.TypeName(event["schema"]))
+	if q.Schema, isMap = schema.(map[string]any); !isMap && schema != nil {
+		f.fail(`"schema" is %s; a JSON Schema is wanted`, keys.TypeName(schema))
 	}
 	if err := q.Check(); err != nil {
-		return err
+		f.fail("%w", err)
 	}
-	p.questions = slices.DeleteFunc(p.questions, func(other handler.Question) bool { return other.Key == key })
+	if f.err != nil {
+		return
+	}
+	p.questions = slices.DeleteFunc(p.questions, func(other handler.Question) bool { return other.Key == q.Key })
 	if len(p.questions) == maxQuestions {
-		return fmt.Errorf("the task already asks %d questions, the most that it can have", maxQuestions)
+		f.fail("the task already asks %d questions, the most that it can have", maxQuestions)
+		return
 	}
 	p.questions = append(p.questions, q)
-	return nil
 }
 
 // progress reads a progress event. Without a percentage it repeats the last one, so a
 // message alone does not look like starting over.
-func (p *eventParser) progress(event map[string]any) (runner.Said, error) {
-	percent := p.percent
-	switch n := event["percent"].(type) {
+func (p *eventParser) progress(f *eventFields) runner.Said {
+	said := runner.Said{Type: "progress", Percent: p.percent, Message: f.optionalText("message")}
+	switch n := f.values["percent"].(type) {
 	case nil:
 	case int:
-		percent = float64(n)
+		said.Percent = float64(n)
 	case float64:
-		percent = n
+		said.Percent = n
 	default:
-		percent = -1
+		said.Percent = -1
 	}
-	if percent < 0 || percent > 100 {
-		return runner.Said{}, fmt.Errorf(`"percent" is %s; a number from 0 to 100 is wanted`, keys.Preview(event["percent"]))
+	if said.Percent < 0 || said.Percent > 100 {
+		f.fail(`"percent" is %s; a number from 0 to 100 is wanted`, keys.Preview(f.values["percent"]))
 	}
-	message, err := optionalText(event, "message")
-	if err == nil {
-		p.percent = percent
+	if f.err == nil {
+		p.percent = said.Percent
 	}
-	return runner.Said{Type: "progress", Percent: percent, Message: message}, err
+	return said
 }
 
-func requiredText(event map[string]any, name string) (string, error) {
-	if _, ok := event[name]; !ok {
-		return "", fmt.Errorf("it has no %q", name)
+// eventFields reads the fields of an event and keeps the first error.
+type eventFields struct {
+	values map[string]any
+	err    error
+}
+
+func (f *eventFields) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf(format, args...)
 	}
-	text, ok := event[name].(string)
+}
+
+func (f *eventFields) text(name string) string {
+	if _, ok := f.values[name]; !ok {
+		f.fail("it has no %q", name)
+	}
+	text, ok := f.values[name].(string)
 	if !ok {
-		return "", fmt.Errorf("%q is %s; a text is wanted", name, keys.TypeName(event[name]))
+		f.fail("%q is %s; a text is wanted", name, keys.TypeName(f.values[name]))
 	}
-	return text, nil
+	return text
 }
 
-func optionalText(event map[string]any, name string) (string, error) {
-	if event[name] == nil {
-		return "", nil
+func (f *eventFields) optionalText(name string) string {
+	if f.values[name] == nil {
+		return ""
 	}
-	return requiredText(event, name)
+	return f.text(name)
 }

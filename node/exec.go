@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
@@ -30,9 +28,7 @@ const taskPrefix = "GRAPHRUN_TASK_"
 type execHandler struct {
 	// source is the tool whose program this is; "" means the node itself.
 	source string
-	grace  time.Duration
-	kill   <-chan struct{}
-	linger time.Duration
+	timing Options
 }
 
 // Run runs the program and returns its output.
@@ -41,9 +37,8 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	job.grace, job.kill, job.linger = h.grace, h.kill, h.linger
-	var events *eventFile
-	if err := ctx.Err(); err != nil {
+	job.timing = h.timing
+	if ctx.Err() != nil {
 		return nil, stoppedFailure(ctx, fmt.Sprintf("%q was not started", job.argv[0]))
 	}
 	var keeper *procs.Keeper
@@ -53,6 +48,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		keeper = procs.NewKeeper("")
 		defer keeper.Close()
 	}
+	var events *eventFile
 	if job.mark, err = keeper.Mark(); err == nil {
 		events, err = openEvents(job.mark.Dir(), func(said runner.Said) { emit(task, said) })
 	}
@@ -93,7 +89,7 @@ type keeperKey struct{}
 // its watchdog is a process, which costs more than many programs.
 func keeperOf(scope *handler.Scope) *procs.Keeper {
 	scope = scope.Lasting()
-	return scope.Keep(keeperKey{}, func() io.Closer { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
+	return scope.Keep(keeperKey{}, func() any { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
 
 // execConfig is the configuration of an exec node.

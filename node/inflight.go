@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"io"
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/provider"
@@ -17,16 +16,10 @@ type flightKey struct {
 	most     int
 }
 
-// gate holds a token for each call in flight.
-type gate chan struct{}
-
-// Close does nothing.
-func (gate) Close() error { return nil }
-
-// gated is a client whose calls wait for the gate.
+// gated is a client whose calls wait for the gate, which holds a token for each call in flight.
 type gated struct {
 	model.Client
-	gate gate
+	gate chan struct{}
 }
 
 // Chat waits for the gate and makes the call.
@@ -48,5 +41,5 @@ func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.C
 	if !ok || client == nil {
 		return client
 	}
-	return gated{client, task.Scope.Keep(flightKey{name, most}, func() io.Closer { return make(gate, most) }).(gate)}
+	return gated{client, task.Scope.Keep(flightKey{name, most}, func() any { return make(chan struct{}, most) }).(chan struct{})}
 }

@@ -30,13 +30,13 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if req.Tools, err = h.listOffered(ctx, n); err != nil {
 		return nil, err
 	}
-	stream := &streamer{task: task}
-	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, onText: stream.text, ended: n.ended}
+	s := &stream{task: task, thinking: h.models.thinking}
+	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, stream: s, ended: n.ended}
 	value, response, err := a.ask(ctx, req, n.read)
 	if err != nil {
 		return nil, err
 	}
-	stream.end(response.Content)
+	s.end(response.Content)
 	if task.Talk != nil {
 		task.Talk.Say(said...)
 		task.Talk.Say(response.Message())
@@ -112,25 +112,6 @@ func (n *modelNode) read(response *model.Response) (any, error) {
 		return response.Content, nil
 	}
 	return structured(n.schema, response.Content)
-}
-
-// streamer emits a model's text as it comes.
-type streamer struct {
-	task *runner.Task
-	some bool
-}
-
-func (s *streamer) text(chunk string) {
-	s.some = true
-	emit(s.task, runner.Said{Type: "text", Text: chunk})
-}
-
-// end emits the end of an answer, with its text if that did not stream.
-func (s *streamer) end(whole string) {
-	if s.some {
-		whole = ""
-	}
-	emit(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
 // transient reports whether a retry may help, and returns the failure.

@@ -41,9 +41,9 @@ func newCaller(m *models, task *runner.Task) *caller {
 const noteCall = "model_call"
 
 // call calls a model in a role: chat, router, judge or compact. Calls that finished before
-// a crash are answered from the task's log. onText may be nil. The error is a
-// *runner.Failure or the context's.
-func (c *caller) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
+// a crash are answered from the task's log. The error is a *runner.Failure or the
+// context's.
+func (c *caller) call(ctx context.Context, role, named string, req model.Request, s *stream) (*model.Response, error) {
 	ref, client, err := c.models.ask(ctx, c.task, named)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	req.Messages = model.Paired(req.Messages)
 	key, size := requestKey(ref, &req), price.RequestTokens(&req)
 	if response, err, found := c.logged(key); found {
-		if err == nil && onText != nil && response.Content != "" {
-			onText(response.Content)
+		if err == nil && s != nil && response.Content != "" {
+			s.addText(response.Content)
 		}
 		return response, err
 	}
@@ -76,17 +76,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	heard := &listener{task: c.task, onText: onText}
-	if onText != nil {
-		onText = heard.hearText
-		if c.models.thinking && c.task.Emit != nil {
-			req.OnThinking = heard.hearThought
-		}
-	}
 	began := now(c.task)
-	response, err := client.Chat(ctx, &req, onText)
+	response, err := client.Chat(ctx, &req, s.begin(&req))
 	took := now(c.task).Sub(began)
-	heard.endThought()
+	heard := s.finish()
 	var failed *model.Error
 	if errors.As(err, &failed) && failed.Unsent {
 		c.turns[role]--
@@ -94,7 +87,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		hooked.after(ctx, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
-	tokens, estimated := tokensOf(ref, size, response, err, heard.text.String())
+	tokens, estimated := tokensOf(ref, size, response, err, heard)
 	if response != nil {
 		response.Usage = tokens
 		checkArgs(response.ToolCalls)
@@ -102,8 +95,8 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	usage := c.usage(ref, &req, tokens, estimated)
 	usage.DurationMS = new(took.Milliseconds())
 	room.Settle(usage)
-	if failure := modelFailure(err); failure != nil && ctx.Err() == nil && heard.text.Len() > 0 {
-		c.broken()
+	if err != nil && ctx.Err() == nil && heard != "" {
+		s.breakOff()
 	}
 	hooked.after(ctx, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
@@ -118,11 +111,6 @@ func checkArgs(calls []model.ToolCall) {
 		}
 		calls[i].Args, _ = args.(map[string]any)
 	}
-}
-
-// broken says that the streamed text is not part of the answer.
-func (c *caller) broken() {
-	emit(c.task, runner.Said{Type: "text", Broken: true})
 }
 
 // retry makes calls in a role, and again after a transient failure, in all at most as many
@@ -144,35 +132,73 @@ func (c *caller) retry(ctx context.Context, role string, tries int, call func() 
 	}
 }
 
-// listener passes on the text and the thoughts of a call as they come.
-type listener struct {
-	task    *runner.Task
-	onText  func(string)
-	text    strings.Builder
-	thought strings.Builder // a line without its end
+// stream emits the text and the thoughts of calls as they come. A nil stream emits nothing.
+type stream struct {
+	task     *runner.Task
+	thinking bool // emit thoughts
+	some     bool // text was emitted
+	text     strings.Builder
+	thought  strings.Builder // a line without its end
 }
 
-func (l *listener) hearText(chunk string) {
-	l.endThought()
-	l.text.WriteString(chunk)
-	l.onText(chunk)
+// begin returns the receiver of a call's text, and lets the request report thoughts.
+func (s *stream) begin(req *model.Request) (onText func(string)) {
+	if s == nil {
+		return nil
+	}
+	s.text.Reset()
+	if s.thinking && s.task.Emit != nil {
+		req.OnThinking = s.addThought
+	}
+	return s.addText
 }
 
-// hearThought emits thoughts line by line, so that secrets in them can be masked.
-func (l *listener) hearThought(chunk string) {
-	l.thought.WriteString(chunk)
-	text := l.thought.String()
+func (s *stream) addText(chunk string) {
+	s.endThought()
+	s.text.WriteString(chunk)
+	s.some = true
+	emit(s.task, runner.Said{Type: "text", Text: chunk})
+}
+
+// addThought emits thoughts line by line, so that secrets in them can be masked.
+func (s *stream) addThought(chunk string) {
+	s.thought.WriteString(chunk)
+	text := s.thought.String()
 	if end := strings.LastIndexByte(text, '\n') + 1; end > 0 {
-		l.task.Emit(runner.Said{Type: "thinking", Text: text[:end]})
-		l.thought.Reset()
-		l.thought.WriteString(text[end:])
+		s.task.Emit(runner.Said{Type: "thinking", Text: text[:end]})
+		s.thought.Reset()
+		s.thought.WriteString(text[end:])
 	}
 }
 
-func (l *listener) endThought() {
-	if l.thought.Len() > 0 {
-		l.hearThought("\n")
+func (s *stream) endThought() {
+	if s.thought.Len() > 0 {
+		s.addThought("\n")
 	}
+}
+
+// finish returns the text of a call that has ended.
+func (s *stream) finish() string {
+	if s == nil {
+		return ""
+	}
+	s.endThought()
+	return s.text.String()
+}
+
+// breakOff says that the text so far is not part of the answer.
+func (s *stream) breakOff() {
+	if s != nil {
+		emit(s.task, runner.Said{Type: "text", Broken: true})
+	}
+}
+
+// end emits the end of an answer, with its text if that did not stream.
+func (s *stream) end(whole string) {
+	if s.some {
+		whole = ""
+	}
+	emit(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
 // fits refuses a call that is certainly too large for its model, before it is paid for.

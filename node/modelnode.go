@@ -4,7 +4,7 @@ package node
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -96,50 +96,62 @@ func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')
 // go to the system prompt.
 func givenMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return nil, nil, invalidInput("messages[%d] is %s; an object with role and content is wanted", i, keys.TypeName(item))
+		m, err := givenMessage(task, item)
+		var failure *runner.Failure
+		if errors.As(err, &failure) {
+			err = invalidInput("messages[%d]: %s", i, failure.Message)
 		}
-		role, _ := fields["role"].(string)
-		plain, err := ownForm(fields["content"])
 		if err != nil {
-			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
+			return nil, nil, err
 		}
-		said, err := valueContent(task, plain)
-		if err != nil {
-			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
-		}
-		m := said.message(model.Role(role))
-		switch role {
-		case "system":
-			if m.Parts != nil {
-				return nil, nil, invalidInput("messages[%d] is a system message with %s; only messages of users and tools may have these", i, said.text)
-			}
+		if m.Role == "system" {
 			system = append(system, m.Content)
-			continue
-		case "user":
-		case "assistant":
-			where := fmt.Sprintf("messages[%d].tool_calls", i)
-			list, ok := fields["tool_calls"].([]any)
-			if !ok && fields["tool_calls"] != nil {
-				return nil, nil, invalidInput("%s is %s; a list is wanted", where, keys.TypeName(fields["tool_calls"]))
-			}
-			if m.ToolCalls, err = readCalls(where, list); err != nil {
-				return nil, nil, err
-			}
-		case "tool":
-			m.ToolCallID, _ = fields["tool_call_id"].(string)
-			m.Name, _ = fields["name"].(string)
-			m.IsError, _ = fields["is_error"].(bool)
-		default:
-			if fields["role"] == nil {
-				return nil, nil, invalidInput("messages[%d] has no role; allowed are assistant, system, tool, user", i)
-			}
-			return nil, nil, invalidInput("messages[%d] has the role %s; allowed are assistant, system, tool, user", i, keys.Preview(fields["role"]))
+		} else {
+			messages = append(messages, m)
 		}
-		messages = append(messages, m)
 	}
 	return messages, system, nil
+}
+
+func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		return m, invalidInput("it is %s; an object with role and content is wanted", keys.TypeName(item))
+	}
+	var given struct {
+		Role       string `key:"role"`
+		Content    any    `key:"content"`
+		ToolCalls  []any  `key:"tool_calls"`
+		ToolCallID string `key:"tool_call_id"`
+		Name       string `key:"name"`
+		IsError    bool   `key:"is_error"`
+	}
+	if err := decode(fields, &given); err != nil {
+		return m, err
+	}
+	plain, err := ownForm(given.Content)
+	if err != nil {
+		return m, err
+	}
+	said, err := valueContent(task, plain)
+	if err != nil {
+		return m, err
+	}
+	m = said.message(model.Role(given.Role))
+	switch given.Role {
+	case "system":
+		if m.Parts != nil {
+			err = invalidInput("it is a system message with %s; only messages of users and tools may have these", said.text)
+		}
+	case "user":
+	case "assistant":
+		m.ToolCalls, err = readCalls("tool_calls", given.ToolCalls)
+	case "tool":
+		m.ToolCallID, m.Name, m.IsError = given.ToolCallID, given.Name, given.IsError
+	default:
+		err = invalidInput("the role is %q; allowed are assistant, system, tool, user", given.Role)
+	}
+	return m, err
 }
 
 // callsData returns tool calls as plain data for outputs.

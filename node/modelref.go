@@ -5,11 +5,9 @@ package node
 import (
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/model/price"
@@ -101,9 +99,6 @@ type openModel struct {
 	err    error
 }
 
-// Close does nothing: a client holds no resources.
-func (openModel) Close() error { return nil }
-
 // models opens models.
 type models struct {
 	options  provider.Options // Declared, Dir and Sleep are the task's
@@ -114,14 +109,14 @@ type models struct {
 
 // open returns the client of a model, which the whole run shares.
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
-	hideSecrets(task, m.cassette) // there may be more than at the last call
+	m.cassette.HideForms(task.Models.Secrets) // there may be more than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
 	if ref.isScript() {
 		key.graph = nil
 	}
-	open := task.Scope.Keep(key, func() io.Closer {
-		hideKeys(task, m.cassette)
-		hideProviders(task, ref.providers, m.cassette)
+	open := task.Scope.Keep(key, func() any {
+		hideKeys(task, m.cassette, task.Providers)
+		hideKeys(task, m.cassette, ref.providers)
 		connect := func() (model.Client, error) { return m.connect(task, ref) }
 		if m.cassette != nil {
 			return openModel{m.cassette.Client(ref.name, connect), nil}
@@ -175,17 +170,9 @@ func (ref modelRef) prices() price.Prices {
 }
 
 // hideKeys masks the keys of providers, and the run's secrets in a recording.
-func hideKeys(task *runner.Task, tape *cassette.Cassette) {
-	hideSecrets(task, tape)
-	hideProviders(task, task.Providers, tape)
-}
-
-func hideSecrets(task *runner.Task, tape *cassette.Cassette) {
+func hideKeys(task *runner.Task, tape *cassette.Cassette, providers map[string]any) {
 	tape.HideForms(task.Models.Secrets)
-}
-
-func hideProviders(task *runner.Task, providers map[string]any, tape *cassette.Cassette) {
-	for _, name := range slices.Sorted(maps.Keys(providers)) {
+	for _, name := range keys.Sorted(providers) {
 		declared, _ := providers[name].(map[string]any)
 		key, _ := declared["api_key"].(string)
 		task.Models.Hide(key)

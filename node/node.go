@@ -45,7 +45,7 @@ func Kinds(opts Options) []runner.Kind {
 	if opts.Linger <= 0 {
 		opts.Linger = 2 * time.Second
 	}
-	exec := &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}
+	exec := &execHandler{timing: opts}
 	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}, cassette: opts.Cassette, stand: opts.Stand}
 	models := &models{cassette: opts.Cassette, stand: opts.Stand, thinking: opts.Thinking}
 	return []runner.Kind{

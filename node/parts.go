@@ -294,9 +294,8 @@ func detectType(begin []byte) string {
 	return http.DetectContentType(begin)
 }
 
-// ownForm returns the content of a message with the parts of other chat APIs,
-// {type: image_url, image_url: {url: …}}, in the form of graph files. It fails for an
-// unknown type.
+// ownForm returns the content of a message with its texts, {type: text, text}, in the form of
+// graph files. It fails for other parts of chat APIs.
 func ownForm(v any) (any, error) {
 	list, isList := v.([]any)
 	if !isList {
@@ -306,58 +305,12 @@ func ownForm(v any) (any, error) {
 	for i, item := range list {
 		given, _ := item.(map[string]any)
 		kind, typed := given["type"].(string)
-		if !typed {
-			continue
+		if typed && kind != "text" {
+			return nil, invalidInput("a part has the type %q; parts are {text}, {image}, {file} and {audio}", kind)
 		}
-		if out[i] = ownPart(kind, given); out[i] == nil {
-			return nil, invalidInput("a part has the unknown type %q; parts are {text}, {image}, {file} and {audio}", kind)
+		if typed {
+			out[i] = map[string]any{"text": given["text"]}
 		}
 	}
 	return out, nil
-}
-
-// foreignParts are the kinds of parts by their types in other chat APIs.
-var foreignParts = map[string]string{
-	"text": "text", "input_text": "text", "output_text": "text",
-	"image_url": "image", "input_image": "image", "image": "image",
-	"document": "file", "file": "file", "input_file": "file",
-	"audio": "audio", "input_audio": "audio",
-}
-
-// ownPart converts a part of another chat API. It returns nil for unknown and empty ones.
-func ownPart(kind string, given map[string]any) any {
-	at := func(path ...string) string {
-		v := any(given)
-		for _, key := range path {
-			inner, _ := v.(map[string]any)
-			v = inner[key]
-		}
-		text, _ := v.(string)
-		return text
-	}
-	dataURI := func(media, data string) string {
-		if data == "" {
-			return ""
-		}
-		return "data:" + media + ";base64," + data
-	}
-	key := foreignParts[kind]
-	if key == "text" {
-		return map[string]any{"text": at("text")}
-	}
-	named := cmp.Or(
-		at("image_url", "url"), at("image_url"), at("source", "url"), dataURI(at("source", "media_type"), at("source", "data")), dataURI(at("mimeType"), at("data")), // the last is MCP's
-		dataURI("audio/"+at("input_audio", "format"), at("input_audio", "data")), at("file", "file_data"), at("file_data"), at("file_url"),
-	)
-	if at("source", "type") == "text" {
-		named = dataURI("text/plain", base64.StdEncoding.EncodeToString([]byte(at("source", "data"))))
-	}
-	if key == "" || named == "" {
-		return nil
-	}
-	out := map[string]any{key: named}
-	if name := cmp.Or(at("file", "filename"), at("title"), at("filename"), at("name")); name != "" {
-		out["name"] = name
-	}
-	return out
 }

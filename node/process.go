@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os/exec"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	procs "github.com/graphrun/graphrun/internal/process"
@@ -27,10 +26,8 @@ type process struct {
 	dir       string   // absolute
 	env       []string // later entries win
 	stdin     []byte
-	maxOutput int // bytes of stdout
-	grace     time.Duration
-	kill      <-chan struct{} // closed: no grace
-	linger    time.Duration
+	maxOutput int     // bytes of stdout
+	timing    Options // Grace, Kill and Linger
 	// outLog and errLog receive the output as it comes, unless they are nil.
 	outLog, errLog io.Writer
 }
@@ -54,7 +51,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	cmd := &exec.Cmd{
 		Path: p.argv[0], Args: p.argv, Dir: p.dir, Env: p.env,
 		Stdin: bytes.NewReader(p.stdin), Stdout: both(stdout, p.outLog), Stderr: both(stderr, p.errLog),
-		WaitDelay: p.linger,
+		WaitDelay: p.timing.Linger,
 	}
 	path, err := procs.Find(p.argv[0], p.dir, p.env)
 	if err != nil {
@@ -64,11 +61,11 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	if err := p.mark.Start(cmd); err != nil {
 		return nil, startFailure(p, err)
 	}
-	ended, watched := make(chan struct{}), make(chan bool)
-	go func() { watched <- p.watch(ctx, cmd, ended) }()
+	ended, stopped := make(chan struct{}), make(chan bool, 1)
+	undo := context.AfterFunc(ctx, func() { stopped <- p.mark.Stop(cmd, ended, p.timing.Grace, p.timing.Kill) })
 	err = cmd.Wait()
 	close(ended)
-	end := &ending{stopped: <-watched, tooMuch: stdout.exceeded, stdout: stdout.buf.Bytes(), stderr: tailText(stderr.Bytes(), detailBytes)}
+	end := &ending{stopped: !undo() && <-stopped, tooMuch: stdout.exceeded, stdout: stdout.buf.Bytes(), stderr: tailText(stderr.Bytes(), detailBytes)}
 	if cmd.ProcessState == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("lost sight of %q: %v", p.argv[0], err)}
 	}
@@ -86,34 +83,6 @@ func both(w, log io.Writer) io.Writer {
 		return w
 	}
 	return io.MultiWriter(log, w)
-}
-
-// watch stops the program and its group if the context ends first, and reports whether it
-// did. It returns after the end of the program.
-func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{}) bool {
-	select {
-	case <-ended:
-		return false
-	case <-ctx.Done():
-	}
-	select {
-	case <-ended:
-		return false // a program that has ended needs no signal
-	default:
-	}
-	p.mark.Ask(cmd)
-	patience := time.NewTimer(p.grace)
-	defer patience.Stop()
-	select {
-	case <-ended:
-		// The program is gone, but others of its group may still clean up.
-		p.mark.Await(cmd, patience.C, p.kill)
-	case <-patience.C:
-	case <-p.kill:
-	}
-	p.mark.Kill(cmd)
-	<-ended
-	return true
 }
 
 // capped keeps the first limit bytes and calls over once if there are more. It goes on

@@ -68,19 +68,19 @@ func (k *toolkit) serverTools(ctx context.Context, task *runner.Task, registry *
 		return nil, names
 	}
 	for _, name := range names {
-		server, member, isServer := registry.Server(name)
-		if !isServer {
-			rest = append(rest, name)
-			continue
+		decl, member := registry.Find(name)
+		var tools []model.Tool
+		handled := false
+		if decl.IsServer() {
+			tools, handled = k.stand.Tools(ctx, task, decl.Name)
 		}
-		tools, handled := k.stand.Tools(ctx, task, server)
 		if !handled {
 			rest = append(rest, name)
 			continue
 		}
 		for _, t := range tools {
 			same := func(other model.Tool) bool { return other.Name == t.Name }
-			if (member == "*" || t.Name == server+"."+member) && !slices.ContainsFunc(out, same) {
+			if (member == tool.All || t.Name == decl.Name+"."+member) && !slices.ContainsFunc(out, same) {
 				out = append(out, t)
 			}
 		}

@@ -18,7 +18,7 @@ type asker struct {
 	calls       *caller
 	role, named string
 	retries     int
-	onText      func(string)
+	stream      *stream // nil if the text is not shown
 	// ended returns the failure of an answer that ended badly.
 	ended func(*model.Response) error
 }
@@ -28,7 +28,7 @@ type asker struct {
 // kind invalid_output.
 func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
 	for try := 0; ; try++ {
-		response, err := a.calls.call(ctx, a.role, a.named, req, a.onText)
+		response, err := a.calls.call(ctx, a.role, a.named, req, a.stream)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -42,9 +42,7 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 		if try >= a.retries {
 			return nil, nil, unfitFailure(response, try+1, problem)
 		}
-		if a.onText != nil {
-			a.calls.broken() // the next answer takes its place
-		}
+		a.stream.breakOff() // the next answer takes its place
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
 			model.Message{Role: model.User, Content: askAgain(problem)})
@@ -63,6 +61,22 @@ func unfitFailure(response *model.Response, tries int, problem error) *runner.Fa
 // askAgain tells a model why its answer does not fit.
 func askAgain(problem error) string {
 	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
+}
+
+// readerOf returns a reader of answers that fit a schema.
+func readerOf(doc map[string]any) func(*model.Response) (any, error) {
+	compiled, err := schema.Compile(doc)
+	return func(response *model.Response) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return structured(compiled, response.Content)
+	}
+}
+
+// requireOnly returns the schema of an object that may hold more than the required key.
+func requireOnly(doc map[string]any, key string) map[string]any {
+	return map[string]any{"type": "object", "properties": doc["properties"], "required": []any{key}}
 }
 
 // structured reads an answer as data of a schema.

@@ -55,7 +55,7 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
 	}
 	keeper := keeperOf(task.Scope) // before the registry, so that it ends after the servers
-	kept := task.Scope.Keep(registryKey{task.Graph}, func() io.Closer {
+	kept := task.Scope.Keep(registryKey{task.Graph}, func() any {
 		opts := k.options
 		opts.Dir, opts.Withheld, opts.RunDir, opts.Keeper = task.Dir, secretVariables(task.Graph), task.RunDir, keeper
 		if task.OpenLog != nil {
@@ -116,7 +116,7 @@ func (c *toolCall) journal(task *runner.Task, call func() (answer, error)) (answ
 // playOrRecord takes the answer of a call from the recording, or makes it and records the answer.
 func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answer, error)) (answer, error) {
 	if task.Models != nil {
-		hideKeys(task, k.cassette)
+		hideKeys(task, k.cassette, task.Providers)
 	}
 	return k.cassette.Tool(cassette.ToolCall{
 		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
@@ -143,7 +143,8 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 		case !errors.As(err, &failed):
 			return answer{}, err
 		}
-		delay, attempts, again := registry.Again(c.Name, failed, times)
+		decl, _ := registry.Find(c.Name)
+		delay, attempts, again := decl.Again(failed, times)
 		if !again || failed.NotMade || task.Models == nil {
 			return answer{Output: failed.Message, IsError: true, Details: failed.Details}, nil
 		}
@@ -300,7 +301,7 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 		stdin = maps.Clone(p.Args)
 		stdin["answers"] = task.Answers
 	}
-	task.Config = map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(stdin), "dir": p.Dir, "env_pass": p.EnvPass}
+	task.Config = map[string]any{"command": p.Command, "env": p.Env, "stdin": eval.Text(stdin), "dir": p.Dir, "env_pass": p.EnvPass}
 	if p.Parse != "" {
 		task.Config["parse"] = p.Parse
 	}
@@ -354,8 +355,8 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 	}
 	// A recording replaces servers, not the file: a replay notices a changed description.
 	for i := range out {
-		if t, ok := registry.Own(out[i].Name); ok {
-			out[i] = t
+		if decl, _ := registry.Find(out[i].Name); decl != nil && !decl.IsServer() {
+			out[i] = decl.Tool()
 		}
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
@@ -37,7 +38,8 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	}
 	out := make([]any, len(calls))
 	for i := range calls {
-		fit := registry.Fit(calls[i].Name, results[i].Output)
+		decl, _ := registry.Find(calls[i].Name)
+		fit := decl.Fit(results[i].Output)
 		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": fit, "is_error": results[i].IsError}
 		if !asked {
 			continue
@@ -119,7 +121,7 @@ func allowList(config map[string]any, registry *tool.Registry) []string {
 	if list, given := config["tools"].([]any); given {
 		return keys.Texts(list)
 	}
-	return registry.All()
+	return registry.Names()
 }
 
 // callsOf returns the calls of the model's last message without a result (asked is true),
@@ -207,7 +209,7 @@ func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	out := answers[0]
 	if out.IsError {
-		return nil, &runner.Failure{Kind: "tool", Message: tool.Text(out.Output), Details: out.Details}
+		return nil, &runner.Failure{Kind: "tool", Message: eval.Text(out.Output), Details: out.Details}
 	}
 	return out.Output, nil
 }

@@ -153,7 +153,7 @@ var (
 var toolKeys = []Key{
 	{
 		Name: "mcp", Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}, Doc: "A server of the Model Context Protocol.",
-		Keys: []Key{toolCommand, template("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir, {Name: "roots", Type: TypeList, Elem: &Key{Type: TypeString}, Default: "none", Doc: "Folders that the server may learn about, relative to the folder of the graph's file."}},
+		Keys: []Key{toolCommand, template("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir},
 	},
 	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{required(toolCommand), parseKey, toolEnv, envPassKey, toolDir}},
 	{Name: "graph", Type: TypeString, Doc: "A graph file to run."},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -63,15 +62,12 @@ func (s *server) open(ctx context.Context) (*link, error) {
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
 		&mcp.ClientOptions{
-			Capabilities:                s.capabilities(),
+			Capabilities:                &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
 			ElicitationHandler:          l.asking.question,
 			ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
 			ProgressNotificationHandler: l.progress.heard,
 		},
 	)
-	if err := s.addRoots(client); err != nil {
-		return nil, errors.Join(err, kill())
-	}
 	client.AddSendingMiddleware(boundDiscovery(s.opts.DiscoverTime))
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
@@ -142,18 +138,6 @@ func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) 
 func lost(err error) bool {
 	var answer *jsonrpc.Error
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
-}
-
-// needsTask reports whether a server refuses a call because the tool runs as a task only
-// (since 2025-11-25). The protocol demands the code of an unknown method; some servers send
-// the code of an invalid request.
-func needsTask(err error) bool {
-	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) {
-		return false
-	}
-	return answer.Code == jsonrpc.CodeMethodNotFound ||
-		answer.Code == jsonrpc.CodeInvalidRequest && strings.Contains(strings.ToLower(answer.Message), "task")
 }
 
 // withHeaders adds headers to every request.

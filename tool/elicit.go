@@ -104,29 +104,16 @@ func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Eli
 	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
 }
 
-// formOf returns the schema of an answer. It translates enumNames of older servers; an
-// invalid schema becomes any object, which the server checks.
+// formOf returns the schema of an answer. An invalid schema becomes any object, which the
+// server checks.
 func formOf(asked any) map[string]any {
 	plain, _ := eval.Canonical(asked)
 	form, _ := plain.(map[string]any)
 	fields, _ := form["properties"].(map[string]any)
 	for _, field := range fields {
-		field, _ := field.(map[string]any)
-		titles, named := field["enumNames"].([]any)
-		if !named {
-			continue
+		if field, ok := field.(map[string]any); ok {
+			delete(field, "enumNames") // titles of older servers
 		}
-		delete(field, "enumNames")
-		choices, _ := field["enum"].([]any)
-		if len(choices) != len(titles) {
-			continue
-		}
-		list := make([]any, len(choices))
-		for i := range choices {
-			list[i] = map[string]any{"const": choices[i], "title": titles[i]}
-		}
-		delete(field, "enum")
-		field["oneOf"] = list
 	}
 	if _, err := schema.Compile(form); err != nil {
 		return map[string]any{"type": "object"}

@@ -1,4 +1,4 @@
-// Requests of a server on HTTP: it asks for roots, or puts a question.
+// The stream on which a server on HTTP sends messages outside of its answers.
 
 package tool
 
@@ -7,19 +7,15 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 )
 
-// listenTime bounds the wait for the server's stream at the start of a session, sentTime
-// the wait after the request was sent: many servers answer only with their first event.
-const (
-	listenTime = time.Second
-	sentTime   = 50 * time.Millisecond
-)
+// listenTime bounds the wait for the server's stream at the start of a session: many
+// servers answer only with their first event.
+const listenTime = 100 * time.Millisecond
 
 // listening hides failures of the stream for a server's own messages: it is optional, and
-// many servers end it when it is idle.
+// many servers end it when it is idle, which would end the session.
 type listening struct{ next http.RoundTripper }
 
 // RoundTrip opens the stream for a GET request.
@@ -28,26 +24,12 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 		return l.next.RoundTrip(req)
 	}
 	out, in := io.Pipe()
-	open, sent := make(chan struct{}), make(chan struct{}, 1)
-	asking := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
-		select {
-		case sent <- struct{}{}:
-		default: // a second attempt
-		}
-	}})
-	go l.pass(req.WithContext(asking), in, open)
-	wait := time.NewTimer(listenTime)
-	defer wait.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-sent:
-			wait.Reset(sentTime)
-			continue
-		case <-open:
-		case <-wait.C:
-		case <-req.Context().Done():
-		}
-		waiting = false
+	answered := make(chan struct{})
+	go l.copyStream(req, in, answered)
+	select {
+	case <-answered:
+	case <-time.After(listenTime):
+	case <-req.Context().Done():
 	}
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -55,11 +37,12 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pass copies the stream until the session ends. It closes open at the server's answer.
-func (l listening) pass(req *http.Request, in *io.PipeWriter, open chan struct{}) {
+// copyStream copies the stream until the session ends. It closes answered at the server's
+// answer.
+func (l listening) copyStream(req *http.Request, in *io.PipeWriter, answered chan struct{}) {
 	defer func() { _ = in.CloseWithError(context.Canceled) }()
 	resp, err := l.next.RoundTrip(req)
-	close(open)
+	close(answered)
 	if err == nil {
 		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 		if resp.StatusCode == http.StatusOK && kind == "text/event-stream" {

@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 servers ask for roots for as long as the protocol has them
-
 package tool
 
 import (
@@ -9,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,19 +17,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// olderWeb is a server on HTTP of an older protocol. It asks for folders on a stream of
-// their own, not on that of the call; listen answers the request for that stream.
+// olderWeb is a server on HTTP of an older protocol. It asks on a stream of its own, not on
+// that of the call; listen answers the request for that stream.
 func olderWeb(t *testing.T, listen func(w http.ResponseWriter, req *http.Request, all http.Handler)) map[string]any {
 	t.Helper()
 	fake := newServer("old")
-	fake.AddTool(&mcp.Tool{Name: "folders", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	fake.AddTool(&mcp.Tool{Name: "ask", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		answer, err := r.Session.ListRoots(ctx, nil)
+		answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}}})
 		if err != nil {
 			return nil, err
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(len(answer.Roots), " folders")}}}, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer.Action}}}, nil
 	})
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fake }, nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -51,13 +48,13 @@ func olderWeb(t *testing.T, listen func(w http.ResponseWriter, req *http.Request
 		web.Close()
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	})
-	return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": web.URL, "roots": []any{"/data"}}}}
+	return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": web.URL}}}
 }
 
 // A server on HTTP may ask us something outside of its answers to calls.
 func TestServerHTTPAsks(t *testing.T) {
 	r := newRegistry(t, olderWeb(t, func(w http.ResponseWriter, req *http.Request, all http.Handler) { all.ServeHTTP(w, req) }))
-	if got, problem := callServer(t, r, &fakeActor{}, "folders", nil); got != "1 folders" {
+	if got, problem := callServer(t, r, &fakeActor{answer: map[string]any{}}, "ask", nil); got != "accept" {
 		t.Errorf("%v, %s", got, problem)
 	}
 	if err := r.Close(); err != nil {
@@ -100,56 +97,33 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 	}
 }
 
-// The start of a session hardly waits for a server that has been asked to listen and says
-// nothing until it has something to say, and longer for one that can't be reached yet.
+// The start of a session hardly waits for a server that says nothing until it has
+// something to say.
 func TestListeningInSilence(t *testing.T) {
-	for name, test := range map[string]struct {
-		sent bool
-		want time.Duration
-	}{"asked": {true, sentTime}, "not yet": {false, listenTime}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://silent", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				begin := time.Now()
-				resp, err := listening{roundTrip(func(r *http.Request) (*http.Response, error) {
-					if test.sent {
-						httptrace.ContextClientTrace(r.Context()).WroteRequest(httptrace.WroteRequestInfo{})
-					}
-					<-r.Context().Done()
-					return nil, r.Context().Err()
-				})}.RoundTrip(req)
-				if took := time.Since(begin); err != nil || took != test.want {
-					t.Errorf("%v after %s, want %s", err, took, test.want)
-				}
-				cancel()
-				synctest.Wait()
-				_ = resp.Body.Close()
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://silent", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		resp, err := listening{roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}.RoundTrip(req)
+		if took := time.Since(begin); err != nil || took != listenTime {
+			t.Errorf("%v after %s", err, took)
+		}
+		cancel()
+		synctest.Wait()
+		_ = resp.Body.Close()
+	})
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A tool that runs as a task only is refused in words that say so.
-func TestServerWantsTask(t *testing.T) {
-	r := newRegistry(t, fakeServer(t, "polite", nil))
-	_, problem := callServer(t, r, &fakeActor{}, "long", nil)
-	if want := `tool "srv.long" runs as a task only, which graphrun does not ask for; the server says: `; !strings.Contains(problem, want) {
-		t.Errorf("got %q", problem)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// The names of choices were a list beside them once.
 func TestFormOf(t *testing.T) {
 	choice := func(more map[string]any) map[string]any {
 		return map[string]any{"type": "object", "properties": map[string]any{"pet": more}}
@@ -158,11 +132,7 @@ func TestFormOf(t *testing.T) {
 	for name, test := range map[string]struct{ asked, want any }{
 		"named choices": {
 			choice(map[string]any{"type": "string", "enum": []any{"c"}, "enumNames": []any{"Cat"}}),
-			choice(map[string]any{"type": "string", "oneOf": []any{cat}}),
-		},
-		"names that don't fit": {
-			choice(map[string]any{"enum": []any{"c", "d"}, "enumNames": []any{"Cat"}}),
-			choice(map[string]any{"enum": []any{"c", "d"}}),
+			choice(map[string]any{"type": "string", "enum": []any{"c"}}),
 		},
 		"as today":  {choice(map[string]any{"oneOf": []any{cat}}), choice(map[string]any{"oneOf": []any{cat}})},
 		"no schema": {choice(map[string]any{"colour": "red"}), map[string]any{"type": "object"}},

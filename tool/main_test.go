@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 )
@@ -111,9 +110,6 @@ func newServer(string) *mcp.Server {
 		}
 		return text(said), nil
 	})
-	add("long", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Tool long requires task augmentation (taskSupport: 'required')"}
-	})
 	add("grow", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		add("grown", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("grown up"), nil })
 		return text("growing"), nil
@@ -149,7 +145,6 @@ func newServer(string) *mcp.Server {
 			},
 		}}}, nil
 	})
-	addRootsTool(s)
 	addTexts(s)
 	add("fail", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		out := text("it went wrong")

@@ -60,16 +60,15 @@ func onHTTP(t *testing.T) string {
 	return "http://127.0.0.1:" + port + "/mcp"
 }
 
-// What a real server has besides tools, on both transports: resources, prompts, the
-// folders that it asks for, questions, progress.
+// What a real server has besides tools, on both transports: resources, prompts,
+// questions, progress.
 func TestRealServerOffers(t *testing.T) {
-	dir := t.TempDir()
 	for name, decls := range map[string]func(t *testing.T) map[string]any{
 		"stdio": func(t *testing.T) map[string]any {
-			return fromNPM([]any{"node", beside(t, "server-everything"), "stdio"}, map[string]any{"roots": []any{dir}})
+			return fromNPM([]any{"node", beside(t, "server-everything"), "stdio"}, nil)
 		},
 		"http": func(t *testing.T) map[string]any {
-			return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": onHTTP(t), "roots": []any{dir}}}}
+			return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": onHTTP(t)}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,9 +90,6 @@ func TestRealServerOffers(t *testing.T) {
 			parts, err = r.Prompt(t.Context(), actor, "srv", "args-prompt", map[string]string{"city": "Ulm"})
 			if err != nil || fmt.Sprint(parts) != "[map[text:What's weather in Ulm?]]" {
 				t.Errorf("a prompt: %v, %v", parts, err)
-			}
-			if got, problem := callServer(t, r, actor, "get-roots-list", nil); !strings.Contains(fmt.Sprint(got), "file://"+dir) {
-				t.Errorf("the folders: %v, %s", got, problem)
 			}
 			if got, problem := callServer(t, r, actor, "get-tiny-image", nil); !strings.Contains(fmt.Sprint(got), "image:data:image/png;base64,") {
 				t.Errorf("an image: %v, %s", got, problem)
@@ -130,17 +126,12 @@ func asked(t *testing.T, r *Registry) {
 	}
 }
 
-// The server of the file system works in the folders that it is told of, and nowhere else.
+// The server of the file system works in its folder, and nowhere else.
 func TestRealFileSystem(t *testing.T) {
-	dir, other := t.TempDir(), t.TempDir()
-	r := newRegistry(t, fromNPM([]any{"node", beside(t, "server-filesystem"), other}, map[string]any{"roots": []any{dir}}))
+	dir := t.TempDir()
+	r := newRegistry(t, fromNPM([]any{"node", beside(t, "server-filesystem"), dir}, nil))
 	actor := &fakeActor{}
 	path := filepath.Join(dir, "a.txt")
-	for range 1000 { // it asks for its folders after the start, and begins with its own
-		if _, problem := callServer(t, r, actor, "list_directory", map[string]any{"path": dir}); problem == "" {
-			break
-		}
-	}
 	if got, problem := callServer(t, r, actor, "write_file", map[string]any{"path": path, "content": "hello"}); problem != "" {
 		t.Fatalf("%v, %s", got, problem)
 	}

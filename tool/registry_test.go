@@ -169,10 +169,10 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func TestDeclares(t *testing.T) {
+func TestFind(t *testing.T) {
 	r := newRegistry(t, decls())
 	for name, want := range map[string]bool{"add": true, "srv": true, "srv.any": true, "add.x": false, "finish": false} {
-		if r.Declares(name) != want {
+		if decl, _ := r.Find(name); (decl != nil) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
@@ -191,7 +191,8 @@ func TestFit(t *testing.T) {
 		{"add", strings.Repeat("x", maxResult), strings.Repeat("x", maxResult)},
 		{"unknown", "short", "short"},
 	} {
-		if diff := cmp.Diff(test.want, r.Fit(test.name, test.result)); diff != "" {
+		decl, _ := r.Find(test.name)
+		if diff := cmp.Diff(test.want, decl.Fit(test.result)); diff != "" {
 			t.Errorf("%s, %v:\n%s", test.name, test.result, diff)
 		}
 	}

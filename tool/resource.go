@@ -50,7 +50,7 @@ func (r *Registry) Prompt(ctx context.Context, actor Actor, name, prompt string,
 // fetch asks a server for parts.
 func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, ask func(context.Context, *mcp.ClientSession) ([]any, error)) (parts []any, err error) {
 	decl := r.decls[name]
-	if decl == nil || decl.server == nil {
+	if !decl.IsServer() {
 		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, list("servers are", r.servers()))}
 	}
 	err = decl.server.use(ctx, actor, "while it was asked for the "+what, func(l *link) (bool, error) {
@@ -76,7 +76,7 @@ type Offer struct {
 // *Error or ctx's.
 func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offer, error) {
 	decl := r.decls[name]
-	if decl == nil || decl.server == nil {
+	if !decl.IsServer() {
 		return nil, nil
 	}
 	l, err := decl.server.connected(ctx, actor)

@@ -15,7 +15,8 @@ func TestRetryWhen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for code, want := range map[int]int{75: 4, 1: 2} {
-		_, attempts, again := r.Again("t", &tool.Error{Message: "m", Details: map[string]any{"exit_code": code}}, 1)
+		decl, _ := r.Find("t")
+		_, attempts, again := decl.Again(&tool.Error{Message: "m", Details: map[string]any{"exit_code": code}}, 1)
 		if attempts != want || !again {
 			t.Errorf("code %d: %d attempts, %v", code, attempts, again)
 		}

@@ -32,7 +32,6 @@ type server struct {
 	Headers map[string]any `key:"headers"`
 	EnvPass any            `key:"env_pass"`
 	Dir     string         `key:"dir"`
-	Roots   []string       `key:"roots"` // relative to the folder of the graph
 
 	name string
 	opts *Options
@@ -128,9 +127,12 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 		case l.asking.asked(asked):
 			return false, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", full), NotMade: true}
 		case err == nil:
-			result, err = s.result(name, answer)
-		case needsTask(err):
-			return false, &Error{Message: fmt.Sprintf("tool %q runs as a task only, which graphrun does not ask for; the server says: %v", full, err)}
+			result, err = content(answer)
+			if err != nil {
+				err = &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", full, err)}
+			} else if answer.IsError {
+				err = &Error{Message: eval.Text(eval.Brief(result))}
+			}
 		case !lost(err):
 			return false, &Error{Message: fmt.Sprintf("tool %q: %v", full, err)}
 		}
@@ -273,16 +275,4 @@ func (s *server) close() error {
 	l := s.link
 	s.link, s.died = nil, "the run is over"
 	return l.stop()
-}
-
-// result returns an answer as plain data, or as an error.
-func (s *server) result(name string, answer *mcp.CallToolResult) (any, error) {
-	value, err := content(answer)
-	if err != nil {
-		return nil, &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", s.name+"."+name, err)}
-	}
-	if answer.IsError {
-		return nil, &Error{Message: Text(eval.Brief(value))}
-	}
-	return value, nil
 }

@@ -96,7 +96,7 @@ func TestServer(t *testing.T) {
 	for _, tool := range tools {
 		names += tool.Name + " "
 	}
-	if names != "srv.pid srv.ask srv.die srv.die-again srv.echo srv.fail srv.grow srv.long srv.noisy srv.parts srv.roots srv.slow srv.steps " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
+	if names != "srv.pid srv.ask srv.die srv.die-again srv.echo srv.fail srv.grow srv.noisy srv.parts srv.slow srv.steps " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
 		t.Errorf("tools %s: %+v", names, tools)
 	}
 	if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {

@@ -102,27 +102,14 @@ func (p *program) watch() {
 // stop ends the program: it closes stdin, then sends SIGTERM, then SIGKILL.
 func (p *program) stop() error {
 	_ = p.stdin.Close()
-	if !p.endsWithin(p.opts.Grace / 5) {
-		p.mark.Ask(p.cmd)
-		if !p.endsWithin(p.opts.Grace) {
-			p.mark.Kill(p.cmd)
-		}
-	}
-	<-p.ended
-	_ = p.stdout.Close()
-	return nil
-}
-
-func (p *program) endsWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-p.ended:
-		return true
-	case <-timer.C:
+	case <-time.After(p.opts.Grace / 5):
 	case <-p.opts.Kill:
 	}
-	return false
+	p.mark.Stop(p.cmd, p.ended, p.opts.Grace, p.opts.Kill)
+	_ = p.stdout.Close()
+	return nil
 }
 
 // lastLine returns the last line of stderr about an error, or else the last with visible

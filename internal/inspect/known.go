@@ -65,9 +65,10 @@ type ListedTool struct {
 // ListTools lists the tools of a registry, and the resources and prompts of its servers. failed
 // says that a server could not be asked.
 func ListTools(ctx context.Context, registry *tool.Registry, declared map[string]any, actor tool.Actor) (list []ListedTool, failed bool) {
-	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; errors are reported below
+	_, _ = registry.Tools(ctx, actor, registry.Names()) // starts all servers; errors are reported below
 	list = []ListedTool{}
-	for _, name := range registry.All() {
+	for _, name := range registry.Names() {
+		decl, _ := registry.Find(name)
 		kind := "mcp"
 		fields, _ := declared[name].(map[string]any)
 		for _, other := range []string{"exec", "graph"} {
@@ -77,7 +78,7 @@ func ListTools(ctx context.Context, registry *tool.Registry, declared map[string
 		}
 		tools, err := registry.Tools(ctx, actor, []string{name})
 		for _, t := range tools {
-			list = append(list, ListedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: registry.Approve(t.Name), Parameters: t.Parameters})
+			list = append(list, ListedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: decl.Approve, Parameters: t.Parameters})
 		}
 		var offers []tool.Offer
 		if err == nil {

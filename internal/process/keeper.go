@@ -93,12 +93,32 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Ask asks the program and its group to end.
-func (m *Mark) Ask(cmd *exec.Cmd) { m.group.ask(cmd) }
+// Stop asks the program and its group to end, and kills what is left after the grace or when
+// kill is closed. It returns false and does nothing if ended, which the caller closes at the
+// end of the program, is closed already.
+func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, kill <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return false
+	default:
+	}
+	m.group.ask(cmd)
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-ended: // others of its group may still clean up
+		m.awaitGroup(cmd, patience.C, kill)
+	case <-patience.C:
+	case <-kill:
+	}
+	m.Kill(cmd)
+	<-ended
+	return true
+}
 
-// Await returns when the group is empty, patience is over or kill is closed. It polls, since
-// nothing reports the end of grandchildren.
-func (m *Mark) Await(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
+// awaitGroup returns when the group is empty, patience is over or kill is closed. It polls,
+// since nothing reports the end of grandchildren.
+func (m *Mark) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for m.group.alive(cmd) {

@@ -12,8 +12,8 @@ import (
 // started. It is safe for concurrent use.
 type Scope struct {
 	mu     sync.Mutex
-	kept   map[any]io.Closer
-	order  []io.Closer
+	kept   map[any]any
+	order  []any
 	tasks  string // the result of TasksDir
 	around *Scope // lasts longer; may be nil
 }
@@ -35,9 +35,9 @@ func (s *Scope) Lasting() *Scope {
 // a temporary one.
 func (s *Scope) TasksDir() string { return s.tasks }
 
-// Keep returns the value of a key. The first call makes it with open. It is closed when the run
-// ends or pauses, after the last task.
-func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
+// Keep returns the value of a key. The first call makes it with open. An io.Closer is closed when
+// the run ends or pauses, after the last task.
+func (s *Scope) Keep(key any, open func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if kept, ok := s.kept[key]; ok {
@@ -45,7 +45,7 @@ func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
 	}
 	made := open()
 	if s.kept == nil {
-		s.kept = map[any]io.Closer{}
+		s.kept = map[any]any{}
 	}
 	s.kept[key] = made
 	s.order = append(s.order, made)
@@ -57,7 +57,9 @@ func (s *Scope) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, kept := range slices.Backward(s.order) {
-		_ = kept.Close()
+		if closer, ok := kept.(io.Closer); ok {
+			_ = closer.Close()
+		}
 	}
 	s.kept, s.order = nil, nil
 }
