@@ -5,11 +5,10 @@
 package cassette
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -30,15 +29,15 @@ type Cassette struct {
 	secrets []string
 }
 
-// call is one call and its answer. Everything but the answer identifies it.
+// call is one call and its answer, as plain data. Everything but the answer identifies it.
 type call struct {
 	// Kind is model, tool or tools (a list of them), Name that of the model or tool.
-	Kind    string          `json:"kind"`
-	Name    string          `json:"name,omitempty"`
-	Caller  model.Caller    `json:"caller"`
-	Request json.RawMessage `json:"request"`
-	Answer  json.RawMessage `json:"answer"`
-	used    bool            // it was played
+	Kind    string       `json:"kind"`
+	Name    string       `json:"name,omitempty"`
+	Caller  model.Caller `json:"caller"`
+	Request any          `json:"request"`
+	Answer  any          `json:"answer"`
+	used    bool         // it was played
 }
 
 // The kinds of calls.
@@ -84,7 +83,7 @@ func (c *Cassette) HideForms(texts []string) {
 // answer plays the answer to a call into a value or, while recording, makes the call
 // and records the value. An error of do is returned and not recorded.
 func (c *Cassette) answer(made call, request, into any, do func() error) (err error) {
-	if made.Request, err = encode(request); err != nil {
+	if made.Request, err = eval.Canonical(request); err != nil {
 		return fmt.Errorf("the request to %s can't be written as JSON: %w", describe(&made), err)
 	}
 	if c.playing {
@@ -93,7 +92,7 @@ func (c *Cassette) answer(made call, request, into any, do func() error) (err er
 	if err := do(); err != nil {
 		return err
 	}
-	if made.Answer, err = encode(into); err != nil {
+	if made.Answer, err = eval.Canonical(into); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -106,47 +105,44 @@ func (c *Cassette) answer(made call, request, into any, do func() error) (err er
 func (c *Cassette) play(made *call, into any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	made, err := made.masked(c.secrets)
-	if err != nil {
-		return err
-	}
+	made = made.masked(c.secrets)
 	i := slices.IndexFunc(c.calls, func(recorded *call) bool { return !recorded.used && recorded.equals(made) })
 	if i < 0 {
 		return errors.New(c.mismatch(made))
 	}
 	c.calls[i].used = true
-	if err := eval.DecodeJSON(c.calls[i].Answer, into); err != nil {
+	text, err := eval.AppendJSON(nil, c.calls[i].Answer)
+	if err == nil {
+		err = eval.DecodeJSON(text, into)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: an answer can't be read: %w", c.name, err)
 	}
 	return nil
 }
 
-func (c *call) equals(other *call) bool { return compareCalls(c, other) == 0 }
+func (c *call) equals(other *call) bool {
+	return c.Kind == other.Kind && c.Name == other.Name && c.Caller == other.Caller && reflect.DeepEqual(c.Request, other.Request)
+}
 
+// compareCalls orders calls by who makes them.
 func compareCalls(a, b *call) int {
-	return cmp.Or(
+	order := cmp.Or(
 		cmp.Compare(a.Caller.Node, b.Caller.Node), cmp.Compare(a.Caller.Place, b.Caller.Place), cmp.Compare(a.Caller.Visit, b.Caller.Visit),
-		cmp.Compare(a.Caller.Role, b.Caller.Role), cmp.Compare(a.Caller.Turn, b.Caller.Turn),
-		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), bytes.Compare(a.Request, b.Request),
+		cmp.Compare(a.Caller.Role, b.Caller.Role), cmp.Compare(a.Caller.Turn, b.Caller.Turn), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
 	)
+	if order == 0 {
+		order = cmp.Compare(eval.Text(a.Request), eval.Text(b.Request))
+	}
+	return order
 }
 
 // masked returns a call without secrets: known texts and, in its request, values under
 // keys that name secrets. A flow may depend on such values in an answer.
-func (c *call) masked(secrets []string) (out *call, err error) {
+func (c *call) masked(secrets []string) *call {
 	own := *c
-	if own.Request, err = masked(c.Request, secrets, true); err == nil && c.Answer != nil {
-		own.Answer, err = masked(c.Answer, secrets, false)
-	}
-	return &own, err
-}
-
-func masked(text json.RawMessage, secrets []string, byKey bool) (json.RawMessage, error) {
-	v, err := eval.ParseJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	return encode(mask(v, secrets, byKey))
+	own.Request, own.Answer = mask(c.Request, secrets, true), mask(c.Answer, secrets, false)
+	return &own
 }
 
 func mask(v any, secrets []string, byKey bool) any {
@@ -157,9 +153,11 @@ func mask(v any, secrets []string, byKey bool) any {
 		}
 		return v
 	case []any:
+		out := make([]any, len(v))
 		for i := range v {
-			v[i] = mask(v[i], secrets, byKey)
+			out[i] = mask(v[i], secrets, byKey)
 		}
+		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
@@ -185,16 +183,4 @@ func namesSecret(key string) bool {
 		"access_token", "api_key", "apikey", "authorization", "client_secret", "cookie", "passwd", "password",
 		"proxy_authorization", "refresh_token", "secret", "set_cookie", "x_api_key",
 	}, key)
-}
-
-// encode writes canonical JSON with sorted keys and without escapes for HTML.
-func encode(v any) (json.RawMessage, error) {
-	text, err := eval.AppendJSON(nil, v)
-	if err != nil {
-		return nil, err
-	}
-	if v, err = eval.ParseJSON(text); err != nil {
-		return nil, err
-	}
-	return eval.AppendJSON(nil, v)
 }

@@ -4,7 +4,7 @@ package cassette
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,46 +32,46 @@ func Open(path string) (*Cassette, error) {
 // name. The error is a *spec.InvalidError.
 func Parse(name string, src []byte) (*Cassette, error) {
 	out := &Cassette{name: name, playing: true}
-	first, _, _ := bytes.Cut(src, []byte("\n"))
-	err := error(nil)
-	if string(bytes.TrimSpace(first)) != header {
-		err = fmt.Errorf("not a recording: its first line must be %s", header)
-	}
 	offset := 0
 	for line := range bytes.Lines(src) {
-		text := bytes.TrimSpace(line)
-		if err == nil && offset > 0 && len(text) > 0 {
-			var one *call
-			one, err = parseCall(text)
-			out.calls = append(out.calls, one)
-		}
-		if err != nil {
-			break
+		if err := out.readLine(bytes.TrimSpace(line), offset == 0); err != nil {
+			return nil, invalid(name, src, offset, err)
 		}
 		offset += len(line)
 	}
-	if err != nil {
-		return nil, &spec.InvalidError{Findings: spec.Diagnostics{{
-			File: spec.NewFile(name, src), Rule: "invalid-value", Severity: spec.Error, Span: spec.Span{From: offset, To: offset}, Message: err.Error(),
-		}}}
+	if offset == 0 {
+		return nil, invalid(name, src, 0, errNoHeader)
 	}
 	return out, nil
 }
 
-func parseCall(text []byte) (*call, error) {
+var errNoHeader = fmt.Errorf("not a recording: its first line must be %s", header)
+
+func (c *Cassette) readLine(text []byte, isFirst bool) error {
+	if isFirst && string(text) != header {
+		return errNoHeader
+	}
+	if isFirst || len(text) == 0 {
+		return nil
+	}
 	var out call
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&out)
+	err := eval.DecodeJSON(text, &out)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("this call can't be read: %w", err)
+		return fmt.Errorf("this call can't be read: %w", err)
 	case !slices.Contains([]string{modelCall, toolCall, toolList}, out.Kind):
-		return nil, fmt.Errorf("kind is %q, not model, tool or tools", out.Kind)
+		return fmt.Errorf("kind is %q, not model, tool or tools", out.Kind)
 	case out.Request == nil || out.Answer == nil:
-		return nil, fmt.Errorf("it lacks a request or an answer")
+		return errors.New("it lacks a request or an answer")
 	}
-	return out.masked(nil)
+	c.calls = append(c.calls, out.masked(nil))
+	return nil
+}
+
+func invalid(name string, src []byte, offset int, err error) error {
+	return &spec.InvalidError{Findings: spec.Diagnostics{{
+		File: spec.NewFile(name, src), Rule: "invalid-value", Severity: spec.Error, Span: spec.Span{From: offset, To: offset}, Message: err.Error(),
+	}}}
 }
 
 // Check reports why a recording could not be written to a file, before anything is paid
@@ -97,7 +97,7 @@ func createBeside(path string) (*os.File, error) {
 func (c *Cassette) Save(path string) error {
 	text, err := c.Encode()
 	if err == nil {
-		err = replace(path, text)
+		err = replaceFile(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("the recording can't be written: %w", err)
@@ -105,23 +105,17 @@ func (c *Cassette) Save(path string) error {
 	return nil
 }
 
-func replace(path string, text []byte) error {
+func replaceFile(path string, text []byte) error {
 	file, err := createBeside(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // after the rename it is gone
 	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
 	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	return err
+	return os.Rename(file.Name(), path)
 }
 
 // Encode returns the recording as text without secrets. Calls are sorted, so the text
@@ -129,20 +123,17 @@ func replace(path string, text []byte) error {
 func (c *Cassette) Encode() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clean := make([]*call, len(c.calls))
-	for i, one := range c.calls {
-		var err error
-		if clean[i], err = one.masked(c.secrets); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(clean, compareCalls)
-	return lines(clean)
+	return encode(c.calls, c.secrets)
 }
 
-func lines(calls []*call) ([]byte, error) {
+func encode(calls []*call, secrets []string) ([]byte, error) {
+	clean := make([]*call, len(calls))
+	for i, one := range calls {
+		clean[i] = one.masked(secrets)
+	}
+	slices.SortStableFunc(clean, compareCalls)
 	out := []byte(header + "\n")
-	for _, one := range calls {
+	for _, one := range clean {
 		var err error
 		if out, err = eval.AppendJSON(out, one); err != nil {
 			return nil, err
@@ -159,9 +150,9 @@ func (c *Cassette) Take() ([]byte, error) {
 	if c.taken == len(c.calls) {
 		return nil, nil
 	}
-	part := Cassette{calls: c.calls[c.taken:], secrets: c.secrets}
+	part := c.calls[c.taken:]
 	c.taken = len(c.calls)
-	return part.Encode()
+	return encode(part, c.secrets)
 }
 
 // Add adds what Take returned to a recording.

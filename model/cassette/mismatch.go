@@ -4,7 +4,6 @@ package cassette
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,88 +61,77 @@ func rankCall(r, made *call) int {
 	return score
 }
 
-// differences lists paths whose values differ, the caller's first.
+// differences lists paths whose values differ, those of the caller first.
 func differences(recorded, made *call) []string {
-	var out []string
-	compare := func(was, is map[string]any) {
-		paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
-		slices.Sort(paths)
-		for _, path := range slices.Compact(paths) {
-			before, had := was[path]
-			after, has := is[path]
-			switch {
-			case !had:
-				out = append(out, fmt.Sprintf("%s is new: %s", path, short(after, nil)))
-			case !has:
-				out = append(out, path+" is gone")
-			case before != after:
-				out = append(out, fmt.Sprintf("%s was %s, is %s", path, short(before, after), short(after, before)))
-			}
-		}
-	}
-	of := func(c *call) map[string]any {
+	fields := func(c *call) any {
 		return map[string]any{c.Kind: c.Name, "place": c.Caller.Place, "visit": c.Caller.Visit, "turn": c.Caller.Turn}
 	}
-	compare(of(recorded), of(made))
-	compare(leaves(recorded), leaves(made))
+	out := append(compareLeaves(fields(recorded), fields(made)), compareLeaves(recorded.Request, made.Request)...)
 	if more := len(out) - maxDifferences; more > 0 {
 		out = append(out[:maxDifferences], fmt.Sprintf("and %d more", more))
 	}
 	return out
 }
 
-// leaves returns the scalars of a request by their paths.
-func leaves(c *call) map[string]any {
-	out := map[string]any{}
-	var walk func(path string, v any)
-	walk = func(path string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			if len(v) == 0 {
-				out[path] = "{}"
-			}
-			for key, value := range v {
-				walk(strings.TrimPrefix(path+"."+key, "."), value)
-			}
-		case []any:
-			if len(v) == 0 {
-				out[path] = "[]"
-			}
-			for i, value := range v {
-				walk(fmt.Sprintf("%s[%d]", path, i), value)
-			}
-		default:
-			out[path] = v
+func compareLeaves(recorded, made any) (out []string) {
+	was, is := map[string]any{}, map[string]any{}
+	addLeaves(was, "", recorded)
+	addLeaves(is, "", made)
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		before, had := was[path]
+		after, has := is[path]
+		switch {
+		case !had:
+			out = append(out, fmt.Sprintf("%s is new: %s", path, quote(after, nil)))
+		case !has:
+			out = append(out, path+" is gone")
+		case before != after:
+			out = append(out, fmt.Sprintf("%s was %s, is %s", path, quote(before, after), quote(after, before)))
 		}
 	}
-	v, _ := eval.ParseJSON(c.Request) // encode wrote it
-	walk("", v)
 	return out
 }
 
-// short returns a value for a message: of a long text, the part that begins to differ
+// addLeaves adds the scalars of plain data, and empty lists and objects as texts, by
+// their paths.
+func addLeaves(out map[string]any, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			addLeaves(out, strings.TrimPrefix(path+"."+key, "."), value)
+		}
+		if len(v) == 0 {
+			out[path] = "{}"
+		}
+	case []any:
+		for i, value := range v {
+			addLeaves(out, fmt.Sprintf("%s[%d]", path, i), value)
+		}
+		if len(v) == 0 {
+			out[path] = "[]"
+		}
+	default:
+		out[path] = v
+	}
+}
+
+// quote returns a value for a message: of a long text, the part that begins to differ
 // from another.
-func short(v, other any) string {
+func quote(v, other any) string {
 	const most, before = 60, 15
 	text, isText := v.(string)
 	if !isText {
-		encoded, _ := json.Marshal(v) // it came from JSON
-		return string(encoded)
+		return eval.ResultText(v)
 	}
-	runes := []rune(text)
 	otherText, _ := other.(string)
 	same := 0
-	for _, r := range otherText {
-		if same >= len(runes) || runes[same] != r {
-			break
-		}
+	for same < min(len(text), len(otherText)) && text[same] == otherText[same] {
 		same++
 	}
-	if len(runes) > most && same > before {
-		runes = append([]rune("…"), runes[same-before:]...)
+	if len(text) > most && same > before {
+		text = "…" + strings.ToValidUTF8(text[same-before:], "")
 	}
-	if len(runes) > most {
-		runes = append(runes[:most:most], '…')
-	}
-	return fmt.Sprintf("%q", string(runes))
+	return fmt.Sprintf("%q", eval.Shorten(text, most))
 }
