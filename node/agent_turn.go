@@ -117,8 +117,7 @@ func (a *agent) addCost(named string, response *model.Response) error {
 	if err != nil {
 		return err
 	}
-	prices := ref.prices()
-	cost, known := prices.Cost(response.Usage)
+	cost, known := ref.prices().Cost(response.Usage)
 	if !known {
 		return invalidInput("loop.max_cost_usd can't be kept: the price of %q is not known", ref.name)
 	}

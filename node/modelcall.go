@@ -1,5 +1,5 @@
-// One model call: within the budget, journaled before anything else happens,
-// and never paid for twice.
+// One model call with its hooks: within the budget, journaled before anything else
+// happens, and never paid for twice.
 
 package node
 
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,11 +68,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if size, err = hooked.before(ctx, size); err != nil {
 		return nil, err
 	}
-	prices := ref.prices()
-	if err := fits(ref, &req, size, price.Of(ref.priced())); err != nil {
+	if err := checkSize(ref, &req, size, price.Of(ref.priced()).First()); err != nil {
 		return nil, err
 	}
-	room, err := c.task.Models.Reserve(handler.Reservation{Input: size, Output: req.MaxTokens, Cost: prices.Worst})
+	room, err := c.task.Models.Reserve(handler.Reservation{Input: size, Output: req.MaxTokens, Cost: ref.prices().Worst})
 	if err != nil {
 		return nil, err
 	}
@@ -201,13 +201,13 @@ func (s *stream) end(whole string) {
 	emit(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
-// fits refuses a call that is certainly too large for its model, before it is paid for.
+// checkSize refuses a call that is certainly too large for its model, before it is paid for.
 // tokens is an estimate.
-func fits(ref modelRef, req *model.Request, tokens int, known price.Prices) error {
-	if longest := known.MaxOutput(); longest > 0 && req.MaxTokens > longest {
+func checkSize(ref modelRef, req *model.Request, tokens int, known price.Rates) error {
+	if longest := known.MaxOutput; longest > 0 && req.MaxTokens > longest {
 		return invalidInput("max_tokens is %d; %s answers with at most %d tokens", req.MaxTokens, ref.name, longest)
 	}
-	if window := known.Window(); window > 0 && tokens > 2*window {
+	if window := known.Window; window > 0 && tokens > 2*window {
 		return &runner.Failure{
 			Kind: "invalid_input", Details: map[string]any{"class": "context_length"},
 			Message: fmt.Sprintf("the conversation has about %d tokens; %s holds %d: compaction or conversation: isolated makes it shorter", tokens, ref.name, window),
@@ -288,4 +288,95 @@ func reread(data, into any) error {
 func backoff(attempt int, failure *runner.Failure) time.Duration {
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
 	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))
+}
+
+// modelHooks are the hooks around one call of a model.
+type modelHooks struct {
+	task *runner.Task
+	req  *model.Request
+	name string
+}
+
+// before calls the hooks before a model call and returns the estimated tokens of the
+// request after them.
+func (m modelHooks) before(ctx context.Context, size int) (int, error) {
+	for _, h := range m.task.Hooks {
+		if h.BeforeModel == nil {
+			continue
+		}
+		call := m.call()
+		if err := h.BeforeModel(ctx, m.task, call); err != nil {
+			return 0, err
+		}
+		m.req.System, m.req.Messages = call.System, model.Paired(call.Messages)
+		size = price.RequestTokens(m.req)
+	}
+	return size, nil
+}
+
+func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {
+	var said model.Message
+	if response != nil {
+		said = response.Message()
+	}
+	for _, h := range m.task.Hooks {
+		if h.AfterModel != nil {
+			h.AfterModel(ctx, m.task, m.call(), said, err)
+		}
+	}
+}
+
+func (m modelHooks) call() *handler.ModelCall {
+	return &handler.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System, Messages: slices.Clone(m.req.Messages)}
+}
+
+// tokensOf returns the tokens of a call, whose request has about size. So that limits
+// hold, it estimates what the server does not report or can't be right, and calls that
+// broke off after some text. A refused call is free.
+func tokensOf(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
+	var failed *model.Error
+	switch {
+	case ref.isScript() && response == nil:
+		return model.Usage{}, false
+	case response != nil && ref.isScript():
+		return response.Usage, false
+	case response != nil:
+		return fillUsage(size, response)
+	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
+		return model.Usage{}, false
+	}
+	return price.Estimated(size, &model.Response{Content: heard}), true
+}
+
+// fillUsage returns the reported tokens of an answer, with estimates for missing ones.
+func fillUsage(size int, response *model.Response) (tokens model.Usage, estimated bool) {
+	tokens = response.Usage
+	said := response.Content != "" || len(response.ToolCalls) > 0
+	missing := price.Estimated(size, response)
+	if tokens.Unreported || !tokens.Possible() {
+		return missing, true
+	}
+	if tokens.InputTokens == 0 {
+		tokens.InputTokens, estimated = missing.InputTokens, true
+	}
+	if tokens.OutputTokens == 0 && said {
+		tokens.OutputTokens, estimated = missing.OutputTokens, true
+	}
+	return tokens, estimated
+}
+
+// usage returns the usage of a call for the journal and budgets.
+func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) handler.Usage {
+	who := req.Caller
+	out := handler.Usage{
+		Calls: 1, Model: ref.name, Scripted: ref.isScript(),
+		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
+		InputTokens: tokens.InputTokens, OutputTokens: tokens.OutputTokens,
+		CachedTokens: tokens.CachedTokens, ReasoningTokens: tokens.ReasoningTokens, Estimated: estimated,
+	}
+	cost, known := ref.prices().Cost(tokens)
+	if known || tokens == (model.Usage{}) {
+		out.CostUSD, out.Charged = &cost, cost
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-// The kinds of the package and their options.
+// The kinds of the package and their options, descriptions of tasks, notifications.
 
 // Package node holds the node kinds that act on the world: exec runs a program, http makes
 // a request, llm and agent call models, tool and tools call tools. docs/language.md says
@@ -7,9 +7,16 @@
 package node
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -61,4 +68,90 @@ func Kinds(opts Options) []runner.Kind {
 // NewDecider returns the decider of llm_decide edges, which asks the router model.
 func NewDecider(opts Options) runner.Decider {
 	return &decider{&models{cassette: opts.Cassette, stand: opts.Stand}}
+}
+
+// emit reports an event of a task, unless nobody listens.
+func emit(task *runner.Task, said runner.Said) {
+	if task.Emit != nil {
+		task.Emit(said)
+	}
+}
+
+func warn(task *runner.Task, format string, args ...any) {
+	emit(task, runner.Said{Type: "warning", Message: fmt.Sprintf(format, args...)})
+}
+
+func invalidInput(format string, args ...any) *runner.Failure {
+	return &runner.Failure{Kind: "invalid_input", Message: fmt.Sprintf(format, args...)}
+}
+
+// decode sets the fields of a struct from evaluated keys, as keys.Decode does.
+func decode(config map[string]any, into any) error {
+	if err := keys.Decode(config, into); err != nil {
+		return invalidInput("%v", err)
+	}
+	return nil
+}
+
+// Describe returns what an exec node would start (command, dir, stdin, env) or an http
+// node send (method, url, headers, body). Other kinds have no description.
+func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
+	switch task.Kind {
+	case "exec":
+		job, _, err := readExec(task)
+		if err != nil {
+			return nil, err
+		}
+		out := map[string]any{"command": job.argv, "dir": job.dir, "stdin": string(job.stdin)}
+		if env, _ := task.Config["env"].(map[string]any); len(env) > 0 {
+			out["env"] = env
+		}
+		return out, nil
+	case "http":
+		c, err := readCall(ctx, task.Config)
+		if err != nil {
+			return nil, err
+		}
+		headers := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(c.request.Header)) {
+			headers[name] = c.request.Header.Get(name)
+		}
+		out := map[string]any{"method": c.request.Method, "url": c.request.URL.String(), "headers": headers}
+		if c.request.Body != nil {
+			body, err := io.ReadAll(c.request.Body)
+			if err != nil {
+				return nil, err
+			}
+			out["body"] = string(body)
+		}
+		return out, nil
+	}
+	return nil, nil
+}
+
+// Notify returns a function that sends a notification like an http or exec node.
+func Notify(opts Options) func(ctx context.Context, notice runner.Notice) error {
+	kinds := map[string]runner.Handler{}
+	for _, kind := range Kinds(opts) {
+		kinds[kind.Spec.Name] = kind.Handler
+	}
+	return func(ctx context.Context, notice runner.Notice) error {
+		about, err := json.Marshal(notice.About)
+		if err != nil {
+			return err
+		}
+		kind, config := "exec", map[string]any{"command": notice.Config["command"], "stdin": string(about), "parse": "text"}
+		if url, ok := notice.Config["url"]; ok {
+			body, given := notice.Config["body"]
+			if !given {
+				body = notice.About
+			}
+			kind, config = "http", map[string]any{"url": url, "method": "POST", "body": body}
+			if headers, ok := notice.Config["headers"]; ok {
+				config["headers"] = headers
+			}
+		}
+		_, err = kinds[kind].Run(ctx, &runner.Task{Graph: notice.Graph, Dir: notice.Dir, Config: config})
+		return err
+	}
 }

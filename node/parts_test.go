@@ -178,7 +178,7 @@ func TestFetchWithoutName(t *testing.T) {
 }
 
 // Only what a model can't take for certain is refused before it is paid for.
-func TestFits(t *testing.T) {
+func TestCheckSize(t *testing.T) {
 	known := price.Of("anthropic/claude-3-5-haiku") // holds 200,000 tokens and answers with 8,192
 	for _, test := range []struct {
 		asked, tokens int
@@ -188,12 +188,12 @@ func TestFits(t *testing.T) {
 		{8193, 0, "max_tokens is 8193; m answers with at most 8192 tokens"},
 		{0, 400_001, "the conversation has about 400001 tokens; m holds 200000"},
 	} {
-		err := fits(modelRef{name: "m"}, &model.Request{MaxTokens: test.asked}, test.tokens, known)
+		err := checkSize(modelRef{name: "m"}, &model.Request{MaxTokens: test.asked}, test.tokens, known.First())
 		if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%d of %d: %v, want %q", test.asked, test.tokens, err, test.problem)
 		}
 	}
-	if err := fits(modelRef{name: "m"}, &model.Request{MaxTokens: 1 << 20}, 1<<30, price.Prices{}); err != nil {
+	if err := checkSize(modelRef{name: "m"}, &model.Request{MaxTokens: 1 << 20}, 1<<30, price.Rates{}); err != nil {
 		t.Errorf("a model that nobody knows: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +99,36 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 		}
 		return after(ctx, task, c, taped), nil
 	})
+}
+
+// before calls the hooks before a tool call and returns the answer if one refuses it.
+func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
+	for _, h := range task.Hooks {
+		if h.BeforeTool == nil {
+			continue
+		}
+		if err := h.BeforeTool(ctx, task, c.ToolCall); err != nil {
+			return &answer{Output: err.Error(), IsError: true}
+		}
+	}
+	return nil
+}
+
+// after calls the hooks after a tool call.
+func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
+	for _, h := range task.Hooks {
+		if h.AfterTool == nil {
+			continue
+		}
+		result := h.AfterTool(ctx, task, c.ToolCall, out)
+		plain, err := eval.Canonical(result.Output)
+		if err != nil {
+			return answer{Output: fmt.Sprintf("a hook's result is not plain data: %v", err), IsError: true}
+		}
+		result.Output = plain
+		out = result
+	}
+	return out
 }
 
 // journal journals the answer of a call, which a task that runs again reuses.
@@ -369,4 +400,17 @@ func toolFailure(err error) error {
 		return err
 	}
 	return &runner.Failure{Kind: "tool", Message: failed.Message, Details: failed.Details}
+}
+
+// maskSecrets masks the run's secrets in a result.
+func maskSecrets(task *runner.Task, v any) any {
+	if task.Models == nil || len(task.Models.Secrets) == 0 {
+		return v
+	}
+	return eval.MapTexts(v, func(text string) string {
+		for _, secret := range task.Models.Secrets { // longest first
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+		return text
+	})
 }

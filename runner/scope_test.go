@@ -2,7 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"io"
 	"strings"
 	"testing"
 

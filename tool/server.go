@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -275,4 +277,30 @@ func (s *server) close() error {
 	l := s.link
 	s.link, s.died = nil, "the run is over"
 	return l.stop()
+}
+
+// progress passes progress notifications to their calls. The zero value works.
+type progress struct {
+	calls sync.Map // func(*mcp.ProgressNotificationParams) by token
+	made  atomic.Int64
+}
+
+// lateCalls is how many calls later one is forgotten: notifications may come after its
+// result.
+const lateCalls = 100
+
+// begin returns a token. hear receives its notifications.
+func (p *progress) begin(hear func(*mcp.ProgressNotificationParams)) (token string) {
+	n := p.made.Add(1)
+	p.calls.Store(tokenOf(n), hear)
+	p.calls.Delete(tokenOf(n - lateCalls))
+	return tokenOf(n)
+}
+
+func tokenOf(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
+
+func (p *progress) heard(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+	if hear, ok := p.calls.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
+		hear.(func(*mcp.ProgressNotificationParams))(req.Params)
+	}
 }

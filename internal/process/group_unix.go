@@ -59,26 +59,15 @@ func groupRuns(proc fs.FS, group int) bool {
 			continue
 		}
 		listed = true
-		fields := statOf(proc, entry.Name())
-		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && isRunning(fields[0]) {
+		stat, _ := fs.ReadFile(proc, entry.Name()+"/stat") // fails if the process has ended
+		// Its name, in brackets, may hold anything. The state, the parent and the group follow.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" && fields[0] != "X" {
 			return true
 		}
 	}
 	return !listed
 }
-
-// statOf returns what Linux tells about a process after its name, which may hold anything: the
-// state, the parent, the group and so on; or nothing if the process has ended.
-func statOf(proc fs.FS, pid string) []string {
-	stat, err := fs.ReadFile(proc, pid+"/stat")
-	if err != nil {
-		return nil
-	}
-	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-}
-
-// isRunning reports whether a process in a state of Linux has not ended.
-func isRunning(state string) bool { return state != "Z" && state != "X" }
 
 // ExitStatus returns the exit code of a program as a shell reports it (128 + n for signal n),
 // and the name of the signal.

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"crypto/rand"
 	"io"
 	"os"
 	"os/exec"
@@ -44,6 +45,9 @@ func (k *Keeper) Close() error {
 	return nil
 }
 
+// TempName returns the unguessable path of a temporary folder that does not exist yet.
+func TempName() string { return filepath.Join(os.TempDir(), "graphrun-"+rand.Text()) }
+
 // Mark is a program before or while it runs. All methods but Kill belong to one goroutine.
 type Mark struct {
 	keeper *Keeper
@@ -58,7 +62,8 @@ func (k *Keeper) Mark() (*Mark, error) {
 	defer k.mu.Unlock()
 	if k.dir == "" && k.err == nil {
 		if k.place == "" {
-			k.dir, k.err = TempDir()
+			k.dir = TempName()
+			k.err = os.Mkdir(k.dir, 0o700)
 		} else if k.err = os.MkdirAll(k.place, 0o700); k.err == nil {
 			k.dir, k.err = filepath.Abs(k.place)
 		}

@@ -64,26 +64,3 @@ func TestEndLeft(t *testing.T) {
 		t.Errorf("nothing is left: %v", err)
 	}
 }
-
-func TestSweep(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	mine, err := TempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, began := processState(os.Getpid())
-	gone := strings.Replace(mine, "-"+began+"-", "-1-", 1)
-	other := filepath.Join(dir, "graphrun-else")
-	for _, path := range []string{gone, other} {
-		if err := os.MkdirAll(filepath.Join(path, "inside"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sweep(dir)
-	for path, want := range map[string]bool{mine: true, other: true, gone: false} {
-		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: %v, want it there: %v", path, err, want)
-		}
-	}
-}

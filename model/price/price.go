@@ -1,4 +1,4 @@
-// Prices of models, from the table or from a graph.
+// Prices of models, from the table or from a graph, and estimates of tokens.
 
 // Package price estimates and prices calls of models. Its table, prices.csv, holds
 // list prices in US dollars per million tokens, with their day and source. The price of
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -80,7 +81,7 @@ func amount(v any) float64 {
 }
 
 // at returns the rates for an input of a length.
-func (p *Prices) at(inputTokens int) (Rates, bool) {
+func (p Prices) at(inputTokens int) (Rates, bool) {
 	for _, r := range p.tiers {
 		if r.UpTo == 0 || inputTokens <= r.UpTo {
 			return r, true
@@ -89,15 +90,15 @@ func (p *Prices) at(inputTokens int) (Rates, bool) {
 	return Rates{}, false
 }
 
-// first returns the rates for short inputs.
-func (p *Prices) first() Rates {
+// First returns the rates for short inputs; zero if they are unknown.
+func (p Prices) First() Rates {
 	r, _ := p.at(0)
 	return r
 }
 
 // Cost returns the price of a call in US dollars. It is unknown for inputs longer than
 // the rates hold for, and without reported tokens.
-func (p *Prices) Cost(usage model.Usage) (usd float64, known bool) {
+func (p Prices) Cost(usage model.Usage) (usd float64, known bool) {
 	r, ok := p.at(usage.InputTokens)
 	if !ok || usage.Unreported {
 		return 0, false
@@ -107,18 +108,9 @@ func (p *Prices) Cost(usage model.Usage) (usd float64, known bool) {
 		float64(usage.CacheWriteTokens)*r.CacheWrite + float64(usage.OutputTokens)*r.Output) / 1e6, true
 }
 
-// Window returns how many tokens the model can hold; 0 means unknown.
-func (p *Prices) Window() int { return p.first().Window }
-
-// MaxOutput returns the most tokens of an answer; 0 means unknown.
-func (p *Prices) MaxOutput() int { return p.first().MaxOutput }
-
-// DefaultOutput returns the bound of answers of requests without one; 0 means unknown.
-func (p *Prices) DefaultOutput() int { return p.first().DefaultOutput }
-
 // Worst returns the highest price of a call in US dollars, if its answer has at most
 // maxTokens; 0 means the model's default. It expects nothing from a cache.
-func (p *Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
+func (p Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
 	r, ok := p.at(inputTokens)
 	if !ok {
 		return 0, false
@@ -132,7 +124,7 @@ func (p *Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
 // Most returns the highest price, in US dollars, of calls with a sum of tokens, however
 // divided. An answer to a long prompt costs more than one to a short prompt, so the
 // dearest call has the shortest of the long prompts.
-func (p *Prices) Most(tokens int) (usd float64, known bool) {
+func (p Prices) Most(tokens int) (usd float64, known bool) {
 	least := 0 // the shortest input of a tier
 	for _, r := range p.tiers {
 		if tokens < least {
@@ -155,9 +147,7 @@ type Row struct {
 }
 
 // Table returns all lines, sorted by model.
-func Table() []Row { return rows() }
-
-var rows = sync.OnceValue(func() []Row {
+var Table = sync.OnceValue(func() []Row {
 	var out []Row
 	_, lines, _ := strings.Cut(table, "\n") // without the header
 	for line := range strings.Lines(lines) {
@@ -178,3 +168,66 @@ var rows = sync.OnceValue(func() []Row {
 	}
 	return out
 })
+
+// Tokens estimates the tokens of a text as a quarter of its bytes, rounded up. That
+// fits English, and roughly scripts whose letters have several bytes.
+func Tokens(text string) int { return (len(text) + 3) / 4 }
+
+const (
+	perMessage = 4 // tokens of role and boundaries
+	// An image of usual size costs perPart tokens; perPartByte bytes of a file or of
+	// audio make one. Providers count pages, pixels and seconds.
+	perPart     = 1600
+	perPartByte = 25
+)
+
+// RequestTokens estimates the input tokens of a request.
+func RequestTokens(req *model.Request) int {
+	total := perMessage + jsonTokens(req.Schema)
+	if req.System != "" {
+		total += Tokens(req.System) + perMessage
+	}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		total += perMessage + Tokens(string(m.Thinking))
+		if len(m.Parts) == 0 {
+			total += Tokens(m.Content)
+		}
+		for j := range m.Parts {
+			total += partTokens(&m.Parts[j])
+		}
+		for _, call := range m.ToolCalls {
+			total += perMessage + Tokens(call.Name) + Tokens(call.Malformed) + jsonTokens(call.Args)
+		}
+	}
+	for i := range req.Tools {
+		total += perMessage + Tokens(req.Tools[i].Name) + Tokens(req.Tools[i].Description) + jsonTokens(req.Tools[i].Parameters)
+	}
+	return total
+}
+
+func partTokens(p *model.Part) int {
+	switch p.Kind {
+	case model.TextPart:
+		return Tokens(p.Text)
+	case model.ImagePart:
+		return perPart
+	}
+	return max(perPart, p.Size()/perPartByte)
+}
+
+func jsonTokens(v map[string]any) int {
+	if len(v) == 0 {
+		return 0
+	}
+	text, _ := eval.AppendJSON(nil, v) // sending it will report the error
+	return (len(text) + 3) / 4
+}
+
+// Estimated returns the usage of a call whose server reported an impossible one.
+func Estimated(inputTokens int, answer *model.Response) model.Usage {
+	said := model.Request{Messages: []model.Message{{
+		Content: answer.Content, ToolCalls: answer.ToolCalls, Thinking: answer.Thinking,
+	}}}
+	return model.Usage{InputTokens: inputTokens, OutputTokens: RequestTokens(&said)}
+}

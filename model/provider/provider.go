@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model"
@@ -59,8 +60,14 @@ var types = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENA
 
 // declared is an entry of the providers block.
 type declared struct {
-	name, kind, api string
-	wire.Config
+	name    string
+	Kind    string         `key:"type"`
+	API     string         `key:"api"`
+	BaseURL string         `key:"base_url"`
+	Key     string         `key:"api_key"`
+	Params  map[string]any `key:"params"`
+	Headers map[string]any `key:"headers"`
+	Timeout time.Duration  `key:"timeout"`
 }
 
 // Open returns the client of a model without connecting it. A script's is a
@@ -78,21 +85,26 @@ func Open(ref string, o Options) (model.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Model, p.Provider, p.HTTP = id, name, o.HTTP
+	config := wire.Config{
+		Model: id, Provider: name, BaseURL: p.BaseURL, Key: p.Key, Headers: map[string]string{}, Params: p.Params, Timeout: p.Timeout, HTTP: o.HTTP,
+	}
+	for header, value := range p.Headers {
+		config.Headers[header] = fmt.Sprint(value)
+	}
 	var client *wire.Client
 	switch p.protocol() {
 	case "chat":
-		client, err = openai.New(p.Config)
+		client, err = openai.New(config)
 	case "responses":
-		client, err = responses.New(p.Config)
+		client, err = responses.New(config)
 	case "anthropic":
-		known := price.Of("anthropic/" + id)
-		p.MaxTokens, p.MostTokens = known.DefaultOutput(), known.MaxOutput()
-		client, err = anthropic.New(p.Config)
+		known := price.Of("anthropic/" + id).First()
+		config.MaxTokens, config.MostTokens = known.DefaultOutput, known.MaxOutput
+		client, err = anthropic.New(config)
 	case "scripted":
 		return o.openScript(id)
 	default:
-		return nil, wire.Invalid("provider %q has the type %q; allowed are anthropic, openai and scripted", name, p.kind)
+		return nil, wire.Invalid("provider %q has the type %q; allowed are anthropic, openai and scripted", name, p.Kind)
 	}
 	if err != nil {
 		return nil, wire.Invalid("%v", err)
@@ -104,10 +116,10 @@ func Open(ref string, o Options) (model.Client, error) {
 // its models prefer the newer one; other servers speak the older one.
 func (p declared) protocol() string {
 	switch {
-	case p.kind != "openai":
-		return p.kind
-	case p.api != "":
-		return p.api
+	case p.Kind != "openai":
+		return p.Kind
+	case p.API != "":
+		return p.API
 	}
 	address, err := url.Parse(cmp.Or(p.BaseURL, "https://api.openai.com"))
 	if err == nil && (address.Hostname() == "api.openai.com" || strings.HasSuffix(address.Hostname(), ".api.openai.com")) { // eu.api.openai.com
@@ -129,10 +141,11 @@ func Key(ref string, o Options) string {
 
 // find returns a provider that is declared or known.
 func (o Options) find(name string) (declared, error) {
-	p := declared{name: name, kind: name}
+	p := declared{name: name}
 	given, ok := o.Declared[name].(map[string]any)
 	if !ok {
 		if _, known := types[name]; known {
+			p.Kind = name
 			return p, nil
 		}
 		known := slices.AppendSeq(slices.Collect(maps.Keys(o.Declared)), maps.Keys(types))
@@ -143,21 +156,8 @@ func (o Options) find(name string) (declared, error) {
 		}
 		return p, wire.Invalid("there is no provider %q; there are %s", name, strings.Join(known, ", "))
 	}
-	p.kind, _ = given["type"].(string)
-	p.api, _ = given["api"].(string)
-	p.BaseURL, _ = given["base_url"].(string)
-	p.Key, _ = given["api_key"].(string)
-	p.Params, _ = given["params"].(map[string]any)
-	p.Headers = map[string]string{}
-	headers, _ := given["headers"].(map[string]any)
-	for header, value := range headers {
-		p.Headers[header] = fmt.Sprint(value)
-	}
-	if text, ok := given["timeout"].(string); ok {
-		var err error
-		if p.Timeout, err = time.ParseDuration(text); err != nil {
-			return p, wire.Invalid("provider %q has the timeout %q; it must be a duration such as 30s", name, text)
-		}
+	if err := keys.Decode(given, &p); err != nil {
+		return p, wire.Invalid("provider %q: %v", name, err)
 	}
 	return p, nil
 }
@@ -165,7 +165,7 @@ func (o Options) find(name string) (declared, error) {
 // keyOf returns the key of a provider. A key of the environment goes to its own
 // provider only, so an address of the graph's gets none.
 func (o Options) keyOf(p declared) (string, error) {
-	variable := types[p.kind]
+	variable := types[p.Kind]
 	if p.Key != "" || p.BaseURL != "" || variable == "" {
 		return p.Key, nil
 	}

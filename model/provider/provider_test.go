@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 		"opnai/m":            `did you mean "openai"?`,
 		"xyzzy/m":            "there are anthropic, local, odd, openai, scripted, slow",
 		"local/m":            `invalid base URL "localhost:1234"`,
-		"slow/m":             `the timeout "soon"`,
+		"slow/m":             `"timeout" is "soon"`,
 		"odd/m":              `the type "magic"`,
 		"scripted/none.yaml": `there is no script "none.yaml"`,
 		"scripted/bad.yaml":  `bad.yaml:1:1: `,

@@ -1,15 +1,19 @@
-// Scripts: files of answers.
+// Scripts, and clients that find the entry for a call.
 
 // Package scripted answers model calls from a file, for tests and examples.
 package scripted
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -24,13 +28,17 @@ type Script struct {
 // entry is an answer and the calls that it is for. An empty node and a visit or turn of
 // 0 match every call.
 type entry struct {
-	node, role  string
-	visit, turn int
-	delay       time.Duration
-	failure     *model.Error // nil if it answers
-	content     string
-	calls       *spec.Value
-	usage       model.Usage
+	Node  string         `key:"node"`
+	Role  string         `key:"role" default:"chat"`
+	Visit int            `key:"visit"`
+	Turn  int            `key:"turn"`
+	Delay any            `key:"delay"`
+	Usage map[string]any `key:"usage"`
+	Error map[string]any `key:"error"`
+
+	content string
+	calls   *spec.Value
+	failure *model.Error // nil if it answers
 }
 
 // Parse reads a script, YAML or JSON. Messages call it by its name. The error is a
@@ -100,18 +108,13 @@ func Keys() []spec.Key {
 
 // newEntry reads an entry; findings cover values of a wrong shape.
 func newEntry(file *spec.File, v *spec.Value) entry {
-	usage := v.Get("usage")
-	e := entry{
-		node: text(v.Get("node")), role: cmp.Or(text(v.Get("role")), "chat"), visit: number(v.Get("visit")), turn: number(v.Get("turn")),
-		delay: duration(v.Get("delay")), content: contentOf(v.Get("content")), calls: v.Get("tool_calls"),
-		usage: model.Usage{
-			InputTokens: number(usage.Get("input_tokens")), OutputTokens: number(usage.Get("output_tokens")), CachedTokens: number(usage.Get("cached_tokens")),
-		},
-	}
-	if failure := v.Get("error"); failure != nil {
-		kind := text(failure.Get("kind"))
+	e := entry{content: contentOf(v.Get("content")), calls: v.Get("tool_calls")}
+	values, _ := v.Data().(map[string]any)
+	_ = keys.Decode(values, &e)
+	if e.Error != nil {
+		kind, _ := e.Error["kind"].(string)
 		e.failure = &model.Error{
-			Kind: kind, RetryAfter: duration(failure.Get("retry_after")),
+			Kind: kind, RetryAfter: duration(e.Error["retry_after"]),
 			Message: fmt.Sprintf("%s, line %d: the script answers with a failure of kind %s", file.Name, file.Position(v.Span.From).Line, kind),
 		}
 	}
@@ -121,18 +124,24 @@ func newEntry(file *spec.File, v *spec.Value) entry {
 // response returns the answer of an entry. Ids of tool calls are the same in each run
 // and differ within a conversation.
 func (e *entry) response(c model.Caller) *model.Response {
-	out := &model.Response{Content: e.content, Stop: model.StopEnd, Usage: e.usage}
+	tokens := func(key string) int {
+		n, _ := e.Usage[key].(int)
+		return n
+	}
+	out := &model.Response{Content: e.content, Stop: model.StopEnd, Usage: model.Usage{
+		InputTokens: tokens("input_tokens"), OutputTokens: tokens("output_tokens"), CachedTokens: tokens("cached_tokens"),
+	}}
 	if e.calls == nil {
 		return out
 	}
 	out.Stop = model.StopToolCalls
 	caller := strings.NewReplacer("/", "-", "[", "-", "]", "", "#", "-").Replace(cmp.Or(c.Place, c.Node))
 	for i := range e.calls.Items {
-		call := model.ToolCall{
-			ID: fmt.Sprintf("call_%s_%d_%d_%d", caller, c.Visit, c.Turn, i+1), Name: text(e.calls.Items[i].Get("name")), Args: map[string]any{},
-		}
-		if args := e.calls.Items[i].Get("args"); args != nil {
-			call.Args, _ = args.Data().(map[string]any)
+		given, _ := e.calls.Items[i].Data().(map[string]any) // its own copy
+		call := model.ToolCall{ID: fmt.Sprintf("call_%s_%d_%d_%d", caller, c.Visit, c.Turn, i+1), Args: map[string]any{}}
+		call.Name, _ = given["name"].(string)
+		if args, ok := given["args"].(map[string]any); ok {
+			call.Args = args
 		}
 		out.ToolCalls = append(out.ToolCalls, call)
 	}
@@ -141,33 +150,161 @@ func (e *entry) response(c model.Caller) *model.Response {
 
 // contentOf returns the text of an answer: maps and lists as JSON, scalars as written.
 func contentOf(v *spec.Value) string {
-	if v == nil || v.IsScalar() {
-		return text(v)
-	}
-	out, _ := eval.AppendJSON(nil, v.Data()) // data of a file is always JSON
-	return string(out)
-}
-
-func text(v *spec.Value) string {
-	if v == nil {
+	switch {
+	case v == nil:
 		return ""
+	case v.IsScalar():
+		return v.Text.Value
 	}
-	return v.Text.Value
+	return eval.Text(v.Data())
 }
 
-func number(v *spec.Value) int {
-	if v == nil {
-		return 0
+// duration reads a duration, or a number of seconds.
+func duration(v any) time.Duration {
+	text := eval.Text(v)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		d, _ = time.ParseDuration(text + "s")
 	}
-	n, _ := v.Data().(int)
+	return d
+}
+
+// Client answers the calls of one run. It is safe for concurrent use.
+type Client struct {
+	script *Script
+	sleep  func(context.Context, time.Duration) error
+
+	mu   sync.Mutex
+	used []bool // by entry
+	// shares holds the entries that were unused when the first element of an each made
+	// a call, by the call without its element.
+	shares map[model.Caller][]int
+}
+
+// NewClient starts a run with all entries unused. sleep waits for an entry's delay or
+// returns the context's error; nil means the machine's clock.
+func (s *Script) NewClient(sleep func(context.Context, time.Duration) error) *Client {
+	if sleep == nil {
+		sleep = wait
+	}
+	return &Client{script: s, sleep: sleep, used: make([]bool, len(s.entries)), shares: map[model.Caller][]int{}}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Chat answers with the first unused entry for the request's caller, after its delay.
+// The text streams by words. An entry is used up even if the wait is cancelled. Without
+// an entry the error has kind llm.
+func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
+	e := c.take(req.Caller)
+	if e == nil {
+		return nil, c.script.missingEntry(req.Caller)
+	}
+	if delay := duration(e.Delay); delay > 0 {
+		if err := c.sleep(ctx, delay); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if e.failure != nil {
+		failure := *e.failure
+		return nil, &failure
+	}
+	answer := e.response(req.Caller)
+	for word := range strings.SplitAfterSeq(answer.Content, " ") {
+		if onText != nil && word != "" {
+			onText(word)
+		}
+	}
+	return answer, nil
+}
+
+// Skip uses up the entry of a call that was answered before the run was resumed. Skip
+// each earlier call in the order of the journal.
+func (c *Client) Skip(caller model.Caller) { c.take(caller) }
+
+// take uses up the entry for a call; nil if there is none.
+func (c *Client) take(caller model.Caller) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	unused := c.unused(caller)
+	if len(unused) == 0 {
+		return nil
+	}
+	i := unused[0]
+	// Elements run at once and ask in any order, yet the first gets the first answer.
+	if n := elementOf(caller.Place); n >= 0 && !strings.HasSuffix(c.script.entries[i].Node, "]") {
+		all := caller
+		all.Place = ""
+		if _, known := c.shares[all]; !known {
+			c.shares[all] = c.unused(all)
+		}
+		if share := c.shares[all]; n < len(share) && !c.used[share[n]] {
+			i = share[n]
+		}
+	}
+	c.used[i] = true
+	return &c.script.entries[i]
+}
+
+func (c *Client) unused(caller model.Caller) (out []int) {
+	for i := range c.used {
+		if !c.used[i] && c.script.entries[i].matches(caller) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// elementOf returns the element at the end of a place, from 0; -1 if there is none.
+func elementOf(place string) int {
+	inner, closed := strings.CutSuffix(place, "]")
+	n, err := strconv.Atoi(inner[strings.LastIndexByte(inner, '[')+1:])
+	if !closed || err != nil {
+		return -1
+	}
 	return n
 }
 
-func duration(v *spec.Value) time.Duration {
-	written := text(v)
-	d, err := time.ParseDuration(written)
-	if err != nil {
-		d, _ = time.ParseDuration(written + "s")
+// matches reports whether an entry is for a call. An entry names a node of a subgraph by
+// its path or the end of it, because a child's script does not know who runs the child,
+// and may name an element: a[2].
+func (e *entry) matches(c model.Caller) bool {
+	return e.Role == cmp.Or(c.Role, "chat") &&
+		(e.Node == "" || endsPath(c.Node, e.Node) || endsPath(c.Place, e.Node)) &&
+		(e.Visit == 0 || e.Visit == c.Visit) && (e.Turn == 0 || e.Turn == c.Turn)
+}
+
+func endsPath(path, name string) bool { return path == name || strings.HasSuffix(path, "/"+name) }
+
+// missingEntry returns the failure of a call without an entry.
+func (s *Script) missingEntry(c model.Caller) *model.Error {
+	used := ""
+	for i := range s.entries {
+		if s.entries[i].matches(c) {
+			used = ": those that match are used up"
+			break
+		}
 	}
-	return d
+	node, role := cmp.Or(c.Place, c.Node), cmp.Or(c.Role, "chat")
+	hint := "node: " + node
+	if strings.ContainsAny(node, "[]#") {
+		hint = "node: " + strconv.Quote(node)
+	}
+	if role != "chat" {
+		hint += ", role: " + role
+	}
+	return &model.Error{Kind: "llm", Message: fmt.Sprintf(
+		"%s has no answer left for node %q, role %q, visit %d, turn %d%s; add to its responses: - {%s, visit: %d, turn: %d, content: …}",
+		s.name, node, role, c.Visit, c.Turn, used, hint, c.Visit, c.Turn,
+	)}
 }

@@ -164,6 +164,9 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 func (c *Client) body(call *Call) (map[string]any, error) {
 	body := map[string]any{}
 	maps.Copy(body, c.config.Params)
+	if call.Req.Temperature != nil {
+		body["temperature"] = *call.Req.Temperature
+	}
 	if err := c.protocol.Fields(call, body); err != nil {
 		return nil, err
 	}

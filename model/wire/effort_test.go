@@ -36,7 +36,7 @@ func TestEffort(t *testing.T) {
 		{"openai/o1", "none", "none"}, // a gateway's
 		{"qwen3-32b", "none", "none"},
 	} {
-		got, err := Effort(test.model, test.level)
+		got, err := nearestLevel(test.model, test.level)
 		var failure *model.Error
 		if got != test.want || (test.want == "") != errors.As(err, &failure) || failure != nil && failure.Kind != "invalid_input" {
 			t.Errorf("%s %s: %q, %v; want %q", test.model, test.level, got, err, test.want)

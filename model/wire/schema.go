@@ -1,16 +1,17 @@
-// JSON Schemas in the forms that structured output of providers takes.
+// JSON Schemas and levels of reasoning in the forms that providers take.
 
 package wire
 
 import (
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/model"
 )
 
 // Dialect names the keywords of JSON Schema that structured output takes, besides
-// type, description, enum, const, required, title, properties, items and closed
-// objects.
+// properties, items, closed objects and those of usualKeywords.
 type Dialect struct {
 	Keeps []string
 	// Drops are keywords that the caller checks by itself.
@@ -21,140 +22,122 @@ type Dialect struct {
 	Complete bool
 }
 
+var usualKeywords = []string{"type", "description", "enum", "const", "required", "title"}
+
 // Strict is the dialect of OpenAI, whose answers always fit the schema.
 var Strict = Dialect{Keeps: []string{"minimum", "maximum", "pattern", "minItems", "maxItems"}, Complete: true}
 
 // Close returns a schema with closed objects; false if the dialect can't express it.
 // Closing an object allows less than the schema does.
 func (d *Dialect) Close(schema map[string]any) (map[string]any, bool) {
-	out := make(map[string]any, len(schema)+1)
+	out, ok := make(map[string]any, len(schema)+1), true
+	closeInner := func(value any) any {
+		inner, is := value.(map[string]any)
+		closed, fits := d.Close(inner)
+		ok = ok && is && fits
+		return closed
+	}
 	for key, value := range schema {
-		ok := true
-		switch key {
-		case "type", "description", "enum", "const", "required", "title":
+		switch {
+		case slices.Contains(usualKeywords, key), slices.Contains(d.Keeps, key):
 			out[key] = value
-		case "additionalProperties":
-			ok = value == false
-		case "items":
-			out[key], ok = d.closeItem(value)
-		case "properties":
-			out[key], ok = mapValues(value, d.closeItem)
-		default:
-			switch {
-			case slices.Contains(d.Keeps, key):
-				out[key] = value
-			case key == "anyOf" && d.Unions:
-				out[key], ok = mapValues(value, d.closeItem)
-			default:
-				ok = slices.Contains(d.Drops, key)
+		case key == "additionalProperties":
+			ok = ok && value == false
+		case key == "items":
+			out[key] = closeInner(value)
+		case key == "properties":
+			properties, _ := value.(map[string]any)
+			closed := make(map[string]any, len(properties))
+			for name, property := range properties {
+				closed[name] = closeInner(property)
 			}
-		}
-		if !ok {
-			return nil, false
+			out[key] = closed
+		case key == "anyOf" && d.Unions:
+			list, _ := value.([]any)
+			closed := make([]any, len(list))
+			for i, choice := range list {
+				closed[i] = closeInner(choice)
+			}
+			out[key] = closed
+		default:
+			ok = ok && slices.Contains(d.Drops, key)
 		}
 	}
 	if out["type"] == "object" {
 		out["additionalProperties"] = false
-		return out, !d.Complete || allRequired(out)
+		return out, ok && (!d.Complete || requiresAll(out))
 	}
-	return out, !d.Complete || out["type"] != "array" || out["items"] != nil
+	return out, ok && (!d.Complete || out["type"] != "array" || out["items"] != nil)
 }
 
-func (d *Dialect) closeItem(value any) (any, bool) {
-	schema, ok := value.(map[string]any)
-	if !ok {
-		return nil, false
-	}
-	return d.Close(schema)
-}
-
-// mapValues applies f to each value of a map or list; false if f fails for one.
-func mapValues(v any, f func(any) (any, bool)) (any, bool) {
-	ok := true
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key := range v {
-			if out[key], ok = f(v[key]); !ok {
-				return nil, false
-			}
-		}
-		return out, true
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			if out[i], ok = f(v[i]); !ok {
-				return nil, false
-			}
-		}
-		return out, true
-	}
-	return v, true
-}
-
-// allRequired reports whether an object requires exactly its properties.
-func allRequired(schema map[string]any) bool {
+// requiresAll reports whether an object requires all its properties and no others.
+func requiresAll(schema map[string]any) bool {
 	properties, _ := schema["properties"].(map[string]any)
-	required, _ := schema["required"].([]string)
-	list, _ := schema["required"].([]any)
-	required = slices.Clone(required)
-	for _, name := range list {
-		text, _ := name.(string)
-		required = append(required, text)
+	required, _ := schema["required"].([]any)
+	for name := range properties {
+		if !slices.Contains(required, any(name)) {
+			return false
+		}
 	}
-	slices.Sort(required)
-	return len(properties) > 0 && slices.Equal(slices.Compact(required), slices.Sorted(maps.Keys(properties)))
+	return len(properties) > 0 && len(properties) == len(required)
 }
 
-// Limits of Inline, because references can multiply a small schema.
-const (
-	maxInlineDepth = 40
-	maxInlineParts = 10_000
-)
+// levels are all levels, the least first; none turns reasoning off.
+var levels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// Inline replaces local references (`#/$defs/x`) by their targets. It returns false
-// for recursive schemas, references to other documents and schemas beyond the limits.
-func Inline(schema map[string]any) (map[string]any, bool) {
-	parts := 0
-	var inline func(v any, depth int) (any, bool)
-	inline = func(v any, depth int) (any, bool) {
-		object, is := v.(map[string]any)
-		if is {
-			if parts++; depth > maxInlineDepth || parts > maxInlineParts {
-				return nil, false
-			}
-			object = maps.Clone(object)
-			if ref, is := object["$ref"].(string); is {
-				target, ok := resolve(schema, ref)
-				if !ok {
-					return nil, false
-				}
-				delete(object, "$ref")
-				target = maps.Clone(target)
-				maps.Copy(target, object) // keywords beside $ref apply too
-				return inline(target, depth+1)
-			}
-			delete(object, "$defs")
-			delete(object, "definitions")
-			v = object
-		}
-		return mapValues(v, func(v any) (any, bool) { return inline(v, depth+1) })
-	}
-	out, ok := inline(schema, 0)
-	whole, _ := out.(map[string]any)
-	return whole, ok
+// dated is how the name of a model may end.
+const dated = `(-20\d\d-\d\d-\d\d)?$`
+
+// efforts are models by their names, with the least and the highest of their levels.
+// Gateways put a prefix before a name, and take all levels.
+var efforts = []struct {
+	name        *regexp.Regexp
+	least, most string
+}{
+	{regexp.MustCompile(`^(o1|o3|o3-mini|o4-mini)` + dated), "low", "high"},
+	{regexp.MustCompile(`^gpt-5(-mini|-nano)?` + dated), "minimal", "high"},
+	{regexp.MustCompile(`^gpt-5\.1` + dated), "none", "high"},
+	{regexp.MustCompile(`^gpt-5\.[2-5](-mini|-nano)?` + dated), "none", "xhigh"},
+	{regexp.MustCompile(`^(gpt-5\.6(-sol|-terra|-luna)?|gpt-6-(sol|luna)|gpt-6\.1-terra)` + dated), "none", "max"},
+	{regexp.MustCompile(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
 }
 
-// resolve returns the target of a local reference.
-func resolve(root map[string]any, ref string) (map[string]any, bool) {
-	path, local := strings.CutPrefix(ref, "#/")
-	for part := range strings.SplitSeq(path, "/") {
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		next, ok := root[part].(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		root = next
+// Effort returns how much the model should reason: a level, the provider's own options, or
+// neither.
+func (c *Call) Effort() (level string, options map[string]any, err error) {
+	switch value := c.Req.Reasoning.(type) {
+	case nil:
+	case string:
+		level, err = nearestLevel(c.Model, value)
+	case map[string]any:
+		options = value
+	default:
+		err = Invalid("reasoning is %v; this provider takes a word such as low, medium or high", value)
 	}
-	return root, local
+	return level, options, err
+}
+
+// nearestLevel returns the nearest level that a model of OpenAI takes. Other models and
+// words stay as they are. It fails if a model that always reasons should not.
+func nearestLevel(name, level string) (string, error) {
+	asked := slices.Index(levels, level)
+	for _, e := range efforts {
+		if asked < 0 || !e.name.MatchString(name) {
+			continue
+		}
+		least, most := slices.Index(levels, e.least), slices.Index(levels, e.most)
+		switch {
+		case level == "none" && least > 0:
+			return "", AlwaysReasons(name, levels[least:most+1])
+		case level == "minimal" && e.least != "minimal":
+			return "low", nil // the least reasoning that there is
+		}
+		return levels[min(asked, most)], nil
+	}
+	return level, nil
+}
+
+// AlwaysReasons returns the failure of reasoning: none for a model without it.
+func AlwaysReasons(name string, has []string) *model.Error {
+	return Invalid("reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))
 }

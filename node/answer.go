@@ -1,4 +1,4 @@
-// Structured output: reading an answer by a schema, and asking again.
+// Answers of models: refused, filtered and cut ones, and reading JSON by a schema.
 
 package node
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/schema"
@@ -115,4 +116,50 @@ func unfenced(text string) string {
 		}
 	}
 	return text
+}
+
+// endings are the failure kinds and messages of answers that ended badly.
+var endings = map[model.StopReason][2]string{
+	model.StopRefusal: {"refused", "the model refused to answer"},
+	model.StopFilter:  {"filtered", "the provider's content filter ended the answer"},
+	model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
+}
+
+// endingFailure returns the failure of an answer that ended badly, else nil.
+func endingFailure(response *model.Response) *runner.Failure {
+	what, bad := endings[response.Stop]
+	if !bad {
+		return nil
+	}
+	return &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
+}
+
+// ended returns the failure of an answer that ended badly. If the node accepts such an answer,
+// it only warns.
+func (n *modelNode) ended(response *model.Response) error {
+	failure := endingFailure(response)
+	switch {
+	case failure == nil:
+		return nil
+	case !slices.Contains(n.Accept, failure.Kind):
+		if response.Stop == model.StopLength {
+			failure.Message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
+		}
+		return failure
+	}
+	warn(n.task, "an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])
+	return nil
+}
+
+// requireGoodEnding returns the failure of a router's, judge's or summary's answer that ended
+// badly. The message quotes the answer, because often only the message is shown.
+func requireGoodEnding(response *model.Response) error {
+	failure := endingFailure(response)
+	if failure == nil {
+		return nil
+	}
+	if response.Content != "" {
+		failure.Message += fmt.Sprintf(": %q", head(response.Content, 200))
+	}
+	return failure
 }
