@@ -11,21 +11,6 @@ import (
 	"unicode"
 )
 
-// widths returns attributes for thick lines where a run passed and pale text elsewhere.
-func widths(m Mark) string {
-	switch m {
-	case Untouched:
-		return fmt.Sprintf(", fontcolor=%q", paleColor)
-	case Touched, Unwell:
-		return ", penwidth=2.4"
-	case FailedHere, WaitingHere, RunningHere:
-		return ", penwidth=3.6"
-	case Missed:
-		return ", penwidth=1.6"
-	}
-	return ""
-}
-
 // WriteDOT writes a drawing. rankdir is "TB" (top to bottom, the default) or "LR" (left to
 // right). It returns errors of w.
 func WriteDOT(w io.Writer, d *Drawing, rankdir string) error {
@@ -48,7 +33,7 @@ func WriteDOT(w io.Writer, d *Drawing, rankdir string) error {
 	return out.Flush()
 }
 
-// dotWriter writes the boxes and arrows of one graph. The prefix makes ids unique.
+// dotWriter draws one graph. The prefix makes ids unique.
 type dotWriter struct {
 	out            *bufio.Writer
 	indent, prefix string
@@ -56,83 +41,92 @@ type dotWriter struct {
 }
 
 func (w *dotWriter) drawing(d *Drawing) {
-	indent := w.indent
-	d.eachBox(w.box, func() {
-		w.indent += "  "
-		fmt.Fprintf(w.out, "%ssubgraph %s {\n%sgraph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
-			"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n",
-			indent, quote("cluster_finally"+w.prefix), w.indent, quietColor, quietColor)
-	}, func() {
-		w.indent = indent
-		fmt.Fprintln(w.out, w.indent+"}")
-	})
+	d.drawBoxes(w)
 	fmt.Fprintln(w.out)
-	for i := range d.Arrows {
-		w.arrow(&d.Arrows[i])
-	}
+	d.drawEdges(w)
+}
+
+func (w *dotWriter) openFinally() {
+	fmt.Fprintf(w.out, "%ssubgraph %s {\n%s  graph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
+		"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n",
+		w.indent, quote("cluster_finally"+w.prefix), w.indent, quietColor, quietColor)
+	w.indent += "  "
+}
+
+func (w *dotWriter) closeFinally() {
+	w.indent = w.indent[2:]
+	fmt.Fprintln(w.out, w.indent+"}")
 }
 
 // id returns the quoted, unique name of a box.
 func (w *dotWriter) id(box string) string { return quote(w.prefix + box) }
 
-func (w *dotWriter) box(b *Box) {
-	out := w.out
-	fmt.Fprint(out, w.indent)
-	switch b.Role {
-	case StartBox:
-		fmt.Fprintf(out, "%s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
-			"fixedsize=true, color=%q, fillcolor=%q]\n", w.id(b.ID), inkColor, inkColor)
-	case EndBox:
-		ink := b.Mark.ink()
-		fmt.Fprintf(out, "%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
-			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.id(b.ID), ink, ink)
-	case NodeBox:
-		l := looks(b.Kind).marked(b.Mark)
-		fmt.Fprintf(out, "%s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", w.id(b.ID), boxLabel(b, l), l.shape, l.style, l.line, l.fill)
-		fmt.Fprint(out, widths(b.Mark))
-		if b.Kind == "graph" {
-			fmt.Fprint(out, ", peripheries=2")
-		}
-		writeTip(out, b.Tip)
-		fmt.Fprint(out, "]\n")
+func (w *dotWriter) drawMark(id string, m Mark) {
+	if id == startID {
+		fmt.Fprintf(w.out, "%s%s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
+			"fixedsize=true, color=%q, fillcolor=%q]\n", w.indent, w.id(id), inkColor, inkColor)
+		return
 	}
+	fmt.Fprintf(w.out, "%s%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
+		"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.indent, w.id(id), m.ink(), m.ink())
+}
+
+func (w *dotWriter) drawNode(n *Node) {
+	s := styleOf(n.Kind, n.Mark)
+	fmt.Fprintf(w.out, "%s%s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", w.indent, w.id(n.ID), boxLabel(n, s), s.shape, s.style, s.line, s.fill)
+	if n.Mark == Untouched {
+		fmt.Fprintf(w.out, ", fontcolor=%q", paleColor)
+	}
+	if width := markStyles[n.Mark].dotWidth; width != "" {
+		fmt.Fprint(w.out, ", penwidth="+width)
+	}
+	if n.Kind == "graph" {
+		fmt.Fprint(w.out, ", peripheries=2")
+	}
+	w.closeAttributes(n.Description)
 }
 
 // boxLabel returns the label of a box: id, kind, notes.
-func boxLabel(b *Box, l look) string {
-	lines := []string{"<b>" + escapeHTML(b.ID) + "</b>"}
+func boxLabel(n *Node, s boxStyle) string {
+	lines := []string{"<b>" + escapeHTML(n.ID) + "</b>"}
 	small := func(text, color string) {
 		if text != "" { // Graphviz refuses an empty element
 			lines = append(lines, fmt.Sprintf("<font point-size=\"9\" color=%q>%s</font>", color, escapeHTML(text)))
 		}
 	}
-	small(b.Kind, l.line)
-	small(strings.Join(b.Notes, " · "), quietColor)
+	small(n.Kind, s.line)
+	small(strings.Join(n.Notes, " · "), quietColor)
 	return "<" + strings.Join(lines, "<br/>") + ">"
 }
 
-func (w *dotWriter) arrow(a *Arrow) {
-	out := w.out
-	fmt.Fprintf(out, "%s%s -> %s [", w.indent, w.id(a.From), w.id(a.To))
-	style, color := a.stroke()
-	if a.Role == UnconditionalArrow && a.Fallback && a.Mark != Untouched && a.Mark != Missed {
+func (w *dotWriter) drawEdge(e *Edge) {
+	style, color := e.stroke()
+	isPale := e.Mark == Untouched || e.Mark == Missed
+	if e.Else && !isPale && (e.Condition == "on_success" || e.Condition == "always") {
 		color = quietColor
 	}
-	fmt.Fprintf(out, "style=%s, color=%q", style, color)
-	if a.Role == ModelArrow {
-		fmt.Fprint(out, ", arrowhead=vee, arrowtail=odiamond, dir=both")
+	fmt.Fprintf(w.out, "%s%s -> %s [style=%s, color=%q", w.indent, w.id(e.From), w.id(boxID(e.To)), style, color)
+	if e.Condition == "llm_decide" {
+		fmt.Fprint(w.out, ", arrowhead=vee, arrowtail=odiamond, dir=both")
 	}
 	switch {
-	case a.Mark == Touched:
-		fmt.Fprint(out, ", penwidth=2.6")
-	case a.Role == ModelArrow || a.Role == GotoArrow:
-		fmt.Fprint(out, ", penwidth=1.6")
+	case e.Mark == Touched:
+		fmt.Fprint(w.out, ", penwidth=2.6")
+	case e.Condition == "llm_decide" || e.Condition == "goto":
+		fmt.Fprint(w.out, ", penwidth=1.6")
 	}
-	if a.Label != "" {
-		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(padLabel(a.Label, w.rankdir))), color)
+	if e.Text != "" {
+		fmt.Fprintf(w.out, ", label=%s, fontcolor=%q", quote(escapeText(padLabel(e.Text, w.rankdir))), color)
 	}
-	writeTip(out, a.Tip)
-	fmt.Fprint(out, "]\n")
+	w.closeAttributes(e.Tip)
+}
+
+// closeAttributes writes the tooltip, if any, and the end of the line.
+func (w *dotWriter) closeAttributes(tip string) {
+	if tip = strings.TrimSpace(tip); tip != "" {
+		fmt.Fprintf(w.out, ", tooltip=%s", quote(escapeText(tip)))
+	}
+	fmt.Fprintln(w.out, "]")
 }
 
 // padLabel pads a label, which Graphviz would put right beside the arrow.
@@ -141,12 +135,6 @@ func padLabel(label, rankdir string) string {
 		return label + "\n "
 	}
 	return "  " + strings.ReplaceAll(label, "\n", "  \n  ") + "  "
-}
-
-func writeTip(out *bufio.Writer, tip string) {
-	if tip = strings.TrimSpace(tip); tip != "" {
-		fmt.Fprintf(out, ", tooltip=%s", quote(escapeText(tip)))
-	}
 }
 
 // quote makes a DOT string. \" is its only escape; escapeText handles backslashes.

@@ -50,14 +50,14 @@ func TestEscaping(t *testing.T) {
 
 // drawNasty draws a graph whose every text is the given one.
 func drawNasty(text string) *Drawing {
-	d := &Drawing{Title: text}
+	d := &Drawing{Title: text, Start: "nset", hasStart: true}
 	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "tools", "human", "graph", "wait", "fail", text} {
-		d.Boxes = append(d.Boxes, Box{ID: "n" + kind, Role: NodeBox, Kind: kind, Notes: []string{text}, Tip: text})
+		d.Nodes = append(d.Nodes, Node{ID: "n" + kind, Kind: kind, Notes: []string{text}, Description: text})
 	}
-	for role := StartArrow; role <= GotoArrow; role++ {
-		d.Arrows = append(d.Arrows, Arrow{From: "nset", To: "nexec", Role: role, Label: text, Tip: text})
+	for _, condition := range []string{"conditional", "on_success", "on_failure", "llm_decide", "goto", "finally"} {
+		d.Edges = append(d.Edges, Edge{From: "nset", To: "nexec", Condition: condition, Text: text, Tip: text})
 	}
-	d.Boxes = append(d.Boxes, Box{ID: "__start__", Role: StartBox}, Box{ID: "__end__", Role: EndBox})
+	d.Edges = append(d.Edges, Edge{From: "nset", To: spec.END, Condition: "on_success"})
 	return d
 }
 
@@ -99,7 +99,7 @@ edges:
   - {from: c, to: END, fallback: true}
 `
 
-func draw(t *testing.T, opts Options) *Drawing {
+func drawFlow(t *testing.T, opts Options) *Drawing {
 	t.Helper()
 	g, found := spec.Parse("flow.yaml", []byte(flow), spec.Options{})
 	if found.HasErrors() {
@@ -111,47 +111,43 @@ func draw(t *testing.T, opts Options) *Drawing {
 func TestDraw(t *testing.T) {
 	want := &Drawing{
 		Title: "flow", Graph: "flow", Start: "a",
-		Boxes: []Box{
-			{ID: "__start__", Role: StartBox},
-			{ID: "a", Role: NodeBox, Kind: "set", Notes: []string{"≤ 3 visits"}, Tip: "Counts."},
-			{ID: "b", Role: NodeBox, Kind: "exec", Notes: []string{"routes all", "≤ 2 attempts"}},
-			{ID: "c", Role: NodeBox, Kind: "pass", Notes: []string{"join 2"}},
-			{ID: "stop", Role: NodeBox, Kind: "fail"},
-			{ID: "__end__", Role: EndBox},
+		Nodes: []Node{
+			{ID: "a", Kind: "set", Label: "a", Notes: []string{"≤ 3 visits"}, Description: "Counts."},
+			{ID: "b", Kind: "exec", Label: "b", Notes: []string{"routes all", "≤ 2 attempts"}},
+			{ID: "c", Kind: "pass", Label: "c", Notes: []string{"join 2"}},
+			{ID: "stop", Kind: "fail", Label: "stop"},
 		},
-		Arrows: []Arrow{
-			{From: "__start__", To: "a", Role: StartArrow},
-			{From: "a", To: "b", Role: ConditionArrow, Conditional: true, Label: "n > 1"},
-			{From: "a", To: "c", Role: ConditionArrow, Conditional: true, Label: "low\n(priority 4)", Tip: "n < 1"},
-			{From: "a", To: "b", Role: UnconditionalArrow, Fallback: true, Label: "always"},
-			{From: "a", To: "c", Role: UnconditionalArrow, Fallback: true, Label: "always"},
-			{From: "a", To: "stop", Role: FailureArrow, Label: "on failure"},
-			{From: "c", To: "stop", Role: FailureArrow, Conditional: true, Label: "error.kind == 'timeout'"},
-			{From: "c", To: "a", Role: ModelArrow, Label: "try again", Tip: "try again"},
-			{From: "c", To: "__end__", Role: UnconditionalArrow, Fallback: true, Label: "(fallback)"},
-			{From: "b", To: "a", Role: GotoArrow, Label: "again\nmore"},
-			{From: "b", To: "__end__", Role: GotoArrow, Label: "done"},
+		Edges: []Edge{
+			{From: "a", To: "b", Condition: "conditional", Text: "n > 1"},
+			{From: "a", To: "c", Condition: "conditional", Text: "low\n(priority 4)", Tip: "n < 1"},
+			{From: "a", To: "b", Condition: "always", Else: true, Text: "always"},
+			{From: "a", To: "c", Condition: "always", Else: true, Text: "always"},
+			{From: "a", To: "stop", Condition: "on_failure", Text: "on failure"},
+			{From: "c", To: "stop", Condition: "on_failure", Text: "error.kind == 'timeout'"},
+			{From: "c", To: "a", Condition: "llm_decide", Text: "try again", Tip: "try again"},
+			{From: "c", To: "END", Condition: "on_success", Else: true, Text: "(fallback)"},
+			{From: "b", To: "a", Condition: "goto", Text: "again\nmore"},
+			{From: "b", To: "END", Condition: "goto", Text: "done"},
 		},
+		Subgraphs: map[string]*Drawing{},
 	}
-	places := cmpopts.IgnoreFields(Arrow{}, "Edge", "Names", "Line") // TestJSON holds them
-	if diff := cmp.Diff(want, draw(t, Options{}), places, cmpopts.IgnoreFields(Box{}, "Line")); diff != "" {
+	places := cmpopts.IgnoreFields(Edge{}, "Index", "Line", "ID", "When", "Label", "Priority") // TestJSON holds them
+	if diff := cmp.Diff(want, drawFlow(t, Options{}), places, cmpopts.IgnoreFields(Node{}, "Line"), cmpopts.IgnoreUnexported(Drawing{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestDrawLeavesOut(t *testing.T) {
-	d := draw(t, Options{NoStartEnd: true, NoDestinations: true, Label: "mine"})
+	d := drawFlow(t, Options{NoStartEnd: true, NoDestinations: true, Label: "mine"})
 	if d.Title != "mine" {
 		t.Errorf("title %q", d.Title)
 	}
-	for _, b := range d.Boxes {
-		if b.Role != NodeBox {
-			t.Errorf("box %s is there", b.ID)
-		}
+	if d.hasStart {
+		t.Error("the start mark is there")
 	}
-	for _, a := range d.Arrows {
-		if a.Role == GotoArrow || a.Role == StartArrow || a.To == "__end__" {
-			t.Errorf("arrow %s -> %s is there", a.From, a.To)
+	for _, e := range d.Edges {
+		if e.Condition == "goto" || e.To == spec.END {
+			t.Errorf("arrow %s -> %s is there", e.From, e.To)
 		}
 	}
 }
@@ -160,7 +156,7 @@ func TestDrawLeavesOut(t *testing.T) {
 // the picture: dot -Tpng testdata/flow.dot.
 func TestDOT(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteDOT(&out, draw(t, Options{}), ""); err != nil {
+	if err := WriteDOT(&out, drawFlow(t, Options{}), ""); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "flow.dot")
@@ -180,17 +176,19 @@ func TestDOT(t *testing.T) {
 
 // TestTrail paints what came of every visit, not of the last one only.
 func TestTrail(t *testing.T) {
-	d := draw(t, Options{Trail: &Trail{
-		Visits:   map[string]int{"a": 3, "b": 2, "c": 1, "stop": 1},
-		Failures: map[string]int{"a": 1, "b": 2, "stop": 1},
-		Fired:    map[int]int{0: 1, 4: 1}, Failed: "stop", Waiting: []string{"c"},
+	d := drawFlow(t, Options{Trail: &Trail{
+		Nodes: map[string]*NodeTrail{
+			"a": {Visits: 3, Failures: 1}, "b": {Visits: 2, Failures: 2}, "c": {Visits: 1, Waiting: true},
+			"stop": {Visits: 1, Failures: 1, Failed: true},
+		},
+		Fired: map[int]int{0: 1, 4: 1},
 	}})
-	got := map[string]string{}
-	for _, b := range d.Boxes {
-		got[b.ID] = fmt.Sprint(b.Mark, " ", strings.Join(b.Notes, ", "))
+	got := map[string]string{"start": fmt.Sprint(d.startMark), "end": fmt.Sprint(d.endMark)}
+	for _, n := range d.Nodes {
+		got[n.ID] = fmt.Sprint(n.Mark, " ", strings.Join(n.Notes, ", "))
 	}
 	want := map[string]string{
-		"__start__": fmt.Sprint(Touched, " "), "__end__": fmt.Sprint(Untouched, " "),
+		"start": fmt.Sprint(Touched), "end": fmt.Sprint(Untouched),
 		"a":    fmt.Sprint(Unwell, " ≤ 3 visits, ×3, 1 failed"),
 		"b":    fmt.Sprint(Unwell, " routes all, ≤ 2 attempts, ×2, all failed"),
 		"c":    fmt.Sprint(WaitingHere, " join 2, waiting"),
@@ -204,9 +202,9 @@ func TestTrail(t *testing.T) {
 // TestMarksStandOut: no kind of node has the colours that say how a run went.
 func TestMarksStandOut(t *testing.T) {
 	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "agent", "tool", "tools", "human", "graph", "wait", "other"} {
-		l := looks(kind)
+		l := styleOf(kind, 0)
 		for _, mark := range []Mark{Unwell, FailedHere, WaitingHere} {
-			if m := l.marked(mark); m.line == l.line || mark != Unwell && m.fill == l.fill {
+			if m := styleOf(kind, mark); m.line == l.line || mark != Unwell && m.fill == l.fill {
 				t.Errorf("%s: mark %d does not show", kind, mark)
 			}
 		}

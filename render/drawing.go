@@ -1,13 +1,14 @@
-// Package render draws graphs. Draw turns a graph into a Drawing of boxes and arrows with
-// meanings; the writers (DOT, Mermaid, JSON) choose shapes and colours.
+// Package render draws graphs. Draw describes the nodes and edges of a graph; the writers
+// (DOT, Mermaid) choose shapes and colours.
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
@@ -26,198 +27,143 @@ type Options struct {
 	// Open returns the graph that a graph node runs, or nil. If Open is set, drawings contain
 	// their subgraphs.
 	Open func(g *spec.Graph, node *spec.Node) *spec.Graph
-
-	within []*spec.Graph // the graphs around the one that is drawn
 }
 
-// Drawing is a graph as boxes and arrows, in declaration order.
+// Drawing is a graph for readers. Schema describes its JSON, whose lists are never null.
 type Drawing struct {
-	Title string
-	// Graph and Start are the graph's name and the node that it begins with.
-	Graph, Start string
-	Boxes        []Box
-	Arrows       []Arrow
+	Graph string `json:"graph" doc:"name of the graph"`
+	Start string `json:"start" doc:"id of the node that the graph begins with"`
+	Nodes []Node `json:"nodes" doc:"in the order of the file"`
+	Edges []Edge `json:"edges" doc:"edges in the order of the file, then the targets of goto, then the order of finally"`
+	// Run is the painted run. Draw leaves it nil.
+	Run any `json:"run" doc:"the run that is painted, as run -o json prints it; null in subgraphs"`
+	// Subgraphs are the drawings of subgraphs by node; see Options.Open.
+	Subgraphs map[string]*Drawing `json:"subgraphs" doc:"what nodes of kind graph run, by their ids"`
+
+	Title string `json:"-"`
 	// Inner are the drawings of the file's graphs, with titles "#name".
-	Inner []*Drawing
-	// Subgraphs are the graphs that nodes run, in the order of the nodes; see Options.Open.
-	Subgraphs []Subgraph
+	Inner []*Drawing `json:"-"`
+
+	hasStart           bool // has a start mark
+	startMark, endMark Mark
 }
 
-// Subgraph is the drawing of the graph that a node runs.
-type Subgraph struct {
-	Node    string
-	Drawing *Drawing
-}
+// Node is a node of a drawing. Fields about a run are null without one.
+type Node struct {
+	ID          string           `json:"id" doc:"id of the node"`
+	Kind        string           `json:"kind" doc:"kind of the node, such as exec"`
+	Label       string           `json:"label" doc:"what stands in the box"`
+	Description string           `json:"description" doc:"the file's word on the node; empty: none"`
+	Status      *string          `json:"status" doc:"how the node stands: untouched, running, waiting (for people), completed or failed; with coverage covered or missed" enum:"untouched running waiting completed failed covered missed"`
+	Visits      *int             `json:"visits" doc:"how often it ran; with coverage 1 or 0" min:"0"`
+	DurationMS  *int64           `json:"duration_ms" doc:"time of all visits together" min:"0"`
+	Error       *machine.Failure `json:"error" doc:"why its latest visit failed; null when it did not"`
+	Line        int              `json:"line" doc:"line of the file that declares it, from 1" min:"0"`
 
-// BoxRole is the role of a box. The zero value is unset.
-type BoxRole int
-
-// The roles of boxes.
-const (
-	NodeBox BoxRole = iota + 1
-	StartBox
-	EndBox
-)
-
-// Box is a node, or the start or END mark.
-type Box struct {
-	// ID is the node's id, or "__start__" or "__end__" for the marks.
-	ID   string
-	Role BoxRole
-	// Kind is the node's kind, or "" for marks.
-	Kind string
 	// Notes are short remarks such as "join all" and "≤ 3 visits".
-	Notes []string
-	// Tip is the node's description.
-	Tip  string
-	Mark Mark
-	// Finally marks a node of finally.
-	Finally bool
-	// Line is the line of the node in the file, from 1, or 0 for marks.
-	Line int
-	// Outcome is the node's part of the trail, or nil.
-	Outcome *Outcome
+	Notes   []string `json:"-"`
+	Finally bool     `json:"-"`
+	Mark    Mark     `json:"-"`
 }
 
-// Outcome is the result of a node in a run.
-type Outcome struct {
-	Status string
-	Visits int
-	// Spent is the total time of all visits.
-	Spent time.Duration
-	// Error is the failure of the latest visit, or nil.
-	Error *machine.Failure
+// Edge is an edge, a target of goto, or the order of two nodes of finally. Index is its index
+// in the graph, or -1.
+type Edge struct {
+	Index     int     `json:"index" doc:"place among the graph's edges, from 0; -1: it is none of them" min:"-1"`
+	ID        *string `json:"id" doc:"id of the edge"`
+	From      string  `json:"from" doc:"id of a node"`
+	To        string  `json:"to" doc:"id of a node, or END"`
+	Condition string  `json:"condition" doc:"when it is taken: a condition of edges, or goto or finally" enum:"always on_success on_failure conditional llm_decide goto finally"`
+	When      *string `json:"when" doc:"the expression"`
+	Label     *string `json:"label" doc:"label of the edge; of a goto the names that choose it"`
+	Priority  int     `json:"priority" doc:"priority of the edge"`
+	Fired     *int    `json:"fired" doc:"how often it was taken; with coverage 1 or 0, and null where no edge is" min:"0"`
+	Line      int     `json:"line" doc:"line of the file that declares it, from 1; 0: none does" min:"0"`
+
+	// Text is the wrapped text beside the arrow, Tip the whole expression or description.
+	Text string `json:"-"`
+	Tip  string `json:"-"`
+	// Else says that the edge fires if no condition beside it matched.
+	Else bool `json:"-"`
+	Mark Mark `json:"-"`
 }
 
-// ArrowRole says when an arrow fires. The zero value is unset.
-type ArrowRole int
+// Draw draws a graph.
+func Draw(g *spec.Graph, opts Options) *Drawing { return draw(g, opts, nil) }
 
-// The roles of arrows.
-const (
-	StartArrow         ArrowRole = iota + 1 // from the start mark
-	ConditionArrow                          // when its expression is true
-	UnconditionalArrow                      // on success, when no condition matched
-	FailureArrow                            // after a failure
-	ModelArrow                              // when a model chooses it
-	GotoArrow                               // when the node's goto names it
-	FinallyArrow                            // from one node of finally to the next
-)
-
-// Arrow is an edge, or a target of a goto.
-type Arrow struct {
-	From, To string
-	Role     ArrowRole
-	// Conditional says that the arrow has an expression of its own.
-	Conditional bool
-	// Fallback says that the arrow fires if no condition beside it matched.
-	Fallback bool
-	// Label is the wrapped text beside the arrow; Tip is the whole expression or description.
-	Label string
-	Tip   string
-	Mark  Mark
-	// Edge is the edge that the arrow shows, or nil.
-	Edge *spec.Edge
-	// Names are the goto labels that choose the arrow.
-	Names []string
-	// Line is the line of the arrow in the file, from 1, or 0.
-	Line int
-	// Taken is how often the arrow fired in the trail.
-	Taken int
-}
-
-// The ids of the marks.
-const (
-	startID = "__start__"
-	endID   = "__end__"
-)
-
-// Draw turns a graph into a drawing.
-func Draw(g *spec.Graph, opts Options) *Drawing {
-	d := &Drawing{Title: opts.Label, Graph: g.Name.Value, Start: g.Start.Value}
-	if d.Title == "" {
-		d.Title = g.Name.Value
-	}
-	if !opts.NoStartEnd {
-		d.Boxes = append(d.Boxes, Box{ID: startID, Role: StartBox})
-		d.Arrows = append(d.Arrows, Arrow{From: startID, To: g.Start.Value, Role: StartArrow})
+// draw draws a graph inside the graphs around it.
+func draw(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
+	d := &Drawing{
+		Graph: g.Name.Value, Start: g.Start.Value, Nodes: []Node{}, Edges: []Edge{}, Subgraphs: map[string]*Drawing{},
+		Title: cmp.Or(opts.Label, g.Name.Value), hasStart: !opts.NoStartEnd,
 	}
 	for _, n := range g.Nodes {
-		d.Boxes = append(d.Boxes, Box{
-			ID: n.ID.Value, Role: NodeBox, Kind: n.Kind.Value, Notes: notes(n), Tip: n.Description.Value, Finally: n.Final,
-			Line: line(g, n.Span),
+		d.Nodes = append(d.Nodes, Node{
+			ID: n.ID.Value, Kind: n.Kind.Value, Label: n.ID.Value, Description: n.Description.Value,
+			Line: lineOf(g, n.Span), Notes: notesOf(n), Finally: n.Final,
 		})
 	}
-	ends := false
-	add := func(a Arrow) {
-		if a.To == spec.END {
-			if opts.NoStartEnd {
-				return
-			}
-			a.To, ends = endID, true
-		}
-		d.Arrows = append(d.Arrows, a)
-	}
-	choices := map[choice]bool{}
-	for _, e := range g.Edges {
-		choices[choiceOf(e)] = choices[choiceOf(e)] || isConditional(e)
-	}
-	for _, e := range g.Edges {
-		a := edgeArrow(e)
-		a.Edge, a.Line, a.Fallback = e, line(g, e.Span), choices[choiceOf(e)] && !isConditional(e)
-		add(a)
-	}
-	if !opts.NoDestinations {
-		for _, n := range g.Nodes {
-			for _, a := range gotoArrows(n) {
-				a.Line = line(g, n.Span)
-				add(a)
-			}
-		}
-	}
-	for i := 1; i < len(g.Finally); i++ {
-		d.Arrows = append(d.Arrows, Arrow{From: g.Finally[i-1].Value, To: g.Finally[i].Value, Role: FinallyArrow})
-	}
-	if ends {
-		d.Boxes = append(d.Boxes, Box{ID: endID, Role: EndBox})
-	}
-	trails := map[*spec.Graph]*Trail{}
+	d.addEdges(g, opts)
 	if opts.Trail != nil {
 		opts.Trail.paint(d)
-		trails = opts.Trail.inner(g)
 	}
-	d.open(g, opts)
-	opts.Open = nil // they stand beside each other
+	if opts.Open != nil {
+		d.addSubgraphs(g, opts, append(slices.Clip(around), g))
+	}
+	trails := opts.Trail.sumByGraph(g)
+	opts.Open = nil // the writers draw all graphs of the file beside each other
 	for _, inner := range g.Graphs {
 		opts.Label, opts.Trail = inner.Ref(), trails[inner]
-		d.Inner = append(d.Inner, Draw(inner, opts))
+		d.Inner = append(d.Inner, draw(inner, opts, nil))
 	}
 	return d
 }
 
-// open draws the graphs that nodes run.
-func (d *Drawing) open(g *spec.Graph, opts Options) {
-	if opts.Open == nil {
-		return
-	}
+// addSubgraphs draws the graphs that nodes run, except those that contain themselves.
+func (d *Drawing) addSubgraphs(g *spec.Graph, opts Options, around []*spec.Graph) {
 	trail := opts.Trail
-	opts.Label, opts.within = "", append(slices.Clip(opts.within), g)
+	opts.Label = ""
 	for _, n := range g.Nodes {
 		if n.Kind.Value != "graph" {
 			continue
 		}
-		inner := opts.Open(g, n)
-		if inner == nil || slices.Contains(opts.within, inner) {
-			continue // one that runs itself would have no end
-		}
-		if opts.Trail = nil; trail != nil {
+		if inner := opts.Open(g, n); inner != nil && !slices.Contains(around, inner) {
 			opts.Trail = trail.innerTrail(n.ID.Value)
+			d.Subgraphs[n.ID.Value] = draw(inner, opts, around)
 		}
-		d.Subgraphs = append(d.Subgraphs, Subgraph{n.ID.Value, Draw(inner, opts)})
 	}
 }
 
-// line returns the line at which a span starts, from 1, or 0 for no span.
-func line(g *spec.Graph, span spec.Span) int {
+func (d *Drawing) addEdges(g *spec.Graph, opts Options) {
+	type outcome struct {
+		node    string
+		failure bool
+	}
+	of := func(e *spec.Edge) outcome { return outcome{e.From.Value, e.Condition == "on_failure"} }
+	hasCondition := map[outcome]bool{}
+	for _, e := range g.Edges {
+		hasCondition[of(e)] = hasCondition[of(e)] || isConditional(e)
+	}
+	for _, e := range g.Edges {
+		edge := newEdge(e)
+		edge.Line, edge.Else = lineOf(g, e.Span), hasCondition[of(e)] && !isConditional(e)
+		d.Edges = append(d.Edges, edge)
+	}
+	if !opts.NoDestinations {
+		for _, n := range g.Nodes {
+			d.Edges = append(d.Edges, gotoEdges(n, lineOf(g, n.Span))...)
+		}
+	}
+	if opts.NoStartEnd {
+		d.Edges = slices.DeleteFunc(d.Edges, func(e Edge) bool { return e.To == spec.END })
+	}
+	for i := 1; i < len(g.Finally); i++ {
+		d.Edges = append(d.Edges, Edge{Index: -1, From: g.Finally[i-1].Value, To: g.Finally[i].Value, Condition: "finally"})
+	}
+}
+
+// lineOf returns the line at which a span starts, from 1, or 0 for no span.
+func lineOf(g *spec.Graph, span spec.Span) int {
 	if span == (spec.Span{}) {
 		return 0
 	}
@@ -225,19 +171,11 @@ func line(g *spec.Graph, span spec.Span) int {
 	return file.Position(span.From).Line
 }
 
-// choice marks a node with conditional edges after a success, or after a failure.
-type choice struct {
-	node    string
-	failure bool
-}
-
-func choiceOf(e *spec.Edge) choice { return choice{e.From.Value, e.Condition == "on_failure"} }
-
 // isConditional reports whether an edge has a condition of its own.
 func isConditional(e *spec.Edge) bool { return e.Condition == "llm_decide" || e.When.IsSet() }
 
-// notes returns the settings of a node that affect routing and repetition.
-func notes(n *spec.Node) []string {
+// notesOf returns the settings of a node that affect routing and repetition.
+func notesOf(n *spec.Node) []string {
 	var out []string
 	if n.Join != nil {
 		wait := n.Join.Wait
@@ -250,7 +188,7 @@ func notes(n *spec.Node) []string {
 		out = append(out, file.Text.Value)
 	}
 	if n.Each.IsSet() {
-		out = append(out, "each "+elide(oneLine(n.Each.Value), 24))
+		out = append(out, "each "+shorten(strings.Join(strings.Fields(n.Each.Value), " "), 24))
 	}
 	if n.Routing == "all" {
 		out = append(out, "routes all")
@@ -264,33 +202,20 @@ func notes(n *spec.Node) []string {
 	return out
 }
 
-func edgeArrow(e *spec.Edge) Arrow {
-	a := Arrow{From: e.From.Value, To: e.To.Value, Conditional: e.When.IsSet()}
+func newEdge(e *spec.Edge) Edge {
 	text := e.When.Value
 	switch e.Condition {
-	case "conditional":
-		a.Role = ConditionArrow
 	case "on_failure":
-		a.Role = FailureArrow
-		if text == "" {
-			text = "on failure"
-		}
+		text = cmp.Or(text, "on failure")
 	case "llm_decide":
-		a.Role = ModelArrow
-		text = e.Description.Value
-		if text == "" {
-			text = "model decides"
-		}
+		text = cmp.Or(e.Description.Value, "model decides")
 	case "always":
-		a.Role = UnconditionalArrow
 		text = "always"
-	default:
-		a.Role = UnconditionalArrow
 	}
-	if e.Label.Value != "" {
-		a.Label, a.Tip = wrap(e.Label.Value), text
-	} else {
-		a.Label, a.Tip = wrap(text), text
+	out := Edge{
+		Index: e.Index, ID: orNil(e.ID.Value), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
+		When: orNil(e.When.Value), Label: orNil(e.Label.Value), Priority: e.Priority,
+		Text: wrap(cmp.Or(e.Label.Value, text)), Tip: text,
 	}
 	var extra []string
 	if e.Priority != 0 {
@@ -300,32 +225,72 @@ func edgeArrow(e *spec.Edge) Arrow {
 		extra = append(extra, "fallback")
 	}
 	if len(extra) > 0 {
-		a.Label = strings.TrimPrefix(a.Label+"\n("+strings.Join(extra, ", ")+")", "\n")
+		out.Text = strings.TrimPrefix(out.Text+"\n("+strings.Join(extra, ", ")+")", "\n")
 	}
-	if a.Tip == "" || a.Tip == a.Label {
-		a.Tip = e.Description.Value
+	if out.Tip == out.Text {
+		out.Tip = ""
 	}
-	return a
+	out.Tip = cmp.Or(out.Tip, e.Description.Value)
+	return out
 }
 
-// gotoArrows returns an arrow for each target of a node's goto. Several labels of one target
-// share an arrow.
-func gotoArrows(n *spec.Node) []Arrow {
-	var out []Arrow
-	place := map[string]int{}
+// gotoEdges returns an edge for each target of a node's goto. Labels of one target share it.
+func gotoEdges(n *spec.Node, line int) []Edge {
+	var out []Edge
+	index := map[string]int{}
 	for _, end := range n.Ends {
 		to, label := end.Target.Value, end.Label.Value
-		if at, ok := place[to]; ok {
-			out[at].Label += "\n" + label
-			out[at].Names = append(out[at].Names, label)
+		if i, ok := index[to]; ok {
+			out[i].Text += "\n" + label
+			*out[i].Label += ", " + label
 			continue
 		}
-		place[to] = len(out)
-		names := []string{label}
-		if label == to {
-			label = ""
+		index[to] = len(out)
+		edge := Edge{Index: -1, From: n.ID.Value, To: to, Condition: "goto", Label: &label, Line: line}
+		if label != to {
+			edge.Text = label
 		}
-		out = append(out, Arrow{From: n.ID.Value, To: to, Role: GotoArrow, Label: label, Names: names})
+		out = append(out, edge)
 	}
 	return out
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+const (
+	labelWidth = 28 // characters per line
+	labelLines = 4
+)
+
+// wrap breaks a text into at most labelLines lines of about labelWidth characters and
+// replaces the rest by "…".
+func wrap(s string) string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		word = shorten(word, labelWidth+8)
+		last := len(lines) - 1
+		if last < 0 || utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) > labelWidth {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
+		}
+	}
+	if len(lines) > labelLines {
+		lines = lines[:labelLines]
+		lines[labelLines-1] += " …"
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shorten shortens a text to n characters, with "…" at the end.
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
 }

@@ -49,12 +49,15 @@ func TestJSON(t *testing.T) {
 	inner, _ := spec.Parse("inner.yaml", []byte("graphrun: v1\nname: inner\nstart: x\nnodes: {x: {kind: graph, graph: y}}\nedges: [{from: x, to: END}]\n"), spec.Options{})
 	d := Draw(g, Options{
 		Trail: &Trail{
-			Visits: map[string]int{"a": 2, "b": 1, "c": 1}, Spent: map[string]time.Duration{"a": 1500 * time.Microsecond},
-			Errors: map[string]*machine.Failure{"b": {Kind: "timeout", Message: "too slow <1 s>"}}, Failures: map[string]int{"b": 1},
-			Fired: map[int]int{0: 1}, Gone: map[[2]string]int{{"b", "END"}: 1}, Waiting: []string{"c"},
+			Nodes: map[string]*NodeTrail{
+				"a": {Visits: 2, Spent: 1500 * time.Microsecond},
+				"b": {Visits: 1, Failures: 1, Error: &machine.Failure{Kind: "timeout", Message: "too slow <1 s>"}, Gone: map[string]int{"END": 1}},
+				"c": {Visits: 1, Waiting: true},
+			},
+			Fired: map[int]int{0: 1},
 		},
 	})
-	trail := &Trail{Visits: map[string]int{"x": 1}, Inner: map[string]*Trail{"x": {Visits: map[string]int{"a": 1}}}}
+	trail := &Trail{Nodes: map[string]*NodeTrail{"x": {Visits: 1, Inner: &Trail{Nodes: map[string]*NodeTrail{"a": {Visits: 1}}}}}}
 	opens := 0
 	outer := Draw(inner, Options{Trail: trail, Open: func(in *spec.Graph, _ *spec.Node) *spec.Graph {
 		opens++
@@ -65,12 +68,12 @@ func TestJSON(t *testing.T) {
 	}
 	outer = Draw(inner, Options{Trail: trail, Open: func(*spec.Graph, *spec.Node) *spec.Graph { return g }})
 	for name, d := range map[string]*Drawing{"flow.json": d, "outer.json": outer} {
-		text, err := json.MarshalIndent(d.Document(), "", "  ")
+		text, err := json.MarshalIndent(d, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, append(text, '\n'))
-		if err := compiledSchema(t).Validate(plain(t, d.Document())); err != nil {
+		if err := compiledSchema(t).Validate(plain(t, d)); err != nil {
 			t.Error(name, err)
 		}
 	}
@@ -90,12 +93,12 @@ func TestSchema(t *testing.T) {
 		}
 		g, _ := spec.Parse(name, src, spec.Options{Load: spec.Beside(name)})
 		for _, trail := range []*Trail{nil, {}, {Coverage: true}} {
-			if err := s.Validate(plain(t, Draw(g, Options{Trail: trail}).Document())); err != nil {
+			if err := s.Validate(plain(t, Draw(g, Options{Trail: trail}))); err != nil {
 				t.Error(name, err)
 			}
 		}
 	}
-	doc := plain(t, draw(t, Options{}).Document()).(map[string]any)
+	doc := plain(t, drawFlow(t, Options{})).(map[string]any)
 	for _, at := range []map[string]any{doc, doc["nodes"].([]any)[0].(map[string]any), doc["edges"].([]any)[0].(map[string]any)} {
 		for _, key := range slices.Sorted(maps.Keys(at)) {
 			kept := at[key]

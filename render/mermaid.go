@@ -20,18 +20,20 @@ func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 		out: out, prefix: "n_", indent: "  ",
 		names: map[string]string{}, taken: map[string]bool{},
 	}
-	m.drawing(d)
+	d.drawBoxes(m)
+	d.drawEdges(m)
 	for i, inner := range d.Inner {
 		fmt.Fprintf(out, "  subgraph graph%d[\"%s\"]\n", i, mermaidText(inner.Title))
 		m.prefix, m.indent = fmt.Sprintf("g%d_", i), "    "
-		m.drawing(inner)
+		inner.drawBoxes(m)
+		inner.drawEdges(m)
 		fmt.Fprintln(out, "  end")
 	}
 	m.styles()
 	return out.Flush()
 }
 
-// mermaidWriter writes the boxes and arrows of one graph after the other.
+// mermaidWriter draws one graph after the other.
 type mermaidWriter struct {
 	out *bufio.Writer
 	// prefix makes ids unique and different from keywords such as end.
@@ -59,18 +61,14 @@ func (s *styled) add(style, name string) {
 	s.names[style] = append(s.names[style], name)
 }
 
-func (m *mermaidWriter) drawing(d *Drawing) {
-	indent := m.indent
-	d.eachBox(m.box, func() {
-		fmt.Fprintf(m.out, "%ssubgraph %sfinally[\"finally\"]\n", m.indent, m.prefix)
-		m.indent += "  "
-	}, func() {
-		m.indent = indent
-		fmt.Fprintln(m.out, m.indent+"end")
-	})
-	for i := range d.Arrows {
-		m.arrow(&d.Arrows[i])
-	}
+func (m *mermaidWriter) openFinally() {
+	fmt.Fprintf(m.out, "%ssubgraph %sfinally[\"finally\"]\n", m.indent, m.prefix)
+	m.indent += "  "
+}
+
+func (m *mermaidWriter) closeFinally() {
+	m.indent = m.indent[2:]
+	fmt.Fprintln(m.out, m.indent+"end")
 }
 
 // id returns a unique Mermaid name for a box: characters that Mermaid refuses become "_".
@@ -100,70 +98,53 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-func (m *mermaidWriter) box(b *Box) {
-	id := m.id(b.ID)
-	switch b.Role {
-	case StartBox, EndBox:
-		shape := map[BoxRole]string{StartBox: "(( ))", EndBox: "([\"END\"])"}[b.Role]
-		fmt.Fprintf(m.out, "%s%s%s\n", m.indent, id, shape)
-		m.boxes.add(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", b.Mark.ink(), b.Mark.ink()), id)
-	case NodeBox:
-		lines := []string{"<b>" + mermaidText(b.ID) + "</b>"}
-		for _, text := range []string{b.Kind, strings.Join(b.Notes, " · ")} {
-			if text != "" {
-				lines = append(lines, "<small>"+mermaidText(text)+"</small>")
-			}
+func (m *mermaidWriter) drawMark(box string, mark Mark) {
+	id, shape := m.id(box), "([\"END\"])"
+	if box == startID {
+		shape = "(( ))"
+	}
+	fmt.Fprintf(m.out, "%s%s%s\n", m.indent, id, shape)
+	m.boxes.add(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.ink(), mark.ink()), id)
+}
+
+// mermaidShapes holds the brackets around the labels of node kinds, by default "()".
+var mermaidShapes = map[string][2]string{"graph": {"[[", "]]"}, "fail": {"{{", "}}"}, "human": {"[/", "/]"}}
+
+func (m *mermaidWriter) drawNode(n *Node) {
+	lines := []string{"<b>" + mermaidText(n.ID) + "</b>"}
+	for _, text := range []string{n.Kind, strings.Join(n.Notes, " · ")} {
+		if text != "" {
+			lines = append(lines, "<small>"+mermaidText(text)+"</small>")
 		}
-		open, shut := mermaidShape(b.Kind)
-		fmt.Fprintf(m.out, "%s%s%s\"%s\"%s\n", m.indent, id, open, strings.Join(lines, "<br/>"), shut)
-		m.boxes.add(boxStyle(b), id)
 	}
-}
-
-// mermaidShape returns the brackets around the label of a box.
-func mermaidShape(kind string) (open, shut string) {
-	switch kind {
-	case "graph":
-		return "[[", "]]"
-	case "fail":
-		return "{{", "}}"
-	case "human":
-		return "[/", "/]"
+	shape, ok := mermaidShapes[n.Kind]
+	if !ok {
+		shape = [2]string{"(", ")"}
 	}
-	return "(", ")"
-}
-
-// boxStyle returns the style of a box, in the colours of DOT.
-func boxStyle(b *Box) string {
-	l := looks(b.Kind).marked(b.Mark)
-	ink, width := inkColor, "1px"
-	switch b.Mark {
-	case Untouched:
+	id, s, ink := m.id(n.ID), styleOf(n.Kind, n.Mark), inkColor
+	fmt.Fprintf(m.out, "%s%s%s\"%s\"%s\n", m.indent, id, shape[0], strings.Join(lines, "<br/>"), shape[1])
+	if n.Mark == Untouched {
 		ink = quietColor
-	case Touched, Unwell, Missed:
-		width = "2px"
-	case FailedHere, WaitingHere, RunningHere:
-		width = "4px"
 	}
-	dash := ""
-	if strings.Contains(l.style, "dashed") || b.Mark == Missed {
-		dash = ",stroke-dasharray:4"
+	style := fmt.Sprintf("fill:%s,stroke:%s,color:%s,stroke-width:%s", s.fill, s.line, ink, markStyles[n.Mark].mermaidWidth)
+	if strings.Contains(s.style, "dashed") || n.Mark == Missed {
+		style += ",stroke-dasharray:4"
 	}
-	return fmt.Sprintf("fill:%s,stroke:%s,color:%s,stroke-width:%s%s", l.fill, l.line, ink, width, dash)
+	m.boxes.add(style, id)
 }
 
-func (m *mermaidWriter) arrow(a *Arrow) {
-	style, color := a.stroke()
+func (m *mermaidWriter) drawEdge(e *Edge) {
+	style, color := e.stroke()
 	line, label := "-->", ""
 	if style != "solid" {
 		line = "-.->"
 	}
-	if strings.TrimSpace(a.Label) != "" {
-		label = "|\"" + mermaidText(a.Label) + "\"|"
+	if strings.TrimSpace(e.Text) != "" {
+		label = "|\"" + mermaidText(e.Text) + "\"|"
 	}
-	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.id(a.From), line, label, m.id(a.To))
+	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.id(e.From), line, label, m.id(boxID(e.To)))
 	look := "stroke:" + color
-	if a.Mark == Touched {
+	if e.Mark == Touched {
 		look += ",stroke-width:3px"
 	}
 	m.arrows.add(look, fmt.Sprint(m.count))

@@ -18,7 +18,7 @@ import (
 // TestMermaid compares a whole file. Set UPDATE_GOLDEN to rewrite it.
 func TestMermaid(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteMermaid(&out, draw(t, Options{}), ""); err != nil {
+	if err := WriteMermaid(&out, drawFlow(t, Options{}), ""); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "flow.mmd", out.Bytes())
@@ -103,8 +103,8 @@ func markdown() []string {
 func drawTexts(texts []string) *Drawing {
 	d := &Drawing{}
 	for _, text := range texts {
-		d.Boxes = append(d.Boxes, Box{ID: "n" + text, Role: NodeBox, Kind: "pass", Notes: []string{text}})
-		d.Arrows = append(d.Arrows, Arrow{From: "n" + text, To: "n" + text, Role: UnconditionalArrow, Label: text})
+		d.Nodes = append(d.Nodes, Node{ID: "n" + text, Kind: "pass", Notes: []string{text}})
+		d.Edges = append(d.Edges, Edge{From: "n" + text, To: "n" + text, Condition: "on_success", Text: text})
 	}
 	return d
 }
@@ -117,9 +117,9 @@ func drawReserved() *Drawing {
 		"end", "End", "graph", "subgraph", "class", "click", "style", "linkStyle", "default", "direction", "flowchart",
 		"o", "x", "a-b", "a_b", "a_2d_b", "a--b", "call", "href", "TB", "v", "classDef", "interpolate",
 	} {
-		d.Boxes = append(d.Boxes, Box{ID: id, Role: NodeBox, Kind: "pass"})
+		d.Nodes = append(d.Nodes, Node{ID: id, Kind: "pass"})
 		if last != "" {
-			d.Arrows = append(d.Arrows, Arrow{From: last, To: id, Role: UnconditionalArrow, Label: id})
+			d.Edges = append(d.Edges, Edge{From: last, To: id, Condition: "on_success", Text: id})
 		}
 		last = id
 	}
@@ -162,19 +162,20 @@ func checkMermaid(t *testing.T, name string, d *Drawing, got drawnByMermaid) {
 	boxes, arrows := []string{}, []string{}
 	count := 0
 	for _, drawing := range append([]*Drawing{d}, d.Inner...) {
-		for i := range drawing.Boxes {
-			switch b := &drawing.Boxes[i]; b.Role {
-			case NodeBox:
-				boxes = append(boxes, seen(b.ID+"\n"+b.Kind+"\n"+strings.Join(b.Notes, " · ")))
-			case EndBox:
-				boxes = append(boxes, "END")
-			case StartBox:
-				boxes = append(boxes, "")
-			}
+		for i := range drawing.Nodes {
+			n := &drawing.Nodes[i]
+			boxes = append(boxes, seen(n.ID+"\n"+n.Kind+"\n"+strings.Join(n.Notes, " · ")))
 		}
-		for i := range drawing.Arrows {
+		if drawing.hasStart {
+			boxes = append(boxes, "")
+			count++
+		}
+		if slices.ContainsFunc(drawing.Edges, func(e Edge) bool { return e.To == spec.END }) {
+			boxes = append(boxes, "END")
+		}
+		for i := range drawing.Edges {
 			count++ // each has a path
-			if label := seen(drawing.Arrows[i].Label); label != "" {
+			if label := seen(drawing.Edges[i].Text); label != "" {
 				arrows = append(arrows, label)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a Document, as plain data.
+// Schema returns the JSON Schema (draft 2020-12) of a Drawing as plain data.
 func Schema() map[string]any {
-	out := objectSchema[Document]("a graph as it is drawn; what a run or tests say is null where none is painted")
+	out := objectSchema[Drawing]("a graph as it is drawn; what a run or tests say is null where none is painted")
 	out["$schema"], out["title"] = "https://json-schema.org/draft/2020-12/schema", "graphrun drawing"
 	out["$defs"] = map[string]any{
 		"node": objectSchema[Node]("a node"),
@@ -32,6 +32,9 @@ func objectSchema[T any](description string) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for field := range reflect.TypeFor[T]().Fields() {
 		name := field.Tag.Get("json")
+		if name == "" || name == "-" {
+			continue
+		}
 		property := fieldSchema(name, field.Type)
 		property["description"] = field.Tag.Get("doc")
 		if words := field.Tag.Get("enum"); words != "" {

@@ -1,6 +1,13 @@
-// Shapes and colours of boxes and arrows, for all languages.
+// Shapes and colours of boxes and arrows, and the order of boxes, for all languages.
 
 package render
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
 
 const (
 	inkColor     = "#1F2937"
@@ -13,14 +20,14 @@ const (
 	runningColor = "#2563EB"
 )
 
-// look is the shape and colours of a box.
-type look struct{ shape, style, fill, line string }
+// boxStyle is the shape and the colours of a box.
+type boxStyle struct{ shape, style, fill, line string }
 
 const rounded = "rounded,filled"
 
-// kindLooks holds the looks of node kinds. Red and orange are reserved for failed and waiting
-// nodes.
-var kindLooks = map[string]look{
+// kindStyles holds the styles of node kinds. Red and orange are reserved for failed and
+// waiting nodes.
+var kindStyles = map[string]boxStyle{
 	"set":   {"box", rounded, "#E0F2FE", "#0284C7"},
 	"pass":  {"box", rounded, "#F3F4F6", "#9CA3AF"},
 	"exec":  {"box", rounded, "#E2E8F0", "#475569"},
@@ -35,32 +42,41 @@ var kindLooks = map[string]look{
 	"fail":  {"octagon", "filled", "#FEE2E2", "#DC2626"},
 }
 
-// looks returns the look of a node kind.
-func looks(kind string) look {
-	if l, ok := kindLooks[kind]; ok {
-		return l
-	}
-	return look{"box", rounded, "#FFFFFF", "#374151"}
+// Mark says how to paint a box or an arrow. The zero value leaves it unpainted.
+type Mark int
+
+// The marks.
+const (
+	Untouched Mark = iota + 1 // not reached
+	Touched
+	Unwell      // a visit failed and the run continued
+	FailedHere  // the run failed here
+	WaitingHere // the run waits here
+	RunningHere // the run is here
+	Missed      // not covered by tests
+)
+
+// markStyles holds the colours and the width of boxes with a mark, "" where it changes nothing,
+// and the status of nodes whose mark alone decides.
+var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status string }{
+	0:           {"", "", "", "1px", ""},
+	Untouched:   {"#FFFFFF", paleColor, "", "1px", "untouched"},
+	Touched:     {"", "", "2.4", "2px", ""},
+	Unwell:      {"", failureColor, "2.4", "2px", ""},
+	FailedHere:  {"#FECACA", failureColor, "3.6", "4px", "failed"},
+	WaitingHere: {"#FFEDD5", waitingColor, "3.6", "4px", "waiting"},
+	RunningHere: {"#DBEAFE", runningColor, "3.6", "4px", "running"},
+	Missed:      {"#FFFFFF", failureColor, "1.6", "2px", "missed"},
 }
 
-// marked returns the look of a painted box.
-func (l look) marked(m Mark) look {
-	switch m {
-	case Untouched:
-		l.fill, l.line = "#FFFFFF", paleColor
-	case Unwell:
-		l.line = failureColor
-	case FailedHere:
-		l.line, l.fill = failureColor, "#FECACA"
-	case WaitingHere:
-		l.line, l.fill = waitingColor, "#FFEDD5"
-	case RunningHere:
-		l.line, l.fill = runningColor, "#DBEAFE"
-	case Missed:
-		l.fill, l.line = "#FFFFFF", failureColor
-	case Touched:
+// styleOf returns the style of a node of a kind, painted with a mark.
+func styleOf(kind string, m Mark) boxStyle {
+	s, ok := kindStyles[kind]
+	if !ok {
+		s = boxStyle{"box", rounded, "#FFFFFF", "#374151"}
 	}
-	return l
+	s.fill, s.line = cmp.Or(markStyles[m].fill, s.fill), cmp.Or(markStyles[m].line, s.line)
+	return s
 }
 
 // ink returns the colour of a line without a meaning of its own.
@@ -75,44 +91,85 @@ func (m Mark) ink() string {
 }
 
 // stroke returns the style (solid, dashed or dotted) and the colour of an arrow.
-func (a *Arrow) stroke() (style, color string) {
+func (e *Edge) stroke() (style, color string) {
 	style, color = "solid", inkColor
-	switch a.Role {
-	case StartArrow, ConditionArrow, UnconditionalArrow:
-	case FinallyArrow:
+	switch e.Condition {
+	case "finally":
 		style, color = "dashed", quietColor
-	case FailureArrow:
+	case "on_failure":
 		color = failureColor
-	case ModelArrow:
+	case "llm_decide":
 		color = modelColor
-	case GotoArrow:
+	case "goto":
 		style, color = "dotted", gotoColor
 	}
-	if a.Fallback {
+	if e.Else {
 		style = "dashed"
 	}
-	if a.Mark == Untouched || a.Mark == Missed {
-		color = a.Mark.ink()
+	if e.Mark == Untouched || e.Mark == Missed {
+		color = e.Mark.ink()
 	}
 	return style, color
 }
 
-// eachBox calls draw for each box. The boxes of finally come last, between open and shut.
-func (d *Drawing) eachBox(draw func(*Box), open, shut func()) {
-	var finally []*Box
-	for i := range d.Boxes {
-		if b := &d.Boxes[i]; b.Finally {
-			finally = append(finally, b)
-		} else {
-			draw(b)
+// The ids of the start and END marks.
+const (
+	startID = "__start__"
+	endID   = "__end__"
+)
+
+// boxID returns the id of the box at the end of an edge.
+func boxID(end string) string {
+	if end == spec.END {
+		return endID
+	}
+	return end
+}
+
+// canvas draws the parts of a drawing in one of the languages.
+type canvas interface {
+	// drawMark draws the start or the END mark.
+	drawMark(id string, m Mark)
+	drawNode(n *Node)
+	drawEdge(e *Edge)
+	// openFinally opens the frame around the nodes of finally.
+	openFinally()
+	closeFinally()
+}
+
+// drawBoxes draws the marks and the nodes, the nodes of finally last.
+func (d *Drawing) drawBoxes(c canvas) {
+	if d.hasStart {
+		c.drawMark(startID, d.startMark)
+	}
+	hasFinally := false
+	for i := range d.Nodes {
+		hasFinally = hasFinally || d.Nodes[i].Finally
+		if !d.Nodes[i].Finally {
+			c.drawNode(&d.Nodes[i])
 		}
 	}
-	if len(finally) == 0 {
+	if slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == spec.END }) {
+		c.drawMark(endID, d.endMark)
+	}
+	if !hasFinally {
 		return
 	}
-	open()
-	for _, b := range finally {
-		draw(b)
+	c.openFinally()
+	for i := range d.Nodes {
+		if d.Nodes[i].Finally {
+			c.drawNode(&d.Nodes[i])
+		}
 	}
-	shut()
+	c.closeFinally()
+}
+
+// drawEdges draws the edges, the one from the start mark first.
+func (d *Drawing) drawEdges(c canvas) {
+	if d.hasStart {
+		c.drawEdge(&Edge{From: startID, To: d.Start, Mark: d.startMark})
+	}
+	for i := range d.Edges {
+		c.drawEdge(&d.Edges[i])
+	}
 }

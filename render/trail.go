@@ -3,9 +3,8 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,160 +15,127 @@ import (
 // Trail records which nodes and edges a run, or tests, reached. The zero value is a run that
 // has not started.
 type Trail struct {
-	// Visits counts the runs of nodes by id; Spent sums their times.
-	Visits map[string]int
-	Spent  map[string]time.Duration
+	// Nodes are the nodes that were reached, by id. Node adds one.
+	Nodes map[string]*NodeTrail
 	// Fired counts how often edges fired, by index.
 	Fired map[int]int
-	// Gone counts how often a node's goto chose a target.
-	Gone map[[2]string]int
-	// Failures counts the failed visits of nodes by id; Errors holds the failure of the latest
-	// visit if it failed.
-	Failures map[string]int
-	Errors   map[string]*machine.Failure
-	// Failed is the node whose failure ended the run, or "". Waiting and Running list waiting and
-	// running nodes.
-	Failed           string
-	Waiting, Running []string
-	// Inner are the trails of subgraphs by node id.
-	Inner map[string]*Trail
-	// Coverage says that the trail shows test coverage: Visits and Fired are 1 or 0.
+	// Coverage says that the trail shows test coverage: visits and Fired are 1 or 0.
 	Coverage bool
 }
 
-// NewTrail returns the trail of a run that has not started, with maps to fill.
-func NewTrail() *Trail {
-	return &Trail{
-		Visits: map[string]int{}, Spent: map[string]time.Duration{}, Fired: map[int]int{}, Gone: map[[2]string]int{},
-		Failures: map[string]int{}, Errors: map[string]*machine.Failure{}, Inner: map[string]*Trail{},
-	}
+// NodeTrail records what happened to a node.
+type NodeTrail struct {
+	Visits, Failures int
+	// Spent is the total time of all visits.
+	Spent time.Duration
+	// Error is the failure of the latest visit, or nil.
+	Error *machine.Failure
+	// Failed says that a failure of the node ended the run.
+	Failed, Waiting, Running bool
+	// Gone counts how often the node's goto chose a target.
+	Gone map[string]int
+	// Inner is the trail of the graph that the node runs, or nil.
+	Inner *Trail
 }
 
-// innerTrail returns the trail of the graph that a node runs, or nil for coverage.
+// NewTrail returns the trail of a run that has not started, with maps to fill.
+func NewTrail() *Trail { return &Trail{Nodes: map[string]*NodeTrail{}, Fired: map[int]int{}} }
+
+// Node returns the record of a node and adds it if needed.
+func (t *Trail) Node(id string) *NodeTrail {
+	if t.Nodes[id] == nil {
+		t.Nodes[id] = &NodeTrail{Gone: map[string]int{}}
+	}
+	return t.Nodes[id]
+}
+
+// innerTrail returns the trail of the graph that a node runs. It is nil for no trail and for
+// coverage.
 func (t *Trail) innerTrail(node string) *Trail {
-	if t.Coverage {
+	if t == nil || t.Coverage {
 		return nil
 	}
-	if inner := t.Inner[node]; inner != nil {
-		return inner
+	if n := t.Nodes[node]; n != nil && n.Inner != nil {
+		return n.Inner
 	}
 	return &Trail{}
 }
 
-// Mark says how to paint a box or an arrow. The zero value leaves it unpainted.
-type Mark int
-
-// The marks.
-const (
-	Untouched Mark = iota + 1 // not reached
-	Touched
-	Unwell      // a visit failed and the run continued
-	FailedHere  // the run failed here
-	WaitingHere // the run waits here
-	RunningHere // the run is here
-	Missed      // not covered by tests
-)
-
-// paint marks the boxes and arrows of a drawing.
+// paint marks the nodes and edges of a drawing.
 func (t *Trail) paint(d *Drawing) {
-	for i := range d.Arrows {
-		a := &d.Arrows[i]
-		if t.Coverage && (a.Role == GotoArrow || a.Role == FinallyArrow) {
+	started, ended := 0, 0
+	for _, n := range t.Nodes {
+		started += n.Visits
+	}
+	for i := range d.Edges {
+		e := &d.Edges[i]
+		if t.Coverage && e.Index < 0 {
 			continue // coverage does not know it
 		}
-		a.Taken = t.timesTaken(a)
-		a.Mark = t.markOf(a.Taken)
-		if a.Taken > 1 && a.Role != StartArrow {
-			a.Label = strings.TrimSpace(a.Label + " " + times(a.Taken))
+		fired := t.countFired(e)
+		e.Fired, e.Mark = &fired, t.markOf(fired)
+		if e.To == spec.END {
+			ended += fired
+		}
+		if fired > 1 {
+			e.Text = strings.TrimSpace(e.Text + " " + times(fired))
 		}
 	}
-	for i := range d.Boxes {
-		t.paintBox(d, &d.Boxes[i])
+	d.startMark, d.endMark = t.markOf(started), t.markOf(ended)
+	for i := range d.Nodes {
+		t.paintNode(&d.Nodes[i])
 	}
 }
 
-func (t *Trail) paintBox(d *Drawing, b *Box) {
-	n, failed := t.Visits[b.ID], t.Failures[b.ID]
-	b.Mark = t.markOf(n)
-	switch b.Role {
-	case StartBox:
-		b.Mark = t.markOf(len(t.Visits))
-		return
-	case EndBox:
-		b.Mark = t.markOf(timesEnded(d))
-		return
-	case NodeBox:
-	}
+func (t *Trail) paintNode(n *Node) {
+	seen := cmp.Or(t.Nodes[n.ID], &NodeTrail{})
+	failed := seen.Failures
+	n.Mark = t.markOf(seen.Visits)
 	switch {
-	case b.ID == t.Failed:
-		b.Mark, failed = FailedHere, max(failed, 1)
+	case seen.Failed:
+		n.Mark, failed = FailedHere, max(failed, 1)
 	case failed > 0:
-		b.Mark = Unwell
+		n.Mark = Unwell
 	}
-	b.Notes = append(b.Notes, outcomes(n, failed)...)
+	n.Notes = append(n.Notes, describeVisits(seen.Visits, failed)...)
 	switch {
-	case slices.Contains(t.Waiting, b.ID):
-		b.Mark = WaitingHere
-		b.Notes = append(b.Notes, "waiting")
-	case slices.Contains(t.Running, b.ID):
-		b.Mark = RunningHere
-		b.Notes = append(b.Notes, "running")
-	case b.Mark == Missed:
-		b.Notes = append(b.Notes, "not covered")
+	case seen.Waiting:
+		n.Mark = WaitingHere
+		n.Notes = append(n.Notes, "waiting")
+	case seen.Running:
+		n.Mark = RunningHere
+		n.Notes = append(n.Notes, "running")
+	case n.Mark == Missed:
+		n.Notes = append(n.Notes, "not covered")
 	}
-	b.Outcome = &Outcome{Status: t.status(b), Visits: n, Spent: t.Spent[b.ID], Error: t.Errors[b.ID]}
-}
-
-// statuses are the statuses of nodes whose mark alone decides.
-var statuses = map[Mark]string{WaitingHere: "waiting", RunningHere: "running", FailedHere: "failed", Missed: "missed", Untouched: "untouched"}
-
-// status returns the status of a node in one word.
-func (t *Trail) status(b *Box) string {
+	status := markStyles[n.Mark].status
 	switch {
-	case statuses[b.Mark] != "":
-		return statuses[b.Mark]
+	case status != "":
 	case t.Coverage:
-		return "covered"
-	case t.Errors[b.ID] != nil:
-		return "failed"
+		status = "covered"
+	case seen.Error != nil:
+		status = "failed"
+	default:
+		status = "completed"
 	}
-	return "completed"
+	spent := max(0, seen.Spent).Milliseconds()
+	n.Status, n.Visits, n.DurationMS, n.Error = &status, &seen.Visits, &spent, seen.Error
 }
 
-// timesTaken returns how often an arrow fired.
-func (t *Trail) timesTaken(a *Arrow) int {
-	switch {
-	case a.Role == StartArrow:
-		return len(t.Visits)
-	case a.Role == FinallyArrow:
-		return min(t.Visits[a.From], t.Visits[a.To])
-	case a.Edge != nil:
-		return t.Fired[a.Edge.Index]
+// countFired returns how often an edge fired.
+func (t *Trail) countFired(e *Edge) int {
+	from, to := cmp.Or(t.Nodes[e.From], &NodeTrail{}), cmp.Or(t.Nodes[e.To], &NodeTrail{})
+	switch e.Condition {
+	case "goto":
+		return from.Gone[e.To]
+	case "finally":
+		return min(from.Visits, to.Visits)
 	}
-	return t.Gone[[2]string{a.From, target(a)}]
+	return t.Fired[e.Index]
 }
 
-// target returns the target of an arrow as the file names it.
-func target(a *Arrow) string {
-	if a.To == endID {
-		return spec.END
-	}
-	return a.To
-}
-
-// timesEnded returns how often a branch reached END.
-func timesEnded(d *Drawing) int {
-	n := 0
-	for i := range d.Arrows {
-		if a := &d.Arrows[i]; a.To == endID {
-			n += a.Taken
-		}
-	}
-	return n
-}
-
-// outcomes returns notes about visits: "×3, 2 failed".
-func outcomes(visits, failed int) []string {
+// describeVisits returns a note about visits, "×3, 2 failed", or none.
+func describeVisits(visits, failed int) []string {
 	switch {
 	case failed == 0 && visits < 2:
 		return nil
@@ -193,4 +159,79 @@ func (t *Trail) markOf(n int) Mark {
 	return Untouched
 }
 
-func times(n int) string { return "×" + strconv.Itoa(n) }
+func times(n int) string { return fmt.Sprintf("×%d", n) }
+
+// sumByGraph returns the trails of the graphs of a file, summed over all nodes that ran them. A
+// graph that is one of several tools has none, since a trail does not say which tool ran.
+func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
+	out := map[*spec.Graph]*Trail{}
+	if t == nil || t.Coverage { // coverage knows one graph only
+		return out
+	}
+	for _, g := range file.Graphs {
+		out[g] = NewTrail()
+	}
+	t.addInner(file, out)
+	for _, g := range append([]*spec.Graph{file}, file.Graphs...) {
+		if tools := graphTools(g); len(tools) > 1 {
+			for _, ref := range tools {
+				delete(out, g.Inner(ref))
+			}
+		}
+	}
+	return out
+}
+
+// addInner adds the trails of subgraphs to the sums of the graphs that they ran.
+func (t *Trail) addInner(g *spec.Graph, sums map[*spec.Graph]*Trail) {
+	for _, n := range g.Nodes {
+		if own, inner := t.Nodes[n.ID.Value], g.Inner(graphOf(g, n)); own != nil && own.Inner != nil && sums[inner] != nil {
+			sums[inner].add(own.Inner)
+			own.Inner.addInner(inner, sums)
+		}
+	}
+}
+
+// graphOf returns the name of the graph that a node runs, or "" if unknown.
+func graphOf(g *spec.Graph, n *spec.Node) string {
+	switch n.Kind.Value {
+	case "graph":
+		if ref := n.Field("graph"); ref != nil {
+			return ref.Text.Value
+		}
+	case "tool", "tools", "agent":
+		if tools := graphTools(g); len(tools) == 1 {
+			return tools[0]
+		}
+	}
+	return ""
+}
+
+// graphTools returns the names of graphs that are tools.
+func graphTools(g *spec.Graph) []string {
+	var out []string
+	for i := range g.Tools {
+		if ref := g.Tools[i].Value.Get("graph"); ref != nil {
+			out = append(out, ref.Text.Value)
+		}
+	}
+	return out
+}
+
+// add adds another trail of the same graph, without the trails inside it.
+func (t *Trail) add(more *Trail) {
+	addCounts(t.Fired, more.Fired)
+	for id, m := range more.Nodes {
+		n := t.Node(id)
+		n.Visits, n.Failures, n.Spent = n.Visits+m.Visits, n.Failures+m.Failures, n.Spent+m.Spent
+		n.Error = cmp.Or(m.Error, n.Error)
+		n.Failed, n.Waiting, n.Running = n.Failed || m.Failed, n.Waiting || m.Waiting, n.Running || m.Running
+		addCounts(n.Gone, m.Gone)
+	}
+}
+
+func addCounts[K comparable](into, more map[K]int) {
+	for key, n := range more {
+		into[key] += n
+	}
+}

@@ -144,10 +144,11 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 
 // coverageTrail converts coverage to a trail. Coverage does not know targets of goto.
 func coverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
-	t := &render.Trail{Coverage: true, Visits: map[string]int{}, Fired: map[int]int{}}
+	t := render.NewTrail()
+	t.Coverage = true
 	for _, n := range g.Nodes {
 		if !slices.Contains(c.Nodes.Missing, n.ID.Value) {
-			t.Visits[n.ID.Value] = 1
+			t.Node(n.ID.Value).Visits = 1
 		}
 	}
 	for i, name := range flowtest.EdgeNames(g) {
@@ -226,9 +227,7 @@ func (a *app) drawingFormats() map[string]drawingFormat {
 		"mermaid": {picture: true, write: func(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
 			return render.WriteMermaid(w, d.drawing, rankdir)
 		}},
-		"json": {write: func(_ context.Context, w io.Writer, d *drawn, _ string) error {
-			return writeJSON(w, d.document(), true)
-		}},
+		"json": {write: writeDrawingJSON},
 		"html": {write: a.writePage},
 		"svg":  {picture: true, write: runGraphviz("svg")},
 		"png":  {picture: true, binary: true, write: runGraphviz("png")},
@@ -331,15 +330,15 @@ func (f *renderFlags) formatName() (string, error) {
 	return "", usagef("-O %s: no format ends in %q; say which with --format (allowed: %s)", f.file, filepath.Ext(f.file), strings.Join(f.format.allowed, ", "))
 }
 
-// document returns the drawing as JSON, with the painted run.
-func (d *drawn) document() *render.Document {
-	doc := d.drawing.Document()
+// writeDrawingJSON writes a drawing with the painted run.
+func writeDrawingJSON(_ context.Context, w io.Writer, d *drawn, _ string) error {
+	out := *d.drawing
 	if d.run != nil {
 		result := *d.run.Result
 		result.History = nil // like runs show
-		doc.Run = &result
+		out.Run = &result
 	}
-	return doc
+	return writeJSON(w, out, true)
 }
 
 // runGraphviz makes a picture with Graphviz.
@@ -370,7 +369,7 @@ func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) e
 func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn, _ string) error {
 	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.Optional(nil))
 	data := inspect.Page{
-		Drawing: d.drawing.Document(),
+		Drawing: d.drawing,
 		Flow:    inspect.NewFlow(d.graph, shortPath(d.graph.File.Name), a.rules.Shown(checked.Found), d.open),
 	}
 	title := d.graph.Name.Value

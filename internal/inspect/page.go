@@ -14,9 +14,9 @@ import (
 
 // Page is the data of the page; web/src/data.ts reads it.
 type Page struct {
-	Drawing *render.Document `json:"drawing"`
-	Flow    Flow             `json:"flow"`
-	Run     *Run             `json:"run"`
+	Drawing *render.Drawing `json:"drawing"`
+	Flow    Flow            `json:"flow"`
+	Run     *Run            `json:"run"`
 }
 
 // Flow describes a flow without a run.
@@ -77,13 +77,12 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 
 // add adds the nodes of a graph and its subgraphs.
 func (f *Flow) add(prefix string, g *spec.Graph, d *render.Drawing, open *Opener) {
-	for i := range d.Boxes {
-		if b := &d.Boxes[i]; b.Role == render.NodeBox {
-			f.Nodes[prefix+b.ID] = Node{Notes: b.Notes, Finally: b.Finally, Text: textOf(g, g.Node(b.ID))}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		f.Nodes[prefix+n.ID] = Node{Notes: n.Notes, Finally: n.Finally, Text: textOf(g, g.Node(n.ID))}
+		if inner := d.Subgraphs[n.ID]; inner != nil {
+			f.add(prefix+n.ID+"/", open.Open(g, g.Node(n.ID)), inner, open)
 		}
-	}
-	for _, s := range d.Subgraphs {
-		f.add(prefix+s.Node+"/", open.Open(g, g.Node(s.Node)), s.Drawing, open)
 	}
 }
 

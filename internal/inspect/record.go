@@ -126,7 +126,7 @@ func Paint(r *runner.Runner, record *store.RunRecord) (*Painted, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.trail.end(result)
+	c.trail.finish(result)
 	return &Painted{Record: *record, Result: result, Trail: c.trail.trail, Last: c.Last, runner: r, record: c}, nil
 }
 

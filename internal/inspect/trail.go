@@ -24,8 +24,9 @@ type trailBuilder struct {
 	visits map[string]int
 }
 
-// visitEnd is the end of a visit.
+// visitEnd is the end of a visit of a node.
 type visitEnd struct {
+	node   *render.NodeTrail
 	failed bool
 	spent  time.Duration
 }
@@ -43,39 +44,28 @@ func (s *trailBuilder) add(e *runner.Event) {
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
 			return
 		}
-		t, node := at(s.trail, e.Node)
-		visit := s.visit(Placed(e).Node, e.Visit)
-		if before, again := s.ended[visit]; again {
-			t.Visits[node]--
-			t.Spent[node] -= before.spent
-			if before.failed {
-				t.Failures[node]--
-			}
-		}
-		s.ended[visit] = visitEnd{e.Type == runner.NodeFailed, e.Duration}
-		t.Visits[node]++
-		t.Spent[node] += e.Duration
-		delete(t.Errors, node)
+		_, node := nodeAt(s.trail, e.Node)
+		node.Error = nil
 		if e.Type == runner.NodeFailed {
-			t.Failures[node]++
-			t.Errors[node] = e.Error
+			node.Error = e.Error
 		}
+		s.ended[s.visitKey(Placed(e).Node, e.Visit)] = visitEnd{node, e.Type == runner.NodeFailed, e.Duration}
 	case runner.EdgesResolved:
-		t, node := at(s.trail, e.Node)
+		graph, node := nodeAt(s.trail, e.Node)
 		for i := range e.Candidates {
 			switch c := &e.Candidates[i]; {
 			case !c.Fired:
 			case c.Edge >= 0:
-				t.Fired[c.Edge]++
+				graph.Fired[c.Edge]++
 			default: // a label of ends
-				t.Gone[[2]string{node, c.To}]++
+				node.Gone[c.To]++
 			}
 		}
 	}
 }
 
-// visit returns a key for a visit: its place, its number and those of enclosing visits.
-func (s *trailBuilder) visit(place string, number int) string {
+// visitKey identifies a visit by its place, its number and those of enclosing visits.
+func (s *trailBuilder) visitKey(place string, number int) string {
 	var out strings.Builder
 	for at := range len(place) {
 		if place[at] == '/' {
@@ -94,51 +84,61 @@ func withoutCall(place string) string {
 	return place
 }
 
-// end adds the status of the run.
-func (s *trailBuilder) end(r *runner.Result) {
-	s.markFailed(r.Error)
+// finish adds the visits and the status of the run.
+func (s *trailBuilder) finish(r *runner.Result) {
+	for _, end := range s.ended {
+		end.node.Visits++
+		end.node.Spent += end.spent
+		if end.failed {
+			end.node.Failures++
+		}
+	}
+	markFailed(s.trail, r.Error)
 	for i := range r.Pending {
-		eachNodeOnPath(s.trail, r.Pending[i].Node, func(t *render.Trail, node string) { t.Waiting = append(t.Waiting, node) })
+		eachNodeOnPath(s.trail, r.Pending[i].Node, func(_ *render.Trail, n *render.NodeTrail) { n.Waiting = true })
 	}
 	if r.PausedAt != nil && r.PausedAt.Phase == "before" {
-		s.trail.Waiting = append(s.trail.Waiting, r.PausedAt.Nodes...)
+		for _, node := range r.PausedAt.Nodes {
+			s.trail.Node(node).Waiting = true
+		}
 	}
 	for i := range r.Running {
-		eachNodeOnPath(s.trail, r.Running[i].Node, func(t *render.Trail, node string) { t.Running = append(t.Running, node) })
+		eachNodeOnPath(s.trail, r.Running[i].Node, func(_ *render.Trail, n *render.NodeTrail) { n.Running = true })
 	}
 }
 
 // markFailed marks the node whose failure ended the run, also in the subgraphs around it.
-func (s *trailBuilder) markFailed(f *machine.Failure) {
+func markFailed(t *render.Trail, f *machine.Failure) {
 	if f == nil {
 		return
 	}
-	t, node, details := s.trail, f.Node, f.Details
+	node, details := f.Node, f.Details
 	for node != "" && t != nil {
-		t.Failed = node
+		t.Node(node).Failed = true
 		cause, _ := details["error"].(map[string]any)
-		t = t.Inner[node]
+		t = t.Node(node).Inner
 		node, _ = cause["node"].(string)
 		details, _ = cause["details"].(map[string]any)
 	}
 }
 
-// at returns the trail that holds a node, and the node's id there, for a path such as
-// outer/inner or outer[2]/inner.
-func at(t *render.Trail, path string) (trail *render.Trail, node string) {
-	eachNodeOnPath(t, path, func(t *render.Trail, id string) { trail, node = t, id })
-	return trail, node
+// nodeAt returns a node by its path, such as outer/inner or outer[2]/inner, and the trail of
+// its graph.
+func nodeAt(t *render.Trail, path string) (graph *render.Trail, node *render.NodeTrail) {
+	eachNodeOnPath(t, path, func(t *render.Trail, n *render.NodeTrail) { graph, node = t, n })
+	return graph, node
 }
 
-// eachNodeOnPath calls a function for each node of a path, outermost first.
-func eachNodeOnPath(t *render.Trail, path string, visit func(t *render.Trail, node string)) {
+// eachNodeOnPath calls a function for each node of a path, outermost first, with its graph.
+func eachNodeOnPath(t *render.Trail, path string, visit func(graph *render.Trail, node *render.NodeTrail)) {
 	for part := range strings.SplitSeq(path, "/") {
-		node, _, _ := strings.Cut(part, "[")
+		id, _, _ := strings.Cut(part, "[")
+		node := t.Node(id)
 		visit(t, node)
-		if t.Inner[node] == nil {
-			t.Inner[node] = render.NewTrail()
+		if node.Inner == nil {
+			node.Inner = render.NewTrail()
 		}
-		t = t.Inner[node]
+		t = node.Inner
 	}
 }
 

@@ -67,7 +67,7 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 // wholeFlow is a flow in full.
 type wholeFlow struct {
 	Path    string           `json:"path"`
-	Drawing *render.Document `json:"drawing"`
+	Drawing *render.Drawing `json:"drawing"`
 	Flow    inspect.Flow     `json:"flow"`
 	// Schema is the JSON Schema of the input object.
 	Schema map[string]any `json:"input_schema" doc:"JSON Schema of the object of inputs"`
@@ -85,7 +85,7 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	}
 	open := inspect.NewOpener(flow.Graph, flow.Read)
 	return wholeFlow{
-		Path: flow.Path, Drawing: render.Draw(flow.Graph, render.Options{Open: open.Open}).Document(),
+		Path: flow.Path, Drawing: render.Draw(flow.Graph, render.Options{Open: open.Open}),
 		Flow: inspect.NewFlow(flow.Graph, flow.Path, flow.Found, open), Schema: inspect.InputSchema(flow.Graph), Valid: flow.Valid(),
 	}, nil
 }

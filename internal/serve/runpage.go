@@ -16,7 +16,7 @@ import (
 
 // runPage is the record of a run.
 type runPage struct {
-	Drawing *render.Document `json:"drawing"`
+	Drawing *render.Drawing `json:"drawing"`
 	Flow    inspect.Flow     `json:"flow"`
 	Run     *inspect.Run     `json:"run"`
 	// Path is the path of the flow in the served folder, or "".
@@ -61,7 +61,7 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
 	open := inspect.NewOpener(g, record.Load)
 	out := &runPage{
-		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}).Document(),
+		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}),
 		Flow:    inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: painted.Last,
 		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
