@@ -73,8 +73,8 @@ func layers() []layer {
 		{path: "internal/redact"},
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
-		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
-		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/graphalg", "internal/bounded", "internal/input", "internal/inspect", "internal/report", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
+		{path: "internal/report", own: []string{"spec", "internal/terminal"}},
+		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/graphalg", "internal/bounded", "internal/input", "internal/inspect", "internal/schema", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
 		{path: "internal/schema", own: []string{"eval"}},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
@@ -87,7 +87,7 @@ func layers() []layer {
 		{path: "internal/keys", own: []string{"eval"}},
 		{path: "internal/lsp", own: []string{"eval", "flowtest", "internal/fix", "internal/inspect", "lint", "spec"}, others: []string{yaml, "github.com/sourcegraph/jsonrpc2"}},
 		{path: "internal/templates", own: []string{"examples"}},
-		{path: "internal/terminal", others: []string{width}},
+		{path: "internal/terminal", others: []string{color, width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "internal/catalog", "runner", "runner/store", "spec"}, others: []string{"github.com/adhocore/gronx"}},
 		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
@@ -168,7 +169,7 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 		return err
 	}
 	for _, p := range result.Pending {
-		fmt.Fprintln(a.Stderr, runview.QuestionLine(&p, runview.NewColors(a.colorOn(a.StderrTerminal))))
+		fmt.Fprintln(a.Stderr, runview.QuestionLine(&p, terminal.NewColors(a.colorOn(a.StderrTerminal))))
 	}
 	fmt.Fprintln(a.Stderr, "next: "+runview.ResumeCommand(result, a.storeHint()))
 	return nil

@@ -246,8 +246,8 @@ func (s *session) drive(
 		opts.Sink = s.out
 	}
 	opts.Warn = s.out.warn()
-	if l, ok := s.out.view.(runview.Listener); ok {
-		opts.Heard = l.Heard
+	if s.out.view != nil {
+		opts.Heard = s.out.view.Listener()
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.hold).Ask

@@ -24,16 +24,16 @@ import (
 type runOutput struct {
 	app     *app
 	format  string
-	stream  []string     // event groups that jsonl prints; empty for all
-	view    runview.View // nil with --quiet or JSON
-	colors  runview.Colors
+	stream  []string      // event groups that jsonl prints; empty for all
+	view    *runview.View // nil with --quiet or JSON
+	colors  terminal.Colors
 	writers []runner.Sink
 	lines   []*lineWriter // that writers write to
 	trace   *os.File
 }
 
 func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
-	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: runview.NewColors(a.colorOn(a.StderrTerminal))}
+	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: terminal.NewColors(a.colorOn(a.StderrTerminal))}
 	if f.trace != "" {
 		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
@@ -176,7 +176,7 @@ func stateWithoutOutput(r *runner.Result) map[string]any {
 }
 
 // summary describes the end of a run and the commands that may follow.
-func (a *app) summary(r *runner.Result, c runview.Colors) []string {
+func (a *app) summary(r *runner.Result, c terminal.Colors) []string {
 	lines := runview.Summary(r, c)
 	if next := a.next(r); next != "" {
 		lines = append(lines, "  "+next)

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
-	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/telemetry"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -167,7 +167,7 @@ func describeBuiltin(c *cobra.Command) {
 }
 
 // stdoutColors returns the colours for stdout.
-func (a *app) stdoutColors() runview.Colors { return runview.NewColors(a.colorOn(a.StdoutTerminal)) }
+func (a *app) stdoutColors() terminal.Colors { return terminal.NewColors(a.colorOn(a.StdoutTerminal)) }
 
 // colorOn reports whether to use colour: by --color, else NO_COLOR and TERM=dumb, else
 // whether the stream is a terminal.

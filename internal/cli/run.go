@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -344,7 +345,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
 		return err
 	}
-	for _, line := range runview.Summary(result, runview.NewColors(a.colorOn(a.StderrTerminal))) {
+	for _, line := range runview.Summary(result, terminal.NewColors(a.colorOn(a.StderrTerminal))) {
 		fmt.Fprintln(a.Stderr, line)
 	}
 	fmt.Fprintln(a.Stderr, "a dry run: nothing was executed, sent or stored, and outputs were made up")

@@ -9,49 +9,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fatih/color"
-
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Painter returns a function that paints text, or leaves it plain unless on is true.
-func Painter(on bool, attributes ...color.Attribute) func(a ...any) string {
-	c := color.New(attributes...)
-	if on {
-		c.EnableColor()
-	} else {
-		c.DisableColor()
-	}
-	return c.SprintFunc()
-}
-
-// palette holds the colours of the text format.
-type palette struct {
-	place, errorWord, warningWord, infoWord, rule, gutter, caret, help func(a ...any) string
-}
-
-func newPalette(on bool) palette {
-	paint := func(attrs ...color.Attribute) func(a ...any) string { return Painter(on, attrs...) }
-	return palette{
-		place: paint(color.Bold), errorWord: paint(color.FgRed, color.Bold), warningWord: paint(color.FgYellow, color.Bold),
-		infoWord: paint(color.FgCyan), rule: paint(color.FgHiBlack), gutter: paint(color.FgHiBlack),
-		caret: paint(color.FgGreen, color.Bold), help: paint(color.FgCyan),
-	}
-}
-
 func writeText(w io.Writer, f Findings, opts Options) error {
 	out := bufio.NewWriter(w)
-	paint := newPalette(opts.Color)
+	c := terminal.NewColors(opts.Color)
 	shown := map[string]int{}
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
 		if shown[d.Rule]++; shown[d.Rule] > maxShown {
-			writeHeadline(out, d, withHint(d), paint)
+			writeHeadline(out, d, withHint(d), c)
 			continue
 		}
-		writeHeadline(out, d, d.Message, paint)
-		writeSource(out, d, paint)
+		writeHeadline(out, d, d.Message, c)
+		writeSource(out, d, c)
 	}
 	return out.Flush()
 }
@@ -63,40 +36,41 @@ const (
 	maxRelated = 5
 )
 
-func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, paint palette) {
-	severity := paint.errorWord
+func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, c terminal.Colors) {
+	severity := d.Severity.String() + ":"
 	switch d.Severity {
+	case spec.Error:
+		severity = c.StrongBad(severity)
 	case spec.Warning:
-		severity = paint.warningWord
+		severity = c.StrongWarn(severity)
 	case spec.Info:
-		severity = paint.infoWord
+		severity = c.Info(severity)
 	}
-	fmt.Fprintf(out, "%s %s %s %s\n", paint.place(place(d.File, d.Span)+":"),
-		severity(d.Severity.String()+":"), terminal.Line(message), paint.rule("["+d.Rule+"]"))
+	fmt.Fprintf(out, "%s %s %s %s\n", c.Strong(position(d.File, d.Span)+":"), severity, terminal.Line(message), c.Quiet("["+d.Rule+"]"))
 }
 
 // writeSource prints the source line of a finding, its suggestion and related places.
-func writeSource(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
+func writeSource(out *bufio.Writer, d *spec.Diagnostic, c terminal.Colors) {
 	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
 	blank := strings.Repeat(" ", len(number))
 	if text, indent, width := snippet(d.File, d.Span); width > 0 {
-		fmt.Fprintf(out, "%s%s\n", paint.gutter(number+" | "), text)
-		fmt.Fprintf(out, "%s%s%s\n", paint.gutter(blank+" | "), strings.Repeat(" ", indent), paint.caret(strings.Repeat("^", width)))
+		fmt.Fprintf(out, "%s%s\n", c.Quiet(number+" | "), text)
+		fmt.Fprintf(out, "%s%s%s\n", c.Quiet(blank+" | "), strings.Repeat(" ", indent), c.StrongGood(strings.Repeat("^", width)))
 	}
 	if hint := hint(d); hint != "" {
-		fmt.Fprintf(out, "%s%s\n", paint.gutter(blank+" = "), paint.help("help: "+hint))
+		fmt.Fprintf(out, "%s%s\n", c.Quiet(blank+" = "), c.Info("help: "+hint))
 	}
 	for i, r := range d.Related {
 		if i == maxRelated {
-			fmt.Fprintf(out, "%sand %s\n", paint.gutter(blank+" = "), terminal.Count(len(d.Related)-i, "more place"))
+			fmt.Fprintf(out, "%sand %s\n", c.Quiet(blank+" = "), terminal.Count(len(d.Related)-i, "more place"))
 			break
 		}
-		fmt.Fprintf(out, "%s%s: %s\n", paint.gutter(blank+" = "), place(r.File, r.Span), terminal.Line(r.Message))
+		fmt.Fprintf(out, "%s%s: %s\n", c.Quiet(blank+" = "), position(r.File, r.Span), terminal.Line(r.Message))
 	}
 }
 
-// place returns the start of a span as file:line:column.
-func place(f *spec.File, s spec.Span) string {
+// position returns the start of a span as file:line:column.
+func position(f *spec.File, s spec.Span) string {
 	p := f.Position(s.From)
 	return fmt.Sprintf("%s:%d:%d", terminal.Line(f.Name), p.Line, p.Column)
 }

@@ -31,7 +31,7 @@ const maxDefault = 40 // most columns of a default
 type Asker struct {
 	in     *bufio.Reader
 	out    io.Writer
-	colors Colors
+	colors terminal.Colors
 	// columns returns the width of the terminal. It is nil if the width is unknown.
 	columns func() int
 	// hold stops the view from drawing until the returned function is called.
@@ -46,7 +46,7 @@ type Asker struct {
 
 // NewAsker returns an Asker that prints on out and reads in. columns returns the width of the
 // terminal and may be nil; hold stops other output until release is called.
-func NewAsker(in io.Reader, out io.Writer, colors Colors, columns func() int, hold func() (release func())) *Asker {
+func NewAsker(in io.Reader, out io.Writer, colors terminal.Colors, columns func() int, hold func() (release func())) *Asker {
 	return &Asker{
 		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: editor(in, out),
 		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -16,7 +17,7 @@ import (
 // typing makes an asker whose person types text.
 func typing(in io.Reader) (*Asker, *bytes.Buffer) {
 	out := &bytes.Buffer{}
-	k := NewAsker(in, out, NewColors(false), nil, func() func() { return func() {} })
+	k := NewAsker(in, out, terminal.NewColors(false), nil, func() func() { return func() {} })
 	return k, out
 }
 
@@ -116,8 +117,8 @@ func TestAskOpensAnEditor(t *testing.T) {
 func TestViewHolds(t *testing.T) {
 	for _, name := range []string{"plain", "live"} {
 		var out bytes.Buffer
-		tracer := NewTracer(&spec.Graph{}, NewColors(false))
-		var v View = NewPlain(&out, tracer, nil)
+		tracer := NewTracer(&spec.Graph{}, terminal.NewColors(false))
+		v := NewPlain(&out, tracer, nil)
 		if name == "live" {
 			v = NewLive(&out, time.Now, nil, tracer)
 		}

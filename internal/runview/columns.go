@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -107,7 +106,7 @@ func (c *columns) addSteps(most int) {
 }
 
 // start returns the start of a line: the step number (0 for none) and the node.
-func (c *columns) start(colors Colors, step int, node string, visit int) string {
+func (c *columns) start(colors terminal.Colors, step int, node string, visit int) string {
 	node = visitName(node, visit)
 	number := ""
 	if step > 0 {
@@ -120,6 +119,3 @@ func (c *columns) start(colors Colors, step int, node string, visit int) string 
 
 // indent returns the column at which the text of a line starts.
 func (c *columns) indent() int { return c.number + c.node + len("  ") }
-
-// blank fills the columns of outcome and duration.
-func (c *columns) blank() string { return strings.Repeat(" ", 17) }

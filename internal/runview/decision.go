@@ -15,7 +15,7 @@ import (
 const maxFailure = 144 // most columns of a failure
 
 // DecisionLines formats a step and the edges that it could have taken.
-func DecisionLines(d *inspect.Decision, c Colors) []string {
+func DecisionLines(d *inspect.Decision, c terminal.Colors) []string {
 	name := visitName(d.At(), d.Visit)
 	if d.Outcome == "failure" {
 		name += c.Bad("  failed")

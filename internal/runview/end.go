@@ -42,7 +42,7 @@ func Headline(r *runner.Result) string {
 }
 
 // Summary returns lines about the status, the failure, the questions and the state of a run.
-func Summary(r *runner.Result, c Colors) []string {
+func Summary(r *runner.Result, c terminal.Colors) []string {
 	paint := c.Bad
 	switch {
 	case r.Status == machine.Completed && r.Quality == machine.Clean && !r.Limited:
@@ -81,7 +81,7 @@ func Summary(r *runner.Result, c Colors) []string {
 func LocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // runningText describes a running node, or one that ran when the run crashed.
-func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
+func runningText(n *view.RunningNode, status machine.Status, c terminal.Colors) string {
 	does := map[string]string{
 		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
 	}[n.Doing]
@@ -96,7 +96,7 @@ func runningText(n *view.RunningNode, status machine.Status, c Colors) string {
 }
 
 // QuestionLine formats an open question.
-func QuestionLine(p *view.Pending, c Colors) string {
+func QuestionLine(p *view.Pending, c terminal.Colors) string {
 	line := "  " + c.Strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
 	if p.Kind != "tool" { // its prompt lists the answers
 		line += c.Quiet(LegalAnswers(p.Schema, p.Fields))
@@ -130,7 +130,7 @@ func LegalAnswers(schema any, order []string) string {
 }
 
 // failureLines returns the details of a failure, named as in expressions.
-func failureLines(f *machine.Failure, c Colors) []string {
+func failureLines(f *machine.Failure, c terminal.Colors) []string {
 	var out []string
 	if f.Attempt > 1 {
 		out = append(out, fmt.Sprintf("  error.attempt: %d", f.Attempt))
@@ -170,7 +170,7 @@ func lastLines(text, prefix string) []string {
 }
 
 // StateLines formats the state, one key per line.
-func StateLines(state map[string]any, c Colors) []string {
+func StateLines(state map[string]any, c terminal.Colors) []string {
 	var out []string
 	width := 0
 	for key := range state {
@@ -183,7 +183,7 @@ func StateLines(state map[string]any, c Colors) []string {
 }
 
 // FinallyLines formats the results of the finally nodes.
-func FinallyLines(r *runner.Result, c Colors) []string {
+func FinallyLines(r *runner.Result, c terminal.Colors) []string {
 	var out []string
 	for i := range r.Finally {
 		out = append(out, FinallyLine(&r.Finally[i], c))
@@ -195,7 +195,7 @@ func FinallyLines(r *runner.Result, c Colors) []string {
 }
 
 // FinallyLine formats the result of a finally node.
-func FinallyLine(f *view.FinallyResult, c Colors) string {
+func FinallyLine(f *view.FinallyResult, c terminal.Colors) string {
 	line := "finally " + c.Strong(f.Node) + "  "
 	switch f.Outcome {
 	case "success":

@@ -23,7 +23,7 @@ type LogPrinter struct {
 	out    *bufio.Writer
 	form   string
 	times  bool
-	colors Colors
+	colors terminal.Colors
 	column int
 	begun  map[int64]*logLine // unfinished lines by call
 }
@@ -43,7 +43,7 @@ type logLine struct {
 
 // NewLogPrinter returns a printer for the log of a run. form is text, json or raw; times puts
 // the time before lines of text.
-func NewLogPrinter(out io.Writer, colors Colors, g *spec.Graph, form string, times bool) *LogPrinter {
+func NewLogPrinter(out io.Writer, colors terminal.Colors, g *spec.Graph, form string, times bool) *LogPrinter {
 	p := &LogPrinter{
 		out: bufio.NewWriter(out), form: form, times: times, colors: colors, begun: map[int64]*logLine{},
 	}

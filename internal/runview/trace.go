@@ -8,30 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fatih/color"
-
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
-
-// Colors paint the parts of a trace.
-type Colors struct {
-	Strong, Quiet, Good, Bad, Warn, Info func(a ...any) string
-}
-
-// NewColors returns colours, or functions that change nothing if on is false.
-func NewColors(on bool) Colors {
-	paint := func(a color.Attribute) func(a ...any) string { return report.Painter(on, a) }
-	return Colors{
-		Strong: paint(color.Bold), Quiet: paint(color.FgHiBlack), Good: paint(color.FgGreen),
-		Bad: paint(color.FgRed), Warn: paint(color.FgYellow), Info: paint(color.FgCyan),
-	}
-}
 
 const (
 	maxReason = 72
@@ -42,7 +25,7 @@ const (
 
 // Tracer turns events into lines. It is not safe for concurrent use.
 type Tracer struct {
-	colors  Colors
+	colors  terminal.Colors
 	columns columns
 	// held are finished steps whose routing is still unknown.
 	held []finished
@@ -54,19 +37,16 @@ type Tracer struct {
 	spent map[string]*spending
 }
 
-// finished is the end of a node execution.
+// finished is the end of a node execution. elements is nil without each.
 type finished struct {
-	step, visit int
-	node, word  string
-	duration    time.Duration
-	failure     *machine.Failure
-	finally     bool
-	elements    *elements // nil without each
+	runner.Event
+	word     string
+	elements *elements
 }
 
 // NewTracer returns a Tracer for runs of a graph.
-func NewTracer(g *spec.Graph, colors Colors) *Tracer {
-	return &Tracer{colors: colors, columns: columnsOf(g), elements: map[string]*elements{}}
+func NewTracer(g *spec.Graph, colors terminal.Colors) *Tracer {
+	return &Tracer{colors: colors, columns: columnsOf(g), elements: map[string]*elements{}, spent: map[string]*spending{}}
 }
 
 // Lines returns the lines that an event adds to the trace, often none.
@@ -109,10 +89,7 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 // recordEnd records the end of a node. Its line waits for the routing, which follows at once or
 // when a model has decided.
 func (t *Tracer) recordEnd(e *runner.Event) []string {
-	f := finished{
-		step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok",
-		elements: t.elements[e.Node], finally: e.Finally,
-	}
+	f := finished{*e, "ok", t.elements[e.Node]}
 	delete(t.elements, e.Node)
 	switch {
 	case e.Type == runner.NodeFailed && e.Step == 0 && e.Error.Kind == "cancelled":
@@ -124,8 +101,8 @@ func (t *Tracer) recordEnd(e *runner.Event) []string {
 	case e.Cached:
 		f.word = "cached"
 	}
-	if f.finally || f.word == "stopped" {
-		return t.endLines(f, "") // has no routing
+	if f.Finally || f.word == "stopped" {
+		return t.endLines(&f, "") // has no routing
 	}
 	t.held = append(t.held, f)
 	return nil
@@ -135,22 +112,23 @@ func (t *Tracer) recordEnd(e *runner.Event) []string {
 func (t *Tracer) resolveRoute(e *runner.Event) []string {
 	route := t.route(e)
 	for i, f := range t.held {
-		if f.step == e.Step && f.node == e.Node {
+		if f.Step == e.Step && f.Node == e.Node {
 			t.held = slices.Delete(t.held, i, i+1)
-			return t.endLines(f, route)
+			return t.endLines(&f, route)
 		}
 	}
 	if route == "" {
 		return nil
 	}
-	return []string{t.start(e) + t.columns.blank() + route + t.popUsage(e.Node)}
+	const outcomeWidth = 17 // columns of outcome, duration and gap
+	return []string{t.start(e) + strings.Repeat(" ", outcomeWidth) + route + t.popUsage(e.Node)}
 }
 
 // Flush returns the lines of steps without routing.
 func (t *Tracer) Flush() []string {
 	var out []string
-	for _, f := range t.held {
-		out = append(out, t.endLines(f, "")...)
+	for i := range t.held {
+		out = append(out, t.endLines(&t.held[i], "")...)
 	}
 	t.held = nil
 	return out
@@ -158,53 +136,40 @@ func (t *Tracer) Flush() []string {
 
 // reportLine returns the line of an event that a running node reported.
 func (t *Tracer) reportLine(e *runner.Event) []string {
-	if e.Said == nil {
+	said := e.Said
+	if said == nil {
 		return nil
 	}
-	switch e.Said.Type {
-	case "element":
-		t.elements[e.Node] = parseElements(e.Said)
-	case "custom":
-		switch e.Said.Name {
-		case "judged":
-			return []string{t.start(e) + t.judged(e.Said)}
-		case "agent_ended": // the line of the node shows it
-			return nil
+	data, _ := said.Data.(map[string]any)
+	line := t.start(e)
+	switch kind := said.Type; {
+	case kind == "element":
+		t.elements[e.Node] = newElements(data)
+		return nil
+	case kind == "custom" && said.Name == "agent_ended": // the line of the node shows it
+		return nil
+	case kind == "custom" && said.Name == "judged":
+		verdict, _ := data["verdict"].(string)
+		feedback, _ := data["feedback"].(string)
+		line += t.colors.Info("judge   ") + joinNonEmpty(": ", verdict, terminal.Truncate(terminal.Line(feedback), 2*maxReason))
+	case kind == "custom":
+		line += t.colors.Info("event   ") + terminal.Line(said.Name) + " " + ValueText(said.Data, maxReason)
+	case kind == "tool":
+		result := ValueText(data["output"], maxReason)
+		if data["is_error"] == true {
+			result = t.colors.Bad("error: " + result)
 		}
-		return []string{t.start(e) + t.colors.Info("event   ") + terminal.Line(e.Said.Name) + " " + ValueText(e.Said.Data, maxReason)}
-	case "tool":
-		return []string{t.start(e) + t.called(e.Said)}
-	case "dropped":
-		return []string{t.start(e) + t.colors.Warn("dropped ") + terminal.Line(e.Said.Message)}
-	case "warning":
-		return []string{t.start(e) + t.colors.Warn("warning ") + terminal.Line(e.Said.Message)}
+		line += t.colors.Info("tool    ") + terminal.Line(said.Name) + " " + ValueText(data["args"], maxReason/2) + " → " + result
+	case kind == "dropped" || kind == "warning":
+		line += t.colors.Warn(terminal.Pad(kind, 8)) + terminal.Line(said.Message)
+	default:
+		return nil
 	}
-	return nil
+	return []string{line}
 }
 
-// judged formats the verdict and the feedback of a judge.
-func (t *Tracer) judged(s *runner.Said) string {
-	data, _ := s.Data.(map[string]any)
-	word, _ := data["verdict"].(string)
-	feedback, _ := data["feedback"].(string)
-	if feedback != "" {
-		word += ": " + terminal.Truncate(terminal.Line(feedback), 2*maxReason)
-	}
-	return t.colors.Info("judge   ") + word
-}
-
-// called formats a tool call with its arguments and its result.
-func (t *Tracer) called(s *runner.Said) string {
-	data, _ := s.Data.(map[string]any)
-	text := t.colors.Info("tool    ") + terminal.Line(s.Name) + " " + ValueText(data["args"], maxReason/2)
-	result := ValueText(data["output"], maxReason)
-	if data["is_error"] == true {
-		return text + " → " + t.colors.Bad("error: "+result)
-	}
-	return text + " → " + result
-}
-
-func (t *Tracer) line(f finished, route string) string {
+// endLine returns the line of a node's end.
+func (t *Tracer) endLine(f *finished, route string) string {
 	paint := t.colors.Good
 	switch f.word {
 	case "failed":
@@ -212,25 +177,28 @@ func (t *Tracer) line(f finished, route string) string {
 	case "skipped", "stopped":
 		paint = t.colors.Warn
 	}
-	s := t.columns.start(t.colors, f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", Clock(f.duration)))
-	if f.finally {
+	parts := []string{t.start(&f.Event) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", Clock(f.Duration)))}
+	if f.Finally {
 		route = t.colors.Quiet("finally")
 	}
-	if route != "" {
-		s += "  " + route
-	}
+	parts = append(parts, route)
 	if f.elements != nil {
-		s += "  " + f.elements.String()
+		parts = append(parts, f.elements.String())
 	}
-	if f.failure != nil {
-		s += "  " + t.colors.Bad(terminal.Truncate(FailureText(f.failure), 2*maxReason))
+	if f.Error != nil {
+		parts = append(parts, t.colors.Bad(terminal.Truncate(FailureText(f.Error), 2*maxReason)))
 	}
-	return s + t.popUsage(f.node)
+	return joinNonEmpty("  ", parts...) + t.popUsage(f.Node)
 }
 
 // start returns the start of an event's line. Running nodes have no number yet.
 func (t *Tracer) start(e *runner.Event) string {
 	return t.columns.start(t.colors, e.Step, e.Node, e.Visit)
+}
+
+// joinNonEmpty joins the texts that are not empty.
+func joinNonEmpty(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
 // route formats the next nodes of a step and the reasons.
@@ -259,23 +227,20 @@ func reasons(candidates []machine.Candidate) string {
 		if !c.Fired {
 			continue
 		}
-		var why []string
-		when := strings.Join(strings.Fields(c.When), " ")
+		why, when := "", strings.Join(strings.Fields(c.When), " ")
 		switch c.Condition {
 		case "conditional":
-			why = []string{when}
+			why = when
 		case "on_failure":
-			why = []string{"on failure", when}
+			why = joinNonEmpty(", ", "on failure", when)
 		case "llm_decide":
-			why = []string{c.Why}
+			why = c.Why
 		default:
 			if conditions {
-				why = []string{"else"}
+				why = "else"
 			}
 		}
-		isEmpty := func(s string) bool { return s == "" }
-		why = []string{c.Label, strings.Join(slices.DeleteFunc(why, isEmpty), ", ")}
-		if text := strings.Join(slices.DeleteFunc(why, isEmpty), ": "); text != "" && !slices.Contains(out, text) {
+		if text := joinNonEmpty(": ", c.Label, why); text != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
@@ -315,28 +280,26 @@ func Clock(d time.Duration) string {
 
 // endLines returns the line of a node's end and the last output of a failed program. If no
 // node follows, the end of the run prints that output.
-func (t *Tracer) endLines(f finished, route string) []string {
-	out := []string{t.line(f, route)}
-	switch said := SaidLast(f.failure, t.colors); {
-	case len(said) == 0:
-	case route == "" && !f.finally:
-		t.unsaid = append(t.unsaid, f)
-	default:
-		out = append(out, said...)
+func (t *Tracer) endLines(f *finished, route string) []string {
+	out := []string{t.endLine(f, route)}
+	said := SaidLast(f.Error, t.colors)
+	if len(said) > 0 && route == "" && !f.Finally {
+		t.unsaid = append(t.unsaid, *f)
+		return out
 	}
-	return out
+	return append(out, said...)
 }
 
 // pendingOutput returns the output of failed programs without a next node, except the one
 // whose failure ended the run.
 func (t *Tracer) pendingOutput(r *runner.Result) []string {
 	var out []string
-	for _, f := range t.unsaid {
-		if r != nil && r.Error != nil && r.Error.Node == f.node {
-			continue
+	for i := range t.unsaid {
+		f := &t.unsaid[i]
+		if r == nil || r.Error == nil || r.Error.Node != f.Node {
+			out = append(out, t.start(&f.Event)+t.colors.Bad("said last"))
+			out = append(out, SaidLast(f.Error, t.colors)...)
 		}
-		out = append(out, t.columns.start(t.colors, f.step, f.node, f.visit)+t.colors.Bad("said last"))
-		out = append(out, SaidLast(f.failure, t.colors)...)
 	}
 	t.unsaid = nil
 	return out
@@ -344,7 +307,7 @@ func (t *Tracer) pendingOutput(r *runner.Result) []string {
 
 // SaidLast returns the last lines that a failed program wrote, unless the message of the
 // failure contains them.
-func SaidLast(f *machine.Failure, c Colors) []string {
+func SaidLast(f *machine.Failure, c terminal.Colors) []string {
 	if f == nil {
 		return nil
 	}
@@ -370,9 +333,6 @@ type spending struct {
 func (t *Tracer) addUsage(e *runner.Event) {
 	if e.Usage == nil {
 		return
-	}
-	if t.spent == nil {
-		t.spent = map[string]*spending{}
 	}
 	s := t.spent[e.Node]
 	if s == nil {
@@ -432,38 +392,36 @@ type elements struct {
 
 const maxItem = 40 // most columns of an element
 
-// parseElements reads the counts that a node emits when one of its elements has ended.
-func parseElements(s *runner.Said) *elements {
-	data, _ := s.Data.(map[string]any)
+// newElements reads the data of an event, which a node emits when one of its elements has ended.
+func newElements(data map[string]any) *elements {
 	number := func(key string) int {
 		n, _ := data[key].(int)
 		return n
 	}
-	e := &elements{done: number("done"), failed: number("failed"), total: number("total")}
-	e.last = ValueText(data["item"], maxItem)
+	e := &elements{number("done"), number("failed"), number("total"), ValueText(data["item"], maxItem)}
 	if data["outcome"] == "failure" {
 		e.last += " failed"
 	}
 	return e
 }
 
-// String returns the counts as text: "4 elements, 1 failed".
+// String returns the counts as text: "3 of 4 elements, 1 failed".
 func (e *elements) String() string {
 	s := terminal.Count(e.total, "element")
 	if e.done < e.total {
 		s = fmt.Sprintf("%d of %s", e.done, s)
 	}
-	if e.failed > 0 {
-		s += fmt.Sprintf(", %d failed", e.failed)
-	}
-	return s
+	return s + e.failures()
 }
 
 // progress formats the counts of a running node: `3 of 4, 1 failed; last "c" failed`.
 func (e *elements) progress() string {
-	s := fmt.Sprintf("%d of %d", e.done, e.total)
-	if e.failed > 0 {
-		s += fmt.Sprintf(", %d failed", e.failed)
+	return fmt.Sprintf("%d of %d%s; last %s", e.done, e.total, e.failures(), e.last)
+}
+
+func (e *elements) failures() string {
+	if e.failed == 0 {
+		return ""
 	}
-	return s + "; last " + e.last
+	return fmt.Sprintf(", %d failed", e.failed)
 }

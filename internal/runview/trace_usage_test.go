@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -24,7 +25,7 @@ func TestTraceTellsUsage(t *testing.T) {
 		"unknown price": {[]*runner.Event{call(&cent), call(nil)}, "→ publish  m 2 calls, 20+10 tokens, price unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trace := NewTracer(traceGraph(), NewColors(false))
+			trace := NewTracer(traceGraph(), terminal.NewColors(false))
 			var lines []string
 			for _, e := range append(c.calls,
 				&runner.Event{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1},

@@ -1,24 +1,218 @@
-// Package runview shows runs as text: the trace, live or plain, logs, questions, the end of a
-// run, decisions, and the bounds and tests of a flow.
+// Package runview shows runs as text: the trace, logs, questions, the end of a run, decisions,
+// and the bounds and tests of a flow.
 package runview
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
 
-// View shows a run while it runs. Its methods may be called from several goroutines.
-type View interface {
-	// Event shows an event.
-	Event(e *runner.Event)
-	// Note shows a remark of graphrun itself.
-	Note(text string)
-	// Hold keeps the view from writing until release is called.
-	Hold() (release func())
-	// Close shows pending lines and restores the terminal.
-	Close()
+// startedAfter is how long a node runs before a line says that it has started.
+const startedAfter = 10 * time.Second
+
+// View shows a run while it runs. Several goroutines may use it.
+type View struct {
+	out io.Writer
+	// after starts a timer. If it is nil, long-running nodes are not announced.
+	after func(d time.Duration, f func()) (stop func() bool)
+
+	mu       sync.Mutex // guards the fields below
+	tracer   *Tracer
+	pending  []string // finished lines that are not printed yet
+	held     bool     // a question uses the terminal
+	closed   bool
+	thoughts streams
+	texts    streams
+	alarms   map[string]func() bool // stop the timers of running nodes
+	bottom   *bottom                // the lines of running nodes; nil without a terminal
+}
+
+// NewPlain returns a view that prints a line per event. after starts a timer for nodes that run
+// long; it is nil for a recorded run.
+func NewPlain(out io.Writer, t *Tracer, after func(d time.Duration, f func()) (stop func() bool)) *View {
+	return &View{out: out, tracer: t, after: after, alarms: map[string]func() bool{}}
+}
+
+// Event shows an event.
+func (v *View) Event(e *runner.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e = inspect.Placed(e)
+	v.addThoughts(e)
+	if v.bottom != nil {
+		v.pending = append(v.pending, v.tracer.Lines(e)...)
+		if v.bottom.update(e, v.tracer) {
+			v.print()
+		}
+		return
+	}
+	switch e.Type {
+	case runner.NodeStarted:
+		v.startAlarm(e)
+	case runner.NodeOutput:
+		v.addText(e)
+	case runner.NodeEvent:
+		if e.Said != nil && e.Said.Type == "progress" {
+			v.addLine(e, progressText(e.Said))
+		}
+	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
+		v.addTextLines(e, v.texts.end(e.Node))
+		if e.Type != runner.NodeRetrying {
+			v.stopAlarm(e.Node)
+		}
+	}
+	v.pending = append(v.pending, v.tracer.Lines(e)...)
+	v.print()
+}
+
+// addLine adds a line about the node of an event.
+func (v *View) addLine(e *runner.Event, text string) {
+	v.pending = append(v.pending, v.tracer.start(e)+text)
+}
+
+// addThoughts adds the lines of a model's thinking that an event completes. The end of the node,
+// or other output of it, completes the last line.
+func (v *View) addThoughts(e *runner.Event) {
+	var lines []string
+	switch e.Type {
+	case runner.NodeThinking:
+		lines = v.thoughts.add(e.Node, e.Said.Text)
+	case runner.NodeOutput, runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
+		lines = v.thoughts.end(e.Node)
+	}
+	for _, line := range lines {
+		if line != "" {
+			v.addLine(e, v.tracer.colors.Quiet("~ "+terminal.Line(line)))
+		}
+	}
+}
+
+// addText adds the complete lines of a node's text.
+func (v *View) addText(e *runner.Event) {
+	if e.Said == nil {
+		return
+	}
+	v.addTextLines(e, v.texts.add(e.Node, e.Said.Text))
+	if e.Said.Final || e.Said.Broken {
+		v.addTextLines(e, v.texts.end(e.Node))
+	}
+	if e.Said.Broken {
+		v.addLine(e, v.tracer.colors.Warn("| (interrupted: the text above is not part of the answer)"))
+	}
+}
+
+func (v *View) addTextLines(e *runner.Event, lines []string) {
+	for _, line := range lines {
+		v.addLine(e, "| "+terminal.Line(line))
+	}
+}
+
+// startAlarm adds a line when a node has run for startedAfter.
+func (v *View) startAlarm(e *runner.Event) {
+	if v.after == nil || e.Attempt > 1 || slices.Contains([]string{"set", "pass", "fail", ""}, e.Kind) {
+		return
+	}
+	own := *e
+	v.stopAlarm(own.Node)
+	v.alarms[own.Node] = v.after(startedAfter, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.alarms[own.Node] == nil {
+			return // it has just ended
+		}
+		text := "started " + Clock(startedAfter) + " ago"
+		if elements := v.tracer.elements[own.Node]; elements != nil {
+			text += ": " + elements.progress()
+		}
+		v.addLine(&own, v.tracer.colors.Quiet(text))
+		v.print()
+	})
+}
+
+func (v *View) stopAlarm(node string) {
+	if stop := v.alarms[node]; stop != nil {
+		stop()
+		delete(v.alarms, node)
+	}
+}
+
+func progressText(s *runner.Said) string {
+	text := fmt.Sprintf("%3.0f%%", s.Percent)
+	if s.Message != "" {
+		text += " " + terminal.Line(s.Message)
+	}
+	return text
+}
+
+// print prints pending lines and, on a terminal, the bottom lines. Callers hold mu.
+func (v *View) print() {
+	switch {
+	case v.closed || v.held:
+		return
+	case v.bottom != nil:
+		v.draw()
+	default:
+		for _, line := range v.pending {
+			fmt.Fprintln(v.out, line)
+		}
+	}
+	v.pending = v.pending[:0]
+}
+
+// Note shows a remark of graphrun itself.
+func (v *View) Note(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.bottom != nil {
+		text = v.tracer.colors.Warn(text)
+	}
+	v.pending = append(v.pending, text)
+	v.print()
+}
+
+// Hold clears the bottom lines and keeps the view from printing until release is called.
+func (v *View) Hold() (release func()) {
+	v.setHeld(true)
+	return func() { v.setHeld(false) }
+}
+
+func (v *View) setHeld(held bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.held = false
+	if v.bottom != nil {
+		v.bottom.hidden = held
+	}
+	v.print()
+	v.held = held
+}
+
+// Close prints pending lines and removes the bottom lines.
+func (v *View) Close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return
+	}
+	for _, stop := range v.alarms {
+		stop()
+	}
+	v.alarms, v.held = nil, false
+	v.pending = append(v.pending, v.tracer.Flush()...)
+	if v.bottom != nil {
+		v.bottom.hidden = true
+		close(v.bottom.stop)
+	}
+	v.print()
+	v.closed = true
 }
 
 // streams holds the unfinished lines of streamed text by node.
@@ -43,22 +237,4 @@ func (s *streams) end(node string) []string {
 		return nil
 	}
 	return []string{rest}
-}
-
-// thoughtLines returns the thinking lines that an event completes. The end of the node, or other
-// output of it, completes the last line.
-func (s *streams) thoughtLines(tracer *Tracer, e *runner.Event) (out []string) {
-	var whole []string
-	switch e.Type {
-	case runner.NodeThinking:
-		whole = s.add(e.Node, e.Said.Text)
-	case runner.NodeOutput, runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		whole = s.end(e.Node)
-	}
-	for _, line := range whole {
-		if line != "" {
-			out = append(out, tracer.start(e)+tracer.colors.Quiet("~ "+terminal.Line(line)))
-		}
-	}
-	return out
 }

@@ -64,7 +64,7 @@ func story() []runner.Event {
 
 func TestPlainView(t *testing.T) {
 	var out bytes.Buffer
-	v := &Plain{out: &out, tracer: NewTracer(traceGraph(), NewColors(false))}
+	v := NewPlain(&out, NewTracer(traceGraph(), terminal.NewColors(false)), nil)
 	events := story()
 	for i := range events {
 		v.Event(&events[i])
@@ -160,18 +160,11 @@ func (s *screen) text() string {
 }
 
 // newStillView is a live view without its ticker: it draws when the test says so.
-func newStillView(s *screen, now func() time.Time) *Live {
-	return &Live{
-		out: s, now: now, columns: func() int { return s.columns },
-		tracer: NewTracer(traceGraph(), NewColors(true)),
-		stop:   make(chan struct{}), stopped: closedChannel(),
+func newStillView(s *screen, now func() time.Time) *View {
+	return &View{
+		out: s, tracer: NewTracer(traceGraph(), terminal.NewColors(true)),
+		bottom: &bottom{now: now, columns: func() int { return s.columns }, stop: make(chan struct{})},
 	}
-}
-
-func closedChannel() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
@@ -182,7 +175,7 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 		events := story()
 		for i := range events {
 			v.Event(&events[i])
-			for _, line := range v.drawn {
+			for _, line := range v.bottom.drawn {
 				if terminal.Width(line) >= columns {
 					t.Errorf("%d columns: a line of %d: %q", columns, terminal.Width(line), line)
 				}
@@ -277,7 +270,7 @@ func TestColumnsHold(t *testing.T) {
 	for _, most := range []int{300, 9} {
 		g := traceGraph()
 		g.Limits.MaxSteps = most
-		trace := NewTracer(g, NewColors(false))
+		trace := NewTracer(g, terminal.NewColors(false))
 		trace.Lines(&runner.Event{Type: runner.RunStarted, MaxSteps: 300})
 		at := map[int]bool{}
 		for _, step := range []int{9, 99, 100, 250} {
@@ -309,7 +302,7 @@ func TestBranchEndsInOneLine(t *testing.T) {
 	for i := range events {
 		v.Event(&events[i])
 	}
-	v.draw()
+	v.print()
 	const during = `  [1] write  failed in 1.0s
 ⠋ publish  0ms  3 of 4, 1 failed; last "c" failed
   run  0ms  step 1
@@ -340,13 +333,10 @@ func TestBranchEndsInOneLine(t *testing.T) {
 func TestPlainViewSaysWhatItWaitsFor(t *testing.T) {
 	var out bytes.Buffer
 	var alarms []func()
-	v := &Plain{
-		out: &out, tracer: NewTracer(traceGraph(), NewColors(false)),
-		after: func(_ time.Duration, f func()) func() bool {
-			alarms = append(alarms, f)
-			return func() bool { return true }
-		},
-	}
+	v := NewPlain(&out, NewTracer(traceGraph(), terminal.NewColors(false)), func(_ time.Duration, f func()) func() bool {
+		alarms = append(alarms, f)
+		return func() bool { return true }
+	})
 	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Kind: "exec"})
 	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "publish", Visit: 1, Kind: "exec"})
 	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "critique", Visit: 1, Kind: "set"})
@@ -380,10 +370,10 @@ func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	s := &screen{t: t, columns: 100}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
-	v.Heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
-	v.Heard(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
-	v.Heard(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
-	v.draw()
+	v.Listener()(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
+	v.Listener()(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
+	v.Listener()(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
+	v.print()
 	if got := s.text(); !strings.Contains(got, "write") || !strings.Contains(got, "compiling 3 of 9") || strings.Contains(got, "twice") || strings.Contains(got, "late") {
 		t.Errorf("got %s", got)
 	}
@@ -397,7 +387,7 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	tell := func(kind runner.EventType, text string) {
 		v.Event(&runner.Event{Type: kind, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
-		v.draw()
+		v.print()
 	}
 	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
 	tell(runner.NodeThinking, "I must\nlook")
@@ -414,8 +404,8 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	v.Heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
-	v.draw()
+	v.Listener()(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
+	v.print()
 	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 package…") {
 		t.Errorf("got %s", got)
 	}
