@@ -66,9 +66,9 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 
 // wholeFlow is a flow in full.
 type wholeFlow struct {
-	Path    string           `json:"path"`
+	Path    string          `json:"path"`
 	Drawing *render.Drawing `json:"drawing"`
-	Flow    inspect.Flow     `json:"flow"`
+	Flow    inspect.Flow    `json:"flow"`
 	// Schema is the JSON Schema of the input object.
 	Schema map[string]any `json:"input_schema" doc:"JSON Schema of the object of inputs"`
 	Valid  bool           `json:"valid" doc:"whether the flow can run"`

@@ -17,8 +17,8 @@ import (
 // runPage is the record of a run.
 type runPage struct {
 	Drawing *render.Drawing `json:"drawing"`
-	Flow    inspect.Flow     `json:"flow"`
-	Run     *inspect.Run     `json:"run"`
+	Flow    inspect.Flow    `json:"flow"`
+	Run     *inspect.Run    `json:"run"`
 	// Path is the path of the flow in the served folder, or "".
 	Path string `json:"path" doc:"path of the flow below the served folder, or empty"`
 	// Last is the number of the last event.
