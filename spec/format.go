@@ -18,12 +18,12 @@ import (
 // ErrUnformattable is the error of Format if the canonical form would lose a comment or a value.
 var ErrUnformattable = errors.New("it can't be written in canonical form without losing a comment or a value")
 
-// Format returns the canonical form of a graph file, or of another file with the
-// given keys: keys in the order of the language's page, two spaces, a blank line
-// between top-level blocks, short maps and lists on one line as they were, quotes only
-// where they are needed, each comment above, beside or below what it was about. The
-// data stays the same, and formatting twice changes nothing. JSON is returned unchanged.
-// The error is an *InvalidError, or wraps ErrUnformattable.
+// Format returns the canonical form of a graph file, or of another file with the given keys:
+// keys in the order of the language's page, two spaces, a blank line between top-level blocks,
+// short maps and lists on one line as they were, quotes only where they are needed, each comment
+// above, beside or below its subject. The data stays the same, and formatting twice changes
+// nothing. A file in brackets, such as JSON, is returned unchanged. The error is an
+// *InvalidError, or wraps ErrUnformattable.
 func Format(name string, src []byte, keys []Key) ([]byte, error) {
 	root, found := load(NewFile(name, src), "a file to format is a map")
 	if root == nil || found.HasErrors() {
@@ -32,15 +32,12 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 	if keys == nil {
 		keys = TopKeys()
 	}
-	if first := bytes.TrimLeft(src, " \t\r\n\ufeff"); len(first) > 0 && first[0] == '{' {
-		return src, nil
-	}
 	out, err := formatted(src, keys)
 	if err != nil {
 		return nil, err
 	}
 	after, found := load(NewFile(name, out), "")
-	if after == nil || found.HasErrors() || !reflect.DeepEqual(root.Data(), after.Data()) || !slices.Equal(comments(src), comments(out)) {
+	if after == nil || found.HasErrors() || !reflect.DeepEqual(root.Data(), after.Data()) {
 		return nil, ErrUnformattable
 	}
 	if again, err := formatted(out, keys); err != nil || !bytes.Equal(again, out) {
@@ -50,30 +47,31 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 }
 
 func formatted(src []byte, keys []Key) ([]byte, error) {
-	l, err := layOut(src)
-	if err != nil {
-		return nil, err
+	doc, _, _, err := readYAML(src)
+	if err != nil || doc == nil || len(doc.Content) == 0 {
+		return nil, ErrUnformattable
 	}
-	l.attach()
-	root := l.nodes[0].node
+	root := doc.Content[0]
+	if !isBlock(root) {
+		return src, nil
+	}
+	f := &formatter{converter: newConverter(NewFile("", src)), notes: map[*yaml.Node]*notes{}, below: map[*yaml.Node][]comment{}, last: &notes{}}
+	f.read(root)
+	end := f.take(len(src), 0)
+	first := f.notes[root.Content[0]]
+	top := first.above
+	first.above = nil
 	sortKeys(root, &Key{Type: TypeObject, Keys: keys})
-	p := &printer{layout: l}
-	p.writeFile(root)
-	return []byte(strings.Join(p.lines, "\n") + "\n"), nil
+	return []byte(strings.Join(f.writeFile(root, top, end), "\n") + "\n"), nil
 }
 
-// comments returns the texts of the comments in a file, sorted.
-func comments(src []byte) []string {
-	l, err := layOut(src)
-	if err != nil {
-		return nil
-	}
-	out := make([]string, len(l.comments))
-	for i, c := range l.comments {
-		out[i] = c.text
-	}
-	slices.Sort(out)
-	return out
+// isBlock reports whether a node is a list or map whose entries have lines of their own.
+func isBlock(n *yaml.Node) bool {
+	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0
+}
+
+func isBlockText(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
 // sortKeys orders the keys of all maps in the value of a key.
@@ -142,179 +140,228 @@ func nodeOrder(n *yaml.Node) []Key {
 	return append(out, NodeKeys()...) // the first of a name counts
 }
 
-// printer writes the canonical form line by line.
-type printer struct {
-	*layout
-	lines []string
-	// The line that is being written, the nodes on it, and the lines of the block text
-	// that it begins.
-	line  string
-	nodes []*yaml.Node
-	block []string
+// formatter reads the comments of a text in the order of its nodes, then writes both.
+type formatter struct {
+	*converter
+	notes map[*yaml.Node]*notes    // of entries, by their key or item
+	below map[*yaml.Node][]comment // behind the last entry of a block collection
+	at    int                      // the text before is read
+	last  *notes                   // of the entry that was read last
+	ended []*yaml.Node             // block collections that end there, innermost first
 }
 
-// writeFile writes a whole file, with blank lines around its blocks of several lines.
-func (p *printer) writeFile(root *yaml.Node) {
-	p.writeComments(p.top, "")
-	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 {
-		p.writeValue(root, -2, true)
-		p.line = strings.TrimPrefix(p.line, " ")
-		p.flush()
-	} else {
-		p.writeBlocks(root)
-	}
-	if len(p.end) > 0 {
-		p.blank()
-		p.writeComments(p.end, "")
-	}
-	for n := len(p.lines); n > 0 && p.lines[n-1] == ""; n-- {
-		p.lines = p.lines[:n-1]
-	}
+// notes are the comments of an entry.
+type notes struct{ above, beside []comment }
+
+// comment is a comment, with the blank lines around it.
+type comment struct {
+	text         string
+	col          int
+	above, below bool
 }
 
-// writeBlocks writes the entries of the top level.
-func (p *printer) writeBlocks(root *yaml.Node) {
+// span returns the place of a node that is no block collection, without its properties.
+func (f *formatter) span(n *yaml.Node) Span {
+	at := f.offset(n.Line, n.Column)
+	if n.Kind == yaml.AliasNode {
+		return f.aliasSpan(n)
+	}
+	at = f.skipProperties(n, at)
+	if n.Kind == yaml.ScalarNode {
+		return Span{at, f.scalarEnd(n, at)}
+	}
+	end := at
+	for _, part := range n.Content {
+		end = max(end, f.span(part).To)
+	}
+	return Span{at, f.findClose(n, at, end)}
+}
+
+// column returns the column of the entries of a block collection.
+func column(n *yaml.Node) int {
+	if n.Kind == yaml.MappingNode {
+		n = n.Content[0]
+	}
+	return n.Column - 1
+}
+
+// step returns how many nodes an entry of a collection has.
+func step(n *yaml.Node) int {
+	if n.Kind == yaml.MappingNode {
+		return 2
+	}
+	return 1
+}
+
+// read collects the comments in a block collection.
+func (f *formatter) read(n *yaml.Node) {
+	for entry := range slices.Chunk(n.Content, step(n)) {
+		own := &notes{}
+		f.notes[entry[0]] = own
+		for _, part := range entry {
+			if isBlock(part) {
+				f.read(part)
+				continue
+			}
+			at := f.span(part)
+			if isBlockText(part) { // behind its head may be a comment
+				at.From = lineEnd(f.file.Src, at.From)
+				at.To = max(at.From, at.To)
+			}
+			own.above = append(own.above, f.take(at.From, column(n))...)
+			f.last, f.at = own, at.To
+		}
+	}
+	f.ended = append(f.ended, n)
+}
+
+var commentText = regexp.MustCompile(`(?:^|[ \t\x{feff}])#.*`)
+
+// take reads the comments up to an offset, between two nodes. It notes those on the line of the
+// latter entry and those that are indented like an ended collection, and returns the others,
+// which belong to an entry in a column.
+func (f *formatter) take(to, col int) (out []comment) {
+	src, isStart := f.file.Src, f.at == 0
+	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
+	isBlank := func(i int) bool { return i >= 0 && i < len(lines) && strings.TrimSpace(lines[i]) == "" }
+	for i, line := range lines {
+		at := commentText.FindStringIndex(line)
+		if at == nil {
+			continue
+		}
+		before, text, _ := strings.Cut(line, "#")
+		before = strings.TrimPrefix(before, byteOrderMark)
+		c := comment{text: "#" + strings.TrimRight(text, " \t\r"), col: len([]rune(before))}
+		if strings.TrimSpace(before) != "" {
+			c.col = 0 // behind the mark of an item: it is about what follows
+		}
+		c.above = isBlank(i-1) && (i > 1 || isStart)
+		c.below = isBlank(i+1) && (i+2 < len(lines) || to == len(src))
+		if i == 0 && !isStart {
+			f.last.beside = append(f.last.beside, c)
+			continue
+		}
+		for len(f.ended) > 0 && (column(f.ended[0]) > c.col || column(f.ended[0]) <= col) {
+			f.ended = f.ended[1:]
+		}
+		if len(f.ended) > 0 {
+			f.below[f.ended[0]] = append(f.below[f.ended[0]], c)
+		} else {
+			out = append(out, c)
+		}
+	}
+	f.at, f.ended = to, nil
+	return out
+}
+
+// writeFile returns the lines of a file, with blank lines around its blocks of several lines.
+func (f *formatter) writeFile(root *yaml.Node, top, end []comment) (lines []string) {
+	blank := func() {
+		if n := len(lines); n > 0 && lines[n-1] != "" {
+			lines = append(lines, "")
+		}
+	}
+	write := func(list []comment) {
+		for _, c := range list {
+			if c.above {
+				blank()
+			}
+			lines = append(lines, c.text)
+			if c.below {
+				blank()
+			}
+		}
+	}
+	write(top)
 	long := false
-	p.nodes = append(p.nodes, root)
 	for i := 0; i < len(root.Content); i += 2 {
-		start := len(p.lines)
-		p.writeEntry(root, i, 0)
-		p.flush()
-		if i+2 == len(root.Content) {
-			p.closeCollection(root, 0)
-		}
-		head := start
-		for head < len(p.lines) && (p.lines[head] == "" || p.lines[head][0] == '#') {
-			head++
-		}
+		entry, above := f.entry(root, i, 0), f.notes[root.Content[i]].above
+		head := slices.IndexFunc(entry, func(line string) bool { return line[0] != '#' })
 		before := long
-		long = len(p.lines)-head > 1
-		if i > 0 && (before || long || head > start) && p.lines[start] != "" && p.lines[start-1] != "" {
-			p.lines = slices.Insert(p.lines, start, "")
+		if long = len(entry)-head > 1; i > 0 && (before || long || head > 0 || len(above) > 0) {
+			blank()
 		}
+		write(above)
+		lines = append(lines, entry...)
 	}
+	if len(end) > 0 {
+		blank()
+		write(end)
+	}
+	if n := len(lines) - 1; lines[n] == "" {
+		lines = lines[:n]
+	}
+	return lines
 }
 
-// writeComments writes comments on lines of their own, at the top level with the blank lines
-// around them.
-func (p *printer) writeComments(list []*comment, indent string) {
+// block returns the lines of a block collection.
+func (f *formatter) block(n *yaml.Node, indent int) (lines []string) {
+	for i := 0; i < len(n.Content); i += step(n) {
+		lines = append(lines, commentLines(f.notes[n.Content[i]].above, indent)...)
+		lines = append(lines, f.entry(n, i, indent)...)
+	}
+	return append(lines, commentLines(f.below[n], indent)...)
+}
+
+func commentLines(list []comment, indent int) (lines []string) {
 	for i, c := range list {
-		if c.above && (i > 0 || indent == "") {
-			p.blank()
+		if c.above && i > 0 {
+			lines = append(lines, "")
 		}
-		p.lines = append(p.lines, indent+c.text)
-		if c.below && indent == "" {
-			p.blank()
-		}
+		lines = append(lines, strings.Repeat(" ", indent)+c.text)
 	}
+	return lines
 }
 
-// blank writes a blank line, unless it would be the first line or follow another one.
-func (p *printer) blank() {
-	if len(p.lines) > 0 && p.lines[len(p.lines)-1] != "" {
-		p.lines = append(p.lines, "")
+// entry returns the lines of the entry at an index of a block collection. Comments that have no
+// place on it stand above.
+func (f *formatter) entry(n *yaml.Node, i, indent int) (lines []string) {
+	pad := strings.Repeat(" ", indent)
+	v, head := n.Content[i], pad+"-"
+	beside := f.notes[v].beside
+	if n.Kind == yaml.MappingNode {
+		head, v = pad+f.key(v), n.Content[i+1]
 	}
-}
-
-// flush ends a line: the comments above its nodes, itself with those beside them.
-func (p *printer) flush() {
-	if p.line == "" {
-		return
-	}
-	indent := p.line[:len(p.line)-len(strings.TrimLeft(p.line, " "))]
-	var beside []string
-	for _, n := range p.nodes {
-		p.writeComments(p.above[n], indent)
-		for _, c := range p.beside[n] {
-			beside = append(beside, c.text)
+	at := 0 // the line with the comment
+	switch {
+	case isBlock(v):
+		lines = f.block(v, indent+2)
+		if n.Kind == yaml.SequenceNode && properties(v) == "" { // the item begins on the line of its mark
+			for strings.HasPrefix(strings.TrimSpace(lines[at])+"#", "#") {
+				lines[at] = strings.TrimRight(pad+strings.TrimSpace(lines[at]), " ")
+				at++
+			}
+			lines[at] = head + lines[at][indent+1:]
+		} else {
+			lines = slices.Insert(lines, 0, head+strings.TrimRight(" "+properties(v), " "))
 		}
+	case isBlockText(v):
+		start, text := f.blockText(v, pad+"  ")
+		lines = append([]string{head + " " + properties(v) + start}, text...)
+	default:
+		lines = strings.Split(strings.TrimRight(head+" "+f.inlineOrRaw(v, indent-column(n), indent), " "), "\n")
+		at = len(lines) - 1
 	}
 	if last := len(beside) - 1; last >= 0 {
-		for _, text := range beside[:last] {
-			p.lines = append(p.lines, indent+text)
-		}
-		p.line += " " + beside[last]
+		lines[at] += " " + beside[last].text
+		lines = append(commentLines(beside[:last], indent), lines...)
 	}
-	p.lines = append(append(p.lines, p.line), p.block...)
-	p.line, p.nodes, p.block = "", nil, nil
+	return lines
 }
 
-// writeCollection writes the entries of a map or list in block style; its first one
-// continues the line if inline is set.
-func (p *printer) writeCollection(n *yaml.Node, indent int, inline bool) {
-	step := 2
-	if n.Kind == yaml.SequenceNode {
-		step = 1
+// inlineOrRaw returns a value on one line, or, with comments inside, its lines moved to the right.
+func (f *formatter) inlineOrRaw(n *yaml.Node, shift, indent int) string {
+	at := f.span(n)
+	written := string(f.file.Src[at.From:at.To])
+	if n.Kind == yaml.ScalarNode || !strings.Contains(written, "\n") || !strings.Contains(written, "#") {
+		return f.inline(n)
 	}
-	if !inline {
-		p.flush()
+	lines := strings.Split(written, "\n")
+	for i, line := range lines[1:] {
+		text := strings.TrimLeft(line, " ")
+		lines[i+1] = strings.TrimRight(strings.Repeat(" ", max(len(line)-len(text)+shift, indent+1))+text, " \r")
 	}
-	p.nodes = append(p.nodes, n)
-	for i := 0; i < len(n.Content); i += step {
-		if i > 0 {
-			p.flush()
-		}
-		p.writeEntry(n, i, indent)
-	}
-	p.flush()
-	p.closeCollection(n, indent)
-}
-
-// closeCollection writes the comments behind the last entry of a collection.
-func (p *printer) closeCollection(n *yaml.Node, indent int) {
-	for _, c := range p.below[n] {
-		p.lines = append(p.lines, strings.Repeat(" ", indent)+c.text)
-	}
-}
-
-// writeEntry writes the entry at an index of a collection's content.
-func (p *printer) writeEntry(n *yaml.Node, i, indent int) {
-	if p.line == "" {
-		p.line = strings.Repeat(" ", indent)
-	}
-	if n.Kind == yaml.SequenceNode {
-		p.line += "-"
-		p.writeValue(n.Content[i], indent, true)
-		return
-	}
-	p.nodes = append(p.nodes, n.Content[i])
-	p.line += p.key(n.Content[i])
-	p.writeValue(n.Content[i+1], indent, false)
-}
-
-// writeValue writes a value behind a key or the mark of an item.
-func (p *printer) writeValue(n *yaml.Node, indent int, item bool) {
-	switch {
-	case n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && n.Style&yaml.FlowStyle == 0:
-		properties := strings.TrimRight(" "+properties(n), " ")
-		if properties != "" {
-			p.line += properties
-		} else if item {
-			p.line += " "
-		}
-		p.writeCollection(n, indent+2, item && properties == "")
-		return
-	case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		p.nodes = append(p.nodes, n)
-		var head string
-		head, p.block = p.blockText(n, strings.Repeat(" ", max(indent, 0)+2))
-		p.line += " " + properties(n) + head
-		return
-	}
-	p.addNodes(n)
-	if text := p.inline(n); text != "" {
-		p.line += " " + text
-	}
-}
-
-// addNodes records that a node and all of its parts are on the line.
-func (p *printer) addNodes(n *yaml.Node) {
-	p.nodes = append(p.nodes, n)
-	if n.Kind != yaml.AliasNode {
-		for _, part := range n.Content {
-			p.addNodes(part)
-		}
-	}
+	return properties(n) + strings.Join(lines, "\n")
 }
 
 // properties returns the anchor and the tag of a node, each with a space behind it.
@@ -329,42 +376,42 @@ func properties(n *yaml.Node) (out string) {
 }
 
 // key returns a key with its colon.
-func (p *printer) key(n *yaml.Node) string {
+func (f *formatter) key(n *yaml.Node) string {
 	if n.Kind == yaml.AliasNode {
 		return "*" + n.Value + " :"
 	}
-	return p.inline(n) + ":"
+	return f.inline(n) + ":"
 }
 
 // inline returns a value on one line.
-func (p *printer) inline(n *yaml.Node) string {
+func (f *formatter) inline(n *yaml.Node) string {
 	var parts []string
 	switch n.Kind {
 	case yaml.AliasNode:
 		return "*" + n.Value
 	case yaml.ScalarNode:
-		return strings.TrimSpace(properties(n) + p.scalarText(n))
+		return strings.TrimSpace(properties(n) + f.scalarText(n))
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
-			parts = append(parts, p.inline(item))
+			parts = append(parts, f.inline(item))
 		}
 		return properties(n) + "[" + strings.Join(parts, ", ") + "]"
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		parts = append(parts, p.key(n.Content[i])+" "+p.inline(n.Content[i+1]))
+		parts = append(parts, f.key(n.Content[i])+" "+f.inline(n.Content[i+1]))
 	}
 	return properties(n) + "{" + strings.Join(parts, ", ") + "}"
 }
 
 // scalarText returns a scalar on one line: without quotes that nothing needs, else as
 // it was written.
-func (p *printer) scalarText(n *yaml.Node) string {
+func (f *formatter) scalarText(n *yaml.Node) string {
 	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
 	if quoted && n.Tag == "!!str" && n.Anchor == "" && isPlainText(n.Value) {
 		return n.Value
 	}
-	at := p.span[n]
-	written := string(p.converter.file.Src[at.From:at.To])
+	at := f.span(n)
+	written := string(f.file.Src[at.From:at.To])
 	switch {
 	case !strings.ContainsAny(written, "\r\n\u0085\u2028\u2029"):
 		return written
@@ -386,8 +433,8 @@ func isPlainText(text string) bool {
 
 // blockText returns the head of a literal or folded text and its lines as they were
 // written, at an indentation.
-func (p *printer) blockText(n *yaml.Node, indent string) (head string, lines []string) {
-	src, at := p.converter.file.Src, p.span[n]
+func (f *formatter) blockText(n *yaml.Node, indent string) (head string, lines []string) {
+	src, at := f.file.Src, f.span(n)
 	head = string(src[at.From])
 	text := strings.TrimRight(n.Value, "\n")
 	breaks := len(n.Value) - len(text)
@@ -401,28 +448,21 @@ func (p *printer) blockText(n *yaml.Node, indent string) (head string, lines []s
 	} else if breaks > 1 || text == "" {
 		head += "+"
 	}
-	if text != "" {
-		body := string(src[lineEnd(src, at.From):at.To])
-		old := -1
-		for i, line := range strings.Split(body, "\n") {
-			line = strings.TrimSuffix(line, "\r")
-			bare := strings.TrimLeft(line, " ")
-			if old < 0 && bare != "" && i > 0 {
-				old = len(line) - len(bare) - more
-			}
-			switch {
-			case i == 0:
-			case bare == "" && len(line) <= max(old, 0) || old < 0:
-				lines = append(lines, "")
-			default:
-				lines = append(lines, indent+line[min(old, len(line)):])
-			}
+	if text == "" {
+		return head, make([]string, breaks)
+	}
+	old := -1 // the indentation
+	for _, line := range strings.Split(string(src[lineEnd(src, at.From):at.To]), "\n")[1:] {
+		line = strings.TrimSuffix(line, "\r")
+		bare := strings.TrimLeft(line, " ")
+		if old < 0 && bare != "" {
+			old = len(line) - len(bare) - more
 		}
-	} else {
-		breaks++
+		if old < 0 || bare == "" && len(line) <= old {
+			lines = append(lines, "")
+		} else {
+			lines = append(lines, indent+line[min(old, len(line)):])
+		}
 	}
-	for range breaks - 1 {
-		lines = append(lines, "")
-	}
-	return head, lines
+	return head, append(lines, make([]string, max(breaks-1, 0))...)
 }
