@@ -413,7 +413,7 @@ func (f *formatter) scalarText(n *yaml.Node) string {
 	at := f.span(n)
 	written := string(f.file.Src[at.From:at.To])
 	switch {
-	case !strings.ContainsAny(written, "\r\n\u0085\u2028\u2029"):
+	case !strings.ContainsAny(written, "\n"):
 		return written
 	case n.Style&yaml.SingleQuotedStyle != 0 && !strings.Contains(n.Value, "\n"):
 		return "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"

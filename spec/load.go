@@ -77,7 +77,7 @@ func checkText(file *File) (Diagnostic, bool) {
 	}
 	for i := 0; i < len(src); {
 		c := src[i]
-		if c >= 0x20 && c < 0x7F || c == '\n' || c == '\t' || c == '\r' {
+		if c >= 0x20 && c < 0x7F || c == '\n' || c == '\t' || c == '\r' && (file.host != nil || lineBreak(src, i) > 0) {
 			i++
 			continue
 		}
@@ -85,7 +85,8 @@ func checkText(file *File) (Diagnostic, bool) {
 		if r == utf8.RuneError && size == 1 {
 			return syntaxError(file, Span{i, i + 1}, fmt.Sprintf("the byte 0x%02X is no UTF-8; save the file as UTF-8", c)), true
 		}
-		if r != 0x85 && (r < 0xA0 || r == 0xFFFE || r == 0xFFFF) {
+		isBreak := r == 0x85 || r == 0x2028 || r == 0x2029 // in YAML 1.1
+		if isBreak && file.host == nil || !isBreak && (r < 0xA0 || r == 0xFFFE || r == 0xFFFF) {
 			message := fmt.Sprintf("the control character U+%04X is not allowed", r)
 			if file.host == nil {
 				message += "; in double quotes it can be written as an escape"
@@ -310,4 +311,23 @@ func explain(file *File, message string, line, number int) Diagnostic {
 		}
 	}
 	return syntaxError(file, trimmedLine(file, file.lines[number-1]), message)
+}
+
+// blockKey and flowKey find the key that makes a text a graph file.
+var (
+	blockKey = regexp.MustCompile(`(?m)^\x{feff}?(?:graphrun|"graphrun"|'graphrun')[ \t]*:(?:\s|$)`)
+	flowKey  = regexp.MustCompile(`(?s)^\s*\{.*[{,]\s*(?:graphrun|"graphrun"|'graphrun')\s*:`)
+)
+
+// IsGraph reports whether a text has "graphrun" among its top-level keys, even if it has
+// syntax errors.
+func IsGraph(src []byte) bool {
+	if blockKey.Match(src) {
+		return true
+	}
+	if !bytes.Contains(src, []byte("graphrun")) {
+		return false
+	}
+	root, _ := load(NewFile("", src), "")
+	return root.Get("graphrun") != nil || root == nil && flowKey.Match(src)
 }

@@ -17,7 +17,6 @@ import (
 type converter struct {
 	reporter
 	source  *scalar
-	lines   []int // offsets of the lines as YAML counts them
 	columns []int // offsets of the characters of a line
 	line    int   // that line
 
@@ -29,23 +28,18 @@ type converter struct {
 }
 
 func newConverter(file *File) *converter {
-	c := &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}, lines: make([]int, 1, len(file.lines))}
-	for at := lineEnd(file.Src, 0); at < len(file.Src); at = lineEnd(file.Src, at) {
-		at += lineBreak(file.Src, at)
-		c.lines = append(c.lines, at)
-	}
-	return c
+	return &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}}
 }
 
 // offset converts a line and column of the library, in characters, to an offset.
 func (c *converter) offset(line, column int) int {
 	src := c.file.Src
 	switch {
-	case line < 1 || line > len(c.lines):
+	case line < 1 || line > len(c.file.lines):
 		return len(src)
 	case line != c.line:
 		c.line, c.columns = line, c.columns[:0]
-		start := c.lines[line-1]
+		start := c.file.lines[line-1]
 		if line == 1 && bytes.HasPrefix(src, []byte(byteOrderMark)) {
 			start = len(byteOrderMark) // the library does not count the mark
 		}
@@ -54,7 +48,7 @@ func (c *converter) offset(line, column int) int {
 		}
 	}
 	if column > len(c.columns) {
-		return lineEnd(src, c.lines[line-1])
+		return lineEnd(src, c.file.lines[line-1])
 	}
 	return c.columns[column-1]
 }
@@ -126,15 +120,14 @@ func (c *converter) aliasSpan(n *yaml.Node) Span {
 // YAML's white space and comments, and with them: a tag or anchor, and the closing
 // bracket of a collection behind its last part.
 const (
-	blanks  = `[ \t\r\n\x{85}\x{2028}\x{2029}]`
-	remark  = `#[^\r\n\x{85}\x{2028}\x{2029}]*`
-	between = `(?:` + blanks + `+(?:` + remark + `)?)*`
+	remark  = `#[^\n]*`
+	between = `(?:\s+(?:` + remark + `)?)*`
 )
 
 var (
-	property = regexp.MustCompile(`^(?:&[\w-]*|![^ \t\r\n\x{85}\x{2028}\x{2029}]*)`)
+	property = regexp.MustCompile(`^(?:&[\w-]*|!\S*)`)
 	gap      = regexp.MustCompile(`^` + between)
-	closing  = regexp.MustCompile(`^(?:` + blanks + `|` + remark + `|[,:])*[\]}]`)
+	closing  = regexp.MustCompile(`^(?:\s|` + remark + `|[,:])*[\]}]`)
 )
 
 // skipProperties moves from a node's tag and anchor to its content.
@@ -339,15 +332,12 @@ func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
 	return closed
 }
 
-// scalarTags maps the tags of scalars to the kinds of their values.
-var scalarTags = map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}
-
 // readScalar reads a scalar whose content starts at an offset.
 func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Kind = String
 	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.source}
 	problem := ""
-	want, known := scalarTags[n.Tag]
+	want, known := map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}[n.Tag]
 	switch {
 	case n.Style&yaml.TaggedStyle == 0:
 		if n.Style == 0 {

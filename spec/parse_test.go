@@ -79,6 +79,8 @@ func TestSyntax(t *testing.T) {
 		{"latin1", "graphrun: v1\nname: caf«\xe9»\n", "syntax", "0xE9 is no UTF-8", ""},
 		{"utf16", "«\xff\xfe»a\x00", "syntax", "UTF-16", ""},
 		{"c1", "graphrun: v1\n# «\u0081»\n", "syntax", "control character U+0081", ""},
+		{"carriage return", "a: b«\r»c: d\n", "syntax", "control character U+000D", ""},
+		{"line separator", "a: 'b«\u2028»c'\n", "syntax", "control character U+2028", ""},
 		{"tab", head + "nodes:\n«\t»a: {kind: pass}\n", "syntax", "a tab in the indentation", ""},
 		{"tab in block", "a:\n  b: 1\n «\t»c: 2\n", "syntax", "a tab in the indentation", ""},
 		{"at sign", "a: 1\nb: «@»x\n", "syntax", `'@' can't begin a text`, ""},

@@ -79,7 +79,7 @@ func (s *spelling) offset(i int) int {
 
 // end returns the offset behind the last byte before trailing line breaks.
 func (s *spelling) end() int {
-	if n := min(len(strings.TrimRight(s.value, "\n\u2028\u2029")), len(s.spans)); n > 0 {
+	if n := min(len(strings.TrimRight(s.value, "\n")), len(s.spans)); n > 0 {
 		return s.spans[n-1].To
 	}
 	return s.first
@@ -116,17 +116,12 @@ func (s *spelling) mapChar(at int, quote byte) int {
 
 // mapBreaks maps line breaks of the value, or the space of a folded one, to a part of the source.
 func (s *spelling) mapBreaks(most int, folded bool, at Span) {
-	count := 0
-	for ; count < most; count++ {
-		n := lineBreak([]byte(s.rest()[:min(3, len(s.rest()))]), 0)
-		if n == 0 {
-			break
-		}
-		s.mapTo(n, at)
+	rest := s.rest()
+	breaks := len(rest) - len(strings.TrimLeft(rest, "\n"))
+	if breaks == 0 && folded && strings.HasPrefix(rest, " ") {
+		breaks = 1
 	}
-	if count == 0 && folded && strings.HasPrefix(s.rest(), " ") {
-		s.mapTo(1, at)
-	}
+	s.mapTo(min(most, breaks), at)
 }
 
 // mapFlow reads a plain or quoted scalar. White space around line breaks is dropped, and a
@@ -220,30 +215,25 @@ func closeQuote(src []byte, at int) int {
 
 // lineBreak returns the length of the line break at an offset, or 0.
 func lineBreak(src []byte, at int) int {
-	rest := src[min(at, len(src)):]
-	switch {
-	case len(rest) == 0:
-		return 0
-	case bytes.HasPrefix(rest, []byte("\r\n")), bytes.HasPrefix(rest, []byte("\u0085")):
+	switch rest := src[min(at, len(src)):]; {
+	case bytes.HasPrefix(rest, []byte("\r\n")):
 		return 2
-	case rest[0] == '\n', rest[0] == '\r':
+	case bytes.HasPrefix(rest, []byte("\n")):
 		return 1
-	case bytes.HasPrefix(rest, []byte("\u2028")), bytes.HasPrefix(rest, []byte("\u2029")):
-		return 3
 	}
 	return 0
 }
 
 // lineEnd returns the offset of the line break that ends the line at pos, or the end of src.
 func lineEnd(src []byte, pos int) int {
-	for ; pos < len(src); pos++ {
-		if c := src[pos]; c == '\n' || c == '\r' || c >= utf8.RuneSelf {
-			if lineBreak(src, pos) > 0 {
-				return pos
-			}
-		}
+	n := bytes.IndexByte(src[pos:], '\n')
+	switch {
+	case n < 0:
+		return len(src)
+	case n > 0 && src[pos+n-1] == '\r':
+		n--
 	}
-	return len(src)
+	return pos + n
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
