@@ -68,8 +68,8 @@ func (d *decoder) reportUnknown(v *Value, f *Field, keys []Key, into any) {
 		allowed = ""
 	} else if slices.Contains(names, "$ref") { // too many for a message
 		allowed = "; allowed are the keywords of JSON Schema"
-	} else if above := mapOf(keys, key.Value); above != "" {
-		allowed = fmt.Sprintf("; it stands under %q", above)
+	} else if i := slices.IndexFunc(keys, func(k Key) bool { return k.Type == TypeObject && FindKey(k.Keys, key.Value) != nil }); i >= 0 {
+		allowed = fmt.Sprintf("; it stands under %q", keys[i].Name)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
 	} else if _, isGraph := into.(*Graph); isGraph && FindKey(topKeys, key.Value) != nil {
@@ -80,21 +80,6 @@ func (d *decoder) reportUnknown(v *Value, f *Field, keys []Key, into any) {
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
 	d.suggest(near)
 	d.repair(v, f, near, keys, into)
-}
-
-// mapOf returns the only one of some keys whose map has a key of that name, or "".
-func mapOf(keys []Key, name string) string {
-	found := ""
-	for i := range keys {
-		if keys[i].Type != TypeObject || FindKey(keys[i].Keys, name) == nil {
-			continue
-		}
-		if found != "" {
-			return ""
-		}
-		found = keys[i].Name
-	}
-	return found
 }
 
 // repair reads a wrong key as the one that it most likely means, unless that is there too.

@@ -316,7 +316,7 @@ func explain(file *File, message string, line, number int) Diagnostic {
 // blockKey and flowKey find the key that makes a text a graph file.
 var (
 	blockKey = regexp.MustCompile(`(?m)^\x{feff}?(?:graphrun|"graphrun"|'graphrun')[ \t]*:(?:\s|$)`)
-	flowKey  = regexp.MustCompile(`(?s)^\s*\{.*[{,]\s*(?:graphrun|"graphrun"|'graphrun')\s*:`)
+	flowKey  = regexp.MustCompile(`(?s)^\x{feff}?\s*\{(?:.*[{,])?\s*(?:graphrun|"graphrun"|'graphrun')\s*:`)
 )
 
 // IsGraph reports whether a text has "graphrun" among its top-level keys, even if it has

@@ -332,12 +332,15 @@ func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
 	return closed
 }
 
+// scalarTags maps the tags of scalars to the kinds of their values.
+var scalarTags = map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}
+
 // readScalar reads a scalar whose content starts at an offset.
 func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Kind = String
 	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.source}
 	problem := ""
-	want, known := map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}[n.Tag]
+	want, known := scalarTags[n.Tag]
 	switch {
 	case n.Style&yaml.TaggedStyle == 0:
 		if n.Style == 0 {
