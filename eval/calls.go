@@ -32,7 +32,7 @@ func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
 	if len(t.Args) > 0 {
 		t.from = c.start(from, t.Args[0])
 	}
-	t.operands, t.Type, t.eval = t.Args, f.result(t.Args), t.apply(f.checked(name), values...)
+	t.operands, t.Type, t.eval = t.Args, f.result(typesOf(t.Args)...), t.apply(f.checked(name), values...)
 	c.cost += costCall
 	return t
 }

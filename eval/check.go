@@ -195,7 +195,7 @@ func (c *checker) array(n *ast.ArrayNode, from int) *Tree {
 	for _, e := range n.Nodes {
 		t.Args = append(t.Args, c.value(e))
 	}
-	t.Type = List(joined(t.Args, (*Tree).typ))
+	t.Type = List(joined(t.Args, func(a *Tree) Type { return a.Type }))
 	c.cost += costList
 	args := t.Args // measure may drop those of the tree
 	t.eval = func(f *frame) any {

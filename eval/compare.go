@@ -106,9 +106,9 @@ func (f *frame) equalObjects(x, y map[string]any, depth int) bool {
 	return same
 }
 
-func equalValues(f *frame, a, b any) any { return f.equal(a, b, 0) }
+func isEqual(f *frame, a, b any) any { return f.equal(a, b, 0) }
 
-func unequalValues(f *frame, a, b any) any { return !f.equal(a, b, 0) }
+func notEqual(f *frame, a, b any) any { return !f.equal(a, b, 0) }
 
 // comparison returns <, <=, > or >=.
 func comparison(op string, holds func(n int) bool) operator {

@@ -14,7 +14,7 @@ import (
 type function struct {
 	min, max int      // arguments
 	params   [][]kind // allowed kinds per argument; none is any; further ones are like the last
-	result   func(args []*Tree) Type
+	result   resultType
 	run      operation
 }
 
@@ -35,61 +35,64 @@ var (
 
 var functions = map[string]function{
 	"abs":         {1, 1, [][]kind{number}, absType, absValue},
-	"ceil":        {1, 1, [][]kind{number}, gives(Int()), rounding(math.Ceil)},
+	"ceil":        {1, 1, [][]kind{number}, returns(Int()), rounding(math.Ceil)},
 	"concat":      {1, many, [][]kind{aList}, joinAll, concatValues},
 	"first":       {1, 1, [][]kind{maybeList}, elementOf, endOf(func(n int) int { return 0 })},
-	"flatten":     {1, 1, [][]kind{aList}, gives(List(Any())), flattenValues},
-	"float":       {1, 1, [][]kind{readable}, gives(Float()), toFloat},
-	"floor":       {1, 1, [][]kind{number}, gives(Int()), rounding(math.Floor)},
-	"fromBase64":  {1, 1, [][]kind{text}, gives(String()), fromBase64},
-	"fromJSON":    {1, 1, [][]kind{text}, gives(Any()), fromJSON},
-	"fromPairs":   {1, 1, [][]kind{aList}, gives(Object(nil, true)), fromPairs},
-	"get":         {2, 2, nil, gives(Any()), getValue},
-	"hasPrefix":   {2, 2, [][]kind{maybeText}, gives(Bool()), func(f *frame, a []any) any { return startsWith(f, a[0], a[1]) }},
-	"hasSuffix":   {2, 2, [][]kind{maybeText}, gives(Bool()), func(f *frame, a []any) any { return endsWith(f, a[0], a[1]) }},
-	"indexOf":     {2, 2, [][]kind{text}, gives(Int()), indexText(strings.Index)},
-	"int":         {1, 1, [][]kind{readable}, gives(Int()), toInt},
-	"join":        {1, 2, [][]kind{aList, text}, gives(String()), joinText},
-	"keys":        {1, 1, [][]kind{object}, gives(List(String())), listMembers(func(k string, _ any) any { return k })},
+	"flatten":     {1, 1, [][]kind{aList}, returns(List(Any())), flattenValues},
+	"float":       {1, 1, [][]kind{readable}, returns(Float()), toFloat},
+	"floor":       {1, 1, [][]kind{number}, returns(Int()), rounding(math.Floor)},
+	"fromBase64":  {1, 1, [][]kind{text}, returns(String()), fromBase64},
+	"fromJSON":    {1, 1, [][]kind{text}, returns(Any()), fromJSON},
+	"fromPairs":   {1, 1, [][]kind{aList}, returns(Object(nil, true)), fromPairs},
+	"get":         {2, 2, nil, returns(Any()), getValue},
+	"hasPrefix":   {2, 2, [][]kind{maybeText}, returns(Bool()), func(f *frame, a []any) any { return startsWith(f, a[0], a[1]) }},
+	"hasSuffix":   {2, 2, [][]kind{maybeText}, returns(Bool()), func(f *frame, a []any) any { return endsWith(f, a[0], a[1]) }},
+	"indexOf":     {2, 2, [][]kind{text}, returns(Int()), indexText(strings.Index)},
+	"int":         {1, 1, [][]kind{readable}, returns(Int()), toInt},
+	"join":        {1, 2, [][]kind{aList, text}, returns(String()), joinText},
+	"keys":        {1, 1, [][]kind{object}, returns(List(String())), listMembers(func(k string, _ any) any { return k })},
 	"last":        {1, 1, [][]kind{maybeList}, elementOf, endOf(func(n int) int { return n - 1 })},
-	"lastIndexOf": {2, 2, [][]kind{text}, gives(Int()), indexText(strings.LastIndex)},
-	"len":         {1, 1, [][]kind{countable}, gives(Int()), lenValue},
-	"lower":       {1, 1, [][]kind{text}, gives(String()), casing(strings.ToLower)},
-	"max":         {1, many, [][]kind{numbers}, gives(Float()), extreme("max", 1)},
-	"mean":        {1, many, [][]kind{numbers}, gives(Float()), mean},
-	"median":      {1, many, [][]kind{numbers}, gives(Float()), median},
-	"min":         {1, many, [][]kind{numbers}, gives(Float()), extreme("min", -1)},
-	"repeat":      {2, 2, [][]kind{text, number}, gives(String()), repeatText},
-	"replace":     {3, 4, [][]kind{text, text, text, number}, gives(String()), replaceText},
+	"lastIndexOf": {2, 2, [][]kind{text}, returns(Int()), indexText(strings.LastIndex)},
+	"len":         {1, 1, [][]kind{countable}, returns(Int()), lenValue},
+	"lower":       {1, 1, [][]kind{text}, returns(String()), casing(strings.ToLower)},
+	"max":         {1, many, [][]kind{numbers}, returns(Float()), extreme("max", 1)},
+	"mean":        {1, many, [][]kind{numbers}, returns(Float()), mean},
+	"median":      {1, many, [][]kind{numbers}, returns(Float()), median},
+	"min":         {1, many, [][]kind{numbers}, returns(Float()), extreme("min", -1)},
+	"repeat":      {2, 2, [][]kind{text, number}, returns(String()), repeatText},
+	"replace":     {3, 4, [][]kind{text, text, text, number}, returns(String()), replaceText},
 	"reverse":     {1, 1, [][]kind{aList}, sameType, reverseValues},
-	"round":       {1, 1, [][]kind{number}, gives(Int()), rounding(math.Round)},
+	"round":       {1, 1, [][]kind{number}, returns(Int()), rounding(math.Round)},
 	"sort":        {1, 2, [][]kind{aList, text}, sameType, sortValues},
-	"split":       {2, 3, [][]kind{text, text, number}, gives(List(String())), splitText},
-	"string":      {1, 1, nil, gives(String()), toText},
+	"split":       {2, 3, [][]kind{text, text, number}, returns(List(String())), splitText},
+	"string":      {1, 1, nil, returns(String()), toText},
 	"take":        {2, 2, [][]kind{aList, number}, sameType, takeValues},
-	"toBase64":    {1, 1, [][]kind{text}, gives(String()), toBase64},
-	"toJSON":      {1, 1, nil, gives(String()), toJSON},
-	"toPairs":     {1, 1, [][]kind{object}, gives(List(List(Any()))), listMembers(func(k string, v any) any { return []any{k, v} })},
-	"trim":        {1, 2, [][]kind{text}, gives(String()), trimText},
-	"trimPrefix":  {1, 2, [][]kind{text}, gives(String()), trimming(strings.TrimPrefix)},
-	"trimSuffix":  {1, 2, [][]kind{text}, gives(String()), trimming(strings.TrimSuffix)},
-	"type":        {1, 1, nil, gives(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
+	"toBase64":    {1, 1, [][]kind{text}, returns(String()), toBase64},
+	"toJSON":      {1, 1, nil, returns(String()), toJSON},
+	"toPairs":     {1, 1, [][]kind{object}, returns(List(List(Any()))), listMembers(func(k string, v any) any { return []any{k, v} })},
+	"trim":        {1, 2, [][]kind{text}, returns(String()), trimText},
+	"trimPrefix":  {1, 2, [][]kind{text}, returns(String()), trimming(strings.TrimPrefix)},
+	"trimSuffix":  {1, 2, [][]kind{text}, returns(String()), trimming(strings.TrimSuffix)},
+	"type":        {1, 1, nil, returns(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
 	"uniq":        {1, 1, [][]kind{aList}, sameType, uniqValues},
-	"upper":       {1, 1, [][]kind{text}, gives(String()), casing(strings.ToUpper)},
-	"urlencode":   {1, 1, [][]kind{scalar}, gives(String()), urlEncode},
-	"values":      {1, 1, [][]kind{object}, gives(List(Any())), listMembers(func(_ string, v any) any { return v })},
+	"upper":       {1, 1, [][]kind{text}, returns(String()), casing(strings.ToUpper)},
+	"urlencode":   {1, 1, [][]kind{scalar}, returns(String()), urlEncode},
+	"values":      {1, 1, [][]kind{object}, returns(List(Any())), listMembers(func(_ string, v any) any { return v })},
 }
 
-func gives(t Type) func([]*Tree) Type { return func([]*Tree) Type { return t } }
+// resultType returns the type of a result from those of the arguments.
+type resultType = func(args ...Type) Type
 
-func elementOf(args []*Tree) Type { return args[0].Type.Elem() }
+func returns(t Type) resultType { return func(...Type) Type { return t } }
 
-func sameType(args []*Tree) Type { return args[0].Type }
+func elementOf(args ...Type) Type { return args[0].Elem() }
 
-func absType(args []*Tree) Type { return numberType(args[0].Type, args[0].Type) }
+func sameType(args ...Type) Type { return args[0] }
 
-func joinAll(args []*Tree) Type {
-	if out := joined(args, (*Tree).typ); out.kind == kindList {
+func absType(args ...Type) Type { return numberType(args[0], args[0]) }
+
+func joinAll(args ...Type) Type {
+	if out := joined(args, func(t Type) Type { return t }); out.kind == kindList {
 		return out
 	}
 	return List(Any())

@@ -3,6 +3,7 @@
 package eval
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,15 +30,14 @@ var foreignFunctions = map[string]string{
 	"success": isCondition, "failure": isCondition, "cancelled": isCondition,
 	"match": "write text matches 'x'", "test": "write text matches 'x'", "regex": "write text matches 'x'", "regexmatch": "write text matches 'x'",
 	"coalesce": "write x ?? other", "default": "write x ?? other", "ifnull": "write x ?? other", "nvl": "write x ?? other",
+	"now": isPure, "timezone": isPure, "date": hasNoTimes, "duration": hasNoTimes,
 }
 
-const isCondition = "the condition of an edge says so: on_success, on_failure, always"
-
-// missingFunctions says why functions of the library are not offered.
-var missingFunctions = map[string]string{
-	"now": "an expression must give the same result whenever it runs", "timezone": "an expression must give the same result whenever it runs",
-	"date": "values are plain data, and times are strings", "duration": "values are plain data, and times are strings",
-}
+const (
+	isCondition = "the condition of an edge says so: on_success, on_failure, always"
+	isPure      = "an expression must give the same result whenever it runs"
+	hasNoTimes  = "values are plain data, and times are strings"
+)
 
 // findFunction returns the function that a name of any language means, or a sentence.
 func findFunction(name string) (function, hint string) {
@@ -52,9 +52,6 @@ func findFunction(name string) (function, hint string) {
 }
 
 func (c *checker) unknownFunction(name string, from, to int) *Tree {
-	if reason := missingFunctions[name]; reason != "" {
-		panic(errorAt(RuleName, from, to, "function %q is not available: %s", name, reason))
-	}
 	function, hint := findFunction(name)
 	if hint != "" {
 		panic(errorAt(RuleName, from, to, "unknown function %q; %s", name, hint))
@@ -68,29 +65,26 @@ func (c *checker) unknownFunction(name string, from, to int) *Tree {
 // rejectMethodCall reports a call of a method and says how to write it.
 func (c *checker) rejectMethodCall(call *ast.CallNode, from, to int) *Tree {
 	const message = "values have no methods"
+	var name *ast.StringNode
 	member, _ := call.Callee.(*ast.MemberNode)
-	if member == nil {
-		panic(errorAt(RuleName, from, to, message))
+	if member != nil {
+		name, _ = member.Property.(*ast.StringNode)
 	}
-	name, ok := member.Property.(*ast.StringNode)
-	if !ok {
+	if name == nil {
 		panic(errorAt(RuleName, from, to, message))
 	}
 	base := c.expr(member.Node)
 	function, hint := findFunction(name.Value)
-	switch {
-	case function != "":
-		call := function + "(" + strings.TrimSpace(c.src.text[base.from:base.to])
-		end := c.src.closing(to)
-		if args := strings.Trim(c.src.text[to:end], "() "); args != "" {
-			call += ", " + args
-		}
-		call += ")"
-		panic(errorAt(RuleName, base.from, max(end, to), "%s; write %s", message, call).suggest(call))
-	case hint != "":
-		panic(errorAt(RuleName, from, to, "%s; %s", message, hint))
+	if function == "" {
+		panic(errorAt(RuleName, from, to, "%s; %s", message, cmp.Or(hint, "functions are called as upper(x)")))
 	}
-	panic(errorAt(RuleName, from, to, "%s, and %q is no function", message, name.Value))
+	end := c.src.closing(to)
+	args := strings.TrimSpace(c.src.text[base.from:base.to])
+	if more := strings.Trim(c.src.text[to:end], "() "); more != "" {
+		args += ", " + more
+	}
+	write := function + "(" + args + ")"
+	panic(errorAt(RuleName, base.from, max(end, to), "%s; write %s", message, write).suggest(write))
 }
 
 // checkLength reports text.length.
@@ -108,73 +102,38 @@ var idioms = map[string]string{
 	"is": "==", "is not": "!=", "is null": "== null", "is not null": "!= null",
 }
 
-// findIdiom finds the first mark of another language in a text that can't be parsed.
-func findIdiom(src string) *Error {
-	bare := blankStrings(src)
-	if m := regexp.MustCompile(`\{\{|\$\{`).FindStringIndex(src); m != nil { // no place inside an expression
-		shut := strings.Repeat("}", strings.Count(src[m[0]:m[1]], "{"))
-		to := m[1]
-		if i := strings.Index(src[to:], shut); i >= 0 {
-			to += i + len(shut)
+var (
+	idiomMark    = regexp.MustCompile(`[=!<>&~]+|(?i:\bis(\s+not)?(\s+(null|nil|none))?\b)|\b(AND|OR|NOT|IN)\b`)
+	templateMark = regexp.MustCompile(`\{\{.*?(\}\}|$)|\$\{.*?(\}|$)`)
+	filterText   = regexp.MustCompile(`^[^|'"]*[^|'"\s]\s*(\|\s*[A-Za-z_]\w*\s*)+$`)
+)
+
+// findIdiom finds a mark of another language in a text that the parser refuses at an offset.
+func findIdiom(src string, at int) *Error {
+	if m := templateMark.FindStringIndex(src); m != nil { // no place inside an expression
+		open := src[m[0] : m[0]+2]
+		return syntaxAt(m[0], m[1], "this is an expression already; write it without %s %s", open, strings.Repeat("}", strings.Count(open, "{")))
+	}
+	if filterText.MatchString(src) {
+		parts := strings.Split(src, "|")
+		call := strings.TrimSpace(parts[0])
+		for _, name := range parts[1:] {
+			name = strings.TrimSpace(name)
+			function, _ := findFunction(name)
+			call = cmp.Or(function, name) + "(" + call + ")"
 		}
-		return syntaxAt(m[0], to, "this is an expression already; write it without %s %s", src[m[0]:m[1]], shut)
+		return syntaxAt(0, len(src), "there are no filters; a function is called, so write %s", call).suggest(call)
 	}
-	if err := findFilter(src, bare); err != nil {
-		return err
-	}
-	marks := regexp.MustCompile(`[=!<>&~]+|(?i:\bis(\s+not)?(\s+(null|nil|none))?\b)|\b(AND|OR|NOT|IN)\b`)
-	for _, m := range marks.FindAllStringIndex(bare, -1) {
+	for _, m := range idiomMark.FindAllStringIndex(src, -1) {
 		mark := src[m[0]:m[1]]
 		key := mark
 		if words := strings.Fields(strings.ToLower(mark)); words[0] == "is" {
 			key = strings.NewReplacer("nil", "null", "none", "null").Replace(strings.Join(words, " "))
 		}
-		write := idioms[key]
-		if write != "" && (write != "==" || !strings.Contains(bare, "let ")) { // which has a = of its own
+		isHere := m[0] <= at && strings.TrimSpace(src[min(m[1], at):at]) == ""
+		if write := idioms[key]; write != "" && isHere {
 			return syntaxAt(m[0], m[1], "%q is no operator here; write %s", mark, write).suggest(write)
 		}
 	}
 	return nil
-}
-
-// blankStrings replaces the texts in quotes; the length stays.
-func blankStrings(src string) string {
-	out := []byte(src)
-	for i := 0; i < len(src); {
-		if strings.IndexByte("'\"`", src[i]) < 0 {
-			i++
-			continue
-		}
-		end, closed := skipOpaque(src, i)
-		if !closed {
-			break
-		}
-		for k := i + 1; k < end-1; k++ {
-			out[k] = '_'
-		}
-		i = end
-	}
-	return string(out)
-}
-
-// findFilter recognises x | upper, the filters of Jinja and Liquid.
-func findFilter(src, bare string) *Error {
-	parts := strings.Split(bare, "|")
-	base := strings.TrimRight(src[:len(parts[0])], " ")
-	call := strings.TrimSpace(base)
-	if len(parts) < 2 || call == "" {
-		return nil
-	}
-	for _, part := range parts[1:] {
-		name := strings.TrimSpace(part)
-		if !regexp.MustCompile(`^[A-Za-z_]\w*$`).MatchString(name) {
-			return nil
-		}
-		function, _ := findFunction(name)
-		if function == "" {
-			return syntaxAt(len(base), len(src), "%q is no function, and there are no filters; a function is called as upper(x)", name)
-		}
-		call = function + "(" + call + ")"
-	}
-	return syntaxAt(0, len(src), "there are no filters; a function is called, so write %s", call).suggest(call)
 }

@@ -16,8 +16,8 @@ type operator struct {
 }
 
 var operators = map[string]operator{
-	"==":         {(*checker).equality, equalValues},
-	"!=":         {(*checker).equality, unequalValues},
+	"==":         {(*checker).equality, isEqual},
+	"!=":         {(*checker).equality, notEqual},
 	"<":          comparison("<", func(n int) bool { return n < 0 }),
 	"<=":         comparison("<=", func(n int) bool { return n <= 0 }),
 	">":          comparison(">", func(n int) bool { return n > 0 }),

@@ -33,9 +33,6 @@ func parse(s *source) (tree ast.Node, err *Error) {
 	case s.broken >= 0:
 		return nil, notClosed(s.text, s.broken)
 	}
-	if err := findIdiom(s.text); err != nil {
-		return nil, err
-	}
 	return nil, syntaxError(s, perr)
 }
 
@@ -48,6 +45,9 @@ func syntaxError(s *source, err error) *Error {
 	from := s.bytes(fe.From)
 	to := max(s.bytes(fe.To), from)
 	token := s.text[from:to]
+	if err := findIdiom(s.text, from); err != nil {
+		return err
+	}
 	switch {
 	case fe.Message == "unexpected token EOF":
 		if at := s.unclosed(); at >= 0 {

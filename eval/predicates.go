@@ -9,34 +9,28 @@ import (
 
 // predicate is a row of the table of predicates.
 type predicate struct {
-	isTest bool // the expression must be boolean
-	result func(list, body Type) Type
+	isTest bool       // the expression must be boolean
+	result resultType // from the types of the list and of the expression
 	run    func(l loop) any
 }
 
 var predicates = map[string]predicate{
-	"all":           {true, loopGives(Bool()), func(l loop) any { return l.search(false, false) < 0 }},
-	"any":           {true, loopGives(Bool()), func(l loop) any { return l.search(true, false) >= 0 }},
-	"none":          {true, loopGives(Bool()), func(l loop) any { return l.search(true, false) < 0 }},
-	"one":           {true, loopGives(Bool()), func(l loop) any { return len(l.matching()) == 1 }},
-	"count":         {true, loopGives(Int()), func(l loop) any { return len(l.matching()) }},
-	"findIndex":     {true, loopGives(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
-	"findLastIndex": {true, loopGives(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
-	"find":          {true, elementOfLoop, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, false))) }},
-	"findLast":      {true, elementOfLoop, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, true))) }},
-	"filter":        {true, func(list, _ Type) Type { return List(list.Elem()) }, func(l loop) any { return l.matching() }},
-	"map":           {false, func(_, body Type) Type { return List(body) }, func(l loop) any { return l.values() }},
-	"sum":           {false, func(_, body Type) Type { return body }, loop.sum},
-	"reduce":        {false, loopGives(Any()), loop.reduce},
-	"groupBy":       {false, loopGives(Object(nil, true)), loop.group},
-	"sortBy":        {false, func(list, _ Type) Type { return list }, loop.sort},
+	"all":           {true, returns(Bool()), func(l loop) any { return l.search(false, false) < 0 }},
+	"any":           {true, returns(Bool()), func(l loop) any { return l.search(true, false) >= 0 }},
+	"none":          {true, returns(Bool()), func(l loop) any { return l.search(true, false) < 0 }},
+	"one":           {true, returns(Bool()), func(l loop) any { return len(l.matching()) == 1 }},
+	"count":         {true, returns(Int()), func(l loop) any { return len(l.matching()) }},
+	"findIndex":     {true, returns(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
+	"findLastIndex": {true, returns(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
+	"find":          {true, elementOf, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, false))) }},
+	"findLast":      {true, elementOf, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, true))) }},
+	"filter":        {true, func(args ...Type) Type { return List(args[0].Elem()) }, func(l loop) any { return l.matching() }},
+	"map":           {false, func(args ...Type) Type { return List(args[1]) }, func(l loop) any { return l.values() }},
+	"sum":           {false, func(args ...Type) Type { return args[1] }, loop.sum},
+	"reduce":        {false, returns(Any()), loop.reduce},
+	"groupBy":       {false, returns(Object(nil, true)), loop.group},
+	"sortBy":        {false, sameType, loop.sort},
 }
-
-func loopGives(t Type) func(list, body Type) Type {
-	return func(_, _ Type) Type { return t }
-}
-
-func elementOfLoop(list, _ Type) Type { return list.Elem() }
 
 // loop is one evaluation of a predicate.
 type loop struct {

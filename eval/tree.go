@@ -135,7 +135,12 @@ func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 	}
 }
 
-func (t *Tree) typ() Type { return t.Type }
+func typesOf(trees []*Tree) (out []Type) {
+	for _, t := range trees {
+		out = append(out, t.Type)
+	}
+	return out
+}
 
 // may reports whether the value can be of one of the kinds.
 func (t *Tree) may(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
@@ -154,10 +159,11 @@ type ref struct {
 	isUnnamed bool  // the value has a name of its own, by let
 }
 
-// Keys of a ref that an evaluation computes.
+// anyElement and anyMember stand for a computed index of a list and a computed key of an object
+// in ref.keys.
 type (
-	anyElement struct{} // of a list
-	anyMember  struct{} // of an object
+	anyElement struct{}
+	anyMember  struct{}
 )
 
 // read returns the names that the path begins with.
