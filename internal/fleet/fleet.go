@@ -115,6 +115,21 @@ func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
 	})
 }
 
+// Answer answers a run and resumes it if nobody drives it. It returns nil if another process
+// drives the run.
+func (f *Fleet) Answer(ctx context.Context, id string, answers []store.GivenAnswer, by string) (*Drive, error) {
+	isDriven, err := f.cfg.Runner.Answer(ctx, id, answers, by)
+	if d := f.Driven(id); err != nil || d != nil || isDriven {
+		return d, err
+	}
+	d, err := f.Resume(id, runner.Options{By: by})
+	var other *store.DrivenError
+	if errors.As(err, &other) { // another process resumed it meanwhile
+		return nil, nil
+	}
+	return d, err
+}
+
 // Fork starts a run from the past of another; see Runner.Fork.
 func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
 	if opts.RunID == "" {

@@ -75,15 +75,9 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 
 // giveAnswers answers a run and follows it.
 func (s *server) giveAnswers(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
-	driven, err := s.Runner.Answer(ctx, id, given, byClient(req))
+	d, err := s.Fleet.Answer(ctx, id, given, byClient(req))
 	if err != nil {
 		return errorResult(err), nil
-	}
-	d := s.Fleet.Driven(id)
-	if d == nil && !driven {
-		if d, err = s.Fleet.Resume(id, runner.Options{By: byClient(req)}); err != nil {
-			return errorResult(err), nil
-		}
 	}
 	if d == nil { // another process continues it
 		result, err := s.Runner.Show(id, runner.Options{})

@@ -197,7 +197,13 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	for _, a := range in.Body.Answers {
 		given = append(given, store.GivenAnswer{Target: a.Target, Text: inspect.AnswerText(a.Value)})
 	}
-	if err := s.Answer(c, in.record.ID, given, by, in.Body.Stay); err != nil {
+	var err error
+	if in.Body.Stay {
+		_, err = s.cfg.Runner.Answer(c.ctx, in.record.ID, given, by)
+	} else {
+		_, err = s.cfg.Fleet.Answer(c.ctx, in.record.ID, given, by)
+	}
+	if err != nil {
 		var input *runner.InputError
 		if line, _ := s.summaryOf(in.record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
 			return nil, conflict(err.Error())
@@ -205,20 +211,6 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 		return nil, err
 	}
 	return s.cfg.Runner.Show(in.record.ID, runner.Options{})
-}
-
-// Answer answers a run and resumes it here if nobody drives it, unless Stay is set.
-func (s *Server) Answer(c *call, id string, given []store.GivenAnswer, by string, stay bool) error {
-	driven, err := s.cfg.Runner.Answer(c.ctx, id, given, by)
-	if err != nil || driven || stay {
-		return err
-	}
-	_, err = s.cfg.Fleet.Resume(id, runner.Options{By: by})
-	var other *store.DrivenError
-	if errors.As(err, &other) { // another process resumed it meanwhile
-		return nil
-	}
-	return err
 }
 
 // summaryOf returns the summary of a run.

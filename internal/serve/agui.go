@@ -276,7 +276,7 @@ func (t *aguiStream) tell(line *fleet.Line) (over bool, err error) {
 		return false, nil
 	}
 	var e aguiEvent
-	if err := json.Unmarshal(line.JSON, &e); err != nil {
+	if err := eval.DecodeJSON(line.JSON, &e); err != nil {
 		return false, err
 	}
 	place := e.Node

@@ -21,7 +21,7 @@ type eventsIn struct {
 	runIn
 	Last  string `header:"Last-Event-ID" doc:"seq of the last event that the client has received"`
 	After int    `query:"after" doc:"like Last-Event-ID, for clients that can't set headers"`
-	Short bool   `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
+	shortIn
 }
 
 func (s *Server) getRunEvents(c *call, in *eventsIn) error {

@@ -4,10 +4,7 @@ package serve
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,38 +127,10 @@ func (c *call) reply(value any) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
-	if c.status == http.StatusOK && c.r.Method == http.MethodGet {
-		sum := sha256.Sum256(body.Bytes())
-		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-		h.Set("ETag", tag)
-		if c.r.Header.Get("If-None-Match") == tag {
-			c.w.WriteHeader(http.StatusNotModified)
-			return nil
-		}
-	}
-	if body.Len() > 4<<10 {
-		if zip := c.compress(); zip != nil {
-			c.w.WriteHeader(c.status)
-			_, err := body.WriteTo(zip)
-			return ignoreErrors(errors.Join(err, zip.Close()))
-		}
-	}
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	c.w.WriteHeader(c.status)
 	_, err := body.WriteTo(c.w)
 	return ignoreErrors(err)
-}
-
-// compress announces a compressed response and returns its writer, or nil if the client can't
-// read one.
-func (c *call) compress() *gzip.Writer {
-	if !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
-		return nil
-	}
-	c.w.Header().Set("Content-Encoding", "gzip")
-	c.w.Header().Add("Vary", "Accept-Encoding")
-	zip, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level exists
-	return zip
 }
 
 // ignoreErrors ignores errors of a started response: the client has gone.

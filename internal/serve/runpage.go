@@ -4,7 +4,6 @@ package serve
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"time"
 
@@ -35,7 +34,7 @@ type runPage struct {
 type runPageIn struct {
 	runIn
 	Brief bool `query:"brief" doc:"without what /record returns: events, decisions and output; the drawing shows the flow only"`
-	Short bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
+	shortIn
 }
 
 func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
@@ -73,47 +72,32 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 
 type recordIn struct {
 	runIn
-	Short bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
+	shortIn
 }
 
 // getRunRecord streams the record of a run, one piece per line.
 func (s *Server) getRunRecord(c *call, in *recordIn) error {
-	out, control := io.Writer(c.w), http.NewResponseController(c.w)
-	h := c.w.Header()
-	h.Set("Content-Type", "application/x-ndjson")
-	zip := c.compress()
-	if zip != nil {
-		out = zip
-	}
+	control := http.NewResponseController(c.w)
+	c.w.Header().Set("Content-Type", "application/x-ndjson")
 	begun := false
 	err := inspect.Record(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
 		begun = true
 		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 		var line bytes.Buffer
-		err := writeJSON(&line, p)
+		if err := writeJSON(&line, p); err != nil {
+			return err
+		}
 		text := line.Bytes()
 		if in.Short {
 			text = shorten(text, longText)
 		}
-		if err == nil {
-			_, err = out.Write(text)
-		}
-		if err != nil {
+		if _, err := c.w.Write(text); err != nil {
 			return err
-		}
-		if zip != nil {
-			return zip.Flush()
 		}
 		return control.Flush()
 	})
-	switch {
-	case err != nil && !begun:
-		h.Del("Content-Encoding")
-		return err
-	case err != nil:
+	if err != nil && begun {
 		panic(http.ErrAbortHandler) // the response is incomplete
-	case zip != nil:
-		return ignoreErrors(zip.Close())
 	}
-	return nil
+	return err
 }

@@ -33,7 +33,12 @@ type runAtIn struct {
 	runIn
 	At      *int `query:"at" doc:"the step after which to look, or 0 for the start; by default now"`
 	History bool `query:"history" doc:"add every node execution"`
-	Short   bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
+	shortIn
+}
+
+// shortIn asks for a short response. Inputs embed it.
+type shortIn struct {
+	Short bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
 }
 
 // show returns a run, or its state after a step.
