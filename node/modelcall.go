@@ -71,7 +71,11 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if err := checkSize(ref, &req, size, price.Of(ref.priced()).First()); err != nil {
 		return nil, err
 	}
-	room, err := c.task.Models.Reserve(handler.Reservation{Input: size, Output: req.MaxTokens, Cost: ref.prices().Worst})
+	oneToken, known := ref.prices().Worst(size, 1) // 0 tokens stand for the default of the model
+	twoTokens, _ := ref.prices().Worst(size, 2)
+	room, err := c.task.Models.Reserve(handler.Reservation{
+		Input: size, Output: req.MaxTokens, Known: known, Base: 2*oneToken - twoTokens, Each: twoTokens - oneToken,
+	})
 	if err != nil {
 		return nil, err
 	}

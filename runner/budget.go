@@ -53,7 +53,7 @@ func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 		above++
 	}
 	tokens := r.Input + output
-	cost, _ := r.Cost(r.Input, output)
+	cost := r.Cost(output)
 	for at := b; at != nil; at = at.outer {
 		at.heldTokens += tokens
 		at.heldCost += cost
@@ -82,14 +82,13 @@ func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 	}
 	if b.maxCost > 0 {
 		left := b.maxCost - b.cost - b.heldCost
-		worst, known := r.Cost(r.Input, longest)
-		if !known {
+		worst, least := r.Cost(longest), r.Cost(1)
+		if !r.Known {
 			return overBudget("the price of the model is not known", "limits.max_cost_usd can't be kept; use limits.max_tokens")
 		}
-		least, _ := r.Cost(r.Input, 1) // without an answer, the model's default would count
 		if worst > left && r.Output == 0 && least <= left {
 			longest = 1 + int(float64(longest-1)*(left-least)/(worst-least)+1e-9)
-			worst, _ = r.Cost(r.Input, longest)
+			worst = r.Cost(longest)
 		}
 		if longest < 1 || worst > left {
 			return overBudget(fmt.Sprintf("the next call may cost $%.6f", worst),

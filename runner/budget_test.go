@@ -14,7 +14,6 @@ import (
 func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 	outer := newBudget(&spec.Limits{MaxTokens: 1000}, nil)
 	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
-	dollar := func(input, output int) (float64, bool) { return float64(input+output) / 1000, true }
 	var mu sync.Mutex
 	var held []*handler.Reserved
 	var group sync.WaitGroup
@@ -24,7 +23,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 			b = inner
 		}
 		group.Go(func() {
-			if r, err := b.Reserve(handler.Reservation{Input: 50, Output: 50, Cost: dollar}); err == nil {
+			if r, err := b.Reserve(handler.Reservation{Input: 50, Output: 50, Known: true, Base: 0.05, Each: 0.001}); err == nil {
 				mu.Lock()
 				held = append(held, r)
 				mu.Unlock()
@@ -46,12 +45,6 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 
 // What nobody has bounded is cut to what is left, by tokens or by cost.
 func TestBudgetCutsAnswers(t *testing.T) {
-	cents := func(input, output int) (float64, bool) {
-		if output == 0 {
-			output = 5000 // the default of the model
-		}
-		return float64(input+output) / 100, true
-	}
 	for name, c := range map[string]struct {
 		limits        spec.Limits
 		input, output int
@@ -68,7 +61,7 @@ func TestBudgetCutsAnswers(t *testing.T) {
 		"too dear to ask":      {spec.Limits{MaxCostUSD: 1}, 100, 0, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := newBudget(&c.limits, nil).Reserve(handler.Reservation{Input: c.input, Output: c.output, Cost: cents})
+			r, err := newBudget(&c.limits, nil).Reserve(handler.Reservation{Input: c.input, Output: c.output, Known: true, Base: float64(c.input) / 100, Each: 0.01})
 			switch {
 			case c.want < 0 && (err == nil || !isOverBudget(err)):
 				t.Errorf("it fits: %+v, %v", r, err)

@@ -14,11 +14,16 @@ import (
 
 // Reservation is the most that a call may use.
 type Reservation struct {
-	Input  int // tokens to send, estimated
-	Output int // most tokens of the answer; 0 if there is no limit
-	// Cost returns the price of tokens in US dollars. known is false without a known price.
-	Cost func(input, output int) (usd float64, known bool)
+	Input  int `json:"input"`  // tokens to send, estimated
+	Output int `json:"output"` // most tokens of the answer; 0 if there is no limit
+	// Known says that the price is known: Base dollars, and Each for each token of the answer.
+	Known bool    `json:"known"`
+	Base  float64 `json:"base"`
+	Each  float64 `json:"each"`
 }
+
+// Cost returns the price of the call in US dollars with an answer of some tokens.
+func (r *Reservation) Cost(output int) float64 { return r.Base + r.Each*float64(output) }
 
 // Reserved is room in a budget.
 type Reserved struct {

@@ -239,11 +239,7 @@ func (j *job) Note(data any, call handler.Usage) error {
 func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	most := r.Output
 	if j.in.Budget {
-		one, known := r.Cost(r.Input, 1) // 0 tokens stand for the default of the model
-		two, _ := r.Cost(r.Input, 2)
-		reply, err := j.ask(j.ctx, updateReserve, &reservation{
-			Task: j.in.ID, Input: r.Input, Output: r.Output, Known: known, Base: one - (two - one), Each: two - one,
-		})
+		reply, err := j.ask(j.ctx, updateReserve, &reservation{j.in.ID, r})
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ type journal struct {
 
 // newJournal returns the journal of a run, as far as its start has it.
 func newJournal(start *Start) *journal {
-	j := &journal{record: start.Record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.summary()}
+	j := &journal{record: start.Record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.firstSummary()}
 	j.slot.claim, j.slot.turn = start.Claim, start.Turn
 	if start.Before != nil {
 		j.record = *start.Before

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -170,10 +169,7 @@ func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskRes
 	if c == nil {
 		return failedTask("cancelled", "the task is over"), nil
 	}
-	room, err := c.job.Task.Models.Reserve(handler.Reservation{
-		Input: r.Input, Output: r.Output,
-		Cost: func(_, output int) (float64, bool) { return r.Base + r.Each*float64(output), r.Known },
-	})
+	room, err := c.job.Task.Models.Reserve(r.Reservation)
 	if err != nil {
 		return resultOf(nil, err), nil
 	}

@@ -24,12 +24,13 @@ const maxReads = 16
 const logsFolder = "logs/"
 
 // logFolder returns the name of the logs of a run.
-func logFolder(runID string) string { return logsFolder + folderName(runID) }
+func logFolder(runID string) string { return logsFolder + escapeID(runID) }
 
 // recordingFolder returns the name of the recordings of a run.
-func recordingFolder(runID string) string { return "recordings/" + folderName(runID) }
+func recordingFolder(runID string) string { return "recordings/" + escapeID(runID) }
 
-func folderName(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
+// escapeID returns a run id that can be the name of a folder.
+func escapeID(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
 
 // readLogs returns the chunks of a run by time.
 func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {

@@ -107,10 +107,11 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 }
 
 // Events returns events after the first n, of about size bytes. For a while after a read that
-// found the end of a run, it returns none there: following a run must not slow it down.
+// found the end of the followed run, it returns none there: following a run must not slow it down.
 func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
-	from := time.Now()
-	if s.tail.isFresh(runID, n, from) {
+	from, isFresh := time.Now(), false
+	s.tail.of(runID, func(t *liveTail) { isFresh = t.end == n && from.Before(t.until) })
+	if isFresh {
 		return nil, nil
 	}
 	texts, err := s.after(runID, n, size)
@@ -118,7 +119,9 @@ func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 		return nil, err
 	}
 	if sizeOf(texts) < size {
-		s.tail.setFresh(runID, n+len(texts), time.Since(from))
+		s.tail.of(runID, func(t *liveTail) {
+			t.end, t.until = n+len(texts), time.Now().Add(min(4*time.Since(from), 2*time.Second))
+		})
 	}
 	return decodeEvents(texts)
 }
@@ -155,6 +158,15 @@ type liveTail struct {
 	read  []runner.LiveEvent
 }
 
+// of calls do if the store follows a run.
+func (t *liveTail) of(runID string, do func(*liveTail)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.runID == runID {
+		do(t)
+	}
+}
+
 // listen makes the store collect the live events of a run.
 func (s *Store) listen(runID string) {
 	s.tail.mu.Lock()
@@ -166,52 +178,30 @@ func (s *Store) listen(runID string) {
 
 // from returns the number of the next live event to read, or -1 to read none.
 func (t *liveTail) from(runID, run string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.runID != runID {
-		return -1
-	}
-	if t.run != run {
-		t.run, t.next = run, 0
-	}
-	return t.next
+	next := -1
+	t.of(runID, func(t *liveTail) {
+		if t.run != run {
+			t.run, t.next = run, 0
+		}
+		next = t.next
+	})
+	return next
 }
 
 // add keeps the live events before an event of the journal. Later ones are read again, with
 // the events before them.
 func (t *liveTail) add(runID string, part *journalPart, events int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i, one := range part.Live {
-		if number := part.LiveFrom + i; t.runID == runID && one.After <= events && number >= t.next {
-			t.read, t.next = append(t.read, one), number+1
+	t.of(runID, func(t *liveTail) {
+		for i, one := range part.Live {
+			if number := part.LiveFrom + i; one.After <= events && number >= t.next {
+				t.read, t.next = append(t.read, one), number+1
+			}
 		}
-	}
-}
-
-// isFresh reports whether a read found the journal to end with event n a moment ago.
-func (t *liveTail) isFresh(runID string, n int, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.runID == runID && t.end == n && now.Before(t.until)
-}
-
-// setFresh stores where a read ended. The next read there begins after four times its duration.
-func (t *liveTail) setFresh(runID string, n int, took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.runID == runID {
-		t.end, t.until = n, time.Now().Add(min(4*took, 2*time.Second))
-	}
+	})
 }
 
 // Live returns the live events of a run since the last call.
 func (s *Store) Live(runID string) (out []runner.LiveEvent) {
-	t := &s.tail
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.runID == runID {
-		out, t.read = t.read, nil
-	}
+	s.tail.of(runID, func(t *liveTail) { out, t.read = t.read, nil })
 	return out
 }

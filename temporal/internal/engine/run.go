@@ -84,7 +84,7 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-		Memo: map[string]any{memoStatus: newMemo(&start.Record, start.summary())},
+		Memo: map[string]any{memoStatus: newMemo(&start.Record, start.firstSummary())},
 	}, workflowName, start.arguments()...)
 	if isA[*serviceerror.WorkflowExecutionAlreadyStarted](err) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
@@ -150,7 +150,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 // describe returns the latest workflow of a run and the run's summary.
 func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
 	if info, err = s.latest(runID); err == nil {
-		one, _ = s.summary(info)
+		one, _ = s.summarize(info)
 	}
 	return info, one, err
 }

@@ -232,7 +232,7 @@ func (s *Store) List(filter store.RunFilter) (out []store.RunSummary, err error)
 	}
 	seen := map[string]bool{} // a run that was resumed has several workflows
 	err = s.visit(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus != 'ContinuedAsNew'", workflowName), func(info *workflowapi.WorkflowExecutionInfo) error {
-		one, ok := s.summary(info)
+		one, ok := s.summarize(info)
 		if ok && !seen[one.ID] && filter.Match(&one) {
 			out = append(out, one)
 		}
@@ -264,8 +264,8 @@ func (s *Store) visit(query string, do func(*workflowapi.WorkflowExecutionInfo) 
 	}
 }
 
-// summary returns the summary of the run of a workflow. ok is false for other workflows.
-func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
+// summarize returns the summary of the run of a workflow. ok is false for other workflows.
+func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
 	if info.GetType().GetName() != workflowName {
 		return out, false
 	}

@@ -81,8 +81,8 @@ type segment struct {
 	Digest string `json:"digest"`
 }
 
-// summary returns the summary of the run until it runs.
-func (s *Start) summary() store.RunSummary {
+// firstSummary returns the summary of the run until it runs.
+func (s *Start) firstSummary() store.RunSummary {
 	if s.Seed != nil && s.Seed.Summary != nil {
 		return *s.Seed.Summary
 	}
@@ -158,15 +158,11 @@ type note struct {
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// reservation is a handler.Reservation. Its prices are linear in the tokens. The output of the
-// reply is how many tokens the answer may have.
+// reservation asks for room in the budget for a call of a task. The reply has the number of
+// tokens that the answer may have.
 type reservation struct {
-	Task   string  `json:"task"`
-	Input  int     `json:"input"`
-	Output int     `json:"output"`
-	Known  bool    `json:"known"`
-	Base   float64 `json:"base"`
-	Each   float64 `json:"each"`
+	Task string `json:"task"`
+	handler.Reservation
 }
 
 // graphCall is a call of a graph as a tool.
