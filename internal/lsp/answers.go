@@ -226,40 +226,13 @@ func (d *document) describe(u *use) string {
 }
 
 // users returns the nodes that write or read a state key.
-func (d *document) users(key *use, write bool) []string {
-	node := ""
-	var out []string
+func (d *document) users(key *use, write bool) (out []string) {
 	for i := range d.names.uses {
-		switch u := &d.names.uses[i]; {
-		case u.decl && u.graph == key.graph:
-			node = ""
-			if u.kind == "node" {
-				node = u.name
-			}
-		case u.same(key) && u.write == write && node != "" && !slices.Contains(out, node) && d.inNodes(u.from):
-			out = append(out, node)
+		if u := &d.names.uses[i]; u.same(key) && u.write == write && u.node != "" && !slices.Contains(out, u.node) {
+			out = append(out, u.node)
 		}
 	}
 	return out
-}
-
-// inNodes reports whether an offset lies inside `nodes`.
-func (d *document) inNodes(at int) bool {
-	in := false
-	for _, k := range d.names.keys {
-		if k.from > at {
-			break
-		}
-		switch k.key.Name {
-		case "nodes":
-			in = true
-		case "edges", "state", "policies", "output", "notify":
-			if d.text.position(k.from).Character == 0 {
-				in = false
-			}
-		}
-	}
-	return in
 }
 
 // sources returns the nodes with an edge to a node.

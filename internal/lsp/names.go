@@ -25,7 +25,8 @@ type use struct {
 	from  int
 	to    int
 	decl  bool
-	write bool // of a key
+	write bool   // of a key
+	node  string // whose declaration contains it, or ""
 }
 
 // same reports whether two uses refer to the same declaration.
@@ -78,6 +79,7 @@ type walker struct {
 	text   *text
 	folder string // of the file
 	graph  string
+	node   string // whose declaration is visited, or ""
 	child  *scope // the graph that the current node or edge gets its output from
 	out    *names
 }
@@ -119,6 +121,11 @@ func contentOf(n spec.Text) (from, to int) {
 	return at.From, at.To
 }
 
+// add records a use of a name of a graph.
+func (w *walker) add(declared scope, kind string, from, to int, decl, write bool) {
+	w.out.uses = append(w.out.uses, use{kind, declared, w.text.src[from:to], from, to, decl, write, w.node})
+}
+
 // note records a use of a name of the current graph.
 func (w *walker) note(kind string, n spec.Text, decl, write bool) {
 	w.noteIn(scope{graph: w.graph}, kind, n, decl, write)
@@ -127,7 +134,7 @@ func (w *walker) note(kind string, n spec.Text, decl, write bool) {
 // noteIn records a use of a name of another graph.
 func (w *walker) noteIn(declared scope, kind string, n spec.Text, decl, write bool) {
 	if from, to := contentOf(n); n.Value != "" && w.text.src[from:to] == n.Value {
-		w.out.uses = append(w.out.uses, use{kind, declared, n.Value, from, to, decl, write})
+		w.add(declared, kind, from, to, decl, write)
 	}
 }
 
@@ -166,7 +173,7 @@ func (w *walker) entry(name string, v *spec.Value, key *spec.Key) {
 		w.each(v, func(n spec.Text) {
 			server, _, _ := strings.Cut(n.Value, ".")
 			if from, _ := contentOf(n); strings.HasPrefix(w.text.src[from:], server) {
-				w.out.uses = append(w.out.uses, use{"tool", scope{}, server, from, from + len(server), false, false})
+				w.add(scope{}, "tool", from, from+len(server), false, false)
 			}
 		})
 	case name == "model":
@@ -181,7 +188,7 @@ func (w *walker) entry(name string, v *spec.Value, key *spec.Key) {
 		w.child = nil
 	case name == "graph" && strings.HasPrefix(v.Text.Value, "#"):
 		if from, to := contentOf(v.Text); to-from == len(v.Text.Value) {
-			w.out.uses = append(w.out.uses, use{"graph", scope{}, v.Text.Value[1:], from + 1, to, false, false})
+			w.add(scope{}, "graph", from+1, to, false, false)
 		}
 	default:
 		w.value(v, key)
@@ -199,9 +206,9 @@ func (w *walker) declared(kind string, f *spec.Field, key *spec.Key) {
 				table = append(table, k.Keys...)
 			}
 		}
-		w.child = w.childOf(name)
+		w.node, w.child = name, w.childOf(name)
 		w.entries(&f.Value, table)
-		w.child = nil
+		w.node, w.child = "", nil
 	case "graph":
 		before := w.graph
 		w.graph = name
@@ -339,7 +346,7 @@ func (w *walker) reads(from, to int) {
 		if quote := w.text.src[begin]; quote == '"' || quote == '\'' {
 			begin, end = begin+1, end-1
 		}
-		w.out.uses = append(w.out.uses, use{kind, declared, w.text.src[begin:end], begin, end, false, false})
+		w.add(declared, kind, begin, end, false, false)
 	}
 	note := func(kind string, i int) { noteIn(scope{graph: w.graph}, kind, i) }
 	byName := dynamic.MatchString(w.text.src[from:to])

@@ -92,7 +92,7 @@ func (w *walker) noteEdge(n spec.Text, node string) {
 	from, to := contentOf(n)
 	for _, end := range regexp.MustCompile(`[^\s>]+`).FindAllStringIndex(w.text.src[from:to], -1) {
 		if w.text.src[from+end[0]:from+end[1]] == node {
-			w.out.uses = append(w.out.uses, use{kind: "node", name: node, from: from + end[0], to: from + end[1]})
+			w.add(scope{}, "node", from+end[0], from+end[1], false, false)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (w *walker) noteEdge(n spec.Text, node string) {
 func (w *walker) noteTool(n spec.Text, tool string) {
 	from, to := contentOf(n)
 	if rest, ok := strings.CutPrefix(w.text.src[from:to], tool); ok && (rest == "" || rest[0] == '.') {
-		w.out.uses = append(w.out.uses, use{kind: "tool", name: tool, from: from, to: from + len(tool)})
+		w.add(scope{}, "tool", from, from+len(tool), false, false)
 	}
 }
 
@@ -124,6 +124,6 @@ func (w *walker) noteNode(n spec.Text, name testName) {
 	}
 	if after, ok := strings.CutPrefix(rest, name.name); ok && (after == "" || strings.ContainsRune("/:[", rune(after[0]))) {
 		at := to - len(rest)
-		w.out.uses = append(w.out.uses, use{kind: "node", name: name.name, from: at, to: at + len(name.name)})
+		w.add(scope{}, "node", at, at+len(name.name), false, false)
 	}
 }
