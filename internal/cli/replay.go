@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -72,7 +71,7 @@ type replayed struct {
 }
 
 func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
-	kept, err := a.readStore()
+	kept, r, err := a.openReader()
 	if err != nil {
 		return err
 	}
@@ -90,10 +89,6 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 			return err
 		}
 		ids = []string{record.ID}
-	}
-	r, err := a.newRunner(kept, node.Options{})
-	if err != nil {
-		return err
 	}
 	var flow *runner.Flow
 	if f.with != "" {

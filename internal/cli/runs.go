@@ -18,7 +18,6 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -86,15 +85,11 @@ vanished while it ran: graphrun resume continues it.`,
 			if limit < 0 {
 				return usagef("--limit %d: must be at least 0", limit)
 			}
-			s, err := a.readStore()
+			s, r, err := a.openReader()
 			if err != nil {
 				return err
 			}
 			runs, err := f.find(s, store.RunFilter{Limit: limit})
-			if err != nil {
-				return err
-			}
-			r, err := a.newRunner(s, node.Options{})
 			if err != nil {
 				return err
 			}
@@ -158,11 +153,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 			if filter.Labels, err = readLabels(labels); err != nil {
 				return err
 			}
-			kept, err := a.readStore()
-			if err != nil {
-				return err
-			}
-			r, err := a.newRunner(kept, node.Options{})
+			kept, r, err := a.openReader()
 			if err != nil {
 				return err
 			}

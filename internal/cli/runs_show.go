@@ -33,15 +33,11 @@ type recorded struct {
 
 // openRecorded opens the store read-only and finds a run.
 func (a *app) openRecorded(id string) (*recorded, error) {
-	kept, err := a.readStore()
+	kept, r, err := a.openReader()
 	if err != nil {
 		return nil, err
 	}
 	record, err := a.findRun(kept, id)
-	if err != nil {
-		return nil, err
-	}
-	r, err := a.newRunner(kept, node.Options{})
 	return &recorded{record, r}, err
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
@@ -121,6 +123,14 @@ func (a *app) readStore() (store.Store, error) {
 		return &unkept{}, nil
 	}
 	return s, err
+}
+
+// openReader opens the store for reading, with a runner.
+func (a *app) openReader() (kept store.Store, r *runner.Runner, err error) {
+	if kept, err = a.readStore(); err == nil {
+		r, err = a.newRunner(kept, node.Options{})
+	}
+	return kept, r, err
 }
 
 // closeStore closes the store if it is open.

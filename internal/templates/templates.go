@@ -5,7 +5,6 @@ package templates
 import (
 	"embed"
 	"io/fs"
-	"path"
 	"slices"
 
 	"github.com/graphrun/graphrun/examples"
@@ -59,14 +58,8 @@ func Files(template string) ([]File, error) {
 		out = append(out, File{Name: at[len(template)+1:], Text: text})
 		return err
 	})
-	slices.SortFunc(out, func(a, b File) int {
-		if (a.Name == Flow) != (b.Name == Flow) { // it comes first
-			if a.Name == Flow {
-				return -1
-			}
-			return 1
-		}
-		return slices.Compare([]byte(path.Clean(a.Name)), []byte(path.Clean(b.Name)))
-	})
+	if i := slices.IndexFunc(out, func(f File) bool { return f.Name == Flow }); i > 0 {
+		out = slices.Concat(out[i:i+1], out[:i], out[i+1:])
+	}
 	return out, err
 }
