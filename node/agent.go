@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
@@ -16,15 +17,10 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-type agentHandler struct {
-	models *models
-	kit    *toolkit
-}
-
-// Run lets the model work and returns its final answer: text, or the object of the node's
+// runAgent lets the model work and returns its final answer: text, or the object of the node's
 // schema. Its turns enter the conversation if it succeeds, else the partial result.
-func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
-	a, err := h.prepare(ctx, task)
+func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) {
+	a, err := k.prepareAgent(ctx, task)
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +28,12 @@ func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	if handler.Waits(err) {
 		return nil, err
 	}
+	if err != nil && ctx.Err() != nil {
+		err = stoppedFailure(ctx, fmt.Sprintf("the agent was stopped in turn %d", a.allTurns))
+	}
 	if err != nil {
-		a.reportEnd(reasonOf(err))
-		return nil, a.outcome(ctx, err)
+		a.reportEnd(failureReason(err))
+		return nil, err
 	}
 	a.reportEnd(a.reason)
 	if task.Talk != nil {
@@ -68,6 +67,7 @@ type agent struct {
 	rounds    int     // of the judge
 	invalid   int     // answers that did not fit, in a row
 	spent     float64 // US dollars
+	text      string  // the last text of the model
 	last      string  // the last turn, to detect a loop that stands still
 	repeats   int     // of the last turn
 	trail     []any   // the turns, for the partial result
@@ -76,20 +76,20 @@ type agent struct {
 	reason    string  // why the loop ended
 }
 
-// prepare reads the node's keys and composes the first request.
-func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, error) {
-	n, err := readModelNode(ctx, h.kit, task)
+// prepareAgent reads the node's keys and composes the first request.
+func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, error) {
+	n, err := readModelNode(ctx, k, task)
 	if err != nil {
 		return nil, err
 	}
-	a := &agent{task: task, kit: h.kit, node: n, calls: newCaller(h.models, task)}
+	a := &agent{task: task, kit: k, node: n, calls: newCaller(&k.models, task)}
 	if a.loop, err = readLoop(task); err != nil {
 		return nil, err
 	}
 	if a.judge, err = readJudge(task); err != nil {
 		return nil, err
 	}
-	if a.registry, err = h.kit.registry(task); err != nil {
+	if a.registry, err = k.registry(task); err != nil {
 		return nil, err
 	}
 	if a.loop.Pattern == "finish_tool" {
@@ -147,7 +147,12 @@ func (a *agent) run(ctx context.Context) (any, error) {
 	case "state_machine":
 		return a.answerUntilAccepted(ctx, a.walk)
 	}
-	return a.answerUntilAccepted(ctx, func(ctx context.Context) (any, error) { return a.answer(ctx, a.node.read) })
+	return a.answerUntilAccepted(ctx, func(ctx context.Context) (any, error) {
+		if a.node.finish != "" {
+			return a.answer(ctx, fmt.Sprintf("Go on. When you are done, call the tool %q.", a.node.finish), nil)
+		}
+		return a.answer(ctx, "", a.node.read)
+	})
 }
 
 // ask adds a message to the conversation for the model to answer.
@@ -160,44 +165,24 @@ func (a *agent) add(m model.Message) {
 	a.said = append(a.said, m)
 }
 
-// loopEnd is the end of a loop without an answer, for the reason max_turns,
-// max_cost_usd, stuck or max_iterations.
-type loopEnd struct {
-	reason, message string
+// limitFailure returns the failure of a loop that ends without an answer. The reason is
+// max_turns, max_cost_usd, stuck or max_iterations.
+func (a *agent) limitFailure(reason, format string, args ...any) *runner.Failure {
+	return &runner.Failure{Kind: "loop_limit", Message: fmt.Sprintf(format, args...), Details: map[string]any{
+		"reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls,
+	}}
 }
 
-// Error returns the message.
-func (e *loopEnd) Error() string { return e.message }
-
-// reasonOf returns the word for an agent's error.
-func reasonOf(err error) string {
-	var end *loopEnd
+// failureReason returns why the loop ended: a limit, or the kind of its failure.
+func failureReason(err error) string {
 	var failure *runner.Failure
 	switch {
-	case errors.As(err, &end):
-		return end.reason
-	case errors.As(err, &failure):
-		return failure.Kind
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
+	case !errors.As(err, &failure):
+		return "failed"
+	case failure.Kind == "loop_limit":
+		return eval.Text(failure.Details["reason"])
 	}
-	return "failed"
-}
-
-// outcome returns the failure of the node.
-func (a *agent) outcome(ctx context.Context, err error) error {
-	var end *loopEnd
-	switch {
-	case ctx.Err() != nil:
-		return stoppedFailure(ctx, fmt.Sprintf("the agent was stopped in turn %d", a.allTurns))
-	case errors.As(err, &end):
-		return &runner.Failure{Kind: "loop_limit", Message: end.message, Details: map[string]any{
-			"reason": end.reason, "turns": a.allTurns, "tool_calls": a.toolCalls,
-		}}
-	}
-	return err
+	return failure.Kind
 }
 
 // reportEnd emits the reason of the end as an event.
@@ -244,15 +229,9 @@ type loopState struct {
 }
 
 func readLoop(task *runner.Task) (*loopConfig, error) {
-	var outer struct {
-		Loop map[string]any `key:"loop"`
-	}
 	l := &loopConfig{}
-	err := decode(task.Config, &outer)
-	if err == nil {
-		err = decode(outer.Loop, l)
-	}
-	switch {
+	given, _ := task.Config["loop"].(map[string]any)
+	switch err := decode(given, l); {
 	case err != nil:
 		return nil, err
 	case l.Pattern == "state_machine":

@@ -26,22 +26,19 @@ type judge struct {
 
 // verdict is the answer of a judge.
 type verdict struct {
-	word     string // ACCEPT, RETRY, ESCALATE
-	feedback string
-	score    float64
-	scored   bool
+	Word     string   `key:"verdict"` // ACCEPT, RETRY, ESCALATE
+	Feedback string   `key:"feedback"`
+	Score    *float64 `key:"score"`
 }
 
 // readJudge returns the judge of an agent, or nil.
 func readJudge(task *runner.Task) (*judge, error) {
-	var outer struct {
-		Judge map[string]any `key:"judge"`
-	}
-	if err := decode(task.Config, &outer); err != nil || outer.Judge == nil {
-		return nil, err
+	given, ok := task.Config["judge"].(map[string]any)
+	if !ok {
+		return nil, nil
 	}
 	j := &judge{}
-	return j, decode(outer.Judge, j)
+	return j, decode(given, j)
 }
 
 // answerUntilAccepted lets work answer until the judge accepts.
@@ -58,28 +55,28 @@ func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Conte
 		a.rounds++
 		a.reportVerdict(v)
 		switch {
-		case v.word == "ACCEPT":
+		case v.Word == "ACCEPT":
 			a.reason = "accepted"
 			return value, nil
-		case v.word == "ESCALATE":
-			return nil, a.escalationFailure("the judge handed the matter over", v.feedback, value)
+		case v.Word == "ESCALATE":
+			return nil, a.escalationFailure("the judge handed the matter over", v.Feedback, value)
 		case a.rounds >= a.judge.MaxRounds:
-			return nil, a.unacceptedFailure(v.feedback, value)
+			return nil, a.unacceptedFailure(v.Feedback, value)
 		}
-		a.ask("Your answer was not accepted." + judgeSays(v.feedback) + " Answer again, and better.")
+		a.ask("Your answer was not accepted." + judgeSays(v.Feedback) + " Answer again, and better.")
 	}
 }
 
 // reportVerdict emits the verdict as an event and writes it to the log.
 func (a *agent) reportVerdict(v verdict) {
-	data := map[string]any{"verdict": v.word, "feedback": v.feedback, "round": a.rounds}
-	if v.scored {
-		data["score"] = v.score
+	data := map[string]any{"verdict": v.Word, "feedback": v.Feedback, "round": a.rounds}
+	if v.Score != nil {
+		data["score"] = *v.Score
 	}
 	emit(a.task, runner.Said{Type: "custom", Name: "judged", Data: data})
 	if a.task.OpenLog != nil {
 		log := a.task.OpenLog("judge", "text")
-		_, _ = fmt.Fprintln(log, strings.TrimSuffix(v.word+": "+v.feedback, ": "))
+		_, _ = fmt.Fprintln(log, strings.TrimSuffix(v.Word+": "+v.Feedback, ": "))
 		_ = log.Close()
 	}
 }
@@ -145,7 +142,7 @@ func verdictSchema() map[string]any {
 // readVerdict reads a judge's answer, in which feedback and score are optional.
 func readVerdict(response *model.Response) (verdict, error) {
 	if word := strings.TrimSpace(response.Content); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
-		return verdict{word: word}, nil
+		return verdict{Word: word}, nil
 	}
 	value, err := readerOf(requireOnly(verdictSchema(), "verdict"))(response)
 	if err != nil {
@@ -153,10 +150,8 @@ func readVerdict(response *model.Response) (verdict, error) {
 	}
 	fields, _ := value.(map[string]any)
 	var v verdict
-	v.word, _ = fields["verdict"].(string)
-	v.feedback, _ = fields["feedback"].(string)
-	v.score, v.scored = fields["score"].(float64)
-	return v, nil
+	err = decode(fields, &v)
+	return v, err
 }
 
 // judgeRequest shows the judge the task and the answer.
@@ -174,7 +169,7 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 			turn, _ := entry.(map[string]any)
 			calls, _ := turn["tool_calls"].([]any)
 			for _, call := range calls {
-				fmt.Fprintf(&b, "- %s\n", head(eval.Text(call), 400))
+				fmt.Fprintf(&b, "- %s\n", eval.Shorten(eval.Text(call), 400))
 			}
 		}
 		b.WriteByte('\n')

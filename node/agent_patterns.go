@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
@@ -25,7 +26,7 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 	bestScore, since := -1.0, 0 // trials since the last better score
 	for a.trials = 1; ; a.trials++ {
 		a.turns = 0
-		value, err := a.answer(ctx, a.node.read)
+		value, err := a.answer(ctx, "", a.node.read)
 		if err != nil {
 			return nil, err
 		}
@@ -34,29 +35,32 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 			return nil, err
 		}
 		a.rounds++
-		score := v.score
-		if v.word == "ESCALATE" {
-			return nil, a.escalationFailure("the judge handed the matter over", v.feedback, value)
+		if v.Word == "ESCALATE" {
+			return nil, a.escalationFailure("the judge handed the matter over", v.Feedback, value)
 		}
-		if v.word == "ACCEPT" && !v.scored {
+		score := 0.0
+		switch {
+		case v.Score != nil:
+			score = *v.Score
+		case v.Word == "ACCEPT":
 			score = 1
 		}
 		since++
 		if score >= bestScore+a.loop.MinImprovement {
 			since = 0
 		}
-		if score > bestScore || v.word == "ACCEPT" {
+		if score > bestScore || v.Word == "ACCEPT" {
 			best, bestScore, a.score = value, score, score
 		}
-		if a.reason = a.stopReason(v.word, score, since); a.reason != "" {
+		if a.reason = a.stopReason(v.Word, score, since); a.reason != "" {
 			return best, nil
 		}
 		if j.IsBounded != nil && a.rounds >= j.MaxRounds {
-			return nil, a.unacceptedFailure(v.feedback, best)
+			return nil, a.unacceptedFailure(v.Feedback, best)
 		}
 		a.repeats = 0
 		a.ask(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
-			a.trials, score, bestScore, judgeSays(v.feedback)))
+			a.trials, score, bestScore, judgeSays(v.Feedback)))
 	}
 }
 
@@ -82,40 +86,36 @@ const transitionTool = "transition"
 func (a *agent) walk(ctx context.Context) (any, error) {
 	schema := a.base.Schema
 	defer func() { a.base.Schema = schema }()
-	text := ""
+	a.text = ""
 	name := a.loop.Initial
 	for i := 0; ; i++ {
 		if i >= a.loop.MaxIterations {
-			return nil, &loopEnd{"max_iterations", fmt.Sprintf("the agent reached no terminal state in %s", count(i, "state"))}
+			return nil, a.limitFailure("max_iterations", "the agent reached no terminal state in %s", count(i, "state"))
 		}
 		state := a.loop.states[name]
 		if state.Terminal && state.Prompt == "" && i > 0 {
-			return a.readFinal(text)
+			return a.readFinal()
 		}
 		if err := a.enter(ctx, state); err != nil {
 			return nil, err
 		}
 		if state.Terminal {
 			a.base.Schema = schema
-			value, err := a.answer(ctx, a.node.read)
+			value, err := a.answer(ctx, "", a.node.read)
 			a.reason = "terminal_state"
 			return value, err
 		}
 		a.base.Schema = nil
-		said, next, err := a.leave(ctx, state)
-		if err != nil {
+		var err error
+		if name, err = a.leave(ctx, state); err != nil {
 			return nil, err
 		}
-		if said != "" {
-			text = said
-		}
-		name = next
 	}
 }
 
 // readFinal reads the last text as the node's value.
-func (a *agent) readFinal(text string) (any, error) {
-	value, err := a.node.read(&model.Response{Content: text})
+func (a *agent) readFinal() (any, error) {
+	value, err := a.node.read(&model.Response{Content: a.text})
 	if err != nil {
 		return nil, &runner.Failure{Kind: "invalid_output", Message: "the last answer of the agent does not fit: " + err.Error()}
 	}
@@ -166,32 +166,12 @@ func transition(s *loopState) ownTool {
 	}
 }
 
-// leave lets the model work in a state and returns its last text and the next state.
-func (a *agent) leave(ctx context.Context, s *loopState) (text, next string, err error) {
+// leave lets the model work in a state and returns the next one.
+func (a *agent) leave(ctx context.Context, s *loopState) (string, error) {
 	if len(s.Transitions) == 1 {
-		value, err := a.answer(ctx, plainText)
-		text, _ = value.(string)
-		return text, s.Transitions[0], err
+		_, err := a.answer(ctx, "", func(response *model.Response) (any, error) { return response.Content, nil })
+		return s.Transitions[0], err
 	}
-	for {
-		response, err := a.turn(ctx)
-		if err != nil {
-			return "", "", err
-		}
-		if response.Content != "" {
-			text = response.Content
-		}
-		if len(response.ToolCalls) == 0 {
-			a.note(response, nil)
-			a.ask(fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", ")))
-			continue
-		}
-		value, done, err := a.useTools(ctx, response.ToolCalls)
-		if err != nil || done {
-			next, _ = value.(string)
-			return text, next, err
-		}
-	}
+	next, err := a.answer(ctx, fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", ")), nil)
+	return eval.Text(next), err
 }
-
-func plainText(response *model.Response) (any, error) { return response.Content, nil }

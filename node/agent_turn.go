@@ -4,6 +4,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -15,9 +16,10 @@ import (
 // repeat agents.
 const callTries = 3
 
-// answer lets the model take turns until read accepts its answer. The model is told why
-// read refuses one.
-func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, error)) (any, error) {
+// answer lets the model take turns until read accepts its answer, or a tool of the loop ends
+// them. The model is told why read refuses one. Without read only a tool ends the turns, of
+// which next reminds the model.
+func (a *agent) answer(ctx context.Context, next string, read func(*model.Response) (any, error)) (any, error) {
 	for {
 		response, err := a.turn(ctx)
 		if err != nil {
@@ -31,8 +33,8 @@ func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, err
 			continue
 		}
 		a.note(response, nil)
-		if a.loop.Pattern == "finish_tool" {
-			a.ask(fmt.Sprintf("Go on. When you are done, call the tool %q.", a.loop.FinishTool))
+		if read == nil {
+			a.ask(next)
 			continue
 		}
 		value, problem := read(response)
@@ -64,7 +66,7 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 	a.allTurns++
 	req := a.base
 	req.Messages, req.Tools = a.messages, a.tools
-	s := &stream{task: a.task, thinking: a.calls.models.thinking}
+	s := &stream{task: a.task, thinking: a.kit.thinking}
 	response, err := a.call(ctx, "chat", a.node.Named, req, s)
 	if err != nil {
 		return nil, err
@@ -78,6 +80,7 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 		}
 	}
 	a.add(response.Message())
+	a.text = cmp.Or(response.Content, a.text)
 	return response, nil
 }
 
@@ -87,11 +90,11 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case a.turns >= a.loop.MaxTurns:
-		return &loopEnd{"max_turns", fmt.Sprintf("the agent gave no answer in %s", count(a.loop.MaxTurns, "turn"))}
+		return a.limitFailure("max_turns", "the agent gave no answer in %s", count(a.loop.MaxTurns, "turn"))
 	case a.loop.MaxCost > 0 && a.spent >= a.loop.MaxCost:
-		return &loopEnd{"max_cost_usd", fmt.Sprintf("the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.MaxCost)}
+		return a.limitFailure("max_cost_usd", "the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.MaxCost)
 	case a.repeats >= a.loop.StuckAfter:
-		return &loopEnd{"stuck", fmt.Sprintf("the agent repeats itself: %s alike", count(a.repeats, "turn"))}
+		return a.limitFailure("stuck", "the agent repeats itself: %s alike", count(a.repeats, "turn"))
 	}
 	return nil
 }

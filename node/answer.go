@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
@@ -55,7 +56,7 @@ func unfitFailure(response *model.Response, tries int, problem error) *runner.Fa
 	return &runner.Failure{
 		Kind:    "invalid_output",
 		Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(tries, "attempt"), problem),
-		Details: map[string]any{"answer": head(response.Content, 400)},
+		Details: map[string]any{"answer": eval.Shorten(response.Content, 400)},
 	}
 }
 
@@ -159,7 +160,7 @@ func requireGoodEnding(response *model.Response) error {
 		return nil
 	}
 	if response.Content != "" {
-		failure.Message += fmt.Sprintf(": %q", head(response.Content, 200))
+		failure.Message += fmt.Sprintf(": %q", eval.Shorten(response.Content, 200))
 	}
 	return failure
 }

@@ -90,10 +90,10 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	if found.HasErrors() {
 		tb.Fatal(found)
 	}
-	h := &llmHandler{&models{options: provider.Options{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	h := &toolkit{models: models{options: provider.Options{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		_, err := io.Copy(io.Discard, r.Body)
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(wires()[wire]))}, err
-	})}}}, &toolkit{}}
+	})}}}}
 	scope := handler.NewScope(nil, "")
 	tb.Cleanup(scope.Close)
 	providers := map[string]any{"local": map[string]any{"type": kind, "base_url": "http://local"}}
@@ -105,7 +105,7 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 			Node: "a", Visit: 1, Graph: g, Scope: scope, Config: map[string]any{"prompt": "And now?"}, Providers: providers,
 			Models: &handler.ModelAccess{ModelDesk: quietDesk{}}, Talk: &handler.Talk{Talk: machine.Talk{Messages: talk}},
 		}
-		if _, err := h.Run(tb.Context(), task); err != nil {
+		if _, err := h.runLLM(tb.Context(), task); err != nil {
 			return err
 		}
 		talk = append(talk, handler.Message{Role: "user", Content: "And now?"}, handler.Message{Role: "assistant", Content: "ok"})

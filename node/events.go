@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -138,7 +139,7 @@ func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
 	if p.skipped++; p.skipped > saidSkipped {
 		return runner.Said{}, false
 	}
-	shown := head(plain(headText(line, 400)), 80)
+	shown := eval.Shorten(plain(headText(line, 400)), 80)
 	return runner.Said{Type: "warning", Message: fmt.Sprintf("line %d of the task's events is skipped: %v: %q", p.number, err, shown)}, true
 }
 

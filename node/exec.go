@@ -12,10 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/eval"
@@ -114,23 +112,12 @@ func readExec(task *runner.Task) (*process, string, error) {
 	if err := decode(task.Config, &c); err != nil {
 		return nil, "", err
 	}
-	if modes := []string{"auto", "json", "lines", "text"}; !slices.Contains(modes, c.Parse) {
-		return nil, "", invalidInput("\"parse\" is %q (%s)", c.Parse, strings.Join(modes, ", "))
-	}
 	job := &process{maxOutput: c.MaxOutput, argv: keys.Texts(c.Command)}
 	if c.Script != "" {
-		if c.Command != nil {
-			return nil, "", invalidInput(`both "command" and "script" are given; one is wanted`)
-		}
 		job.argv = []string{c.Shell, "-c", c.Script}
 	}
 	if len(job.argv) == 0 || job.argv[0] == "" {
 		return nil, "", invalidInput("there is no program to run: the first element of \"command\" names it")
-	}
-	for i, arg := range job.argv {
-		if strings.ContainsRune(arg, 0) {
-			return nil, "", invalidInput("argument %d of %q holds a NUL byte, which no program can receive", i, head(job.argv[0], 60))
-		}
 	}
 	var err error
 	if job.dir, err = workingDir(task.Dir, c.Dir); err != nil {
@@ -147,19 +134,17 @@ func readExec(task *runner.Task) (*process, string, error) {
 // which of the two is missing.
 func workingDir(base, dir string) (string, error) {
 	dir, err := filepath.Abs(absolute(base, dir))
-	var info os.FileInfo
-	if err == nil {
-		info, err = os.Stat(dir)
+	if err != nil {
+		return "", err
 	}
+	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("the working directory %q does not exist", dir)
-	case err != nil:
-		return "", fmt.Errorf("can't use the working directory: %w", err)
-	case !info.IsDir():
-		return "", fmt.Errorf("the working directory %q is not a directory", dir)
+		err = fmt.Errorf("the working directory %q does not exist", dir)
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("the working directory %q is not a directory", dir)
 	}
-	return dir, nil
+	return dir, err
 }
 
 // environment returns the variables of a program, except EVENTS. Later entries win.
@@ -170,16 +155,13 @@ func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error
 		return nil, err
 	}
 	for _, name := range keys.Sorted(c.Env) {
-		value := eval.Text(c.Env[name])
 		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
+		case name == "" || strings.Contains(name, "="):
 			return nil, invalidInput("%q in \"env\" can't be the name of a variable", name)
 		case strings.HasPrefix(name, taskPrefix), name == procs.RunDirVariable:
 			return nil, invalidInput("%q in \"env\" is set by graphrun: names with %s are its own", name, taskPrefix)
-		case strings.ContainsRune(value, 0):
-			return nil, invalidInput("the value of %q in \"env\" holds a NUL byte", name)
 		}
-		env = append(env, name+"="+value)
+		env = append(env, name+"="+eval.Text(c.Env[name]))
 	}
 	return append(env,
 		taskPrefix+"RUN_ID="+task.RunID,
@@ -334,8 +316,6 @@ func startFailure(p *process, err error) *runner.Failure {
 		message = fmt.Sprintf("program %q was not found: check its path, which is relative to %q, and the interpreter that its first line names", name, p.dir)
 	case errors.Is(err, fs.ErrPermission):
 		message = fmt.Sprintf("program %q can't be executed: check that it is a file with execute permission", name)
-	case errors.Is(err, syscall.E2BIG):
-		message = fmt.Sprintf("can't start %q: its arguments and environment are too large; give large data on stdin", name)
 	}
 	return &runner.Failure{Kind: "failed", Message: message}
 }

@@ -16,27 +16,24 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-type llmHandler struct {
-	models *models
-	kit    *toolkit
-}
-
-// Run asks the model and returns its text, the object of the node's schema or, with
+// runLLM asks the model and returns its text, the object of the node's schema or, with
 // tools, {content, tool_calls}.
-func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
-	n, err := readModelNode(ctx, h.kit, task)
+func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
+	n, err := readModelNode(ctx, k, task)
 	if err != nil {
 		return nil, err
 	}
-	calls := newCaller(h.models, task)
+	calls := newCaller(&k.models, task)
 	req, said, err := n.compose(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
-	if req.Tools, err = h.listOffered(ctx, n); err != nil {
-		return nil, err
+	if len(n.Tools) > 0 {
+		if req.Tools, err = k.listOffered(ctx, task, n.Tools); err != nil {
+			return nil, err
+		}
 	}
-	s := &stream{task: task, thinking: h.models.thinking}
+	s := &stream{task: task, thinking: k.thinking}
 	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, stream: s, ended: n.ended}
 	value, response, err := a.ask(ctx, req, n.read)
 	if err != nil {
@@ -101,14 +98,6 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		say(c)
 	}
 	return req, said, nil
-}
-
-// listOffered lists the tools that the model may call.
-func (h *llmHandler) listOffered(ctx context.Context, n *modelNode) ([]model.Tool, error) {
-	if len(n.Tools) == 0 {
-		return nil, nil
-	}
-	return h.kit.listOffered(ctx, n.task, n.Tools)
 }
 
 // read reads an answer as the node's value.

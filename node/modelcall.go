@@ -50,9 +50,9 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	c.turns[role]++
-	req.Caller = model.Caller{Node: c.task.Node, Place: placeOf(c.task), Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
+	req.Caller = callerOf(c.task, role, c.turns[role])
 	req.Messages = model.Paired(req.Messages)
-	key, size := requestKey(ref, &req), price.RequestTokens(&req)
+	key := requestKey(ref, &req)
 	if response, err, found := c.logged(key); found {
 		if err == nil && s != nil && response.Content != "" {
 			s.addText(response.Content)
@@ -65,9 +65,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		}
 	}
 	hooked := modelHooks{c.task, &req, ref.name}
-	if size, err = hooked.before(ctx, size); err != nil {
+	if err = hooked.before(ctx); err != nil {
 		return nil, err
 	}
+	size := price.RequestTokens(&req)
 	if err := checkSize(ref, &req, size, price.Of(ref.priced()).First()); err != nil {
 		return nil, err
 	}
@@ -230,12 +231,13 @@ func requestKey(ref modelRef, req *model.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// placeOf returns the place of a task; "" if it is only the node.
-func placeOf(task *runner.Task) string {
-	if task.Place == task.Node {
-		return ""
+// callerOf identifies a call of a task for scripts and recordings.
+func callerOf(task *runner.Task, role string, turn int) model.Caller {
+	out := model.Caller{Node: task.Node, Role: role, Visit: task.Visit, Turn: turn}
+	if task.Place != task.Node {
+		out.Place = task.Place
 	}
-	return task.Place
+	return out
 }
 
 // finished journals a call that has ended. A cancelled one is counted but not kept, since
@@ -268,7 +270,7 @@ func (c *caller) logged(key string) (response *model.Response, err error, found 
 			continue
 		}
 		var failed *model.Error
-		if reread(note["error"], &failed) != nil || reread(note["response"], &response) != nil {
+		if decodeData(note["error"], &failed) != nil || decodeData(note["response"], &response) != nil {
 			return nil, nil, false
 		}
 		if failed != nil {
@@ -279,8 +281,8 @@ func (c *caller) logged(key string) (response *model.Response, err error, found 
 	return nil, nil, false
 }
 
-// reread decodes plain data.
-func reread(data, into any) error {
+// decodeData sets a Go value from plain data.
+func decodeData(data, into any) error {
 	text, err := json.Marshal(data)
 	if err == nil {
 		err = json.Unmarshal(text, into)
@@ -301,21 +303,19 @@ type modelHooks struct {
 	name string
 }
 
-// before calls the hooks before a model call and returns the estimated tokens of the
-// request after them.
-func (m modelHooks) before(ctx context.Context, size int) (int, error) {
+// before calls the hooks before a model call, which may change the request.
+func (m modelHooks) before(ctx context.Context) error {
 	for _, h := range m.task.Hooks {
 		if h.BeforeModel == nil {
 			continue
 		}
 		call := m.call()
 		if err := h.BeforeModel(ctx, m.task, call); err != nil {
-			return 0, err
+			return err
 		}
 		m.req.System, m.req.Messages = call.System, model.Paired(call.Messages)
-		size = price.RequestTokens(m.req)
 	}
-	return size, nil
+	return nil
 }
 
 func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {

@@ -108,6 +108,10 @@ type models struct {
 	thinking bool // emit thoughts
 }
 
+func newModels(opts Options) models {
+	return models{cassette: opts.Cassette, stand: opts.Stand, thinking: opts.Thinking}
+}
+
 // open returns the client of a model, which the whole run shares.
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	m.cassette.HideForms(task.Models.Secrets) // there may be more than at the last call

@@ -53,21 +53,21 @@ func Kinds(opts Options) []runner.Kind {
 		opts.Linger = 2 * time.Second
 	}
 	exec := &execHandler{timing: opts}
-	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}, cassette: opts.Cassette, stand: opts.Stand}
-	models := &models{cassette: opts.Cassette, stand: opts.Stand, thinking: opts.Thinking}
+	kit := &toolkit{models: newModels(opts), exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}}
 	return []runner.Kind{
-		{Spec: spec.Kind{Name: "agent"}, Handler: &agentHandler{models, kit}},
+		{Spec: spec.Kind{Name: "agent"}, Handler: runner.HandlerFunc(kit.runAgent)},
 		{Spec: spec.Kind{Name: "exec"}, Handler: exec},
 		{Spec: spec.Kind{Name: "http"}, Handler: newHTTPHandler(opts.Client)},
-		{Spec: spec.Kind{Name: "llm"}, Handler: &llmHandler{models, kit}},
-		{Spec: spec.Kind{Name: "tool"}, Handler: &toolHandler{kit}},
-		{Spec: spec.Kind{Name: "tools"}, Handler: &toolsHandler{kit}},
+		{Spec: spec.Kind{Name: "llm"}, Handler: runner.HandlerFunc(kit.runLLM)},
+		{Spec: spec.Kind{Name: "tool"}, Handler: runner.HandlerFunc(kit.runTool)},
+		{Spec: spec.Kind{Name: "tools"}, Handler: runner.HandlerFunc(kit.runTools)},
 	}
 }
 
 // NewDecider returns the decider of llm_decide edges, which asks the router model.
 func NewDecider(opts Options) runner.Decider {
-	return &decider{&models{cassette: opts.Cassette, stand: opts.Stand}}
+	m := newModels(opts)
+	return &decider{&m}
 }
 
 // emit reports an event of a task, unless nobody listens.

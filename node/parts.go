@@ -169,7 +169,7 @@ func readPart(item any, find finder) (model.Part, error) {
 			return model.Part{}, err
 		}
 		if err != nil {
-			return model.Part{}, invalidInput("the part %s %q: %v", kind, head(named, 80), err)
+			return model.Part{}, invalidInput("the part %s %q: %v", kind, eval.Shorten(named, 80), err)
 		}
 		if name, ok := given["name"].(string); ok {
 			part.Name = name

@@ -103,11 +103,7 @@ func doneText(talk *handler.Talk) string {
 	if talk.Steps > len(talk.Done) {
 		list = "…, " + list
 	}
-	steps := "steps"
-	if talk.Steps == 1 {
-		steps = "step"
-	}
-	return fmt.Sprintf("%d %s done: %s", talk.Steps, steps, list)
+	return fmt.Sprintf("%s done: %s", count(talk.Steps, "step"), list)
 }
 
 // marker returns the message that the conversation moves to another node.
@@ -240,19 +236,14 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		given[name] = eval.Text(value)
 		args[name] = given[name]
 	}
-	c := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number, isPart: true}
+	c := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number}
 	out, err := c.journal(task, func() (answer, error) {
 		registry, err := k.registry(task)
 		if err != nil {
 			return answer{}, err
 		}
 		taped, err := k.playOrRecord(task, c, func() (answer, error) {
-			actor := &toolActor{kit: k, task: task}
-			if kind == "prompt" {
-				parts, err := registry.Prompt(ctx, actor, server, what, given)
-				return answer{Output: parts}, err
-			}
-			parts, err := registry.Resource(ctx, actor, server, what)
+			parts, err := registry.Fetch(ctx, &toolActor{kit: k, task: task}, kind, server, what, given)
 			return answer{Output: parts}, err
 		})
 		var failed *tool.Error

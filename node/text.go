@@ -37,25 +37,13 @@ func headText(b []byte, size int) string {
 // validText replaces bytes that are not UTF-8, which JSON can't hold.
 func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// head returns the first size characters of s, with … if it was cut.
-func head(s string, size int) string {
-	n := 0
-	for i := range s {
-		if n == size {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
-
 // lastLine returns the last line with visible text, cut and cleaned for a message.
 func lastLine(s string) string {
 	for len(s) > 0 {
 		s = strings.TrimRight(s, "\r\n")
 		i := strings.LastIndexAny(s, "\r\n") + 1
 		if line := strings.TrimSpace(plain(s[i:])); line != "" {
-			return head(line, 200)
+			return eval.Shorten(line, 200)
 		}
 		s = s[:i]
 	}
@@ -108,7 +96,7 @@ func quotedHead(out []byte) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (it begins %q)", head(text, 80))
+	return fmt.Sprintf(" (it begins %q)", eval.Shorten(text, 80))
 }
 
 // trimLineBreak drops one "\n" or "\r\n" at the end.

@@ -59,7 +59,7 @@ func TestLastLine(t *testing.T) {
 		{"10%\r50%\r", "50%"},
 		{"\x1b[1;31merror:\x1b[0m\tno\x07", "error: no"},
 		{"first\n\x1b[0m\n", "first"},
-		{strings.Repeat("é", 300), strings.Repeat("é", 200) + "…"},
+		{strings.Repeat("é", 300), strings.Repeat("é", 100) + "…"},
 	} {
 		if got := lastLine(test.text); got != test.want {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)

@@ -25,12 +25,11 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// toolkit calls tools.
+// toolkit calls models and tools.
 type toolkit struct {
-	exec     *execHandler
-	options  tool.Options
-	cassette *cassette.Cassette
-	stand    *Stand
+	models
+	exec    *execHandler
+	options tool.Options
 }
 
 // registryKey is the key of a graph's tools in the scope of a run.
@@ -73,11 +72,10 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 }
 
 // toolCall is a call with its number in the visit, or a part of the prompt that a server
-// gives, with its number in the prompt.
+// gives, with its number in the prompt. Their names differ: server.tool, server:resource.
 type toolCall struct {
 	model.ToolCall
 	number int
-	isPart bool
 }
 
 // answer is the answer of a call.
@@ -150,7 +148,7 @@ func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answe
 		hideKeys(task, k.cassette, task.Providers)
 	}
 	return k.cassette.Tool(cassette.ToolCall{
-		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
+		Caller: callerOf(task, "", c.number+1), Name: c.Name, Args: c.Args, Malformed: c.Malformed,
 	}, call)
 }
 
@@ -202,14 +200,6 @@ func now(task *runner.Task) time.Time {
 	return task.Models.Now()
 }
 
-// noteNumber is the key of the call's number in the log.
-func (c *toolCall) noteNumber() string {
-	if c.isPart {
-		return "part"
-	}
-	return "number"
-}
-
 // keep journals the answer and duration of a call.
 func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error {
 	if task.Note == nil {
@@ -223,7 +213,7 @@ func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error
 		args = map[string]any{}
 	}
 	note := map[string]any{
-		c.noteNumber(): c.number, "name": c.Name, "args": args, "output": out.Output, "is_error": out.IsError,
+		"number": c.number, "name": c.Name, "args": args, "output": out.Output, "is_error": out.IsError,
 		"duration_ms": int(took.Milliseconds()),
 	}
 	if c.ID != "" {
@@ -243,7 +233,7 @@ func (c *toolCall) logged(task *runner.Task) (answer, bool) {
 		if !ok {
 			continue
 		}
-		if n, ok := keys.WholeNumber(note[c.noteNumber()]); !ok || n != c.number {
+		if n, ok := keys.WholeNumber(note["number"]); !ok || n != c.number || note["name"] != c.Name {
 			continue
 		}
 		out := answer{Output: note["output"]}
@@ -372,8 +362,7 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 	if err != nil {
 		return nil, err
 	}
-	caller := model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: 1}
-	out, err := k.cassette.Tools(caller, names, func() ([]model.Tool, error) {
+	out, err := k.cassette.Tools(callerOf(task, "", 1), names, func() ([]model.Tool, error) {
 		out, rest := k.serverTools(ctx, task, registry, names)
 		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, rest)
 		if err != nil {

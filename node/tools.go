@@ -17,13 +17,10 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// toolsHandler executes the calls of the model's last message.
-type toolsHandler struct{ kit *toolkit }
-
-// Run makes the calls, in parallel unless the node is sequential, and returns their
+// runTools makes the calls of the model's last message, in parallel unless the node is sequential, and returns their
 // results in order. A failed call is a result for the model, not a failure of the node.
-func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
-	registry, err := h.kit.registry(task)
+func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) {
+	registry, err := k.registry(task)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +30,7 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	}
 	allowed := allowList(task.Config, registry)
 	sequential, _ := task.Config["sequential"].(bool)
-	results, err := h.kit.callAll(ctx, task, allowed, calls, sequential)
+	results, err := k.callAll(ctx, task, allowed, calls, sequential)
 	if err != nil {
 		return nil, err
 	}
@@ -151,20 +148,16 @@ func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
 }
 
 // readCalls reads tool calls from plain data; where names the list in errors.
-func readCalls(where string, list []any) ([]model.ToolCall, error) {
-	out := make([]model.ToolCall, len(list))
-	for i, item := range list {
-		call := &out[i]
-		fields, _ := item.(map[string]any)
-		call.ID, _ = fields["id"].(string)
-		call.Name, _ = fields["name"].(string)
-		call.Args, _ = fields["args"].(map[string]any)
-		call.Malformed, _ = fields["malformed"].(string)
-		if call.Name == "" {
+func readCalls(where string, list []any) (calls []model.ToolCall, err error) {
+	if err := decodeData(list, &calls); err != nil {
+		return nil, invalidInput("%s: %v", where, err)
+	}
+	for i := range calls {
+		if calls[i].Name == "" {
 			return nil, invalidInput("%s[%d] has no name", where, i)
 		}
 	}
-	return out, nil
+	return calls, nil
 }
 
 // openCalls returns the calls of the model's last message that have no result. spoke
@@ -192,11 +185,8 @@ func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
 	return calls, true
 }
 
-// toolHandler calls one tool.
-type toolHandler struct{ kit *toolkit }
-
-// Run makes the call and returns its result.
-func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
+// runTool calls one tool and returns its result.
+func (k *toolkit) runTool(ctx context.Context, task *runner.Task) (any, error) {
 	var c struct {
 		Tool string         `key:"tool"`
 		Args map[string]any `key:"args"`
@@ -204,7 +194,7 @@ func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err := decode(task.Config, &c); err != nil {
 		return nil, err
 	}
-	answers, err := h.kit.callAll(ctx, task, []string{c.Tool}, []toolCall{{ToolCall: model.ToolCall{Name: c.Tool, Args: c.Args}}}, true)
+	answers, err := k.callAll(ctx, task, []string{c.Tool}, []toolCall{{ToolCall: model.ToolCall{Name: c.Tool, Args: c.Args}}}, true)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (s *server) open(ctx context.Context) (*link, error) {
 		transport, kill, l.stderr = &mcp.IOTransport{Reader: filterMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.lastLine
 	}
 	client := mcp.NewClient(
-		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
+		&mcp.Implementation{Name: "graphrun", Version: "dev"},
 		&mcp.ClientOptions{
 			Capabilities:                &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
 			ElicitationHandler:          l.asking.question,

@@ -5,7 +5,6 @@ package tool
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -56,10 +55,7 @@ type retry struct {
 
 // declare reads the entry of one tool.
 func declare(name string, entry any, opts *Options) (*Declared, error) {
-	values, ok := entry.(map[string]any)
-	if !ok {
-		return nil, errors.New("it is not a map")
-	}
+	values, _ := entry.(map[string]any)
 	d := &Declared{Name: name}
 	err := keys.Decode(values, d)
 	if err == nil {
@@ -85,8 +81,6 @@ func declare(name string, entry any, opts *Options) (*Declared, error) {
 		if err == nil {
 			d.server.Env, d.server.Headers = merge(d.Env, d.server.Env), merge(d.Headers, d.server.Headers)
 		}
-	case d.Graph == "":
-		err = errors.New("it has neither exec, graph nor mcp")
 	}
 	return d, err
 }

@@ -91,7 +91,9 @@ func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
 
 func TestResourcesAndPrompts(t *testing.T) {
 	r := newRegistry(t, fakeServer(t, "polite", nil))
-	resource := func(uri string) ([]any, error) { return r.Resource(t.Context(), &fakeActor{}, "srv", uri) }
+	resource := func(uri string) ([]any, error) {
+		return r.Fetch(t.Context(), &fakeActor{}, "resource", "srv", uri, nil)
+	}
 	image := map[string]any{"image": "data:image/png;base64,QUJD"}
 	for _, test := range []struct {
 		uri     string
@@ -114,7 +116,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}, texts); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	got, err := r.Prompt(t.Context(), &fakeActor{}, "srv", "review", map[string]string{"what": "it"})
+	got, err := r.Fetch(t.Context(), &fakeActor{}, "prompt", "srv", "review", map[string]string{"what": "it"})
 	want := []any{
 		map[string]any{"text": "Review it"},
 		map[string]any{"text": "[assistant]"},
@@ -125,7 +127,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if _, err := r.Resource(t.Context(), &fakeActor{}, "other", "x"); err == nil || err.Error() != `there is no server "other" for the resource "x"; servers are srv` {
+	if _, err := r.Fetch(t.Context(), &fakeActor{}, "resource", "other", "x", nil); err == nil || err.Error() != `there is no server "other" for the resource "x"; servers are srv` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -83,11 +83,11 @@ func TestRealServerOffers(t *testing.T) {
 					t.Errorf("%q is not offered", want)
 				}
 			}
-			parts, err := r.Resource(t.Context(), actor, "srv", "demo://resource/dynamic/text/1")
+			parts, err := r.Fetch(t.Context(), actor, "resource", "srv", "demo://resource/dynamic/text/1", nil)
 			if err != nil || !strings.Contains(fmt.Sprint(parts), "Resource 1: This is a plaintext resource") {
 				t.Errorf("a resource of a template: %v, %v", parts, err)
 			}
-			parts, err = r.Prompt(t.Context(), actor, "srv", "args-prompt", map[string]string{"city": "Ulm"})
+			parts, err = r.Fetch(t.Context(), actor, "prompt", "srv", "args-prompt", map[string]string{"city": "Ulm"})
 			if err != nil || fmt.Sprint(parts) != "[map[text:What's weather in Ulm?]]" {
 				t.Errorf("a prompt: %v, %v", parts, err)
 			}

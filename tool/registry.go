@@ -28,7 +28,6 @@ type Registry struct {
 func New(decls map[string]any, opts Options) (*Registry, error) {
 	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
 	opts.DiscoverTime = cmp.Or(opts.DiscoverTime, 3*time.Second)
-	opts.Version = cmp.Or(opts.Version, "dev")
 	opts.Keeper = cmp.Or(opts.Keeper, process.NewKeeper(""))
 	r := &Registry{decls: map[string]*Declared{}, names: slices.Sorted(maps.Keys(decls))}
 	for _, name := range r.names {
@@ -94,7 +93,7 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 
 // listing holds the tools of a server, or why they are unknown.
 type listing struct {
-	tools []Tool
+	tools []member
 	err   error
 }
 
@@ -189,7 +188,7 @@ func list(intro string, names []string) string {
 }
 
 // noMember returns the error for an unknown tool of a server.
-func noMember(server, member string, tools []Tool) error {
+func noMember(server, member string, tools []member) error {
 	names := make([]string, len(tools))
 	for i := range tools {
 		names[i] = tools[i].Name

@@ -201,9 +201,7 @@ func TestFit(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for entry, want := range map[string]map[string]any{
 		"parameters": {"exec": map[string]any{}, "parameters": map[string]any{"type": "objekt"}},
-		"neither":    {"description": "x"},
 		"timeout":    {"graph": "x", "timeout": "soon"},
-		"mcp":        {"mcp": map[string]any{}},
 	} {
 		if _, err := New(map[string]any{"t": want}, Options{Grace: time.Second}); err == nil || !strings.Contains(err.Error(), `tool "t": `) || !strings.Contains(err.Error(), entry) {
 			t.Errorf("%s: %v", entry, err)

@@ -15,51 +15,20 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Resource reads a resource of a server as parts: {text}, {image}, {audio}, {file}. The
-// error is an *Error or ctx's.
-func (r *Registry) Resource(ctx context.Context, actor Actor, name, uri string) ([]any, error) {
-	return r.fetch(ctx, actor, name, fmt.Sprintf("resource %q", uri), func(ctx context.Context, session *mcp.ClientSession) ([]any, error) {
-		result, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
-		if err != nil {
-			return nil, err
-		}
-		var parts []any
-		for _, c := range result.Contents {
-			parts = append(parts, resourcePart(c))
-		}
-		return parts, nil
-	})
-}
-
-// Prompt fetches a prompt of a server as parts. A text names each speaker other than the
-// user.
-func (r *Registry) Prompt(ctx context.Context, actor Actor, name, prompt string, args map[string]string) ([]any, error) {
-	return r.fetch(ctx, actor, name, fmt.Sprintf("prompt %q", prompt), func(ctx context.Context, session *mcp.ClientSession) ([]any, error) {
-		result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt, Arguments: args})
-		if err != nil {
-			return nil, err
-		}
-		var parts []any
-		speaker := mcp.Role("user")
-		for _, m := range result.Messages {
-			if m.Role != speaker {
-				parts = append(parts, map[string]any{"text": fmt.Sprintf("[%s]", m.Role)})
-				speaker = m.Role
-			}
-			parts = append(parts, partsOf([]mcp.Content{m.Content})...)
-		}
-		return parts, nil
-	})
-}
-
-// fetch asks a server for parts.
-func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, ask func(context.Context, *mcp.ClientSession) ([]any, error)) (parts []any, err error) {
+// Fetch asks a server for a resource by its URI, or for a prompt by its name with args, as
+// parts: {text}, {image}, {audio}, {file}. The error is an *Error or ctx's.
+func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string, args map[string]string) (parts []any, err error) {
+	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
 	if !decl.IsServer() {
 		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, list("servers are", r.servers()))}
 	}
+	fetch := fetchResource
+	if kind == "prompt" {
+		fetch = fetchPrompt
+	}
 	err = decl.server.use(ctx, actor, "while it was asked for the "+what, func(l *link) (bool, error) {
-		parts, err = ask(ctx, l.session)
+		parts, err = fetch(ctx, l.session, of, args)
 		switch {
 		case err == nil && len(parts) == 0:
 			return false, &Error{Message: fmt.Sprintf("server %q: the %s is empty", name, what)}
@@ -69,6 +38,35 @@ func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, as
 		return true, err
 	})
 	return parts, err
+}
+
+func fetchResource(ctx context.Context, session *mcp.ClientSession, uri string, _ map[string]string) (parts []any, err error) {
+	result, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range result.Contents {
+		parts = append(parts, resourcePart(c))
+	}
+	return parts, nil
+}
+
+// fetchPrompt returns the messages of a prompt. A text names each speaker other than the
+// user.
+func fetchPrompt(ctx context.Context, session *mcp.ClientSession, name string, args map[string]string) (parts []any, err error) {
+	result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
+	if err != nil {
+		return nil, err
+	}
+	speaker := mcp.Role("user")
+	for _, m := range result.Messages {
+		if m.Role != speaker {
+			parts = append(parts, map[string]any{"text": fmt.Sprintf("[%s]", m.Role)})
+			speaker = m.Role
+		}
+		parts = append(parts, partsOf([]mcp.Content{m.Content})...)
+	}
+	return parts, nil
 }
 
 // Offer is a resource or prompt of a server.

@@ -38,7 +38,7 @@ type server struct {
 	name string
 	opts *Options
 
-	turn   chan struct{} // holds one token
+	turn   chan struct{} // holds a token while somebody has the turn
 	link   *link         // nil: not connected
 	starts int
 	died   string // why the last connection ended
@@ -76,29 +76,16 @@ func declareServer(name string, values map[string]any, opts *Options) (*server, 
 	if err := keys.Decode(values, s); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
-	if len(s.Command) == 0 && s.URL == "" {
-		return nil, errors.New("mcp: it has neither command nor url")
-	}
-	s.turn <- struct{}{}
 	return s, nil
 }
 
 // list returns the server's tools under their own names.
-func (s *server) list(ctx context.Context, actor Actor) ([]Tool, error) {
+func (s *server) list(ctx context.Context, actor Actor) ([]member, error) {
 	l, err := s.connected(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
-	return l.tools(), nil
-}
-
-func (l *link) tools() []Tool {
-	members := *l.members.Load()
-	out := make([]Tool, len(members))
-	for i := range members {
-		out[i] = members[i].Tool
-	}
-	return out
+	return *l.members.Load(), nil
 }
 
 // call calls one of the server's tools. It repeats a call during which the server died
@@ -109,7 +96,7 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 		members := *l.members.Load()
 		i := slices.IndexFunc(members, func(m member) bool { return m.Name == name })
 		if i < 0 {
-			return false, noMember(s.name, name, l.tools())
+			return false, noMember(s.name, name, members)
 		}
 		given, err := checkArgs(full, members[i].schema, call.Args)
 		if err != nil {
@@ -162,21 +149,31 @@ func (s *server) use(ctx context.Context, actor Actor, when string, ask func(*li
 		case errors.As(err, &failed):
 			return err
 		}
-		s.drop(ctx, actor, l, err)
+		died := s.drop(ctx, actor, l, err)
 		if !first || !repeatable {
-			return &Error{Message: fmt.Sprintf("server %q went away %s: %s", s.name, when, s.causeOfEnd(ctx))}
+			return &Error{Message: fmt.Sprintf("server %q went away %s: %s", s.name, when, died)}
 		}
 	}
 }
 
+// lock takes the turn, unless the context ends before.
+func (s *server) lock(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *server) unlock() { <-s.turn }
+
 // connected returns the connection and makes one if there is none.
 func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.lock(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer s.unlock()
 	if s.link != nil {
 		select {
 		case <-s.link.gone:
@@ -231,17 +228,17 @@ func (l *link) refresh(ctx context.Context) error {
 	return nil
 }
 
-// drop discards a connection that a call found lost, unless another call did.
-func (s *server) drop(ctx context.Context, actor Actor, l *link, cause error) {
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return
+// drop discards a connection that a call found lost, unless another call did, and returns why
+// the last connection ended.
+func (s *server) drop(ctx context.Context, actor Actor, l *link, cause error) string {
+	if s.lock(ctx) != nil {
+		return "the call was given up"
 	}
-	defer func() { s.turn <- struct{}{} }()
+	defer s.unlock()
 	if s.link == l {
 		s.discard(actor, l, cause)
 	}
+	return s.died
 }
 
 // discard closes a broken connection and warns.
@@ -255,21 +252,10 @@ func (s *server) discard(actor Actor, l *link, cause error) {
 	actor.Warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
 }
 
-// causeOfEnd returns why the last connection ended.
-func (s *server) causeOfEnd(ctx context.Context) string {
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return "the call was given up"
-	}
-	defer func() { s.turn <- struct{}{} }()
-	return s.died
-}
-
 // close ends the server.
 func (s *server) close() error {
-	<-s.turn
-	defer func() { s.turn <- struct{}{} }()
+	_ = s.lock(context.Background())
+	defer s.unlock()
 	s.starts = maxStarts
 	if s.link == nil {
 		return nil

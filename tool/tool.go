@@ -90,6 +90,4 @@ type Options struct {
 	Keeper *process.Keeper
 	// RunDir returns the folder of the run; nil means there is none.
 	RunDir func() (string, error)
-	// Version is graphrun's version for servers; "" means "dev".
-	Version string
 }

@@ -90,7 +90,7 @@ func TextOf(p *model.Part) (string, bool) {
 	if p.Kind == model.TextPart {
 		return p.Text, true
 	}
-	if p.Kind != model.FilePart || p.Data == "" || !isText(p.Type) {
+	if p.Kind != model.FilePart || p.Data == "" || !IsText(p.Type) {
 		return "", false
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
@@ -106,11 +106,15 @@ func TitledText(p *model.Part) (string, bool) {
 	return text, is
 }
 
-func isText(kind string) bool {
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || slices.Contains([]string{
-		"application/json", "application/x-ndjson", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
-		"application/javascript", "application/sql", "application/x-sh",
-	}, kind)
+// IsText reports whether a media type is text.
+func IsText(kind string) bool {
+	switch kind {
+	case "application/graphql", "application/javascript", "application/json", "application/jsonl", "application/sql", "application/toml", "application/x-ndjson",
+		"application/x-sh", "application/x-www-form-urlencoded", "application/x-yaml", "application/xml", "application/yaml":
+		return true
+	}
+	_, suffix, _ := strings.Cut(kind, "+")
+	return strings.HasPrefix(kind, "text/") || suffix == "json" || suffix == "xml" || suffix == "yaml"
 }
 
 // ImageURL returns the address of an image, or its bytes as a data URI.
