@@ -64,24 +64,22 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if parent := handler.TraceParent(ctx); parent != "" {
 		job.env = append(job.env, "TRACEPARENT="+parent)
 	}
+	job.outLog, job.errLog = io.Discard, io.Discard
 	if task.OpenLog != nil {
-		stdout, stderr := task.OpenLog(h.source, "stdout"), task.OpenLog(h.source, "stderr")
-		defer stdout.Close()
-		defer stderr.Close()
-		job.outLog, job.errLog = stdout, stderr
+		outLog, errLog := task.OpenLog(h.source, "stdout"), task.OpenLog(h.source, "stderr")
+		defer outLog.Close()
+		defer errLog.Close()
+		job.outLog, job.errLog = outLog, errLog
 	}
-	end, err := job.run(ctx)
+	stdout, err := job.run(ctx)
 	questions := events.close()
 	if err != nil {
 		return nil, err
 	}
-	if failure := end.failure(ctx, job); failure != nil {
-		return nil, failure
-	}
 	if _, err := task.InterruptAll(questions...); err != nil {
 		return nil, err
 	}
-	return parseOutput(parse, job.argv[0], end.stdout, task.WantsText)
+	return parseOutput(parse, job.argv[0], stdout, task.WantsText)
 }
 
 // keeperKey is the key of the keeper in the scope of a run.
@@ -215,8 +213,6 @@ func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 	return &runner.Failure{Kind: "cancelled", Message: message}
 }
 
-var errTooMuchOutput = errors.New("too much output")
-
 // process is a program to run.
 type process struct {
 	mark      *procs.Mark
@@ -226,61 +222,68 @@ type process struct {
 	stdin     []byte
 	maxOutput int     // bytes of stdout
 	timing    Options // Grace, Kill and Linger
-	// outLog and errLog receive the output as it comes, unless they are nil.
+	// outLog and errLog receive the output as it comes.
 	outLog, errLog io.Writer
 }
 
-// ending is how a program ended.
-type ending struct {
-	code    int    // as a shell reports it: 128 + n for signal n
-	signal  string // "" or the signal's name
-	stdout  []byte
-	stderr  string // its end
-	tooMuch bool   // it was stopped for more output than allowed
-	stopped bool   // it was stopped at the end of the context
-}
-
-// run runs the program to the end of its streams. An error is a *runner.Failure.
-func (p *process) run(ctx context.Context) (*ending, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stdout := &capped{limit: p.maxOutput, over: func() { cancel(errTooMuchOutput) }}
+// run runs the program to the end of its streams and returns its output. An error is a
+// *runner.Failure.
+func (p *process) run(ctx context.Context) ([]byte, error) {
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stdout := &capped{limit: p.maxOutput, over: cancel}
 	stderr := &procs.Tail{Keep: detailBytes + utf8.UTFMax}
-	cmd := &exec.Cmd{
-		Path: p.argv[0], Args: p.argv, Dir: p.dir, Env: p.env,
-		Stdin: bytes.NewReader(p.stdin), Stdout: both(stdout, p.outLog), Stderr: both(stderr, p.errLog),
-		WaitDelay: p.timing.Linger,
-	}
 	path, err := procs.Find(p.argv[0], p.dir, p.env)
 	if err != nil {
-		return nil, startFailure(p, err)
+		return nil, p.startFailure(err)
 	}
-	cmd.Path = path
+	cmd := &exec.Cmd{
+		Path: path, Args: p.argv, Dir: p.dir, Env: p.env, WaitDelay: p.timing.Linger,
+		Stdin: bytes.NewReader(p.stdin), Stdout: io.MultiWriter(p.outLog, stdout), Stderr: io.MultiWriter(p.errLog, stderr),
+	}
 	if err := p.mark.Start(cmd); err != nil {
-		return nil, startFailure(p, err)
+		return nil, p.startFailure(err)
 	}
 	ended, stopped := make(chan struct{}), make(chan bool, 1)
-	undo := context.AfterFunc(ctx, func() { stopped <- p.mark.Stop(cmd, ended, p.timing.Grace, p.timing.Kill) })
+	undo := context.AfterFunc(bounded, func() { stopped <- p.mark.Stop(cmd, ended, p.timing.Grace, p.timing.Kill) })
 	err = cmd.Wait()
 	close(ended)
-	end := &ending{stopped: !undo() && <-stopped, tooMuch: stdout.exceeded, stdout: stdout.buf.Bytes(), stderr: tailText(stderr.Bytes(), detailBytes)}
-	if cmd.ProcessState == nil {
-		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("lost sight of %q: %v", p.argv[0], err)}
-	}
-	end.code, end.signal = procs.ExitStatus(cmd.ProcessState)
+	wasStopped := !undo() && <-stopped
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+	if cmd.ProcessState == nil || err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't read the output of %q: %v", p.argv[0], err)}
 	}
-	return end, nil
+	code, signal := procs.ExitStatus(cmd.ProcessState)
+	var failure *runner.Failure
+	switch {
+	case stdout.exceeded:
+		failure = &runner.Failure{Kind: "invalid_output", Message: fmt.Sprintf("%q was stopped: it printed more than %d bytes (max_output)", p.argv[0], p.maxOutput)}
+	case wasStopped:
+		failure = stoppedFailure(ctx, fmt.Sprintf("%q was stopped", p.argv[0]))
+	case code == 0:
+		return stdout.buf.Bytes(), nil
+	default:
+		failure = exitFailure(p.argv[0], code, signal, stderr.Bytes())
+	}
+	failure.Details = map[string]any{
+		"exit_code": code, "stderr": tailText(stderr.Bytes(), detailBytes), "stdout": tailText(stdout.buf.Bytes(), detailBytes),
+	}
+	if signal != "" {
+		failure.Details["signal"] = signal
+	}
+	return nil, failure
 }
 
-// both writes to w and, if there is one, to a log.
-func both(w, log io.Writer) io.Writer {
-	if log == nil {
-		return w
+// exitFailure returns the failure of a program that exited by itself.
+func exitFailure(name string, code int, signal string, stderr []byte) *runner.Failure {
+	how := fmt.Sprintf("%q exited with code %d", name, code)
+	if signal != "" {
+		how = fmt.Sprintf("%q was killed by signal %s", name, signal)
 	}
-	return io.MultiWriter(log, w)
+	if line := lastLine(validText(stderr)); line != "" {
+		how += ": " + line
+	}
+	return &runner.Failure{Kind: "exit_status", Message: how}
 }
 
 // capped keeps the first limit bytes and calls over once if there are more. It goes on
@@ -306,7 +309,7 @@ func (c *capped) Write(p []byte) (int, error) {
 }
 
 // startFailure returns why a program did not start, and what to check.
-func startFailure(p *process, err error) *runner.Failure {
+func (p *process) startFailure(err error) *runner.Failure {
 	name := p.argv[0]
 	message := fmt.Sprintf("can't start %q: %v", name, err)
 	switch {
@@ -318,43 +321,4 @@ func startFailure(p *process, err error) *runner.Failure {
 		message = fmt.Sprintf("program %q can't be executed: check that it is a file with execute permission", name)
 	}
 	return &runner.Failure{Kind: "failed", Message: message}
-}
-
-// failure returns the failure of the task, or nil for a success.
-func (e *ending) failure(ctx context.Context, p *process) *runner.Failure {
-	name := p.argv[0]
-	switch {
-	case e.tooMuch:
-		return &runner.Failure{
-			Kind:    "invalid_output",
-			Message: fmt.Sprintf("%q was stopped: it printed more than %d bytes (max_output)", name, p.maxOutput),
-			Details: e.details(),
-		}
-	case e.stopped:
-		failure := stoppedFailure(ctx, fmt.Sprintf("%q was stopped", name))
-		failure.Details = e.details()
-		return failure
-	case e.code == 0:
-		return nil
-	}
-	how := fmt.Sprintf("%q exited with code %d", name, e.code)
-	if e.signal != "" {
-		how = fmt.Sprintf("%q was killed by signal %s", name, e.signal)
-	}
-	if line := lastLine(e.stderr); line != "" {
-		how += ": " + line
-	}
-	return &runner.Failure{Kind: "exit_status", Message: how, Details: e.details()}
-}
-
-func (e *ending) details() map[string]any {
-	details := map[string]any{
-		"exit_code": e.code,
-		"stderr":    e.stderr,
-		"stdout":    tailText(e.stdout, detailBytes),
-	}
-	if e.signal != "" {
-		details["signal"] = e.signal
-	}
-	return details
 }

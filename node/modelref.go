@@ -5,7 +5,6 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/keys"
@@ -39,29 +38,22 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 		}
 	}
 	for _, scope := range append([]handler.ModelScope{own}, task.Models.Around...) {
-		ref, err := resolveRole(task, scope, named)
-		if err != nil || ref.name != "" {
-			return ref, err
+		ref := modelRef{name: named}
+		for range len(scope.Models) + 2 { // a role may name another role
+			if ref = roleOf(task, scope, ref.name); strings.Contains(ref.name, "/") {
+				return ref, nil
+			}
+		}
+		if ref.name != "" {
+			return modelRef{}, invalidInput("the roles of models name each other in a circle at %q", ref.name)
 		}
 	}
-	return modelRef{}, &runner.Failure{Kind: "invalid_input", Message: fmt.Sprintf(
-		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)}
+	return modelRef{}, invalidInput(
+		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)
 }
 
-// resolveRole returns the model of a role in one graph, without a name if there is none.
-func resolveRole(task *runner.Task, scope handler.ModelScope, role string) (modelRef, error) {
-	for range len(scope.Models) + 2 { // a role may name another role
-		ref := roleOf(task, scope, role)
-		if ref.name == "" || strings.Contains(ref.name, "/") {
-			return ref, nil
-		}
-		role = ref.name
-	}
-	return modelRef{}, invalidInput("the roles of models name each other in a circle at %q", role)
-}
-
-// roleOf returns the model or role that a role stands for. Overrides belong to the run's
-// own graph.
+// roleOf returns the model or role that a role stands for, without a name if there is none.
+// Overrides belong to the run's own graph.
 func roleOf(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	for _, name := range []string{role, "default"} {
 		if ref := task.Models.Overrides[name]; ref != "" {
