@@ -29,7 +29,7 @@ func fetchMember(f *frame, base, key any) any {
 			n += len(b)
 		}
 		if n < 0 || n >= len(b) {
-			panic(fmt.Errorf("index %d is out of range: the list has %s", i, plural(len(b), "element")))
+			panic(fmt.Errorf("index %d is out of range: the list has %s", i, Count(len(b), "element")))
 		}
 		return b[n]
 	}

@@ -120,18 +120,11 @@ func (fn function) checked(name string) operation {
 func (fn *function) arity() string {
 	switch {
 	case fn.max == many:
-		return "at least " + plural(fn.min, "argument")
+		return "at least " + Count(fn.min, "argument")
 	case fn.min == fn.max:
-		return plural(fn.min, "argument")
+		return Count(fn.min, "argument")
 	}
 	return fmt.Sprintf("%d to %d arguments", fn.min, fn.max)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // oneOf names kinds in a sentence. Null goes without saying.

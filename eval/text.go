@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -53,6 +54,18 @@ func Shorten(s string, size int) string {
 		return cut + "…"
 	}
 	return s
+}
+
+// Count writes a number of things: 1 step, 2 steps, 2 properties.
+func Count(n int, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "ty"):
+		noun = strings.TrimSuffix(noun, "y") + "ies"
+	default:
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }
 
 func formatFloat(f float64) string {

@@ -3,8 +3,6 @@
 package flowtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,11 +52,9 @@ func yamlList[V any](list []V, text func(V) string) string {
 }
 
 func jsonText(v any) string {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := eval.AppendJSON(nil, v)
+	if err != nil {
 		return "null"
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return string(text)
 }

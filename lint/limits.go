@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -43,7 +42,7 @@ func checkStepLimit(f *facts) {
 	path := graphalg.Path(f.flow().Digraph.Next, f.Start(), f.End)
 	if steps := len(path) - 1; steps > limits.MaxSteps {
 		f.report(limits.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
-			limits.MaxSteps, plural(steps, "step"), f.pathText(path))
+			limits.MaxSteps, eval.Count(steps, "step"), f.pathText(path))
 	}
 }
 
@@ -79,11 +78,4 @@ func checkMissingTimeout(f *facts) {
 			f.report(n.ID.Span, "%q has no time limit; give it a timeout, or set limits.node_timeout or limits.timeout", n.ID.Value)
 		}
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -464,7 +464,7 @@ func (f *facts) strand(p *policy) []int {
 
 // exceed looks for a run that visits a node more often than a policy allows.
 func (f *facts) exceed(p *policy) string {
-	often := fmt.Sprintf("%q can run more than %s", f.Name(p.place), plural(p.limit, "time"))
+	often := fmt.Sprintf("%q can run more than %s", f.Name(p.place), eval.Count(p.limit, "time"))
 	if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
 		if f.findBreach(p, explore.Question{}).Found {
 			return often + ": nothing bounds the cycle " + f.pathText(cycle)

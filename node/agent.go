@@ -368,11 +368,11 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case a.turns >= a.loop.MaxTurns:
-		return a.limitFailure("max_turns", "the agent gave no answer in %s", count(a.loop.MaxTurns, "turn"))
+		return a.limitFailure("max_turns", "the agent gave no answer in %s", eval.Count(a.loop.MaxTurns, "turn"))
 	case a.loop.MaxCost > 0 && a.spent >= a.loop.MaxCost:
 		return a.limitFailure("max_cost_usd", "the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.MaxCost)
 	case a.repeats >= a.loop.StuckAfter:
-		return a.limitFailure("stuck", "the agent repeats itself: %s alike", count(a.repeats, "turn"))
+		return a.limitFailure("stuck", "the agent repeats itself: %s alike", eval.Count(a.repeats, "turn"))
 	}
 	return nil
 }
@@ -513,12 +513,4 @@ func short(output any) any {
 		return headText([]byte(text), detailBytes) + "…"
 	}
 	return output
-}
-
-// count joins a number and its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

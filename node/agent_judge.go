@@ -102,7 +102,7 @@ func (a *agent) escalationFailure(why, feedback string, value any) *runner.Failu
 }
 
 func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
-	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), feedback, value)
+	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", eval.Count(a.rounds, "round")), feedback, value)
 }
 
 // verdict asks the judge about an answer. A judge that fails or gives no valid verdict
@@ -275,7 +275,7 @@ func (a *agent) walk(ctx context.Context) (any, error) {
 	name := a.loop.Initial
 	for i := 0; ; i++ {
 		if i >= a.loop.MaxIterations {
-			return nil, a.limitFailure("max_iterations", "the agent reached no terminal state in %s", count(i, "state"))
+			return nil, a.limitFailure("max_iterations", "the agent reached no terminal state in %s", eval.Count(i, "state"))
 		}
 		state := a.loop.states[name]
 		if state.Terminal && state.Prompt == "" && i > 0 {

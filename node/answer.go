@@ -55,7 +55,7 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 func unfitFailure(response *model.Response, tries int, problem error) *runner.Failure {
 	return &runner.Failure{
 		Kind:    "invalid_output",
-		Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(tries, "attempt"), problem),
+		Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", eval.Count(tries, "attempt"), problem),
 		Details: map[string]any{"answer": eval.Shorten(response.Content, 400)},
 	}
 }

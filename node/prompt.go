@@ -105,7 +105,7 @@ func doneText(talk *handler.Talk) string {
 	if talk.Steps > len(talk.Done) {
 		list = "…, " + list
 	}
-	return fmt.Sprintf("%s done: %s", count(talk.Steps, "step"), list)
+	return fmt.Sprintf("%s done: %s", eval.Count(talk.Steps, "step"), list)
 }
 
 // marker returns the message that the conversation moves to another node.

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/flowdiff"
-	"github.com/graphrun/graphrun/internal/terminal"
 )
 
 func newDiffCommand(a *app) *cobra.Command {
@@ -88,8 +89,8 @@ func (a *app) countChanges(others, breaking int) {
 	case others+breaking == 0:
 		fmt.Fprintln(a.Stderr, "no changes")
 	case breaking == 0:
-		fmt.Fprintf(a.Stderr, "%s, none breaks callers\n", terminal.Count(others, "change"))
+		fmt.Fprintf(a.Stderr, "%s, none breaks callers\n", eval.Count(others, "change"))
 	default:
-		fmt.Fprintf(a.Stderr, "%s breaking callers (!), %s\n", terminal.Count(breaking, "change"), terminal.Count(others, "other"))
+		fmt.Fprintf(a.Stderr, "%s breaking callers (!), %s\n", eval.Count(breaking, "change"), eval.Count(others, "other"))
 	}
 }

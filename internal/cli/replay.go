@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/runview"
@@ -110,7 +112,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	}
 	var v any = all
 	if f.all {
-		lines = append(lines, fmt.Sprintf("%s, %d diverged", terminal.Count(len(all), "run"), differ))
+		lines = append(lines, fmt.Sprintf("%s, %d diverged", eval.Count(len(all), "run"), differ))
 	} else {
 		v = all[0]
 	}
@@ -142,7 +144,7 @@ func replayLines(r *replayed) []string {
 	case r.Error != "":
 		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}
 	case r.Divergence == nil:
-		return []string{fmt.Sprintf("%s  same after %s", r.RunID, terminal.Count(r.Steps, "step"))}
+		return []string{fmt.Sprintf("%s  same after %s", r.RunID, eval.Count(r.Steps, "step"))}
 	}
 	return runview.DivergenceLines(r.RunID+"  diverged", r.Divergence)
 }

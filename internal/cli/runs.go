@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -226,7 +228,7 @@ func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove fu
 			return err
 		}
 	}
-	return a.printLine(cmd, deleted{Forgotten: ids}, terminal.Count(len(ids), noun)+" deleted")
+	return a.printLine(cmd, deleted{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted")
 }
 
 // deleted is the JSON of delete and prune.
@@ -256,7 +258,7 @@ a process drives always stay.`,
 				return err
 			}
 			return a.print(cmd, deleted{ids, dryRun}, func() error {
-				count := terminal.Count(len(ids), "run")
+				count := eval.Count(len(ids), "run")
 				if !dryRun {
 					return a.printLines([]string{count + " deleted"})
 				}

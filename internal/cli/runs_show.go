@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -54,7 +56,7 @@ func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result,
 		return nil, r.unreadable(err)
 	}
 	if len(result.Path) < at {
-		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, terminal.Count(len(result.Path), "step"))
+		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, eval.Count(len(result.Path), "step"))
 	}
 	return result, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/runview"
@@ -202,7 +204,7 @@ graph, or of some of its nodes. It prints how many there were.`,
 			if err != nil {
 				return err
 			}
-			return a.printLine(cmd, map[string]int{"forgotten": n}, terminal.Count(n, "result")+" deleted")
+			return a.printLine(cmd, map[string]int{"forgotten": n}, eval.Count(n, "result")+" deleted")
 		},
 	}
 	outputFlag(cmd)

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/flowtest"
@@ -24,7 +26,6 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -245,7 +246,7 @@ func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest
 			return nil, usage(err)
 		}
 		if changed += n; n > 0 {
-			fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, terminal.Count(n, "case"))
+			fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, eval.Count(n, "case"))
 		}
 	}
 	if changed == 0 {
@@ -343,7 +344,7 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 	if made.Cases == 1 {
 		covers = "covers"
 	}
-	fmt.Fprintf(a.Stderr, "%s %s %d of %d edges\n", terminal.Count(made.Cases, "case"), covers, made.Edges, made.Total)
+	fmt.Fprintf(a.Stderr, "%s %s %d of %d edges\n", eval.Count(made.Cases, "case"), covers, made.Edges, made.Total)
 	if made.Cases == 0 {
 		for _, line := range made.NoValue {
 			fmt.Fprintln(a.Stderr, line)
@@ -381,7 +382,7 @@ func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.F
 		for _, s := range m.Survivors {
 			fmt.Fprintf(&b, "%s:%d: no case notices that %s\n", s.File, s.Line, s.What)
 		}
-		fmt.Fprintf(&b, "%d of %s noticed, %d that no input can tell apart; score %v %%\n", m.Killed, terminal.Count(m.Mutants, "change"), m.Equivalent, m.Score)
+		fmt.Fprintf(&b, "%d of %s noticed, %d that no input can tell apart; score %v %%\n", m.Killed, eval.Count(m.Mutants, "change"), m.Equivalent, m.Score)
 		_, err = io.WriteString(a.Stdout, b.String())
 	} else {
 		err = writeJSON(a.Stdout, m, a.StdoutTerminal)
@@ -407,7 +408,7 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	if _, err := io.WriteString(a.Stdout, runview.TestText(r, f.verbose, a.stdoutColors())); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", terminal.Count(r.Cases, "case"), r.Passed, r.Failed)
+	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", eval.Count(r.Cases, "case"), r.Passed, r.Failed)
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,6 @@ import (
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/suggest"
-	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -151,7 +152,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		if err := settings.WriteBaseline(f.record, found); err != nil {
 			return usage(err)
 		}
-		fmt.Fprintf(a.Stderr, "%s written to %s\n", terminal.Count(len(found), "finding"), f.record)
+		fmt.Fprintf(a.Stderr, "%s written to %s\n", eval.Count(len(found), "finding"), f.record)
 		return nil
 	}
 	if found, err = a.dropKnown(f, sources, found); err != nil {
@@ -189,7 +190,7 @@ func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnosti
 	}
 	found = known.Drop(found)
 	if n := known.Unused(namesOf(sources)); n > 0 && !f.quiet {
-		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", terminal.Count(n, "finding"), f.baseline)
+		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", eval.Count(n, "finding"), f.baseline)
 	}
 	return found, nil
 }
@@ -294,7 +295,7 @@ func (a *app) fixAll(sources []source, show bool) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.Stderr, "%s %s in %s\n", did, terminal.Count(problems, "problem"), terminal.Count(files, "file"))
+	fmt.Fprintf(a.Stderr, "%s %s in %s\n", did, eval.Count(problems, "problem"), eval.Count(files, "file"))
 	return nil
 }
 

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/internal/terminal"
 )
 
 func newWhyCommand(a *app) *cobra.Command {
@@ -54,7 +55,7 @@ func (a *app) why(cmd *cobra.Command, id string, step int) error {
 		return r.unreadable(err)
 	}
 	if len(decisions) == 0 && step > len(result.Path) {
-		return usagef("step %d: run %q has taken %s", step, r.record.ID, terminal.Count(len(result.Path), "step"))
+		return usagef("step %d: run %q has taken %s", step, r.record.ID, eval.Count(len(result.Path), "step"))
 	}
 	return a.print(cmd, decisions, func() error {
 		c := a.stdoutColors()

@@ -68,7 +68,7 @@ func set(field reflect.Value, value any, isDefault bool, least int) (wanted stri
 		}
 		*into = n
 	case *float64:
-		n, ok := number(value)
+		n, ok := eval.Number(value)
 		if isDefault {
 			n, _ = strconv.ParseFloat(text, 64)
 		} else if !ok {
@@ -76,7 +76,7 @@ func set(field reflect.Value, value any, isDefault bool, least int) (wanted stri
 		}
 		*into = n
 	case **float64:
-		n, ok := number(value)
+		n, ok := eval.Number(value)
 		if !ok {
 			return "a number"
 		}
@@ -119,16 +119,6 @@ func isScalar(v any) bool {
 		return false
 	}
 	return true
-}
-
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
-	case int:
-		return float64(n), true
-	case float64:
-		return n, true
-	}
-	return 0, false
 }
 
 // WholeNumber returns a number without a fraction as an int.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -62,7 +64,7 @@ func writeSource(out *bufio.Writer, d *spec.Diagnostic, c terminal.Colors) {
 	}
 	for i, r := range d.Related {
 		if i == maxRelated {
-			fmt.Fprintf(out, "%sand %s\n", c.Quiet(blank+" = "), terminal.Count(len(d.Related)-i, "more place"))
+			fmt.Fprintf(out, "%sand %s\n", c.Quiet(blank+" = "), eval.Count(len(d.Related)-i, "more place"))
 			break
 		}
 		fmt.Fprintf(out, "%s%s: %s\n", c.Quiet(blank+" = "), position(r.File, r.Span), terminal.Line(r.Message))
@@ -100,11 +102,11 @@ func withHint(d *spec.Diagnostic) string {
 // it also counts them by rule.
 func Summary(f Findings) string {
 	errors, warnings := count(f.Diagnostics)
-	files := terminal.Count(f.Files, "file")
+	files := eval.Count(f.Files, "file")
 	if errors+warnings == 0 {
 		return files + ": no problems found"
 	}
-	summary := fmt.Sprintf("%s: %s, %s", files, terminal.Count(errors, "error"), terminal.Count(warnings, "warning"))
+	summary := fmt.Sprintf("%s: %s, %s", files, eval.Count(errors, "error"), eval.Count(warnings, "warning"))
 	if errors+warnings > maxShown {
 		summary += " (" + byRule(f.Diagnostics) + ")"
 	}

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/internal/terminal"
 )
 
 // NumberText formats a number of steps, calls, tokens or dollars.
@@ -49,7 +50,7 @@ func BoundText(r *inspect.Bound) string {
 		b.WriteString(loopText(l) + "\n")
 	}
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
-		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", terminal.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, NumberText(*r.Steps.Max))
+		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", eval.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, NumberText(*r.Steps.Max))
 	}
 	if wide := looseBoundsText(r); wide != "" {
 		b.WriteString(wide + "\n")

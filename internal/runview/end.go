@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
@@ -29,7 +31,7 @@ func Headline(r *runner.Result) string {
 	if r.Quality != "" && string(r.Quality) != s {
 		s += " (" + string(r.Quality) + ")"
 	}
-	s += fmt.Sprintf(" after %s in %s", terminal.Count(r.Steps, "step"), Clock(time.Duration(r.Duration)))
+	s += fmt.Sprintf(" after %s in %s", eval.Count(r.Steps, "step"), Clock(time.Duration(r.Duration)))
 	switch {
 	case r.Error == nil && r.Reason != "" && r.Reason != "end":
 		s += ": " + r.Reason

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/terminal"
 )
@@ -24,7 +26,7 @@ func TestText(r *flowtest.Report, verbose bool, c terminal.Colors) string {
 			}
 			j++
 		}
-		head, tail := c.Good("ok  "), terminal.Count(j-i, "case")
+		head, tail := c.Good("ok  "), eval.Count(j-i, "case")
 		if failed > 0 {
 			head, tail = c.Bad("FAIL"), fmt.Sprintf("%d of %s failed", failed, tail)
 		}

@@ -371,7 +371,7 @@ func UsageText(u *view.Usage) string {
 	if u.Estimated {
 		about = "about "
 	}
-	text := fmt.Sprintf("%s, %s%d+%d tokens", terminal.Count(u.LLMCalls, "call"), about, u.InputTokens, u.OutputTokens)
+	text := fmt.Sprintf("%s, %s%d+%d tokens", eval.Count(u.LLMCalls, "call"), about, u.InputTokens, u.OutputTokens)
 	if u.CachedTokens > 0 {
 		text += fmt.Sprintf(" (%d cached)", u.CachedTokens)
 	}
@@ -407,7 +407,7 @@ func newElements(data map[string]any) *elements {
 
 // String returns the counts as text: "3 of 4 elements, 1 failed".
 func (e *elements) String() string {
-	s := terminal.Count(e.total, "element")
+	s := eval.Count(e.total, "element")
 	if e.done < e.total {
 		s = fmt.Sprintf("%d of %s", e.done, s)
 	}

@@ -217,7 +217,7 @@ func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 func limitSize(of typeSet, sign int, message, noun string) reader {
 	return func(c *compiler, _ *node, value any, at []string) check {
 		limit := c.count(value, at)
-		return failIf(func(v any) bool { return typesOf(v) == of && sign*sizeOf(v) > sign*limit }, message+plural(limit, noun))
+		return failIf(func(v any) bool { return typesOf(v) == of && sign*sizeOf(v) > sign*limit }, message+eval.Count(limit, noun))
 	}
 }
 
@@ -305,7 +305,7 @@ func readContains(c *compiler, n *node, value any, at []string) check {
 		} else if !ok || fits >= bound {
 			return nil
 		}
-		return fault(show(list), " holds ", strconv.Itoa(fits), of, plural(bound, "item"), " that fit ", flow(sub.doc))
+		return fault(show(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", flow(sub.doc))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 const (
@@ -37,9 +39,9 @@ func show(v any) string {
 		}
 		return strconv.Quote(v)
 	case []any:
-		return "a list of " + plural(len(v), "item")
+		return "a list of " + eval.Count(len(v), "item")
 	case map[string]any:
-		return "an object of " + plural(len(v), "property")
+		return "an object of " + eval.Count(len(v), "property")
 	}
 	return fmt.Sprintf("a Go value of type %T", v)
 }
@@ -54,17 +56,6 @@ func showAll(values []any) string {
 		parts = append(parts, show(v))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-	case noun == "property":
-		noun = "properties"
-	default:
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }
 
 // phrase writes the types after "is not": an integer or null.

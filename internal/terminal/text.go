@@ -2,7 +2,6 @@
 package terminal
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -168,12 +167,4 @@ func colorLength(s string) int {
 		return 0
 	}
 	return strings.IndexByte(s, 'm') + 1
-}
-
-// Count formats a number of things: "1 step", "2 steps".
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

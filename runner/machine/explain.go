@@ -31,7 +31,7 @@ type Candidate struct {
 // MarshalJSON writes null for a missing `when`.
 func (c Candidate) MarshalJSON() ([]byte, error) {
 	type rest Candidate // without this method
-	return unescaped(struct {
+	return eval.AppendJSON(nil, struct {
 		Edge      int     `json:"edge"`
 		ID        string  `json:"id,omitempty"`
 		Label     string  `json:"label,omitempty"`

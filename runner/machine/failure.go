@@ -3,8 +3,7 @@
 package machine
 
 import (
-	"bytes"
-	"encoding/json"
+	"github.com/graphrun/graphrun/eval"
 )
 
 // Failure is the error of a node, an edge or a run.
@@ -50,7 +49,7 @@ func (f *Failure) Error() string {
 // MarshalJSON writes null for the node, attempt and details that a failure lacks.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	type rest Failure // without this method
-	return unescaped(struct {
+	return eval.AppendJSON(nil, struct {
 		Kind    string         `json:"kind"`
 		Message string         `json:"message"`
 		Node    *string        `json:"node"`
@@ -58,15 +57,6 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 		Details map[string]any `json:"details"`
 		rest
 	}{f.Kind, f.Message, orNil(f.Node), orNil(f.Attempt), f.Details, rest(f)})
-}
-
-// unescaped returns JSON with readable < and >, as in conditions.
-func unescaped(v any) ([]byte, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimRight(text.Bytes(), "\n"), err
 }
 
 // orNil returns a pointer to a value, or nil for the zero value.

@@ -92,7 +92,7 @@ func (sc *Scope) endAtStepLimit() {
 		sc.end(&End{Status: Completed, Reason: "max_steps", Output: output, Limited: on == "flag"})
 	default:
 		sc.end(&End{Status: Limit, Reason: "max_steps", Failure: &Failure{
-			Kind: "loop_limit", Message: "the run has taken " + plural(sc.limits.MaxSteps, "step") + ", its limit (max_steps)",
+			Kind: "loop_limit", Message: "the run has taken " + eval.Count(sc.limits.MaxSteps, "step") + ", its limit (max_steps)",
 		}})
 	}
 }
@@ -103,7 +103,7 @@ func (sc *Scope) checkStateSize(v *View, writes []Write) *Failure {
 	if v.Size <= sc.maxBytes {
 		return nil
 	}
-	message := "the state would take more than " + plural(sc.maxBytes, "byte") + ", its limit (max_state_bytes)"
+	message := "the state would take more than " + eval.Count(sc.maxBytes, "byte") + ", its limit (max_state_bytes)"
 	var names []string
 	for i := range writes {
 		names = append(names, strconv.Quote(sc.plan.keys[writes[i].Key].name))

@@ -63,7 +63,7 @@ func (b *builder) policies(g *spec.Graph) {
 		}
 		if limit := policy.Get("max_visits"); limit != nil {
 			if most, ok := limit.Data().(int); ok && most > 0 {
-				add("node", "%s may %s at most "+plural(most, "time"), func(t *Task, _ *View) bool { return t.Visit > most })
+				add("node", "%s may %s at most "+eval.Count(most, "time"), func(t *Task, _ *View) bool { return t.Visit > most })
 			}
 		}
 		if from, to := named("from"), named("reach"); from >= 0 && to != noNode {

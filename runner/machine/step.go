@@ -6,7 +6,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
 
 	"github.com/graphrun/graphrun/internal/bind"
 )
@@ -70,7 +71,7 @@ func (t *Task) begin() {
 	if over {
 		t.Visit = visits
 		if t.Refused {
-			t.Failure = &Failure{Kind: "max_visits", Node: n.id, Message: "node has been visited " + plural(limit, "time") + ", its limit"}
+			t.Failure = &Failure{Kind: "max_visits", Node: n.id, Message: "node has been visited " + eval.Count(limit, "time") + ", its limit"}
 		}
 		t.finish()
 		return
@@ -531,11 +532,4 @@ func (t *Task) unitContext(u *Unit, n *node) map[string]any {
 		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
 	}
 	return env
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -126,7 +126,7 @@ func badWrite(k *key, err error) *Failure {
 
 // tooLarge says that something exceeds max_state_bytes.
 func tooLarge(what string, most int) string {
-	return what + " takes more than " + plural(most, "byte") + ", the limit of the state and of a value (max_state_bytes)"
+	return what + " takes more than " + eval.Count(most, "byte") + ", the limit of the state and of a value (max_state_bytes)"
 }
 
 // sizeFailure returns the failure of a value beyond max_state_bytes.
