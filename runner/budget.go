@@ -15,12 +15,12 @@ import (
 const usualAnswer = 4096
 
 // budget holds the calls of models to the limits of a graph. A subgraph spends from its own
-// budget and from those of the graphs around it, which share one lock. It is safe for
+// budget and from the budgets of the graphs around it. All share one lock. It is safe for
 // concurrent use.
 type budget struct {
 	mu    *sync.Mutex
 	outer *budget
-	// maxTokens and maxCost are the limits; 0: none.
+	// maxTokens and maxCost are the limits, or 0.
 	maxTokens int
 	maxCost   float64
 	// tokens and cost are spent, heldTokens and heldCost set aside.

@@ -49,7 +49,7 @@ type driver struct {
 	queue   []machine.Event
 	durable int
 	due     bool
-	// places are those of running attempts, calls the graphs that they have called.
+	// places has the place of each running attempt, calls the graphs that it has called.
 	places map[machine.TaskID]machine.Place
 	calls  map[graphCall]*openCall
 	beside map[machine.TaskID]*graphCalls

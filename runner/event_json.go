@@ -28,8 +28,8 @@ func (s *JSONSink) Event(e *Event) error {
 	return err
 }
 
-// AppendJSON appends the event as one JSON object without a line break. Its keys have a fixed
-// order, those of maps are sorted.
+// AppendJSON appends the event as one JSON object without a line break. Its members have a fixed
+// order, keys of maps are sorted.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	o := &object{append(append(append(dst, `{"event":"`...), e.Type...), '"')}
 	o.add("seq", e.Seq)
@@ -39,25 +39,25 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 		return append(append(o.dst, ','), result[1:]...)
 	}
 	o.add("run_id", e.RunID)
-	o.addSet("step", e.Step)
-	o.addSet("rank", e.Rank)
-	o.addSet("branch", e.Branch)
-	o.addSet("node", e.Node)
-	o.addSet("place", e.Place)
-	o.addSet("visit", e.Visit)
-	o.addSet("attempt", e.Attempt)
-	o.addSet("finally", e.Finally)
+	o.addNonZero("step", e.Step)
+	o.addNonZero("rank", e.Rank)
+	o.addNonZero("branch", e.Branch)
+	o.addNonZero("node", e.Node)
+	o.addNonZero("place", e.Place)
+	o.addNonZero("visit", e.Visit)
+	o.addNonZero("attempt", e.Attempt)
+	o.addNonZero("finally", e.Finally)
 	e.appendContent(o)
 	return append(o.dst, '}')
 }
 
-// appendContent appends what is particular to the type of the event.
+// appendContent appends the members that depend on the type of the event.
 func (e *Event) appendContent(o *object) {
 	switch e.Type {
 	case RunStarted:
-		o.addSet("graph", e.Graph)
-		o.addSet("start", e.Start)
-		o.addSet("max_steps", e.MaxSteps)
+		o.addNonZero("graph", e.Graph)
+		o.addNonZero("start", e.Start)
+		o.addNonZero("max_steps", e.MaxSteps)
 		o.add("input", e.Input)
 	case BranchesStarted:
 		o.add("next", list(e.Next))
@@ -65,42 +65,42 @@ func (e *Event) appendContent(o *object) {
 		o.add("from", list(e.From))
 	case NodeRetrying:
 		if e.Said != nil && e.Said.Retry != nil {
-			o.addSet("call", e.Said.Retry.What)
+			o.addNonZero("call", e.Said.Retry.What)
 		}
-		o.addSet("max_attempts", e.MaxAttempts)
+		o.addNonZero("max_attempts", e.MaxAttempts)
 		o.add("next_delay_ms", e.NextDelay.Milliseconds())
 		if e.AskedDelay > 0 {
 			o.add("asked_delay_ms", e.AskedDelay.Milliseconds())
 		}
-		o.addSet("error", e.Error)
+		o.addNonZero("error", e.Error)
 	case NodeStarted:
-		o.addSet("kind", e.Kind)
+		o.addNonZero("kind", e.Kind)
 	case NodeFailed:
-		o.addSet("kind", e.Kind)
+		o.addNonZero("kind", e.Kind)
 		o.add("duration_ms", max(0, e.Duration).Milliseconds())
-		o.addSet("error", e.Error)
+		o.addNonZero("error", e.Error)
 	case NodeCompleted:
-		o.addSet("kind", e.Kind)
+		o.addNonZero("kind", e.Kind)
 		o.add("duration_ms", max(0, e.Duration).Milliseconds())
 		o.add("cached", e.Cached)
-		o.addSet("skipped", e.Skipped && !e.Cached)
+		o.addNonZero("skipped", e.Skipped && !e.Cached)
 		o.add("output", e.Output)
 	case EdgesResolved:
-		o.addSet("max_steps", e.MaxSteps)
+		o.addNonZero("max_steps", e.MaxSteps)
 		o.add("output", e.Output)
 		o.add("next", list(e.Next))
 		o.addCandidates(e.Candidates)
 	case RunWaiting:
-		o.addSet("group", e.Waiting.Group)
-		o.addSet("limit", e.Waiting.Limit)
+		o.addNonZero("group", e.Waiting.Group)
+		o.addNonZero("limit", e.Waiting.Limit)
 		o.add("holders", e.Waiting.Members)
-		o.addSet("cancelling", e.Waiting.Cancelling)
+		o.addNonZero("cancelling", e.Waiting.Cancelling)
 	case RunPaused:
 		if r := e.Result; r != nil {
-			o.addSet("reason", r.Reason)
+			o.addNonZero("reason", r.Reason)
 			o.add("pending", r.Pending)
 			o.add("due", r.Due)
-			o.addSet("paused_at", r.PausedAt)
+			o.addNonZero("paused_at", r.PausedAt)
 		}
 	case StateUpdated:
 		delta := map[string]any{}
@@ -132,43 +132,42 @@ func (o *object) addSaid(kind EventType, s *Said) {
 		return
 	case kind == NodeThinking || s.Type == "text":
 		o.add("text", s.Text)
-		o.addSet("final", s.Final)
-		o.addSet("broken", s.Broken)
+		o.addNonZero("final", s.Final)
+		o.addNonZero("broken", s.Broken)
 		return
 	}
 	o.add("type", s.Type)
 	if s.Type == "progress" {
 		o.add("percent", s.Percent)
 	}
-	o.addSet("message", s.Message)
+	o.addNonZero("message", s.Message)
 	switch s.Type {
 	case "answer":
-		o.addSet("by", s.Name)
+		o.addNonZero("by", s.Name)
 		o.add("question", s.Question)
 	case "question":
 		o.add("question", s.Question)
 	case "custom", "element", "dropped":
-		o.addSet("name", s.Name)
+		o.addNonZero("name", s.Name)
 		o.add("data", s.Data)
 	}
 }
 
 func (o *object) addUsage(u *machine.Usage) {
-	o.addSet("model", u.Model)
-	o.addSet("role", u.Role)
+	o.addNonZero("model", u.Model)
+	o.addNonZero("role", u.Role)
 	o.add("input_tokens", u.InputTokens)
 	o.add("output_tokens", u.OutputTokens)
-	o.addSet("cached_tokens", u.CachedTokens)
-	o.addSet("reasoning_tokens", u.ReasoningTokens)
-	o.addSet("estimated", u.Estimated)
+	o.addNonZero("cached_tokens", u.CachedTokens)
+	o.addNonZero("reasoning_tokens", u.ReasoningTokens)
+	o.addNonZero("estimated", u.Estimated)
 	if u.DurationMS != nil {
 		o.add("duration_ms", *u.DurationMS)
 	}
 	o.add("cost_usd", u.CostUSD)
 }
 
-// addCandidates adds the edges that were considered. Unlike those of a result, they lack the label
-// and an empty `when`.
+// addCandidates adds the edges that were considered, without labels and empty conditions.
 func (o *object) addCandidates(candidates []machine.Candidate) {
 	type candidate struct {
 		Edge      int    `json:"edge"`
@@ -195,8 +194,8 @@ func (o *object) add(key string, v any) {
 	o.dst = appendValue(o.dst, v)
 }
 
-// addSet appends a member unless its value is zero.
-func (o *object) addSet(key string, v any) {
+// addNonZero appends a member unless its value is zero.
+func (o *object) addNonZero(key string, v any) {
 	if !reflect.ValueOf(v).IsZero() {
 		o.add(key, v)
 	}

@@ -110,7 +110,7 @@ func (f *Flow) record(opts *Options, started time.Time) store.RunRecord {
 	}
 }
 
-// Limits are those of the graph, before those of a run's Options.
+// Limits returns the limits of the graph. Options of a run may change them.
 func (f *Flow) Limits() spec.Limits { return f.tree.Graph.Limits }
 
 // Notifies reports whether the graph has `notify`.
@@ -158,8 +158,8 @@ func (f *Flow) Equip(task *Task) error {
 	return nil
 }
 
-// GraphsAround are the graphs that the node at a path stands in, the outermost first;
-// nil: there is no such node.
+// GraphsAround returns the graphs around the node at a path, outermost first, or nil if
+// there is no such node.
 func (f *Flow) GraphsAround(path string) []*spec.Graph {
 	trees, _, err := f.tree.Around(path, false)
 	if err != nil {

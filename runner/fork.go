@@ -15,7 +15,7 @@ import (
 // ForkOptions are the settings of a fork.
 type ForkOptions struct {
 	Options
-	// At is the step after which the fork begins; 0: before the first.
+	// At is the step after which the fork begins, or 0 for the beginning.
 	At int
 	// Set holds state keys to change, as plain data.
 	Set map[string]any

@@ -20,8 +20,8 @@ type Hooks struct {
 	// to use, or an error that fails the attempt.
 	AfterNode func(ctx context.Context, task *Task, output any) (any, error)
 	// OnError sees the failure of an attempt, before any retry. With a reply the attempt
-	// succeeds with that output, and no later OnError is called. A cancelled attempt and one
-	// that is out of time fail anyway.
+	// succeeds with that output, and no later OnError is called. A cancelled attempt and a
+	// timeout stay failures.
 	OnError func(ctx context.Context, task *Task, failure *Failure) (recovered *Reply)
 	// BeforeTool sees a call of a tool before it is made. An error is the result of the call.
 	BeforeTool func(ctx context.Context, task *Task, call handler.ToolCall) error

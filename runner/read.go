@@ -34,7 +34,8 @@ type record struct {
 	heard []LiveEvent
 }
 
-// head is what a driver keeps besides the machine's state: the first line of a snapshot.
+// head holds the data of a driver besides the machine's state. It is the first line of a
+// snapshot.
 type head struct {
 	Started int64 `json:"started"` // Unix nanoseconds
 	Last    int64 `json:"last"`    // when the last event happened
@@ -119,8 +120,7 @@ func (r *Runner) find(runID string) (*record, error) {
 	return &record{id: runID, run: run, flow: flow, store: r.cfg.Store}, nil
 }
 
-// findAt reads a run from its latest snapshot in which fewer than so many steps have
-// ended; 0: from its beginning.
+// findAt reads a run from its latest snapshot before a step. 0 reads from the beginning.
 func (r *Runner) findAt(runID string, step int) (*record, error) {
 	rec, err := r.find(runID)
 	if err == nil {

@@ -116,7 +116,7 @@ func (r *Runner) addStanding(result *Result) error {
 	return err
 }
 
-// running lists the current executions, those of subgraphs behind their nodes.
+// running lists the current executions. Subgraphs follow their nodes.
 func (d *driver) running() []view.RunningNode {
 	var out []view.RunningNode
 	for _, t := range d.state.Current() {

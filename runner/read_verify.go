@@ -1,5 +1,5 @@
-// Replays that check: does the machine still decide as it did? Where another version of the
-// graph leads elsewhere, and why.
+// Verification of recorded runs: a replay finds the first step that leads elsewhere now, or
+// in another version of the graph, and says why.
 
 package runner
 
@@ -17,29 +17,30 @@ import (
 // walker replays a recorded run in one version of its graph.
 type walker struct {
 	*driver
-	// lenient says that the walk may execute itself what the record had run, and takes
-	// what the record executed itself for what a task gave.
+	// lenient allows a node that changed its kind: one side computes the step, the other one
+	// gave it to a task.
 	lenient bool
-	// tasks and placed name the tasks that began: in two versions of a graph the same step
-	// has the same place and another number.
-	tasks  map[string]int
-	placed map[int]string
-	// routes are where the last event led, ahead those that the other walk has not reached.
-	routes, ahead []routed
-	ran           map[string]bool
+	// tasks has the number of each task by its step, steps the step by the number. The same
+	// step has different numbers in two versions of a graph.
+	tasks map[string]int
+	steps map[int]string
+	// routes are the routes since the last event, unmatched all that the other walk has not
+	// taken yet.
+	routes, unmatched []route
+	ran               map[string]bool // paths of nodes
 }
 
-// routed is where a step led.
-type routed struct {
-	step  int
-	node  string // path
-	place string
-	next  []string
-	edges []int // that fired; -1: a label of ends
-	why   []string
+// route is a finished step and the nodes that follow it.
+type route struct {
+	number int
+	node   string // path
+	step   string
+	next   []string
+	edges  []int // the edges that fired; -1 is a label of ends
+	why    []string
 }
 
-// walker returns a walk of the record in a flow that has taken no event yet.
+// walker returns a walker that has replayed nothing yet.
 func (rec *record) walker(flow *Flow) (*walker, error) {
 	own := *rec
 	own.flow = flow
@@ -48,12 +49,12 @@ func (rec *record) walker(flow *Flow) (*walker, error) {
 		return nil, err
 	}
 	d.state.Watched, d.state.Explain = true, true
-	return &walker{driver: d, tasks: map[string]int{}, placed: map[int]string{}, ran: map[string]bool{}}, nil
+	return &walker{driver: d, tasks: map[string]int{}, steps: map[int]string{}, ran: map[string]bool{}}, nil
 }
 
-// Verify replays a recorded run and executes nothing: in the graph with which it was started,
-// or in another flow, which gets the recorded outputs and answers. It returns the first
-// divergence, or nil, and the result up to there.
+// Verify replays a recorded run, in its own graph or in another flow, and executes nothing.
+// Another flow gets the recorded outputs and answers. It returns the first divergence, or
+// nil, and the result up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
 	rec, err := r.find(runID)
 	if err != nil {
@@ -65,15 +66,15 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, e
 	}
 	d, result := c.divergence, c.result
 	if d != nil {
-		d.NeverRan = neverRan(c.then, c.now, d)
+		d.NeverRan = nodesNeverRun(c.then, c.now, d)
 	} else {
 		d, result = compareEnds(c.then, c.now), c.now.recordedResult()
 	}
 	if other == nil {
 		return result, d, nil
 	}
-	problems := refusedInput(c.began, other.tree.Graph)
-	if d == nil && len(problems) > 0 { // the walk did not need the input, a run would
+	problems := checkInput(c.began, other.tree.Graph)
+	if d == nil && len(problems) > 0 { // a replay does not check the input, a run does
 		d = &view.Divergence{Recorded: []string{c.then.plan.Start()}, Now: []string{"the input is refused"}}
 	}
 	if d != nil {
@@ -82,17 +83,17 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, e
 	return result, d, nil
 }
 
-// comparison is a record that was walked in two flows.
+// comparison is a record that was replayed in two flows.
 type comparison struct {
-	then, now  *walker
+	then, now  *walker        // the same one if there is only the recorded flow
 	began      *machine.Event // the first event
 	divergence *view.Divergence
 	result     *Result // of now, at the divergence
 	after      int     // events after the divergence
 }
 
-// compare walks the record in its own flow and in another one, which may be nil, up to the first
-// divergence. After it, only its own flow walks on.
+// compare replays the record in its own flow and in another one, which may be nil. After
+// the first divergence only its own flow goes on.
 func (rec *record) compare(other *Flow, lenient bool) (*comparison, error) {
 	then, err := rec.walker(rec.flow)
 	c := &comparison{then: then, now: then}
@@ -110,9 +111,9 @@ func (rec *record) compare(other *Flow, lenient bool) (*comparison, error) {
 		}
 		if c.divergence != nil {
 			c.after++
-			return true, c.then.step(e)
+			return true, c.then.apply(e)
 		}
-		if c.divergence, err = compareWalks(c.then, c.now, e); c.divergence != nil {
+		if c.divergence, err = advanceBoth(c.then, c.now, e); c.divergence != nil {
 			c.result = c.now.recordedResult()
 		}
 		return true, err
@@ -120,13 +121,13 @@ func (rec *record) compare(other *Flow, lenient bool) (*comparison, error) {
 	return c, err
 }
 
-// placeOf names a step, whatever its number is.
-func placeOf(p *machine.Place) string {
+// stepName identifies a step in all versions of a graph.
+func stepName(p *machine.Place) string {
 	return fmt.Sprintf("%s\x00%s\x00%d\x00%v", p.Scope, p.Node, p.Visit, p.Order)
 }
 
-// step applies an event and keeps what the machine decided.
-func (w *walker) step(event *machine.Event) error {
+// apply replays an event and records the routes that it causes.
+func (w *walker) apply(event *machine.Event) error {
 	w.routes = nil
 	if err := w.replay(event); err != nil {
 		return err
@@ -136,17 +137,17 @@ func (w *walker) step(event *machine.Event) error {
 		n := &notes[i]
 		switch n.Kind {
 		case machine.NoteNodeStarted:
-			w.tasks[placeOf(&n.Place)], w.placed[n.Task.Task] = n.Task.Task, placeOf(&n.Place)
+			w.tasks[stepName(&n.Place)], w.steps[n.Task.Task] = n.Task.Task, stepName(&n.Place)
 			w.ran[n.Path()] = true
 		case machine.NoteEdgesResolved:
-			w.routes = append(w.routes, w.routed(n))
+			w.routes = append(w.routes, w.routeOf(n))
 		}
 	}
 	return nil
 }
 
-func (w *walker) routed(n *machine.Note) routed {
-	out := routed{step: n.Step, node: n.Path(), place: placeOf(&n.Place), next: append([]string{}, n.Targets...)}
+func (w *walker) routeOf(n *machine.Note) route {
+	out := route{number: n.Step, node: n.Path(), step: stepName(&n.Place), next: append([]string{}, n.Targets...)}
 	for _, c := range n.Candidates {
 		if c.Fired {
 			out.edges = append(out.edges, c.Edge)
@@ -156,46 +157,46 @@ func (w *walker) routed(n *machine.Note) routed {
 	return out
 }
 
-// compareWalks applies an event to both walks, which may be the same one, and returns where
-// they part; nil: they do not.
-func compareWalks(then, now *walker, event *machine.Event) (*view.Divergence, error) {
-	if err := then.step(event); err != nil {
+// advanceBoth replays an event in both walkers and returns the first divergence, or nil.
+func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, error) {
+	if err := then.apply(event); err != nil {
 		return nil, err
 	}
 	if now == then {
 		return nil, nil
 	}
 	own := *event
-	if place, known := then.placed[event.Task.Task]; known {
-		task, runs := now.tasks[place]
+	if step, known := then.steps[event.Task.Task]; known {
+		task, runs := now.tasks[step]
 		if !runs && event.Kind == machine.TaskEnded && !now.lenient {
-			return nowhere(then, now, place), nil
+			return unreachedStep(then, now, step), nil
 		}
 		own.Task.Task = task
 	}
-	if err := now.step(&own); err != nil {
+	if err := now.apply(&own); err != nil {
 		return nil, err
 	}
 	if now.lenient {
-		if err := now.give(then, event); err != nil {
+		if err := now.endComputedSteps(then, event); err != nil {
 			return nil, err
 		}
 	}
 	return compareRoutes(then, now), nil
 }
 
-// give ends the tasks of a walk that the record has executed itself, with what they gave.
-func (w *walker) give(then *walker, event *machine.Event) error {
+// endComputedSteps ends the tasks of steps that the machine computed in the record, with
+// the recorded results.
+func (w *walker) endComputedSteps(then *walker, event *machine.Event) error {
 	routes := w.routes
 	for _, n := range slices.Clone(then.state.Notes()) {
-		if n.Kind != machine.NoteNodeCompleted && n.Kind != machine.NoteNodeFailed || !itself(n.NodeKind) {
+		if n.Kind != machine.NoteNodeCompleted && n.Kind != machine.NoteNodeFailed || !isComputed(n.NodeKind) {
 			continue
 		}
-		id := machine.TaskID{Task: w.tasks[placeOf(&n.Place)], Attempt: 1}
+		id := machine.TaskID{Task: w.tasks[stepName(&n.Place)], Attempt: 1}
 		if !slices.Contains(w.state.Attempts(), id) {
 			continue
 		}
-		if err := w.step(&machine.Event{Kind: machine.TaskEnded, Task: id, At: event.At, Output: n.Output, Failure: n.Failure}); err != nil {
+		if err := w.apply(&machine.Event{Kind: machine.TaskEnded, Task: id, At: event.At, Output: n.Output, Failure: n.Failure}); err != nil {
 			return err
 		}
 		routes = append(routes, w.routes...)
@@ -204,64 +205,66 @@ func (w *walker) give(then *walker, event *machine.Event) error {
 	return nil
 }
 
-// itself reports whether the machine executes a kind of node itself.
-func itself(kind string) bool { return slices.Contains([]string{"fail", "pass", "set", "wait"}, kind) }
+// isComputed reports whether the machine executes nodes of a kind itself.
+func isComputed(kind string) bool {
+	return slices.Contains([]string{"fail", "pass", "set", "wait"}, kind)
+}
 
-// nowhere returns the divergence of a walk that does not reach a step of the record.
-func nowhere(then, now *walker, place string) *view.Divergence {
-	parts := strings.Split(place, "\x00")
+// unreachedStep returns the divergence of a walker that does not reach a recorded step.
+func unreachedStep(then, now *walker, step string) *view.Divergence {
+	parts := strings.Split(step, "\x00")
 	node := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
 	d := &view.Divergence{
-		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.wants(),
+		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.pending(),
 		Why: []string{"the journal has an execution that nothing led to"},
 	}
 	addReasons(d, then, now, node)
 	return d
 }
 
-// compareRoutes finds the first step that leads elsewhere now. A step is compared with the
-// one at its place: branches may end in another order.
+// compareRoutes returns the first step that leads elsewhere now, or nil. Branches may end
+// in another order.
 func compareRoutes(then, now *walker) *view.Divergence {
-	then.ahead, now.ahead = append(then.ahead, then.routes...), append(now.ahead, now.routes...)
-	for i := 0; i < len(then.ahead); {
-		was := &then.ahead[i]
-		at := slices.IndexFunc(now.ahead, func(r routed) bool { return r.place == was.place })
+	then.unmatched, now.unmatched = append(then.unmatched, then.routes...), append(now.unmatched, now.routes...)
+	for i := 0; i < len(then.unmatched); {
+		was := &then.unmatched[i]
+		at := slices.IndexFunc(now.unmatched, func(r route) bool { return r.step == was.step })
 		if at < 0 {
 			i++
 			continue
 		}
-		is := &now.ahead[at]
+		is := &now.unmatched[at]
 		if !slices.Equal(was.next, is.next) {
 			d := &view.Divergence{
-				Step: was.step, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
+				Step: was.number, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
 				Why: is.why, RecordedWhy: was.why,
 			}
 			addReasons(d, then, now, was.node)
 			return d
 		}
-		then.ahead, now.ahead = slices.Delete(then.ahead, i, i+1), slices.Delete(now.ahead, at, at+1)
+		then.unmatched, now.unmatched = slices.Delete(then.unmatched, i, i+1), slices.Delete(now.unmatched, at, at+1)
 	}
 	if now.lenient && !now.state.Ended() {
 		return nil
 	}
-	return leftover(then, now)
+	return unmatchedRoute(then, now)
 }
 
-// leftover is the divergence of walks of which one goes on and the other does not.
-func leftover(then, now *walker) *view.Divergence {
-	if len(then.ahead) == 0 && len(now.ahead) == 0 {
+// unmatchedRoute returns the divergence where only one walker goes on, or nil.
+func unmatchedRoute(then, now *walker) *view.Divergence {
+	if len(then.unmatched) == 0 && len(now.unmatched) == 0 {
 		return nil
 	}
 	d := &view.Divergence{Recorded: []string{}, Now: []string{}, Why: []string{"one of the walks goes on, the other does not"}}
-	longer, targets := then.ahead, &d.Recorded
+	longer, targets := then.unmatched, &d.Recorded
 	if len(longer) == 0 {
-		longer, targets = now.ahead, &d.Now
+		longer, targets = now.unmatched, &d.Now
 	} else {
-		d.Now = now.wants()
+		d.Now = now.pending()
 	}
-	d.Step, d.Node, *targets = longer[0].step, longer[0].node, longer[0].next
+	d.Step, d.Node, *targets = longer[0].number, longer[0].node, longer[0].next
 	if f := now.state.Failure; now.state.Ended() {
-		d.Why = nil // the reasons have it
+		d.Why = nil // addReasons says why
 	} else if f != nil {
 		d.Why = []string{now.mask.Text(f.Error())}
 	}
@@ -269,17 +272,14 @@ func leftover(then, now *walker) *view.Divergence {
 	return d
 }
 
-// compareEnds compares how both walks stand at the end of the journal.
+// compareEnds returns the divergence at the end of the journal, or nil.
 func compareEnds(then, now *walker) *view.Divergence {
-	stand := func(w *walker) []string {
-		return []string{strings.TrimSuffix(string(w.state.Status)+" "+w.state.Reason, " ")}
-	}
 	if now != then {
-		if d := leftover(then, now); d != nil {
+		if d := unmatchedRoute(then, now); d != nil {
 			return d
 		}
 	}
-	was, is := stand(then), stand(now)
+	was, is := then.status(), now.status()
 	if slices.Equal(was, is) {
 		return nil
 	}
@@ -288,9 +288,9 @@ func compareEnds(then, now *walker) *view.Divergence {
 	return d
 }
 
-// neverRan returns the nodes that a divergence leads to and the record, which then has
-// walked, never ran.
-func neverRan(then, now *walker, d *view.Divergence) []string {
+// nodesNeverRun returns the nodes that follow a divergence now and that the record never
+// ran.
+func nodesNeverRun(then, now *walker, d *view.Divergence) []string {
 	var out []string
 	for _, name := range d.Now {
 		if now.plan.Graph.Node(name) != nil && !then.ran[name] && !slices.Contains(out, name) {
@@ -300,9 +300,8 @@ func neverRan(then, now *walker, d *view.Divergence) []string {
 	return out
 }
 
-// refusedInput says which inputs another version of a graph needs that the run did not
-// have, or which do not fit it.
-func refusedInput(began *machine.Event, other *spec.Graph) []string {
+// checkInput returns the problems of the run's input in another version of its graph.
+func checkInput(began *machine.Event, other *spec.Graph) []string {
 	if began == nil || began.Kind != machine.RunBegan {
 		return nil
 	}
@@ -314,8 +313,7 @@ func refusedInput(began *machine.Event, other *spec.Graph) []string {
 	return wrong
 }
 
-// addReasons names what about the graphs, or how the walk stands, makes it lead elsewhere
-// at a node.
+// addReasons adds to a divergence how the graphs and the states of the runs differ.
 func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	var out []string
 	if began, begins := then.plan.Start(), now.plan.Start(); began != begins {
@@ -325,21 +323,21 @@ func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 		}
 	}
 	if s := now.state; s.Ended() && !then.state.Ended() {
-		out = append(out, now.endedBy())
+		out = append(out, now.describeEnd())
 		if len(d.Now) == 0 {
-			d.Now = now.wants()
+			d.Now = now.status()
 		}
 	}
 	for _, node := range nodes {
-		if text := differs(then, now, node); text != "" && !slices.Contains(out, text) {
+		if text := describeChange(then, now, node); text != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
 	d.Why = append(out, d.Why...)
 }
 
-// endedBy describes why the walk ended, as a sentence.
-func (w *walker) endedBy() string {
+// describeEnd says why the run ended.
+func (w *walker) describeEnd() string {
 	s := w.state
 	text := "the run ends here: " + strings.TrimSuffix(string(s.Status)+", "+s.Reason, ", ")
 	if s.Failure != nil {
@@ -348,8 +346,8 @@ func (w *walker) endedBy() string {
 	return text
 }
 
-// differs says how the definition of a node differs; "" when it does not.
-func differs(then, now *walker, node string) string {
+// describeChange says how the definition of a node changed, or returns "".
+func describeChange(then, now *walker, node string) string {
 	was, is := then.plan.Graph.Node(node), now.plan.Graph.Node(node)
 	switch {
 	case was == nil:
@@ -375,14 +373,18 @@ func (w *walker) text(span spec.Span) string {
 	return strings.Join(strings.Fields(string(src[span.From:min(span.To, len(src))])), " ")
 }
 
-// wants are the executions that a walk waits for, or how it has ended.
-func (w *walker) wants() []string {
-	s := w.state
-	if s.Ended() {
-		return []string{strings.TrimSuffix(string(s.Status)+" "+s.Reason, " ")}
+// status returns the status of the run and its reason.
+func (w *walker) status() []string {
+	return []string{strings.TrimSuffix(string(w.state.Status)+" "+w.state.Reason, " ")}
+}
+
+// pending returns the executions under way, or the status of a run that has ended.
+func (w *walker) pending() []string {
+	if w.state.Ended() {
+		return w.status()
 	}
 	out := []string{}
-	for _, t := range s.Current() {
+	for _, t := range w.state.Current() {
 		out = append(out, fmt.Sprintf("%s #%d", t.Path(), t.Visit))
 	}
 	return out

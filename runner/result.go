@@ -21,7 +21,7 @@ type Result struct {
 	Reason  string          `json:"reason"`
 	Limited bool            `json:"limited"`
 	Start   string          `json:"start"`
-	// Steps counts the executions that have ended, those of subgraphs too.
+	// Steps counts the executions that have ended, also in subgraphs.
 	Steps int `json:"steps"`
 	// MaxSteps is the limit in force.
 	MaxSteps int `json:"max_steps"`

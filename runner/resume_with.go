@@ -49,8 +49,7 @@ func (e *MisfitError) Error() string {
 
 // ResumeWith resumes a run with another version of its graph, which is stored with the run. With
 // the recorded outputs and answers, that version must take every step that the run has taken,
-// and the values of the state must fit; else the error is a *MisfitError and the run stays as it
-// is. A completed run can't be resumed.
+// and the values of the state must fit. Otherwise the error is a *MisfitError, and nothing changes. A completed run can't be resumed.
 func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {

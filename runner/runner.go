@@ -158,7 +158,7 @@ type Options struct {
 	// Rush ends waits and the delays of retries at once, for a run whose answers are known.
 	// Tasks and time limits take their time.
 	Rush bool
-	// Clock is the clock of the run; nil for that of the Runner.
+	// Clock is the clock of the run. The default is the clock of the Runner.
 	Clock Clock `json:"-"`
 	// Secrets returns the secrets of a graph by name; nil reads them as the graph says.
 	Secrets func(g *spec.Graph) map[string]any `json:"-"`

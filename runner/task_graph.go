@@ -28,8 +28,7 @@ type openCall struct {
 	wake func()            // says once that the call does not wait any more
 }
 
-// graphCalls counts the calls that an attempt makes side by side, and those of them that
-// wait for a graph.
+// graphCalls counts the concurrent calls of an attempt, and how many wait for a graph.
 type graphCalls struct {
 	driver *driver
 	task   machine.TaskID

@@ -42,8 +42,8 @@ func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found 
 
 type builder struct {
 	plan *Plan
-	// watched are the nodes whose visits, history or results some expression reads; all says
-	// that one reads those of any node.
+	// watched are the nodes whose visits, history or results an expression reads. all says
+	// that an expression may read any node.
 	watched map[string]bool
 	all     bool
 }
@@ -90,7 +90,7 @@ func (b *builder) nodes(g *spec.Graph) {
 	}
 }
 
-// actions are those of the kinds that the machine executes itself.
+// actions maps the kinds of nodes that the machine executes to their actions.
 var actions = map[string]action{
 	"set": actSet, "pass": actPass, "fail": actFail, "wait": actWait, "human": actHuman, "graph": actGraph,
 }

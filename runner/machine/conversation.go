@@ -84,7 +84,7 @@ type ToolCall = model.ToolCall
 // Part is a piece of a message: a text, an image, a file or audio.
 type Part = model.Part
 
-// TalkDelta is what a task adds to the conversation.
+// TalkDelta holds the changes of a task to the conversation.
 type TalkDelta struct {
 	// Drop is how many of the oldest messages of the task Summary replaces. Add does not
 	// contain the summary.

@@ -17,7 +17,7 @@ type talking struct {
 	reset    bool
 	feedback bool
 	see      string // all, branch, own
-	// maxTokens and keepLast bound the list; 0: no bound.
+	// maxTokens and keepLast bound the list, unless they are 0.
 	maxTokens, keepLast int
 	// once are the keys that are reset after the node has read them.
 	once []int

@@ -233,8 +233,8 @@ func (t *Task) lastMessages(v *View) map[string]any {
 	return th.last()
 }
 
-// Conversation returns the messages of the run's shared conversation, and those of them
-// that were added in this run.
+// Conversation returns the messages of the run's shared conversation. own are the ones
+// added in this run.
 func (s *State) Conversation() (all, own []Message) {
 	shared, added := s.root().sharedMessages()
 	return s.Talk.messages(shared), s.Talk.messages(added)

@@ -311,8 +311,8 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	}
 }
 
-// isLast reports whether no step has or will have a place in path order between a task and
-// those of the branches that began at an order.
+// isLast reports whether a task stands last in path order among the tasks of the branches
+// that began at an order, now and later.
 func (sc *Scope) isLast(t *Task, order []int) bool {
 	if t.Rank <= sc.MaxRank {
 		return false

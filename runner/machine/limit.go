@@ -22,8 +22,8 @@ func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	return limit - time.Duration(sc.state.Active-sc.Since), true
 }
 
-// commandClocks starts or stops the timers that count working time: those of scopes and
-// branches.
+// commandClocks starts or stops the timers of scopes and branches, which count working
+// time.
 func (s *State) commandClocks(kind CommandKind) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {

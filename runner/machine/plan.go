@@ -13,7 +13,7 @@ import (
 
 // Plan is a compiled graph. It is immutable and safe for concurrent use by many runs.
 type Plan struct {
-	// Graph is what the plan was built from.
+	// Graph is the source of the plan.
 	Graph *spec.Graph
 	// Inner are the plans of the graphs that nodes and tools run, by what `graph:` names.
 	Inner map[string]*Plan

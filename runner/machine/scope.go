@@ -13,8 +13,8 @@ import (
 // Scope is the run of one graph within the run.
 type Scope struct {
 	ID int `json:"id"`
-	// Owner is the attempt that the graph runs for: that of a graph node, or of a task
-	// that called the graph as a tool, with the number of the call. Zero: the outermost.
+	// Owner is the attempt of the graph node, or of the task that called the graph as a tool.
+	// Call is the number of that call. The outermost scope has no owner.
 	Owner TaskID `json:"owner,omitzero"`
 	Call  int    `json:"call,omitempty"`
 	Graph string `json:"graph,omitempty"` // what `graph:` names
@@ -28,8 +28,8 @@ type Scope struct {
 
 	// Tasks are those under way: they wait at a join, are ready, or run.
 	Tasks []*Task `json:"tasks,omitempty"`
-	// Ended are the ends of branches at END, or dropped at a join; Gone those of failed
-	// and cancelled branches.
+	// Ended are the tasks of branches that reached END or were dropped at a join. Gone are the
+	// tasks of failed and cancelled branches.
 	Ended []*Task `json:"ended,omitempty"`
 	Gone  []*Task `json:"gone,omitempty"`
 	// Bends are the failure edges that branches took.
@@ -53,15 +53,15 @@ type Scope struct {
 	// Fired counts the edges that fired, by index.
 	Fired map[int]int `json:"fired"`
 
-	// Executions counts the steps that began, those of inner scopes too; Refused counts
-	// visits that max_visits refused.
+	// Executions counts the steps that began, also in inner scopes. Refused counts visits
+	// that max_visits refused.
 	Executions int `json:"executions,omitempty"`
 	Refused    int `json:"refused,omitempty"`
 	// MaxRank is the highest rank of a step that has ended.
 	MaxRank int `json:"max_rank,omitempty"`
 	// Count is how many steps have ended, those too that end a branch or the scope.
 	Count int `json:"count,omitempty"`
-	// Spent is what the calls of models used, those of inner scopes too.
+	// Spent is the usage of calls of models, also in inner scopes.
 	Spent Usage `json:"spent,omitzero"`
 	// Since is the run's active time when the scope began, or was given its time anew.
 	Since int64 `json:"since,omitempty"`
@@ -125,8 +125,8 @@ type Bend struct {
 type Position struct {
 	// Order are the indexes of the branches in their declarations, for path order.
 	Order []int `json:"order"`
-	// Place lists the branches, outermost first; Joined those of their fan-outs that were
-	// merged on the way here; Lanes are all branches that led here and could still meet
+	// Place lists the branches, outermost first. Joined are the fan-outs of Place that were
+	// merged on the way here. Lanes are all branches that led here and could still meet
 	// others.
 	Place  []Lane `json:"place,omitempty"`
 	Joined []int  `json:"joined,omitempty"`

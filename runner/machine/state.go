@@ -46,7 +46,7 @@ type State struct {
 	Models   ModelSettings `json:"models,omitzero"`
 	// Done counts the steps that have ended, in all scopes.
 	Done int `json:"done,omitempty"`
-	// Spent is what the calls of models used; Scripted are the calls that a script has
+	// Spent is the usage of all calls of models. Scripted are the calls that a script has
 	// answered, in order.
 	Spent    Usage   `json:"spent,omitzero"`
 	Scripted []Usage `json:"scripted,omitempty"`

@@ -32,7 +32,7 @@ type Task struct {
 	Lost    *Failure `json:"lost,omitempty"`
 	Carries int      `json:"carries,omitempty"`
 
-	// Waits says that the task waits at a join; else it is ready, or has begun.
+	// Waits says that the task waits at a join. Otherwise it is ready, or has begun.
 	Waits bool `json:"waits,omitempty"`
 	Begun bool `json:"begun,omitempty"`
 	Done  bool `json:"done,omitempty"`
@@ -95,7 +95,7 @@ type Chosen struct {
 	Reasoning string   `json:"reasoning,omitempty"`
 }
 
-// addTask gives a task a number and puts it among those of its scope.
+// addTask gives a task a number and adds it to its scope.
 func (sc *Scope) addTask(t *Task) *Task {
 	sc.state.Numbers.Task++
 	t.ID, t.scope = sc.state.Numbers.Task, sc

@@ -6,7 +6,7 @@ import "maps"
 
 // ModelSettings are the caller's choices for models.
 type ModelSettings struct {
-	// Models replace those of the graph, by role.
+	// Models replace the models of the graph, by role.
 	Models map[string]string `json:"models,omitempty"`
 	Params []ModelParam      `json:"params,omitempty"`
 }
@@ -109,7 +109,7 @@ type callCounts struct {
 	Earlier map[string]int `json:"earlier,omitempty"`
 }
 
-// startAttempt makes the calls so far those of earlier attempts.
+// startAttempt counts the calls so far as calls of earlier attempts.
 func (c *callCounts) startAttempt() { c.Earlier = maps.Clone(c.Turns) }
 
 // Usage returns the total usage of the run, including subgraphs.

@@ -23,7 +23,8 @@ func CheckLength(what, name string) error {
 	return nil
 }
 
-// CheckID validates the id of a run or a session; "" is valid. what begins the message.
+// CheckID validates the id of a run or a session, which may be empty. The error begins with
+// what.
 func CheckID(what, id string) error {
 	if err := CheckLength(what, id); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (r *savedRun) events() string { return numbered(EventKeys, r.Number) + "/" 
 func textKey(sum string) string { return "text/" + sum }
 func usesOf(sum string) string  { return "use/" + sum + "/" }
 
-// listKey returns the key of the run among those of its status, the last started first.
+// listKey returns the key of the run in the list of its status, latest start first.
 func (r *savedRun) listKey() string {
 	at := uint64(math.MaxUint64)
 	if !r.Started.IsZero() {

@@ -21,8 +21,8 @@ type Store interface {
 	// Create creates a run with its first events, and opens its journal: all of it or
 	// nothing. It fails with ErrRunExists.
 	Create(run RunRecord, first ...machine.Event) (Journal, error)
-	// Fork creates a run as Create does, with the first n events of another one and its
-	// snapshots of them before those of first.
+	// Fork creates a run as Create does. Its journal begins with the first n events of another
+	// run and their snapshots.
 	Fork(run RunRecord, from string, n int, first ...machine.Event) (Journal, error)
 	// Open opens the journal of a run for a driver named owner; the store names it if that is
 	// empty. It fails with a *DrivenError while another driver has the run: until its journal

@@ -4,7 +4,7 @@ package view
 
 import "github.com/graphrun/graphrun/runner/machine"
 
-// Spoken is what a task has added to the conversation.
+// Spoken holds the messages that a task has added to the conversation.
 type Spoken struct {
 	// Node is the path of the node, Place that path with elements: s[1]/write[0].
 	Node    string `json:"node"`

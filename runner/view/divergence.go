@@ -18,6 +18,6 @@ type Divergence struct {
 	// of the record.
 	Why         []string `json:"why"`
 	RecordedWhy []string `json:"recorded_why,omitempty"`
-	// NeverRan are those of Now that the record has no result for.
+	// NeverRan are the nodes of Now that the recorded run never ran.
 	NeverRan []string `json:"never_ran,omitempty"`
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Durability is what a commit waits for.
+// Durability says when a commit is finished.
 type Durability string
 
-// The durabilities; "" is Full. A killed process loses nothing at any of them.
+// The durabilities. The zero value means Full. A killed process loses nothing at any of them.
 const (
 	// Full waits until the disk has what was committed.
 	Full Durability = "full"
@@ -43,9 +43,9 @@ type Options struct {
 	// Look is the time between two looks for requests to a driver: 0.3 s if it is 0, never if
 	// it is negative.
 	Look time.Duration
-	// Busy is how long a write waits for other processes to finish theirs; 0: 10 s.
+	// Busy is how long a write waits for writes of other processes. The default is 10 s.
 	Busy time.Duration
-	// Now tells the time; nil: time.Now.
+	// Now returns the time. The default is time.Now.
 	Now func() time.Time
 	// ReadOnly opens a file that is there and never writes to it.
 	ReadOnly bool
