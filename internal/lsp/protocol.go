@@ -112,6 +112,7 @@ func capabilities(version string, lenses bool) object {
 		"codeActionProvider":         object{"codeActionKinds": []string{"quickfix", "source"}, "resolveProvider": true},
 		"documentSymbolProvider":     true,
 		"documentFormattingProvider": true,
+		"foldingRangeProvider":       true,
 		"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
 		"semanticTokensProvider":     object{"full": true, "legend": object{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
 	}

@@ -132,7 +132,7 @@ func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
 		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": s.definition,
 		"textDocument/references": references, "textDocument/documentHighlight": highlights, "textDocument/prepareRename": prepareRename,
 		"textDocument/rename": s.rename, "textDocument/codeAction": s.codeActions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
-		"textDocument/semanticTokens/full": tokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": lenses,
+		"textDocument/foldingRange": folds, "textDocument/semanticTokens/full": tokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": lenses,
 	}
 	if answer := answers[r.Method]; answer != nil {
 		s.mu.Lock()

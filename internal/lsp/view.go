@@ -1,9 +1,10 @@
-// Semantic tokens, signatures and lenses.
+// Folding, semantic tokens, signatures and lenses.
 
 package lsp
 
 import (
 	_ "embed"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,6 +44,39 @@ func (f *function) describe() string {
 		out += "\n\n" + f.note
 	}
 	return out
+}
+
+// folds returns a range for each line with deeper indented lines below it.
+func folds(d *document, _ *params) (any, error) {
+	ends := map[int]int{} // by first line
+	type open struct{ line, indent int }
+	var stack []open
+	last := 0
+	closeTo := func(indent int) {
+		for len(stack) > 0 && stack[len(stack)-1].indent >= indent {
+			if top := stack[len(stack)-1]; last > top.line {
+				ends[top.line] = last
+			}
+			stack = stack[:len(stack)-1]
+		}
+	}
+	for n := range d.text.lines {
+		line := d.text.line(n)
+		trimmed := strings.TrimLeft(line, " ")
+		if trimmed == "" || trimmed[0] == '#' {
+			continue
+		}
+		indent := len(line) - len(trimmed)
+		closeTo(indent)
+		stack = append(stack, open{n, indent})
+		last = n
+	}
+	closeTo(0)
+	out := []object{}
+	for _, start := range slices.Sorted(maps.Keys(ends)) {
+		out = append(out, object{"startLine": start, "endLine": ends[start]})
+	}
+	return out, nil
 }
 
 // tokenTypes is the legend of semantic tokens.
