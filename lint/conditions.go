@@ -9,9 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
-	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -24,8 +22,10 @@ func conditionRules() []Rule {
 edge without a condition. One that is always false makes its own edge dead. What a schema
 allows counts (enum, minimum, maximum), and what the graph implies: how many steps are at
 least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a
-condition that asks for a value which an enum does not have makes no difference, either.
-The same holds for a comparison of type(x) with a word that is no result of it, such as map.`,
+condition that asks for a value which a schema does not have makes no difference, either.
+The same holds in all other expressions: in predicates such as any(list, # == 'x'), in the
+conditions of ?:, in policies, and for a comparison of type(x) with a word that is no result of
+it, such as map.`,
 			Bad: example + passNodes("a", "b", "c") + `edges:
   - {from: a, to: b}
   - {from: b, to: c}
@@ -151,18 +151,10 @@ func (f *facts) arePossible(n *spec.Node, claims []solve.Claim) bool {
 }
 
 func checkConstantConditions(f *facts) {
-	for _, u := range f.uses().All {
-		f.reportImpossible(u.Program.Tree(), u.Span, func(t *eval.Tree) (string, []any) {
-			if t.Op == eval.TreeCall && t.Name == "type" {
-				return "type(…)", []any{"boolean", "integer", "list", "null", "number", "object", "string"}
-			}
-			return "", nil
-		})
-	}
+	constant := map[int]bool{} // edges
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
 			if !v.Always && !v.Never {
-				f.reportImpossible(d.conditions[k].Tree(), func() spec.Span { return d.span(k) }, f.enumOf)
 				continue
 			}
 			why := ""
@@ -170,61 +162,41 @@ func checkConstantConditions(f *facts) {
 				why = ": " + strings.Join(v.Reasons, ", ")
 			}
 			f.report(d.span(k), "condition is always %t%s", v.Always, why)
+			for _, e := range d.edges[k] {
+				constant[e] = true
+			}
 		}
 	}
+	f.checkComparisons(constant)
 }
 
-// enumOf returns the name and the values of a state key with an enum.
-func (f *facts) enumOf(t *eval.Tree) (name string, values []any) {
-	if t.Op == eval.TreePath && len(t.Path) == 1 {
-		if key := f.graph.Key(t.Path[0]); key != nil {
-			values, _ = domain.Literals(key.Schema)
-			return key.Name.Value, values
+// checkPointless reports conditions of a node whose edges all lead to one node after a success.
+func checkPointless(f *facts) {
+	for _, d := range f.judgements() {
+		first := d.edge(0)
+		if d.site.failed || d.site.node.Routing == "all" || first.To.Value == spec.END || choosesNext(d.site.node) {
+			continue
 		}
+		var others []*spec.Edge
+		for _, i := range f.edgesOut()[d.site.node.Index] {
+			if e := f.graph.Edges[i]; e != first && e.Condition != "on_failure" {
+				others = append(others, e)
+			}
+		}
+		leadsElsewhere := func(e *spec.Edge) bool {
+			return e.To.Value != first.To.Value || e.Transform != nil || e.Label.Value != first.Label.Value || repeats(e, first)
+		}
+		v := d.result.Verdicts[0]
+		if len(others) == 0 || first.Transform != nil || v.Always || v.Never || slices.ContainsFunc(others, leadsElsewhere) {
+			continue
+		}
+		found := f.report(first.To.Span, "this condition makes no difference: every edge of %q leads to %q", first.From.Value, first.To.Value)
+		found.Related = append(found.Related, f.related(others[0].To.Span, "the other edge"))
 	}
-	return "", nil
-}
-
-// reportImpossible reports comparisons with a text that is none of the values of the other
-// side, as far as valuesOf knows them.
-func (f *facts) reportImpossible(t *eval.Tree, at func() spec.Span, valuesOf func(*eval.Tree) (string, []any)) {
-	t.Each(func(t *eval.Tree) {
-		if t.Op != eval.TreeBinary || len(t.Args) != 2 || t.Name != "==" && t.Name != "!=" && t.Name != "in" {
-			return
-		}
-		for i, side := range t.Args {
-			name, values := valuesOf(side)
-			others := t.Args[1-i : 2-i]
-			if t.Name == "in" {
-				others = t.Args[1].Args
-			}
-			if len(values) == 0 || t.Name == "in" && i > 0 {
-				continue
-			}
-			for _, c := range others {
-				word, isText := c.Value.(string)
-				if c.Op != eval.TreeConst || !isText || slices.Contains(values, any(word)) {
-					continue
-				}
-				var texts []string
-				for _, v := range values {
-					if text, ok := v.(string); ok {
-						texts = append(texts, text)
-					}
-				}
-				near := suggest.Closest(word, texts)
-				if near != "" {
-					near = "; did you mean " + strconv.Quote(near) + "?"
-				}
-				f.report(at(), "%s is never %q: it is %s%s", name, word, domain.OneOf(values), near)
-			}
-		}
-	})
 }
 
 func checkShadowedEdges(f *facts) {
 	f.reportUndecidable()
-	f.reportNeverFailing()
 	for _, d := range f.judgements() {
 		always := slices.IndexFunc(d.result.Verdicts, func(v solve.Verdict) bool { return v.Always })
 		for k, v := range d.result.Verdicts {
@@ -273,25 +245,6 @@ func (f *facts) reportUndecidable() {
 		}
 		found := f.report(e.To.Span, "this edge never fires: a model decides between others; mark it with fallback: true if it is for decisions that fail")
 		found.Related = append(found.Related, f.related(candidate.To.Span, "this is a candidate of the decision"))
-	}
-}
-
-// reportNeverFailing reports edges for the failure of pass nodes that can't fail.
-func (f *facts) reportNeverFailing() {
-	for i, e := range f.graph.Edges {
-		if e.Condition != "on_failure" || f.From[i] < 0 {
-			continue
-		}
-		n := f.graph.Nodes[f.From[i]]
-		limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip"
-		if n.Kind.Value != "pass" || limited || failsBypassed(n) || len(f.access()[n.Index].Writes) > 0 || choosesNext(n) || n.Each.IsSet() {
-			continue
-		}
-		hint := ""
-		if controlflow.Fans(f.flow().Groups[n.Index]) {
-			hint = "; a branch that it starts fails by itself, and has on_failure edges of its own"
-		}
-		f.report(e.To.Span, "this edge never fires: %q is of kind pass and can't fail%s", n.ID.Value, hint)
 	}
 }
 

@@ -26,8 +26,9 @@ type facts struct {
 	bound *bind.Graph
 	opts  Options
 	*controlflow.Vertices
-	shaped bool           // the graph is well formed
-	keyOf  map[string]int // index of each declared state key
+	shaped  bool           // the graph is well formed
+	correct bool           // it has no errors
+	keyOf   map[string]int // index of each declared state key
 
 	rule   *Rule // that is being checked
 	found  spec.Diagnostics

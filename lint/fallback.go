@@ -80,11 +80,15 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
 		return !slices.ContainsFunc(r.State.Notes(), skipped)
 	}
-	a := f.findRun(f.pathTo(d.site.node.Index), explore.Question{Found: isStuck, Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) {
+	q := explore.Question{Found: isStuck, Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) {
 		if slices.Contains(d.conditions, p) {
 			seen[p] = maps.Clone(env)
 		}
-	}})
+	}}
+	a := f.findRun(f.pathTo(d.site.node.Index), q)
+	if guide := f.roundsOf(d); !a.Found && a.Gap != "" && guide != nil {
+		a = f.findRun(guide, q)
+	}
 	for _, p := range d.conditions {
 		for _, read := range p.Reads() {
 			if read.Path[0] == "output" && domain.Yields(d.site.node, read.Path[1:]) == nil {
@@ -97,6 +101,37 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 		}
 	}
 	return a.Witness, values
+}
+
+// roundsOf returns a path to a decision that goes round until the visits of a node that it
+// counts are used up, or nil.
+func (f *facts) roundsOf(d *judgement) (path []int) {
+	const most = 6
+	v := d.site.node.Index
+	for _, p := range d.conditions {
+		p.Tree().Each(func(t *eval.Tree) {
+			for i := 0; t.Op == eval.TreeBinary && i < len(t.Args); i++ {
+				limit, isNumber := number(t.Args[1-i])
+				counted := t.Args[i].Path
+				if !isNumber || limit > most || len(counted) != 2 || counted[0] != "visits" {
+					continue
+				}
+				n := f.graph.Node(counted[1])
+				if n == nil || !f.sharesCycle(v, n.Index) || path != nil {
+					continue
+				}
+				round := cycleThrough(f.alive(), v)
+				if there, back := f.path(v, n.Index), f.path(n.Index, v); n.Index != v && there != nil && back != nil {
+					round = append(there, back[1:]...)
+				}
+				path = f.pathTo(v)
+				for rounds := 0; rounds < int(limit) && round != nil && path != nil; rounds++ {
+					path = append(path, round[1:]...)
+				}
+			}
+		})
+	}
+	return path
 }
 
 // reportNoSuccess reports nodes that lead on only when they fail.

@@ -122,33 +122,27 @@ func (w *nesting) visit(g *spec.Graph, file, name string) bool {
 // those that ask one themselves.
 func checkFinalPeople(f *facts) {
 	for _, n := range f.graph.Nodes {
-		if !n.Final {
-			continue
-		}
-		if who, at := f.findPerson(f.graph, "", n, map[*spec.Graph]bool{}); who != nil && who != n {
-			d := f.report(n.ID.Span, "%q can't run a subgraph that asks a person (%q): it runs in finally, when the end of the run is decided", n.ID.Value, who.ID.Value)
-			d.Related = append(d.Related, spec.Related{File: at, Span: who.Kind.Span, Message: "it is asked here"})
+		if n.Final && n.Kind.Value == "graph" {
+			if who, file := f.findPerson(f.graph, "", text(n, "graph").Value, map[*spec.Graph]bool{}); who != nil {
+				d := f.report(n.ID.Span, "%q can't run a subgraph that asks a person (%q): it runs in finally, when the end of the run is decided", n.ID.Value, who.ID.Value)
+				d.Related = append(d.Related, spec.Related{File: file, Span: who.Kind.Span, Message: "it is asked here"})
+			}
 		}
 	}
 }
 
-// findPerson returns the first node that asks a person when a node of a file runs, and its
-// file, or nil.
-func (f *facts) findPerson(g *spec.Graph, file string, n *spec.Node, seen map[*spec.Graph]bool) (*spec.Node, *spec.File) {
-	if n.Kind.Value == "human" {
-		return n, g.File
-	}
-	name := text(n, "graph")
-	if n.Kind.Value != "graph" || !name.IsSet() {
-		return nil, nil
-	}
-	c := f.subgraphs().Load(g, file, name.Value)
+// findPerson returns the first node that asks a person in a subgraph or below it, or nil, and its file.
+func (f *facts) findPerson(g *spec.Graph, file, name string, seen map[*spec.Graph]bool) (*spec.Node, *spec.File) {
+	c := f.subgraphs().Load(g, file, name)
 	if c == nil || c.Graph == nil || seen[c.Graph] {
 		return nil, nil
 	}
 	seen[c.Graph] = true
-	for _, inner := range c.Graph.Nodes {
-		if who, at := f.findPerson(c.Graph, c.File, inner, seen); who != nil {
+	for _, n := range c.Graph.Nodes {
+		if n.Kind.Value == "human" {
+			return n, c.Graph.File
+		}
+		if who, at := f.findPerson(c.Graph, c.File, text(n, "graph").Value, seen); n.Kind.Value == "graph" && who != nil {
 			return who, at
 		}
 	}

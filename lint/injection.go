@@ -133,7 +133,8 @@ func checkURLInjection(f *facts) {
 	}
 }
 
-// checkURLPart reports an unescaped part of a URL, depending on its position.
+// checkURLPart reports a value in a URL that is not escaped. A value that is the whole address
+// is reported only if it comes from a model or a server.
 func (f *facts) checkURLPart(u *dataflow.Use) {
 	from, source := f.taints().Of(u), u.Program.Source()
 	before := templatePart.ReplaceAllString(u.Text.Value[:u.From], "")

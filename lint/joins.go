@@ -150,61 +150,24 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	}
 }
 
-// countArrivals returns the most branches that can arrive at a join for one that passes its
-// immediate dominator; manyBranches if there is no bound, or several can pass that.
+// countArrivals returns the most branches that can arrive at a join, one for each way in;
+// manyBranches if one may arrive again.
 func (f *facts) countArrivals(join int) int {
-	w := f.flow()
-	top := w.Dominators().Parent[join]
-	if top < 0 || f.rivals().Together(top, top) || len(w.Groups)*len(f.graph.Edges) > maxCounted {
-		return manyBranches
-	}
-	of, parts := f.ways(func(v, _, to int) bool { return v != join && to != top }).SCC()
-	members := make([][]int, parts)
-	for v, part := range of {
-		members[part] = append(members[part], v)
-	}
-	arrive := make([]int, parts)
-	for part, vertices := range members { // a part leads to parts of smaller numbers
-		doubles := false
-		for _, v := range vertices {
-			if v == join {
-				arrive[part] = 1
-			} else if v < f.End {
-				sum, more := f.arrivalsFrom(v, top, of, arrive)
-				arrive[part], doubles = max(arrive[part], sum), doubles || more
+	most := 0
+	for v, groups := range f.flow().Groups {
+		for i := range groups {
+			for _, t := range groups[i].Targets {
+				switch {
+				case t != join || !f.flow().Reached[v] || f.isDead(&groups[i]):
+				case groups[i].Kind == controlflow.ByGoto, f.flow().Cyclic[v], f.rivals().Together(v, v):
+					return manyBranches
+				default:
+					most++
+				}
 			}
 		}
-		if doubles && arrive[part] > 0 {
-			arrive[part] = manyBranches
-		}
 	}
-	return arrive[of[top]]
+	return most
 }
 
-// Bounds of countArrivals.
-const (
-	manyBranches = 1 << 20
-	maxCounted   = 4_000_000
-)
-
-// arrivalsFrom returns the most branches that can arrive from one at v by leaving its part,
-// and whether one that stays in it may become several.
-func (f *facts) arrivalsFrom(v, top int, of, arrive []int) (most int, doubles bool) {
-	if n := f.graph.Nodes[v]; n.HasEnds && !f.flow().SingleLabel(v) {
-		return manyBranches, false // a list of labels may start any number of branches
-	}
-	for _, g := range f.flow().Groups[v] {
-		sum, stay := 0, 0
-		for _, t := range g.Targets {
-			switch {
-			case t == top:
-			case of[t] == of[v]:
-				stay++
-			default:
-				sum = min(sum+arrive[of[t]], manyBranches)
-			}
-		}
-		most, doubles = max(most, sum), doubles || stay > 1 || stay > 0 && sum > 0
-	}
-	return most, doubles
-}
+const manyBranches = 1 << 20

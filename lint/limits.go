@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -16,7 +18,7 @@ func limitRules() []Rule {
 		{
 			Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode,
 			Summary: "a node that runs a program, a request or a model has no time limit",
-			Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang for ever.",
+			Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang for ever. A default for an absent person needs a timeout, too: it is never taken without one.",
 			Bad:     single("get", "", `{kind: http, url: "https://example.org/"}`),
 			change:  []string{`org/"`, `org/", timeout: 10s`},
 			check:   checkMissingTimeout,
@@ -25,7 +27,7 @@ func limitRules() []Rule {
 			Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape,
 			Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 			Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
-				"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. Raise the limit.",
+				"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. The steps of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
 			Bad:    startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + edges("from: one, to: two", "from: two, to: three", "from: three, to: END"),
 			change: []string{"max_steps: 2", "max_steps: 3"},
 			check:  checkStepLimit,
@@ -35,14 +37,80 @@ func limitRules() []Rule {
 
 func checkStepLimit(f *facts) {
 	f.checkBudgets()
+	f.checkTimes()
 	limits := &f.graph.Limits
-	if f.flow().Anywhere || limits.MaxSteps == 0 || limits.OnMaxSteps != "fail" {
+	if f.flow().Anywhere || limits.MaxSteps == 0 {
 		return
 	}
 	path := graphalg.Path(f.flow().Digraph.Next, f.Start(), f.End)
 	if steps := len(path) - 1; steps > limits.MaxSteps {
 		f.report(limits.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limits.MaxSteps, eval.Count(steps, "step"), f.pathText(path))
+		return
+	}
+	steps := make([]int, len(f.graph.Nodes)) // that each node takes at least
+	sum := 0
+	for v, n := range f.graph.Nodes {
+		steps[v] = 1
+		if g := f.childOf(n); g != nil && !n.Each.IsSet() {
+			steps[v] += shortestRun(g)
+		}
+		sum += steps[v]
+	}
+	if sum <= limits.MaxSteps {
+		return
+	}
+	run := f.assigned().Of(len(steps)) // the nodes that have run
+	for v := range steps {
+		run.Makes(v, v)
+	}
+	run.Solve()
+	for v, n := range f.graph.Nodes {
+		least := steps[v]
+		for u := range steps {
+			if u != v && !run.MayLack(v, u) {
+				least += steps[u]
+			}
+		}
+		if f.flow().Reached[v] && !n.Final && least > limits.MaxSteps {
+			f.report(limits.MaxStepsSpan, "max_steps is %d, but a run has taken at least %s when %q ends", limits.MaxSteps, eval.Count(least, "step"), n.ID.Value)
+			return
+		}
+	}
+}
+
+// shortestRun returns the fewest steps of a run of a subgraph, or 0 if that is not known.
+func shortestRun(g *spec.Graph) int {
+	v := controlflow.NewVertices(g)
+	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
+		return 0
+	}
+	out := v.EdgesOut()
+	path := graphalg.Path(func(from int) []int {
+		if from == v.End {
+			return nil
+		}
+		return collect(out[from], func(e int) int { return v.To[e] })
+	}, v.Start(), v.End)
+	return max(0, len(path)-1)
+}
+
+// checkTimes reports times of nodes that other times make pointless.
+func (f *facts) checkTimes() {
+	for _, n := range f.graph.Nodes {
+		if after := n.Field("remind").Get("after"); after != nil && n.Timeout > 0 {
+			if first, err := time.ParseDuration(after.Text.Value); err == nil && first >= n.Timeout {
+				f.report(after.Span, "%q reminds nobody: its timeout of %s comes first", n.ID.Value, eval.DurationText(n.Timeout))
+			}
+		}
+		for _, limit := range []struct {
+			name string
+			most time.Duration
+		}{{"limits.timeout", f.graph.Limits.Timeout}, {"limits.step_timeout", f.graph.Limits.StepTimeout}} {
+			if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && limit.most > 0 && n.Timeout > limit.most {
+				f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, limit.name, eval.DurationText(limit.most))
+			}
+		}
 	}
 }
 
@@ -61,15 +129,31 @@ func (f *facts) checkBudgets() {
 			}
 		}
 		if v := n.Field("for"); v != nil && n.Kind.Value == "wait" && limits.Timeout > 0 {
-			if wait, err := time.ParseDuration(v.Text.Value); err == nil && wait > limits.Timeout {
-				report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, v.Text.Value, eval.DurationText(limits.Timeout))
+			for _, text := range append(f.constantsOf(n, "for"), v.Text.Value) {
+				if wait, err := time.ParseDuration(text); err == nil && wait > limits.Timeout {
+					report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, text, eval.DurationText(limits.Timeout))
+				}
 			}
 		}
 	}
 }
 
+// constantsOf lists the texts that the expression of a field may yield, as far as they are known.
+func (f *facts) constantsOf(n *spec.Node, field string) []string {
+	config := f.bound.Nodes[n.Index].Config
+	if at := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field }); at >= 0 {
+		return textsIn(config[at].Value.Constants())
+	}
+	return nil
+}
+
 func checkMissingTimeout(f *facts) {
 	limits := f.graph.Limits
+	for _, n := range f.graph.Nodes {
+		if v := n.Field("default"); v != nil && n.Kind.Value == "human" && n.Timeout == 0 && !f.graph.Faulty(n.Span) {
+			f.report(v.Span, "the default of %q is never taken: without a timeout it waits for a person for ever", n.ID.Value)
+		}
+	}
 	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || f.graph.Faulty(limits.Span) {
 		return
 	}

@@ -100,7 +100,7 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	case opts.Broken != nil || found.HasErrors():
 		level = needShape
 	}
-	if level < needAll {
+	if f.correct = level == needAll; !f.correct {
 		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
 	}
 	// After an invalid edge, warnings about the shape would only repeat that mistake.
@@ -134,6 +134,11 @@ func (f *facts) report(span spec.Span, format string, args ...any) *spec.Diagnos
 		Message: fmt.Sprintf(format, args...),
 	})
 	return &f.found[len(f.found)-1]
+}
+
+// warn reports what fails in some runs only.
+func (f *facts) warn(span spec.Span, format string, args ...any) {
+	f.report(span, format, args...).Severity = spec.Warning
 }
 
 // related describes another position of the same file.

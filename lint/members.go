@@ -4,6 +4,7 @@ package lint
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -20,7 +22,7 @@ func memberRules() []Rule {
 		{
 			Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll,
 			Summary: "a template or an expression reads a member that an edge or the run does not supply",
-			Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
+			Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members that a schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at state keys in single braces; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
 				"Write {{ path? }} if it may be missing, or supply it on that edge.",
 			Bad: startAt("plan") + `output: text
 state:
@@ -52,8 +54,12 @@ func checkTemplateMissing(f *facts) {
 			f.checkOptionalInput(u, into)
 			continue
 		}
+		reader{f: f, use: u}.each(u.Program.Tree(), func(r reader, t *eval.Tree) {
+			if t.Op == eval.TreePath {
+				r.checkMember(t.Path)
+			}
+		})
 		for _, r := range dataflow.FirmReads(u.Program) {
-			f.checkOutputMember(u, r)
 			if u.Node < 0 {
 				continue
 			}
@@ -66,7 +72,7 @@ func checkTemplateMissing(f *facts) {
 				f.checkInputMember(u, n, r.Path[1], into[u.Node])
 			}
 		}
-		if t := u.Program.Tree(); u.Moment == dataflow.Before && t.Op == eval.TreePath && len(t.Path) > 1 && t.Path[0] == "error" {
+		if u.Moment == dataflow.Before && needsError(u.Program.Tree()) {
 			f.checkError(u, f.graph.Nodes[u.Node], into[u.Node])
 		}
 	}
@@ -85,8 +91,48 @@ func (f *facts) checkPlainTexts() {
 		}
 	}
 	goal := &f.graph.Goal
+	for _, n := range f.graph.Nodes {
+		for i := range n.Fields {
+			if field := &n.Fields[i]; slices.Contains([]string{"prompt", "instructions", "message", "url", "query", "body", "headers"}, field.Key.Value) {
+				f.checkBraces(&field.Value)
+			}
+		}
+	}
 	check("persona", f.graph.Persona)
 	check("goal", slices.Concat([]spec.Text{goal.Description}, goal.SuccessCriteria, goal.Constraints)...)
+}
+
+// checkBraces reports the name of a state key in single braces.
+func (f *facts) checkBraces(v *spec.Value) {
+	for i := range v.Items {
+		f.checkBraces(&v.Items[i])
+	}
+	for i := range v.Fields {
+		f.checkBraces(&v.Fields[i].Value)
+	}
+	text := v.Text.Value
+	if v.Kind != spec.String || !strings.Contains(text, "{") {
+		return
+	}
+	for _, at := range singleBraces.FindAllStringSubmatchIndex(text, -1) {
+		if name := text[at[2]:at[3]]; f.graph.Key(name) != nil && (at[0] == 0 || text[at[0]-1] != '{') && (at[1] == len(text) || text[at[1]] != '}') {
+			f.report(v.Text.At(at[0], at[1]), "{%s} stays in the text as it is; write {{ %s }}", name, name)
+		}
+	}
+}
+
+// singleBraces matches a name in braces.
+var singleBraces = regexp.MustCompile(`\{ ?(\w+)(?:\.\w+)* ?\}`)
+
+// needsError reports whether an expression can't be evaluated without an error.
+func needsError(t *eval.Tree) bool {
+	switch {
+	case t.Op == eval.TreePath:
+		return len(t.Path) > 1 && t.Path[0] == "error"
+	case t.Op == eval.TreeList, t.Op == eval.TreeCall, t.Op == eval.TreeBinary && (t.Name == "+" || t.Name == "=="):
+		return slices.ContainsFunc(t.Args, needsError)
+	}
+	return false
 }
 
 // checkError reports a read of error in a node that no failure precedes.
@@ -187,28 +233,38 @@ func (f *facts) hasFailureEdge(n *spec.Node) bool {
 	})
 }
 
-// checkOutputMember reports a read of a member that the output schema of a node does not
-// list: any of a model's answer, of other outputs only a name like one of the schema.
-func (f *facts) checkOutputMember(u *dataflow.Use, r eval.Read) {
-	var n *spec.Node
-	var path, name string
-	switch p := r.Path; {
-	case p[0] == "output" && len(p) > 1 && (u.Moment == dataflow.After || u.Moment == dataflow.OnEdge):
-		if u.Edge < 0 || f.graph.Edges[u.Edge].Condition != "on_failure" {
-			n, path, name = f.graph.Nodes[u.Node], "output.", p[1]
-		}
-	case p[0] == "nodes" && len(p) > 3 && p[2] == "output":
-		n, path, name = f.graph.Node(p[1]), strings.Join(p[:3], ".")+".", p[3]
+// checkMember reports a read of a member that a schema does not list: any of a model's answer,
+// elsewhere only a name like one of the schema.
+func (r reader) checkMember(path []string) {
+	owner := r.f.outputOf(eval.Read{Path: path})
+	base := 1
+	switch {
+	case owner != nil:
+		base = 3
+	case path[0] == "output" && r.use.Node >= 0:
+		owner = r.f.graph.Nodes[r.use.Node]
 	}
-	if n == nil || n.Each.IsSet() {
+	for i := base; i < len(path); i++ {
+		doc, name := r.schemaAt(path[:i]), path[i]
+		names, closed := membersOf(doc)
+		if closed || len(names) == 0 || slices.Contains(names, name) || name[0] == '[' {
+			continue
+		}
+		near := suggest.Closest(name, names)
+		switch from := solve.PathName(path[:i]); {
+		case owner != nil && i == base && (near != "" || isModel(owner) && r.needs(path)):
+			d := r.f.report(r.use.SpanOfMember(from+".", name), "the output schema of %q has no member %q; declare it there, or say additionalProperties: true", owner.ID.Value, name)
+			d.Suggestion = near
+		case near != "" || path[0] == "#" || path[0] == "item":
+			r.f.report(r.use.SpanOfMember(".", name), "the schema of %s has no member %q", strings.TrimPrefix(from, "#."), name).Suggestion = near
+		}
 		return
 	}
-	names, closed := membersOf(domain.OutputSchema(n))
-	near := suggest.Closest(name, names)
-	if !closed && len(names) > 0 && !slices.Contains(names, name) && (near != "" || isModel(n)) {
-		d := f.report(u.SpanOfMember(path, name), "the output schema of %q has no member %q; declare it there, or say additionalProperties: true", n.ID.Value, name)
-		d.Suggestion = near
-	}
+}
+
+// needs reports whether the expression needs a value at a path.
+func (r reader) needs(path []string) bool {
+	return slices.ContainsFunc(dataflow.FirmReads(r.use.Program), func(read eval.Read) bool { return slices.Equal(read.Path, path) })
 }
 
 // membersOf lists the members that a schema declares, sorted. It is closed if the schema

@@ -39,8 +39,11 @@ func checkUnknownTool(f *facts) {
 				f.checkTool(name, true)
 			}
 		}
-		if isModel(n) {
-			f.checkServers(n.Field("prompt"))
+		if prompt := n.Field("prompt"); prompt != nil && isModel(n) {
+			for i := range prompt.Items {
+				f.checkServer(prompt.Items[i].Get("prompt"))
+				f.checkServer(prompt.Items[i].Get("resource"))
+			}
 		}
 	}
 }
@@ -68,7 +71,11 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 	isServer := t.Get("mcp") != nil
 	switch {
 	case t == nil:
-		f.unknownTool(ref.At(0, len(name)), name, "%q is no declared tool; %s", keysOf(f.graph.Tools))
+		declared, list := keysOf(f.graph.Tools), "none is declared"
+		if slices.Sort(declared); len(declared) > 0 {
+			list = "declared are " + strings.Join(declared, ", ")
+		}
+		f.report(ref.At(0, len(name)), "%q is no declared tool; %s", name, list).Suggestion = suggest.Closest(name, declared)
 	case dotted && !isServer:
 		f.report(ref.At(len(name), len(ref.Value)), "%q is one tool and has no %q; only MCP servers have tools of their own", name, member)
 	case isServer && !all && (!dotted || member == "*"):
@@ -94,34 +101,14 @@ func (f *facts) checkOffered() {
 	}
 }
 
-// unknownTool reports a name with those that are declared.
-func (f *facts) unknownTool(at spec.Span, name, format string, declared []string) {
-	list := "none is declared"
-	if slices.Sort(declared); len(declared) > 0 {
-		list = "declared are " + strings.Join(declared, ", ")
-	}
-	f.report(at, format, name, list).Suggestion = suggest.Closest(name, declared)
-}
-
-// checkServers checks the servers whose resources and prompts a prompt names.
-func (f *facts) checkServers(prompt *spec.Value) {
-	if prompt == nil {
+// checkServer checks the server of a resource or a prompt, which may be nil.
+func (f *facts) checkServer(named *spec.Value) {
+	if named == nil || named.Kind != spec.String || strings.HasPrefix(named.Text.Value, "{{") {
 		return
 	}
-	isTool := func(name string) bool { return f.declaredTool(name).Get("mcp") == nil }
-	parts := prompt.Items
-	if prompt.Kind != spec.List {
-		parts = []spec.Value{*prompt}
-	}
-	for i := range parts {
-		for _, named := range []*spec.Value{parts[i].Get("prompt"), parts[i].Get("resource")} {
-			if named == nil || named.Kind != spec.String {
-				continue
-			}
-			if name, _, colon := strings.Cut(named.Text.Value, ":"); !strings.Contains(name, "{{") && (!colon || isTool(name)) {
-				f.unknownTool(named.Text.At(0, len(name)), name, "%q is no server of tools; %s", slices.DeleteFunc(keysOf(f.graph.Tools), isTool))
-			}
-		}
+	name, _, _ := strings.Cut(named.Text.Value, ":")
+	if f.declaredTool(name).Get("mcp") == nil {
+		f.report(named.Text.At(0, len(name)), "%q is no server of tools", name)
 	}
 }
 

@@ -247,13 +247,15 @@ func (f *facts) counts(n *spec.Node, key int) bool {
 	value := f.boundWrite(n.Index, state.Name.Value)
 	changes := func(r eval.Read) bool {
 		name := r.Path[0]
-		isWriter := func(w *spec.Node) bool { return f.sharesCycle(n.Index, w.Index) }
+		isWriter := func(w *spec.Node) bool {
+			return f.sharesCycle(n.Index, w.Index) && (number || !isModel(w) && w.Kind.Value != "human")
+		}
 		return name != state.Name.Value && (f.graph.Key(name) == nil || slices.ContainsFunc(f.writersOf()[name], isWriter))
 	}
 	switch {
 	case !number && !typ.IsList(), isModel(n), n.Kind.Value == "human", value != nil && value.IsConst():
 		return false
-	case number && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), changes):
+	case (number || n.Kind.Value == "set") && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), changes):
 		return false
 	}
 	_, known := f.changeBy(n.Index, key, !number)

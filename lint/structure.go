@@ -88,9 +88,10 @@ func structureRules() []Rule {
 		},
 		{
 			Name: "duplicate-edge", Group: "structure", Severity: spec.Warning,
-			Summary: "a second edge between two nodes with the same condition",
-			Doc:     "The second edge can never make a difference. It is left over from an edit, or was meant for another target.",
+			Summary: "an edge between two nodes beside another one that makes it pointless",
+			Doc:     "Two edges have one target, and one of them can never make a difference: the conditions are the same, or where the one does not fire the next one does. It is left over from an edit, or was meant for another target.",
 			Good:    twoNodes, change: []string{"  - {from: b, to: END}", "  - {from: a, to: b}\n  - {from: b, to: END}"},
+			check: checkPointless, needs: needAll,
 		},
 		{
 			Name: "unreachable-node", Group: "structure", Severity: spec.Error,
@@ -123,10 +124,11 @@ func structureRules() []Rule {
 		{
 			Name: "type-mismatch", Group: "data", Severity: spec.Error,
 			Summary: "a value of the wrong type for the key that takes it",
-			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it. Of an enum each value must fit, also of one that a subgraph or another key hands over.",
-			Bad:     single("a", "output: n\nstate:\n  n: {type: integer, default: many}\n", "{kind: set, set: {n: 1}}"),
-			change:  []string{"many", "0"},
-			check:   checkTypes, needs: needNode,
+			Doc: "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it. Of an enum each value must fit, also of one that a subgraph or another key hands over, and of a range its ends. The form that a person fills in may not admit or leave out what the key refuses. " +
+				"A key with a reducer takes only what is new: with sum, n + 5 adds n twice. A number that a set node counts with must stay in its range, a wait needs a duration.",
+			Bad:    single("a", "output: n\nstate:\n  n: {type: integer, default: many}\n", "{kind: set, set: {n: 1}}"),
+			change: []string{"many", "0"},
+			check:  checkTypes, needs: needNode,
 		},
 		{
 			Name: "retry-on-agent", Group: "models", Severity: spec.Error,

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/suppress"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -26,8 +28,9 @@ edges: [{from: a, to: END}]
 		},
 		{
 			Name: "unused-key", Group: "data", Severity: spec.Warning, needs: needAll,
-			Summary: "a state key that nothing reads or writes",
+			Summary: "a state key that nothing reads or writes, or an answer that nothing takes",
 			Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
+				"The same goes for the answer of a person and for a declared output that nobody writes to a key or reads, and for a list of new elements that replaces an earlier one before anything has read that. " +
 				"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
 			Bad: single("hello", `output: text
 state:
@@ -58,10 +61,72 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 }
 
 func checkUnusedKeys(f *facts) {
+	f.checkUnusedAnswers()
+	f.checkReplacedLists()
 	used := f.usedKeys()
 	for _, key := range f.graph.State {
 		if !used.all && !used.names[key.Name.Value] {
 			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
+		}
+	}
+}
+
+// checkUnusedAnswers reports answers and declared outputs that nothing takes.
+func (f *facts) checkUnusedAnswers() {
+	isAnyModel := slices.ContainsFunc(f.graph.Nodes, isModel)
+	for v, n := range f.graph.Nodes {
+		choices := n.Field("choices")
+		isAsked := n.Kind.Value == "human" && (choices != nil && len(choices.Items) != 1 || n.Field("schema") != nil)
+		isDeclared := n.Output != nil && n.Kind.Value != "pass" && (!isAnyModel || isModel(n) && n.Conversation != nil)
+		if !isAsked && !isDeclared || len(n.Writes.Keys)+len(n.Writes.Exprs) > 0 || choosesNext(n) || n.Final || isAsked && isAnyModel {
+			continue
+		}
+		isTaken := slices.ContainsFunc(f.uses().All, func(u dataflow.Use) bool {
+			return slices.ContainsFunc(u.Program.Reads(), func(r eval.Read) bool {
+				switch r.Path[0] {
+				case "output":
+					return u.Node == v && u.Moment != dataflow.Before
+				case "nodes", "history", "inputs", "branches":
+					return len(r.Path) < 2 || r.Path[1] == n.ID.Value
+				case "input":
+					return u.Node >= 0 && u.Node != v
+				}
+				return false
+			})
+		})
+		for _, e := range f.edgesOut()[v] {
+			to := f.To[e]
+			isTaken = isTaken || f.graph.Edges[e].Condition == "llm_decide" || to == f.End && f.graph.Output == nil ||
+				to < f.End && (f.access()[to].SeesAll || f.graph.Nodes[to].Kind.Value == "pass")
+		}
+		if !isTaken {
+			f.report(n.ID.Span, "nothing takes what %q yields: no writes, no condition, no expression", n.ID.Value)
+		}
+	}
+}
+
+// checkReplacedLists reports lists of new elements that replace those of an earlier step
+// before anything reads them.
+func (f *facts) checkReplacedLists() {
+	for k, key := range f.graph.State {
+		writers := f.writersOf()[key.Name.Value]
+		isOther := func(n *spec.Node) bool {
+			return !f.alwaysWrites(n, k) || !isFilled(treeOf(f.boundWrite(n.Index, key.Name.Value)))
+		}
+		if len(writers) == 0 || !dataflow.Replaces(key) || f.flow().Anywhere || slices.ContainsFunc(writers, isOther) {
+			continue
+		}
+		reads := func(v int) bool {
+			return v < f.End && (f.access()[v].SeesAll || slices.ContainsFunc(f.uses().All, func(u dataflow.Use) bool { return u.Node == v && dataflow.ReadsKey(u.Program, key.Name.Value) }))
+		}
+		unread := f.ways(func(v, _, to int) bool { return !reads(v) && !reads(to) })
+		for _, n := range writers {
+			for _, later := range writers {
+				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && cycleThrough(unread, n.Index) != nil {
+					f.report(key.Name.Span, "%q replaces the list in %q that %q wrote, and nothing has read it; give the key reducer: append", later.ID.Value, key.Name.Value, n.ID.Value)
+					return
+				}
+			}
 		}
 	}
 }

@@ -6,12 +6,10 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
-	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -169,7 +167,7 @@ func checkGivenFields(f *facts) {
 // person can't hold.
 func checkTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
-		f.checkTakenValues(n)
+		f.checkWritten(n)
 		t, _ := f.takerOf(n)
 		properties, _ := t.schema["properties"].(map[string]any)
 		for _, in := range f.givens(n, t.field) {
@@ -178,6 +176,11 @@ func checkTypes(f *facts) {
 			}
 		}
 		f.checkDefault(n)
+		for _, text := range f.constantsOf(n, "for") {
+			if n.Kind.Value == "wait" && !spec.IsDuration(text) {
+				f.report(n.Field("for").Span, "%q is no duration; write one such as 90s, 15m or 24h", text)
+			}
+		}
 	}
 }
 
@@ -193,73 +196,22 @@ func (f *facts) checkGiven(in *given, want map[string]any, what string) {
 	case !in.computed:
 		values = []any{in.value.Data()}
 	}
-	f.checkValues(values, want, in.value.Span, what)
+	f.checkValues(values, want, in.value.Span, what, spec.Error)
 }
 
-// checkValues reports the first value that a schema refuses.
-func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, what string) {
+// checkValues reports the first value that a schema refuses, and whether there is one.
+func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, what string, severity spec.Severity) bool {
 	compiled, err := schema.Compile(want)
 	if err != nil {
-		return // reported where it stands
+		return false // reported where it stands
 	}
 	for _, value := range values {
 		if _, err := compiled.Accept(value); err != nil {
-			f.report(at, "%s: %v", what, err)
-			return
+			f.report(at, "%s: %v", what, err).Severity = severity
+			return true
 		}
 	}
-}
-
-// checkTakenValues reports values of an enum, of a subgraph's key or of a key that no
-// condition reads, that the key which takes them refuses. The default is left out, since
-// something may always replace it.
-func (f *facts) checkTakenValues(n *spec.Node) {
-	for _, u := range f.uses().OfNode(n.Index) {
-		write := slices.IndexFunc(f.access()[n.Index].Writes, func(w dataflow.Write) bool { return w.Value == u.Program })
-		if write < 0 || u.Program.Tree().Op != eval.TreePath {
-			continue
-		}
-		to := f.graph.State[f.access()[n.Index].Writes[write].Key]
-		if !dataflow.Replaces(to) {
-			continue
-		}
-		path := u.Program.Tree().Path
-		from := f.graph.Key(path[0])
-		isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
-		isCondition := func(u dataflow.Use) bool { return u.Field == "when" && dataflow.ReadsKey(u.Program, path[0]) }
-		if from != nil && (len(path) > 1 || !from.Required && !slices.ContainsFunc(f.writersOf()[path[0]], isWriter) || slices.ContainsFunc(f.uses().All, isCondition)) {
-			continue
-		}
-		if g := f.childOf(n); from == nil && g != nil {
-			from = childKey(g, path)
-		}
-		if from == nil {
-			continue
-		}
-		values, _ := domain.Literals(from.Schema)
-		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil || from.Default != nil && v == from.Default.Data() })
-		f.checkValues(values, to.Schema, u.Span(), "state key "+strconv.Quote(to.Name.Value))
-	}
-}
-
-// childKey returns the key of a subgraph that output.state.name or output.output reads, or nil.
-func childKey(g *spec.Graph, path []string) *spec.StateKey {
-	switch {
-	case len(path) < 2 || path[0] != "output":
-		return nil
-	case path[1] == "state" && len(path) == 3:
-		return g.Key(path[2])
-	case path[1] != "output":
-		return nil
-	}
-	out := g.Output
-	for _, name := range path[2:] {
-		out = out.Get(name)
-	}
-	if out == nil || !out.IsScalar() {
-		return nil
-	}
-	return g.Key(strings.TrimSpace(out.Text.Value))
+	return false
 }
 
 // withArticle names one value of a type.
@@ -284,5 +236,5 @@ func (f *facts) checkDefault(n *spec.Node) {
 	if choices != nil && choices.Kind == spec.List && !slices.ContainsFunc(choices.Items, isTemplate) {
 		want = map[string]any{"enum": choices.Data()}
 	}
-	f.checkValues([]any{value.Data()}, want, value.Span, fmt.Sprintf("the default of %q is no legal answer", n.ID.Value))
+	f.checkValues([]any{value.Data()}, want, value.Span, fmt.Sprintf("the default of %q is no legal answer", n.ID.Value), spec.Error)
 }

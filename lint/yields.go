@@ -1,0 +1,584 @@
+// What expressions read and yield, against the schemas on both sides: parts of
+// constant-condition and type-mismatch.
+
+package lint
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// reader is a part of an expression with what is known where it is evaluated.
+type reader struct {
+	f       *facts
+	use     *dataflow.Use
+	element map[string]any // schema of #
+	inside  *eval.Tree     // the predicate around it, or nil
+	claims  []solve.Claim  // outcomes of the conditions around it
+}
+
+// each visits a tree and all parts of it, outermost first.
+func (r reader) each(t *eval.Tree, visit func(reader, *eval.Tree)) {
+	visit(r, t)
+	inner := r
+	for i, a := range t.Args {
+		if t.Op == eval.TreeChoice && i > 0 {
+			inner.claims = append(slices.Clip(r.claims), solve.Claim{Tree: t.Args[0], Holds: i == 1})
+		}
+		inner.each(a, visit)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
+		r.each(t.Members[name], visit)
+	}
+	if t.Body != nil {
+		r.each(t.Over, visit)
+		r.within(t).each(t.Body, visit)
+	}
+}
+
+// within returns the reader of the body of a predicate.
+func (r reader) within(t *eval.Tree) reader {
+	r.element, r.inside, r.claims = domain.Subschema(r.schemaOf(t.Over), "[0]"), t, nil
+	return r
+}
+
+// schemaOf returns the schema of what a tree yields, or nil.
+func (r reader) schemaOf(t *eval.Tree) map[string]any {
+	switch {
+	case t.Op == eval.TreePath:
+		return r.schemaAt(t.Path)
+	case t.Over != nil && strings.HasPrefix(t.Name, "filter("):
+		return r.schemaOf(t.Over)
+	case t.Op == eval.TreeCall && (t.Name == "first" || t.Name == "last"):
+		return domain.Subschema(r.schemaOf(t.Args[0]), "[0]")
+	case t.Op == eval.TreeCall && t.Name == "type":
+		return enumOf("boolean", "integer", "list", "null", "number", "object", "string")
+	}
+	return nil
+}
+
+func enumOf(words ...string) map[string]any {
+	return map[string]any{"enum": collect(words, func(w string) any { return w })}
+}
+
+// schemaAt returns the schema of a path of the environment, or nil.
+func (r reader) schemaAt(path []string) map[string]any {
+	f, rest := r.f, path[1:]
+	var n *spec.Node
+	if r.use.Node >= 0 {
+		n = f.graph.Nodes[r.use.Node]
+	}
+	key := f.graph.Key(path[0])
+	switch {
+	case key != nil:
+		if len(rest) == 0 {
+			return f.narrowed(key)
+		}
+		return domain.Part(key.Schema, rest)
+	case path[0] == "#":
+		return domain.Part(r.element, rest)
+	case n != nil && r.childKey(path) != nil:
+		return r.childKey(path).Schema
+	case n == nil:
+	case path[0] == "output" && r.use.Moment != dataflow.Before && !r.hasFailed():
+		return yieldsOf(n, rest)
+	case path[0] == "item" && n.Each.IsSet() && f.bound.Nodes[n.Index].Each != nil:
+		return domain.Part(domain.Subschema(r.schemaOf(f.bound.Nodes[n.Index].Each.Tree()), "[0]"), rest)
+	}
+	if from := f.outputOf(eval.Read{Path: path}); from != nil {
+		return yieldsOf(from, path[3:])
+	}
+	if path[0] == "visits" && len(path) == 2 && f.graph.Node(path[1]) != nil {
+		doc := map[string]any{"type": "integer", "minimum": 0}
+		if limit := f.graph.Node(path[1]).VisitLimit(f.graph); limit > 0 {
+			doc["maximum"] = limit
+		}
+		return doc
+	}
+	switch solve.PathName(path) {
+	case "error.kind":
+		return enumOf(spec.FailureKinds()...)
+	case "run.status":
+		return enumOf("completed", "failed", "stuck", "limit", "paused", "cancelled")
+	}
+	if path[0] == "outcome" || len(path) == 3 && path[0] == "nodes" && path[2] == "outcome" {
+		return enumOf("success", "failure")
+	}
+	return nil
+}
+
+// childKey returns the key of a subgraph that output.state.name or output.output reads after
+// its node, or nil.
+func (r reader) childKey(path []string) *spec.StateKey {
+	if r.use.Node < 0 || len(path) < 2 || path[0] != "output" || r.use.Moment == dataflow.Before {
+		return nil
+	}
+	g := r.f.childOf(r.f.graph.Nodes[r.use.Node])
+	if g == nil {
+		return nil
+	}
+	if path[1] == "state" && len(path) == 3 {
+		return g.Key(path[2])
+	}
+	out := g.Output
+	for _, name := range path[2:] {
+		out = out.Get(name)
+	}
+	if path[1] != "output" || out == nil || !out.IsScalar() {
+		return nil
+	}
+	return g.Key(strings.TrimSpace(out.Text.Value))
+}
+
+func (r reader) hasFailed() bool {
+	return r.use.Edge >= 0 && r.f.graph.Edges[r.use.Edge].Condition == "on_failure"
+}
+
+// yieldsOf returns the schema of a part of a node's output, or nil.
+func yieldsOf(n *spec.Node, path []string) map[string]any {
+	if n.Each.IsSet() {
+		return domain.Part(map[string]any{"type": "array", "items": domain.Yields(n, nil)}, path)
+	}
+	return domain.Yields(n, path)
+}
+
+// narrowed returns the schema of a key, or an enum of the values that nodes write if these
+// are known and no input sets the key.
+func (f *facts) narrowed(key *spec.StateKey) map[string]any {
+	if _, known := domain.Literals(key.Schema); known || key.Required || key.Default != nil || !dataflow.Replaces(key) || key.Once {
+		return key.Schema
+	}
+	var values []any
+	for _, n := range f.writersOf()[key.Name.Value] {
+		d, known := f.writtenBy(n, key.Name.Value)
+		if !known || len(d.Values) == 0 || n.Each.IsSet() {
+			return key.Schema
+		}
+		values = append(values, d.Values...)
+	}
+	if len(values) < 2 || key.Schema["type"] != "string" {
+		return key.Schema
+	}
+	return map[string]any{"enum": values}
+}
+
+// checkComparisons reports comparisons that never hold, and conditions of ?: that the
+// conditions around them decide. Edges in skip are left out.
+func (f *facts) checkComparisons(skip map[int]bool) {
+	uses := f.uses().All
+	for i, p := range f.bound.Never {
+		if at := f.graph.Policies[i].Get("never"); p != nil && at != nil {
+			uses = append(slices.Clip(uses), dataflow.Use{Node: -1, Edge: -1, Field: "never", Text: &at.Text, To: len(at.Text.Value), Program: p})
+		}
+	}
+	for i := range uses {
+		u := &uses[i]
+		if u.Field == "when" && skip[u.Edge] {
+			continue
+		}
+		told := false
+		reader{f: f, use: u}.each(u.Program.Tree(), func(r reader, t *eval.Tree) {
+			if !told {
+				told = r.checkComparison(t) || t.Op == eval.TreeChoice && r.checkChoice(t.Args[0])
+			}
+		})
+	}
+}
+
+// checkComparison reports a comparison with a constant that its other side never has.
+func (r reader) checkComparison(t *eval.Tree) bool {
+	if t.Op != eval.TreeBinary || len(t.Args) != 2 || r.inside != nil && (t.Name == "!=" || t.Name == "in" || strings.HasPrefix(r.inside.Name, "all(")) {
+		return false // it may be meant for elements without a value, or for no element
+	}
+	for i, op := range []string{t.Name, mirrored[t.Name]} {
+		side, others := t.Args[i], t.Args[1-i:2-i]
+		if t.Name == "in" && i == 0 {
+			op, others = "==", t.Args[1].Args
+		}
+		doc := r.schemaOf(side)
+		if op == "" || doc == nil || !slices.ContainsFunc(others, func(c *eval.Tree) bool { return c.Op == eval.TreeConst && c.Value != nil }) {
+			continue
+		}
+		name := r.use.Program.Source()
+		if side.Op == eval.TreePath {
+			name = solve.PathName(side.Path)
+		} else if side.Op == eval.TreeCall {
+			name = side.Name + "(…)"
+		}
+		d := domain.OfSchema(doc, name, nil, eval.Any())
+		for _, c := range others {
+			if c.Op == eval.TreeConst && side.Op == eval.TreePath && side.Path[0] == "visits" && d.HasMax && neverHolds(d, opposite[op], c.Value) {
+				r.f.report(r.use.Span(), "%s %s %s is always true: max_visits is %v", name, op, domain.Literal(c.Value), d.Max)
+				return true
+			}
+			if c.Op != eval.TreeConst || c.Value == nil || !neverHolds(d, op, c.Value) {
+				continue
+			}
+			if op != "==" && op != "!=" {
+				r.f.report(r.use.Span(), "%s %s %s is never true: %s", name, op, domain.Literal(c.Value), d.Why)
+				return true
+			}
+			near := ""
+			if word, isText := c.Value.(string); isText {
+				if near = suggest.Closest(word, textsIn(d.Values)); near != "" {
+					near = "; did you mean " + strconv.Quote(near) + "?"
+				}
+			}
+			r.f.report(r.use.Span(), "%s is never %s: %s%s", name, domain.Literal(c.Value), strings.Replace(d.Why, name+" is", "it is", 1), near)
+			return true
+		}
+	}
+	return false
+}
+
+func textsIn(values []any) (out []string) {
+	for _, v := range values {
+		if text, ok := v.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// neverHolds reports whether a comparison of a value with a constant is false for all values
+// of a domain, or, of !=, whether it is always true.
+func neverHolds(d solve.Domain, op string, constant any) bool {
+	limit, isNumber := eval.Number(constant)
+	if d.Values != nil && (op == "==" || op == "!=") {
+		return !slices.ContainsFunc(d.Values, func(v any) bool {
+			n, isToo := eval.Number(v)
+			return v == constant || isNumber && isToo && n == limit
+		})
+	}
+	if !isNumber || d.Values != nil {
+		return false
+	}
+	switch op {
+	case "==", "!=":
+		return d.HasMin && limit < d.Min || d.HasMax && limit > d.Max
+	case "<":
+		return d.HasMin && limit <= d.Min
+	case "<=":
+		return d.HasMin && limit < d.Min
+	case ">":
+		return d.HasMax && limit >= d.Max
+	case ">=":
+		return d.HasMax && limit > d.Max
+	}
+	return false
+}
+
+// checkChoice reports a condition of ?: that has one outcome only.
+func (r reader) checkChoice(condition *eval.Tree) bool {
+	if condition.Op == eval.TreeConst {
+		return false
+	}
+	known := func(path []string, typ eval.Type) solve.Domain {
+		return domain.OfSchema(r.schemaAt(path), solve.PathName(path), nil, typ)
+	}
+	for _, outcome := range []bool{true, false} {
+		if !r.f.solver.Possible(append(slices.Clip(r.claims), solve.Claim{Tree: condition, Holds: outcome}), known) {
+			r.f.report(r.use.Span(), "a condition in it is always %t: one side of its ?: is never taken", !outcome)
+			return true
+		}
+	}
+	return false
+}
+
+// checkYield reports a part of an expression whose value a schema refuses.
+func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
+	if len(doc) == 0 {
+		return false
+	}
+	items, _ := doc["items"].(map[string]any)
+	switch {
+	case t.Op == eval.TreeConst:
+		return t.Value != nil && r.f.checkValues([]any{t.Value}, doc, r.span(), what, spec.Warning)
+	case t.Op == eval.TreeChoice:
+		return r.checkYield(t.Args[1], doc, what) || r.checkYield(t.Args[2], doc, what)
+	case t.Op == eval.TreeBinary && t.Name == "??":
+		return r.checkYield(t.Args[0], doc, what) || r.checkYield(t.Args[1], doc, what)
+	case t.Op == eval.TreeList:
+		return slices.ContainsFunc(t.Args, func(part *eval.Tree) bool { return r.checkYield(part, items, "an element of "+what) })
+	case t.Body != nil && strings.HasPrefix(t.Name, "map("):
+		return r.within(t).checkYield(t.Body, items, "an element of "+what)
+	case t.Members != nil:
+		return r.checkMembers(t, doc, what)
+	}
+	from := r.schemaOf(t)
+	if t.Op == eval.TreePath {
+		if len(t.Path) == 1 && t.Path[0] == "output" {
+			return false // the compiler of expressions checks it
+		}
+		key := r.f.graph.Key(t.Path[0])
+		if key == nil {
+			key = r.childKey(t.Path)
+		} else if r.f.isGuardedRead(t.Path) {
+			return false
+		}
+		if values, known := domain.Literals(from); known && key != nil && key.Default != nil { // something may always replace it
+			from = map[string]any{"enum": slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == key.Default.Data() })}
+		}
+	}
+	if from == nil {
+		return false
+	}
+	if value, why := misfit(from, doc, false); why != "" {
+		r.f.warn(r.span(), "%s: %s may be %s, but %s", what, r.use.Program.Source(), domain.Literal(value), why)
+		return true
+	}
+	return false
+}
+
+// span returns the position of the scalar that an expression is, with its quotes.
+func (r reader) span() spec.Span {
+	if r.use.InText {
+		return r.use.Span()
+	}
+	return r.use.Text.Span
+}
+
+// checkMembers checks the members of an object that an expression makes.
+func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool {
+	required, _ := doc["required"].([]any)
+	for _, name := range required {
+		if text, _ := name.(string); t.Members[text] == nil {
+			r.f.warn(r.span(), "%s: the object lacks %q, which is required there", what, text)
+			return true
+		}
+	}
+	properties, isObject := doc["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
+		part, known := properties[name].(map[string]any)
+		if !known && isObject && doc["additionalProperties"] == false {
+			r.f.warn(r.span(), "%s: %q is no member there", what, name)
+			return true
+		}
+		if r.checkYield(t.Members[name], part, strconv.Quote(name)+" of "+what) {
+			return true
+		}
+	}
+	return false
+}
+
+// isGuardedRead reports whether what a path reads may be known at run time to be one of few
+// values: conditions read the key, or inputs alone set it.
+func (f *facts) isGuardedRead(path []string) bool {
+	key := f.graph.Key(path[0])
+	if key == nil {
+		return false
+	}
+	isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
+	isCondition := func(u dataflow.Use) bool {
+		return (u.Field == "when" || u.Program.Tree().Op == eval.TreeChoice) && dataflow.ReadsKey(u.Program, path[0])
+	}
+	return len(path) > 1 || !key.Required && !slices.ContainsFunc(f.writersOf()[path[0]], isWriter) || slices.ContainsFunc(f.uses().All, isCondition)
+}
+
+// misfit returns a value that one schema admits by its enum, minimum or maximum and another
+// refuses, with the reason, or "". A form also admits numbers that it does not bound.
+func misfit(from, to map[string]any, isForm bool) (value any, why string) {
+	compiled, err := schema.Compile(to)
+	if err != nil {
+		return nil, ""
+	}
+	d := domain.OfSchema(from, "", nil, eval.Any())
+	values := slices.Clone(d.Values)
+	if d.Kind == solve.Int || d.Kind == solve.Number {
+		limits := domain.OfSchema(to, "", nil, eval.Any())
+		d.Min, d.Max = endOf(d.Min, d.HasMin, isForm && limits.HasMin, limits.Min-1), endOf(d.Max, d.HasMax, isForm && limits.HasMax, limits.Max+1)
+		for _, end := range []float64{d.Min, d.Max} {
+			if !math.IsNaN(end) && d.Values == nil {
+				values = append(values, end)
+			}
+		}
+	}
+	for _, v := range values {
+		if _, err := compiled.Accept(v); v != nil && err != nil {
+			return v, err.Error()
+		}
+	}
+	parts, _ := from["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if own, other := domain.Subschema(from, name), domain.Subschema(to, name); own != nil && other != nil {
+			if v, why := misfit(own, other, isForm); why != "" {
+				return v, name + ": " + why
+			}
+		}
+	}
+	if own, other := domain.Subschema(from, "[0]"), domain.Subschema(to, "[0]"); own != nil && other != nil {
+		return misfit(own, other, isForm)
+	}
+	return nil, ""
+}
+
+// endOf returns the end of a range, or a number beyond it if that is open; NaN for none.
+func endOf(end float64, isBounded, isOpen bool, beyond float64) float64 {
+	switch {
+	case isBounded:
+		return end
+	case isOpen:
+		return beyond
+	}
+	return math.NaN()
+}
+
+// checkWritten reports what a node writes and a state key refuses.
+func (f *facts) checkWritten(n *spec.Node) {
+	for _, u := range f.uses().OfNode(n.Index) {
+		u.Program.Tree().Each(func(t *eval.Tree) {
+			if t.Op != eval.TreeCall || t.Name != "join" {
+				return
+			}
+			if element := t.Args[0].Type.Elem(); !eval.String().Accepts(element) {
+				f.warn(u.Span(), "join needs a list of strings, this is a list of %ss; use map(list, string(#))", element)
+			}
+		})
+		for _, w := range f.access()[n.Index].Writes {
+			if w.Value != u.Program || w.Value == nil {
+				continue
+			}
+			key, r, t := f.graph.State[w.Key], reader{f: f, use: &u}, u.Program.Tree()
+			doc, what := key.Schema, "state key "+strconv.Quote(key.Name.Value)
+			switch key.Reducer.Value {
+			case "append", "prepend", "union":
+				if items := domain.Subschema(doc, "[0]"); t.Op != eval.TreeList && t.Body == nil && !t.Type.IsList() {
+					doc = items
+				}
+				if key.Reducer.Value != "union" && r.addsOwn(t, key.Name.Value) {
+					f.warn(u.Span(), "%s has the reducer %s, which adds to the old list; write only what is new", what, key.Reducer.Value)
+				}
+			case "sum":
+				doc = nil
+				if r.addsOwn(t, key.Name.Value) {
+					f.warn(u.Span(), "%s has the reducer sum, which adds to the old value; write only what is added", what)
+				}
+			case "", "replace":
+			default:
+				doc = nil
+			}
+			r.checkYield(t, doc, what)
+		}
+	}
+	f.checkForm(n)
+	f.checkRange(n)
+}
+
+// checkRange reports a sum or a difference of a set node that leaves the range of its key in a
+// run that begins with the defaults.
+func (f *facts) checkRange(n *spec.Node) {
+	if n.Kind.Value != "set" || n.Each.IsSet() || !f.correct || f.flow().Anywhere {
+		return
+	}
+	for _, w := range f.access()[n.Index].Writes {
+		if w.Value == nil || !f.leavesRange(f.graph.State[w.Key], w.Value.Tree()) {
+			continue
+		}
+		why := ""
+		fixed := map[string]bool{}
+		isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
+		for _, key := range f.graph.State {
+			fixed[key.Name.Value] = !key.Required && !slices.ContainsFunc(f.writersOf()[key.Name.Value], isWriter)
+		}
+		guide := f.pathTo(n.Index)
+		for round := cycleThrough(f.alive(), n.Index); round != nil && len(guide) < maxGuide; {
+			guide = append(guide, round[1:]...)
+		}
+		a := f.findRun(guide, explore.Question{Fixed: fixed, Found: func(r *explore.Run) bool {
+			at := slices.IndexFunc(r.State.Notes(), func(note machine.Note) bool { return note.Kind == machine.NoteNodeFailed && note.Node == n.ID.Value })
+			if at >= 0 {
+				why = r.State.Notes()[at].Failure.Message
+			}
+			return at >= 0
+		}})
+		if a.Found {
+			f.warn(w.Name.Span, "%q fails on the path %s: %s", n.ID.Value, f.pathText(a.Witness), why)
+			return
+		}
+		if cycle := cycleThrough(f.openCycles(-1, false).left(), n.Index); cycle != nil {
+			f.warn(w.Name.Span, "%q leaves its range if no other condition ends the cycle %s", w.Name.Value, f.pathText(cycle))
+			return
+		}
+	}
+}
+
+// maxGuide bounds the length of a path that goes round.
+const maxGuide = 40
+
+// leavesRange reports whether a sum or a difference may be outside of the range of its key.
+func (f *facts) leavesRange(key *spec.StateKey, t *eval.Tree) bool {
+	if t.Op != eval.TreeBinary || !dataflow.Replaces(key) {
+		return false
+	}
+	known := func(path []string, typ eval.Type) solve.Domain {
+		return domain.OfSchema(reader{f: f, use: &dataflow.Use{Node: -1}}.schemaAt(path), "", nil, typ)
+	}
+	have, ok := solve.Interval(t, known)
+	want := f.wholeDomain(key)
+	return ok && (want.HasMin && have.HasMin && have.Min < want.Min || want.HasMax && have.HasMax && have.Max > want.Max)
+}
+
+// addsOwn reports whether an expression adds something to the value of a key.
+func (r reader) addsOwn(t *eval.Tree, name string) bool {
+	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
+	switch {
+	case t.Op == eval.TreeChoice:
+		return r.addsOwn(t.Args[1], name) || r.addsOwn(t.Args[2], name)
+	case t.Name == "-" && len(t.Args) == 2:
+		return isOwn(t.Args[0])
+	}
+	return (t.Name == "+" && len(t.Args) == 2 || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
+}
+
+// checkForm reports what the schema of a node's output admits or leaves out and a key that
+// takes it by its name refuses.
+func (f *facts) checkForm(n *spec.Node) {
+	whole := domain.Yields(n, nil)
+	if whole == nil || n.Each.IsSet() {
+		return
+	}
+	isForm := n.Kind.Value == "human"
+	check := func(name spec.Text, at spec.Span, path []string) {
+		key, doc := f.graph.Key(name.Value), domain.Part(whole, path)
+		if key == nil || doc == nil || !dataflow.Replaces(key) {
+			return
+		}
+		for i := range path {
+			if outer := domain.Part(whole, path[:i]); (isForm || outer["required"] != nil) && !domain.Requires(outer, path[i]) && !domain.AllowsNull(key.Schema) {
+				f.warn(at, "the output of %q may be without %q, and state key %q needs a value; require it", n.ID.Value, path[i], name.Value)
+				return
+			}
+		}
+		if _, known := domain.Literals(doc); known {
+			return // the compiler of expressions checks them
+		}
+		if value, why := misfit(doc, key.Schema, isForm); why != "" {
+			f.warn(at, "state key %q: the output of %q may be %s, but %s", name.Value, n.ID.Value, domain.Literal(value), why)
+		}
+	}
+	for _, name := range n.Writes.Keys {
+		if domain.Subschema(whole, name.Value) != nil {
+			check(name, name.Span, []string{name.Value})
+		} else if len(n.Writes.Keys) == 1 {
+			check(name, name.Span, nil)
+		}
+	}
+	for i, e := range n.Writes.Exprs {
+		if p := f.bound.Nodes[n.Index].Writes[i].Value.Program(); p != nil && p.Tree().Op == eval.TreePath && p.Tree().Path[0] == "output" {
+			check(e.Name, e.Expr.Span, p.Tree().Path[1:])
+		}
+	}
+}
