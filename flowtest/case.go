@@ -72,7 +72,7 @@ func (f *File) compile(c *Case) {
 		}
 	}
 	f.run(c, v.Get("run"))
-	for _, item := range itemsOf(v.Get("resume")) {
+	for _, item := range v.Get("resume").OneOrAll() {
 		c.resumes = append(c.resumes, resumption{f.answers(item.Get("answers")), durationOf(item.Get("after"))})
 	}
 	c.expect = f.expectation(c, v.Get("expect"))
@@ -118,9 +118,9 @@ func (f *File) answers(v *spec.Value) map[string][]string {
 			f.report(field.Key.Span, "unknown-node", "%v", err)
 			continue
 		}
-		values, times := []spec.Value{field.Value}, everyVisit
+		values, times := field.Value.OneOrAll(), everyVisit
 		if field.Value.Kind == spec.List {
-			values, times = field.Value.Items, 1
+			times = 1
 		}
 		for j := range values {
 			text := answerText(&values[j])
@@ -168,18 +168,12 @@ func (f *File) checkDecides(name spec.Text) {
 	f.report(name.Span, "invalid-value", "%s has no llm_decide edge, so nothing is decided there", quoted(name.Value))
 }
 
-// textsOf returns the texts of a text or of a list of texts.
+// textsOf returns the texts of a text or of a list of texts; none of a map.
 func textsOf(v *spec.Value) []spec.Text {
-	if v == nil {
+	if v != nil && v.Kind == spec.Map {
 		return nil
 	}
-	if v.Kind == spec.Map {
-		return nil
-	}
-	if v.Kind != spec.List {
-		return []spec.Text{v.Text}
-	}
-	return collect(v.Items, func(item spec.Value) spec.Text { return item.Text })
+	return collect(v.OneOrAll(), func(item spec.Value) spec.Text { return item.Text })
 }
 
 func valuesOf(v *spec.Value) []string {

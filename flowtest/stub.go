@@ -50,10 +50,7 @@ func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 		field := &v.Fields[i]
 		check(field.Key)
 		s := &stub{name: field.Key.Value, line: f.line(field.Key.Span), list: field.Value.Kind == spec.List}
-		given := []spec.Value{field.Value}
-		if s.list {
-			given = field.Value.Items
-		}
+		given := field.Value.OneOrAll()
 		for j := range given {
 			var guards []string
 			if s.list && !strings.Contains(s.name, "/") {
@@ -82,10 +79,10 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 		e.expr, e.key, e.guard = expr.Text, strconv.Itoa(len(s.exprs)), strings.Join(guards, " and ")
 		s.exprs = append(s.exprs, e)
 	}
-	for _, item := range itemsOf(v.Get("attempts")) {
+	for _, item := range v.Get("attempts").OneOrAll() {
 		e.attempts = append(e.attempts, f.entry(s, &item, guards))
 	}
-	for i, item := range itemsOf(v.Get("items")) {
+	for i, item := range v.Get("items").OneOrAll() {
 		e.items = append(e.items, f.entry(s, &item, append(slices.Clip(guards), "index == "+strconv.Itoa(i))))
 	}
 	if yes := v.Get("real"); yes != nil {
@@ -93,19 +90,11 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 			f.report(yes.Span, "invalid-value", `"real" must be true: leave it out, or say what the node comes to`)
 		}
 	}
-	for _, item := range itemsOf(v.Get("events")) {
+	for _, item := range v.Get("events").OneOrAll() {
 		event, _ := item.Data().(map[string]any)
 		e.events = append(e.events, event)
 	}
 	return e
-}
-
-// itemsOf returns the items of a list, which may be nil.
-func itemsOf(v *spec.Value) []spec.Value {
-	if v == nil {
-		return nil
-	}
-	return v.Items
 }
 
 // program returns the expression as the node evaluates it: only when the entry applies.

@@ -3,9 +3,9 @@
 //
 //	program, root            one call of graphrun, its commands, settings and exit codes
 //	flags, complete, misuse  types of flags, completion, usage errors
-//	drive, output, input     run, resume and fork: session, events, input
+//	drive, output            run, resume and fork: session, events
 //	store, engine            the store of runs; the local and the Temporal engine
-//	flow                     finding, reading and checking files
+//	flow                     finding, reading and checking files; input
 //
 // Package runview has the views of a run, settings reads graphrun.yaml, and inspect turns
 // flows and runs into data.
