@@ -100,7 +100,7 @@ func draw(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
 	for _, n := range g.Nodes {
 		d.Nodes = append(d.Nodes, Node{
 			ID: n.ID.Value, Kind: n.Kind.Value, Label: n.ID.Value, Description: n.Description.Value,
-			Line: lineOf(g, n.Span), Notes: notesOf(n), Finally: n.Final,
+			Line: lineOf(g, n.Span), Notes: Notes(n), Finally: n.Final,
 		})
 	}
 	d.addEdges(g, opts)
@@ -174,8 +174,8 @@ func lineOf(g *spec.Graph, span spec.Span) int {
 // isConditional reports whether an edge has a condition of its own.
 func isConditional(e *spec.Edge) bool { return e.Condition == "llm_decide" || e.When.IsSet() }
 
-// notesOf returns the settings of a node that affect routing and repetition.
-func notesOf(n *spec.Node) []string {
+// Notes describes the settings of a node that affect routing and repetition.
+func Notes(n *spec.Node) []string {
 	var out []string
 	if n.Join != nil {
 		wait := n.Join.Wait

@@ -22,13 +22,10 @@ type Bound struct {
 	Tokens   Range `json:"tokens"`
 	CostUSD  Range `json:"cost_usd"`
 	// Loops are the loops of the graph with their bounds.
-	Loops []Loop `json:"loops"`
+	Loops []lint.Loop `json:"loops"`
 	// Exceeded lists the flags whose limits the upper bounds exceed.
 	Exceeded []string `json:"exceeded"`
 }
-
-// Loop is a loop with its bounds.
-type Loop = lint.Loop
 
 // Range is a lower and an upper bound, with the reason of the upper one.
 type Range struct {
@@ -47,7 +44,7 @@ func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Boun
 	return Bound{
 		Graph: g.Name.Value, Exact: exact, Exceeded: []string{},
 		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
-		Loops: append([]Loop{}, loops...),
+		Loops: append([]lint.Loop{}, loops...),
 	}
 }
 
@@ -64,8 +61,7 @@ func rangeOf(r bound.Range) Range {
 		out.Max = &r.Max
 	}
 	if r.Limit != "" {
-		limit := "limits." + r.Limit
-		out.Limit = &limit
+		out.Limit = new("limits." + r.Limit)
 	}
 	return out
 }

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -38,10 +39,11 @@ type DroppedJoin struct {
 	Why  string `json:"why"`
 }
 
-// CandidateEdge is an edge that a step could have taken.
+// CandidateEdge is a machine.Candidate with another JSON form.
 type CandidateEdge struct {
 	Edge      int    `json:"edge"`
 	ID        string `json:"id,omitempty"`
+	Label     string `json:"-"`
 	To        string `json:"to"`
 	Condition string `json:"condition"`
 	When      string `json:"when,omitempty"`
@@ -106,35 +108,24 @@ func (d *decisions) dropped(e *runner.Event) {
 func (d *decisions) decision(e *runner.Event) Decision {
 	at := Placed(e)
 	out := Decision{
-		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Branch: e.Branch, Outcome: "success", Next: slices.Clone(e.Next), Shown: slices.Clone(at.Next),
-		Candidates: d.candidateEdges(e.Candidates),
+		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Branch: e.Branch, Outcome: "success",
+		Next: append([]string{}, e.Next...), Shown: slices.Clone(at.Next), Candidates: []CandidateEdge{},
 	}
 	if failure := d.failed[at.Node]; failure != nil {
 		out.Outcome, out.Error = "failure", failure
 	}
-	if out.Next == nil {
-		out.Next = []string{}
+	for _, c := range e.Candidates {
+		if d.brief {
+			c.Test = nil
+		}
+		out.Candidates = append(out.Candidates, CandidateEdge(c))
 	}
 	return out
 }
 
 // At returns the place of the step.
 func (d *Decision) At() string {
-	if d.Place != "" {
-		return d.Place
-	}
-	return d.Node
-}
-
-func (d *decisions) candidateEdges(candidates []machine.Candidate) []CandidateEdge {
-	out := make([]CandidateEdge, len(candidates))
-	for i, c := range candidates {
-		out[i] = CandidateEdge{Edge: c.Edge, ID: c.ID, To: c.To, Condition: c.Condition, When: c.When, Fired: c.Fired, Why: c.Why}
-		if !d.brief {
-			out[i].Test = c.Test
-		}
-	}
-	return out
+	return cmp.Or(d.Place, d.Node)
 }
 
 // Why returns the decisions of a step, or of all steps and subgraphs for 0, and the result of

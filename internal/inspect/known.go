@@ -36,8 +36,7 @@ func KnownModels() []KnownModel {
 		}
 		if r.Long { // it follows the model's other row
 			before := &out[len(out)-1]
-			from := *before.UpToTokens + 1
-			m.FromTokens, m.Window = &from, before.Window
+			m.FromTokens, m.Window = new(*before.UpToTokens+1), before.Window
 		}
 		out = append(out, m)
 	}

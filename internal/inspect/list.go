@@ -3,9 +3,7 @@
 package inspect
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -190,16 +188,4 @@ func AllQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unrea
 		}
 	}
 	return out, err
-}
-
-// AnswerText returns a value as an answer: a text as it is, other values as JSON.
-func AnswerText(value any) string {
-	if text, ok := value.(string); ok {
-		return text
-	}
-	out, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(out)
 }

@@ -12,22 +12,24 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// NameError says that a name matches no run or several. It wraps store.ErrNoRun.
-type NameError struct{ text string }
+// nameError says that a name matches no run or several. It wraps store.ErrNoRun.
+type nameError string
 
-// Error returns the message, with a suggestion.
-func (e *NameError) Error() string { return e.text }
+func (e nameError) Error() string { return string(e) }
 
-// Unwrap returns store.ErrNoRun.
-func (e *NameError) Unwrap() error { return store.ErrNoRun }
+func (e nameError) Unwrap() error { return store.ErrNoRun }
 
-func nameErrorf(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
+func nameErrorf(format string, args ...any) error { return nameError(fmt.Sprintf(format, args...)) }
 
-// maxListed bounds the runs that suggestions consider.
-const maxListed = 200
+const (
+	// lastRun stands for the latest run, unless a run has that id.
+	lastRun       = "last"
+	maxListed     = 200 // runs that suggestions consider
+	maxCandidates = 8   // runs that an error about an ambiguous name lists
+)
 
-// FindRun reads the record of a run by its id, a unique prefix of it, or "last". It returns a
-// *NameError with a suggestion for an unknown run; where names the store in messages.
+// FindRun reads the record of a run by its id, a unique prefix of it, or "last". An error for an
+// unknown run has a suggestion and wraps store.ErrNoRun. where names the store in messages.
 func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	id, err := runID(s, name)
 	if err != nil {
@@ -52,12 +54,6 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	return record, nameErrorf("no run %q in %s%s", id, where, hint)
 }
 
-// lastRun stands for the latest run, unless a run has that id.
-const lastRun = "last"
-
-// maxCandidates bounds the runs that an error about an ambiguous name lists.
-const maxCandidates = 8
-
 // runID returns the id that a name stands for, or the name itself if it matches no run.
 func runID(s store.Store, name string) (string, error) {
 	same, err := s.List(store.RunFilter{ID: name, Limit: 1})
@@ -80,17 +76,17 @@ func runID(s store.Store, name string) (string, error) {
 
 // someIDs lists the ids of the first runs and says whether there are more.
 func someIDs(runs []store.RunSummary) string {
-	more := ""
+	shown := idsOf(runs[:min(len(runs), maxCandidates)])
+	slices.Sort(shown)
 	if len(runs) > maxCandidates {
-		runs, more = runs[:maxCandidates], ", …"
+		shown = append(shown, "…")
 	}
-	return strings.Join(slices.Sorted(slices.Values(idsOf(runs))), ", ") + more
+	return strings.Join(shown, ", ")
 }
 
-func idsOf(runs []store.RunSummary) []string {
-	ids := make([]string, len(runs))
+func idsOf(runs []store.RunSummary) (ids []string) {
 	for i := range runs {
-		ids[i] = runs[i].ID
+		ids = append(ids, runs[i].ID)
 	}
 	return ids
 }

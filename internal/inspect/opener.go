@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/spec"
@@ -48,6 +49,26 @@ func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 		}})
 	}
 	return o.graphs[path]
+}
+
+// Walk calls visit for the nodes of a graph and of its subgraphs, except those that contain
+// themselves. path holds the graph nodes around a node and the node. The walk enters the
+// subgraph of a node if visit returns true.
+func (o *Opener) Walk(g *spec.Graph, visit func(g *spec.Graph, path []*spec.Node) (enter bool)) {
+	o.walk(g, nil, nil, visit)
+}
+
+func (o *Opener) walk(g *spec.Graph, around []*spec.Graph, path []*spec.Node, visit func(*spec.Graph, []*spec.Node) bool) {
+	around = append(slices.Clip(around), g)
+	for _, n := range g.Nodes {
+		path := append(slices.Clip(path), n)
+		if !visit(g, path) || n.Kind.Value != "graph" {
+			continue
+		}
+		if inner := o.Open(g, n); inner != nil && !slices.Contains(around, inner) {
+			o.walk(inner, around, path, visit)
+		}
+	}
 }
 
 // AbsolutePath returns the absolute form of a path.

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/internal/report"
@@ -71,19 +72,16 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 		}
 		f.Inputs = append(f.Inputs, in)
 	}
-	f.add("", g, render.Draw(g, render.Options{Open: open.Open}), open)
-	return f
-}
-
-// add adds the nodes of a graph and its subgraphs.
-func (f *Flow) add(prefix string, g *spec.Graph, d *render.Drawing, open *Opener) {
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		f.Nodes[prefix+n.ID] = Node{Notes: n.Notes, Finally: n.Finally, Text: textOf(g, g.Node(n.ID))}
-		if inner := d.Subgraphs[n.ID]; inner != nil {
-			f.add(prefix+n.ID+"/", open.Open(g, g.Node(n.ID)), inner, open)
+	open.Walk(g, func(g *spec.Graph, path []*spec.Node) bool {
+		ids := make([]string, len(path))
+		for i, n := range path {
+			ids[i] = n.ID.Value
 		}
-	}
+		n := path[len(path)-1]
+		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: textOf(g, n)}
+		return true
+	})
+	return f
 }
 
 // textOf returns the definition of a node in the file.

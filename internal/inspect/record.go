@@ -17,7 +17,13 @@ import (
 type Run struct {
 	Result *runner.Result `json:"result"`
 	// State is the initial state.
-	State     map[string]any    `json:"state"`
+	State map[string]any `json:"state"`
+	Piece
+}
+
+// Piece is a part of the record of a run. A page starts with a Run without records and then
+// receives the pieces.
+type Piece struct {
 	Events    []json.RawMessage `json:"events"`
 	Decisions []Decision        `json:"decisions"`
 	Said      []Said            `json:"said"`
@@ -25,6 +31,12 @@ type Run struct {
 	Conversation []view.Spoken `json:"conversation"`
 	// SaidCut is how many bytes are missing at the start of Said.
 	SaidCut int `json:"said_cut"`
+	// Last is the number of the last event. Only the last piece has it.
+	Last int64 `json:"last_event,omitempty"`
+}
+
+func newPiece() Piece {
+	return Piece{Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []view.Spoken{}}
 }
 
 // Said is output of a program or a model.
@@ -44,18 +56,6 @@ func NewSaid(c *store.LogChunk) Said {
 	return Said{c.Node, c.Place, c.Visit, c.Attempt, c.Source, c.Stream, c.Text}
 }
 
-// Piece is a part of the record of a run. A page starts with a Run without records and then
-// receives the pieces.
-type Piece struct {
-	Events       []json.RawMessage `json:"events"`
-	Decisions    []Decision        `json:"decisions,omitempty"`
-	Said         []Said            `json:"said,omitempty"`
-	Conversation []view.Spoken     `json:"conversation,omitempty"`
-	SaidCut      int               `json:"said_cut,omitempty"`
-	// Last is the number of the last event. Only the last piece has it.
-	Last int64 `json:"last_event,omitempty"`
-}
-
 const (
 	pieceEvents = 500       // events in a piece
 	mostSaid    = 512 << 10 // bytes of output in a page
@@ -71,9 +71,10 @@ type recorder struct {
 
 // replay shows a run to a new recorder.
 func replay(r *runner.Runner, id string, send func(*Piece) error) (*recorder, *runner.Result, error) {
-	c := &recorder{Piece{Events: []json.RawMessage{}, Conversation: []view.Spoken{}}, newDecisions(0), newTrailBuilder(), send}
+	c := &recorder{newPiece(), newDecisions(0), newTrailBuilder(), send}
 	c.decided.brief = send != nil
 	result, err := r.Show(id, runner.Options{Sink: c, History: true})
+	c.Decisions = c.decided.list
 	return c, result, err
 }
 
@@ -136,7 +137,7 @@ func (p *Painted) Page(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Events, out.Decisions, out.Conversation = p.record.Events, p.record.decided.list, p.record.Conversation
+	out.Piece, out.Last = p.record.Piece, 0
 	out.Said, out.SaidCut, err = readSaid(ctx, p.runner, p.Record.ID)
 	return out, err
 }
@@ -147,9 +148,7 @@ func newRun(r *runner.Runner, result *runner.Result) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{
-		Result: result, State: first.State, Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []view.Spoken{},
-	}, nil
+	return &Run{result, first.State, newPiece()}, nil
 }
 
 // Head returns the present state of a run, without the data that Record sends.
@@ -172,7 +171,6 @@ func Record(ctx context.Context, r *runner.Runner, id string, send func(*Piece) 
 	if c.Said, c.SaidCut, err = readSaid(ctx, r, id); err != nil {
 		return err
 	}
-	c.Decisions = c.decided.list
 	return send(&c.Piece)
 }
 

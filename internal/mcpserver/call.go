@@ -70,7 +70,7 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
 	}
-	return s.giveAnswers(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: inspect.AnswerText(args.Value)}})
+	return s.giveAnswers(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: eval.ResultText(args.Value)}})
 }
 
 // giveAnswers answers a run and follows it.
@@ -152,7 +152,7 @@ func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id s
 		if !fitsForm(p.Schema) {
 			value = said.Content["answer"]
 		}
-		given = append(given, store.GivenAnswer{Target: p.Target(), Text: inspect.AnswerText(value)})
+		given = append(given, store.GivenAnswer{Target: p.Target(), Text: eval.ResultText(value)})
 	}
 	if len(given) == 0 {
 		return toolResult(result), nil
@@ -219,7 +219,7 @@ func byClient(req *mcp.CallToolRequest) string {
 func question(p *view.Pending) *mcp.ElicitParams {
 	message := p.Prompt
 	if p.Kind == "tool" {
-		message += "\n" + p.Name + " " + inspect.AnswerText(p.Args)
+		message += "\n" + p.Name + " " + eval.ResultText(p.Args)
 	}
 	schema := p.Schema
 	if !fitsForm(schema) {
@@ -274,14 +274,14 @@ func toolResult(result *runner.Result) *mcp.CallToolResult {
 	switch result.Status {
 	case machine.Completed:
 		if result.Output == nil {
-			say("%s", inspect.AnswerText(result.State))
+			say("%s", eval.ResultText(result.State))
 		} else {
-			say("%s", inspect.AnswerText(result.Output))
+			say("%s", eval.ResultText(result.Output))
 		}
 	case machine.Paused:
 		say("run %s waits (%s)", result.RunID, result.Reason)
 		for _, q := range inspect.Questions(result) {
-			say("%s asks: %s\nAnswer it with %s: run_id %q, target %q; the answer's schema is %s", q.Node, q.Prompt, answerTool, q.Run, q.Target, inspect.AnswerText(q.Schema))
+			say("%s asks: %s\nAnswer it with %s: run_id %q, target %q; the answer's schema is %s", q.Node, q.Prompt, answerTool, q.Run, q.Target, eval.ResultText(q.Schema))
 		}
 	default:
 		out.IsError = true

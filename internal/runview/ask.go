@@ -105,15 +105,26 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	}
 	choices := k.list(document)
 	k.hint(k.howTo(document))
-	for {
-		text, err := k.text(ctx, "")
-		if err != nil || choices == 0 { // the run checks it
-			return text, err
+	return k.answer(ctx, "", func(text string) error {
+		if choices == 0 { // the run checks it
+			return nil
 		}
-		if _, err = readAnswer(text, document); err == nil {
+		_, err := readAnswer(text, document)
+		return err
+	})
+}
+
+// answer asks until the person types a text that check accepts.
+func (k *Asker) answer(ctx context.Context, name string, check func(text string) error) (string, error) {
+	for {
+		text, err := k.text(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if err = check(text); err == nil {
 			return text, nil
 		}
-		k.complain(err.Error()) // keeps the fields entered so far
+		k.complain(joinNonEmpty(": ", name, err.Error()))
 	}
 }
 
@@ -176,23 +187,19 @@ func (k *Asker) fill(ctx context.Context, fields []input.Field) (string, error) 
 		f := &fields[i]
 		k.say("  "+k.colors.Strong(terminal.Line(f.Name))+"  "+terminal.Line(k.about(f)), len("    "))
 		k.list(f.Schema)
-		for {
-			text, err := k.text(ctx, f.Name)
-			if err != nil {
-				return "", err
-			}
-			if i == 0 && strings.HasPrefix(strings.TrimSpace(text), "{") {
-				return text, nil
-			}
-			if text == "" && !f.Required {
-				break // its default, or nothing
+		isWhole := func(text string) bool { return i == 0 && strings.HasPrefix(strings.TrimSpace(text), "{") }
+		text, err := k.answer(ctx, f.Name, func(text string) error {
+			if isWhole(text) || text == "" && !f.Required { // its default, or nothing
+				return nil
 			}
 			value, err := readAnswer(text, f.Schema)
 			if err == nil {
 				out[f.Name] = value
-				break
 			}
-			k.complain(f.Name + ": " + err.Error())
+			return err
+		})
+		if err != nil || isWhole(text) {
+			return text, err
 		}
 	}
 	text, err := json.Marshal(out)

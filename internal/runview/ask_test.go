@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/view"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // typing makes an asker whose person types text.
@@ -117,7 +116,7 @@ func TestAskOpensAnEditor(t *testing.T) {
 func TestViewHolds(t *testing.T) {
 	for _, name := range []string{"plain", "live"} {
 		var out bytes.Buffer
-		tracer := NewTracer(&spec.Graph{}, terminal.NewColors(false))
+		tracer := NewTracer(traceGraph(), terminal.NewColors(false))
 		v := NewPlain(&out, tracer, nil)
 		if name == "live" {
 			v = NewLive(&out, time.Now, nil, tracer)

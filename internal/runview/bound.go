@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/graphrun/graphrun/eval"
-
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/lint"
 )
 
 // NumberText formats a number of steps, calls, tokens or dollars.
@@ -94,7 +94,7 @@ func looseBoundsText(r *inspect.Bound) string {
 }
 
 // loopText describes the bounds of a loop.
-func loopText(l inspect.Loop) string {
+func loopText(l lint.Loop) string {
 	ends := l.BoundedBy
 	if l.Endless != nil {
 		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))

@@ -5,7 +5,6 @@ package runview
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/graphrun/graphrun/internal/graphalg"
@@ -29,45 +28,36 @@ type columns struct {
 // columnsOf returns the widths for the nodes of a graph and its subgraphs.
 func columnsOf(g *spec.Graph) columns {
 	var c columns
-	open := func(*spec.Graph, *spec.Node) *spec.Graph { return nil }
-	if g.File != nil {
-		open = inspect.NewOpener(g, spec.Beside(g.File.Name)).Open
-	}
-	c.addGraph(g, "", open, nil)
-	return c
-}
-
-// addGraph makes room for the nodes of a graph at a place and of its subgraphs.
-func (c *columns) addGraph(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
-	within = append(slices.Clip(within), g)
-	cyclic := onCycle(g)
-	for i, n := range g.Nodes {
-		at := place + n.ID.Value
-		width := terminal.Width(at)
-		if cyclic[i] {
+	cyclic := map[*spec.Graph]map[string]bool{}
+	inspect.NewOpener(g, spec.Beside(g.File.Name)).Walk(g, func(g *spec.Graph, path []*spec.Node) bool {
+		if cyclic[g] == nil {
+			cyclic[g] = nodesOnCycle(g)
+			c.number = max(c.number, digits(g.Limits.MaxSteps)+len("[] "))
+		}
+		place, n := "", path[len(path)-1]
+		for _, around := range path[:len(path)-1] {
+			if place += around.ID.Value; around.Each.IsSet() {
+				place += "[0]"
+			}
+			place += "/"
+		}
+		width := terminal.Width(place + n.ID.Value)
+		if cyclic[g][n.ID.Value] {
 			if n.MaxVisits == 0 && place == "" {
 				c.unlimited = max(c.unlimited, width)
 			}
 			width += len(" #") + digits(cmp.Or(n.MaxVisits, g.Limits.MaxSteps))
 		}
 		c.node = min(max(c.node, width), maxNodeColumn)
-		if n.Kind.Value != "graph" || len(place) > maxNodeColumn {
-			continue
-		}
-		if inner := open(g, n); inner != nil && !slices.Contains(within, inner) {
-			if n.Each.IsSet() {
-				at += "[0]"
-			}
-			c.addGraph(inner, at+"/", open, within)
-		}
-	}
-	c.number = max(c.number, digits(g.Limits.MaxSteps)+len("[] "))
+		return len(place) <= maxNodeColumn
+	})
+	return c
 }
 
 func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
-// onCycle reports which nodes are on a cycle.
-func onCycle(g *spec.Graph) []bool {
+// nodesOnCycle returns the ids of the nodes that lie on a cycle.
+func nodesOnCycle(g *spec.Graph) map[string]bool {
 	index := map[string]int{}
 	for i, n := range g.Nodes {
 		index[n.ID.Value] = i
@@ -88,10 +78,10 @@ func onCycle(g *spec.Graph) []bool {
 		}
 	}
 	component, _ := graphalg.New(len(g.Nodes), from, to).SCC()
-	out := make([]bool, len(g.Nodes))
+	out := map[string]bool{}
 	for i := range from { // an edge within a component is on a cycle
 		if component[from[i]] == component[to[i]] {
-			out[from[i]] = true
+			out[g.Nodes[from[i]].ID.Value] = true
 		}
 	}
 	return out

@@ -33,12 +33,10 @@ func Headline(r *runner.Result) string {
 	}
 	s += fmt.Sprintf(" after %s in %s", eval.Count(r.Steps, "step"), Clock(time.Duration(r.Duration)))
 	switch {
-	case r.Error == nil && r.Reason != "" && r.Reason != "end":
-		s += ": " + r.Reason
-	case r.Error != nil && r.Error.Node != "":
-		s += ": " + r.Error.Node + ": " + FailureText(r.Error)
 	case r.Error != nil:
-		s += ": " + FailureText(r.Error)
+		return joinNonEmpty(": ", s, r.Error.Node, FailureText(r.Error))
+	case r.Reason != "end":
+		return joinNonEmpty(": ", s, r.Reason)
 	}
 	return s
 }

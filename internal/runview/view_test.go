@@ -18,7 +18,7 @@ import (
 )
 
 func traceGraph() *spec.Graph {
-	g := &spec.Graph{Limits: spec.Limits{MaxSteps: 99}}
+	g := &spec.Graph{Limits: spec.Limits{MaxSteps: 99}, File: &spec.File{}}
 	again := spec.Text{Value: "critique"}
 	g.Edges = append(g.Edges, &spec.Edge{From: again, To: again}) // it may be visited up to 99 times
 	for _, id := range []string{"write", "critique", "publish"} {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
@@ -195,7 +196,7 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	by := cmp.Or(in.Body.By, "the API")
 	var given []store.GivenAnswer
 	for _, a := range in.Body.Answers {
-		given = append(given, store.GivenAnswer{Target: a.Target, Text: inspect.AnswerText(a.Value)})
+		given = append(given, store.GivenAnswer{Target: a.Target, Text: eval.ResultText(a.Value)})
 	}
 	var err error
 	if in.Body.Stay {

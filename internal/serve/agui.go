@@ -13,7 +13,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/fleet"
-	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -145,7 +144,7 @@ func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 			}
 			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quote(run) + " is cancelled"}
 		case target != "":
-			given = append(given, store.GivenAnswer{Target: target, Text: inspect.AnswerText(r.Payload)})
+			given = append(given, store.GivenAnswer{Target: target, Text: eval.ResultText(r.Payload)})
 		}
 		id = run
 	}
@@ -343,9 +342,9 @@ func (t *aguiStream) tool(e *aguiEvent) {
 		id = fmt.Sprintf("%s-call-%d", t.run, t.calls)
 	}
 	t.say(object{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": e.Tool})
-	t.say(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": inspect.AnswerText(e.Args)})
+	t.say(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": eval.ResultText(e.Args)})
 	t.say(object{"type": "TOOL_CALL_END", "toolCallId": id})
-	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": inspect.AnswerText(e.Output), "role": "tool"})
+	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": eval.ResultText(e.Output), "role": "tool"})
 }
 
 // patch returns a change of the state as a JSON Patch.
