@@ -139,7 +139,7 @@ func padLabel(label, rankdir string) string {
 
 // quote makes a DOT string. \" is its only escape; escapeText handles backslashes.
 func quote(s string) string {
-	return `"` + strings.ReplaceAll(printable(s), `"`, `\"`) + `"`
+	return `"` + strings.ReplaceAll(makePrintable(s), `"`, `\"`) + `"`
 }
 
 // escapeText makes text literal inside a label or tooltip: there \n is a line
@@ -166,11 +166,11 @@ func isEntity(s string) bool {
 
 // escapeHTML makes text literal inside an HTML-like label.
 func escapeHTML(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(printable(s))
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(makePrintable(s))
 }
 
-// printable replaces control characters and invalid UTF-8, which Graphviz refuses.
-func printable(s string) string {
+// makePrintable replaces control characters and invalid UTF-8, which Graphviz refuses.
+func makePrintable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
 			return ' '

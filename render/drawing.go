@@ -100,7 +100,7 @@ func draw(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
 	for _, n := range g.Nodes {
 		d.Nodes = append(d.Nodes, Node{
 			ID: n.ID.Value, Kind: n.Kind.Value, Label: n.ID.Value, Description: n.Description.Value,
-			Line: lineOf(g, n.Span), Notes: Notes(n), Finally: n.Final,
+			Line: findLine(g, n.Span), Notes: Notes(n), Finally: n.Final,
 		})
 	}
 	d.addEdges(g, opts)
@@ -146,12 +146,12 @@ func (d *Drawing) addEdges(g *spec.Graph, opts Options) {
 	}
 	for _, e := range g.Edges {
 		edge := newEdge(e)
-		edge.Line, edge.Else = lineOf(g, e.Span), hasCondition[of(e)] && !isConditional(e)
+		edge.Line, edge.Else = findLine(g, e.Span), hasCondition[of(e)] && !isConditional(e)
 		d.Edges = append(d.Edges, edge)
 	}
 	if !opts.NoDestinations {
 		for _, n := range g.Nodes {
-			d.Edges = append(d.Edges, gotoEdges(n, lineOf(g, n.Span))...)
+			d.Edges = append(d.Edges, gotoEdges(n, findLine(g, n.Span))...)
 		}
 	}
 	if opts.NoStartEnd {
@@ -162,8 +162,8 @@ func (d *Drawing) addEdges(g *spec.Graph, opts Options) {
 	}
 }
 
-// lineOf returns the line at which a span starts, from 1, or 0 for no span.
-func lineOf(g *spec.Graph, span spec.Span) int {
+// findLine returns the line at which a span starts, from 1, or 0 for no span.
+func findLine(g *spec.Graph, span spec.Span) int {
 	if span == (spec.Span{}) {
 		return 0
 	}

@@ -15,7 +15,7 @@ import (
 func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 	out := bufio.NewWriter(w)
 	rankdir = cmp.Or(rankdir, "TB")
-	fmt.Fprintf(out, "---\ntitle: %s\n---\nflowchart %s\n", yamlText(d.Title), rankdir)
+	fmt.Fprintf(out, "---\ntitle: %s\n---\nflowchart %s\n", quoteYAML(d.Title), rankdir)
 	m := &mermaidWriter{
 		out: out, prefix: "n_", indent: "  ",
 		names: map[string]string{}, taken: map[string]bool{},
@@ -23,7 +23,7 @@ func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 	d.drawBoxes(m)
 	d.drawEdges(m)
 	for i, inner := range d.Inner {
-		fmt.Fprintf(out, "  subgraph graph%d[\"%s\"]\n", i, mermaidText(inner.Title))
+		fmt.Fprintf(out, "  subgraph graph%d[\"%s\"]\n", i, escapeMermaid(inner.Title))
 		m.prefix, m.indent = fmt.Sprintf("g%d_", i), "    "
 		inner.drawBoxes(m)
 		inner.drawEdges(m)
@@ -111,10 +111,10 @@ func (m *mermaidWriter) drawMark(box string, mark Mark) {
 var mermaidShapes = map[string][2]string{"graph": {"[[", "]]"}, "fail": {"{{", "}}"}, "human": {"[/", "/]"}}
 
 func (m *mermaidWriter) drawNode(n *Node) {
-	lines := []string{"<b>" + mermaidText(n.ID) + "</b>"}
+	lines := []string{"<b>" + escapeMermaid(n.ID) + "</b>"}
 	for _, text := range []string{n.Kind, strings.Join(n.Notes, " · ")} {
 		if text != "" {
-			lines = append(lines, "<small>"+mermaidText(text)+"</small>")
+			lines = append(lines, "<small>"+escapeMermaid(text)+"</small>")
 		}
 	}
 	shape, ok := mermaidShapes[n.Kind]
@@ -140,7 +140,7 @@ func (m *mermaidWriter) drawEdge(e *Edge) {
 		line = "-.->"
 	}
 	if strings.TrimSpace(e.Text) != "" {
-		label = "|\"" + mermaidText(e.Text) + "\"|"
+		label = "|\"" + escapeMermaid(e.Text) + "\"|"
 	}
 	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.id(e.From), line, label, m.id(boxID(e.To)))
 	look := "stroke:" + color
@@ -161,12 +161,12 @@ func (m *mermaidWriter) styles() {
 	}
 }
 
-// mermaidText makes text literal inside a quoted label: characters with a meaning in Markdown
+// escapeMermaid makes text literal inside a quoted label: characters with a meaning in Markdown
 // or HTML become #NUMBER; entities.
-func mermaidText(s string) string {
+func escapeMermaid(s string) string {
 	var b strings.Builder
 	begins := true // nothing but digits before: a list may begin here
-	s = printable(s)
+	s = makePrintable(s)
 	for i, r := range s {
 		rest := s[i:]
 		switch {
@@ -188,7 +188,7 @@ func mermaidText(s string) string {
 	return b.String()
 }
 
-// yamlText returns a YAML string in one line.
-func yamlText(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(printable(s)) + `"`
+// quoteYAML returns a YAML string in one line.
+func quoteYAML(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(makePrintable(s)) + `"`
 }

@@ -152,7 +152,7 @@ func checkMermaid(t *testing.T, name string, d *Drawing, got drawnByMermaid) {
 	seen := func(s string) string { // as a browser shows text
 		var lines []string
 		s = strings.ReplaceAll(s, "\u2060", "")
-		for _, line := range strings.Split(printable(s), "\n") {
+		for _, line := range strings.Split(makePrintable(s), "\n") {
 			if line = strings.Join(strings.Fields(line), " "); line != "" {
 				lines = append(lines, line)
 			}

@@ -78,7 +78,7 @@ func (t *Trail) paint(d *Drawing) {
 			ended += fired
 		}
 		if fired > 1 {
-			e.Text = strings.TrimSpace(e.Text + " " + times(fired))
+			e.Text = strings.TrimSpace(e.Text + " " + formatCount(fired))
 		}
 	}
 	d.startMark, d.endMark = t.markOf(started), t.markOf(ended)
@@ -140,13 +140,13 @@ func describeVisits(visits, failed int) []string {
 	case failed == 0 && visits < 2:
 		return nil
 	case failed == 0:
-		return []string{times(visits)}
+		return []string{formatCount(visits)}
 	case visits < 2:
 		return []string{"failed"}
 	case visits == failed:
-		return []string{times(visits) + ", all failed"}
+		return []string{formatCount(visits) + ", all failed"}
 	}
-	return []string{fmt.Sprintf("%s, %d failed", times(visits), failed)}
+	return []string{fmt.Sprintf("%s, %d failed", formatCount(visits), failed)}
 }
 
 func (t *Trail) markOf(n int) Mark {
@@ -159,7 +159,7 @@ func (t *Trail) markOf(n int) Mark {
 	return Untouched
 }
 
-func times(n int) string { return fmt.Sprintf("×%d", n) }
+func formatCount(n int) string { return fmt.Sprintf("×%d", n) }
 
 // sumByGraph returns the trails of the graphs of a file, summed over all nodes that ran them. A
 // graph that is one of several tools has none, since a trail does not say which tool ran.

@@ -47,7 +47,7 @@ func TestUnreadableRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inspect.Refresh(r, runs)
+	inspect.RefreshSteps(r, runs)
 	for _, one := range runs {
 		if (one.Unreadable != "") != (one.ID == "bad") || one.ID == "bad" && !strings.Contains(one.Unreadable, "nonsense") {
 			t.Errorf("run %s: %q", one.ID, one.Unreadable)

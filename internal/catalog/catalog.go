@@ -200,14 +200,14 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 	case err != nil:
 		return nil, err
 	case flow.Found.HasErrors():
-		return nil, &runner.InvalidError{Diagnostics: inspect.ErrorsOnly(flow.Found)}
+		return nil, &runner.InvalidError{Diagnostics: inspect.SelectErrors(flow.Found)}
 	case len(flow.Broken) > 0:
 		return nil, &runner.InvalidError{Diagnostics: flow.Broken}
 	}
 	// A plan has a graph of its own.
 	g, found := spec.Parse(c.File(name), flow.Graph.File.Src, spec.Options{Load: flow.Read})
 	if found.HasErrors() { // one of its files has just changed
-		return nil, &runner.InvalidError{Diagnostics: inspect.ErrorsOnly(found)}
+		return nil, &runner.InvalidError{Diagnostics: inspect.SelectErrors(found)}
 	}
 	return r.Prepare(g)
 }

@@ -169,9 +169,9 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 		return err
 	}
 	for _, p := range result.Pending {
-		fmt.Fprintln(a.Stderr, runview.QuestionLine(&p, terminal.NewColors(a.colorOn(a.StderrTerminal))))
+		fmt.Fprintln(a.Stderr, runview.FormatQuestion(&p, terminal.NewColors(a.colorOn(a.StderrTerminal))))
 	}
-	fmt.Fprintln(a.Stderr, "next: "+runview.ResumeCommand(result, a.storeHint()))
+	fmt.Fprintln(a.Stderr, "next: "+runview.FormatResume(result, a.storeHint()))
 	return nil
 }
 

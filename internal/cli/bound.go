@@ -60,7 +60,7 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, ok := bound.Of(g, bound.Options{Load: spec.Beside(path), Price: inspect.HighestCost})
+	b, ok := bound.Of(g, bound.Options{Load: spec.Beside(path), Price: inspect.BoundCost})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
@@ -75,10 +75,10 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 		{"--max-usd", f.maxUSD, b.CostUSD.Max},
 	} {
 		if c.most > 0 && c.have > c.most {
-			r.Exceeded = append(r.Exceeded, fmt.Sprintf("%s %s: a run can take %s", c.flag, runview.NumberText(c.most), runview.NumberText(c.have)))
+			r.Exceeded = append(r.Exceeded, fmt.Sprintf("%s %s: a run can take %s", c.flag, runview.FormatNumber(c.most), runview.FormatNumber(c.have)))
 		}
 	}
-	if err := a.printWhole(cmd, r, runview.BoundText(&r)); err != nil || len(r.Exceeded) == 0 {
+	if err := a.printWhole(cmd, r, runview.FormatBound(&r)); err != nil || len(r.Exceeded) == 0 {
 		return err
 	}
 	for _, line := range r.Exceeded {

@@ -287,7 +287,7 @@ func (s *session) finish(result *runner.Result, err error) error {
 // next returns the last line of a run: the commands that may follow, or "".
 func (a *app) next(r *runner.Result) string {
 	if a.storePath() != "" || a.onCluster() {
-		return runview.Next(r, a.storeHint())
+		return runview.SuggestNext(r, a.storeHint())
 	}
 	if r.Status == machine.Paused {
 		return "the run is lost with this process: it was kept in memory"
@@ -303,5 +303,5 @@ func (a *app) storeHint() string {
 	if a.store.path == "" {
 		return ""
 	}
-	return " --store " + runview.ShellWord(a.store.path)
+	return " --store " + runview.QuoteForShell(a.store.path)
 }

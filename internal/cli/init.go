@@ -110,7 +110,7 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 		}
 	}
 	return a.print(cmd, out, func() error {
-		fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", runview.ShellWord(out.Files[0]))
+		fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", runview.QuoteForShell(out.Files[0]))
 		return a.printLines(out.Files)
 	})
 }

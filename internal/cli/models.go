@@ -25,7 +25,7 @@ declares prices.`,
 		Args:    cobra.NoArgs,
 		PreRunE: noSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := inspect.KnownModels()
+			list := inspect.ListModels()
 			if formatOf(cmd) == "json" {
 				return writeJSON(a.Stdout, list, true)
 			}

@@ -147,7 +147,7 @@ func (o *runOutput) result(r *runner.Result) error {
 			}
 		}
 	} else if r.Status != machine.Completed {
-		a.note(runview.Headline(r))
+		a.note(runview.FormatHeadline(r))
 		if next := a.next(r); next != "" {
 			fmt.Fprintf(a.Stderr, "  %s\n", next)
 		}
@@ -179,7 +179,7 @@ func stateWithoutOutput(r *runner.Result) map[string]any {
 
 // summary describes the end of a run and the commands that may follow.
 func (a *app) summary(r *runner.Result, c terminal.Colors) []string {
-	lines := runview.Summary(r, c)
+	lines := runview.Summarize(r, c)
 	if next := a.next(r); next != "" {
 		lines = append(lines, "  "+next)
 	}

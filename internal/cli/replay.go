@@ -146,5 +146,5 @@ func replayLines(r *replayed) []string {
 	case r.Divergence == nil:
 		return []string{fmt.Sprintf("%s  same after %s", r.RunID, eval.Count(r.Steps, "step"))}
 	}
-	return runview.DivergenceLines(r.RunID+"  diverged", r.Divergence)
+	return runview.FormatDivergence(r.RunID+"  diverged", r.Divergence)
 }

@@ -145,7 +145,7 @@ func (a *app) unusedAnswersError(r *runner.Runner, id string, opts *runner.Optio
 		}
 		if line == "" {
 			line = "the answer for " + target + " was not used; graphrun answer " + id + " " +
-				runview.ShellWord(target+"="+opts.Answers[target][0]) + " gives it to that process"
+				runview.QuoteForShell(target+"="+opts.Answers[target][0]) + " gives it to that process"
 		}
 		lines = append(lines, line)
 	}
@@ -191,7 +191,7 @@ func wrapInputError(headline string, err error) error {
 	if errors.As(err, &misfit) {
 		lines := misfit.Problems
 		if misfit.Divergence != nil {
-			lines = runview.DivergenceLines("with that file, run "+misfit.RunID+" would have gone another way", misfit.Divergence)
+			lines = runview.FormatDivergence("with that file, run "+misfit.RunID+" would have gone another way", misfit.Divergence)
 		}
 		return usagef("%s\n%s", headline, strings.Join(lines, "\n"))
 	}
@@ -229,7 +229,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	if err != nil {
 		return err
 	}
-	due, err := inspect.DueRuns(r, kept, a.Now())
+	due, err := inspect.FindDueRuns(r, kept, a.Now())
 	if err != nil {
 		return err
 	}
@@ -294,9 +294,9 @@ func (a *app) printResumed(list []resumedRun, form string) error {
 	for i := range list {
 		text := list[i].Error
 		if result := list[i].result; result != nil {
-			text = runview.Headline(result)
+			text = runview.FormatHeadline(result)
 			if result.Due != nil {
-				text += ", due at " + runview.LocalTime(*result.Due)
+				text += ", due at " + runview.FormatTime(*result.Due)
 			}
 		}
 		fmt.Fprintf(a.Stdout, "%s  %s\n", list[i].RunID, text)

@@ -345,7 +345,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
 		return err
 	}
-	for _, line := range runview.Summary(result, terminal.NewColors(a.colorOn(a.StderrTerminal))) {
+	for _, line := range runview.Summarize(result, terminal.NewColors(a.colorOn(a.StderrTerminal))) {
 		fmt.Fprintln(a.Stderr, line)
 	}
 	fmt.Fprintln(a.Stderr, "a dry run: nothing was executed, sent or stored, and outputs were made up")

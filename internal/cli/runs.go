@@ -52,7 +52,7 @@ type runFilterFlags struct {
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph with this NAME")
-	enumListFlag(cmd, &f.status, inspect.RunStatuses(), "status", "only runs with this status: "+strings.Join(inspect.RunStatuses(), ", "))
+	enumListFlag(cmd, &f.status, inspect.ListStatuses(), "status", "only runs with this status: "+strings.Join(inspect.ListStatuses(), ", "))
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
 	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
@@ -68,10 +68,10 @@ func (f *runFilterFlags) find(s store.Store, filter store.RunFilter) ([]store.Ru
 		return nil, err
 	}
 	filter.Graph, filter.Labels, filter.Session = f.graph, labels, f.session
-	if filter.Parent, err = inspect.ParentID(s, f.parent); err != nil {
+	if filter.Parent, err = inspect.FindParent(s, f.parent); err != nil {
 		return nil, err
 	}
-	return inspect.Find(s, filter, f.status.values)
+	return inspect.FindRuns(s, filter, f.status.values)
 }
 
 func newRunsListCommand(a *app) *cobra.Command {
@@ -95,7 +95,7 @@ vanished while it ran: graphrun resume continues it.`,
 			if err != nil {
 				return err
 			}
-			inspect.Refresh(r, runs)
+			inspect.RefreshSteps(r, runs)
 			return a.print(cmd, inspect.ListRuns(runs), func() error { return a.printRuns(runs) })
 		},
 	}
@@ -117,7 +117,7 @@ func (a *app) printRuns(runs []store.RunSummary) error {
 		case r.Status == machine.Completed && r.Quality == machine.Degraded:
 			status += " (degraded)"
 		}
-		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.LocalTime(r.Started), terminal.Line(notesOf(r))})
+		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.FormatTime(r.Started), terminal.Line(notesOf(r))})
 	}
 	return a.printTable("no runs", []string{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}, rows)
 }
@@ -159,7 +159,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 			if err != nil {
 				return err
 			}
-			found, err := inspect.AllQuestions(r, kept, filter, func(id string, err error) {
+			found, err := inspect.FindQuestions(r, kept, filter, func(id string, err error) {
 				a.note(fmt.Sprintf("run %s can't be read: %v", id, err))
 			})
 			if err != nil {
@@ -181,11 +181,11 @@ func (a *app) printPending(found []inspect.Question) error {
 		q := &found[i]
 		until := ""
 		if q.Due != nil {
-			until = runview.LocalTime(*q.Due)
+			until = runview.FormatTime(*q.Due)
 		}
 		asks := terminal.Truncate(terminal.Line(q.Prompt), runview.MaxValue)
 		if q.Kind != "tool" { // the prompt of a tool call lists the legal answers
-			asks += runview.LegalAnswers(q.Schema, q.Fields)
+			asks += runview.DescribeAnswers(q.Schema, q.Fields)
 		}
 		rows = append(rows, []string{q.Run, q.Target, asks, until})
 	}
@@ -277,7 +277,7 @@ a process drives always stay.`,
 // pruneRuns deletes the runs without a driver and returns their ids.
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]string, error) {
 	if len(f.status.values) == 0 {
-		f.status.values = slices.DeleteFunc(inspect.RunStatuses(), func(s string) bool {
+		f.status.values = slices.DeleteFunc(inspect.ListStatuses(), func(s string) bool {
 			return s == inspect.Crashed || s == string(machine.Paused) || s == string(machine.Running)
 		})
 	}

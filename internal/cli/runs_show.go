@@ -141,7 +141,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 		t.whole = true
 		return nil
 	}
-	t.lines = append(t.lines, t.tracer.Lines(inspect.Placed(e))...)
+	t.lines = append(t.lines, t.tracer.Lines(inspect.WithPlaces(e))...)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) error {
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
-		terminal.Line(shortPath(record.File)), runview.LocalTime(record.Started))}
+		terminal.Line(shortPath(record.File)), runview.FormatTime(record.Started))}
 	if notes := notesOf(&store.RunSummary{RunRecord: *record}); notes != "" {
 		out = append(out, c.Quiet(terminal.Line(notes)))
 	}

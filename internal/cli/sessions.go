@@ -75,7 +75,7 @@ func newSessionsListCommand(a *app) *cobra.Command {
 				var rows [][]string
 				for _, s := range listedSessions(sessions) {
 					rows = append(rows, []string{
-						s.Session, strconv.Itoa(s.Messages), runview.LocalTime(s.UpdatedAt), s.Run, terminal.Line(strings.Join(s.Keys, " ")),
+						s.Session, strconv.Itoa(s.Messages), runview.FormatTime(s.UpdatedAt), s.Run, terminal.Line(strings.Join(s.Keys, " ")),
 					})
 				}
 				return a.printTable("no sessions", []string{"SESSION", "MESSAGES", "UPDATED", "LAST RUN", "KEYS"}, rows)
@@ -123,13 +123,13 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 
 func (a *app) showSession(s *store.Session) error {
 	c := a.stdoutColors()
-	out := []string{fmt.Sprintf("%s %s, left by run %s of %s at %s", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph, runview.LocalTime(s.Updated))}
-	out = append(out, runview.StateLines(s.Keys, c)...)
+	out := []string{fmt.Sprintf("%s %s, left by run %s of %s at %s", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph, runview.FormatTime(s.Updated))}
+	out = append(out, runview.FormatState(s.Keys, c)...)
 	for i := range s.Talk {
 		m := &s.Talk[i]
 		text := m.Content
 		for _, call := range m.ToolCalls {
-			text += " " + call.Name + runview.ValueText(call.Args, runview.MaxValue)
+			text += " " + call.Name + runview.FormatValue(call.Args, runview.MaxValue)
 		}
 		out = append(out, fmt.Sprintf("  %s  %s", c.Quiet(terminal.Pad(string(m.Role), len("assistant"))), terminal.Line(strings.TrimSpace(text))))
 	}

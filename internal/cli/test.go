@@ -405,7 +405,7 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	case "junit":
 		return writeTestsJUnit(a.Stdout, r)
 	}
-	if _, err := io.WriteString(a.Stdout, runview.TestText(r, f.verbose, a.stdoutColors())); err != nil {
+	if _, err := io.WriteString(a.Stdout, runview.FormatTests(r, f.verbose, a.stdoutColors())); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", eval.Count(r.Cases, "case"), r.Passed, r.Failed)

@@ -200,7 +200,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	shown := findings
 	switch {
 	case f.quiet && !f.strict:
-		shown.Diagnostics = inspect.ErrorsOnly(found)
+		shown.Diagnostics = inspect.SelectErrors(found)
 	case f.quiet:
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
 	}
@@ -216,7 +216,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	case len(sources) == 0:
 		fmt.Fprintln(a.Stderr, "no graph files found")
 	default:
-		fmt.Fprintln(a.Stderr, report.Summary(findings))
+		fmt.Fprintln(a.Stderr, report.Summarize(findings))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (a *app) why(cmd *cobra.Command, id string, step int) error {
 	if err != nil {
 		return err
 	}
-	decisions, result, err := inspect.Why(r.runner, r.record.ID, step)
+	decisions, result, err := inspect.ListDecisions(r.runner, r.record.ID, step)
 	if err != nil {
 		return r.unreadable(err)
 	}
@@ -61,13 +61,13 @@ func (a *app) why(cmd *cobra.Command, id string, step int) error {
 		c := a.stdoutColors()
 		var out []string
 		for i := range decisions {
-			out = append(out, runview.DecisionLines(&decisions[i], c)...)
+			out = append(out, runview.FormatDecision(&decisions[i], c)...)
 		}
 		if step == 0 {
-			out = append(out, runview.FinallyLines(result, c)...)
+			out = append(out, runview.FormatFinally(result, c)...)
 		}
 		if len(decisions) == 0 {
-			fmt.Fprintln(a.Stderr, "nothing was decided yet: "+runview.Headline(result))
+			fmt.Fprintln(a.Stderr, "nothing was decided yet: "+runview.FormatHeadline(result))
 		}
 		return a.printLines(out)
 	})

@@ -42,7 +42,7 @@ func Compare(before, after *spec.Graph) []Change {
 	align(before.State, after.State, func(k *spec.StateKey) string { return k.Name.Value }, c.compareInput)
 	c.compareOutput()
 	c.compareOutputTypes()
-	align(pointers(before.Secrets), pointers(after.Secrets), func(s *spec.Secret) string { return s.Name.Value }, c.compareSecret)
+	align(toPointers(before.Secrets), toPointers(after.Secrets), func(s *spec.Secret) string { return s.Name.Value }, c.compareSecret)
 	c.compareSettings()
 	align(before.Nodes, after.Nodes, func(n *spec.Node) string { return n.ID.Value }, c.compareNode)
 	c.compareEdges()
@@ -83,7 +83,7 @@ func align[T any](before, after []*T, name func(*T) string, compare func(old, no
 	}
 }
 
-func pointers[T any](list []T) []*T {
+func toPointers[T any](list []T) []*T {
 	out := make([]*T, len(list))
 	for i := range list {
 		out[i] = &list[i]
@@ -150,7 +150,7 @@ func defaultOf(k *spec.StateKey) string {
 	if k.Default == nil {
 		return "none"
 	}
-	return text(k.Default.Data())
+	return formatData(k.Default.Data())
 }
 
 func reducerOf(k *spec.StateKey) string { return cmp.Or(k.Reducer.Value, "replace") }
@@ -179,7 +179,7 @@ func (c *comparison) compareSecret(old, now *spec.Secret) {
 // compareSettings compares the rest of the top level and the limits, key by key.
 func (c *comparison) compareSettings() {
 	compare := func(kind string, before, after map[string]any) {
-		for _, key := range keysOf(before, after) {
+		for _, key := range mergeKeys(before, after) {
 			if slices.Contains([]string{"graphrun", "output", "secrets", "limits"}, key) || strings.HasPrefix(key, "x-") {
 				continue
 			}
@@ -187,15 +187,15 @@ func (c *comparison) compareSettings() {
 			if key == "start" {
 				kind = key
 			}
-			switch old, now := entry(before, key), entry(after, key); {
+			switch old, now := entryOrAbsent(before, key), entryOrAbsent(after, key); {
 			case key == "strict_state" && c.after.StrictState && !c.before.StrictState:
 				c.add(kind, "changed", key, "undeclared inputs are refused now", true, 0)
 			case now == absent{}:
-				c.add(kind, "removed", key, "was "+text(old), false, 0)
+				c.add(kind, "removed", key, "was "+formatData(old), false, 0)
 			case old == absent{}:
-				c.add(kind, "added", key, text(now), false, 0)
+				c.add(kind, "added", key, formatData(now), false, 0)
 			case !reflect.DeepEqual(old, now):
-				c.add(kind, "changed", key, text(old)+" is now "+text(now), false, 0)
+				c.add(kind, "changed", key, formatData(old)+" is now "+formatData(now), false, 0)
 			}
 		}
 	}
@@ -225,15 +225,15 @@ func (c *comparison) compareGraph(old, now *spec.Graph) {
 // absent stands for a missing entry of a map.
 type absent struct{}
 
-func entry(m map[string]any, key string) any {
+func entryOrAbsent(m map[string]any, key string) any {
 	if v, ok := m[key]; ok {
 		return v
 	}
 	return absent{}
 }
 
-// keysOf returns the keys of two maps, sorted.
-func keysOf[V any](a, b map[string]V) []string {
+// mergeKeys returns the keys of two maps, sorted.
+func mergeKeys[V any](a, b map[string]V) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -247,8 +247,8 @@ func dataOf(v *spec.Value) any {
 	return v.Data()
 }
 
-// text formats plain data in one line and shortens it.
-func text(v any) string {
+// formatData formats plain data in one line and shortens it.
+func formatData(v any) string {
 	const most = 60
 	out, err := eval.AppendJSON(nil, v)
 	if err != nil {

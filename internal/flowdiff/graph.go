@@ -14,8 +14,8 @@ import (
 // isHuman reports whether a node asks a person. Callers answer by the node's id.
 func isHuman(n *spec.Node) bool { return n != nil && n.Kind.Value == "human" }
 
-// waits reports whether a node waits for a person without a default.
-func waits(n *spec.Node) bool { return isHuman(n) && n.Field("default") == nil }
+// waitsForPerson reports whether a node waits for a person without a default.
+func waitsForPerson(n *spec.Node) bool { return isHuman(n) && n.Field("default") == nil }
 
 // compareNode compares a node.
 func (c *comparison) compareNode(old, now *spec.Node) {
@@ -32,7 +32,7 @@ func (c *comparison) compareNode(old, now *spec.Node) {
 		c.compareKeys(old, now)
 	}
 	switch {
-	case waits(now) && !waits(old):
+	case waitsForPerson(now) && !waitsForPerson(old):
 		c.added("question", now.ID.Value, "a run may pause for it", true, now.ID.Span)
 	case isHuman(old) && !isHuman(now):
 		c.add("question", "removed", now.ID.Value, "answers to it are refused", true, c.after.File.Position(now.ID.Span.From).Line)
@@ -50,9 +50,9 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 		switch {
 		case strings.HasPrefix(key, "x-") || reflect.DeepEqual(was, is):
 		case was == absent{}:
-			c.changed("node", now.ID.Value, key+" is new: "+text(is), false, now.ID.Span)
+			c.changed("node", now.ID.Value, key+" is new: "+formatData(is), false, now.ID.Span)
 		default:
-			c.changed("node", now.ID.Value, difference(key, was, is), false, now.ID.Span)
+			c.changed("node", now.ID.Value, describeDifference(key, was, is), false, now.ID.Span)
 		}
 	}
 	// Later values of a set node see earlier ones.
@@ -92,7 +92,7 @@ func (c *comparison) compareAnswers(before, after *spec.Node) {
 	}
 	for _, choice := range was {
 		if is != nil && !containsData(is, choice) {
-			change("the answer " + text(choice) + " is no longer legal")
+			change("the answer " + formatData(choice) + " is no longer legal")
 		}
 	}
 	a, _ := dataOf(before.Field("schema")).(map[string]any)
@@ -130,10 +130,10 @@ func (c *comparison) compareEdges() {
 		c.compareEdge(p.was, p.is)
 	}
 	for _, e := range old {
-		c.removed("edge", edgeName(e), edgeDetail(e), false, e.Span)
+		c.removed("edge", edgeName(e), describeEdge(e), false, e.Span)
 	}
 	for _, e := range now {
-		c.added("edge", edgeName(e), edgeDetail(e), false, e.Span)
+		c.added("edge", edgeName(e), describeEdge(e), false, e.Span)
 	}
 	c.compareOrders(pairs)
 }
@@ -163,7 +163,7 @@ func pairEdges(old, now []*spec.Edge, key func(*spec.Edge) edgeKey) (pairs []edg
 
 func edgeName(e *spec.Edge) string { return e.From.Value + " → " + e.To.Value }
 
-func edgeDetail(e *spec.Edge) string {
+func describeEdge(e *spec.Edge) string {
 	if e.When.IsSet() {
 		return "when " + e.When.Value
 	}
@@ -172,11 +172,11 @@ func edgeDetail(e *spec.Edge) string {
 
 func (c *comparison) compareEdge(old, now *spec.Edge) {
 	if old.When.Value != now.When.Value {
-		c.changed("guard", edgeName(now), text(old.When.Value)+" is now "+text(now.When.Value), false, now.Span)
+		c.changed("guard", edgeName(now), formatData(old.When.Value)+" is now "+formatData(now.When.Value), false, now.Span)
 	}
 	field := func(what string, was, is any) {
 		if !reflect.DeepEqual(was, is) {
-			c.changed("edge", edgeName(now), what+" "+text(was)+" is now "+text(is), false, now.Span)
+			c.changed("edge", edgeName(now), what+" "+formatData(was)+" is now "+formatData(is), false, now.Span)
 		}
 	}
 	if old.ID.IsSet() {
@@ -220,17 +220,17 @@ func (c *comparison) compareOrders(pairs []edgePair) {
 	}
 	for _, n := range c.after.Nodes {
 		id := n.ID.Value
-		if moved := firstMoved(conditions[id]); moved != nil && !reprioritized[id] {
+		if moved := findFirstMoved(conditions[id]); moved != nil && !reprioritized[id] {
 			c.changed("edge", edgeName(moved), "its condition is tried earlier: the first that holds fires", false, moved.Span)
 		}
-		if moved := firstMoved(branches[id]); moved != nil && len(keys) > 0 {
+		if moved := findFirstMoved(branches[id]); moved != nil && len(keys) > 0 {
 			c.changed("edge", edgeName(moved), "its branch comes earlier: "+strings.Join(keys, ", ")+" keeps the order of what branches write", false, moved.Span)
 		}
 	}
 }
 
-// firstMoved returns the first edge that has moved ahead of another, or nil.
-func firstMoved(pairs []edgePair) *spec.Edge {
+// findFirstMoved returns the first edge that has moved ahead of another, or nil.
+func findFirstMoved(pairs []edgePair) *spec.Edge {
 	byOrder := func(a, b *spec.Edge) int { return cmp.Or(b.Priority-a.Priority, a.Index-b.Index) }
 	before := slices.SortedFunc(slices.Values(pairs), func(a, b edgePair) int { return byOrder(a.was, b.was) })
 	after := slices.SortedFunc(slices.Values(pairs), func(a, b edgePair) int { return byOrder(a.is, b.is) })

@@ -18,9 +18,9 @@ func (c *comparison) compareOutput() {
 	case after == nil:
 		c.removed("output", "output", "it is now the output of the last node", true, before.Span)
 	case before.Kind == spec.Map && after.Kind == spec.Map:
-		align(pointers(before.Fields), pointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, c.compareOutputField)
+		align(toPointers(before.Fields), toPointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, c.compareOutputField)
 	default:
-		if a, b := text(before.Data()), text(after.Data()); a != b {
+		if a, b := formatData(before.Data()), formatData(after.Data()); a != b {
 			c.changed("output", "output", a+" is now "+b, before.Kind == spec.Map || after.Kind == spec.Map, after.Span)
 		}
 	}
@@ -33,7 +33,7 @@ func (c *comparison) compareOutputField(old, now *spec.Field) {
 	case old == nil:
 		c.added("output", now.Key.Value, "", false, now.Key.Span)
 	default:
-		if a, b := text(old.Value.Data()), text(now.Value.Data()); a != b {
+		if a, b := formatData(old.Value.Data()), formatData(now.Value.Data()); a != b {
 			c.changed("output", now.Key.Value, a+" is now "+b, false, now.Value.Span)
 		}
 	}
@@ -49,7 +49,7 @@ type outputType struct {
 // expressions are the same.
 func (c *comparison) compareOutputTypes() {
 	before, after := outputTypes(c.before), outputTypes(c.after)
-	for _, name := range keysOf(before, after) {
+	for _, name := range mergeKeys(before, after) {
 		was, had := before[name]
 		is, has := after[name]
 		if !had || !has {

@@ -21,8 +21,8 @@ type schemaChange struct {
 // as narrower.
 func schemaChanges(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
-	for _, key := range keysOf(before, after) {
-		old, now := entry(before, key), entry(after, key)
+	for _, key := range mergeKeys(before, after) {
+		old, now := entryOrAbsent(before, key), entryOrAbsent(after, key)
 		oldMap, oldIsMap := old.(map[string]any)
 		nowMap, nowIsMap := now.(map[string]any)
 		name := key
@@ -37,7 +37,7 @@ func schemaChanges(before, after map[string]any, where string) []schemaChange {
 			out = append(out, schemaChanges(oldMap, nowMap, where+"[]")...)
 		default:
 			out = append(out, schemaChange{
-				text:     difference(name, old, now),
+				text:     describeDifference(name, old, now),
 				narrower: isNarrower(key, old, now),
 				wider:    key != "additionalProperties" && isNarrower(key, now, old),
 			})
@@ -48,7 +48,7 @@ func schemaChanges(before, after map[string]any, where string) []schemaChange {
 
 func propertyChanges(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
-	for _, name := range keysOf(before, after) {
+	for _, name := range mergeKeys(before, after) {
 		a, had := before[name].(map[string]any)
 		b, has := after[name].(map[string]any)
 		at := where + "." + name
@@ -64,15 +64,15 @@ func propertyChanges(before, after map[string]any, where string) []schemaChange 
 	return out
 }
 
-// difference describes the change of a value, which may be absent.
-func difference(name string, old, now any) string {
+// describeDifference describes the change of a value, which may be absent.
+func describeDifference(name string, old, now any) string {
 	switch {
 	case old == any(absent{}):
-		return name + " is now " + text(now)
+		return name + " is now " + formatData(now)
 	case now == any(absent{}):
-		return name + " is gone, it was " + text(old)
+		return name + " is gone, it was " + formatData(old)
 	}
-	return name + " " + text(old) + " is now " + text(now)
+	return name + " " + formatData(old) + " is now " + formatData(now)
 }
 
 // isNarrower reports whether a change of a keyword makes the schema narrower.
@@ -85,28 +85,28 @@ func isNarrower(key string, old, now any) bool {
 	case "title", "description", "examples", "$comment", "deprecated", "format", "default":
 		return false
 	case "type":
-		return added || !widerTypes(old, now)
+		return added || !includesTypes(old, now)
 	case "enum":
-		return added || !subset(old, now)
+		return added || !isSubset(old, now)
 	case "required":
-		return !subset(now, old)
+		return !isSubset(now, old)
 	case "additionalProperties":
 		return now != any(true)
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-		return added || number(now) > number(old)
+		return added || toNumber(now) > toNumber(old)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-		return added || number(now) < number(old)
+		return added || toNumber(now) < toNumber(old)
 	}
 	return true
 }
 
-func number(v any) float64 {
+func toNumber(v any) float64 {
 	n, _ := eval.Number(v)
 	return n
 }
 
-// widerTypes reports whether every old type is among the new ones.
-func widerTypes(old, now any) bool {
+// includesTypes reports whether every old type is among the new ones.
+func includesTypes(old, now any) bool {
 	types := func(v any) []any {
 		if list, ok := v.([]any); ok {
 			return list
@@ -122,8 +122,8 @@ func widerTypes(old, now any) bool {
 	return true
 }
 
-// subset reports whether every item of one list is in the other.
-func subset(some, all any) bool {
+// isSubset reports whether every item of one list is in the other.
+func isSubset(some, all any) bool {
 	a, _ := some.([]any)
 	b, _ := all.([]any)
 	for _, v := range a {

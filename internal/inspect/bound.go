@@ -43,19 +43,19 @@ type Range struct {
 func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Bound {
 	return Bound{
 		Graph: g.Name.Value, Exact: exact, Exceeded: []string{},
-		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
+		Steps: newRange(b.Steps), LLMCalls: newRange(b.LLMCalls), Tokens: newRange(b.Tokens), CostUSD: newRange(b.CostUSD),
 		Loops: append([]lint.Loop{}, loops...),
 	}
 }
 
-// HighestCost returns the highest cost of a number of tokens, however prompts and answers share
+// BoundCost returns the highest cost of a number of tokens, however prompts and answers share
 // them.
-func HighestCost(model string, tokens int) (usd float64, known bool) {
+func BoundCost(model string, tokens int) (usd float64, known bool) {
 	rates := price.Of(model)
 	return rates.Most(tokens)
 }
 
-func rangeOf(r bound.Range) Range {
+func newRange(r bound.Range) Range {
 	out := Range{Min: r.Min, Why: r.Why, MinPath: r.MinPath, MaxPath: r.MaxPath}
 	if !math.IsInf(r.Max, 1) {
 		out.Max = &r.Max

@@ -30,20 +30,20 @@ func CheckWith(name string, src []byte, optional bool, load func(path string) ([
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
 	// Unknown names count as broken, too.
-	names := keep(structure, func(d spec.Diagnostic) bool { return d.Rule == "unknown-node" || d.Rule == "missing-start" })
-	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), names...).Sort()}
+	names := selectFindings(structure, func(d spec.Diagnostic) bool { return d.Rule == "unknown-node" || d.Rule == "missing-start" })
+	c := Checked{Graph: g, Broken: append(SelectErrors(found), names...).Sort()}
 	found = append(found, structure...)
-	found = append(found, lint.Check(g, lint.Options{Load: load, Price: HighestCost, Broken: lint.FirstError(found), Optional: optional})...)
+	found = append(found, lint.Check(g, lint.Options{Load: load, Price: BoundCost, Broken: lint.FirstError(found), Optional: optional})...)
 	c.Found = lint.Filter(g.File, found)
 	return c
 }
 
-// ErrorsOnly returns the errors among findings.
-func ErrorsOnly(found spec.Diagnostics) spec.Diagnostics {
-	return keep(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })
+// SelectErrors returns the errors among findings.
+func SelectErrors(found spec.Diagnostics) spec.Diagnostics {
+	return selectFindings(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })
 }
 
-// keep returns the findings that a function accepts.
-func keep(found spec.Diagnostics, accept func(d spec.Diagnostic) bool) spec.Diagnostics {
+// selectFindings returns the findings that a function accepts.
+func selectFindings(found spec.Diagnostics, accept func(d spec.Diagnostic) bool) spec.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return !accept(d) })
 }

@@ -69,9 +69,9 @@ func newDecisions(step int) *decisions {
 func (d *decisions) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeFailed:
-		d.failed[Placed(e).Node] = e.Error
+		d.failed[WithPlaces(e).Node] = e.Error
 	case runner.NodeCompleted:
-		delete(d.failed, Placed(e).Node)
+		delete(d.failed, WithPlaces(e).Node)
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "dropped" {
 			d.dropped(e)
@@ -93,7 +93,7 @@ func (d *decisions) Event(e *runner.Event) error {
 func (d *decisions) dropped(e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
 	failed, _ := data["failed"].([]any)
-	join := Placed(e).Node
+	join := WithPlaces(e).Node
 	inside := join[:strings.LastIndex(join, "/")+1] // in a subgraph
 	for _, name := range failed {
 		for i, made := range slices.Backward(d.list) {
@@ -106,7 +106,7 @@ func (d *decisions) dropped(e *runner.Event) {
 }
 
 func (d *decisions) decision(e *runner.Event) Decision {
-	at := Placed(e)
+	at := WithPlaces(e)
 	out := Decision{
 		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Branch: e.Branch, Outcome: "success",
 		Next: append([]string{}, e.Next...), Shown: slices.Clone(at.Next), Candidates: []CandidateEdge{},
@@ -128,9 +128,9 @@ func (d *Decision) At() string {
 	return cmp.Or(d.Place, d.Node)
 }
 
-// Why returns the decisions of a step, or of all steps and subgraphs for 0, and the result of
+// ListDecisions returns the decisions of a step, or of all steps and subgraphs for 0, and the result of
 // the replayed part.
-func Why(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
+func ListDecisions(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
 	found := newDecisions(step)
 	result, err := r.Replay(id, step, -1, runner.Options{Sink: found})
 	if errors.Is(err, runner.ErrEnough) {

@@ -25,9 +25,9 @@ type KnownModel struct {
 	Source     string `json:"source"`
 }
 
-// KnownModels returns the price table, sorted. A model with other prices for long prompts has
+// ListModels returns the price table, sorted. A model with other prices for long prompts has
 // two rows.
-func KnownModels() []KnownModel {
+func ListModels() []KnownModel {
 	var out []KnownModel
 	for _, r := range price.Table() {
 		m := KnownModel{

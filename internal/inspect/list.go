@@ -16,17 +16,17 @@ import (
 // Crashed is the status of a running run without a driver.
 const Crashed = string(store.Crashed)
 
-// RunStatuses returns all statuses, sorted.
-func RunStatuses() []string {
+// ListStatuses returns all statuses, sorted.
+func ListStatuses() []string {
 	return []string{
 		string(machine.Cancelled), string(machine.Completed), Crashed, string(machine.Failed),
 		string(machine.Limit), string(machine.Paused), string(machine.Running), string(machine.Stuck),
 	}
 }
 
-// Refresh reads the step counts of unfinished runs from their journals, because drivers save
+// RefreshSteps reads the step counts of unfinished runs from their journals, because drivers save
 // them rarely. It sets Unreadable of runs whose journals can't be read.
-func Refresh(r *runner.Runner, runs []store.RunSummary) {
+func RefreshSteps(r *runner.Runner, runs []store.RunSummary) {
 	for i := range runs {
 		if one := &runs[i]; one.Status == machine.Running || one.Status == machine.Paused || one.Owner != "" {
 			result, err := r.Show(one.ID, runner.Options{})
@@ -40,9 +40,9 @@ func Refresh(r *runner.Runner, runs []store.RunSummary) {
 	}
 }
 
-// Find returns the runs that match a filter and have one of the statuses (all if empty), latest
+// FindRuns returns the runs that match a filter and have one of the statuses (all if empty), latest
 // first. It ignores filter.Status.
-func Find(s store.Store, filter store.RunFilter, statuses []string) ([]store.RunSummary, error) {
+func FindRuns(s store.Store, filter store.RunFilter, statuses []string) ([]store.RunSummary, error) {
 	limit := filter.Limit
 	filter.Status = nil
 	for _, status := range statuses {
@@ -98,9 +98,9 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 	return out
 }
 
-// DueRuns returns the runs whose timeout, wait or retry delay has passed: paused runs, and runs
+// FindDueRuns returns the runs whose timeout, wait or retry delay has passed: paused runs, and runs
 // that only waited when their process ended.
-func DueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSummary, error) {
+func FindDueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSummary, error) {
 	due, err := s.List(store.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
 	if err != nil {
 		return nil, err
@@ -161,8 +161,8 @@ type Question struct {
 	Due     *time.Time `json:"due"` // null instead of absent
 }
 
-// Questions returns the open questions of a run.
-func Questions(result *runner.Result) []Question {
+// ListQuestions returns the open questions of a run.
+func ListQuestions(result *runner.Result) []Question {
 	out := []Question{}
 	for _, p := range result.Pending {
 		document, _ := p.Schema.(map[string]any)
@@ -172,9 +172,9 @@ func Questions(result *runner.Result) []Question {
 	return out
 }
 
-// AllQuestions returns the open questions of unfinished runs that match a filter, oldest run
+// FindQuestions returns the open questions of unfinished runs that match a filter, oldest run
 // first. It calls unreadable for runs whose journals can't be read.
-func AllQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unreadable func(id string, err error)) ([]Question, error) {
+func FindQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unreadable func(id string, err error)) ([]Question, error) {
 	filter.Status = []machine.Status{machine.Paused, machine.Running}
 	runs, err := s.List(filter)
 	out := []Question{}
@@ -182,7 +182,7 @@ func AllQuestions(r *runner.Runner, s store.Store, filter store.RunFilter, unrea
 		result, err := r.Show(line.ID, runner.Options{})
 		switch {
 		case err == nil:
-			out = append(out, Questions(result)...)
+			out = append(out, ListQuestions(result)...)
 		case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
 			unreadable(line.ID, err)
 		}

@@ -31,7 +31,7 @@ const (
 // FindRun reads the record of a run by its id, a unique prefix of it, or "last". An error for an
 // unknown run has a suggestion and wraps store.ErrNoRun. where names the store in messages.
 func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
-	id, err := runID(s, name)
+	id, err := completeID(s, name)
 	if err != nil {
 		return store.RunRecord{}, err
 	}
@@ -46,7 +46,7 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	case len(runs) == 0:
 		return record, nameErrorf("no run %q: %s keeps none yet", id, where)
 	}
-	ids := idsOf(runs)
+	ids := listIDs(runs)
 	hint := fmt.Sprintf("; the latest is %q", ids[0])
 	if near := suggest.New(ids).Closest(id); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
@@ -54,8 +54,8 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	return record, nameErrorf("no run %q in %s%s", id, where, hint)
 }
 
-// runID returns the id that a name stands for, or the name itself if it matches no run.
-func runID(s store.Store, name string) (string, error) {
+// completeID returns the id that a name stands for, or the name itself if it matches no run.
+func completeID(s store.Store, name string) (string, error) {
 	same, err := s.List(store.RunFilter{ID: name, Limit: 1})
 	if err != nil || name == "" || len(same) == 1 {
 		return name, err
@@ -69,14 +69,14 @@ func runID(s store.Store, name string) (string, error) {
 	case err != nil || len(meant) == 0:
 		return name, err
 	case len(meant) > 1:
-		return "", nameErrorf("%q begins the ids of several runs: %s; a longer prefix, or the whole id, is needed", name, someIDs(meant))
+		return "", nameErrorf("%q begins the ids of several runs: %s; a longer prefix, or the whole id, is needed", name, listSomeIDs(meant))
 	}
 	return meant[0].ID, nil
 }
 
-// someIDs lists the ids of the first runs and says whether there are more.
-func someIDs(runs []store.RunSummary) string {
-	shown := idsOf(runs[:min(len(runs), maxCandidates)])
+// listSomeIDs lists the ids of the first runs and says whether there are more.
+func listSomeIDs(runs []store.RunSummary) string {
+	shown := listIDs(runs[:min(len(runs), maxCandidates)])
 	slices.Sort(shown)
 	if len(runs) > maxCandidates {
 		shown = append(shown, "…")
@@ -84,15 +84,15 @@ func someIDs(runs []store.RunSummary) string {
 	return strings.Join(shown, ", ")
 }
 
-func idsOf(runs []store.RunSummary) (ids []string) {
+func listIDs(runs []store.RunSummary) (ids []string) {
 	for i := range runs {
 		ids = append(ids, runs[i].ID)
 	}
 	return ids
 }
 
-// ParentID returns the id for --parent. The run may have been deleted.
-func ParentID(s store.Store, name string) (string, error) {
+// FindParent returns the id for --parent. The run may have been deleted.
+func FindParent(s store.Store, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
@@ -100,5 +100,5 @@ func ParentID(s store.Store, name string) (string, error) {
 	if err != nil || len(forks) == 1 {
 		return name, err
 	}
-	return runID(s, name)
+	return completeID(s, name)
 }

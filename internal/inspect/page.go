@@ -56,9 +56,9 @@ type Node struct {
 func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) Flow {
 	f := Flow{
 		Name: g.Name.Value, Description: g.Description.Value, File: file, Source: string(g.File.Src),
-		Findings: report.JSON(1, found), Inputs: []Input{}, Nodes: map[string]Node{},
+		Findings: report.NewJSON(1, found), Inputs: []Input{}, Nodes: map[string]Node{},
 	}
-	if b, ok := bound.Of(g, bound.Options{Load: open.Load, Price: HighestCost}); ok {
+	if b, ok := bound.Of(g, bound.Options{Load: open.Load, Price: BoundCost}); ok {
 		for _, r := range []*bound.Range{&b.Steps, &b.LLMCalls} {
 			r.MinPath, r.MaxPath = nil, nil // without searching for runs
 		}
@@ -78,20 +78,20 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 			ids[i] = n.ID.Value
 		}
 		n := path[len(path)-1]
-		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: textOf(g, n)}
+		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: nodeSource(g, n)}
 		return true
 	})
 	return f
 }
 
-// textOf returns the definition of a node in the file.
-func textOf(g *spec.Graph, n *spec.Node) string {
+// nodeSource returns the definition of a node in the file.
+func nodeSource(g *spec.Graph, n *spec.Node) string {
 	file, span := g.File.Locate(n.Span)
 	return string(file.Src[span.From:span.To])
 }
 
-// InputSchema returns the JSON Schema of a flow's input object.
-func InputSchema(g *spec.Graph) map[string]any {
+// BuildInputSchema returns the JSON Schema of a flow's input object.
+func BuildInputSchema(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, k := range g.State {
 		schema := map[string]any{}

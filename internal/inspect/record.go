@@ -151,8 +151,8 @@ func newRun(r *runner.Runner, result *runner.Result) (*Run, error) {
 	return &Run{result, first.State, newPiece()}, nil
 }
 
-// Head returns the present state of a run, without the data that Record sends.
-func Head(r *runner.Runner, id string) (*Run, error) {
+// ReadHead returns the present state of a run, without the data that SendRecord sends.
+func ReadHead(r *runner.Runner, id string) (*Run, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {
 		return nil, err
@@ -160,10 +160,10 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 	return newRun(r, result)
 }
 
-// Record sends the record of a run in pieces: the events in order, the rest in the last piece.
+// SendRecord sends the record of a run in pieces: the events in order, the rest in the last piece.
 // Decisions lack the parts of conditions, which Why returns. It returns errors of send and of
 // the store.
-func Record(ctx context.Context, r *runner.Runner, id string, send func(*Piece) error) error {
+func SendRecord(ctx context.Context, r *runner.Runner, id string, send func(*Piece) error) error {
 	c, _, err := replay(r, id, send)
 	if err != nil {
 		return err
@@ -174,9 +174,9 @@ func Record(ctx context.Context, r *runner.Runner, id string, send func(*Piece) 
 	return send(&c.Piece)
 }
 
-// Conversation returns the messages that nodes added, in order, including subgraphs. node, a
+// ReadConversation returns the messages that nodes added, in order, including subgraphs. node, a
 // path, selects one node unless it is empty.
-func Conversation(r *runner.Runner, id, node string) ([]view.Spoken, error) {
+func ReadConversation(r *runner.Runner, id, node string) ([]view.Spoken, error) {
 	c, _, err := replay(r, id, nil)
 	return slices.DeleteFunc(c.Conversation, func(s view.Spoken) bool { return node != "" && s.Node != node }), err
 }

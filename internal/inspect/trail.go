@@ -39,7 +39,7 @@ func newTrailBuilder() *trailBuilder {
 func (s *trailBuilder) add(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:
-		s.visits[withoutCall(Placed(e).Node)] = e.Visit
+		s.visits[withoutCall(WithPlaces(e).Node)] = e.Visit
 	case runner.NodeCompleted, runner.NodeFailed:
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
 			return
@@ -49,7 +49,7 @@ func (s *trailBuilder) add(e *runner.Event) {
 		if e.Type == runner.NodeFailed {
 			node.Error = e.Error
 		}
-		s.ended[s.visitKey(Placed(e).Node, e.Visit)] = visitEnd{node, e.Type == runner.NodeFailed, e.Duration}
+		s.ended[s.visitKey(WithPlaces(e).Node, e.Visit)] = visitEnd{node, e.Type == runner.NodeFailed, e.Duration}
 	case runner.EdgesResolved:
 		graph, node := nodeAt(s.trail, e.Node)
 		for i := range e.Candidates {
@@ -142,9 +142,9 @@ func eachNodeOnPath(t *render.Trail, path string, visit func(graph *render.Trail
 	}
 }
 
-// Placed returns a copy of an event with the indexes of enclosing elements in node names, as
+// WithPlaces returns a copy of an event with the indexes of enclosing elements in node names, as
 // in s[1]/write.
-func Placed(e *runner.Event) *runner.Event {
+func WithPlaces(e *runner.Event) *runner.Event {
 	if e.Place == "" {
 		return e
 	}

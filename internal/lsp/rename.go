@@ -140,8 +140,8 @@ func (r *renaming) check(path string) error {
 			return disk(name)
 		}
 	}
-	before := inspect.ErrorsOnly(inspect.CheckWith(path, []byte(r.files[path].text.src), false, load(false)).Found)
-	after := inspect.ErrorsOnly(inspect.CheckWith(path, []byte(edited(path)), false, load(true)).Found)
+	before := inspect.SelectErrors(inspect.CheckWith(path, []byte(r.files[path].text.src), false, load(false)).Found)
+	after := inspect.SelectErrors(inspect.CheckWith(path, []byte(edited(path)), false, load(true)).Found)
 	if len(after) > len(before) {
 		return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), after[0].Message)
 	}

@@ -280,7 +280,7 @@ func toolResult(result *runner.Result) *mcp.CallToolResult {
 		}
 	case machine.Paused:
 		say("run %s waits (%s)", result.RunID, result.Reason)
-		for _, q := range inspect.Questions(result) {
+		for _, q := range inspect.ListQuestions(result) {
 			say("%s asks: %s\nAnswer it with %s: run_id %q, target %q; the answer's schema is %s", q.Node, q.Prompt, answerTool, q.Run, q.Target, eval.ResultText(q.Schema))
 		}
 	default:
@@ -297,7 +297,7 @@ func toolResult(result *runner.Result) *mcp.CallToolResult {
 func structured(result *runner.Result) map[string]any {
 	return map[string]any{
 		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,
-		"error": result.Error, "pending": inspect.Questions(result), "steps": result.Steps,
+		"error": result.Error, "pending": inspect.ListQuestions(result), "steps": result.Steps,
 	}
 }
 

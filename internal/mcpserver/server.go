@@ -85,7 +85,7 @@ func toolOf(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
 	if about == "" {
 		about = "Runs the graph " + g.Name.Value + "."
 	}
-	return &mcp.Tool{Name: name, Title: g.Name.Value, Description: about, InputSchema: inspect.InputSchema(g)}
+	return &mcp.Tool{Name: name, Title: g.Name.Value, Description: about, InputSchema: inspect.BuildInputSchema(g)}
 }
 
 // toolName returns a name that every client accepts.

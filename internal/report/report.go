@@ -61,8 +61,8 @@ func Write(w io.Writer, format string, f Findings, opts Options) error {
 	return fmt.Errorf("unknown report format %q (allowed: %s)", format, strings.Join(FormatNames(), ", "))
 }
 
-// count returns the numbers of errors and warnings.
-func count(ds spec.Diagnostics) (errors, warnings int) {
+// countSeverities returns the numbers of errors and warnings.
+func countSeverities(ds spec.Diagnostics) (errors, warnings int) {
 	for i := range ds {
 		switch ds[i].Severity {
 		case spec.Error:
@@ -95,10 +95,10 @@ type jsonDiagnostic struct {
 	Suggestion *string `json:"suggestion"`
 }
 
-// JSON returns the JSON form of findings in a number of files, for json.Marshal.
-func JSON(files int, found spec.Diagnostics) any {
+// NewJSON returns the JSON form of findings in a number of files, for json.Marshal.
+func NewJSON(files int, found spec.Diagnostics) any {
 	out := jsonReport{Files: files, Diagnostics: make([]jsonDiagnostic, len(found))}
-	out.Errors, out.Warnings = count(found)
+	out.Errors, out.Warnings = countSeverities(found)
 	for i := range found {
 		d := &found[i]
 		from, to := d.File.Position(d.Span.From), d.File.Position(d.Span.To)
@@ -114,7 +114,7 @@ func JSON(files int, found spec.Diagnostics) any {
 }
 
 func writeJSON(w io.Writer, f Findings, _ Options) error {
-	return encode(w, JSON(f.Files, f.Diagnostics))
+	return encode(w, NewJSON(f.Files, f.Diagnostics))
 }
 
 // encode writes a value as indented JSON.
@@ -138,7 +138,7 @@ func writeGitHub(w io.Writer, f Findings, _ Options) error {
 		}
 		fmt.Fprintf(out, "::%s file=%s,line=%d,col=%d,endLine=%d,endColumn=%d,title=%s::%s\n",
 			command, property.Replace(d.File.Name), from.Line, from.Column, to.Line, to.Column,
-			property.Replace(d.Rule), data.Replace(withHint(d)))
+			property.Replace(d.Rule), data.Replace(messageWithFix(d)))
 	}
 	return out.Flush()
 }

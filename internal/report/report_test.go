@@ -189,7 +189,7 @@ func TestSummary(t *testing.T) {
 		"1 file: 0 errors, 2 warnings":   {Files: 1, Diagnostics: []spec.Diagnostic{ds[1], ds[1]}},
 		"10 files: 2 errors, 0 warnings": {Files: 10, Diagnostics: []spec.Diagnostic{ds[0], ds[0]}},
 	} {
-		if got := Summary(f); got != want {
+		if got := Summarize(f); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -245,7 +245,7 @@ func TestManyFindingsStayReadable(t *testing.T) {
 			t.Errorf("%q stands %d times, want %d", what, got, want)
 		}
 	}
-	if got, want := Summary(Findings{Files: 1, Diagnostics: ds}), "1 file: 40 errors, 1 warning (often 40, rare 1)"; got != want {
+	if got, want := Summarize(Findings{Files: 1, Diagnostics: ds}), "1 file: 40 errors, 1 warning (often 40, rare 1)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -47,24 +47,24 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 func describeRule(r Rule) object {
 	out := object{"id": r.Name, "helpUri": home + "/blob/main/docs/reference/rules.md#" + r.Name}
 	if r.Severity != 0 {
-		config := object{"level": level(r.Severity)}
+		config := object{"level": sarifLevel(r.Severity)}
 		if r.Off {
 			config["enabled"] = false
 		}
 		out["defaultConfiguration"] = config
 	}
 	if r.Summary != "" {
-		out["shortDescription"] = message(r.Summary)
+		out["shortDescription"] = sarifMessage(r.Summary)
 	}
 	if r.Doc != "" {
-		out["fullDescription"], out["help"] = message(r.Doc), message(r.Doc)
+		out["fullDescription"], out["help"] = sarifMessage(r.Doc), sarifMessage(r.Doc)
 	}
 	return out
 }
 
-func message(text string) object { return object{"text": text} }
+func sarifMessage(text string) object { return object{"text": text} }
 
-func level(s spec.Severity) string {
+func sarifLevel(s spec.Severity) string {
 	switch s {
 	case spec.Error:
 		return "error"
@@ -77,21 +77,21 @@ func level(s spec.Severity) string {
 func describeFinding(d *spec.Diagnostic, rule int) object {
 	at := physicalLocation(d.File, d.Span)
 	out := object{
-		"ruleId": d.Rule, "ruleIndex": rule, "level": level(d.Severity), "message": message(withHint(d)),
+		"ruleId": d.Rule, "ruleIndex": rule, "level": sarifLevel(d.Severity), "message": sarifMessage(messageWithFix(d)),
 		"locations":           []object{{"physicalLocation": at}},
 		"partialFingerprints": object{"graphrun/v1": Fingerprint(d)},
 	}
 	var related []object
 	for i, r := range d.Related {
-		related = append(related, object{"id": i + 1, "physicalLocation": physicalLocation(r.File, r.Span), "message": message(r.Message)})
+		related = append(related, object{"id": i + 1, "physicalLocation": physicalLocation(r.File, r.Span), "message": sarifMessage(r.Message)})
 	}
 	if related != nil {
 		out["relatedLocations"] = related
 	}
 	if d.Suggestion != "" {
-		replacement := object{"deletedRegion": at["region"], "insertedContent": message(d.Suggestion)}
+		replacement := object{"deletedRegion": at["region"], "insertedContent": sarifMessage(d.Suggestion)}
 		out["fixes"] = []object{{
-			"description":     message("write " + strconv.Quote(d.Suggestion)),
+			"description":     sarifMessage("write " + strconv.Quote(d.Suggestion)),
 			"artifactChanges": []object{{"artifactLocation": at["artifactLocation"], "replacements": []object{replacement}}},
 		}}
 	}

@@ -22,7 +22,7 @@ func writeText(w io.Writer, f Findings, opts Options) error {
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
 		if shown[d.Rule]++; shown[d.Rule] > maxShown {
-			writeHeadline(out, d, withHint(d), c)
+			writeHeadline(out, d, messageWithFix(d), c)
 			continue
 		}
 		writeHeadline(out, d, d.Message, c)
@@ -48,18 +48,18 @@ func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, c term
 	case spec.Info:
 		severity = c.Info(severity)
 	}
-	fmt.Fprintf(out, "%s %s %s %s\n", c.Strong(position(d.File, d.Span)+":"), severity, terminal.Line(message), c.Quiet("["+d.Rule+"]"))
+	fmt.Fprintf(out, "%s %s %s %s\n", c.Strong(formatPosition(d.File, d.Span)+":"), severity, terminal.Line(message), c.Quiet("["+d.Rule+"]"))
 }
 
 // writeSource prints the source line of a finding, its suggestion and related places.
 func writeSource(out *bufio.Writer, d *spec.Diagnostic, c terminal.Colors) {
 	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
 	blank := strings.Repeat(" ", len(number))
-	if text, indent, width := snippet(d.File, d.Span); width > 0 {
+	if text, indent, width := cutSource(d.File, d.Span); width > 0 {
 		fmt.Fprintf(out, "%s%s\n", c.Quiet(number+" | "), text)
 		fmt.Fprintf(out, "%s%s%s\n", c.Quiet(blank+" | "), strings.Repeat(" ", indent), c.StrongGood(strings.Repeat("^", width)))
 	}
-	if hint := hint(d); hint != "" {
+	if hint := suggestFix(d); hint != "" {
 		fmt.Fprintf(out, "%s%s\n", c.Quiet(blank+" = "), c.Info("help: "+hint))
 	}
 	for i, r := range d.Related {
@@ -67,18 +67,18 @@ func writeSource(out *bufio.Writer, d *spec.Diagnostic, c terminal.Colors) {
 			fmt.Fprintf(out, "%sand %s\n", c.Quiet(blank+" = "), eval.Count(len(d.Related)-i, "more place"))
 			break
 		}
-		fmt.Fprintf(out, "%s%s: %s\n", c.Quiet(blank+" = "), position(r.File, r.Span), terminal.Line(r.Message))
+		fmt.Fprintf(out, "%s%s: %s\n", c.Quiet(blank+" = "), formatPosition(r.File, r.Span), terminal.Line(r.Message))
 	}
 }
 
-// position returns the start of a span as file:line:column.
-func position(f *spec.File, s spec.Span) string {
+// formatPosition returns the start of a span as file:line:column.
+func formatPosition(f *spec.File, s spec.Span) string {
 	p := f.Position(s.From)
 	return fmt.Sprintf("%s:%d:%d", terminal.Line(f.Name), p.Line, p.Column)
 }
 
-// hint returns the suggestion of a finding as a sentence, or "" if the message contains it.
-func hint(d *spec.Diagnostic) string {
+// suggestFix returns the suggestion of a finding as a sentence, or "" if the message contains it.
+func suggestFix(d *spec.Diagnostic) string {
 	if strings.TrimSpace(d.Suggestion) == "" || strings.Contains(d.Message, "did you mean") {
 		return ""
 	}
@@ -90,31 +90,31 @@ func hint(d *spec.Diagnostic) string {
 	return fmt.Sprintf("did you mean %q?", d.Suggestion)
 }
 
-// withHint returns the message with its hint in one line.
-func withHint(d *spec.Diagnostic) string {
-	if h := hint(d); h != "" {
+// messageWithFix returns the message with its hint in one line.
+func messageWithFix(d *spec.Diagnostic) string {
+	if h := suggestFix(d); h != "" {
 		return d.Message + "; " + h
 	}
 	return d.Message
 }
 
-// Summary counts all findings in one line: "3 files: 1 error, 2 warnings". If there are many,
+// Summarize counts all findings in one line: "3 files: 1 error, 2 warnings". If there are many,
 // it also counts them by rule.
-func Summary(f Findings) string {
-	errors, warnings := count(f.Diagnostics)
+func Summarize(f Findings) string {
+	errors, warnings := countSeverities(f.Diagnostics)
 	files := eval.Count(f.Files, "file")
 	if errors+warnings == 0 {
 		return files + ": no problems found"
 	}
 	summary := fmt.Sprintf("%s: %s, %s", files, eval.Count(errors, "error"), eval.Count(warnings, "warning"))
 	if errors+warnings > maxShown {
-		summary += " (" + byRule(f.Diagnostics) + ")"
+		summary += " (" + countByRule(f.Diagnostics) + ")"
 	}
 	return summary
 }
 
-// byRule counts findings by rule, the most frequent first.
-func byRule(found spec.Diagnostics) string {
+// countByRule counts findings by rule, the most frequent first.
+func countByRule(found spec.Diagnostics) string {
 	count := map[string]int{}
 	var rules []string
 	for i := range found {
@@ -138,17 +138,17 @@ const (
 	reach      = 4096 // bytes of a line considered on either side of a span
 )
 
-// snippet returns the first line of a span as printable text, the columns before the span, and
+// cutSource returns the first line of a span as printable text, the columns before the span, and
 // the columns of the span, at least 1. It shortens a long line.
-func snippet(f *spec.File, s spec.Span) (text string, indent, width int) {
+func cutSource(f *spec.File, s spec.Span) (text string, indent, width int) {
 	line, from, _, _ := f.Around(s.From, reach)
 	if strings.TrimSpace(line) == "" {
 		return "", 0, 0
 	}
 	to := min(from+max(s.To-s.From, 0), len(line))
-	head := printable(line[:from], 0)
-	span := printable(line[from:to], terminal.Width(head))
-	rest := span + printable(line[to:], terminal.Width(head+span))
+	head := makePrintable(line[:from], 0)
+	span := makePrintable(line[from:to], terminal.Width(head))
+	rest := span + makePrintable(line[to:], terminal.Width(head+span))
 	most := maxColumns
 	if terminal.Width(head+rest) > most {
 		// A span at the end of a long line gets its context from the left.
@@ -163,8 +163,8 @@ func snippet(f *spec.File, s spec.Span) (text string, indent, width int) {
 	return strings.TrimRight(terminal.Truncate(head+rest, most+1), " "), indent, width
 }
 
-// printable expands tabs and replaces unprintable characters of a text that starts at a column.
-func printable(s string, column int) string {
+// makePrintable expands tabs and replaces unprintable characters of a text that starts at a column.
+func makePrintable(s string, column int) string {
 	var b strings.Builder
 	for _, r := range s {
 		text := string(r)

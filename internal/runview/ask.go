@@ -48,7 +48,7 @@ type Asker struct {
 // terminal and may be nil; hold stops other output until release is called.
 func NewAsker(in io.Reader, out io.Writer, colors terminal.Colors, columns func() int, hold func() (release func())) *Asker {
 	return &Asker{
-		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: editor(in, out),
+		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: newEditor(in, out),
 		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
 	}
 }
@@ -232,7 +232,7 @@ func (k *Asker) about(f *input.Field) string {
 		how = append(how, hint)
 	}
 	if value, has := f.Schema["default"]; has {
-		how = append(how, "default "+ValueText(value, maxDefault))
+		how = append(how, "default "+FormatValue(value, maxDefault))
 	} else if !f.Required {
 		how = append(how, "may stay empty")
 	}
@@ -255,8 +255,8 @@ func readAnswer(text string, document map[string]any) (any, error) {
 	return input.Answer(text, compiled, document)
 }
 
-// editor returns a function that edits a text with $VISUAL or $EDITOR, or nil if neither is set.
-func editor(in io.Reader, out io.Writer) func(ctx context.Context) (string, error) {
+// newEditor returns a function that edits a text with $VISUAL or $EDITOR, or nil if neither is set.
+func newEditor(in io.Reader, out io.Writer) func(ctx context.Context) (string, error) {
 	command := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if command == "" {
 		return nil

@@ -138,7 +138,7 @@ func TestShellWord(t *testing.T) {
 	for in, want := range map[string]string{
 		"ask=yes": "ask=yes", "a/b.db": "a/b.db", "ask=it's": `'ask=it'\''s'`, "a b": "'a b'", "a\x1b[31m'\"\\\n": `$'a\x1b[31m\x27"\\\n'`, "$x": "'$x'", "": "''", "~": "'~'",
 	} {
-		if got := ShellWord(in); got != want {
+		if got := QuoteForShell(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}

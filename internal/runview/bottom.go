@@ -114,7 +114,7 @@ func (n *runningNode) update(e *runner.Event, t *Tracer) {
 		}
 		n.streams = true
 	case e.Type == runner.NodeEvent && e.Said.Type == "progress":
-		n.progress = strings.TrimSpace(progressText(e.Said))
+		n.progress = strings.TrimSpace(formatProgress(e.Said))
 	case e.Type == runner.NodeEvent && e.Said.Type == "element":
 		n.progress = t.elements[e.Node].progress()
 	}
@@ -179,7 +179,7 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 	}
 	var out []string
 	for _, f := range t.held[max(0, len(t.held)-maxRunning):] {
-		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.Step, visitName(f.Node, f.Visit), f.word, Clock(f.Duration)))
+		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.Step, formatVisit(f.Node, f.Visit), f.word, FormatDuration(f.Duration)))
 	}
 	for i, n := range b.running {
 		if i == maxRunning {
@@ -188,7 +188,7 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 		}
 		out = append(out, b.nodeLine(n, columns))
 	}
-	run := "  run  " + Clock(b.now().Sub(b.start))
+	run := "  run  " + FormatDuration(b.now().Sub(b.start))
 	if b.step > 0 {
 		run += fmt.Sprintf("  step %d", b.step)
 		if b.most > 0 {
@@ -198,8 +198,8 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 	return append(out, run)
 }
 
-// visitName formats a node and its visit: "write", "write #2".
-func visitName(node string, visit int) string {
+// formatVisit formats a node and its visit: "write", "write #2".
+func formatVisit(node string, visit int) string {
 	if visit > 1 {
 		return fmt.Sprintf("%s #%d", node, visit)
 	}
@@ -236,11 +236,11 @@ func (b *bottom) width() int {
 // beginning of a program's line.
 func (b *bottom) nodeLine(n *runningNode, columns int) string {
 	frames := []rune(spinner)
-	name := visitName(n.node, n.visit)
+	name := formatVisit(n.node, n.visit)
 	if n.branch != "" && n.branch != n.node {
 		name = n.branch + " › " + name
 	}
-	s := fmt.Sprintf("%c %s  %s", frames[b.frame%len(frames)], name, Clock(b.now().Sub(n.start)))
+	s := fmt.Sprintf("%c %s  %s", frames[b.frame%len(frames)], name, FormatDuration(b.now().Sub(n.start)))
 	text := terminal.Line(strings.TrimSpace(n.text))
 	for _, part := range []string{n.attempt, n.progress} {
 		if part != "" {

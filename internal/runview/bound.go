@@ -15,44 +15,44 @@ import (
 	"github.com/graphrun/graphrun/lint"
 )
 
-// NumberText formats a number of steps, calls, tokens or dollars.
-func NumberText(n float64) string {
+// FormatNumber formats a number of steps, calls, tokens or dollars.
+func FormatNumber(n float64) string {
 	if math.IsInf(n, 1) {
 		return "any number"
 	}
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-// BoundText formats the bounds as a table, then the paths that attain them.
-func BoundText(r *inspect.Bound) string {
+// FormatBound formats the bounds as a table, then the paths that attain them.
+func FormatBound(r *inspect.Bound) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tat least\tat most\t\n")
-	for _, row := range rangesOf(r) {
+	for _, row := range listRanges(r) {
 		most, limit := "unbounded", row.Why
 		if row.Max != nil {
-			most = NumberText(*row.Max)
+			most = FormatNumber(*row.Max)
 		}
 		if row.Limit != nil {
 			limit = "by " + *row.Limit
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, NumberText(row.Min), most, limit)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, FormatNumber(row.Min), most, limit)
 	}
-	_ = w.Flush()                         // writing to a builder can't fail
-	for _, row := range rangesOf(r)[:2] { // other ranges have no paths
+	_ = w.Flush()                           // writing to a builder can't fail
+	for _, row := range listRanges(r)[:2] { // other ranges have no paths
 		for i, path := range [][]string{row.MinPath, row.MaxPath} {
 			if len(path) > 0 {
-				fmt.Fprintf(&b, "%s %s: %s\n", []string{"fewest", "most"}[i], row.name, pathText(path))
+				fmt.Fprintf(&b, "%s %s: %s\n", []string{"fewest", "most"}[i], row.name, formatPath(path))
 			}
 		}
 	}
 	for _, l := range r.Loops {
-		b.WriteString(loopText(l) + "\n")
+		b.WriteString(describeLoop(l) + "\n")
 	}
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
-		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", eval.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, NumberText(*r.Steps.Max))
+		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", eval.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, FormatNumber(*r.Steps.Max))
 	}
-	if wide := looseBoundsText(r); wide != "" {
+	if wide := describeLooseBounds(r); wide != "" {
 		b.WriteString(wide + "\n")
 	}
 	return b.String()
@@ -64,15 +64,15 @@ type namedRange struct {
 	*inspect.Range
 }
 
-func rangesOf(r *inspect.Bound) []namedRange {
+func listRanges(r *inspect.Bound) []namedRange {
 	return []namedRange{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}}
 }
 
-// looseBoundsText names the bounds that no known run attains, or returns "".
-func looseBoundsText(r *inspect.Bound) string {
+// describeLooseBounds names the bounds that no known run attains, or returns "".
+func describeLooseBounds(r *inspect.Bound) string {
 	var names []string
 	unbounded := false
-	for _, row := range rangesOf(r)[:2] {
+	for _, row := range listRanges(r)[:2] {
 		if row.Max != nil && *row.Max == 0 {
 			continue
 		}
@@ -93,11 +93,11 @@ func looseBoundsText(r *inspect.Bound) string {
 	return ""
 }
 
-// loopText describes the bounds of a loop.
-func loopText(l lint.Loop) string {
+// describeLoop describes the bounds of a loop.
+func describeLoop(l lint.Loop) string {
 	ends := l.BoundedBy
 	if l.Endless != nil {
-		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))
+		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+formatPath(l.Endless))
 	}
 	if len(l.Undecided) > 0 {
 		ends = append(slices.Clip(ends), strings.Join(l.Undecided, "; ")+", if that happens")
@@ -108,8 +108,8 @@ func loopText(l lint.Loop) string {
 	return "loop of " + strings.Join(l.Nodes, ", ") + ": bounded by " + strings.Join(ends, "; ")
 }
 
-// pathText formats a path in one line and omits the middle of a long one.
-func pathText(path []string) string {
+// formatPath formats a path in one line and omits the middle of a long one.
+func formatPath(path []string) string {
 	const ends = 10
 	if n := len(path); n > 2*ends+2 {
 		return strings.Join(path[:ends], " → ") + fmt.Sprintf(" → … %d more … → ", n-2*ends) + strings.Join(path[n-ends:], " → ")

@@ -25,14 +25,14 @@ type columns struct {
 	unlimited int
 }
 
-// columnsOf returns the widths for the nodes of a graph and its subgraphs.
-func columnsOf(g *spec.Graph) columns {
+// measureColumns returns the widths for the nodes of a graph and its subgraphs.
+func measureColumns(g *spec.Graph) columns {
 	var c columns
 	cyclic := map[*spec.Graph]map[string]bool{}
 	inspect.NewOpener(g, spec.Beside(g.File.Name)).Walk(g, func(g *spec.Graph, path []*spec.Node) bool {
 		if cyclic[g] == nil {
-			cyclic[g] = nodesOnCycle(g)
-			c.number = max(c.number, digits(g.Limits.MaxSteps)+len("[] "))
+			cyclic[g] = findCyclicNodes(g)
+			c.number = max(c.number, countDigits(g.Limits.MaxSteps)+len("[] "))
 		}
 		place, n := "", path[len(path)-1]
 		for _, around := range path[:len(path)-1] {
@@ -46,7 +46,7 @@ func columnsOf(g *spec.Graph) columns {
 			if n.MaxVisits == 0 && place == "" {
 				c.unlimited = max(c.unlimited, width)
 			}
-			width += len(" #") + digits(cmp.Or(n.MaxVisits, g.Limits.MaxSteps))
+			width += len(" #") + countDigits(cmp.Or(n.MaxVisits, g.Limits.MaxSteps))
 		}
 		c.node = min(max(c.node, width), maxNodeColumn)
 		return len(place) <= maxNodeColumn
@@ -54,10 +54,10 @@ func columnsOf(g *spec.Graph) columns {
 	return c
 }
 
-func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
+func countDigits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
-// nodesOnCycle returns the ids of the nodes that lie on a cycle.
-func nodesOnCycle(g *spec.Graph) map[string]bool {
+// findCyclicNodes returns the ids of the nodes that lie on a cycle.
+func findCyclicNodes(g *spec.Graph) map[string]bool {
 	index := map[string]int{}
 	for i, n := range g.Nodes {
 		index[n.ID.Value] = i
@@ -89,15 +89,15 @@ func nodesOnCycle(g *spec.Graph) map[string]bool {
 
 // addSteps makes room for step numbers, and so for numbers of visits, up to most.
 func (c *columns) addSteps(most int) {
-	c.number = max(c.number, digits(most)+len("[] "))
+	c.number = max(c.number, countDigits(most)+len("[] "))
 	if c.unlimited > 0 {
-		c.node = min(max(c.node, c.unlimited+len(" #")+digits(most)), maxNodeColumn)
+		c.node = min(max(c.node, c.unlimited+len(" #")+countDigits(most)), maxNodeColumn)
 	}
 }
 
 // start returns the start of a line: the step number (0 for none) and the node.
 func (c *columns) start(colors terminal.Colors, step int, node string, visit int) string {
-	node = visitName(node, visit)
+	node = formatVisit(node, visit)
 	number := ""
 	if step > 0 {
 		number = fmt.Sprintf("[%d] ", step)

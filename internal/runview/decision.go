@@ -14,9 +14,9 @@ import (
 
 const maxFailure = 144 // most columns of a failure
 
-// DecisionLines formats a step and the edges that it could have taken.
-func DecisionLines(d *inspect.Decision, c terminal.Colors) []string {
-	name := visitName(d.At(), d.Visit)
+// FormatDecision formats a step and the edges that it could have taken.
+func FormatDecision(d *inspect.Decision, c terminal.Colors) []string {
+	name := formatVisit(d.At(), d.Visit)
 	if d.Outcome == "failure" {
 		name += c.Bad("  failed")
 	}
@@ -26,8 +26,8 @@ func DecisionLines(d *inspect.Decision, c terminal.Colors) []string {
 	}
 	out := []string{c.Quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.Strong(name) + " → " + next}
 	if d.Error != nil {
-		out = append(out, "  "+c.Bad(terminal.Truncate(FailureText(d.Error), maxFailure)))
-		out = append(out, SaidLast(d.Error, c)...)
+		out = append(out, "  "+c.Bad(terminal.Truncate(formatFailure(d.Error), maxFailure)))
+		out = append(out, formatLastOutput(d.Error, c)...)
 	}
 	width := 0
 	for i := range d.Candidates {
@@ -41,7 +41,7 @@ func DecisionLines(d *inspect.Decision, c terminal.Colors) []string {
 		}
 		why, parts := e.Why, []string(nil)
 		if e.Test != nil {
-			why, parts = reasonLines(e.Test)
+			why, parts = explainCondition(e.Test)
 		}
 		out = append(out, fmt.Sprintf("  %s %s  %s  %s", mark, terminal.Pad(e.To, width),
 			c.Quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(why)))
@@ -55,13 +55,13 @@ func DecisionLines(d *inspect.Decision, c terminal.Colors) []string {
 	return out
 }
 
-// reasonLines formats a condition and, indented by depth, its parts.
-func reasonLines(r *eval.Reason) (whole string, parts []string) {
+// explainCondition formats a condition and, indented by depth, its parts.
+func explainCondition(r *eval.Reason) (whole string, parts []string) {
 	if len(r.Parts) == 0 || !r.Evaluated {
 		return r.String(), nil
 	}
 	for i := range r.Parts {
-		part, inner := reasonLines(&r.Parts[i])
+		part, inner := explainCondition(&r.Parts[i])
 		for _, line := range append([]string{part}, inner...) {
 			parts = append(parts, "  "+line)
 		}
@@ -69,8 +69,8 @@ func reasonLines(r *eval.Reason) (whole string, parts []string) {
 	return r.Source + " → " + eval.ResultText(r.Result), parts
 }
 
-// DivergenceLines describes where a run differs from its record; head starts the first line.
-func DivergenceLines(head string, d *view.Divergence) []string {
+// FormatDivergence describes where a run differs from its record; head starts the first line.
+func FormatDivergence(head string, d *view.Divergence) []string {
 	if d.Step > 0 {
 		head += fmt.Sprintf(" at step %d, %s", d.Step, d.Node)
 	}

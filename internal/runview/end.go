@@ -25,24 +25,24 @@ const (
 	maxKeyColumn = 32
 )
 
-// Headline describes the end of a run in one line.
-func Headline(r *runner.Result) string {
+// FormatHeadline describes the end of a run in one line.
+func FormatHeadline(r *runner.Result) string {
 	s := string(r.Status)
 	if r.Quality != "" && string(r.Quality) != s {
 		s += " (" + string(r.Quality) + ")"
 	}
-	s += fmt.Sprintf(" after %s in %s", eval.Count(r.Steps, "step"), Clock(time.Duration(r.Duration)))
+	s += fmt.Sprintf(" after %s in %s", eval.Count(r.Steps, "step"), FormatDuration(time.Duration(r.Duration)))
 	switch {
 	case r.Error != nil:
-		return joinNonEmpty(": ", s, r.Error.Node, FailureText(r.Error))
+		return joinNonEmpty(": ", s, r.Error.Node, formatFailure(r.Error))
 	case r.Reason != "end":
 		return joinNonEmpty(": ", s, r.Reason)
 	}
 	return s
 }
 
-// Summary returns lines about the status, the failure, the questions and the state of a run.
-func Summary(r *runner.Result, c terminal.Colors) []string {
+// Summarize returns lines about the status, the failure, the questions and the state of a run.
+func Summarize(r *runner.Result, c terminal.Colors) []string {
 	paint := c.Bad
 	switch {
 	case r.Status == machine.Completed && r.Quality == machine.Clean && !r.Limited:
@@ -50,65 +50,65 @@ func Summary(r *runner.Result, c terminal.Colors) []string {
 	case r.Status == machine.Completed, r.Status == machine.Paused:
 		paint = c.Warn
 	}
-	out := []string{paint(Headline(r))}
+	out := []string{paint(FormatHeadline(r))}
 	if r.Error != nil {
-		out = append(out, failureLines(r.Error, c)...)
+		out = append(out, describeFailure(r.Error, c)...)
 	}
 	for i := range r.Running {
-		out = append(out, "  "+runningText(&r.Running[i], r.Status, c))
+		out = append(out, "  "+describeRunning(&r.Running[i], r.Status, c))
 	}
 	for _, f := range r.Finally {
 		if f.Outcome != "success" {
-			out = append(out, "  "+FinallyLine(&f, c))
+			out = append(out, "  "+formatFinallyNode(&f, c))
 		}
 	}
 	for _, p := range r.Pending {
-		out = append(out, QuestionLine(&p, c))
+		out = append(out, FormatQuestion(&p, c))
 	}
 	if r.Status == machine.Paused && r.Reason == "wait" && r.Due != nil {
-		out = append(out, "  waits until "+LocalTime(*r.Due)+"; graphrun resume --due continues it then")
+		out = append(out, "  waits until "+FormatTime(*r.Due)+"; graphrun resume --due continues it then")
 	}
 	if at := r.PausedAt; at != nil {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
 	}
 	if r.Usage.LLMCalls > 0 {
-		out = append(out, "  "+c.Quiet("models: "+UsageText(&r.Usage)))
+		out = append(out, "  "+c.Quiet("models: "+formatUsage(&r.Usage)))
 	}
-	return append(out, StateLines(r.State, c)...)
+	return append(out, FormatState(r.State, c)...)
 }
 
-// LocalTime formats a time in the local zone, to the second.
-func LocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
+// FormatTime formats a time in the local zone, to the second.
+func FormatTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-// runningText describes a running node, or one that ran when the run crashed.
-func runningText(n *view.RunningNode, status machine.Status, c terminal.Colors) string {
+// describeRunning describes a running node, or one that ran when the run crashed.
+func describeRunning(n *view.RunningNode, status machine.Status, c terminal.Colors) string {
 	does := map[string]string{
 		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
 	}[n.Doing]
-	text := fmt.Sprintf(" %s, since %s (%s)", does, LocalTime(n.Since), Clock(time.Since(n.Since)))
+	text := fmt.Sprintf(" %s, since %s (%s)", does, FormatTime(n.Since), FormatDuration(time.Since(n.Since)))
 	if status == store.Crashed {
-		text = fmt.Sprintf(" started at %s and did not finish", LocalTime(n.Since))
+		text = fmt.Sprintf(" started at %s and did not finish", FormatTime(n.Since))
 	}
 	if n.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
-	return c.Strong(visitName(n.Node, n.Visit)) + text
+	return c.Strong(formatVisit(n.Node, n.Visit)) + text
 }
 
-// QuestionLine formats an open question.
-func QuestionLine(p *view.Pending, c terminal.Colors) string {
+// FormatQuestion formats an open question.
+func FormatQuestion(p *view.Pending, c terminal.Colors) string {
 	line := "  " + c.Strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
 	if p.Kind != "tool" { // its prompt lists the answers
-		line += c.Quiet(LegalAnswers(p.Schema, p.Fields))
+		line += c.Quiet(DescribeAnswers(p.Schema, p.Fields))
 	}
 	if p.Due != nil {
-		line += c.Quiet("  until " + LocalTime(*p.Due))
+		line += c.Quiet("  until " + FormatTime(*p.Due))
 	}
 	return line
 }
 
-// LegalAnswers describes the legal answers of a question, "" for any text.
-func LegalAnswers(schema any, order []string) string {
+// DescribeAnswers describes the legal answers of a question, "" for any text.
+func DescribeAnswers(schema any, order []string) string {
 	document, _ := schema.(map[string]any)
 	text := ""
 	if choices := input.ChoiceNames(schema); len(choices) > 0 {
@@ -129,8 +129,8 @@ func LegalAnswers(schema any, order []string) string {
 	return "  (" + terminal.Truncate(terminal.Line(text), MaxValue) + ")"
 }
 
-// failureLines returns the details of a failure, named as in expressions.
-func failureLines(f *machine.Failure, c terminal.Colors) []string {
+// describeFailure returns the details of a failure, named as in expressions.
+func describeFailure(f *machine.Failure, c terminal.Colors) []string {
 	var out []string
 	if f.Attempt > 1 {
 		out = append(out, fmt.Sprintf("  error.attempt: %d", f.Attempt))
@@ -139,10 +139,10 @@ func failureLines(f *machine.Failure, c terminal.Colors) []string {
 		text, ok := f.Details[key].(string)
 		text = strings.TrimSpace(text)
 		if !ok {
-			text = ValueText(f.Details[key], MaxValue)
+			text = FormatValue(f.Details[key], MaxValue)
 		}
 		if strings.Contains(text, "\n") {
-			out = append(append(out, "  error.details."+key+":"), lastLines(strings.TrimRight(f.Details[key].(string), "\n"), c.Quiet("    | "))...)
+			out = append(append(out, "  error.details."+key+":"), formatLastLines(strings.TrimRight(f.Details[key].(string), "\n"), c.Quiet("    | "))...)
 		} else if text != "" {
 			out = append(out, fmt.Sprintf("  error.details.%s: %s", key, terminal.Truncate(terminal.Line(text), 2*MaxValue)))
 		}
@@ -159,8 +159,8 @@ func failureLines(f *machine.Failure, c terminal.Colors) []string {
 	return out
 }
 
-// lastLines returns the last lines of a text, each with a prefix.
-func lastLines(text, prefix string) []string {
+// formatLastLines returns the last lines of a text, each with a prefix.
+func formatLastLines(text, prefix string) []string {
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-maxOutputLines):]
 	for i := range lines {
@@ -169,24 +169,24 @@ func lastLines(text, prefix string) []string {
 	return lines
 }
 
-// StateLines formats the state, one key per line.
-func StateLines(state map[string]any, c terminal.Colors) []string {
+// FormatState formats the state, one key per line.
+func FormatState(state map[string]any, c terminal.Colors) []string {
 	var out []string
 	width := 0
 	for key := range state {
 		width = max(width, terminal.Width(key))
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
-		out = append(out, "  "+c.Quiet(terminal.Pad(key, min(width, maxKeyColumn)))+"  "+ValueText(state[key], MaxValue))
+		out = append(out, "  "+c.Quiet(terminal.Pad(key, min(width, maxKeyColumn)))+"  "+FormatValue(state[key], MaxValue))
 	}
 	return out
 }
 
-// FinallyLines formats the results of the finally nodes.
-func FinallyLines(r *runner.Result, c terminal.Colors) []string {
+// FormatFinally formats the results of the finally nodes.
+func FormatFinally(r *runner.Result, c terminal.Colors) []string {
 	var out []string
 	for i := range r.Finally {
-		out = append(out, FinallyLine(&r.Finally[i], c))
+		out = append(out, formatFinallyNode(&r.Finally[i], c))
 	}
 	if len(out) > 0 {
 		out = append([]string{c.Quiet("the run ended as " + string(r.Status) + "; then ran:")}, out...)
@@ -194,8 +194,8 @@ func FinallyLines(r *runner.Result, c terminal.Colors) []string {
 	return out
 }
 
-// FinallyLine formats the result of a finally node.
-func FinallyLine(f *view.FinallyResult, c terminal.Colors) string {
+// formatFinallyNode formats the result of a finally node.
+func formatFinallyNode(f *view.FinallyResult, c terminal.Colors) string {
 	line := "finally " + c.Strong(f.Node) + "  "
 	switch f.Outcome {
 	case "success":
@@ -205,7 +205,7 @@ func FinallyLine(f *view.FinallyResult, c terminal.Colors) string {
 	}
 	line += c.Bad("failed")
 	if f.Error != nil {
-		line += "  " + c.Bad(terminal.Truncate(FailureText(f.Error), 2*maxReason))
+		line += "  " + c.Bad(terminal.Truncate(formatFailure(f.Error), 2*maxReason))
 	}
 	return line
 }

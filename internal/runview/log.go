@@ -124,7 +124,7 @@ func (p *LogPrinter) print(line *logLine) {
 	text := terminal.Line(strings.TrimSuffix(line.Text, "\r"))
 	switch {
 	case line.Cut > 0:
-		fmt.Fprintln(p.out, p.colors.Quiet(" … "+bytesText(line.Cut)+" left out"))
+		fmt.Fprintln(p.out, p.colors.Quiet(" … "+formatBytes(line.Cut)+" left out"))
 	case line.Stream == "stderr":
 		fmt.Fprintln(p.out, p.colors.Bad(strings.TrimRight(" ! "+text, " ")))
 	case line.Stream == "text":
@@ -153,8 +153,8 @@ func (l *logLine) name() string {
 	return terminal.Line(name)
 }
 
-// bytesText formats a number of bytes: 12 bytes, 3.4 KB, 99.8 MB.
-func bytesText(n int64) string {
+// formatBytes formats a number of bytes: 12 bytes, 3.4 KB, 99.8 MB.
+func formatBytes(n int64) string {
 	size, unit := float64(n), -1
 	for ; size >= 1000 && unit < 2; unit++ {
 		size /= 1000

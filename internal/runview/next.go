@@ -14,19 +14,19 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Next returns a line with commands that may follow a run, the likeliest first, each with
+// SuggestNext returns a line with commands that may follow a run, the likeliest first, each with
 // flags. It returns "" while the run is running.
-func Next(r *runner.Result, flags string) string {
+func SuggestNext(r *runner.Result, flags string) string {
 	logs, why, resume := "logs "+r.RunID, "why "+r.RunID, "resume "+r.RunID
 	commands := []string{logs, why}
 	switch r.Status {
 	case machine.Running:
 		return ""
 	case machine.Paused, store.Crashed:
-		return "next: " + ResumeCommand(r, flags)
+		return "next: " + FormatResume(r, flags)
 	case machine.Failed:
 		if r.Error != nil && r.Error.Node != "" {
-			logs += " " + ShellWord(r.Error.Node)
+			logs += " " + QuoteForShell(r.Error.Node)
 		}
 		commands = []string{logs, why, resume}
 	case machine.Stuck:
@@ -50,8 +50,8 @@ func Next(r *runner.Result, flags string) string {
 	return "next: " + strings.Join(commands, " · ")
 }
 
-// ResumeCommand returns the command that continues a run, with its open questions to answer.
-func ResumeCommand(r *runner.Result, flags string) string {
+// FormatResume returns the command that continues a run, with its open questions to answer.
+func FormatResume(r *runner.Result, flags string) string {
 	if r.Status != machine.Paused || len(r.Pending) == 0 {
 		return "graphrun resume " + r.RunID + flags
 	}
@@ -61,13 +61,13 @@ func ResumeCommand(r *runner.Result, flags string) string {
 		if choices := input.ChoiceNames(p.Schema); len(choices) > 0 {
 			answer = choices[0]
 		}
-		s += " " + ShellWord(p.Target()+"="+answer)
+		s += " " + QuoteForShell(p.Target()+"="+answer)
 	}
 	return s + " --resume" + flags
 }
 
-// ShellWord quotes a word for a shell if needed.
-func ShellWord(s string) string {
+// QuoteForShell quotes a word for a shell if needed.
+func QuoteForShell(s string) string {
 	special := func(r rune) bool { return store.CheckID("", string(r)) != nil && !strings.ContainsRune("=/,@%+…", r) }
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s

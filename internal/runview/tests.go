@@ -14,9 +14,9 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 )
 
-// TestText formats test results: a line per file, failing cases in full, then the coverage of
+// FormatTests formats test results: a line per file, failing cases in full, then the coverage of
 // each flow. verbose shows every case and everything that was not reached.
-func TestText(r *flowtest.Report, verbose bool, c terminal.Colors) string {
+func FormatTests(r *flowtest.Report, verbose bool, c terminal.Colors) string {
 	var b strings.Builder
 	for i := 0; i < len(r.Results); {
 		j, failed := i, 0

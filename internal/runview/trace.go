@@ -46,7 +46,7 @@ type finished struct {
 
 // NewTracer returns a Tracer for runs of a graph.
 func NewTracer(g *spec.Graph, colors terminal.Colors) *Tracer {
-	return &Tracer{colors: colors, columns: columnsOf(g), elements: map[string]*elements{}, spent: map[string]*spending{}}
+	return &Tracer{colors: colors, columns: measureColumns(g), elements: map[string]*elements{}, spent: map[string]*spending{}}
 }
 
 // Lines returns the lines that an event adds to the trace, often none.
@@ -64,12 +64,12 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 	case runner.RunResumed:
 		return append(t.Flush(), t.colors.Quiet(fmt.Sprintf("run %s resumes", e.RunID)))
 	case runner.NodeRetrying:
-		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, Clock(e.NextDelay))
+		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, FormatDuration(e.NextDelay))
 		if e.AskedDelay > 0 {
-			text += fmt.Sprintf(" (shortened from the requested %s)", Clock(e.AskedDelay))
+			text += fmt.Sprintf(" (shortened from the requested %s)", FormatDuration(e.AskedDelay))
 		}
 		if e.Error != nil {
-			text += ": " + FailureText(e.Error)
+			text += ": " + formatFailure(e.Error)
 		}
 		return []string{t.start(e) + t.colors.Warn("retry   ") + terminal.Line(text)}
 	case runner.NodeCompleted, runner.NodeFailed:
@@ -153,13 +153,13 @@ func (t *Tracer) reportLine(e *runner.Event) []string {
 		feedback, _ := data["feedback"].(string)
 		line += t.colors.Info("judge   ") + joinNonEmpty(": ", verdict, terminal.Truncate(terminal.Line(feedback), 2*maxReason))
 	case kind == "custom":
-		line += t.colors.Info("event   ") + terminal.Line(said.Name) + " " + ValueText(said.Data, maxReason)
+		line += t.colors.Info("event   ") + terminal.Line(said.Name) + " " + FormatValue(said.Data, maxReason)
 	case kind == "tool":
-		result := ValueText(data["output"], maxReason)
+		result := FormatValue(data["output"], maxReason)
 		if data["is_error"] == true {
 			result = t.colors.Bad("error: " + result)
 		}
-		line += t.colors.Info("tool    ") + terminal.Line(said.Name) + " " + ValueText(data["args"], maxReason/2) + " → " + result
+		line += t.colors.Info("tool    ") + terminal.Line(said.Name) + " " + FormatValue(data["args"], maxReason/2) + " → " + result
 	case kind == "dropped" || kind == "warning":
 		line += t.colors.Warn(terminal.Pad(kind, 8)) + terminal.Line(said.Message)
 	default:
@@ -177,7 +177,7 @@ func (t *Tracer) endLine(f *finished, route string) string {
 	case "skipped", "stopped":
 		paint = t.colors.Warn
 	}
-	parts := []string{t.start(&f.Event) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", Clock(f.Duration)))}
+	parts := []string{t.start(&f.Event) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", FormatDuration(f.Duration)))}
 	if f.Finally {
 		route = t.colors.Quiet("finally")
 	}
@@ -186,7 +186,7 @@ func (t *Tracer) endLine(f *finished, route string) string {
 		parts = append(parts, f.elements.String())
 	}
 	if f.Error != nil {
-		parts = append(parts, t.colors.Bad(terminal.Truncate(FailureText(f.Error), 2*maxReason)))
+		parts = append(parts, t.colors.Bad(terminal.Truncate(formatFailure(f.Error), 2*maxReason)))
 	}
 	return joinNonEmpty("  ", parts...) + t.popUsage(f.Node)
 }
@@ -211,14 +211,14 @@ func (t *Tracer) route(e *runner.Event) string {
 		next = append(slices.Clone(next[:maxNext-1]), fmt.Sprintf("and %d more", len(next)-maxNext+1))
 	}
 	s := "→ " + strings.Join(next, ", ")
-	if why := reasons(e.Candidates); why != "" {
+	if why := explainRoute(e.Candidates); why != "" {
 		s += t.colors.Quiet("  (" + terminal.Truncate(terminal.Line(why), maxReason) + ")")
 	}
 	return s
 }
 
-// reasons lists labels and conditions of the edges that fired.
-func reasons(candidates []machine.Candidate) string {
+// explainRoute lists labels and conditions of the edges that fired.
+func explainRoute(candidates []machine.Candidate) string {
 	var out []string
 	conditions := slices.ContainsFunc(candidates, func(c machine.Candidate) bool {
 		return c.Condition == "conditional" && !c.Fired
@@ -247,16 +247,16 @@ func reasons(candidates []machine.Candidate) string {
 	return strings.Join(out, "; ")
 }
 
-// FailureText formats a failure in one line. It omits the kind "failed".
-func FailureText(f *machine.Failure) string {
+// formatFailure formats a failure in one line. It omits the kind "failed".
+func formatFailure(f *machine.Failure) string {
 	if f.Kind == "failed" && f.Message != "" {
 		return terminal.Line(f.Message)
 	}
 	return terminal.Line(f.Kind + ": " + f.Message)
 }
 
-// ValueText formats a value as JSON in one line of at most n columns.
-func ValueText(v any, n int) string {
+// FormatValue formats a value as JSON in one line of at most n columns.
+func FormatValue(v any, n int) string {
 	text, err := eval.AppendJSON(nil, v)
 	if err != nil {
 		return fmt.Sprint(v)
@@ -264,8 +264,8 @@ func ValueText(v any, n int) string {
 	return terminal.Truncate(terminal.Line(string(text)), n)
 }
 
-// Clock formats a duration: 12ms, 3.2s, 2m03s, 10m, 1h05m.
-func Clock(d time.Duration) string {
+// FormatDuration formats a duration: 12ms, 3.2s, 2m03s, 10m, 1h05m.
+func FormatDuration(d time.Duration) string {
 	d = max(0, d) // the machine's clock may have been set back
 	switch {
 	case d < time.Second:
@@ -282,7 +282,7 @@ func Clock(d time.Duration) string {
 // node follows, the end of the run prints that output.
 func (t *Tracer) endLines(f *finished, route string) []string {
 	out := []string{t.endLine(f, route)}
-	said := SaidLast(f.Error, t.colors)
+	said := formatLastOutput(f.Error, t.colors)
 	if len(said) > 0 && route == "" && !f.Finally {
 		t.unsaid = append(t.unsaid, *f)
 		return out
@@ -298,16 +298,16 @@ func (t *Tracer) pendingOutput(r *runner.Result) []string {
 		f := &t.unsaid[i]
 		if r == nil || r.Error == nil || r.Error.Node != f.Node {
 			out = append(out, t.start(&f.Event)+t.colors.Bad("said last"))
-			out = append(out, SaidLast(f.Error, t.colors)...)
+			out = append(out, formatLastOutput(f.Error, t.colors)...)
 		}
 	}
 	t.unsaid = nil
 	return out
 }
 
-// SaidLast returns the last lines that a failed program wrote, unless the message of the
+// formatLastOutput returns the last lines that a failed program wrote, unless the message of the
 // failure contains them.
-func SaidLast(f *machine.Failure, c terminal.Colors) []string {
+func formatLastOutput(f *machine.Failure, c terminal.Colors) []string {
 	if f == nil {
 		return nil
 	}
@@ -318,7 +318,7 @@ func SaidLast(f *machine.Failure, c terminal.Colors) []string {
 		if text == "" || strings.HasSuffix(f.Message, text) {
 			continue
 		}
-		out = append(out, lastLines(text, "       "+c.Quiet(stream+" | "))...)
+		out = append(out, formatLastLines(text, "       "+c.Quiet(stream+" | "))...)
 	}
 	return out
 }
@@ -362,11 +362,11 @@ func (t *Tracer) popUsage(node string) string {
 		return ""
 	}
 	delete(t.spent, node)
-	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+UsageText(&s.usage))
+	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+formatUsage(&s.usage))
 }
 
-// UsageText formats usage: "2 calls, 812+390 tokens (600 cached), $0.0011".
-func UsageText(u *view.Usage) string {
+// formatUsage formats usage: "2 calls, 812+390 tokens (600 cached), $0.0011".
+func formatUsage(u *view.Usage) string {
 	about := ""
 	if u.Estimated {
 		about = "about "
@@ -398,7 +398,7 @@ func newElements(data map[string]any) *elements {
 		n, _ := data[key].(int)
 		return n
 	}
-	e := &elements{number("done"), number("failed"), number("total"), ValueText(data["item"], maxItem)}
+	e := &elements{number("done"), number("failed"), number("total"), FormatValue(data["item"], maxItem)}
 	if data["outcome"] == "failure" {
 		e.last += " failed"
 	}

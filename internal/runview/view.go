@@ -45,7 +45,7 @@ func NewPlain(out io.Writer, t *Tracer, after func(d time.Duration, f func()) (s
 func (v *View) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e = inspect.Placed(e)
+	e = inspect.WithPlaces(e)
 	v.addThoughts(e)
 	if v.bottom != nil {
 		v.pending = append(v.pending, v.tracer.Lines(e)...)
@@ -61,7 +61,7 @@ func (v *View) Event(e *runner.Event) {
 		v.addText(e)
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "progress" {
-			v.addLine(e, progressText(e.Said))
+			v.addLine(e, formatProgress(e.Said))
 		}
 	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
 		v.addTextLines(e, v.texts.end(e.Node))
@@ -128,7 +128,7 @@ func (v *View) startAlarm(e *runner.Event) {
 		if v.alarms[own.Node] == nil {
 			return // it has just ended
 		}
-		text := "started " + Clock(startedAfter) + " ago"
+		text := "started " + FormatDuration(startedAfter) + " ago"
 		if elements := v.tracer.elements[own.Node]; elements != nil {
 			text += ": " + elements.progress()
 		}
@@ -144,7 +144,7 @@ func (v *View) stopAlarm(node string) {
 	}
 }
 
-func progressText(s *runner.Said) string {
+func formatProgress(s *runner.Said) string {
 	text := fmt.Sprintf("%3.0f%%", s.Percent)
 	if s.Message != "" {
 		text += " " + terminal.Line(s.Message)

@@ -86,6 +86,6 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	open := inspect.NewOpener(flow.Graph, flow.Read)
 	return wholeFlow{
 		Path: flow.Path, Drawing: render.Draw(flow.Graph, render.Options{Open: open.Open}),
-		Flow: inspect.NewFlow(flow.Graph, flow.Path, flow.Found, open), Schema: inspect.InputSchema(flow.Graph), Valid: flow.Valid(),
+		Flow: inspect.NewFlow(flow.Graph, flow.Path, flow.Found, open), Schema: inspect.BuildInputSchema(flow.Graph), Valid: flow.Valid(),
 	}, nil
 }

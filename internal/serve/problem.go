@@ -104,7 +104,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &input):
 		p.Problems, p.Cause = input.Problems, &machine.Failure{Kind: "input", Message: err.Error()}
 	case errors.As(err, &invalid):
-		p.Findings = report.JSON(1, invalid.Diagnostics)
+		p.Findings = report.NewJSON(1, invalid.Diagnostics)
 	case errors.As(err, &large):
 		p.Detail = "a body may have at most " + strconv.FormatInt(large.Limit, 10) + " bytes"
 	}

@@ -44,7 +44,7 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	var err error
 	painted := &inspect.Painted{}
 	if in.Brief {
-		run, err = inspect.Head(s.cfg.Runner, record.ID)
+		run, err = inspect.ReadHead(s.cfg.Runner, record.ID)
 	} else if painted, err = inspect.Paint(s.cfg.Runner, record); err == nil {
 		run, err = painted.Page(c.ctx)
 	}
@@ -80,7 +80,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	control := http.NewResponseController(c.w)
 	c.w.Header().Set("Content-Type", "application/x-ndjson")
 	begun := false
-	err := inspect.Record(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
+	err := inspect.SendRecord(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
 		begun = true
 		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 		var line bytes.Buffer

@@ -97,8 +97,8 @@ type runList struct {
 func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	filter := store.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
 	for _, status := range in.Status {
-		if !slices.Contains(inspect.RunStatuses(), status) {
-			return runList{}, badRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.RunStatuses(), ", ")))
+		if !slices.Contains(inspect.ListStatuses(), status) {
+			return runList{}, badRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.ListStatuses(), ", ")))
 		}
 	}
 	for _, label := range in.Label {
@@ -109,7 +109,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		filter.Labels[key] = value
 	}
 	var err error
-	if filter.Parent, err = inspect.ParentID(s.cfg.Store, in.Parent); err != nil {
+	if filter.Parent, err = inspect.FindParent(s.cfg.Store, in.Parent); err != nil {
 		return runList{}, err
 	}
 	after, err := readCursor(in.Cursor)
@@ -124,7 +124,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	// Few runs start at the same time: skip those that were listed.
 	const together = 100
 	filter.StartedBy, filter.Limit = after.Started, limit+together
-	runs, err := inspect.Find(s.cfg.Store, filter, in.Status)
+	runs, err := inspect.FindRuns(s.cfg.Store, filter, in.Status)
 	if err != nil {
 		return runList{}, err
 	}
@@ -135,7 +135,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		out.Next = cursor{last.Started, last.ID}.String()
 		runs = runs[:limit]
 	}
-	inspect.Refresh(s.cfg.Runner, runs)
+	inspect.RefreshSteps(s.cfg.Runner, runs)
 	out.Runs = inspect.ListRuns(runs)
 	return out, nil
 }
@@ -196,7 +196,7 @@ type whyList struct {
 }
 
 func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
-	list, _, err := inspect.Why(s.cfg.Runner, in.record.ID, in.Step)
+	list, _, err := inspect.ListDecisions(s.cfg.Runner, in.record.ID, in.Step)
 	return whyList{list}, err
 }
 
@@ -241,7 +241,7 @@ type conversationList struct {
 }
 
 func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationList, error) {
-	list, err := inspect.Conversation(s.cfg.Runner, in.record.ID, in.Node)
+	list, err := inspect.ReadConversation(s.cfg.Runner, in.record.ID, in.Node)
 	return conversationList{list}, err
 }
 
@@ -263,7 +263,7 @@ type unreadableRun struct {
 func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 	var out questionList
 	var err error
-	out.Questions, err = inspect.AllQuestions(s.cfg.Runner, s.cfg.Store, store.RunFilter{Graph: in.Graph}, func(id string, err error) {
+	out.Questions, err = inspect.FindQuestions(s.cfg.Runner, s.cfg.Store, store.RunFilter{Graph: in.Graph}, func(id string, err error) {
 		out.Unreadable = append(out.Unreadable, unreadableRun{id, err.Error()})
 	})
 	return out, err
