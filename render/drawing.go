@@ -36,9 +36,9 @@ type Drawing struct {
 	Nodes []Node `json:"nodes" doc:"in the order of the file"`
 	Edges []Edge `json:"edges" doc:"edges in the order of the file, then the targets of goto, then the order of finally"`
 	// Run is the painted run. Draw leaves it nil.
-	Run any `json:"run" doc:"the run that is painted, as run -o json prints it; null in subgraphs"`
+	Run any `json:"run" doc:"the painted run as run -o json prints it; null in subgraphs"`
 	// Subgraphs are the drawings of subgraphs by node; see Options.Open.
-	Subgraphs map[string]*Drawing `json:"subgraphs" doc:"what nodes of kind graph run, by their ids"`
+	Subgraphs map[string]*Drawing `json:"subgraphs" doc:"graphs that nodes of kind graph run, by node"`
 
 	Title string `json:"-"`
 	// Inner are the drawings of the file's graphs, with titles "#name".
@@ -52,12 +52,12 @@ type Drawing struct {
 type Node struct {
 	ID          string           `json:"id" doc:"id of the node"`
 	Kind        string           `json:"kind" doc:"kind of the node, such as exec"`
-	Label       string           `json:"label" doc:"what stands in the box"`
-	Description string           `json:"description" doc:"the file's word on the node; empty: none"`
-	Status      *string          `json:"status" doc:"how the node stands: untouched, running, waiting (for people), completed or failed; with coverage covered or missed" enum:"untouched running waiting completed failed covered missed"`
+	Label       string           `json:"label" doc:"text in the box"`
+	Description string           `json:"description" doc:"description of the node in the file, or empty"`
+	Status      *string          `json:"status" doc:"status of the node: untouched, running, waiting (for people), completed or failed; with coverage covered or missed" enum:"untouched running waiting completed failed covered missed"`
 	Visits      *int             `json:"visits" doc:"how often it ran; with coverage 1 or 0" min:"0"`
-	DurationMS  *int64           `json:"duration_ms" doc:"time of all visits together" min:"0"`
-	Error       *machine.Failure `json:"error" doc:"why its latest visit failed; null when it did not"`
+	DurationMS  *int64           `json:"duration_ms" doc:"total time of all visits" min:"0"`
+	Error       *machine.Failure `json:"error" doc:"error of its latest visit, or null if that did not fail"`
 	Line        int              `json:"line" doc:"line of the file that declares it, from 1" min:"0"`
 
 	// Notes are short remarks such as "join all" and "≤ 3 visits".
@@ -69,16 +69,16 @@ type Node struct {
 // Edge is an edge, a target of goto, or the order of two nodes of finally. Index is its index
 // in the graph, or -1.
 type Edge struct {
-	Index     int     `json:"index" doc:"place among the graph's edges, from 0; -1: it is none of them" min:"-1"`
+	Index     int     `json:"index" doc:"index among the edges of the graph, from 0; -1 for a target of goto and the order of finally" min:"-1"`
 	ID        *string `json:"id" doc:"id of the edge"`
 	From      string  `json:"from" doc:"id of a node"`
 	To        string  `json:"to" doc:"id of a node, or END"`
-	Condition string  `json:"condition" doc:"when it is taken: a condition of edges, or goto or finally" enum:"always on_success on_failure conditional llm_decide goto finally"`
+	Condition string  `json:"condition" doc:"when the edge fires: a condition of edges, goto or finally" enum:"always on_success on_failure conditional llm_decide goto finally"`
 	When      *string `json:"when" doc:"the expression"`
-	Label     *string `json:"label" doc:"label of the edge; of a goto the names that choose it"`
+	Label     *string `json:"label" doc:"label of the edge, or the names with which a goto chooses it"`
 	Priority  int     `json:"priority" doc:"priority of the edge"`
-	Fired     *int    `json:"fired" doc:"how often it was taken; with coverage 1 or 0, and null where no edge is" min:"0"`
-	Line      int     `json:"line" doc:"line of the file that declares it, from 1; 0: none does" min:"0"`
+	Fired     *int    `json:"fired" doc:"how often the edge fired; with coverage 1 or 0, and null for goto and finally" min:"0"`
+	Line      int     `json:"line" doc:"line of the file that declares it, from 1; 0 if none does" min:"0"`
 
 	// Text is the wrapped text beside the arrow, Tip the whole expression or description.
 	Text string `json:"-"`

@@ -10,7 +10,7 @@ import (
 
 // Schema returns the JSON Schema (draft 2020-12) of a Drawing as plain data.
 func Schema() map[string]any {
-	out := objectSchema[Drawing]("a graph as it is drawn; what a run or tests say is null where none is painted")
+	out := objectSchema[Drawing]("a drawn graph; fields about a run or tests are null if none is painted")
 	out["$schema"], out["title"] = "https://json-schema.org/draft/2020-12/schema", "graphrun drawing"
 	out["$defs"] = map[string]any{
 		"node": objectSchema[Node]("a node"),

@@ -79,13 +79,6 @@ func (r *Result) ExitCode(strict bool) int {
 	return 1
 }
 
-func usageOf(u machine.Usage) view.Usage {
-	return view.Usage{
-		LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
-		CachedTokens: u.CachedTokens, ReasoningTokens: u.ReasoningTokens, Estimated: u.Estimated, CostUSD: u.CostUSD,
-	}
-}
-
 // result returns the current state of the run.
 func (d *driver) result() *Result {
 	s := d.state
@@ -99,7 +92,7 @@ func (d *driver) result() *Result {
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
 		Start: d.plan.Start(), Steps: s.Steps(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(), Path: []string{}, State: map[string]any{},
 		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(),
-		Finally: d.finally(), Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: d.took(d.now()), History: d.history,
+		Finally: d.finally(), Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.took(d.now()), History: d.history,
 	}
 	var fired map[int]int
 	if root := s.Scope(""); root != nil {

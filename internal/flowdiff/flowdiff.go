@@ -91,58 +91,48 @@ func toPointers[T any](list []T) []*T {
 	return out
 }
 
-func (c *comparison) add(kind, change, name, detail string, breaking bool, line int) {
+// add adds a change at a span: in the old file if it is removed. No span has line 0.
+func (c *comparison) add(kind, change, name, detail string, breaking bool, at spec.Span) {
+	file, line := c.after.File, 0
+	if change == "removed" {
+		file = c.before.File
+	}
+	if at != (spec.Span{}) {
+		line = file.Position(at.From).Line
+	}
 	c.found = append(c.found, Change{kind, change, name, detail, breaking, line})
-}
-
-// added, removed and changed add a change at a span.
-func (c *comparison) added(kind, name, detail string, breaking bool, at spec.Span) {
-	c.add(kind, "added", name, detail, breaking, c.after.File.Position(at.From).Line)
-}
-
-func (c *comparison) removed(kind, name, detail string, breaking bool, at spec.Span) {
-	c.add(kind, "removed", name, detail, breaking, c.before.File.Position(at.From).Line)
-}
-
-func (c *comparison) changed(kind, name, detail string, breaking bool, at spec.Span) {
-	c.add(kind, "changed", name, detail, breaking, c.after.File.Position(at.From).Line)
 }
 
 // compareInput compares a state key, which callers may set.
 func (c *comparison) compareInput(old, now *spec.StateKey) {
-	if now == nil {
-		c.removed("input", old.Name.Value, "", true, old.Name.Span)
-		return
-	}
-	name, at := now.Name.Value, now.Name.Span
-	if old == nil {
-		detail := ""
-		if now.Required {
-			detail = "required"
-		}
-		c.added("input", name, detail, now.Required, at)
-		return
-	}
 	switch {
-	case now.Required && !old.Required:
-		c.changed("input", name, "is now required", true, at)
-	case old.Required && !now.Required:
-		c.changed("input", name, "is no longer required", false, at)
+	case now == nil:
+		c.add("input", "removed", old.Name.Value, "", true, old.Name.Span)
+		return
+	case old == nil && now.Required:
+		c.add("input", "added", now.Name.Value, "required", true, now.Name.Span)
+		return
+	case old == nil:
+		c.add("input", "added", now.Name.Value, "", false, now.Name.Span)
+		return
+	}
+	change := func(detail string, breaking bool) {
+		c.add("input", "changed", now.Name.Value, detail, breaking, now.Name.Span)
+	}
+	if old.Required != now.Required {
+		change(map[bool]string{true: "is now required", false: "is no longer required"}[now.Required], now.Required)
 	}
 	for _, d := range schemaChanges(old.Schema, now.Schema, "") {
-		c.changed("input", name, d.text, d.narrower, at)
+		change(d.text, d.narrower)
 	}
 	if a, b := defaultOf(old), defaultOf(now); a != b {
-		c.changed("input", name, "default "+a+" is now "+b, false, at)
+		change("default "+a+" is now "+b, false)
 	}
-	if a, b := reducerOf(old), reducerOf(now); a != b {
-		c.changed("input", name, "reducer "+a+" is now "+b, false, at)
+	if a, b := cmp.Or(old.Reducer.Value, "replace"), cmp.Or(now.Reducer.Value, "replace"); a != b {
+		change("reducer "+a+" is now "+b, false)
 	}
-	switch {
-	case now.Secret && !old.Secret:
-		c.changed("input", name, "is now secret, so results hide it", true, at)
-	case old.Secret && !now.Secret:
-		c.changed("input", name, "is no longer secret", false, at)
+	if old.Secret != now.Secret {
+		change(map[bool]string{true: "is now secret, so results hide it", false: "is no longer secret"}[now.Secret], now.Secret)
 	}
 }
 
@@ -152,8 +142,6 @@ func defaultOf(k *spec.StateKey) string {
 	}
 	return formatData(k.Default.Data())
 }
-
-func reducerOf(k *spec.StateKey) string { return cmp.Or(k.Reducer.Value, "replace") }
 
 // compareSecret compares a secret that a run needs.
 func (c *comparison) compareSecret(old, now *spec.Secret) {
@@ -168,11 +156,11 @@ func (c *comparison) compareSecret(old, now *spec.Secret) {
 	}
 	switch {
 	case now == nil:
-		c.add("secret", "removed", old.Name.Value, "", false, 0)
+		c.add("secret", "removed", old.Name.Value, "", false, spec.Span{})
 	case old == nil:
-		c.added("secret", now.Name.Value, "from "+source(now), true, now.Name.Span)
+		c.add("secret", "added", now.Name.Value, "from "+source(now), true, now.Name.Span)
 	case source(old) != source(now):
-		c.changed("secret", now.Name.Value, source(old)+" is now "+source(now), true, now.Name.Span)
+		c.add("secret", "changed", now.Name.Value, source(old)+" is now "+source(now), true, now.Name.Span)
 	}
 }
 
@@ -189,13 +177,13 @@ func (c *comparison) compareSettings() {
 			}
 			switch old, now := entryOrAbsent(before, key), entryOrAbsent(after, key); {
 			case key == "strict_state" && c.after.StrictState && !c.before.StrictState:
-				c.add(kind, "changed", key, "undeclared inputs are refused now", true, 0)
+				c.add(kind, "changed", key, "undeclared inputs are refused now", true, spec.Span{})
 			case now == absent{}:
-				c.add(kind, "removed", key, "was "+formatData(old), false, 0)
+				c.add(kind, "removed", key, "was "+formatData(old), false, spec.Span{})
 			case old == absent{}:
-				c.add(kind, "added", key, formatData(now), false, 0)
+				c.add(kind, "added", key, formatData(now), false, spec.Span{})
 			case !reflect.DeepEqual(old, now):
-				c.add(kind, "changed", key, formatData(old)+" is now "+formatData(now), false, 0)
+				c.add(kind, "changed", key, formatData(old)+" is now "+formatData(now), false, spec.Span{})
 			}
 		}
 	}
@@ -210,9 +198,9 @@ func (c *comparison) compareSettings() {
 func (c *comparison) compareGraph(old, now *spec.Graph) {
 	switch {
 	case now == nil:
-		c.removed("graph", old.Ref(), "", false, old.Entry.Span)
+		c.add("graph", "removed", old.Ref(), "", false, old.Entry.Span)
 	case old == nil:
-		c.added("graph", now.Ref(), "", false, now.Entry.Span)
+		c.add("graph", "added", now.Ref(), "", false, now.Entry.Span)
 	default:
 		for _, change := range Compare(old, now) {
 			change.Breaking = change.Breaking && change.Kind == "question"

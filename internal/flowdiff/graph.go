@@ -21,21 +21,17 @@ func waitsForPerson(n *spec.Node) bool { return isHuman(n) && n.Field("default")
 func (c *comparison) compareNode(old, now *spec.Node) {
 	switch {
 	case now == nil:
-		c.removed("node", old.ID.Value, "kind "+old.Kind.Value, false, old.ID.Span)
-		if isHuman(old) {
-			c.removed("question", old.ID.Value, "answers to it are refused", true, old.ID.Span)
-		}
-		return
+		c.add("node", "removed", old.ID.Value, "kind "+old.Kind.Value, false, old.ID.Span)
 	case old == nil:
-		c.added("node", now.ID.Value, "kind "+now.Kind.Value, false, now.ID.Span)
+		c.add("node", "added", now.ID.Value, "kind "+now.Kind.Value, false, now.ID.Span)
 	default:
 		c.compareKeys(old, now)
 	}
 	switch {
 	case waitsForPerson(now) && !waitsForPerson(old):
-		c.added("question", now.ID.Value, "a run may pause for it", true, now.ID.Span)
+		c.add("question", "added", now.ID.Value, "a run may pause for it", true, now.ID.Span)
 	case isHuman(old) && !isHuman(now):
-		c.add("question", "removed", now.ID.Value, "answers to it are refused", true, c.after.File.Position(now.ID.Span.From).Line)
+		c.add("question", "removed", old.ID.Value, "answers to it are refused", true, old.ID.Span)
 	case isHuman(old):
 		c.compareAnswers(old, now)
 	}
@@ -50,15 +46,15 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 		switch {
 		case strings.HasPrefix(key, "x-") || reflect.DeepEqual(was, is):
 		case was == absent{}:
-			c.changed("node", now.ID.Value, key+" is new: "+formatData(is), false, now.ID.Span)
+			c.add("node", "changed", now.ID.Value, key+" is new: "+formatData(is), false, now.ID.Span)
 		default:
-			c.changed("node", now.ID.Value, describeDifference(key, was, is), false, now.ID.Span)
+			c.add("node", "changed", now.ID.Value, describeDifference(key, was, is), false, now.ID.Span)
 		}
 	}
 	// Later values of a set node see earlier ones.
 	a, b := assignedInBoth(old, now), assignedInBoth(now, old)
 	if !slices.Equal(a, b) {
-		c.changed("node", now.ID.Value, "set writes "+strings.Join(b, ", ")+" in this order, it was "+strings.Join(a, ", ")+": later ones see earlier ones", false, now.ID.Span)
+		c.add("node", "changed", now.ID.Value, "set writes "+strings.Join(b, ", ")+" in this order, it was "+strings.Join(a, ", ")+": later ones see earlier ones", false, now.ID.Span)
 	}
 }
 
@@ -84,7 +80,7 @@ func assignedInBoth(n, other *spec.Node) []string {
 
 // compareAnswers compares the legal answers of a question.
 func (c *comparison) compareAnswers(before, after *spec.Node) {
-	change := func(detail string) { c.changed("question", after.ID.Value, detail, true, after.ID.Span) }
+	change := func(detail string) { c.add("question", "changed", after.ID.Value, detail, true, after.ID.Span) }
 	was, _ := dataOf(before.Field("choices")).([]any)
 	is, _ := dataOf(after.Field("choices")).([]any)
 	if is != nil && was == nil {
@@ -130,10 +126,10 @@ func (c *comparison) compareEdges() {
 		c.compareEdge(p.was, p.is)
 	}
 	for _, e := range old {
-		c.removed("edge", edgeName(e), describeEdge(e), false, e.Span)
+		c.add("edge", "removed", edgeName(e), describeEdge(e), false, e.Span)
 	}
 	for _, e := range now {
-		c.added("edge", edgeName(e), describeEdge(e), false, e.Span)
+		c.add("edge", "added", edgeName(e), describeEdge(e), false, e.Span)
 	}
 	c.compareOrders(pairs)
 }
@@ -172,11 +168,11 @@ func describeEdge(e *spec.Edge) string {
 
 func (c *comparison) compareEdge(old, now *spec.Edge) {
 	if old.When.Value != now.When.Value {
-		c.changed("guard", edgeName(now), formatData(old.When.Value)+" is now "+formatData(now.When.Value), false, now.Span)
+		c.add("guard", "changed", edgeName(now), formatData(old.When.Value)+" is now "+formatData(now.When.Value), false, now.Span)
 	}
 	field := func(what string, was, is any) {
 		if !reflect.DeepEqual(was, is) {
-			c.changed("edge", edgeName(now), what+" "+formatData(was)+" is now "+formatData(is), false, now.Span)
+			c.add("edge", "changed", edgeName(now), what+" "+formatData(was)+" is now "+formatData(is), false, now.Span)
 		}
 	}
 	if old.ID.IsSet() {
@@ -221,10 +217,10 @@ func (c *comparison) compareOrders(pairs []edgePair) {
 	for _, n := range c.after.Nodes {
 		id := n.ID.Value
 		if moved := findFirstMoved(conditions[id]); moved != nil && !reprioritized[id] {
-			c.changed("edge", edgeName(moved), "its condition is tried earlier: the first that holds fires", false, moved.Span)
+			c.add("edge", "changed", edgeName(moved), "its condition is tried earlier: the first that holds fires", false, moved.Span)
 		}
 		if moved := findFirstMoved(branches[id]); moved != nil && len(keys) > 0 {
-			c.changed("edge", edgeName(moved), "its branch comes earlier: "+strings.Join(keys, ", ")+" keeps the order of what branches write", false, moved.Span)
+			c.add("edge", "changed", edgeName(moved), "its branch comes earlier: "+strings.Join(keys, ", ")+" keeps the order of what branches write", false, moved.Span)
 		}
 	}
 }

@@ -14,14 +14,14 @@ func (c *comparison) compareOutput() {
 	switch {
 	case before == nil && after == nil:
 	case before == nil:
-		c.added("output", "output", "it was the output of the last node", true, after.Span)
+		c.add("output", "added", "output", "it was the output of the last node", true, after.Span)
 	case after == nil:
-		c.removed("output", "output", "it is now the output of the last node", true, before.Span)
+		c.add("output", "removed", "output", "it is now the output of the last node", true, before.Span)
 	case before.Kind == spec.Map && after.Kind == spec.Map:
 		align(toPointers(before.Fields), toPointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, c.compareOutputField)
 	default:
 		if a, b := formatData(before.Data()), formatData(after.Data()); a != b {
-			c.changed("output", "output", a+" is now "+b, before.Kind == spec.Map || after.Kind == spec.Map, after.Span)
+			c.add("output", "changed", "output", a+" is now "+b, before.Kind == spec.Map || after.Kind == spec.Map, after.Span)
 		}
 	}
 }
@@ -29,12 +29,12 @@ func (c *comparison) compareOutput() {
 func (c *comparison) compareOutputField(old, now *spec.Field) {
 	switch {
 	case now == nil:
-		c.removed("output", old.Key.Value, "", true, old.Key.Span)
+		c.add("output", "removed", old.Key.Value, "", true, old.Key.Span)
 	case old == nil:
-		c.added("output", now.Key.Value, "", false, now.Key.Span)
+		c.add("output", "added", now.Key.Value, "", false, now.Key.Span)
 	default:
 		if a, b := formatData(old.Value.Data()), formatData(now.Value.Data()); a != b {
-			c.changed("output", now.Key.Value, a+" is now "+b, false, now.Value.Span)
+			c.add("output", "changed", now.Key.Value, a+" is now "+b, false, now.Value.Span)
 		}
 	}
 }
@@ -60,11 +60,11 @@ func (c *comparison) compareOutputTypes() {
 		case was.schema != nil && is.schema != nil:
 			for _, d := range schemaChanges(was.schema, is.schema, "") {
 				if d.wider {
-					c.changed("output", name, d.text, true, at)
+					c.add("output", "changed", name, d.text, true, at)
 				}
 			}
 		case a != b && !was.typ.IsAny() && !is.typ.IsAny() && !was.typ.Accepts(is.typ):
-			c.changed("output", name, "type "+a+" is now "+b, true, at)
+			c.add("output", "changed", name, "type "+a+" is now "+b, true, at)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func ReadHead(r *runner.Runner, id string) (*Run, error) {
 }
 
 // SendRecord sends the record of a run in pieces: the events in order, the rest in the last piece.
-// Decisions lack the parts of conditions, which Why returns. It returns errors of send and of
+// Decisions lack the parts of conditions, which ListDecisions returns. It returns errors of send and of
 // the store.
 func SendRecord(ctx context.Context, r *runner.Runner, id string, send func(*Piece) error) error {
 	c, _, err := replay(r, id, send)

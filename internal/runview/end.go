@@ -72,7 +72,7 @@ func Summarize(r *runner.Result, c terminal.Colors) []string {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
 	}
 	if r.Usage.LLMCalls > 0 {
-		out = append(out, "  "+c.Quiet("models: "+formatUsage(&r.Usage)))
+		out = append(out, "  "+c.Quiet("models: "+formatUsage(r.Usage)))
 	}
 	return append(out, FormatState(r.State, c)...)
 }

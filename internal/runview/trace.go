@@ -325,7 +325,7 @@ func formatLastOutput(f *machine.Failure, c terminal.Colors) []string {
 
 // spending sums the model calls of a node since they were last shown.
 type spending struct {
-	usage  view.Usage
+	sum    machine.Usage
 	models []string
 }
 
@@ -336,20 +336,10 @@ func (t *Tracer) addUsage(e *runner.Event) {
 	}
 	s := t.spent[e.Node]
 	if s == nil {
-		s = &spending{usage: view.Usage{CostUSD: new(float64)}}
+		s = &spending{}
 		t.spent[e.Node] = s
 	}
-	s.usage.LLMCalls += e.Usage.Calls
-	s.usage.InputTokens += e.Usage.InputTokens
-	s.usage.OutputTokens += e.Usage.OutputTokens
-	s.usage.CachedTokens += e.Usage.CachedTokens
-	s.usage.Estimated = s.usage.Estimated || e.Usage.Estimated
-	switch {
-	case e.Usage.CostUSD == nil:
-		s.usage.CostUSD = nil
-	case s.usage.CostUSD != nil:
-		*s.usage.CostUSD += *e.Usage.CostUSD
-	}
+	s.sum.Add(e.Usage)
 	if !slices.Contains(s.models, e.Usage.Model) {
 		s.models = append(s.models, e.Usage.Model)
 	}
@@ -362,11 +352,11 @@ func (t *Tracer) popUsage(node string) string {
 		return ""
 	}
 	delete(t.spent, node)
-	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+formatUsage(&s.usage))
+	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+formatUsage(view.NewUsage(s.sum)))
 }
 
 // formatUsage formats usage: "2 calls, 812+390 tokens (600 cached), $0.0011".
-func formatUsage(u *view.Usage) string {
+func formatUsage(u view.Usage) string {
 	about := ""
 	if u.Estimated {
 		about = "about "

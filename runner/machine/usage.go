@@ -56,7 +56,8 @@ type Usage struct {
 	DurationMS *int64 `json:"duration_ms,omitempty"`
 }
 
-func (u *Usage) add(call *Usage) {
+// Add adds a call to a sum.
+func (u *Usage) Add(call *Usage) {
 	if u.Calls == 0 && u.CostUSD == nil {
 		u.CostUSD = new(float64)
 	}
@@ -71,8 +72,7 @@ func (u *Usage) add(call *Usage) {
 		u.CostUSD = nil
 		return
 	}
-	sum := *u.CostUSD + *call.CostUSD
-	u.CostUSD = &sum
+	u.CostUSD = new(*u.CostUSD + *call.CostUSD)
 }
 
 // addUsage adds the usage of a call that an attempt or a decision noted.
@@ -81,9 +81,9 @@ func (s *State) addUsage(t *Task, e *Event) {
 	if call == nil {
 		return
 	}
-	s.Spent.add(call)
+	s.Spent.Add(call)
 	if t != nil {
-		t.scope.eachEnclosing(func(sc *Scope) { sc.Spent.add(call) })
+		t.scope.eachEnclosing(func(sc *Scope) { sc.Spent.Add(call) })
 	}
 	var u *Unit
 	if t != nil {

@@ -66,6 +66,14 @@ type Usage struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
+// NewUsage converts a sum of calls.
+func NewUsage(u machine.Usage) Usage {
+	return Usage{
+		LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+		CachedTokens: u.CachedTokens, ReasoningTokens: u.ReasoningTokens, Estimated: u.Estimated, CostUSD: u.CostUSD,
+	}
+}
+
 // HistoryRecord is one node execution (`--history`).
 type HistoryRecord struct {
 	// Step is 0 for a node of finally.
