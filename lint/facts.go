@@ -43,11 +43,13 @@ type facts struct {
 	uses       func() *dataflow.Uses
 	access     func() []dataflow.Access
 	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
+	asked      func() map[string]bool
 	looped     func() map[loopKey][]*spec.Node
 	subgraphs  func() *subgraph.Loader
 	taints     func() *taint.Analysis
 	flow       func() *controlflow.Graph
 	alive      func() *graphalg.Digraph // the arcs that are not proven dead
+	unbounded  func() *graphalg.Digraph // the arcs of cycles that nothing surely bounds
 	leastSteps func() []int
 	pairs      func() *concurrency.Pairs // errs on the side of yes
 	rivals     func() *concurrency.Pairs // errs on the side of no
@@ -70,6 +72,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
+	f.asked = sync.OnceValue(f.findAsked)
 	f.looped = sync.OnceValue(f.findLooped)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
@@ -80,6 +83,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	})
 	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
 	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.ways(nil) })
+	f.unbounded = sync.OnceValue(func() *graphalg.Digraph { return f.openCycles(-1, false).left() })
 	f.leastSteps = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), concurrency.Options{}) })
 	f.rivals = sync.OnceValue(func() *concurrency.Pairs {

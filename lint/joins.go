@@ -138,31 +138,35 @@ func checkJoinWithoutFanout(f *facts) {
 // eachJoin visits the valid joins that the start reaches with the most branches that can
 // arrive.
 func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
+	var arrive []int
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil || !n.Join.Valid() || !f.flow().Reached[v] || f.flow().Anywhere {
 			continue
 		}
 		most := 1
 		if f.rivals().Meets(v) {
-			most = f.countArrivals(v)
+			if arrive == nil {
+				arrive = f.countArrivals()
+			}
+			most = arrive[v]
 		}
 		visit(n, most)
 	}
 }
 
-// countArrivals returns the most branches that can arrive at a join, one for each way in;
+// countArrivals returns the most branches that can arrive at each vertex, one for each way in;
 // manyBranches if one may arrive again.
-func (f *facts) countArrivals(join int) int {
-	most := 0
+func (f *facts) countArrivals() []int {
+	most := make([]int, f.End+2)
 	for v, groups := range f.flow().Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
 				switch {
-				case t != join || !f.flow().Reached[v] || f.isDead(&groups[i]):
+				case !f.flow().Reached[v] || f.isDead(&groups[i]):
 				case groups[i].Kind == controlflow.ByGoto, f.flow().Cyclic[v], f.rivals().Together(v, v):
-					return manyBranches
+					most[t] = manyBranches
 				default:
-					most++
+					most[t]++
 				}
 			}
 		}

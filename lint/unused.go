@@ -73,6 +73,21 @@ func checkUnusedKeys(f *facts) {
 
 // checkUnusedAnswers reports answers and declared outputs that nothing takes.
 func (f *facts) checkUnusedAnswers() {
+	taken := map[string]bool{} // nodes whose output something reads; "" for all
+	for _, u := range f.uses().All {
+		for _, r := range u.Program.Reads() {
+			switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
+			case "output":
+				if u.Node >= 0 && u.Moment != dataflow.Before {
+					taken[f.Name(u.Node)] = true
+				}
+			case "nodes", "history", "inputs", "branches":
+				taken[path[1]] = true
+			case "input":
+				taken[""] = true
+			}
+		}
+	}
 	isAnyModel := slices.ContainsFunc(f.graph.Nodes, isModel)
 	for v, n := range f.graph.Nodes {
 		choices := n.Field("choices")
@@ -81,19 +96,7 @@ func (f *facts) checkUnusedAnswers() {
 		if !isAsked && !isDeclared || len(n.Writes.Keys)+len(n.Writes.Exprs) > 0 || choosesNext(n) || n.Final || isAsked && isAnyModel {
 			continue
 		}
-		isTaken := slices.ContainsFunc(f.uses().All, func(u dataflow.Use) bool {
-			return slices.ContainsFunc(u.Program.Reads(), func(r eval.Read) bool {
-				switch r.Path[0] {
-				case "output":
-					return u.Node == v && u.Moment != dataflow.Before
-				case "nodes", "history", "inputs", "branches":
-					return len(r.Path) < 2 || r.Path[1] == n.ID.Value
-				case "input":
-					return u.Node >= 0 && u.Node != v
-				}
-				return false
-			})
-		})
+		isTaken := taken[n.ID.Value] || taken[""]
 		for _, e := range f.edgesOut()[v] {
 			to := f.To[e]
 			isTaken = isTaken || f.graph.Edges[e].Condition == "llm_decide" || to == f.End && f.graph.Output == nil ||
@@ -108,6 +111,15 @@ func (f *facts) checkUnusedAnswers() {
 // checkReplacedLists reports lists of new elements that replace those of an earlier step
 // before anything reads them.
 func (f *facts) checkReplacedLists() {
+	readers := map[string]map[int]bool{}
+	for _, u := range f.uses().All {
+		for _, r := range u.Program.Reads() {
+			if readers[r.Path[0]] == nil {
+				readers[r.Path[0]] = map[int]bool{}
+			}
+			readers[r.Path[0]][u.Node] = true
+		}
+	}
 	for k, key := range f.graph.State {
 		writers := f.writersOf()[key.Name.Value]
 		isOther := func(n *spec.Node) bool {
@@ -116,9 +128,7 @@ func (f *facts) checkReplacedLists() {
 		if len(writers) == 0 || !dataflow.Replaces(key) || f.flow().Anywhere || slices.ContainsFunc(writers, isOther) {
 			continue
 		}
-		reads := func(v int) bool {
-			return v < f.End && (f.access()[v].SeesAll || slices.ContainsFunc(f.uses().All, func(u dataflow.Use) bool { return u.Node == v && dataflow.ReadsKey(u.Program, key.Name.Value) }))
-		}
+		reads := func(v int) bool { return readers[key.Name.Value][v] || v < f.End && f.access()[v].SeesAll }
 		unread := f.ways(func(v, _, to int) bool { return !reads(v) && !reads(to) })
 		for _, n := range writers {
 			for _, later := range writers {

@@ -382,10 +382,20 @@ func (f *facts) isGuardedRead(path []string) bool {
 		return false
 	}
 	isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
-	isCondition := func(u dataflow.Use) bool {
-		return (u.Field == "when" || u.Program.Tree().Op == eval.TreeChoice) && dataflow.ReadsKey(u.Program, path[0])
+	return len(path) > 1 || !key.Required && !slices.ContainsFunc(f.writersOf()[path[0]], isWriter) || f.asked()[path[0]]
+}
+
+// findAsked returns the names that conditions read.
+func (f *facts) findAsked() map[string]bool {
+	out := map[string]bool{}
+	for _, u := range f.uses().All {
+		if u.Field == "when" || u.Program.Tree().Op == eval.TreeChoice {
+			for _, r := range u.Program.Reads() {
+				out[r.Path[0]] = true
+			}
+		}
 	}
-	return len(path) > 1 || !key.Required && !slices.ContainsFunc(f.writersOf()[path[0]], isWriter) || slices.ContainsFunc(f.uses().All, isCondition)
+	return out
 }
 
 // misfit returns a value that one schema admits by its enum, minimum or maximum and another
@@ -508,7 +518,7 @@ func (f *facts) checkRange(n *spec.Node) {
 			f.warn(w.Name.Span, "%q fails on the path %s: %s", n.ID.Value, f.pathText(a.Witness), why)
 			return
 		}
-		if cycle := cycleThrough(f.openCycles(-1, false).left(), n.Index); cycle != nil {
+		if cycle := cycleThrough(f.unbounded(), n.Index); cycle != nil {
 			f.warn(w.Name.Span, "%q leaves its range if no other condition ends the cycle %s", w.Name.Value, f.pathText(cycle))
 			return
 		}
