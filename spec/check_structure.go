@@ -89,10 +89,7 @@ func (c *graphChecker) shapeOf() shape {
 		switch {
 		case node.Kind.Value == "fail":
 			add(i, end)
-		case node.Goto.IsSet() && len(node.Ends) == 0:
-			add(i, anywhere)
-			wild = true
-		case node.unsure:
+		case node.Goto.IsSet() && len(node.Ends) == 0, node.unsure:
 			add(i, anywhere)
 			wild = true
 		case s.stuck[i]:

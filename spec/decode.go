@@ -70,7 +70,11 @@ func (p place) owner() Text {
 // readField checks the value of a key and assigns it to its fields in into, a pointer to a
 // struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
+	before := len(d.diags)
 	d.checkValue(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
+	if k.Name == "policies" {
+		d.nameRule(before)
+	}
 	assign(k, f, into)
 }
 

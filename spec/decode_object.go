@@ -4,7 +4,6 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -150,9 +149,4 @@ func (d *decoder) checkSchema(k *Key, v *Value, at place) {
 		keys = stateSchemaKeywords
 	}
 	d.readKeys(keys, v, nil)
-	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
-		if _, err := regexp.Compile(pattern.Text.Value); err != nil {
-			d.report("invalid-value", pattern.Span, "\"pattern\" must be a regular expression; %v", err)
-		}
-	}
 }

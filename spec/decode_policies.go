@@ -27,21 +27,25 @@ var policyFileKeys = []Key{
 // policyReader reads the policies of a graph, file by file.
 type policyReader struct {
 	*decoder
-	read   map[string]bool // the files so far, by path: each counts once
-	within []Span          // where policies stand: in the graph, and in each file
+	read map[string]bool // the files so far, by path: each counts once
 }
 
-// readPolicies reads the policies of a graph. Findings about their shape belong to the rule about
-// policies.
+// readPolicies reads the policies of a graph.
 func (d *decoder) readPolicies(v *Value) {
 	if v == nil {
 		return
 	}
-	r := &policyReader{decoder: d, read: map[string]bool{}}
+	before := len(d.diags)
+	r := &policyReader{d, map[string]bool{}}
 	r.addEntries(v, nil)
-	for i := range d.diags {
-		found := &d.diags[i]
-		if (found.Rule == "missing-field" || found.Rule == "invalid-value") && slices.ContainsFunc(r.within, func(s Span) bool { return s.From <= found.Span.From && found.Span.To <= s.To }) {
+	d.nameRule(before)
+}
+
+// nameRule moves findings about the shape of policies, from an index on, to the rule about
+// policies.
+func (d *decoder) nameRule(from int) {
+	for i := range d.diags[from:] {
+		if found := &d.diags[from+i]; found.Rule == "missing-field" || found.Rule == "invalid-value" {
 			found.Rule = "policy-invalid"
 		}
 	}
@@ -50,7 +54,6 @@ func (d *decoder) readPolicies(v *Value) {
 // addEntries reads an entry or a list of them. from are the paths of the files around them,
 // outermost first, relative to the graph's folder.
 func (r *policyReader) addEntries(v *Value, from []string) {
-	r.within = append(r.within, v.Span)
 	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
@@ -131,7 +134,6 @@ func (r *policyReader) parseFile(file *File) *Value {
 	switch whole.Kind {
 	case Map:
 		r.readObject(policyFileKeys, nil, &whole, Text{}, nil)
-		r.within = append(r.within, file.InHost(Span{0, len(file.Src)}))
 		return whole.Get("policies")
 	case List:
 		r.checkValue(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)

@@ -19,17 +19,7 @@ const (
 )
 
 // String is the word that reports print.
-func (s Severity) String() string {
-	switch s {
-	case Error:
-		return "error"
-	case Warning:
-		return "warning"
-	case Info:
-		return "info"
-	}
-	return "unset"
-}
+func (s Severity) String() string { return [...]string{"unset", "error", "warning", "info"}[s] }
 
 // Diagnostic is one finding. Message is lower case, says what was found, then what is
 // allowed, quotes names, and ends without a period.

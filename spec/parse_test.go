@@ -176,7 +176,6 @@ func TestStateKeys(t *testing.T) {
 		{"nested keyword", state("n: {type: object, properties: {p: {«typ»: string}}}"), "unknown-key", "", "type"},
 		{"type", state("n: {type: «int»}"), "invalid-value", "array, boolean, integer", "integer"},
 		{"types", state("n: {type: [string, «nul»]}"), "invalid-value", "null", "null"},
-		{"pattern", state("n: {type: string, pattern: «'('»}"), "invalid-value", "regular expression", ""},
 		{"not a schema", state("n: «string»"), "invalid-value", "a JSON Schema", "{type: string}"},
 		{"reducer", state("n: {type: array, reducer: «apend»}"), "invalid-value", "is no reducer", "append"},
 		{"scope", state("n: {scope: «sesion»}"), "invalid-value", "run or session", "session"},
