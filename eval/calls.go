@@ -102,7 +102,7 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	t.eval = func(f *frame) any {
 		v := list.eval(f)
 		f.part = t
-		items := need[[]any](name, v)
+		items := require[[]any](name, v)
 		f.spend(len(items) * price)
 		return p.run(loop{f, t, items, body, extra})
 	}

@@ -17,7 +17,7 @@ func fetchMember(f *frame, base, key any) any {
 		if !isText {
 			panic(fmt.Errorf("members of an object are read by a string, found %s", kindOf(key)))
 		}
-		f.read(len(k))
+		f.spendRead(len(k))
 		return b[k]
 	case []any:
 		if isText {
@@ -69,7 +69,7 @@ func (f *frame) equal(a, b any, depth int) bool {
 		return b == nil
 	case string:
 		y, ok := b.(string)
-		f.read(min(len(x), len(y)))
+		f.spendRead(min(len(x), len(y)))
 		return ok && x == y
 	case int:
 		if y, ok := b.(int); ok {
@@ -126,7 +126,7 @@ func (f *frame) order(a, b any) (n int, ok bool) {
 	switch x := a.(type) {
 	case string:
 		y, ok := b.(string)
-		f.read(min(len(x), len(y)))
+		f.spendRead(min(len(x), len(y)))
 		return strings.Compare(x, y), ok
 	case int:
 		if y, ok := b.(int); ok {
@@ -143,7 +143,7 @@ func add(f *frame, a, b any) any {
 	x, ok := a.(string)
 	y, ok2 := b.(string)
 	if ok && ok2 {
-		f.build(len(x) + len(y))
+		f.spendText(len(x) + len(y))
 		return x + y
 	}
 	return addNumbers(f, a, b)
@@ -177,7 +177,7 @@ func objectKey(f *frame, key any) string {
 	if !ok {
 		panic(fmt.Errorf("keys of an object are strings, found %s", kindOf(key)))
 	}
-	f.read(len(k))
+	f.spendRead(len(k))
 	return k
 }
 
@@ -196,7 +196,7 @@ func containsValue(f *frame, a, b any) any {
 		if !ok {
 			panic(fmt.Errorf("a string contains strings, found %s", kindOf(b)))
 		}
-		f.read(len(a))
+		f.spendRead(len(a))
 		return strings.Contains(a, part)
 	}
 	panic(fmt.Errorf("contains needs a string or a list, found %s", kindOf(a)))
@@ -211,13 +211,13 @@ func hasAffix(f *frame, name string, has func(s, part string) bool, a, b any) an
 	if a == nil || b == nil {
 		return false
 	}
-	s, part := need[string](name, a), need[string](name, b)
-	f.read(len(part))
+	s, part := require[string](name, a), require[string](name, b)
+	f.spendRead(len(part))
 	return has(s, part)
 }
 
-// need returns a value of the type that a function or operator needs.
-func need[T any](name string, v any) T {
+// require returns a value of the type that a function or operator needs.
+func require[T any](name string, v any) T {
 	t, ok := v.(T)
 	if !ok {
 		panic(fmt.Errorf("%s needs %s, found %s", name, article(Type{kind: kindOf(t)}), kindOf(v)))

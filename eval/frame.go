@@ -42,11 +42,11 @@ func (f *frame) spend(units int) {
 	}
 }
 
-// build charges for bytes of new text.
-func (f *frame) build(bytes int) { f.spend(bytes/bytesBuilt + 1) }
+// spendText charges for bytes of new text.
+func (f *frame) spendText(bytes int) { f.spend(bytes/bytesBuilt + 1) }
 
-// read charges for bytes that are compared, searched or hashed.
-func (f *frame) read(bytes int) { f.spend(bytes / bytesRead) }
+// spendRead charges for bytes that are compared, searched or hashed.
+func (f *frame) spendRead(bytes int) { f.spend(bytes / bytesRead) }
 
 // rounds enters each element of a list, from the end if backward.
 func (f *frame) rounds(list []any, backward bool) iter.Seq[int] {

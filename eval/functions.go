@@ -232,7 +232,7 @@ func median(f *frame, a []any) any {
 	for i, v := range values {
 		floats[i], _ = Number(v)
 	}
-	f.sorting(n)
+	f.spendSort(n)
 	slices.Sort(floats)
 	if n%2 == 1 {
 		return floats[n/2]

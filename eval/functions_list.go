@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// sorting charges for sorting n values.
-func (f *frame) sorting(n int) { f.spend(n * bits.Len(uint(n)) * 2) }
+// spendSort charges for sorting n values.
+func (f *frame) spendSort(n int) { f.spend(n * bits.Len(uint(n)) * 2) }
 
-// grow charges for a list of n elements.
-func (f *frame) grow(n int) {
+// spendList charges for a list of n elements.
+func (f *frame) spendList(n int) {
 	if n > maxElements {
 		panic(errBudget)
 	}
@@ -36,7 +36,7 @@ func lenValue(f *frame, a []any) any {
 
 func getValue(f *frame, a []any) any {
 	if k, ok := a[1].(string); ok {
-		f.read(len(k))
+		f.spendRead(len(k))
 	}
 	return getMember(a[0], a[1])
 }
@@ -63,7 +63,7 @@ func sliceValue(f *frame, a []any) any {
 		from, to := sliceEnds(a[1], a[2], len(v))
 		return v[from:to:to]
 	case string:
-		f.build(len(v) * 2)
+		f.spendText(len(v) * 2)
 		chars := []rune(v)
 		from, to := sliceEnds(a[1], a[2], len(chars))
 		return string(chars[from:to])
@@ -92,7 +92,7 @@ func makeRange(f *frame, from, to any) any {
 	if a > b {
 		return []any{}
 	}
-	f.grow(b - a + 1)
+	f.spendList(b - a + 1)
 	out := make([]any, b-a+1)
 	for i := range out {
 		out[i] = a + i
@@ -104,7 +104,7 @@ func makeRange(f *frame, from, to any) any {
 func listMembers(member func(key string, value any) any) operation {
 	return func(f *frame, a []any) any {
 		m := a[0].(map[string]any)
-		f.sorting(len(m))
+		f.spendSort(len(m))
 		f.spend(4 * len(m))
 		out := make([]any, 0, len(m))
 		for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -127,7 +127,7 @@ func fromPairs(f *frame, a []any) any {
 		if !ok {
 			panic(fmt.Errorf("fromPairs needs string keys, element %d has %s", i, kindOf(pair[0])))
 		}
-		f.read(len(k))
+		f.spendRead(len(k))
 		out[k] = pair[1]
 	}
 	return out
@@ -162,7 +162,7 @@ func uniqValues(f *frame, a []any) any {
 				key = int(v) // 1.0 and 1 are one value
 			}
 		case string:
-			f.read(len(v))
+			f.spendRead(len(v))
 		}
 		if !seen[key] {
 			seen[key] = true
@@ -191,7 +191,7 @@ func sorted(f *frame, name string, l, keys []any, way any) []any {
 	for i := range l {
 		entries[i] = entry{keys[i], l[i]}
 	}
-	f.sorting(len(l))
+	f.spendSort(len(l))
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		n, ok := f.order(a.key, b.key)
 		if !ok {
@@ -213,7 +213,7 @@ func flattenValues(f *frame, a []any) any {
 	out := []any{}
 	var add func(l []any, depth int)
 	add = func(l []any, depth int) {
-		if f.grow(len(l) + 1); depth > maxDepth {
+		if f.spendList(len(l) + 1); depth > maxDepth {
 			panic(errTooDeep)
 		}
 		for _, v := range l {
@@ -231,7 +231,7 @@ func flattenValues(f *frame, a []any) any {
 func concatValues(f *frame, a []any) any {
 	out := []any{}
 	for _, l := range a {
-		f.grow(len(l.([]any)))
+		f.spendList(len(l.([]any)))
 		out = append(out, l.([]any)...)
 	}
 	return out

@@ -61,7 +61,7 @@ func toText(f *frame, a []any) any {
 // - . _ ~ (RFC 3986, section 2.3).
 func urlEncode(f *frame, a []any) any {
 	text := strings.ReplaceAll(url.QueryEscape(Text(a[0])), "+", "%20")
-	f.build(len(text))
+	f.spendText(len(text))
 	return text
 }
 
@@ -70,7 +70,7 @@ func trimText(f *frame, a []any) any {
 		return trimming(strings.Trim)(f, a)
 	}
 	s := a[0].(string)
-	f.read(len(s))
+	f.spendRead(len(s))
 	return strings.TrimSpace(s)
 }
 
@@ -81,7 +81,7 @@ func trimming(trim func(s, cut string) string) operation {
 		if len(a) == 2 {
 			cut = a[1].(string)
 		}
-		f.read(len(s))
+		f.spendRead(len(s))
 		f.spend(len(cut))
 		return trim(s, cut)
 	}
@@ -109,7 +109,7 @@ func splitText(f *frame, a []any) any {
 	if n >= 0 {
 		count = min(count, n)
 	}
-	f.read(len(s))
+	f.spendRead(len(s))
 	f.spend(count * 4)
 	parts := strings.SplitN(s, by, n)
 	out := make([]any, len(parts))
@@ -125,7 +125,7 @@ func replaceText(f *frame, a []any) any {
 	if n >= 0 {
 		count = min(count, n)
 	}
-	f.build(len(s) + count*max(0, len(with)-len(old)))
+	f.spendText(len(s) + count*max(0, len(with)-len(old)))
 	return strings.Replace(s, old, with, n)
 }
 
@@ -137,7 +137,7 @@ func repeatText(f *frame, a []any) any {
 	if len(s) > 0 && n > budget*bytesBuilt/len(s) {
 		panic(errBudget)
 	}
-	f.build(len(s) * n)
+	f.spendText(len(s) * n)
 	return strings.Repeat(s, n)
 }
 
@@ -148,8 +148,8 @@ func joinText(f *frame, a []any) any {
 	}
 	parts := make([]string, len(l))
 	for i := range l {
-		parts[i] = need[string]("join", l[i])
-		f.build(len(parts[i]) + len(glue))
+		parts[i] = require[string]("join", l[i])
+		f.spendText(len(parts[i]) + len(glue))
 	}
 	return strings.Join(parts, glue)
 }
@@ -177,24 +177,24 @@ type pattern struct {
 func newPattern(text string) (*pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, notAPattern(err)
+		return nil, patternError(err)
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, notAPattern(err)
+		return nil, patternError(err)
 	}
 	if len(prog.Inst) > maxRegexpSize {
 		return nil, fmt.Errorf("pattern is too large: %d instructions, at most %d are allowed", len(prog.Inst), maxRegexpSize)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, notAPattern(err)
+		return nil, patternError(err)
 	}
 	return &pattern{re: re, size: len(prog.Inst)}, nil
 }
 
-// notAPattern says in one line why a pattern is no regular expression.
-func notAPattern(err error) error {
+// patternError says in one line why a pattern is no regular expression.
+func patternError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 	return fmt.Errorf("pattern is no regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
 }
@@ -206,7 +206,7 @@ func matchValue(f *frame, a, b any) any {
 	}
 	p, isConstant := b.(*pattern)
 	if !isConstant {
-		text := need[string]("matches", b)
+		text := require[string]("matches", b)
 		if len(text) > maxSource {
 			panic(fmt.Errorf("pattern is %d bytes long, at most %d are allowed", len(text), maxSource))
 		}
@@ -216,7 +216,7 @@ func matchValue(f *frame, a, b any) any {
 		}
 		f.spend(50 * (len(text) + p.size))
 	}
-	s := need[string]("matches", a)
+	s := require[string]("matches", a)
 	f.spend(len(s)*p.size/2 + 10)
 	return p.re.MatchString(s)
 }
@@ -226,7 +226,7 @@ func toJSON(f *frame, a []any) any {
 	if err != nil {
 		panic(err)
 	}
-	f.build(size)
+	f.spendText(size)
 	return encodeJSON(a[0])
 }
 
@@ -242,13 +242,13 @@ func fromJSON(f *frame, a []any) any {
 
 func toBase64(f *frame, a []any) any {
 	s := a[0].(string)
-	f.build(len(s) * 4 / 3)
+	f.spendText(len(s) * 4 / 3)
 	return base64.StdEncoding.EncodeToString([]byte(s))
 }
 
 func fromBase64(f *frame, a []any) any {
 	s := a[0].(string)
-	f.build(len(s))
+	f.spendText(len(s))
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || !utf8.Valid(data) {
 		panic(fmt.Errorf("fromBase64 cannot read %s as text", shortQuote(s)))

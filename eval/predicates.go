@@ -141,7 +141,7 @@ func groupKey(f *frame, args []any) any {
 		panic(fmt.Errorf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0])))
 	}
 	if s, ok := args[0].(string); ok {
-		f.read(len(s))
+		f.spendRead(len(s))
 	}
 	return args[0]
 }

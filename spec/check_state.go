@@ -25,15 +25,15 @@ func (c *graphChecker) checkStateKeys() {
 		if n.Decide != nil {
 			c.checkNames(n.Decide.See)
 		}
-		set := targets(n)
+		set := assignments(n)
 		for i := range set {
 			c.checkName(set[i].Key)
 		}
 	}
 }
 
-// targets returns the entries of a set node: state keys and values.
-func targets(n *Node) []Field {
+// assignments returns the entries of a set node: state keys and values.
+func assignments(n *Node) []Field {
 	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
 		return set.Fields
 	}
@@ -63,7 +63,7 @@ func (c *graphChecker) checkName(name Text) {
 // and not checked here.
 func (c *graphChecker) checkLiterals() {
 	for _, n := range c.graph.Nodes {
-		set := targets(n)
+		set := assignments(n)
 		for i := range set {
 			f := &set[i]
 			k := c.graph.keys[f.Key.Value]

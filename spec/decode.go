@@ -71,7 +71,7 @@ func (p place) owner() Text {
 // struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
 	before := len(d.diags)
-	d.checkValue(k, &f.Value, place{f.Key, false}, open(k.Name, &f.Value, into))
+	d.checkValue(k, &f.Value, place{f.Key, false}, openField(k.Name, &f.Value, into))
 	if k.Name == "policies" {
 		d.nameRule(before)
 	}
@@ -116,7 +116,7 @@ func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 
 func (d *decoder) readList(k *Key, v *Value, at place, into any) {
 	if k.NonEmpty && len(v.Items) == 0 {
-		d.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
+		d.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, describeKey(k))
 	}
 	for i := range v.Items {
 		item := &v.Items[i]
@@ -190,7 +190,7 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
-	d.report(rule, span, "%s must be %s; found %s%s", at, expects(k), describe(v), note)
+	d.report(rule, span, "%s must be %s; found %s%s", at, describeKey(k), describe(v), note)
 	d.suggest(suggestion)
 }
 
@@ -241,7 +241,7 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 		}
 	}
 	if !ok {
-		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
+		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, describeKey(k), describe(v))
 		d.suggest(reshape(k, v))
 	}
 }
@@ -278,7 +278,7 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	if near != "" && len(allowed) > many { // a list that long would hide the suggestion
 		d.report("invalid-value", span, "%s can't be %s", at, quoteShort(v.Text.Value))
 	} else {
-		d.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), quoteShort(v.Text.Value), note)
+		d.report("invalid-value", span, "%s must be %s; found %s%s", at, describeKey(k), quoteShort(v.Text.Value), note)
 	}
 	d.suggest(near)
 }

@@ -37,9 +37,9 @@ func pointers(into any, name string) (out []any) {
 	return out
 }
 
-// open makes room for the value of a key that has keys or entries of its own. It returns the
+// openField makes room for the value of a key that has keys or entries of its own. It returns the
 // pointer that takes them, or nil.
-func open(name string, v *Value, into any) any {
+func openField(name string, v *Value, into any) any {
 	fields := pointers(into, name)
 	if len(fields) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func addRetry(list *[]Retry, v *Value) *Retry {
 	return &(*list)[len(*list)-1]
 }
 
-// addItem makes room for an item of a list, like open.
+// addItem makes room for an item of a list, like openField.
 func (d *decoder) addItem(into any, i int, item *Value) any {
 	if item.Kind != Map {
 		if _, ok := into.(*[]*Edge); ok {
@@ -97,7 +97,7 @@ func (d *decoder) addItem(into any, i int, item *Value) any {
 	return nil
 }
 
-// addEntry makes room for an entry of a map of names, like open.
+// addEntry makes room for an entry of a map of names, like openField.
 func (d *decoder) addEntry(into any, f *Field) any {
 	switch list := into.(type) {
 	case *[]*Node:

@@ -93,7 +93,7 @@ func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) 
 		d.readField(k, f, into)
 		return
 	}
-	open(k.Name, &f.Value, into)
+	openField(k.Name, &f.Value, into)
 	assign(k, f, into)
 }
 

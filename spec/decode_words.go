@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// expects says in words what a key takes.
-func expects(k *Key) string {
+// describeKey says in words what a key takes.
+func describeKey(k *Key) string {
 	switch k.Type {
 	case TypeAny:
 		return "any value"
 	case TypeBool:
 		return "true or false"
 	case TypeInt:
-		return "a whole number" + bounds(k)
+		return "a whole number" + describeBounds(k)
 	case TypeNumber:
-		return "a number" + bounds(k)
+		return "a number" + describeBounds(k)
 	case TypeDuration:
 		if k.Role == RoleExpr {
 			return `a duration such as "500ms", "10s" or "1h30m", or an expression that gives such a text or seconds`
 		}
-		return `a duration such as "500ms", "10s" or "1h30m"` + bounds(k)
+		return `a duration such as "500ms", "10s" or "1h30m"` + describeBounds(k)
 	case TypeEnum:
 		return oneOf(k.Enum)
 	case TypeName:
@@ -34,11 +34,11 @@ func expects(k *Key) string {
 	case TypeSchema:
 		return "a JSON Schema"
 	case TypeList:
-		return "a list of " + plural(k.Elem)
+		return "a list of " + pluralOf(k.Elem)
 	case TypeMap, TypeObject, TypeNode, TypeGraph:
 		return "a map"
 	case TypeOneOf:
-		return alternatives(k.Forms)
+		return describeForms(k.Forms)
 	case TypeText:
 		if k.Elem != nil {
 			return "a text, {file: path} or a list of parts"
@@ -48,9 +48,9 @@ func expects(k *Key) string {
 	return textWord(k)
 }
 
-// alternatives says in words what any of the forms takes. A list of what
+// describeForms says in words what any of the forms takes. A list of what
 // another form enumerates needs no second enumeration.
-func alternatives(forms []Key) string {
+func describeForms(forms []Key) string {
 	var words []string
 	for i := range forms {
 		if i > 0 && forms[i].Type == TypeList && forms[i].Elem.Type == TypeEnum && slices.Equal(forms[i].Elem.Enum, forms[i-1].Enum) {
@@ -58,7 +58,7 @@ func alternatives(forms []Key) string {
 			words = append(words, "a list of these")
 			continue
 		}
-		words = append(words, expects(&forms[i]))
+		words = append(words, describeKey(&forms[i]))
 	}
 	return strings.Join(words, " or ")
 }
@@ -73,7 +73,7 @@ func textWord(k *Key) string {
 	return "a text"
 }
 
-func plural(k *Key) string {
+func pluralOf(k *Key) string {
 	switch {
 	case k.Type == TypeEnum:
 		return oneOf(k.Enum)
@@ -84,13 +84,13 @@ func plural(k *Key) string {
 	case k.Role == RoleState:
 		return "names of state keys"
 	case k.Type == TypeString, k.Type == TypeObject, k.Type == TypeMap, k.Type == TypeSchema:
-		_, noun, _ := strings.Cut(expects(k), " ")
+		_, noun, _ := strings.Cut(describeKey(k), " ")
 		return noun + "s"
 	}
 	return "values"
 }
 
-func bounds(k *Key) string {
+func describeBounds(k *Key) string {
 	switch {
 	case k.Positive && k.Max != nil:
 		return fmt.Sprintf(" greater than 0 and at most %.0f", *k.Max)

@@ -66,7 +66,7 @@ func collect(out *[]Topic, path, kind string, keys []Key) {
 }
 
 func topicOf(path string, k *Key) Topic {
-	return Topic{Path: join(path, k.Name), Name: k.Name, Value: expects(k), Default: k.Default, Required: k.Required, Doc: k.Doc}
+	return Topic{Path: join(path, k.Name), Name: k.Name, Value: describeKey(k), Default: k.Default, Required: k.Required, Doc: k.Doc}
 }
 
 func (t *Topic) inside(path string, keys []Key, choices []Choice) {

@@ -192,7 +192,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		value := b.bindKey(configView(node, key.Name), &field.Value, key)
-		b.checkWanted(field.Value.Text, value.program, key.Name, wanted(key.Name)...)
+		b.checkWanted(field.Value.Text, value.program, key.Name, wantedTypes(key.Name)...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
 	out.Before = b.bindNamed(before, node.Before)

@@ -41,21 +41,21 @@ func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	default:
 		return
 	}
-	if name := lacks(doc, tree); name != "" {
+	if name := missingMember(doc, tree); name != "" {
 		b.add("type-mismatch", span, "the value has no "+strconv.Quote(name)+", which state key "+strconv.Quote(key.Name.Value)+" requires there")
 	}
 }
 
-// lacks returns the first member that a schema requires and an object in an expression does
+// missingMember returns the first member that a schema requires and an object in an expression does
 // not have, or "".
-func lacks(doc map[string]any, t *eval.Tree) string {
+func missingMember(doc map[string]any, t *eval.Tree) string {
 	switch {
 	case t.Op == eval.TreeChoice:
-		return cmp.Or(lacks(doc, t.Args[1]), lacks(doc, t.Args[2]))
+		return cmp.Or(missingMember(doc, t.Args[1]), missingMember(doc, t.Args[2]))
 	case t.Op == eval.TreeList:
 		items, _ := doc["items"].(map[string]any)
 		for _, element := range t.Args {
-			if name := lacks(items, element); name != "" {
+			if name := missingMember(items, element); name != "" {
 				return name
 			}
 		}
@@ -69,7 +69,7 @@ func lacks(doc map[string]any, t *eval.Tree) string {
 		properties, _ := doc["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(t.Members)) {
 			part, _ := properties[name].(map[string]any)
-			if missing := lacks(part, t.Members[name]); missing != "" {
+			if missing := missingMember(part, t.Members[name]); missing != "" {
 				return missing
 			}
 		}
@@ -90,7 +90,7 @@ func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) 
 // checkType reports a value of a type that a key's reducer can't take.
 func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
 	whole := b.keyType(key)
-	element, name := whole.Elem(), misfit(whole, have)
+	element, name := whole.Elem(), misfitMember(whole, have)
 	ok, verb, want := true, "", ""
 	switch key.Reducer.Value {
 	case "", "replace", "min", "max":
@@ -119,8 +119,8 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 	b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 }
 
-// misfit returns the first member of an object that another type of objects can't hold, or "".
-func misfit(whole, have eval.Type) string {
+// misfitMember returns the first member of an object that another type of objects can't hold, or "".
+func misfitMember(whole, have eval.Type) string {
 	for _, name := range have.Fields() {
 		part, _, _ := have.Field(name)
 		if in, known, _ := whole.Field(name); known && !in.Accepts(part) {
@@ -238,8 +238,8 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// wanted returns the types that the expression of a kind's key may have. None means any.
-func wanted(key string) []eval.Type {
+// wantedTypes returns the types that the expression of a kind's key may have. None means any.
+func wantedTypes(key string) []eval.Type {
 	switch key {
 	case "messages", "choices":
 		return []eval.Type{eval.List(eval.Any())}

@@ -45,7 +45,7 @@ func (y *yields) one(n *spec.Node) eval.Type {
 		return eval.Any()
 	case kind == "llm" && n.Field("tools") != nil:
 		return toolCalls
-	case kind == "agent" && finishes(n):
+	case kind == "agent" && mayEndWithTool(n):
 		return eval.Any() // the arguments or the result of the tool
 	case kind == "llm", kind == "agent":
 		return eval.String()
@@ -61,11 +61,11 @@ func (y *yields) one(n *spec.Node) eval.Type {
 	case kind == "tools":
 		return toolResults
 	case kind == "human":
-		return answer(n)
+		return answerType(n)
 	case kind == "exec":
-		return printed(n)
+		return execType(n)
 	case kind == "set":
-		return y.assigned(n)
+		return y.setType(n)
 	}
 	return eval.Any()
 }
@@ -76,8 +76,8 @@ func declaresOutput(n *spec.Node) bool {
 	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
 }
 
-// finishes reports whether an agent's loop may end with a tool.
-func finishes(n *spec.Node) bool {
+// mayEndWithTool reports whether an agent's loop may end with a tool.
+func mayEndWithTool(n *spec.Node) bool {
 	pattern := n.Field("loop").Get("pattern")
 	return n.Field("loop").Get("finish_tool") != nil || pattern != nil && pattern.Text.Value == "finish_tool"
 }
@@ -100,8 +100,8 @@ func ChildResult(output, state eval.Type) eval.Type {
 	}, false)
 }
 
-// answer returns the type of a person's answer, or of its default.
-func answer(n *spec.Node) eval.Type {
+// answerType returns the type of a person's answer, or of its default.
+func answerType(n *spec.Node) eval.Type {
 	choices, schema := n.Field("choices"), n.Field("schema")
 	switch {
 	case choices != nil && choices.Kind == spec.List:
@@ -119,7 +119,7 @@ func answer(n *spec.Node) eval.Type {
 	return eval.FromSchema(doc)
 }
 
-func printed(n *spec.Node) eval.Type {
+func execType(n *spec.Node) eval.Type {
 	parse := n.Field("parse")
 	switch {
 	case parse == nil:
@@ -131,8 +131,8 @@ func printed(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// assigned returns the type of the object that a set node yields.
-func (y *yields) assigned(n *spec.Node) eval.Type {
+// setType returns the type of the object that a set node yields.
+func (y *yields) setType(n *spec.Node) eval.Type {
 	set := n.Field("set")
 	if set == nil || set.Kind != spec.Map {
 		return eval.Any()

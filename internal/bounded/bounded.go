@@ -31,13 +31,13 @@ const (
 // ReadFile reads a regular file of at most limit bytes. Errors name the path and wrap
 // fs.ErrNotExist if it does not exist.
 func ReadFile(path string, limit int64) ([]byte, error) {
-	return within(fileTime, path, func() ([]byte, error) { return read(path, limit, false) })
+	return withTimeout(fileTime, path, func() ([]byte, error) { return read(path, limit, false) })
 }
 
 // ReadArgument reads a file named on the command line. It may be a stream that the shell opened
 // for this process, as for <(…).
 func ReadArgument(path string, limit int64) ([]byte, error) {
-	if !inherited(path) {
+	if !isInherited(path) {
 		return ReadFile(path, limit)
 	}
 	return ReadStream(path, limit)
@@ -45,7 +45,7 @@ func ReadArgument(path string, limit int64) ([]byte, error) {
 
 // ReadStream reads a file, a pipe or a device to its end.
 func ReadStream(path string, limit int64) ([]byte, error) {
-	return within(streamTime, path, func() ([]byte, error) { return read(path, limit, true) })
+	return withTimeout(streamTime, path, func() ([]byte, error) { return read(path, limit, true) })
 }
 
 // ReadAll reads an open stream. name is its name in errors.
@@ -64,8 +64,8 @@ func readAll(r io.Reader, size int64, name string, limit int64) ([]byte, error) 
 	return text.Bytes(), err
 }
 
-// inherited reports whether a path names an open file of this process.
-func inherited(path string) bool {
+// isInherited reports whether a path names an open file of this process.
+func isInherited(path string) bool {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/") {
 		return false // the usual case, without the cost of the pattern
@@ -73,9 +73,9 @@ func inherited(path string) bool {
 	return regexp.MustCompile(`^(/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+)$`).MatchString(path)
 }
 
-// within returns an error if reading takes too long. The reading goroutine stays: a blocked
+// withTimeout returns an error if reading takes too long. The reading goroutine stays: a blocked
 // system call can't be cancelled.
-func within(patience time.Duration, path string, read func() ([]byte, error)) ([]byte, error) {
+func withTimeout(patience time.Duration, path string, read func() ([]byte, error)) ([]byte, error) {
 	type outcome struct {
 		text []byte
 		err  error
@@ -99,9 +99,9 @@ func within(patience time.Duration, path string, read func() ([]byte, error)) ([
 func read(path string, limit int64, stream bool) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, asOpen(err)
+		return nil, toOpenError(err)
 	}
-	if err := refusal(path, info.Mode(), stream); err != nil {
+	if err := checkKind(path, info.Mode(), stream); err != nil {
 		return nil, err
 	}
 	file, err := os.Open(path)
@@ -112,7 +112,7 @@ func read(path string, limit int64, stream bool) ([]byte, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	if err := refusal(path, info.Mode(), stream); err != nil {
+	if err := checkKind(path, info.Mode(), stream); err != nil {
 		return nil, err
 	}
 	if info.Mode().IsRegular() && info.Size() > limit {
@@ -121,8 +121,8 @@ func read(path string, limit int64, stream bool) ([]byte, error) {
 	return readAll(file, info.Size(), fmt.Sprintf("%q", path), limit)
 }
 
-// asOpen converts an error to one of opening a file.
-func asOpen(err error) error {
+// toOpenError converts an error to one of opening a file.
+func toOpenError(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
 		return &fs.PathError{Op: "open", Path: of.Path, Err: of.Err}
@@ -130,8 +130,8 @@ func asOpen(err error) error {
 	return err
 }
 
-// refusal returns an error if the path is not a readable kind of file.
-func refusal(path string, mode fs.FileMode, stream bool) error {
+// checkKind returns an error if the path is not a readable kind of file.
+func checkKind(path string, mode fs.FileMode, stream bool) error {
 	what := Kind(mode)
 	if what == "" || stream && !mode.IsDir() {
 		return nil

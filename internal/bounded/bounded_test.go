@@ -41,7 +41,7 @@ func TestReadFile(t *testing.T) {
 func TestWithinGivesUp(t *testing.T) {
 	never := make(chan struct{})
 	defer close(never)
-	_, err := within(time.Millisecond, "slow", func() ([]byte, error) { <-never; return nil, nil })
+	_, err := withTimeout(time.Millisecond, "slow", func() ([]byte, error) { <-never; return nil, nil })
 	if err == nil || err.Error() != `"slow" could not be read within 1ms` {
 		t.Errorf("%v", err)
 	}

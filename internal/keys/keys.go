@@ -36,7 +36,7 @@ func Decode(values map[string]any, into any) error {
 		if text, bounded := tag.Lookup("min"); bounded {
 			least, _ = strconv.Atoi(text)
 		}
-		if wanted := set(out.Field(i), value, values[key] == nil, least); wanted != "" {
+		if wanted := setField(out.Field(i), value, values[key] == nil, least); wanted != "" {
 			if eval.IsMedia(value) {
 				return fmt.Errorf("%q holds images, files or audio; it is a text, and these stand in \"prompt\"", key)
 			}
@@ -50,8 +50,8 @@ func Decode(values map[string]any, into any) error {
 	return nil
 }
 
-// set sets a field to a value or to the text of a default, or says what it takes.
-func set(field reflect.Value, value any, isDefault bool, least int) (wanted string) {
+// setField sets a field to a value or to the text of a default, or says what it takes.
+func setField(field reflect.Value, value any, isDefault bool, least int) (wanted string) {
 	text, isText := value.(string)
 	switch into := field.Addr().Interface().(type) {
 	case *string:
