@@ -96,7 +96,7 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 		extra = c.value(args[2]).eval
 	}
 	if t.Type = p.result(list.Type, element); name == "sum" && !t.may(kindFloat, kindNull) {
-		panic(errorAt(RuleType, t.from, t.to, "sum adds numbers, these are %s", article(t.Type)))
+		panic(errorAt(RuleType, t.from, t.to, "sum adds numbers, these are %s", t.Type.WithArticle()))
 	}
 	c.cost += costCall
 	t.eval = func(f *frame) any {

@@ -276,14 +276,3 @@ func (c *checker) span(operands ...*Tree) (from, to int) {
 	}
 	return from, to
 }
-
-// article names a type in a sentence.
-func article(t Type) string {
-	switch t.kind {
-	case kindInt, kindObject:
-		return "an " + t.String()
-	case kindNull, kindAny:
-		return t.String()
-	}
-	return "a " + t.String()
-}

@@ -220,7 +220,7 @@ func hasAffix(f *frame, name string, has func(s, part string) bool, a, b any) an
 func require[T any](name string, v any) T {
 	t, ok := v.(T)
 	if !ok {
-		panic(fmt.Errorf("%s needs %s, found %s", name, article(Type{kind: kindOf(t)}), kindOf(v)))
+		panic(fmt.Errorf("%s needs %s, found %s", name, Type{kind: kindOf(t)}.WithArticle(), kindOf(v)))
 	}
 	return t
 }

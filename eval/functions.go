@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // function is a row of the table of functions.
@@ -132,14 +134,10 @@ func oneOf(kinds []kind) string {
 	var names []string
 	for _, k := range kinds {
 		if k != kindNull {
-			names = append(names, article(Type{kind: k}))
+			names = append(names, Type{kind: k}.WithArticle())
 		}
 	}
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return suggest.Or(names)
 }
 
 // callable lists what can be called, the plain functions first.

@@ -192,7 +192,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 		if !isName && key.may(kindFloat) {
 			return base.Type.Elem()
 		}
-		panic(errorAt(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", article(key.Type)))
+		panic(errorAt(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", key.Type.WithArticle()))
 	case kindObject:
 		key.require("members of an object are read by a string", kindString)
 		t, _, ok := base.Type.Field(name)
@@ -203,9 +203,9 @@ func (c *checker) memberType(base, key *Tree) Type {
 		return t
 	}
 	if isName {
-		panic(errorAt(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name, article(base.Type)))
+		panic(errorAt(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name, base.Type.WithArticle()))
 	}
-	panic(errorAt(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), article(base.Type)))
+	panic(errorAt(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), base.Type.WithArticle()))
 }
 
 // quote names an operand in messages by its source text.

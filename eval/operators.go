@@ -90,7 +90,7 @@ func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 func (c *checker) equality(t, l, r *Tree) {
 	if !comparable(l.Type, r.Type) {
 		panic(errorAt(RuleType, t.from, t.to, "%s is %s and %s is %s: they are never equal",
-			c.quote(l), article(l.Type), c.quote(r), article(r.Type)))
+			c.quote(l), l.Type.WithArticle(), c.quote(r), r.Type.WithArticle()))
 	}
 }
 
@@ -107,7 +107,7 @@ func (c *checker) ordering(t, l, r *Tree) { numbersOrTexts(t, l, r, "%s compares
 func numbersOrTexts(t, l, r *Tree, verb, hint string) (numbers bool) {
 	numbers = l.may(kindFloat) && r.may(kindFloat)
 	if texts := l.may(kindString) && r.may(kindString); !numbers && !texts {
-		panic(errorAt(RuleType, t.from, t.to, verb+" two numbers or two strings, these are %s and %s%s", t.Name, article(l.Type), article(r.Type), hint))
+		panic(errorAt(RuleType, t.from, t.to, verb+" two numbers or two strings, these are %s and %s%s", t.Name, l.Type.WithArticle(), r.Type.WithArticle(), hint))
 	}
 	return numbers
 }
@@ -186,10 +186,10 @@ func (c *checker) membership(t, l, r *Tree) {
 	r.require("in looks into a list, an object or a string", kindList, kindObject, kindString, kindNull)
 	switch r.Type.kind {
 	case kindObject, kindString:
-		l.require("only a string can be in "+article(r.Type), kindString)
+		l.require("only a string can be in "+r.Type.WithArticle(), kindString)
 	case kindList:
 		if !comparable(l.Type, r.Type.Elem()) {
-			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), article(l.Type), r.Type))
+			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), l.Type.WithArticle(), r.Type))
 		}
 	}
 }

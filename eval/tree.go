@@ -149,7 +149,7 @@ func (t *Tree) may(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type
 // begins with rule, "upper needs a string".
 func (t *Tree) require(rule string, kinds ...kind) {
 	if !t.may(kinds...) {
-		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, article(t.Type)))
+		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, t.Type.WithArticle()))
 	}
 }
 

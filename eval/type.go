@@ -289,3 +289,14 @@ func (t Type) String() string {
 		t = *t.elem
 	}
 }
+
+// WithArticle names the type in a sentence: an integer, a list of strings.
+func (t Type) WithArticle() string {
+	switch t.kind {
+	case kindInt, kindObject:
+		return "an " + t.String()
+	case kindNull, kindAny:
+		return t.String()
+	}
+	return "a " + t.String()
+}

@@ -40,7 +40,7 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 	}
 	t := c.value(syntax)
 	if want == Condition && !t.may(kindBool) {
-		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", article(t.Type))
+		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", t.Type.WithArticle())
 	}
 	sortPlaces(c.places)
 	return &Program{src: src, tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, places: c.places}, nil

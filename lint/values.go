@@ -189,7 +189,7 @@ func (f *facts) checkGiven(in *given, want map[string]any, what string) {
 	switch {
 	case in.bound != nil:
 		if typ := eval.FromSchema(want); !typ.Accepts(in.bound.Type()) {
-			f.report(in.value.Span, "the value is %s, but %s holds %s", withArticle(in.bound.Type()), what, withArticle(typ))
+			f.report(in.value.Span, "the value is %s, but %s holds %s", in.bound.Type().WithArticle(), what, typ.WithArticle())
 			return
 		}
 		values = in.bound.Constants()
@@ -212,14 +212,6 @@ func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, wha
 		}
 	}
 	return false
-}
-
-// withArticle names one value of a type.
-func withArticle(t eval.Type) string {
-	if name := t.String(); strings.ContainsRune("aio", rune(name[0])) {
-		return "an " + name
-	}
-	return "a " + t.String()
 }
 
 // checkDefault reports the answer for an absent person if nobody may give it.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // describeKey says in words what a key takes.
@@ -106,9 +108,5 @@ func describeBounds(k *Key) string {
 
 // oneOf lists what is allowed, sorted.
 func oneOf(names []string) string {
-	names = slices.Sorted(slices.Values(names))
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	return suggest.Or(slices.Sorted(slices.Values(names)))
 }

@@ -75,7 +75,7 @@ func layers() []layer {
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"eval", "spec", "internal/terminal"}},
 		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/graphalg", "internal/bounded", "internal/input", "internal/inspect", "internal/schema", "internal/terminal", "lint", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
-		{path: "internal/schema", own: []string{"eval"}},
+		{path: "internal/schema", own: []string{"eval", "internal/suggest"}},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
 		{path: "internal/serve", own: []string{"eval", "internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "internal/trigger", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},

@@ -21,14 +21,6 @@ func textRole(forms []spec.Key) spec.Role {
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
-// withArticle puts "a" or "an" before the name of a type.
-func withArticle(name string) string {
-	if strings.ContainsRune("aio", rune(name[0])) {
-		return "an " + name
-	}
-	return "a " + name
-}
-
 // plural names several values of a type: strings, numbers, lists.
 func plural(t eval.Type) string {
 	if t.IsAny() {

@@ -94,7 +94,7 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 	ok, verb, want := true, "", ""
 	switch key.Reducer.Value {
 	case "", "replace", "min", "max":
-		ok, verb, want = whole.Accepts(have), "holds ", "holds "+withArticle(whole.String())
+		ok, verb, want = whole.Accepts(have), "holds ", "holds "+whole.WithArticle()
 	case "append", "prepend", "union":
 		if have.IsList() {
 			ok = element.Accepts(have.Elem())
@@ -114,9 +114,9 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 		what = "member " + strconv.Quote(name) + " of " + what
 		have, _, _ = have.Field(name)
 		whole, _, _ = whole.Field(name)
-		want = verb + withArticle(whole.String()) + " there"
+		want = verb + whole.WithArticle() + " there"
 	}
-	b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
+	b.add("type-mismatch", span, what+" is "+have.WithArticle()+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 }
 
 // misfitMember returns the first member of an object that another type of objects can't hold, or "".
@@ -145,8 +145,8 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 		return
 	}
 	if !have.Accepts(want) {
-		b.add("type-mismatch", key.Reducer.Span, "the reducer "+key.Reducer.Value+" yields "+withArticle(want.String())+
-			", but state key "+strconv.Quote(key.Name.Value)+" holds "+withArticle(have.String()))
+		b.add("type-mismatch", key.Reducer.Span, "the reducer "+key.Reducer.Value+" yields "+want.WithArticle()+
+			", but state key "+strconv.Quote(key.Name.Value)+" holds "+have.WithArticle())
 	}
 }
 
@@ -186,7 +186,7 @@ func (b *binder) checkOutput(node *spec.Node) {
 		case have.IsObject():
 			b.add("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
 		default:
-			b.add("type-mismatch", text.Span, "the output is "+withArticle(have.String())+", which has no member "+strconv.Quote(text.Value)+
+			b.add("type-mismatch", text.Span, "the output is "+have.WithArticle()+", which has no member "+strconv.Quote(text.Value)+
 				"; a list of several keys needs an object")
 			return
 		}
@@ -258,5 +258,5 @@ func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types 
 	}
 	from := len(text.Value) - len(strings.TrimLeft(text.Value, " \t\r\n"))
 	to := len(strings.TrimRight(text.Value, " \t\r\n"))
-	b.add("expr-type", text.At(from, to), key+" needs "+withArticle(types[0].String())+", this is "+withArticle(p.Type().String()))
+	b.add("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
 }

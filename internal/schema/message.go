@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 const (
@@ -66,10 +67,7 @@ func (t typeSet) phrase() string {
 			names = append(names, one.phrase)
 		}
 	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
-	}
-	return strings.Join(names, "")
+	return suggest.Or(names)
 }
 
 // joinPath joins two parts of a position: items, [2] and name.

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"math/big"
 	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // maxExact is the largest magnitude up to which a float64 holds every whole number.
@@ -13,23 +15,14 @@ const maxExact = 1 << 53
 
 // isNumber reports whether v is an int or a finite float64.
 func isNumber(v any) bool {
-	f, ok := floatOf(v)
+	f, ok := eval.Number(v)
 	return ok && f-f == 0
-}
-
-// floatOf returns a number as a float64, rounded.
-func floatOf(v any) (float64, bool) {
-	if i, ok := v.(int); ok {
-		return float64(i), true
-	}
-	f, ok := v.(float64)
-	return f, ok
 }
 
 // compareNumbers compares two numbers without rounding either.
 func compareNumbers(a, b any) int {
-	f, _ := floatOf(a)
-	g, _ := floatOf(b)
+	f, _ := eval.Number(a)
+	g, _ := eval.Number(b)
 	if f != g {
 		return cmp.Compare(f, g)
 	}
@@ -57,7 +50,7 @@ func decimal(v any) *big.Rat {
 	if i, ok := v.(int); ok {
 		return r.SetInt64(int64(i))
 	}
-	f, _ := floatOf(v)
+	f, _ := eval.Number(v)
 	r.SetString(strconv.FormatFloat(f, 'g', -1, 64)) // the text of a finite float is always a number
 	return r
 }

@@ -1,4 +1,4 @@
-// Package suggest finds the known name that is nearest to a misspelt one.
+// Package suggest finds the known name that is nearest to a misspelt one, and lists names.
 package suggest
 
 import (
@@ -108,4 +108,13 @@ func Distance(a, b string, limit int) int {
 		before, last, row = last, row, before
 	}
 	return min(last[len(b)], limit)
+}
+
+// Or joins alternatives in a sentence: a, b or c.
+func Or(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
