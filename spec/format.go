@@ -47,11 +47,11 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 }
 
 func formatted(src []byte, keys []Key) ([]byte, error) {
-	doc, _, _, err := readYAML(src)
-	if err != nil || doc == nil || len(doc.Content) == 0 {
+	docs, _, err := readYAML(src)
+	if err != nil || len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil, ErrUnformattable
 	}
-	root := doc.Content[0]
+	root := docs[0].Content[0]
 	if !isBlock(root) {
 		return src, nil
 	}

@@ -10,8 +10,8 @@ import (
 // comments returns the texts of the comments in a file, sorted. It looks at each byte outside of
 // scalars.
 func comments(src []byte) (out []string) {
-	doc, _, _, err := readYAML(src)
-	if err != nil || doc == nil || len(doc.Content) == 0 {
+	docs, _, err := readYAML(src)
+	if err != nil || len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil
 	}
 	f := &formatter{converter: newConverter(NewFile("", src))}
@@ -27,7 +27,7 @@ func comments(src []byte) (out []string) {
 			}
 		}
 	}
-	place(doc.Content[0])
+	place(docs[0].Content[0])
 	until := -1 // the end of the block text whose head is read
 	for at := 0; at < len(src); at++ {
 		if n := scalars[at]; n != nil && !isBlockText(n) {

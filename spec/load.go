@@ -42,20 +42,20 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
-	doc, next, read, err := readYAML(file.Src)
+	docs, read, err := readYAML(file.Src)
 	if err != nil {
 		return nil, Diagnostics{locate(file, read, err)}
 	}
-	if doc == nil || len(doc.Content) == 0 {
+	if len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil, Diagnostics{syntaxError(file, Span{}, "the file is empty; "+what)}
 	}
 	c := newConverter(file)
-	if next != nil {
-		at := c.offset(next.Line, next.Column)
+	if len(docs) > 1 {
+		at := c.offset(docs[1].Line, docs[1].Column)
 		return nil, Diagnostics{syntaxError(file, trimmedLine(file, at), "a second document starts here; a file holds one")}
 	}
 	var root Value
-	c.convert(doc.Content[0], &root)
+	c.convert(docs[0].Content[0], &root)
 	if c.refused {
 		return nil, c.diags
 	}
@@ -98,41 +98,38 @@ func checkText(file *File) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-// decodeYAML reads the first document, and the second one if there is any. It recovers from
-// panics of the library.
-func decodeYAML(r io.Reader) (doc, next *yaml.Node, err error) {
+// decodeYAML reads at most two documents. It recovers from panics of the library.
+func decodeYAML(r io.Reader) (docs []*yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("yaml: the text can't be read: %v", r)
 		}
 	}()
 	decoder := yaml.NewDecoder(r)
-	doc, next = new(yaml.Node), new(yaml.Node)
-	if err := decoder.Decode(doc); errors.Is(err, io.EOF) {
-		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, err
+	for len(docs) < 2 {
+		doc := new(yaml.Node)
+		if err := decoder.Decode(doc); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		docs = append(docs, doc)
 	}
-	if err := decoder.Decode(next); errors.Is(err, io.EOF) {
-		return doc, nil, nil
-	} else if err != nil {
-		return nil, nil, err
-	}
-	return doc, next, nil
+	return docs, nil
 }
 
 // readYAML reads a text like decodeYAML. It replaces characters of YAML 1.2 and JSON that the
 // library refuses; read is the replaced text, with the same lines and columns.
-func readYAML(text []byte) (doc, next *yaml.Node, read []byte, err error) {
+func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	read = replaceEscapes(text)
-	doc, next, err = decodeYAML(bytes.NewReader(read))
+	docs, err = decodeYAML(bytes.NewReader(read))
 	if err == nil || !questionMark.Match(read) || bytes.Contains(text, []byte(hiddenMark)) {
-		return doc, next, read, err
+		return docs, read, err
 	}
 	read = questionMark.ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
-	doc, next, err = decodeYAML(bytes.NewReader(read))
-	revealMarks(doc)
-	return doc, next, read, err
+	docs, err = decodeYAML(bytes.NewReader(read))
+	revealMarks(docs)
+	return docs, read, err
 }
 
 // hiddenMark stands for a question mark while the library reads.
@@ -168,13 +165,10 @@ func replaceEscapes(text []byte) []byte {
 	})
 }
 
-func revealMarks(n *yaml.Node) {
-	if n == nil {
-		return
-	}
-	n.Value = strings.ReplaceAll(n.Value, hiddenMark, "?")
-	for _, part := range n.Content {
-		revealMarks(part)
+func revealMarks(nodes []*yaml.Node) {
+	for _, n := range nodes {
+		n.Value = strings.ReplaceAll(n.Value, hiddenMark, "?")
+		revealMarks(n.Content)
 	}
 }
 
@@ -192,13 +186,13 @@ func locate(file *File, read []byte, err error) Diagnostic {
 		return tooDeep(file, 0)
 	}
 	reader := oneByteReader{bytes.NewReader(read)}
-	if _, _, again := decodeYAML(reader); again == nil {
+	if _, again := decodeYAML(reader); again == nil {
 		return syntaxError(file, Span{}, message)
 	}
 	before := read[:max(len(read)-reader.Len()-1, 0)]
 	// The library may have looked into the line behind the problem.
 	above := before[:bytes.LastIndexByte(before, '\n')+1]
-	if _, _, again := decodeYAML(bytes.NewReader(above)); again != nil {
+	if _, again := decodeYAML(bytes.NewReader(above)); again != nil {
 		if _, same := splitError(again); same == message {
 			before = above[:len(above)-1]
 		}
