@@ -291,6 +291,16 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 	return Value{constant: v.Data()}
 }
 
+// textRole returns the role of texts where several forms are allowed.
+func textRole(forms []spec.Key) spec.Role {
+	for i := range forms {
+		if forms[i].Type == spec.TypeString {
+			return forms[i].Role
+		}
+	}
+	return spec.RolePlain
+}
+
 // bindValue binds a value whose strings have the given role, at any depth.
 func (b *binder) bindValue(at view, v *spec.Value, role spec.Role) Value {
 	switch v.Kind {
@@ -353,6 +363,8 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 	}
 	return Value{constant: text.Value}
 }
+
+func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
 // compileOrReport compiles an expression. With an error, it reports it and returns nil.
 func (b *binder) compileOrReport(at view, text spec.Text, want eval.Want) *eval.Program {

@@ -119,6 +119,14 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 	b.add("type-mismatch", span, what+" is "+have.WithArticle()+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 }
 
+// plural names several values of a type: strings, numbers, lists.
+func plural(t eval.Type) string {
+	if t.IsAny() {
+		return "values"
+	}
+	return t.String() + "s"
+}
+
 // misfitMember returns the first member of an object that another type of objects can't hold, or "".
 func misfitMember(whole, have eval.Type) string {
 	for _, name := range have.Fields() {
