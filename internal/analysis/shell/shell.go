@@ -1,4 +1,4 @@
-// Package shell tells which arguments of a command a shell or another interpreter runs as
+// Package shell finds the arguments of a command that a shell or another interpreter runs as
 // code.
 package shell
 
@@ -9,133 +9,97 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// interpreter lists programs that run the code behind a flag: one of some letters, which may
-// stand together, or a word.
-type interpreter struct {
-	programs []string
+// interpreters lists programs that run the code behind a flag of one of some letters.
+var interpreters = []struct {
 	letters  string
-	words    []string
+	programs []string
+}{
+	{"c", []string{"ash", "bash", "dash", "fish", "ksh", "sh", "zsh", "python", "python2", "python3", "pwsh", "powershell"}},
+	{"e", []string{"bun", "elixir", "groovy", "lua", "luajit", "osascript", "Rscript", "ruby"}},
+	{"ep", []string{"node"}},
+	{"eE", []string{"perl"}},
+	{"r", []string{"php"}},
 }
 
-var interpreters = []interpreter{
-	{programs: []string{"ash", "bash", "dash", "ksh", "sh", "zsh", "python", "python2", "python3"}, letters: "c"},
-	{programs: []string{"fish"}, letters: "c", words: []string{"--command"}},
-	{programs: []string{"pwsh", "powershell"}, letters: "c", words: []string{"-Command", "-command", "-EncodedCommand"}},
-	{programs: []string{"ruby", "lua", "luajit", "osascript", "Rscript", "groovy", "elixir"}, letters: "e"},
-	{programs: []string{"bun"}, letters: "e", words: []string{"--eval", "--print"}},
-	{programs: []string{"node"}, letters: "ep", words: []string{"--eval", "--print"}},
-	{programs: []string{"perl"}, letters: "eE"},
-	{programs: []string{"php"}, letters: "r", words: []string{"--run"}},
-}
+// codeFlags are the flags of interpreters that are words.
+var codeFlags = []string{"--command", "--eval", "--print", "--run", "-Command", "-command", "-EncodedCommand"}
 
-// interpreterOf returns the interpreter of a program, without letters if it takes no code.
-func interpreterOf(program string) interpreter {
-	i := slices.IndexFunc(interpreters, func(in interpreter) bool { return slices.Contains(in.programs, program) })
-	if i < 0 {
-		return interpreter{}
-	}
-	return interpreters[i]
-}
-
-// wrappers are programs that run the command in their arguments, and which of their flags
-// take a value.
-var wrappers = map[string]string{
-	"busybox": "", "nohup": "", "setsid": "", "doas": "uC", "env": "uCS", "exec": "a", "ionice": "cnp", "nice": "n",
-	"stdbuf": "ioe", "sudo": "ugpCDhrtTU", "time": "fo", "timeout": "ks", "xargs": "aEdIiLlnPs",
-}
+// wrappers are programs that run the command in their arguments.
+var wrappers = []string{"doas", "env", "nice", "nohup", "sudo", "time", "timeout", "xargs"}
 
 // Code lists the positions of the arguments that run as code: the script in [sh, -c, script],
-// also behind env or sudo, in a container or by find, and what ssh hands to a remote shell.
+// also behind other programs that run a command, and what ssh hands to a remote shell.
 func Code(command *spec.Value) []spec.Span {
 	if command == nil {
 		return nil
 	}
-	return codeOf(command.Items)
-}
-
-func codeOf(args []spec.Value) []spec.Span {
-	at := programIn(args)
-	if at >= len(args) {
-		return nil
-	}
-	name, rest := baseName(args[at].Text.Value), args[at+1:]
-	switch name {
-	case "ssh":
-		return remoteCode(rest)
-	case "su", "runuser":
-		return behindFlag(rest)
-	case "flock", "script":
-		if innerCommand(name, rest) < 0 {
-			return behindFlag(rest)
+	args := command.Items
+	for i := range args {
+		code := codeOf(args[i:])
+		if code == nil && (i == 0 || slices.Contains(wrappers, baseName(args[0]))) {
+			code = codeOfTool(args[i:])
 		}
-	case "watch", "parallel":
-		return allCode(rest)
-	case "awk", "gawk", "mawk", "nawk":
-		return awkCode(rest)
-	case "deno":
-		if len(rest) > 0 && rest[0].Text.Value == "eval" {
-			return allCode(rest[1:])
-		}
-	}
-	if i := innerCommand(name, rest); i >= 0 {
-		return codeOf(rest[i:])
-	}
-	in := interpreterOf(name)
-	for i := at + 1; i+1 < len(args) && in.letters != ""; i++ {
-		flag := args[i].Text.Value
-		if !strings.HasPrefix(flag, "-") {
-			return nil
-		}
-		short := !strings.HasPrefix(flag, "--") && strings.ContainsAny(flag[len(flag)-1:], in.letters)
-		if short || slices.Contains(in.words, flag) {
-			return []spec.Span{args[i+1].Text.Span}
+		if code != nil {
+			return code
 		}
 	}
 	return nil
 }
 
-// innerCommand returns where the command begins that a program runs in a container, a pod or
-// another root, or for the files that find lists; -1 if there is none.
-func innerCommand(program string, args []spec.Value) int {
-	first := 0
-	switch program {
-	case "find":
-		return behind(args, "-exec", "-execdir", "-ok", "-okdir")
-	case "docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc":
-		if first = behind(args, "exec", "run"); first < 0 {
-			return -1
+// codeOfTool returns the code that a tool at the beginning of arguments runs.
+func codeOfTool(args []spec.Value) []spec.Span {
+	rest := args[1:]
+	switch baseName(args[0]) {
+	case "ssh": // what stands behind the host
+		host := skipFlags(rest, "BbcDEeFIiJLlmOopQRSWw")
+		return spansOf(rest[min(host+1, len(rest)):])
+	case "su", "runuser", "flock", "script":
+		if i := slices.IndexFunc(rest, isFlagC); i >= 0 {
+			return spansOf(rest[i+1 : min(i+2, len(rest))])
 		}
-	case "chroot", "nsenter", "unshare", "flock", "lxc-attach", "proot", "script", "strace":
-	default:
-		return -1
-	}
-	for i := first; i < len(args); i++ { // the first word that names a shell
-		if interpreterOf(baseName(args[i].Text.Value)).letters != "" {
-			return i
+	case "watch", "parallel":
+		return spansOf(rest)
+	case "awk", "gawk", "mawk", "nawk": // the first argument behind the flags, unless a file holds the program
+		first := skipFlags(rest, "Fv")
+		if slices.ContainsFunc(rest[:first], isFileFlag) {
+			return nil
+		}
+		return spansOf(rest[first:min(first+1, len(rest))])
+	case "deno":
+		if len(rest) > 0 && rest[0].Text.Value == "eval" {
+			return spansOf(rest[1:])
 		}
 	}
-	return -1
+	return nil
 }
 
-// behind returns the index after the first of some words, or -1.
-func behind(args []spec.Value, words ...string) int {
-	i := slices.IndexFunc(args, func(a spec.Value) bool { return slices.Contains(words, a.Text.Value) })
-	if i < 0 {
-		return -1
+// codeOf returns the code that an interpreter at the beginning of arguments runs.
+func codeOf(args []spec.Value) []spec.Span {
+	for _, in := range interpreters {
+		if !slices.Contains(in.programs, baseName(args[0])) {
+			continue
+		}
+		for i := 1; i+1 < len(args); i++ {
+			flag := args[i].Text.Value
+			if !strings.HasPrefix(flag, "-") {
+				return nil
+			}
+			isShort := !strings.HasPrefix(flag, "--") && strings.ContainsAny(flag[len(flag)-1:], in.letters)
+			if isShort || slices.Contains(codeFlags, flag) {
+				return spansOf(args[i+1 : i+2])
+			}
+		}
 	}
-	return i + 1
+	return nil
 }
 
-// behindFlag returns the argument behind -c.
-func behindFlag(args []spec.Value) []spec.Span {
-	i := behind(args, "-c", "--command")
-	if i < 0 {
-		return nil
-	}
-	return allCode(args[i:min(i+1, len(args))])
+func isFlagC(arg spec.Value) bool { return arg.Text.Value == "-c" || arg.Text.Value == "--command" }
+
+func isFileFlag(arg spec.Value) bool {
+	return strings.HasPrefix(arg.Text.Value, "-f") || strings.HasPrefix(arg.Text.Value, "--file")
 }
 
-func allCode(args []spec.Value) []spec.Span {
+func spansOf(args []spec.Value) []spec.Span {
 	var out []spec.Span
 	for _, a := range args {
 		out = append(out, a.Text.Span)
@@ -155,47 +119,9 @@ func skipFlags(args []spec.Value, valued string) int {
 	return min(i, len(args))
 }
 
-// awkCode returns the program of awk, the first argument behind its flags, unless a file
-// holds it.
-func awkCode(args []spec.Value) []spec.Span {
-	first := skipFlags(args, "Fv")
-	inFile := func(flag spec.Value) bool {
-		return strings.HasPrefix(flag.Text.Value, "-f") || strings.HasPrefix(flag.Text.Value, "--file")
-	}
-	if slices.ContainsFunc(args[:first], inFile) {
-		return nil
-	}
-	return allCode(args[first:min(first+1, len(args))])
-}
-
-// remoteCode returns the arguments behind the host.
-func remoteCode(args []spec.Value) []spec.Span {
-	host := skipFlags(args, "BbcDEeFIiJLlmOopQRSWw")
-	return allCode(args[min(host+1, len(args)):])
-}
-
-// programIn returns the index of the program that a command ends up running.
-func programIn(args []spec.Value) int {
-	at := 0
-	for at < len(args) {
-		name := baseName(args[at].Text.Value)
-		valued, wraps := wrappers[name]
-		if !wraps {
-			return at
-		}
-		at++
-		at += skipFlags(args[at:], valued)
-		for name == "env" && at < len(args) && strings.Contains(args[at].Text.Value, "=") {
-			at++
-		}
-		if name == "timeout" {
-			at++ // how long
-		}
-	}
-	return at
-}
-
-func baseName(path string) string {
+// baseName returns the name of a program without its folder.
+func baseName(program spec.Value) string {
+	path := program.Text.Value
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	if strings.HasPrefix(name, "python3.") {
 		return "python3"
