@@ -86,8 +86,8 @@ func (c *compiler) compileBinary(t *eval.Tree) formula {
 		if t.Args[1].Op == eval.TreeList {
 			return c.compileMembership(t)
 		}
-	case "startsWith", "endsWith", "contains", "matches":
-		return c.compileText(t)
+	case "startsWith":
+		return c.compilePrefix(t)
 	}
 	return c.freeVariable(t).value
 }
@@ -356,49 +356,24 @@ func (c *compiler) compileMembership(t *eval.Tree) formula {
 	}
 }
 
-// compileText compiles an operator on text with a constant. Null contains nothing.
-func (c *compiler) compileText(t *eval.Tree) formula {
-	with, ok := t.Args[1].Value.(string)
+// compilePrefix compiles the comparison of a text with a constant prefix. Null has none.
+func (c *compiler) compilePrefix(t *eval.Tree) formula {
+	prefix, ok := t.Args[1].Value.(string)
 	a, okA := c.term(t.Args[0])
 	if !ok || !okA {
 		return c.freeVariable(t).value
 	}
-	decide := func(text string) bool { return strings.HasPrefix(text, with) }
-	if t.Name == "startsWith" {
-		for _, l := range a.leaves {
-			if l.v != nil {
-				l.v.prefixes = append(l.v.prefixes, with)
-			}
-		}
-		return func() any {
-			x := a.eval()
-			if text, ok := textOf(x); ok {
-				return decide(text)
-			} else if x == nil {
-				return false
-			}
-			return failed{}
+	for _, l := range a.leaves {
+		if l.v != nil {
+			l.v.prefixes = append(l.v.prefixes, prefix)
 		}
 	}
-	free := c.freeVariable(t)
 	return func() any {
-		switch x := a.eval().(type) {
-		case nil:
+		x := a.eval()
+		if text, ok := textOf(x); ok {
+			return strings.HasPrefix(text, prefix)
+		} else if x == nil {
 			return false
-		case vague:
-			return free.value()
-		case other:
-			if t.Name == "contains" { // a list may contain it
-				return free.value()
-			}
-		case string:
-			switch t.Name {
-			case "endsWith":
-				return strings.HasSuffix(x, with)
-			case "contains":
-				return strings.Contains(x, with)
-			}
-			return free.value()
 		}
 		return failed{}
 	}
