@@ -30,29 +30,29 @@ type digest struct {
 type visited struct{ node, most int }
 
 // digested lists the fields that a digest holds, by type. A word behind a colon says how: the
-// number of a task, fan-out, view or write; the contents of a view; a rank, or an order that
-// matters only beside ranks; a time from now on; what counts only for results of the past.
+// number of a task; the contents of a view; a rank, or an order that matters only beside
+// ranks; a time from now on; what counts only for results of the past.
 var digested = map[reflect.Type]string{
 	reflect.TypeFor[machine.Scope]():    `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Bends`,
 	reflect.TypeFor[machine.End]():      `Status Reason Failure`,
 	reflect.TypeFor[machine.Failure]():  `Kind Node Attempt`, // messages and details are gaps, see Model.readContext
-	reflect.TypeFor[machine.Fan]():      `ID:fan Source Implicit View:view Rank:rank Position Branch Decided`,
+	reflect.TypeFor[machine.Fan]():      `ID Source Implicit View Rank:rank Position Branch Decided`,
 	reflect.TypeFor[machine.Branch]():   `First Failed By:task`,
-	reflect.TypeFor[machine.Position](): `Order:order Place Lanes Joined:fan Over`,
-	reflect.TypeFor[machine.Lane]():     `Fan:fan Lane`,
+	reflect.TypeFor[machine.Position](): `Order:order Place Lanes Joined Over`,
+	reflect.TypeFor[machine.Lane]():     `Fan Lane`,
 	reflect.TypeFor[machine.Over]():     `At Source`,
 	reflect.TypeFor[machine.Bend]():     `Task:task Node Reached Rank:rank Position`,
 	reflect.TypeFor[machine.Source]():   `Node Failed Rank:rank Order:order Output:past`,
-	reflect.TypeFor[machine.Conflict](): `Key Fan:fan`,
+	reflect.TypeFor[machine.Conflict](): `Key Fan`,
 	reflect.TypeFor[machine.Chosen]():   `Edge`,
 	reflect.TypeFor[machine.Task](): `ID:task Node Waits Begun Done Skipped Refused Late Deciding Rank:rank Position From Cause Lost Preset Failure
-		Carries:fan Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
+		Carries Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
 	reflect.TypeFor[machine.Unit]():   `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
 	reflect.TypeFor[machine.Asked]():  `ID Settled Answer`,
 	reflect.TypeFor[machine.Each]():   `Next Done Failures Items Results`,
 	reflect.TypeFor[machine.Memory](): `Outcome Stale Failure Output History`,
 	reflect.TypeFor[machine.Done]():   `Task:task Node Rank:rank Position Skipped Refused Hoist:rank Failure Output:past Writes`,
-	reflect.TypeFor[machine.Write]():  `ID:write Key Absent Reset After:write Update`,
+	reflect.TypeFor[machine.Write]():  `ID Key Absent Reset After Update`,
 }
 
 // digestedField is a field of digested.
@@ -73,21 +73,15 @@ var digestedFields = sync.OnceValue(func() map[reflect.Type][]digestedField {
 	return out
 })
 
-// digester writes a digest. Numbers of tasks, fan-outs, views and writes depend on the
-// past, so it counts them anew, in the order in which it meets them.
+// digester writes a digest.
 type digester struct {
 	*digest
 	slots   []slot
 	state   *machine.State
 	scope   *machine.Scope
 	out     []byte
-	numbers map[numbered]int
-	rank    int // the lowest of all tasks: ranks are written relative to it
-}
-
-type numbered struct {
-	kind string
-	id   int
+	written map[int]bool // views
+	rank    int          // the lowest of all tasks: ranks are written relative to it
 }
 
 // all writes the digest of the state. Graph nodes are tasks of the driver in explored
@@ -144,8 +138,6 @@ func (w *digester) part(v reflect.Value, how string) {
 
 func (w *digester) int(n int, how string) {
 	switch how {
-	case "task", "fan", "view", "write":
-		w.word(w.number(how, n))
 	case "contents":
 		w.view(n)
 	case "rank":
@@ -159,14 +151,6 @@ func (w *digester) int(n int, how string) {
 	default:
 		w.word(n)
 	}
-}
-
-func (w *digester) number(kind string, id int) int {
-	at := numbered{kind, id}
-	if _, known := w.numbers[at]; !known {
-		w.numbers[at] = len(w.numbers) + 1
-	}
-	return w.numbers[at]
 }
 
 // word appends plain values.
@@ -223,12 +207,11 @@ func (w *digester) view(id int) {
 	if !found {
 		return
 	}
-	v, met := w.scope.Views[at], len(w.numbers)
-	w.word("view", w.number("view", id))
-	if _, written := w.numbers[numbered{"written", id}]; written {
+	v := w.scope.Views[at]
+	if w.word("view", id); w.written[id] {
 		return
 	}
-	w.numbers[numbered{"written", id}] = met
+	w.written[id] = true
 	for _, key := range w.keys {
 		w.value(v.Vals[key])
 	}
@@ -263,7 +246,7 @@ func (w *digester) view(id int) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Heads)) {
 		w.word("head", key)
-		w.part(reflect.ValueOf(v.Heads[key]), "write")
+		w.part(reflect.ValueOf(v.Heads[key]), "")
 	}
 	w.part(reflect.ValueOf(v.Done), "")
 	w.view(v.Base)

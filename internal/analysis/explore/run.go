@@ -336,7 +336,7 @@ func (r *Run) Visits(v int) int {
 
 // key describes the state: runs with the same key go on alike.
 func (r *Run) key() []byte {
-	w := &digester{digest: &r.s.digest, state: r.State, slots: r.slots, numbers: map[numbered]int{}}
+	w := &digester{digest: &r.s.digest, state: r.State, slots: r.slots, written: map[int]bool{}}
 	w.all()
 	if r.s.Allow != nil {
 		for _, name := range slices.Sorted(maps.Keys(r.Written)) {
