@@ -97,7 +97,7 @@ func layers() []layer {
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},
 		{path: "model/modeltest", own: []string{"model"}, others: []string{"github.com/google/go-cmp", "pgregory.net/rapid"}},
 		{path: "model/openai", own: []string{"model", "model/wire"}},
-		{path: "model/price", own: []string{"eval", "model"}},
+		{path: "model/price", own: []string{"internal/keys", "eval", "model"}},
 		{path: "model/provider", own: []string{"model", "model/anthropic", "model/openai", "model/price", "model/responses", "model/scripted", "model/wire", "internal/bounded", "internal/keys", "internal/redact", "internal/suggest"}},
 		{path: "model/responses", own: []string{"model", "model/openai", "model/wire"}},
 		{path: "model/scripted", own: []string{"eval", "model", "spec", "internal/keys"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
 	"github.com/graphrun/graphrun/model/openai"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 const openaiAnswers = "../../model/openai/testdata/"
@@ -22,7 +23,7 @@ func TestOpenAIRequests(t *testing.T) {
 	for name, req := range modeltest.Requests() {
 		var body []byte
 		url := modeltest.Serve(t, openaiAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Raw })
-		client, err := openai.New(openai.Config{Model: "m-1", BaseURL: url})
+		client, err := wire.New(&openai.Protocol, wire.Config{Model: "m-1", BaseURL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestOpenAIAnswers(t *testing.T) {
 			if streams {
 				file = openaiAnswers + name + "-stream.http"
 			}
-			ours, err := openai.New(openai.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
+			ours, err := wire.New(&openai.Protocol, wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}

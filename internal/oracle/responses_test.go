@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
 	ours "github.com/graphrun/graphrun/model/responses"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 const responsesAnswers = "../../model/responses/testdata/"
@@ -25,7 +26,7 @@ func TestResponsesRequests(t *testing.T) {
 	for name, req := range requests {
 		var body map[string]any
 		url := modeltest.Serve(t, responsesAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Body })
-		client, err := ours.New(ours.Config{Model: "m-1", BaseURL: url})
+		client, err := wire.New(&ours.Protocol, wire.Config{Model: "m-1", BaseURL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func TestResponsesRequests(t *testing.T) {
 // goingOn is a conversation whose last answer came with reasoning.
 func goingOn(t *testing.T) *model.Request {
 	t.Helper()
-	client, err := ours.New(ours.Config{Model: "m-1", BaseURL: modeltest.Serve(t, responsesAnswers+"thinking.http", 0, nil)})
+	client, err := wire.New(&ours.Protocol, wire.Config{Model: "m-1", BaseURL: modeltest.Serve(t, responsesAnswers+"thinking.http", 0, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestResponsesAnswers(t *testing.T) {
 			if streams {
 				file = responsesAnswers + name + "-stream.http"
 			}
-			client, err := ours.New(ours.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
+			client, err := wire.New(&ours.Protocol, wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}

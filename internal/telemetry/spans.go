@@ -1,4 +1,4 @@
-// Spans of runs, steps, attempts, and calls of models and tools.
+// Spans and logs of runs, steps, attempts, and calls of models and tools.
 
 package telemetry
 

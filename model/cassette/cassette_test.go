@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
 	"github.com/graphrun/graphrun/model/openai"
+	"github.com/graphrun/graphrun/model/wire"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -62,7 +63,7 @@ func replayed(t *testing.T, c *Cassette) *Cassette {
 func TestConformance(t *testing.T) {
 	modeltest.Run(t, func(t *testing.T, scenario string, streams bool) model.Client {
 		file, cut := modeltest.Fixture("../openai/testdata", scenario, streams)
-		client, err := openai.New(openai.Config{Model: "m", BaseURL: modeltest.Serve(t, file, cut, nil), Key: modeltest.Key})
+		client, err := wire.New(&openai.Protocol, wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, cut, nil), Key: modeltest.Key})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,16 +17,8 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// Config names a model; the base URL goes up to /chat/completions.
-type Config = wire.Config
-
-// Client is one model.
-type Client = wire.Client
-
-// New checks a configuration. It makes no connection.
-func New(c Config) (*Client, error) { return wire.New(&protocol, c) }
-
-var protocol = wire.Protocol{
+// Protocol is the wire format; the base URL goes up to /chat/completions.
+var Protocol = wire.Protocol{
 	Path: "/chat/completions", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: Header,
 	Takes: wire.Takes{ // the limits of OpenAI; other servers may refuse more
 		Images: wire.Photos(), ImageURLs: true, Files: []string{"application/pdf"}, Audio: []string{"audio/mpeg", "audio/wav"},

@@ -9,17 +9,18 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/openai"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 // answering is a client of a server that answers all requests alike.
-func answering(t *testing.T, status int, kind, body string) *openai.Client {
+func answering(t *testing.T, status int, kind, body string) *wire.Client {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	client, err := openai.New(openai.Config{BaseURL: server.URL, Model: "m"})
+	client, err := wire.New(&openai.Protocol, wire.Config{BaseURL: server.URL, Model: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -21,7 +22,10 @@ var table string
 
 // Rates are prices in US dollars per million tokens.
 type Rates struct {
-	Input, CachedInput, CacheWrite, Output float64
+	Input       float64 `key:"input"`
+	CachedInput float64 `key:"cached_input"`
+	CacheWrite  float64
+	Output      float64 `key:"output"`
 	// UpTo is the longest input, in tokens, that has these prices; 0 means any.
 	UpTo int
 	// DefaultOutput bounds answers of requests that set no bound; 0 means unknown.
@@ -62,22 +66,13 @@ func Of(model string) Prices {
 // Declared returns prices that a graph gives with the keys input, cached_input (by
 // default input) and output.
 func Declared(given map[string]any) Prices {
-	rates := Rates{Input: amount(given["input"]), Output: amount(given["output"])}
-	rates.CachedInput, rates.CacheWrite = rates.Input, rates.Input
-	if cached, ok := given["cached_input"]; ok {
-		rates.CachedInput = amount(cached)
+	var rates Rates
+	_ = keys.Decode(given, &rates) // the parser has checked them
+	if given["cached_input"] == nil {
+		rates.CachedInput = rates.Input
 	}
+	rates.CacheWrite = rates.Input
 	return Prices{[]Rates{rates}}
-}
-
-func amount(v any) float64 {
-	switch n := v.(type) {
-	case int:
-		return float64(n)
-	case float64:
-		return n
-	}
-	return 0
 }
 
 // at returns the rates for an input of a length.

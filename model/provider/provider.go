@@ -42,7 +42,7 @@ type Options struct {
 	// Getenv reads OPENAI_API_KEY and ANTHROPIC_API_KEY, for providers of these types
 	// without a key and address of their own; nil means os.Getenv.
 	Getenv func(string) string
-	// Sleep waits for the delays of scripts; nil means the machine's clock.
+	// Sleep waits for the delays of scripts, which need it.
 	Sleep func(context.Context, time.Duration) error
 	// HTTP makes requests; nil means the default transport.
 	HTTP *http.Client
@@ -94,9 +94,9 @@ func Open(ref string, o Options) (model.Client, error) {
 	var client *wire.Client
 	switch p.protocol() {
 	case "chat":
-		client, err = openai.New(config)
+		client, err = wire.New(&openai.Protocol, config)
 	case "responses":
-		client, err = responses.New(config)
+		client, err = wire.New(&responses.Protocol, config)
 	case "anthropic":
 		known := price.Of("anthropic/" + id).First()
 		config.MaxTokens, config.MostTokens = known.DefaultOutput, known.MaxOutput

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,21 +183,9 @@ type Client struct {
 }
 
 // NewClient starts a run with all entries unused. sleep waits for an entry's delay or
-// returns the context's error; nil means the machine's clock.
+// returns the context's error.
 func (s *Script) NewClient(sleep func(context.Context, time.Duration) error) *Client {
-	if sleep == nil {
-		sleep = wait
-	}
 	return &Client{script: s, sleep: sleep, used: make([]bool, len(s.entries)), shares: map[model.Caller][]int{}}
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // Chat answers with the first unused entry for the request's caller, after its delay.
@@ -289,11 +278,8 @@ func endsPath(path, name string) bool { return path == name || strings.HasSuffix
 // missingEntry returns the failure of a call without an entry.
 func (s *Script) missingEntry(c model.Caller) *model.Error {
 	used := ""
-	for i := range s.entries {
-		if s.entries[i].matches(c) {
-			used = ": those that match are used up"
-			break
-		}
+	if slices.ContainsFunc(s.entries, func(e entry) bool { return e.matches(c) }) {
+		used = ": those that match are used up"
 	}
 	node, role := cmp.Or(c.Place, c.Node), cmp.Or(c.Role, "chat")
 	hint := "node: " + node

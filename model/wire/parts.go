@@ -38,7 +38,7 @@ func (t *Takes) Check(messages []model.Message) error {
 				continue
 			}
 			if problem := t.problem(part); problem != "" {
-				return Invalid("%s can't be sent to this model: %s", partName(part), problem)
+				return Invalid("the %s can't be sent to this model: %s", strings.Trim(part.String(), "[]"), problem)
 			}
 			all += part.Size()
 		}
@@ -47,16 +47,6 @@ func (t *Takes) Check(messages []model.Message) error {
 		return Invalid("the parts of the conversation have %s; its provider takes %s in a request", megabytes(all), megabytes(t.MostAll))
 	}
 	return nil
-}
-
-func partName(p *model.Part) string {
-	switch {
-	case p.Name != "":
-		return fmt.Sprintf("the %s %q", p.Kind, p.Name)
-	case p.URL != "":
-		return fmt.Sprintf("the %s %q", p.Kind, p.URL)
-	}
-	return "the " + string(p.Kind)
 }
 
 func (t *Takes) problem(p *model.Part) string {

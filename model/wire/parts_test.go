@@ -23,8 +23,8 @@ func TestTakes(t *testing.T) {
 		want  string // of the refusal; "": none
 	}{
 		{"all", all, []model.Part{png, pdf, notes, linked, sound, {Kind: model.TextPart, Text: "a"}}, ""},
-		{"type", all, []model.Part{png, tiff}, "the image can't be sent to this model: it is image/tiff; taken are image/gif, image/jpeg, image/png, image/webp"},
-		{"no files", images, []model.Part{pdf}, `the file "a.pdf" can't be sent to this model: its protocol takes no file`},
+		{"type", all, []model.Part{png, tiff}, "the image image/tiff can't be sent to this model: it is image/tiff; taken are image/gif, image/jpeg, image/png, image/webp"},
+		{"no files", images, []model.Part{pdf}, `the file a.pdf can't be sent to this model: its protocol takes no file`},
 		{"no text files", images, []model.Part{notes}, "its protocol takes no file"},
 		{"no audio", images, []model.Part{sound}, "its protocol takes no audio"},
 		{"no addresses", images, []model.Part{{Kind: model.ImagePart, URL: "https://example.org/a.png"}}, "its protocol takes no addresses of these"},
