@@ -174,6 +174,15 @@ func (r *Response) Message() Message {
 	return Message{Role: Assistant, Content: r.Content, ToolCalls: r.ToolCalls, Thinking: r.Thinking}
 }
 
+// StreamWords passes a text on by words, as if it streamed; onText may be nil.
+func StreamWords(text string, onText func(chunk string)) {
+	for word := range strings.SplitAfterSeq(text, " ") {
+		if onText != nil && word != "" {
+			onText(word)
+		}
+	}
+}
+
 // Client is one model of one provider. It is safe for concurrent use.
 type Client interface {
 	// Chat makes one call without retries and returns the whole answer. onText receives

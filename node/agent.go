@@ -84,7 +84,7 @@ func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, 
 		return nil, err
 	}
 	a := &agent{task: task, kit: k, node: n, calls: newCaller(&k.models, task)}
-	if a.loop, err = readLoop(task); err != nil {
+	if a.loop, err = readLoop(task, n.decl); err != nil {
 		return nil, err
 	}
 	if a.judge, err = readJudge(task); err != nil {
@@ -229,7 +229,7 @@ type loopState struct {
 	name string
 }
 
-func readLoop(task *runner.Task) (*loopConfig, error) {
+func readLoop(task *runner.Task, decl *spec.Node) (*loopConfig, error) {
 	l := &loopConfig{}
 	given, _ := task.Config["loop"].(map[string]any)
 	switch err := decode(given, l); {
@@ -237,7 +237,7 @@ func readLoop(task *runner.Task) (*loopConfig, error) {
 		return nil, err
 	case l.Pattern == "state_machine":
 		l.FinishTool = "" // states end the loop
-		return l, l.readStates(task)
+		return l, l.readStates(decl)
 	case l.Pattern == "finish_tool" && l.FinishTool == "":
 		l.FinishTool = "finish"
 	}
@@ -245,7 +245,7 @@ func readLoop(task *runner.Task) (*loopConfig, error) {
 }
 
 // readStates reads the states of a state_machine and checks where they lead.
-func (l *loopConfig) readStates(task *runner.Task) error {
+func (l *loopConfig) readStates(decl *spec.Node) error {
 	l.states = map[string]*loopState{}
 	for name, given := range l.States {
 		s := &loopState{name: name}
@@ -256,8 +256,8 @@ func (l *loopConfig) readStates(task *runner.Task) error {
 		s.Terminal = s.Terminal || len(s.Transitions) == 0
 		l.states[name] = s
 	}
-	if l.Initial == "" {
-		l.Initial = firstState(task)
+	if states := decl.Field("loop").Get("states"); l.Initial == "" && states != nil && len(states.Fields) > 0 {
+		l.Initial = states.Fields[0].Key.Value
 	}
 	switch {
 	case len(l.states) == 0:
@@ -278,16 +278,6 @@ func (l *loopConfig) readStates(task *runner.Task) error {
 		return invalidInput("loop.states has no terminal state; the loop would not end")
 	}
 	return nil
-}
-
-// firstState returns the first state in the file.
-func firstState(task *runner.Task) string {
-	if node := task.Graph.Node(lastPart(task.Node)); node != nil {
-		if states := node.Field("loop").Get("states"); states != nil && states.Kind == spec.Map && len(states.Fields) > 0 {
-			return states.Fields[0].Key.Value
-		}
-	}
-	return ""
 }
 
 // callTries bounds the attempts of a call with transient failures: the runner does not

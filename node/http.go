@@ -205,8 +205,7 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 		return nil
 	}
 	if c.Follow == sameHost {
-		return fmt.Errorf("was redirected to %s, another host than %s; \"follow: any\" allows it",
-			hostOf(req.URL), hostOf(via[0].URL))
+		return fmt.Errorf("was redirected to %s://%s, another host than %s://%s; \"follow: any\" allows it", req.URL.Scheme, req.URL.Host, via[0].URL.Scheme, via[0].URL.Host)
 	}
 	for name := range req.Header {
 		if !slices.Contains([]string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent"}, name) {
@@ -219,27 +218,14 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 // atHost reports whether a URL has the host and port of the first, or moves from its
 // port 80 to encryption at 443.
 func atHost(first, then *url.URL) bool {
-	switch {
-	case !strings.EqualFold(first.Hostname(), then.Hostname()):
-		return false
-	case first.Scheme == then.Scheme:
-		return portOf(first) == portOf(then)
-	}
-	return then.Scheme == "https" && portOf(first) == "80" && portOf(then) == "443"
+	from, to := portOf(first), portOf(then)
+	return strings.EqualFold(first.Hostname(), then.Hostname()) &&
+		(first.Scheme == then.Scheme && from == to || then.Scheme == "https" && from == "80" && to == "443")
 }
 
 func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
-
-// hostOf returns scheme and host for messages.
-func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // failure returns the failure of a request without a usable answer.
 func (c *call) failure(ctx context.Context, resp *http.Response, err error) *runner.Failure {

@@ -3,12 +3,14 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
@@ -160,16 +162,16 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no models"}
 	}
-	n := &modelNode{task: task, decl: task.Graph.Node(lastPart(task.Node))}
+	n := &modelNode{task: task, decl: cmp.Or(task.Graph.Node(lastPart(task.Node)), &spec.Node{})}
 	err := decode(withParams(task), n)
 	if err == nil && n.Prompt != nil {
-		n.prompt, err = kit.prompt(ctx, task, n.Prompt)
+		n.prompt, err = kit.prompt(ctx, task, n.decl.Field("prompt"), n.Prompt)
 	}
 	if err != nil {
 		return nil, err
 	}
 	n.request = model.Request{Temperature: n.Temperature, MaxTokens: n.MaxTokens, Stop: n.Stop, Reasoning: n.Reasoning, Params: n.Params}
-	if n.decl != nil && n.decl.Output != nil {
+	if n.decl.Output != nil {
 		if n.schema, err = schema.Compile(n.decl.Output); err != nil {
 			return nil, invalidInput("output: %v", err)
 		}
@@ -267,14 +269,10 @@ func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
 func callsData(calls []model.ToolCall) []any {
 	out := make([]any, len(calls))
 	for i, call := range calls {
-		fields := map[string]any{"id": call.ID, "name": call.Name, "args": map[string]any{}}
-		if call.Args != nil {
-			fields["args"] = call.Args
+		if call.Args == nil {
+			call.Args = map[string]any{}
 		}
-		if call.Malformed != "" {
-			fields["malformed"] = call.Malformed
-		}
-		out[i] = fields
+		out[i], _ = eval.Canonical(call)
 	}
 	return out
 }

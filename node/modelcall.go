@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
@@ -64,8 +63,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 			return nil, modelFailure(err)
 		}
 	}
-	hooked := modelHooks{c.task, &req, ref.name}
-	if err = hooked.before(ctx); err != nil {
+	if err = beforeModel(ctx, c.task, ref.name, &req); err != nil {
 		return nil, err
 	}
 	size := price.RequestTokens(&req)
@@ -89,13 +87,12 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if errors.As(err, &failed) && failed.Unsent {
 		c.turns[role]--
 		room.Settle(handler.Usage{})
-		hooked.after(ctx, nil, modelFailure(err))
+		afterModel(ctx, c.task, ref.name, &req, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
 	tokens, estimated := tokensOf(ref, size, response, err, heard)
 	if response != nil {
 		response.Usage = tokens
-		checkArgs(response.ToolCalls)
 	}
 	usage := c.usage(ref, &req, tokens, estimated)
 	usage.DurationMS = new(took.Milliseconds())
@@ -103,19 +100,8 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if err != nil && ctx.Err() == nil && heard != "" {
 		s.breakOff()
 	}
-	hooked.after(ctx, response, modelFailure(err))
+	afterModel(ctx, c.task, ref.name, &req, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
-}
-
-// checkArgs makes arguments plain data, which a client of a Go program may not return.
-func checkArgs(calls []model.ToolCall) {
-	for i := range calls {
-		args, err := eval.Canonical(calls[i].Args)
-		if err != nil {
-			calls[i].Malformed = fmt.Sprint(calls[i].Args)
-		}
-		calls[i].Args, _ = args.(map[string]any)
-	}
 }
 
 // retry makes calls in a role, and again after a transient failure, in all at most as many
@@ -296,42 +282,37 @@ func backoff(attempt int, failure *runner.Failure) time.Duration {
 	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))
 }
 
-// modelHooks are the hooks around one call of a model.
-type modelHooks struct {
-	task *runner.Task
-	req  *model.Request
-	name string
-}
-
-// before calls the hooks before a model call, which may change the request.
-func (m modelHooks) before(ctx context.Context) error {
-	for _, h := range m.task.Hooks {
+// beforeModel calls the hooks before a model call, which may change the request.
+func beforeModel(ctx context.Context, task *runner.Task, name string, req *model.Request) error {
+	for _, h := range task.Hooks {
 		if h.BeforeModel == nil {
 			continue
 		}
-		call := m.call()
-		if err := h.BeforeModel(ctx, m.task, call); err != nil {
+		call := hookedCall(name, req)
+		if err := h.BeforeModel(ctx, task, call); err != nil {
 			return err
 		}
-		m.req.System, m.req.Messages = call.System, model.Paired(call.Messages)
+		req.System, req.Messages = call.System, model.Paired(call.Messages)
 	}
 	return nil
 }
 
-func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {
+// afterModel calls the hooks after a model call.
+func afterModel(ctx context.Context, task *runner.Task, name string, req *model.Request, response *model.Response, err error) {
 	var said model.Message
 	if response != nil {
 		said = response.Message()
 	}
-	for _, h := range m.task.Hooks {
+	for _, h := range task.Hooks {
 		if h.AfterModel != nil {
-			h.AfterModel(ctx, m.task, m.call(), said, err)
+			h.AfterModel(ctx, task, hookedCall(name, req), said, err)
 		}
 	}
 }
 
-func (m modelHooks) call() *handler.ModelCall {
-	return &handler.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System, Messages: slices.Clone(m.req.Messages)}
+// hookedCall returns a copy of a call for hooks.
+func hookedCall(name string, req *model.Request) *handler.ModelCall {
+	return &handler.ModelCall{Model: name, Role: req.Caller.Role, System: req.System, Messages: slices.Clone(req.Messages)}
 }
 
 // tokensOf returns the tokens of a call, whose request has about size. So that limits

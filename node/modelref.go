@@ -86,12 +86,6 @@ type openKey struct {
 	graph     *spec.Graph
 }
 
-// openModel is a client, or the error of opening it.
-type openModel struct {
-	client model.Client
-	err    error
-}
-
 // models opens models.
 type models struct {
 	options  provider.Options // Declared, Dir and Sleep are the task's
@@ -111,17 +105,24 @@ func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	if ref.isScript() {
 		key.graph = nil
 	}
-	open := task.Scope.Keep(key, func() any {
+	switch open := task.Scope.Keep(key, func() any {
 		hideKeys(task, m.cassette, task.Providers)
 		hideKeys(task, m.cassette, ref.providers)
 		connect := func() (model.Client, error) { return m.connect(task, ref) }
 		if m.cassette != nil {
-			return openModel{m.cassette.Client(ref.name, connect), nil}
+			return m.cassette.Client(ref.name, connect)
 		}
 		client, err := connect()
-		return openModel{client, err}
-	}).(openModel)
-	return limitInFlight(task, ref, open.client), open.err
+		if err != nil {
+			return err
+		}
+		return client
+	}).(type) {
+	case error:
+		return nil, open
+	default:
+		return limitInFlight(task, ref, open.(model.Client)), nil
+	}
 }
 
 func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) {
@@ -132,7 +133,11 @@ func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) 
 	m.cassette.Hide(key)
 	client, err := provider.Open(ref.name, opts)
 	if script, ok := client.(*scripted.Client); ok {
-		skipAnswered(task, ref, script)
+		for _, call := range task.Models.Answered { // before the run was resumed
+			if call.Model == ref.name {
+				script.Skip(model.Caller{Node: call.Node, Place: call.Place, Role: call.Role, Visit: call.Visit, Turn: call.Turn})
+			}
+		}
 	}
 	return client, err
 }
@@ -174,15 +179,6 @@ func hideKeys(task *runner.Task, tape *cassette.Cassette, providers map[string]a
 		key, _ := declared["api_key"].(string)
 		task.Models.Hide(key)
 		tape.Hide(key)
-	}
-}
-
-// skipAnswered uses up the answers that a script gave before the run was resumed.
-func skipAnswered(task *runner.Task, ref modelRef, script *scripted.Client) {
-	for _, call := range task.Models.Answered {
-		if call.Model == ref.name {
-			script.Skip(model.Caller{Node: call.Node, Place: call.Place, Role: call.Role, Visit: call.Visit, Turn: call.Turn})
-		}
 	}
 }
 
@@ -236,7 +232,7 @@ func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.C
 	name, _, _ := provider.Split(ref.name)
 	declared, _ := ref.providers[name].(map[string]any)
 	most, ok := declared["max_in_flight"].(int)
-	if !ok || client == nil {
+	if !ok {
 		return client
 	}
 	return gated{client, task.Scope.Keep(flightKey{name, most}, func() any { return make(chan struct{}, most) }).(chan struct{})}

@@ -11,9 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/keys"
@@ -113,7 +111,7 @@ func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
 			return nil, err
 		}
 		headers := map[string]any{}
-		for _, name := range slices.Sorted(maps.Keys(c.request.Header)) {
+		for name := range c.request.Header {
 			headers[name] = c.request.Header.Get(name)
 		}
 		out := map[string]any{"method": c.request.Method, "url": c.request.URL.String(), "headers": headers}

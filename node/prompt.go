@@ -123,7 +123,7 @@ func (n *modelNode) marker() string {
 		}
 	}
 	fmt.Fprintf(&b, "\nAccomplished: %s.\nNext: %s", doneText(n.task.Talk), lastPart(n.task.Node))
-	if n.decl != nil && n.decl.Description.Value != "" {
+	if n.decl.Description.Value != "" {
 		b.WriteString(": " + n.decl.Description.Value)
 	}
 	return b.String() + "]"
@@ -168,8 +168,7 @@ func (n *modelNode) continueText() (content, error) {
 
 // prompt returns the content of a prompt, with the resources and prompts of servers. Only
 // parts that the file writes may name these; values are read by valueContent.
-func (k *toolkit) prompt(ctx context.Context, task *runner.Task, v any) (content, error) {
-	written := writtenPrompt(task)
+func (k *toolkit) prompt(ctx context.Context, task *runner.Task, written *spec.Value, v any) (content, error) {
 	if written == nil || written.Kind != spec.List && written.Kind != spec.Map {
 		return valueContent(task, v)
 	}
@@ -190,14 +189,6 @@ func (k *toolkit) prompt(ctx context.Context, task *runner.Task, v any) (content
 		parts = append(parts, said.parts...)
 	}
 	return contentOfParts(parts), nil
-}
-
-// writtenPrompt returns the prompt of a node in its file, or nil.
-func writtenPrompt(task *runner.Task) *spec.Value {
-	if decl := task.Graph.Node(lastPart(task.Node)); decl != nil {
-		return decl.Field("prompt")
-	}
-	return nil
 }
 
 // promptItem returns the content of an item of a prompt; ofFile says that the file writes
@@ -311,10 +302,7 @@ func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model
 
 // summarySchema returns the node's or the graph's schema of summaries, or nil for text.
 func (n *modelNode) summarySchema() map[string]any {
-	source := spec.SummarySchema(n.task.Graph.Conversation)
-	if n.decl != nil {
-		source = cmp.Or(spec.SummarySchema(n.decl.Conversation), source)
-	}
+	source := cmp.Or(spec.SummarySchema(n.decl.Conversation), spec.SummarySchema(n.task.Graph.Conversation))
 	if source == nil {
 		return nil
 	}

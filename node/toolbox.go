@@ -36,27 +36,13 @@ type toolkit struct {
 // registryKey is the key of a graph's tools in the scope of a run.
 type registryKey struct{ graph *spec.Graph }
 
-// keptTools are the tools of a run, or the error of making them.
-type keptTools struct {
-	*tool.Registry
-	err error
-}
-
-// Close ends the servers.
-func (k keptTools) Close() error {
-	if k.Registry == nil {
-		return nil
-	}
-	return k.Registry.Close()
-}
-
 // registry returns the tools of the task's graph, which the whole run shares.
 func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	if task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
 	}
 	keeper := keeperOf(task.Scope) // before the registry, so that it ends after the servers
-	kept := task.Scope.Keep(registryKey{task.Graph}, func() any {
+	switch kept := task.Scope.Keep(registryKey{task.Graph}, func() any {
 		opts := k.options
 		opts.Dir, opts.Withheld, opts.RunDir, opts.Keeper = task.Dir, secretVariables(task.Graph), task.RunDir, keeper
 		if task.OpenLog != nil {
@@ -64,12 +50,16 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 			opts.Stderr = func(server string) io.Writer { return task.OpenLog(server, "stderr") }
 		}
 		registry, err := tool.New(task.Tools, opts)
-		return keptTools{registry, err}
-	}).(keptTools)
-	if kept.err != nil {
-		return nil, invalidInput("%v", kept.err)
+		if err != nil {
+			return err
+		}
+		return registry
+	}).(type) {
+	case *tool.Registry:
+		return kept, nil
+	default:
+		return nil, invalidInput("%v", kept)
 	}
-	return kept.Registry, nil
 }
 
 // toolCall is a call with its number in the visit, or a part of the prompt that a server
@@ -89,19 +79,19 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 		if err != nil {
 			return answer{}, err
 		}
-		if refused := before(ctx, task, c); refused != nil {
+		if refused := beforeTool(ctx, task, c); refused != nil {
 			return *refused, nil
 		}
 		taped, err := k.playOrRecord(task, c, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
 		if err != nil {
 			return answer{}, callError(ctx, c.Name, err)
 		}
-		return after(ctx, task, c, taped), nil
+		return afterTool(ctx, task, c, taped), nil
 	})
 }
 
-// before calls the hooks before a tool call and returns the answer if one refuses it.
-func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
+// beforeTool calls the hooks before a tool call and returns the answer if one refuses it.
+func beforeTool(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	for _, h := range task.Hooks {
 		if h.BeforeTool == nil {
 			continue
@@ -113,8 +103,8 @@ func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	return nil
 }
 
-// after calls the hooks after a tool call.
-func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
+// afterTool calls the hooks after a tool call.
+func afterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
 	for _, h := range task.Hooks {
 		if h.AfterTool == nil {
 			continue
@@ -316,20 +306,17 @@ func (a *toolActor) Progress(tool, message string, done, total float64) {
 }
 
 // Exec runs a tool's program as an exec node would.
-func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
+func (a *toolActor) Exec(ctx context.Context, name string, config, args map[string]any) (any, error) {
 	task := a.task.Part("tool" + strconv.Itoa(a.call.number))
-	stdin := p.Args
 	if len(task.Answers) > 0 {
-		stdin = maps.Clone(p.Args)
-		stdin["answers"] = task.Answers
+		args = maps.Clone(args)
+		args["answers"] = task.Answers
 	}
-	task.Config = map[string]any{"command": p.Command, "env": p.Env, "stdin": eval.Text(stdin), "dir": p.Dir, "env_pass": p.EnvPass}
-	if p.Parse != "" {
-		task.Config["parse"] = p.Parse
-	}
+	task.Config = maps.Clone(config)
+	task.Config["stdin"] = eval.Text(args)
 	task.Key = callKey(a.task.Key, a.call.number)
 	program := *a.kit.exec
-	program.source = p.Tool
+	program.source = name
 	output, err := program.Run(ctx, task)
 	return output, toolError(ctx, err)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -125,26 +126,34 @@ func allowList(config map[string]any, registry *tool.Registry) []string {
 // callsOf returns the calls of the model's last message without a result (asked is true),
 // or those in the input.
 func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
-	calls, spoke := openCalls(task.Talk)
-	if len(calls) > 0 {
-		return calls, true, nil
+	if task.Talk != nil {
+		answered := map[string]bool{}
+		for _, m := range slices.Backward(task.Talk.Messages) {
+			if asked = m.Role == "assistant"; !asked {
+				answered[m.ToolCallID] = true
+				continue
+			}
+			for i, c := range m.ToolCalls {
+				if !answered[c.ID] {
+					calls = append(calls, toolCall{ToolCall: c, number: i})
+				}
+			}
+			break
+		}
 	}
 	input, _ := task.Input.(map[string]any)
 	given, ok := input["tool_calls"].([]any)
-	if !ok {
-		if spoke {
-			return nil, true, nil
-		}
+	switch {
+	case len(calls) > 0, asked && !ok:
+		return calls, true, nil
+	case !ok:
 		return nil, false, invalidInput("there are no tool calls: a tools node follows a model node that has tools")
 	}
 	read, err := readCalls("tool_calls", given)
-	if err != nil {
-		return nil, false, err
-	}
 	for i, c := range read {
 		calls = append(calls, toolCall{ToolCall: c, number: i})
 	}
-	return calls, false, nil
+	return calls, false, err
 }
 
 // readCalls reads tool calls from plain data; where names the list in errors.
@@ -158,31 +167,6 @@ func readCalls(where string, list []any) (calls []model.ToolCall, err error) {
 		}
 	}
 	return calls, nil
-}
-
-// openCalls returns the calls of the model's last message that have no result. spoke
-// reports whether there is such a message.
-func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
-	if talk == nil {
-		return nil, false
-	}
-	last := len(talk.Messages) - 1
-	for last >= 0 && talk.Messages[last].Role != "assistant" {
-		last--
-	}
-	if last < 0 {
-		return nil, false
-	}
-	answered := map[string]bool{}
-	for _, m := range talk.Messages[last+1:] {
-		answered[m.ToolCallID] = true
-	}
-	for i, c := range talk.Messages[last].ToolCalls {
-		if !answered[c.ID] {
-			calls = append(calls, toolCall{ToolCall: c, number: i})
-		}
-	}
-	return calls, true
 }
 
 // runTool calls one tool and returns its result.

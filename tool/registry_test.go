@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/internal/keys"
 )
 
 // fakeActor answers with what do returns and remembers warnings.
@@ -30,8 +32,8 @@ func (a *fakeActor) Ask(tool, message string, schema map[string]any) (any, bool)
 	return a.answer, a.answer != nil
 }
 
-func (a *fakeActor) Exec(ctx context.Context, p *Program) (any, error) {
-	return a.do(ctx, fmt.Sprint(p.Command[0]), p.Args)
+func (a *fakeActor) Exec(ctx context.Context, _ string, config, args map[string]any) (any, error) {
+	return a.do(ctx, keys.Texts(config["command"])[0], args)
 }
 
 func (a *fakeActor) Graph(ctx context.Context, file string, args map[string]any) (any, error) {

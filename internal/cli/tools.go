@@ -101,7 +101,9 @@ func (b bystander) Warn(message string) { b.app.note(terminal.Line(message)) }
 
 var errNoCalls = errors.New("tools are listed, not called")
 
-func (bystander) Exec(context.Context, *tool.Program) (any, error) { return nil, errNoCalls }
+func (bystander) Exec(context.Context, string, map[string]any, map[string]any) (any, error) {
+	return nil, errNoCalls
+}
 
 func (bystander) Graph(context.Context, string, map[string]any) (any, error) { return nil, errNoCalls }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/anthropic"
 	"github.com/graphrun/graphrun/model/modeltest"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 const anthropicAnswers = "../../model/anthropic/testdata/"
@@ -30,7 +31,7 @@ func TestAnthropicRequests(t *testing.T) {
 	for name, req := range requests {
 		var body map[string]any
 		url := modeltest.Serve(t, anthropicAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Body })
-		client, err := anthropic.New(anthropic.Config{Model: "m-1", BaseURL: url})
+		client, err := anthropic.New(wire.Config{Model: "m-1", BaseURL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestAnthropicAnswers(t *testing.T) {
 			if streams {
 				file = anthropicAnswers + name + "-stream.http"
 			}
-			ours, err := anthropic.New(anthropic.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
+			ours, err := anthropic.New(wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,14 +19,9 @@ import (
 // MaxTokens bounds answers of requests that set no bound: the protocol has no default.
 const MaxTokens = 8192
 
-// Config names a model; the base URL goes up to /v1/messages, with or without /v1.
-type Config = wire.Config
-
-// Client is one model.
-type Client = wire.Client
-
-// New checks a configuration. It makes no connection.
-func New(c Config) (*Client, error) {
+// New checks a configuration, whose base URL goes up to /v1/messages, with or without /v1. It
+// makes no connection.
+func New(c wire.Config) (*wire.Client, error) {
 	c.MaxTokens = cmp.Or(c.MaxTokens, MaxTokens)
 	c.BaseURL = strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1")
 	return wire.New(&protocol, c)

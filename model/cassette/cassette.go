@@ -246,17 +246,8 @@ func (c *client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	case inner != nil:
 		return a.Response, nil
 	}
-	return replay(a.Response, onText)
-}
-
-// replay streams a played answer by words.
-func replay(r *model.Response, onText func(string)) (*model.Response, error) {
-	for word := range strings.SplitAfterSeq(r.Content, " ") {
-		if onText != nil && word != "" {
-			onText(word)
-		}
-	}
-	return r, nil
+	model.StreamWords(a.Response.Content, onText)
+	return a.Response, nil
 }
 
 // ToolCall is a call of a tool.

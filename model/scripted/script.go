@@ -209,11 +209,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		return nil, &failure
 	}
 	answer := e.response(req.Caller)
-	for word := range strings.SplitAfterSeq(answer.Content, " ") {
-		if onText != nil && word != "" {
-			onText(word)
-		}
-	}
+	model.StreamWords(answer.Content, onText)
 	return answer, nil
 }
 

@@ -1,0 +1,8 @@
+package anthropic
+
+import "github.com/graphrun/graphrun/model/wire"
+
+type (
+	Config = wire.Config
+	Client = wire.Client
+)
