@@ -294,8 +294,9 @@ func detectType(begin []byte) string {
 	return http.DetectContentType(begin)
 }
 
-// ownForm returns the content of a message with its texts, {type: text, text}, in the form of
-// graph files. It fails for other parts of chat APIs.
+// ownForm returns the content of a message with the texts and images of chat APIs, {type:
+// text, text} and {type: image_url, image_url: {url}}, in the form of graph files. It fails
+// for their other parts.
 func ownForm(v any) (any, error) {
 	list, isList := v.([]any)
 	if !isList {
@@ -304,12 +305,15 @@ func ownForm(v any) (any, error) {
 	out := slices.Clone(list)
 	for i, item := range list {
 		given, _ := item.(map[string]any)
-		kind, typed := given["type"].(string)
-		if typed && kind != "text" {
-			return nil, invalidInput("a part has the type %q; parts are {text}, {image}, {file} and {audio}", kind)
-		}
-		if typed {
+		image, _ := given["image_url"].(map[string]any)
+		switch kind, typed := given["type"].(string); {
+		case !typed:
+		case kind == "text":
 			out[i] = map[string]any{"text": given["text"]}
+		case kind == "image_url":
+			out[i] = map[string]any{"image": cmp.Or(image["url"], given["image_url"])}
+		default:
+			return nil, invalidInput("a part has the type %q; parts are {text}, {image}, {file} and {audio}", kind)
 		}
 	}
 	return out, nil

@@ -114,7 +114,13 @@ func TestResultContent(t *testing.T) {
 }
 
 func TestPlainParts(t *testing.T) {
-	got, err := ownForm([]any{map[string]any{"type": "text", "text": "a"}, map[string]any{"image": "https://x.org/1"}, "b"})
+	got, err := ownForm([]any{
+		map[string]any{"type": "text", "text": "a"},
+		map[string]any{"image": "https://x.org/1"},
+		"b",
+		map[string]any{"type": "image_url", "image_url": map[string]any{"url": "https://x.org/2"}},
+		map[string]any{"type": "image_url", "image_url": "https://x.org/3"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +128,11 @@ func TestPlainParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shownParts(c); got != "text a\nimage https://x.org/1\ntext b" {
+	if got := shownParts(c); got != "text a\nimage https://x.org/1\ntext b\nimage https://x.org/2\nimage https://x.org/3" {
 		t.Errorf("got %s", got)
 	}
-	_, err = ownForm([]any{map[string]any{"type": "image_url", "image_url": map[string]any{"url": "https://x.org/1"}}})
-	checkFailure(t, err, "invalid_input", `a part has the type "image_url"; parts are {text}, {image}, {file} and {audio}`)
+	_, err = ownForm([]any{map[string]any{"type": "input_file", "file_url": "https://x.org/1"}})
+	checkFailure(t, err, "invalid_input", `a part has the type "input_file"; parts are {text}, {image}, {file} and {audio}`)
 }
 
 // What a value names is shown only where the graph and the run have their files.
