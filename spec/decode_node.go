@@ -5,7 +5,6 @@ package spec
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/graphrun/graphrun/internal/suggest"
 )
@@ -97,11 +96,9 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 		d.reportMismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:
 		d.checkEnum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
-		for _, row := range kindAdvice {
-			if hasWord(row.words, strings.ToLower(named.Text.Value)) {
-				last := &d.diags[len(d.diags)-1]
-				last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, row.say), ""
-			}
+		if say := findAdvice(kindAdvice, named.Text.Value); say != "" {
+			last := &d.diags[len(d.diags)-1]
+			last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, say), ""
 		}
 	}
 	return nil

@@ -101,9 +101,12 @@ var synonyms = []struct{ name, words string }{
 	{"null", "none nil"},
 }
 
+// advice is a sentence for words of other tools.
+type advice struct{ words, say string }
+
 // nodeAdvice maps keys of nodes in other tools to advice. OTHER stands for the key's value, NODE
 // for the node.
-var nodeAdvice = []struct{ words, say string }{
+var nodeAdvice = []advice{
 	{"needs depends_on dependson dependencies requires after upstream runs_after", "edges say what runs before a node: {from: OTHER, to: NODE}; join: {wait: all} on the node waits for several"},
 	{"next then transitions goto_node to successor downstream on_success edges branches", "edges say what runs next: {from: NODE, to: OTHER}"},
 	{"on_failure on_error catch rescue onerror", "edges say what follows a failure: {from: NODE, to: OTHER, condition: on_failure}"},
@@ -113,7 +116,7 @@ var nodeAdvice = []struct{ words, say string }{
 }
 
 // kindAdvice maps kinds of nodes in other tools to advice.
-var kindAdvice = []struct{ words, say string }{
+var kindAdvice = []advice{
 	{"join merge barrier gather sync", "a join is a node of any kind that has the key join: {kind: pass, join: {wait: all}}"},
 	{"parallel fork fan_out fanout split", "several edges from one node start branches: {from: a, to: [b, c]}"},
 	{"choice switch router condition branch if decision", "conditions stand on edges: {from: a, to: b, when: …}"},
@@ -132,9 +135,14 @@ func adviseKey(f *Field, node string) string {
 			break
 		}
 	}
-	for _, row := range nodeAdvice {
-		if hasWord(row.words, strings.ToLower(f.Key.Value)) {
-			return strings.NewReplacer("NODE", node, "OTHER", other).Replace(row.say)
+	return strings.NewReplacer("NODE", node, "OTHER", other).Replace(findAdvice(nodeAdvice, f.Key.Value))
+}
+
+// findAdvice returns the advice for a word of another tool, or "".
+func findAdvice(rows []advice, word string) string {
+	for _, row := range rows {
+		if hasWord(row.words, strings.ToLower(word)) {
+			return row.say
 		}
 	}
 	return ""

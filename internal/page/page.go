@@ -30,50 +30,40 @@ func Write(w io.Writer, title string, data []byte) error {
 	if len(data) > plainBytes {
 		kind, body = "application/gzip", compressed(data)
 	}
-	_, err := fmt.Fprintf(w, `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>%s</title>
-<link rel="icon" href="data:,">
-<style>%s</style>
-</head>
-<body>
-<div id="page"></div>
-<noscript>This page draws itself with JavaScript, which is off.</noscript>
-<script type="%s" id="data">%s</script>
-<script>%s</script>
-</body>
-</html>
-`, digest(script), digest(style), html.EscapeString(title), style, kind, body, script)
-	return err
+	policy := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
+`, digest(script), digest(style))
+	scripts := fmt.Sprintf(`<script type="%s" id="data">%s</script>
+<script>%s</script>`, kind, body, script)
+	return write(w, title, policy, "<style>"+style+"</style>", scripts)
 }
 
 // WriteLive writes the page that gets its data from a server. Its script and style are Assets
 // of the server.
 func WriteLive(w io.Writer, title string) error {
+	link := fmt.Sprintf(`<link rel="stylesheet" href="/assets/%s">`, assetName(style, ".css"))
+	return write(w, title, "", link, fmt.Sprintf(`<script src="/assets/%s"></script>`, assetName(script, ".js")))
+}
+
+// write writes a page around the elements of its policy, style and scripts.
+func write(w io.Writer, title, policy, style, scripts string) error {
 	_, err := fmt.Fprintf(w, `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+%s<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
 <title>%s</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/assets/%s">
+%s
 </head>
 <body>
 <div id="page"></div>
 <noscript>This page draws itself with JavaScript, which is off.</noscript>
-<script src="/assets/%s"></script>
+%s
 </body>
 </html>
-`, html.EscapeString(title), assetName(style, ".css"), assetName(script, ".js"))
+`, policy, html.EscapeString(title), style, scripts)
 	return err
 }
 
