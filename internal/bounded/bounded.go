@@ -3,7 +3,6 @@
 package bounded
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -50,18 +49,11 @@ func ReadStream(path string, limit int64) ([]byte, error) {
 
 // ReadAll reads an open stream. name is its name in errors.
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
-	return readAll(r, 0, name, limit)
-}
-
-// readAll reads a stream with an expected size.
-func readAll(r io.Reader, size int64, name string, limit int64) ([]byte, error) {
-	var text bytes.Buffer
-	text.Grow(int(size) + bytes.MinRead)
-	_, err := text.ReadFrom(io.LimitReader(r, limit+1))
-	if err == nil && int64(text.Len()) > limit {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(text)) > limit {
 		return nil, fmt.Errorf("%s is larger than %s, the most that is read", name, Size(limit))
 	}
-	return text.Bytes(), err
+	return text, err
 }
 
 // isInherited reports whether a path names an open file of this process.
@@ -118,7 +110,7 @@ func read(path string, limit int64, stream bool) ([]byte, error) {
 	if info.Mode().IsRegular() && info.Size() > limit {
 		return nil, fmt.Errorf("%q has %s; at most %s are read", path, Size(info.Size()), Size(limit))
 	}
-	return readAll(file, info.Size(), fmt.Sprintf("%q", path), limit)
+	return ReadAll(file, fmt.Sprintf("%q", path), limit)
 }
 
 // toOpenError converts an error to one of opening a file.
