@@ -153,7 +153,7 @@ func (f *File) decisions(v *spec.Value) map[string]*decision {
 		field := &v.Fields[i]
 		f.checkNode(field.Key)
 		f.checkDecides(field.Key)
-		out[field.Key.Value] = &decision{valuesOf(&field.Value), field.Value.Kind == spec.List, f.line(field.Key.Span)}
+		out[field.Key.Value] = &decision{valuesOf(&field.Value), field.Value.Kind == spec.List, f.lineOf(field.Key.Span)}
 	}
 	return out
 }

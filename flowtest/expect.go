@@ -156,7 +156,7 @@ func (x *expectation) wantsUnfit() bool {
 // check returns the expectations that a run fails.
 func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
-		return []Failure{{What: "expect", Line: x.file.line(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
+		return []Failure{{What: "expect", Line: x.file.lineOf(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
 	}
 	k := &checker{x: x, r: r, end: endOf(x.file.Graph, r)}
 	for i := range x.value.Fields {
@@ -177,7 +177,7 @@ type checker struct {
 }
 
 func (k *checker) miss(what string, want, got any) {
-	k.failures = append(k.failures, Failure{What: what, Line: k.x.file.line(k.at), Want: want, Got: got})
+	k.failures = append(k.failures, Failure{What: what, Line: k.x.file.lineOf(k.at), Want: want, Got: got})
 }
 
 func (k *checker) key(name string, v *spec.Value) {

@@ -154,8 +154,8 @@ func (f *File) report(at spec.Span, rule, format string, args ...any) {
 	})
 }
 
-// line returns the line of a span, from 1.
-func (f *File) line(at spec.Span) int { return f.src.Position(at.From).Line }
+// lineOf returns the lineOf of a span, from 1.
+func (f *File) lineOf(at spec.Span) int { return f.src.Position(at.From).Line }
 
 // cases reads the cases, each row of a table as one.
 func (f *File) cases(root *spec.Value) {
@@ -191,7 +191,7 @@ func (f *File) cases(root *spec.Value) {
 }
 
 func (f *File) add(c *Case) {
-	c.Line = f.line(c.at)
+	c.Line = f.lineOf(c.at)
 	f.Cases = append(f.Cases, c)
 }
 

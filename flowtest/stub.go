@@ -49,7 +49,7 @@ func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 	for i := range v.Fields {
 		field := &v.Fields[i]
 		check(field.Key)
-		s := &stub{name: field.Key.Value, line: f.line(field.Key.Span), list: field.Value.Kind == spec.List}
+		s := &stub{name: field.Key.Value, line: f.lineOf(field.Key.Span), list: field.Value.Kind == spec.List}
 		given := field.Value.OneOrAll()
 		for j := range given {
 			var guards []string
@@ -64,7 +64,7 @@ func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 }
 
 func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
-	e := &entry{line: f.line(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
+	e := &entry{line: f.lineOf(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
 	if failure := v.Get("error"); failure != nil {
 		kind, kinds := textOf(failure.Get("kind")), spec.FailureKinds()
 		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(textOf(failure.Get("message")).Value, "the stub says so")}

@@ -48,7 +48,7 @@ Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
-	outputFlag(cmd)
+	withOutput(cmd)
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0: no limit")
 	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0: no limit")
 	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0: no limit")

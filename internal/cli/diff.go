@@ -14,7 +14,7 @@ import (
 )
 
 func newDiffCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare two versions of a graph and find changes that break callers",
 		Long: `diff compares two versions of a graph: inputs, outputs, secrets, questions, nodes, edges,
@@ -30,9 +30,7 @@ Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a 
 		Args:              takes(2, 2, "two graph files"),
 		ValidArgsFunction: completeFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 // diffReport is the command's JSON.

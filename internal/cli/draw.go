@@ -195,7 +195,7 @@ what no test reaches.`,
 			})
 		},
 	}
-	outputFlag(cmd)
+	withOutput(cmd)
 	cmd.Flag("output").Usage = "output format: json is an object that holds the text"
 	a.addDrawFlags(cmd, &f)
 	return cmd

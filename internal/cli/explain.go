@@ -32,7 +32,7 @@ type ruleText struct {
 }
 
 func newExplainCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "explain [RULE|KEY|KIND|ERROR|exit-codes]",
 		Short: "Explain a rule, a key, a kind of node, a kind of error or an exit code",
 		Long: `explain explains what graphrun reports and what you write:
@@ -66,9 +66,7 @@ Without an argument it lists the rules.`,
 			}
 			return a.printWhole(cmd, v, text)
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 // printWhole prints a result as indented JSON or as text.

@@ -105,8 +105,8 @@ func (d *age) Set(s string) error {
 // Type returns the name that help shows.
 func (d *age) Type() string { return "duration" }
 
-// outputFlag adds -o. The first format is the default; without formats it offers text and json.
-func outputFlag(cmd *cobra.Command, formats ...string) {
+// withOutput adds -o. The first format is the default; without formats it offers text and json.
+func withOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 	help := "output format"
 	switch len(formats) {
 	case 0:
@@ -116,6 +116,7 @@ func outputFlag(cmd *cobra.Command, formats ...string) {
 	}
 	e := newEnum(formats[0], slices.Sorted(slices.Values(formats))...)
 	enumFlag(cmd, cmd.Flags(), &e, "output", "o", help)
+	return cmd
 }
 
 // formatOf returns the value of -o.

@@ -43,7 +43,7 @@ and is unchanged, 3 a file is not valid.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&check, "check", false, "write nothing: list the files that fmt would change, and exit 1 if there are any")
 	flags.BoolVar(&diff, "diff", false, "write nothing: show what would change")
-	outputFlag(cmd)
+	withOutput(cmd)
 	cmd.Flag("output").Usage = "output format: json lists every file and whether fmt would change it"
 	return cmd
 }

@@ -41,8 +41,7 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 	flags := cmd.Flags()
 	flags.StringVar(&dir, "dir", ".", "folder to write to, created if missing")
 	flags.BoolVar(&list, "list", false, "list the templates and write nothing")
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 // template is a template with its description.

@@ -57,8 +57,7 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
 	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
 	enumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
-	outputFlag(cmd, "text", "json", "raw")
-	return cmd
+	return withOutput(cmd, "text", "json", "raw")
 }
 
 // readLogs passes log chunks to a printer until an interrupt.

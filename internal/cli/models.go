@@ -12,7 +12,7 @@ import (
 )
 
 func newModelsCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "models",
 		Short: "List the models with known prices",
 		Long: `models lists the models whose prices are known: how many tokens their context and their
@@ -31,9 +31,7 @@ declares prices.`,
 			}
 			return a.printModels(list)
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) printModels(list []inspect.KnownModel) error {

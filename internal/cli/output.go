@@ -141,7 +141,7 @@ func (o *runOutput) result(r *runner.Result) error {
 		if o.format == "text" {
 			shown.State = stateWithoutOutput(r)
 		}
-		for _, line := range a.summary(&shown, o.colors) {
+		for _, line := range a.summaryLines(&shown, o.colors) {
 			for _, part := range terminal.Wrap(line, columns, 4) {
 				fmt.Fprintln(a.Stderr, part)
 			}
@@ -177,8 +177,8 @@ func stateWithoutOutput(r *runner.Result) map[string]any {
 	return out
 }
 
-// summary describes the end of a run and the commands that may follow.
-func (a *app) summary(r *runner.Result, c terminal.Colors) []string {
+// summaryLines describes the end of a run and the commands that may follow.
+func (a *app) summaryLines(r *runner.Result, c terminal.Colors) []string {
 	lines := runview.Summarize(r, c)
 	if next := a.next(r); next != "" {
 		lines = append(lines, "  "+next)

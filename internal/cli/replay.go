@@ -59,8 +59,7 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
 	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk, instead of the recorded one")
 	addRunFilterFlags(a, cmd, &f.runFilterFlags)
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 // replayed is the JSON of a replay. Divergence is null if there is none.

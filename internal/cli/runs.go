@@ -101,8 +101,7 @@ vanished while it ran: graphrun resume continues it.`,
 	}
 	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 func (a *app) printRuns(runs []store.RunSummary) error {
@@ -171,8 +170,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 	flags := cmd.Flags()
 	flags.StringVar(&graph, "graph", "", "only runs of the graph with this NAME")
 	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 func (a *app) printPending(found []inspect.Question) error {
@@ -197,7 +195,7 @@ func (a *app) printPending(found []inspect.Question) error {
 }
 
 func newRunsDeleteCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "delete RUN...",
 		Short: "Delete runs and their journals",
 		Long: `delete deletes runs and their journals for good. A run that a process drives can't be
@@ -216,9 +214,7 @@ deleted: exit 2.`,
 			}
 			return a.deleteAll(cmd, "run", ids, kept.Delete)
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 // deleteAll deletes items by their ids and prints how many.
@@ -270,8 +266,7 @@ a process drives always stay.`,
 	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().Var(&older, "older-than", "least time since the run last changed: 90m, 36h, 30d")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list the runs that would be deleted")
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 // pruneRuns deletes the runs without a driver and returns their ids.

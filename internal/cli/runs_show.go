@@ -124,8 +124,7 @@ it. -o json prints the object that run prints at its end.`,
 	}
 	atFlag(cmd)
 	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 // traceLines collects the lines of a trace.
@@ -160,7 +159,7 @@ func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *tra
 	case left > 0:
 		out = append(out, c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
 	}
-	return a.printLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.summary(result, c)))
+	return a.printLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.summaryLines(result, c)))
 }
 
 func newRunsStateCommand(a *app) *cobra.Command {
@@ -184,8 +183,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		},
 	}
 	atFlag(cmd)
-	outputFlag(cmd, "json")
-	return cmd
+	return withOutput(cmd, "json")
 }
 
 func newRunsEventsCommand(a *app) *cobra.Command {
@@ -234,7 +232,7 @@ or crashed, since somebody may resume it.`,
 		},
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing until the run has ended")
-	outputFlag(cmd, "jsonl", "text")
+	withOutput(cmd, "jsonl", "text")
 	enumListFlag(cmd, &stream, streamNames(), "stream", "events to print besides run_* (default: all)")
 	return cmd
 }
@@ -305,8 +303,7 @@ func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Co
 		return w.wait(cmd.Context())
 	}
 	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return as soon as the run's driver has been asked")
-	outputFlag(cmd)
-	return cmd
+	return withOutput(cmd)
 }
 
 // wait polls the run until it has stopped.

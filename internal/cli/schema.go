@@ -35,7 +35,7 @@ func newSchemaCommand(a *app) *cobra.Command {
 	for _, s := range schemas {
 		names, described = append(names, s.name), append(described, s.name+"\t"+s.of)
 	}
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "Print the JSON Schema of graph files",
 		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout, so that editors
@@ -59,7 +59,5 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
 			}
 			return writeJSON(a.Stdout, schemas[i].make(), true)
 		},
-	}
-	outputFlag(cmd, "json")
-	return cmd
+	}, "json")
 }

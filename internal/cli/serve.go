@@ -74,7 +74,7 @@ them. A second signal ends programs that still run at once.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
 	flags.StringArrayVar(&f.hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
 	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
-	outputFlag(cmd)
+	withOutput(cmd)
 	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
 	setting(flags, "listen", "read-only", "token-file", "max-runs")
 	return cmd

@@ -57,7 +57,7 @@ func listedSessions(sessions []store.Session) []listedSession {
 }
 
 func newSessionsListCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:     "list",
 		Short:   "List sessions, the last used first",
 		Long:    "list shows the stored sessions, the last used first.",
@@ -81,9 +81,7 @@ func newSessionsListCommand(a *app) *cobra.Command {
 				return a.printTable("no sessions", []string{"SESSION", "MESSAGES", "UPDATED", "LAST RUN", "KEYS"}, rows)
 			})
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 // shownSession is the JSON of show. Conversation is null if no run had one.
@@ -97,7 +95,7 @@ type shownSession struct {
 }
 
 func newSessionsShowCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:               "show SESSION",
 		Short:             "Show what the next run of a session starts with",
 		Long:              "show prints the state keys and the conversation of a session; secret keys are masked.",
@@ -116,9 +114,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 			s = s.Masked()
 			return a.print(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, func() error { return a.showSession(&s) })
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) showSession(s *store.Session) error {
@@ -137,7 +133,7 @@ func (a *app) showSession(s *store.Session) error {
 }
 
 func newSessionsDeleteCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:               "delete SESSION...",
 		Short:             "Delete sessions; their runs stay",
 		Long:              "delete deletes what sessions keep: their next runs start afresh. Earlier runs stay.",
@@ -156,9 +152,7 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 			}
 			return a.deleteAll(cmd, "session", args, kept.DeleteSession)
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 // findSession reads a session. The error for an unknown id suggests a similar one.
@@ -190,7 +184,7 @@ func newCacheCommand(a *app) *cobra.Command {
 }
 
 func newCacheClearCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "clear [FLOW [NODE...]]",
 		Short: "Delete stored results of all graphs, one graph or some of its nodes",
 		Long: `clear deletes the stored results of nodes with a cache block: of every graph, of one
@@ -206,9 +200,7 @@ graph, or of some of its nodes. It prints how many there were.`,
 			}
 			return a.printLine(cmd, map[string]int{"forgotten": n}, eval.Count(n, "result")+" deleted")
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 // clearCache deletes cached results and returns their number.

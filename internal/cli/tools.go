@@ -18,7 +18,7 @@ import (
 )
 
 func newToolsCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "tools FLOW",
 		Short: "List the tools of a flow and of its MCP servers",
 		Long: `tools lists what the nodes of a flow can call: the tools that it declares and those of
@@ -31,9 +31,7 @@ arguments.`,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           noSettings,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) tools(cmd *cobra.Command, path string) error {

@@ -65,7 +65,7 @@ func (v buildVersion) String() string {
 }
 
 func newVersionCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of graphrun",
 		Long: `version prints the version, the commit that it was built from, and the Go version and
@@ -76,7 +76,5 @@ platform.`,
 			v := readBuildVersion()
 			return a.printLine(cmd, v, v.String())
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }

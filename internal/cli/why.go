@@ -15,7 +15,7 @@ import (
 )
 
 func newWhyCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
+	return withOutput(&cobra.Command{
 		Use:   "why RUN [STEP]",
 		Short: "Explain why a run went where it went",
 		Long: `why explains, for one step of a run or for all, which edges the step could have taken, in
@@ -40,9 +40,7 @@ element of an each.`,
 			}
 			return a.why(cmd, args[0], step)
 		},
-	}
-	outputFlag(cmd)
-	return cmd
+	})
 }
 
 func (a *app) why(cmd *cobra.Command, id string, step int) error {

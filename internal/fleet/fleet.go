@@ -161,15 +161,15 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 	select {
 	case <-d.began:
 	case <-done:
-		if d.Err != nil && d.Result == nil && !d.hasBegun() {
+		if d.Err != nil && d.Result == nil && !d.hasEvents() {
 			return nil, d.Err
 		}
 	}
 	return d, nil
 }
 
-// hasBegun reports whether the run has emitted an event.
-func (d *Drive) hasBegun() bool {
+// hasEvents reports whether the run has emitted an event.
+func (d *Drive) hasEvents() bool {
 	select {
 	case <-d.began:
 		return true
@@ -226,7 +226,7 @@ func (f *Fleet) dismiss(d *Drive, known bool) {
 	delete(f.seen, d.ID)
 	f.finished++
 	switch {
-	case d.Err != nil && d.hasBegun():
+	case d.Err != nil && d.hasEvents():
 		f.cfg.Log(fmt.Sprintf("run %s: %v", d.ID, d.Err))
 	case d.Err != nil:
 		if !known {
