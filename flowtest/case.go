@@ -168,7 +168,7 @@ func (f *File) checkDecides(name spec.Text) {
 	f.report(name.Span, "invalid-value", "%s has no llm_decide edge, so nothing is decided there", quoted(name.Value))
 }
 
-// textsOf returns the texts of a text or of a list of texts; none of a map.
+// textsOf returns the texts of a text or of a list of texts. A map has none.
 func textsOf(v *spec.Value) []spec.Text {
 	if v != nil && v.Kind == spec.Map {
 		return nil

@@ -47,16 +47,6 @@ func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 
 // Parse is Load for a text in memory.
 func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error) {
-	return parse(cfg, name, src, readFile)
-}
-
-// parseFor is Parse for a flow in memory.
-func parseFor(cfg Config, name string, src []byte, g *spec.Graph) (*File, spec.Diagnostics, error) {
-	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
-	return parse(cfg, name, src, func(string) ([]byte, error) { return nil, nil })
-}
-
-func parse(cfg Config, name string, src []byte, read func(string) ([]byte, error)) (*File, spec.Diagnostics, error) {
 	f := &File{Name: name, cfg: cfg, src: spec.NewFile(name, src), flows: map[string]*prepared{}}
 	root, found := spec.Read(name, src, "a test file is a map with the keys graphrun-test and cases", Keys())
 	if root == nil {
@@ -68,7 +58,7 @@ func parse(cfg Config, name string, src []byte, read func(string) ([]byte, error
 	if flow := root.Get("flow"); flow != nil {
 		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
 	}
-	text, err := read(f.Flow)
+	text, err := readFile(f.Flow)
 	if errors.Is(err, fs.ErrNotExist) {
 		at := root.Span
 		if flow := root.Get("flow"); flow != nil {

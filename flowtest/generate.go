@@ -29,8 +29,6 @@ type Generated struct {
 	Missing []string
 	// NoValue lists the required inputs without a known valid value, if there are no cases.
 	NoValue []string
-	// Runs counts the runs that were tried.
-	Runs int
 }
 
 const (
@@ -51,7 +49,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	defer stop()
 	missing := s.explore(limited)
 	chosen := s.simplify(limited, s.smallest())
-	out := &Generated{Cases: len(chosen), Total: len(g.Edges), Runs: s.tries}
+	out := &Generated{Cases: len(chosen), Total: len(g.Edges)}
 	fired := map[int]bool{}
 	for _, t := range chosen {
 		maps.Copy(fired, t.fired)
@@ -111,7 +109,6 @@ type search struct {
 	file  *File
 	world *explore.World
 	runs  []*tried
-	tries int
 }
 
 func newSearch(cfg Config, g *spec.Graph) (*search, error) {
@@ -217,7 +214,6 @@ type filler struct {
 // case can run so.
 func (s *search) try(input map[string]any, plan []choice) *tried {
 	for range maxChoices {
-		s.tries++
 		c := s.file.generated(&tried{input: input, choices: plan, resumed: -1})
 		if c == nil {
 			return nil

@@ -90,9 +90,10 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 
 // noticed runs the tests of a flow on a change of it.
 func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err error) {
+	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
 	var changed []*File
 	for _, f := range files {
-		again, found, err := parseFor(cfg, f.Name, f.src.Src, g)
+		again, found, err := Parse(cfg, f.Name, f.src.Src)
 		if err != nil {
 			return false, false, err
 		}
@@ -306,7 +307,7 @@ func limitMutants(g *spec.Graph) []mutant {
 		if s.number == nil || isSteps && s.at == g.Limits.Span { // it is the default
 			continue
 		}
-		for _, n := range around(*s.number) {
+		for _, n := range neighbours(*s.number) {
 			own := withOwnLimits(g)
 			*limitSites(own)[i].number = n
 			equal := isSteps && longestRun(g, g.Limits.MaxSteps+2) <= min(g.Limits.MaxSteps, n)
@@ -364,8 +365,8 @@ func nodeAt(n *spec.Node, key string) spec.Span {
 	return n.Span
 }
 
-// around returns the limits next to one; none for a limit that is not set.
-func around(limit int) []int {
+// neighbours returns the limits next to one. A limit that is not set has none.
+func neighbours(limit int) []int {
 	switch {
 	case limit > 1:
 		return []int{limit - 1, limit + 1}

@@ -149,7 +149,7 @@ func (o option) entry() map[string]any {
 	return map[string]any{"error": failure}
 }
 
-// sitting holds the answers of people until one of them lets the time pass.
+// sitting holds the answers of people until somebody does not answer in time.
 type sitting struct {
 	answers map[string][]any
 	after   time.Duration // 0 if the run goes on to its end

@@ -143,7 +143,7 @@ func (r *release) pack(t target, docs []file) error {
 	return nil
 }
 
-// ldflags tells the binary its version, commit and time.
+// ldflags returns the linker flags that set the version, commit and time of the binary.
 func (r *release) ldflags() string {
 	return "-s -w -X github.com/graphrun/graphrun/internal/cli.release=" + r.version + "," + r.commit + "," + r.time.UTC().Format(time.RFC3339)
 }

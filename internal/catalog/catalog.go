@@ -88,7 +88,7 @@ type Flow struct {
 
 	load func(path string) ([]byte, error)
 	mu   sync.Mutex
-	read map[string][]byte // the files that were read, by path; nil for a missing one
+	read map[string][]byte // texts of the files that were read, by path, nil for a missing file
 }
 
 // Read reads a file by its path relative to the flow. A change of it invalidates the flow.

@@ -47,7 +47,7 @@ type driveFlags struct {
 	record string
 }
 
-// addDriveFlags adds the flags of commands that drive a run of the graph that of finds.
+// addDriveFlags adds the flags of commands that drive a run. of finds its graph, for completion.
 func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	f.output = newEnum("text", "json", "jsonl", "text")
 	flags := cmd.Flags()
@@ -163,6 +163,9 @@ func (a *app) telemetry() (*telemetry.Telemetry, error) {
 // note prints a remark on stderr.
 func (a *app) note(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) }
 
+// cancelling is what the first interrupt of a run says.
+const cancelling = "cancelling: what runs has 5 seconds to end; interrupt again to end at once"
+
 // killTime bounds how long killed programs may take to end.
 const killTime = time.Second
 
@@ -205,9 +208,9 @@ func interruptedAs(err error) error {
 	return err
 }
 
-// untilInterrupted calls do. The first interrupt cancels its context; the second closes
-// kill, and the call returns within killTime.
-func untilInterrupted[T any](ctx context.Context, a *app, note func(string), kill chan struct{}, do func(context.Context) T) (result T, err error) {
+// untilInterrupted calls do. The first interrupt calls stopping and cancels the context of do; the
+// second closes kill, and the call returns within killTime.
+func untilInterrupted[T any](ctx context.Context, a *app, stopping func(), kill chan struct{}, do func(context.Context) T) (result T, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals, stop := a.signals()
@@ -218,7 +221,7 @@ func untilInterrupted[T any](ctx context.Context, a *app, note func(string), kil
 	case result = <-done:
 		return result, nil
 	case sig := <-signals:
-		note("cancelling: what runs has 5 seconds to end; interrupt again to end at once")
+		stopping()
 		cancel(&interrupted{sig})
 	}
 	select {
@@ -256,7 +259,7 @@ func (s *session) drive(
 		result *runner.Result
 		err    error
 	}
-	o, err := untilInterrupted(ctx, a, s.out.note, s.kill, func(ctx context.Context) (o outcome) {
+	o, err := untilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, func(ctx context.Context) (o outcome) {
 		o.result, o.err = do(ctx)
 		return o
 	})

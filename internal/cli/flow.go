@@ -70,7 +70,7 @@ func (a *app) findFiles(args []string, wanted func(name string) bool) (names, le
 	return names, left, nil
 }
 
-// isGraphName reports whether the name of a file may be that of a graph.
+// isGraphName reports whether a file may hold a graph, by its name.
 func isGraphName(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"

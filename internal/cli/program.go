@@ -47,7 +47,7 @@ type Program struct {
 
 	// Notify delivers interrupts to a channel until stop is called. If it is nil, there are none.
 	Notify func(c chan<- os.Signal) (stop func())
-	// Now returns the time; nil uses the system clock.
+	// Now returns the time. If it is nil, the system clock does.
 	Now func() time.Time
 	// ConfigDir is the folder of the user's settings, or "".
 	ConfigDir string

@@ -233,7 +233,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	if err != nil {
 		return err
 	}
-	list, err := untilInterrupted(ctx, a, a.note, kill, func(ctx context.Context) []resumedRun { return a.resumeAll(ctx, r, f, due) })
+	list, err := untilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) []resumedRun { return a.resumeAll(ctx, r, f, due) })
 	if err != nil {
 		return err
 	}

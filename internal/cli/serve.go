@@ -242,46 +242,33 @@ func (a *app) servedStore(readOnly bool) (store.Store, error) {
 
 // run serves requests until a signal, then shuts down gracefully.
 func (s *serving) run(ctx context.Context, listener net.Listener) error {
-	a := s.app
-	signals, stop := a.signals()
-	defer stop()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	tended := make(chan error, 1)
+	stopping := func() {
+		s.app.note("stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
+	}
+	failed, interrupted := untilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) error {
+		return s.serveUntilDone(ctx, listener)
+	})
+	return errors.Join(failed, interrupted)
+}
+
+// serveUntilDone serves requests until ctx ends, then pauses the runs.
+func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) error {
+	tended, failed := make(chan error, 1), make(chan error, 1)
 	go func() { tended <- s.fleet.Tend(ctx) }()
 	if !s.readOnly {
 		go s.triggers.Run(ctx)
 	}
 	httpServer := serve.Listen(s.server)
-	failed := make(chan error, 1)
 	go func() { failed <- httpServer.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return err
-	case err := <-tended:
+	case err := <-tended: // nil when ctx ends
 		if err != nil {
 			return err
 		}
-	case <-ctx.Done():
-	case <-signals:
 	}
-	cancel()
-	a.note("stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
-	stopped := make(chan struct{})
-	go func() {
-		s.fleet.Stop(stopGrace)
-		close(stopped)
-	}()
-	select {
-	case <-stopped:
-	case <-signals:
-		close(s.kill)
-		select {
-		case <-stopped:
-		case <-time.After(killTime):
-			a.store.abandoned = true
-		}
-	}
+	s.fleet.Stop(stopGrace)
 	s.server.Close()
 	last, over := context.WithTimeout(context.Background(), lastWords)
 	defer over()

@@ -156,7 +156,7 @@ func isAlone(g *spec.Graph, e *spec.Edge) bool {
 // line of its own.
 func deleteEntry(src []byte, s spec.Span) (Edit, bool) {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
-		return Edit{}, false // perhaps a comment inside
+		return Edit{}, false // the entry may contain a comment
 	}
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
 	indent := src[start:s.From]

@@ -133,7 +133,7 @@ func (p lineContext) keys(line string) []spec.Key {
 			}
 			continue
 		case p.path[0] == "state" && i == 1, p.path[0] == "tools" && i == 1, p.path[0] == "providers" && i == 1, p.path[0] == "secrets" && i == 1:
-			continue // the table is that of the map's elements already
+			continue // keys has the keys of the map's elements already
 		}
 		at := slices.IndexFunc(keys, func(k spec.Key) bool { return k.Name == name })
 		if at < 0 {

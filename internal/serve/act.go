@@ -85,7 +85,7 @@ func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
 	opts.RunID, opts.Input, opts.Labels, opts.Goal, opts.Session = b.RunID, b.Input, b.Labels, b.Goal, b.Session
 	opts.Answers, opts.PauseBefore, opts.PauseAfter, opts.Models = b.Answers, b.PauseBefore, b.PauseAfter, b.Models
 	opts.By = "the API"
-	id, again, err := s.StartOnce(b.Flow, opts, in.Key, in.Body)
+	id, again, err := s.startOnce(b.Flow, opts, in.Key, in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,9 @@ func (s *Server) Start(path string, opts runner.Options) (*fleet.Drive, error) {
 	return s.cfg.Fleet.Start(flow, opts)
 }
 
-// StartOnce starts a run of a flow unless the same key has started one. The run's id derives from
+// startOnce starts a run of a flow unless the same key has started one. The run's id derives from
 // the key. again says that the run existed. A different request with the same key is refused.
-func (s *Server) StartOnce(path string, opts runner.Options, key string, request any) (id string, again bool, err error) {
+func (s *Server) startOnce(path string, opts runner.Options, key string, request any) (id string, again bool, err error) {
 	if key == "" {
 		d, err := s.Start(path, opts)
 		if err != nil {

@@ -38,8 +38,7 @@ type Config struct {
 	Version string
 	// StoreName is the name of the store for display.
 	StoreName string
-	// Extra adds other handlers by pattern of ServeMux. Changes marks handlers that may change
-	// something with any method.
+	// Extra adds other handlers.
 	Extra []Extra
 	// Triggers start runs.
 	Triggers []*trigger.Trigger

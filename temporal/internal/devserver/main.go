@@ -87,8 +87,8 @@ func run(db string, port int, namespaces []string) error {
 	return server.Stop()
 }
 
-// prepare makes the tables of a new database. In that of a killed server it deletes the
-// server, which this one would try to reach for a minute.
+// prepare creates the tables of a new database. In an old one, it deletes a killed server from
+// the members, which this one would try to reach for a minute.
 func prepare(cfg *config.SQL, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return sqlite.SetupSchema(cfg)

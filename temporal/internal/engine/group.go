@@ -24,7 +24,7 @@ import (
 const (
 	groupName   = "graphrun-group"
 	enterName   = "graphrun-enter" // the update of a group with a claim, and the activity that sends it
-	signalLeave = "graphrun-out"   // tells a group the ticket of a claim that is given up
+	signalLeave = "graphrun-out"   // a ticket, whose claim is given up
 	signalTurn  = "graphrun-turn"  // sends a run a turn
 	groupPrefix = "group/"         // of workflow ids; run ids have no slash
 )
@@ -243,7 +243,7 @@ const retrySlotEvery = time.Minute
 // groupSlot is the state of a run's slot in its concurrency group.
 type groupSlot struct {
 	claim   *claim        // nil without a slot
-	turn    *turn         // the latest; nil before the reply of the group
+	turn    *turn         // the latest, or nil before the reply of the group
 	seen    bool          // the driver knows the turn
 	waiting bool          // the driver waits for its turn
 	request store.Request // that stops a waiting driver

@@ -16,7 +16,7 @@ import (
 
 // tape records or plays the models and tools of a run.
 type tape struct {
-	// Digest is that of the recording to play in the payload store, and Name its name in
+	// Digest is the digest of the recording to play, in the payload store, and Name its name in
 	// messages. Without them, tasks record into the payload store.
 	Digest string `json:"digest,omitempty"`
 	Name   string `json:"name,omitempty"`

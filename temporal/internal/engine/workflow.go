@@ -73,7 +73,7 @@ type workflowRun struct {
 	shared  map[string]any // the state that tasks got last, and its payload
 	packed  *common.Payload
 	alarms  []*alarm  // the next one first
-	timer   time.Time // when the open timer fires; zero: none is open
+	timer   time.Time // when the open timer fires, or zero without one
 	fired   int       // timers
 }
 
@@ -221,7 +221,7 @@ func (f *workflowRun) pause() error {
 	}
 }
 
-// due returns when a run that pauses resumes itself; zero for never.
+// due returns when a run that pauses resumes itself, or zero if it does not.
 func (f *workflowRun) due() time.Time {
 	if !f.again.IsZero() {
 		return f.again
@@ -249,7 +249,7 @@ func (f *workflowRun) awaitHandlers() {
 	f.await(func() bool { return workflow.AllHandlersFinished(f.ctx) })
 }
 
-// beginTask tells the journal of a workflow task, before that adds to it.
+// beginTask notes the present workflow task in the journal, before the task adds to it.
 func (f *workflowRun) beginTask() {
 	f.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
@@ -264,7 +264,7 @@ func (f *workflowRun) awaitUntil(at time.Time, holds func() bool) {
 	})
 }
 
-// await waits until a condition holds. It tells the journal of every workflow task.
+// await waits until a condition holds. It notes every workflow task in the journal.
 func (f *workflowRun) await(holds func() bool) {
 	_ = workflow.Await(f.ctx, func() bool { // nothing cancels it
 		f.beginTask()
