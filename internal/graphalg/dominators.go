@@ -96,9 +96,6 @@ func (t *Tree) index() {
 	}
 }
 
-// Reached reports whether the root reaches v.
-func (t *Tree) Reached(v int) bool { return t.place[v] >= 0 }
-
 // Covers reports whether every path from the root to w passes v; a vertex covers itself. It
 // is false if the root doesn't reach both.
 func (t *Tree) Covers(v, w int) bool {
@@ -116,15 +113,4 @@ func (t *Tree) Common(v, w int) int {
 		}
 	}
 	return v
-}
-
-// Below returns the child of v that covers w, or -1 if v doesn't cover w or is w.
-func (t *Tree) Below(v, w int) int {
-	if v == w || !t.Covers(v, w) {
-		return -1
-	}
-	for t.Parent[w] != v {
-		w = t.Parent[w]
-	}
-	return w
 }

@@ -270,12 +270,6 @@ func (w *Graph) markCycles(count int) {
 	}
 }
 
-// SingleLabel reports whether a node's dynamic target is one label for sure.
-func (w *Graph) SingleLabel(v int) bool {
-	p := w.bound.Nodes[v].Goto
-	return p != nil && p.Type().String() == "string"
-}
-
 // Has reports whether a node has a group of a kind.
 func (w *Graph) Has(v int, kind Kind) bool {
 	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return g.Kind == kind })

@@ -55,7 +55,7 @@ func TestFirmReads(t *testing.T) {
 	} {
 		_, uses, _ := usesOf(t, `"`+when+`"`)
 		var got []string
-		for _, r := range dataflow.FirmReads(uses.OfEdge(0)[0].Program) {
+		for _, r := range dataflow.FirmReads(uses.All[len(uses.All)-1].Program) {
 			got = append(got, strings.Join(r.Path, "."))
 		}
 		if strings.Join(got, " ") != want {
@@ -73,7 +73,7 @@ func TestSpanOf(t *testing.T) {
 		`y == 'it\'s x' or x > 1`:   len(`y == 'it\'s x' or `),
 	} {
 		src, uses, _ := usesOf(t, "|-\n      "+when)
-		span := uses.OfEdge(0)[0].SpanOf("x")
+		span := uses.All[len(uses.All)-1].SpanOf("x")
 		if at := strings.Index(src, when); span != (spec.Span{From: at + want, To: at + want + 1}) {
 			t.Errorf("%s: x stands at %d to %d, want %d", when, span.From-at, span.To-at, want)
 		}

@@ -78,11 +78,10 @@ func wordAt(src, word string) int {
 	return -1
 }
 
-// Uses lists every use. Those of a node or an edge stand side by side.
+// Uses lists every use. Those of a node stand side by side.
 type Uses struct {
 	All    []Use
 	byNode []pieces
-	byEdge []pieces
 }
 
 // pieces is a range of Uses.All.
@@ -90,9 +89,7 @@ type pieces struct{ from, to int }
 
 // NewUses lists the expressions of a graph; from has the node that each edge leaves.
 func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
-	w := &useWalk{Uses: Uses{
-		All: make([]Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges)),
-	}}
+	w := &useWalk{Uses: Uses{All: make([]Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([]pieces, len(g.Nodes))}}
 	w.graph(g, bound, from)
 	return &w.Uses
 }
@@ -139,9 +136,6 @@ func negated(t *eval.Tree) (int, bool) {
 	return -n, ok
 }
 
-// OfEdge returns the expressions of an edge.
-func (x *Uses) OfEdge(i int) []Use { return x.All[x.byEdge[i].from:x.byEdge[i].to] }
-
 // useWalk collects uses.
 type useWalk struct {
 	Uses
@@ -157,13 +151,11 @@ func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	}
 	for i, e := range g.Edges {
 		w.at = Use{Node: leaves[i], Edge: i, Moment: OnEdge}
-		from := len(w.All)
 		w.program("when", &e.When, b.Edges[i].When)
 		if e.Transform != nil {
 			w.at.Field = "transform"
 			w.value(e.Transform, b.Edges[i].Transform)
 		}
-		w.byEdge[i] = pieces{from, len(w.All)}
 	}
 	if b.Group != nil {
 		w.at = Use{Node: -1, Edge: -1, Moment: Before, Field: "group"}

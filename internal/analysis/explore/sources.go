@@ -78,7 +78,6 @@ func (m *Model) source(v int) source {
 			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || slices.Contains(m.asked, key)
 		}
 	}
-	src.mergeNested()
 	m.fill(v, doc, &src)
 	return src
 }
@@ -124,16 +123,4 @@ func (s *source) part(path []string) *part {
 		s.parts = append(s.parts, part{path: path})
 	}
 	return &s.parts[i]
-}
-
-// mergeNested lets parts that count stand for the parts inside them.
-func (s *source) mergeNested() {
-	for i := range s.parts {
-		for j := range s.parts {
-			p, q := &s.parts[i], &s.parts[j]
-			if i != j && p.counts && len(q.path) > len(p.path) && slices.Equal(q.path[:len(p.path)], p.path) {
-				p.now, q.counts = p.now || q.now, false
-			}
-		}
-	}
 }

@@ -4,9 +4,10 @@
 package taint
 
 import (
-	"regexp/syntax"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/graphrun/graphrun/eval"
@@ -172,7 +173,7 @@ func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
 // closed reports whether the enum or the pattern of a schema admits only plain characters. A
 // format is only a note.
 func closed(schema map[string]any) bool {
-	if pattern, ok := schema["pattern"].(string); ok && isNarrow(pattern) {
+	if pattern, ok := schema["pattern"].(string); ok && plainPattern().MatchString(pattern) {
 		return true
 	}
 	values, ok := schema["enum"].([]any)
@@ -182,41 +183,12 @@ func closed(schema map[string]any) bool {
 	})
 }
 
-// isNarrow reports whether a pattern matches whole texts of plain characters only.
-func isNarrow(pattern string) bool {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil && isAnchored(re) && plainOnly(re)
-}
-
-// isAnchored reports whether a pattern, or each of its alternatives, is like ^a$.
-func isAnchored(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpCapture, syntax.OpAlternate:
-		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !isAnchored(sub) })
-	case syntax.OpConcat:
-		return re.Sub[0].Op == syntax.OpBeginText && re.Sub[len(re.Sub)-1].Op == syntax.OpEndText
-	}
-	return false
-}
-
-// plainOnly reports whether a pattern admits plain characters only.
-func plainOnly(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return false
-	case syntax.OpLiteral:
-		return !slices.ContainsFunc(re.Rune, func(r rune) bool { return !isPlain(r) })
-	case syntax.OpCharClass:
-		for i := 0; i+1 < len(re.Rune); i += 2 {
-			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
-				if !isPlain(r) {
-					return false
-				}
-			}
-		}
-	}
-	return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !plainOnly(sub) })
-}
+// plainPattern matches the usual patterns that match whole texts of plain characters only.
+var plainPattern = sync.OnceValue(func() *regexp.Regexp {
+	const part = `(?:[\w/:@ -]|\\[dw./-]|\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d|\\[dw.]|[\w./:@ ])+-?\]|[*+?]|\{\d+(?:,\d*)?\})`
+	const whole = `(?:\^|\\A)(?:` + part + `|\((?:\?:)?(?:` + part + `|\|)*\))*(?:\$|\\z)`
+	return regexp.MustCompile(`^` + whole + `(?:\|` + whole + `)*$`)
+})
 
 func isPlain(r rune) bool {
 	return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@ ", r))
