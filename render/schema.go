@@ -10,11 +10,11 @@ import (
 
 // Schema returns the JSON Schema (draft 2020-12) of a Drawing as plain data.
 func Schema() map[string]any {
-	out := objectSchema[Drawing]("a drawn graph; fields about a run or tests are null if none is painted")
+	out := describeObject[Drawing]("a drawn graph; fields about a run or tests are null if none is painted")
 	out["$schema"], out["title"] = "https://json-schema.org/draft/2020-12/schema", "graphrun drawing"
 	out["$defs"] = map[string]any{
-		"node": objectSchema[Node]("a node"),
-		"edge": objectSchema[Edge]("an edge, a target of a goto, or the order of two nodes of finally"),
+		"node": describeObject[Node]("a node"),
+		"edge": describeObject[Edge]("an edge, a target of a goto, or the order of two nodes of finally"),
 		"error": map[string]any{
 			"description": "an error as runs print it", "type": "object", "required": []any{"kind", "message"},
 			"properties": map[string]any{
@@ -26,16 +26,16 @@ func Schema() map[string]any {
 	return out
 }
 
-// objectSchema describes a struct whose fields are all required. Their tags hold doc, enum and
+// describeObject describes a struct whose fields are all required. Their tags hold doc, enum and
 // min.
-func objectSchema[T any](description string) map[string]any {
+func describeObject[T any](description string) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for field := range reflect.TypeFor[T]().Fields() {
 		name := field.Tag.Get("json")
 		if name == "" || name == "-" {
 			continue
 		}
-		property := fieldSchema(name, field.Type)
+		property := describeType(name, field.Type)
 		property["description"] = field.Tag.Get("doc")
 		if words := field.Tag.Get("enum"); words != "" {
 			enum := []any{}
@@ -57,8 +57,8 @@ func objectSchema[T any](description string) map[string]any {
 	}
 }
 
-// fieldSchema describes the type of a field.
-func fieldSchema(name string, t reflect.Type) map[string]any {
+// describeType describes the type of a field.
+func describeType(name string, t reflect.Type) map[string]any {
 	types := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Int64: "integer"}
 	ref := func(to string) map[string]any { return map[string]any{"$ref": to} }
 	switch {

@@ -55,20 +55,20 @@ func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 // themselves. path holds the graph nodes around a node and the node. The walk enters the
 // subgraph of a node if visit returns true.
 func (o *Opener) Walk(g *spec.Graph, visit func(g *spec.Graph, path []*spec.Node) (enter bool)) {
-	o.walk(g, nil, nil, visit)
-}
-
-func (o *Opener) walk(g *spec.Graph, around []*spec.Graph, path []*spec.Node, visit func(*spec.Graph, []*spec.Node) bool) {
-	around = append(slices.Clip(around), g)
-	for _, n := range g.Nodes {
-		path := append(slices.Clip(path), n)
-		if !visit(g, path) || n.Kind.Value != "graph" {
-			continue
-		}
-		if inner := o.Open(g, n); inner != nil && !slices.Contains(around, inner) {
-			o.walk(inner, around, path, visit)
+	var walk func(g *spec.Graph, around []*spec.Graph, path []*spec.Node)
+	walk = func(g *spec.Graph, around []*spec.Graph, path []*spec.Node) {
+		around = append(slices.Clip(around), g)
+		for _, n := range g.Nodes {
+			path := append(slices.Clip(path), n)
+			if !visit(g, path) || n.Kind.Value != "graph" {
+				continue
+			}
+			if inner := o.Open(g, n); inner != nil && !slices.Contains(around, inner) {
+				walk(inner, around, path)
+			}
 		}
 	}
+	walk(g, nil, nil)
 }
 
 // AbsolutePath returns the absolute form of a path.

@@ -166,7 +166,7 @@ func TestFileURI(t *testing.T) {
 		"flow.yaml": "flow.yaml", "./a/../flow.yaml": "flow.yaml", "/x y/f.yaml": "file:///x%20y/f.yaml",
 		"<stdin>": "stdin", "a:b.yaml": "./a:b.yaml", "100%.yaml": "100%25.yaml",
 	} {
-		if got := fileURI(name); got != want {
+		if got := makeURI(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

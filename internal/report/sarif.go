@@ -75,7 +75,7 @@ func sarifLevel(s spec.Severity) string {
 }
 
 func describeFinding(d *spec.Diagnostic, rule int) object {
-	at := physicalLocation(d.File, d.Span)
+	at := newLocation(d.File, d.Span)
 	out := object{
 		"ruleId": d.Rule, "ruleIndex": rule, "level": sarifLevel(d.Severity), "message": sarifMessage(messageWithFix(d)),
 		"locations":           []object{{"physicalLocation": at}},
@@ -83,7 +83,7 @@ func describeFinding(d *spec.Diagnostic, rule int) object {
 	}
 	var related []object
 	for i, r := range d.Related {
-		related = append(related, object{"id": i + 1, "physicalLocation": physicalLocation(r.File, r.Span), "message": sarifMessage(r.Message)})
+		related = append(related, object{"id": i + 1, "physicalLocation": newLocation(r.File, r.Span), "message": sarifMessage(r.Message)})
 	}
 	if related != nil {
 		out["relatedLocations"] = related
@@ -98,17 +98,17 @@ func describeFinding(d *spec.Diagnostic, rule int) object {
 	return out
 }
 
-// physicalLocation describes a span. Lines and columns start at 1, and the end is exclusive.
-func physicalLocation(f *spec.File, s spec.Span) object {
+// newLocation describes a span. Lines and columns start at 1, and the end is exclusive.
+func newLocation(f *spec.File, s spec.Span) object {
 	from, to := f.Position(s.From), f.Position(s.To)
 	return object{
-		"artifactLocation": object{"uri": fileURI(f.Name)},
+		"artifactLocation": object{"uri": makeURI(f.Name)},
 		"region":           object{"startLine": from.Line, "startColumn": from.Column, "endLine": to.Line, "endColumn": to.Column},
 	}
 }
 
-// fileURI converts a path to a URI. Relative paths stay relative.
-func fileURI(name string) string {
+// makeURI converts a path to a URI. Relative paths stay relative.
+func makeURI(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
 	if name == "<stdin>" {
 		return "stdin"

@@ -97,15 +97,15 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	}
 	defer func() { <-k.turn }()
 	defer k.hold()()
-	k.complain(problem)
+	k.printProblem(problem)
 	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
 	document, _ := q.Schema.(map[string]any)
 	if fields := input.Fields(document, q.Fields); len(fields) > 0 {
-		return k.fill(ctx, fields)
+		return k.askFields(ctx, fields)
 	}
-	choices := k.list(document)
-	k.hint(k.howTo(document))
-	return k.answer(ctx, "", func(text string) error {
+	choices := k.printChoices(document)
+	k.printHint(k.describeInput(document))
+	return k.readChecked(ctx, "", func(text string) error {
 		if choices == 0 { // the run checks it
 			return nil
 		}
@@ -114,22 +114,22 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	})
 }
 
-// answer asks until the person types a text that check accepts.
-func (k *Asker) answer(ctx context.Context, name string, check func(text string) error) (string, error) {
+// readChecked asks until the person types a text that check accepts.
+func (k *Asker) readChecked(ctx context.Context, name string, check func(text string) error) (string, error) {
 	for {
-		text, err := k.text(ctx, name)
+		text, err := k.readText(ctx, name)
 		if err != nil {
 			return "", err
 		}
 		if err = check(text); err == nil {
 			return text, nil
 		}
-		k.complain(joinNonEmpty(": ", name, err.Error()))
+		k.printProblem(joinNonEmpty(": ", name, err.Error()))
 	}
 }
 
-// text reads a text from the terminal or an editor.
-func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
+// readText reads a text from the terminal or an editor.
+func (k *Asker) readText(ctx context.Context, prompt string) (string, error) {
 	for {
 		text, err := k.readLine(ctx, prompt)
 		if err != nil || strings.TrimSpace(text) != openEditor || k.edit == nil {
@@ -138,32 +138,32 @@ func (k *Asker) text(ctx context.Context, prompt string) (string, error) {
 		text, err = k.edit(ctx)
 		switch {
 		case err != nil:
-			k.complain(err.Error())
+			k.printProblem(err.Error())
 		case text == "":
-			k.complain("nothing was written; type an answer, or " + openEditor + " again")
+			k.printProblem("nothing was written; type an answer, or " + openEditor + " again")
 		default:
 			return text, nil
 		}
 	}
 }
 
-func (k *Asker) complain(problem string) {
+func (k *Asker) printProblem(problem string) {
 	if problem != "" {
 		fmt.Fprintln(k.out, k.colors.Bad(terminal.Line(problem)))
 	}
 }
 
-// list prints the choices of a schema and returns their number.
-func (k *Asker) list(document map[string]any) int {
+// printChoices prints the choices of a schema and returns their number.
+func (k *Asker) printChoices(document map[string]any) int {
 	choices := input.ChoiceNames(document)
 	for i, choice := range choices {
-		k.say(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
+		k.printWrapped(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
 	}
 	return len(choices)
 }
 
-// say prints a line, wrapped at the width of the terminal.
-func (k *Asker) say(line string, indent int) {
+// printWrapped prints a line, wrapped at the width of the terminal.
+func (k *Asker) printWrapped(line string, indent int) {
 	columns := 0
 	if k.columns != nil {
 		columns = k.columns()
@@ -171,24 +171,24 @@ func (k *Asker) say(line string, indent int) {
 	fmt.Fprintln(k.out, strings.Join(terminal.Wrap(line, columns, indent), "\n"))
 }
 
-// hint describes how to answer or to leave the question open.
-func (k *Asker) hint(how string) {
+// printHint describes how to answer or to leave the question open.
+func (k *Asker) printHint(how string) {
 	if how != "" {
 		how += "; "
 	}
-	k.say(k.colors.Quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
+	k.printWrapped(k.colors.Quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
 }
 
-// fill asks for an object field by field.
-func (k *Asker) fill(ctx context.Context, fields []input.Field) (string, error) {
-	k.hint("field by field, or all at once as {" + fields[0].Name + ": …}")
+// askFields asks for an object field by field.
+func (k *Asker) askFields(ctx context.Context, fields []input.Field) (string, error) {
+	k.printHint("field by field, or all at once as {" + fields[0].Name + ": …}")
 	out := map[string]any{}
 	for i := range fields {
 		f := &fields[i]
-		k.say("  "+k.colors.Strong(terminal.Line(f.Name))+"  "+terminal.Line(k.about(f)), len("    "))
-		k.list(f.Schema)
+		k.printWrapped("  "+k.colors.Strong(terminal.Line(f.Name))+"  "+terminal.Line(k.describeField(f)), len("    "))
+		k.printChoices(f.Schema)
 		isWhole := func(text string) bool { return i == 0 && strings.HasPrefix(strings.TrimSpace(text), "{") }
-		text, err := k.answer(ctx, f.Name, func(text string) error {
+		text, err := k.readChecked(ctx, f.Name, func(text string) error {
 			if isWhole(text) || text == "" && !f.Required { // its default, or nothing
 				return nil
 			}
@@ -206,8 +206,8 @@ func (k *Asker) fill(ctx context.Context, fields []input.Field) (string, error) 
 	return string(text), err
 }
 
-// howTo describes how to enter a value of a schema.
-func (k *Asker) howTo(document map[string]any) string {
+// describeInput describes how to enter a value of a schema.
+func (k *Asker) describeInput(document map[string]any) string {
 	types := input.Types(document)
 	isText := len(types) == 0 || slices.Contains(types, "string")
 	switch {
@@ -225,10 +225,10 @@ func (k *Asker) howTo(document map[string]any) string {
 	return text
 }
 
-// about returns the description of a field and its legal values.
-func (k *Asker) about(f *input.Field) string {
+// describeField returns the description of a field and its legal values.
+func (k *Asker) describeField(f *input.Field) string {
 	var how []string
-	if hint := k.howTo(f.Schema); hint != "" {
+	if hint := k.describeInput(f.Schema); hint != "" {
 		how = append(how, hint)
 	}
 	if value, has := f.Schema["default"]; has {
