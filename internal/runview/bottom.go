@@ -179,7 +179,7 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 	}
 	var out []string
 	for _, f := range t.held[max(0, len(t.held)-maxRunning):] {
-		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.Step, formatVisit(f.Node, f.Visit), f.word, FormatDuration(f.Duration)))
+		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.Step, formatVisit(f.Node, f.Visit), f.word, formatDuration(f.Duration)))
 	}
 	for i, n := range b.running {
 		if i == maxRunning {
@@ -188,7 +188,7 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 		}
 		out = append(out, b.nodeLine(n, columns))
 	}
-	run := "  run  " + FormatDuration(b.now().Sub(b.start))
+	run := "  run  " + formatDuration(b.now().Sub(b.start))
 	if b.step > 0 {
 		run += fmt.Sprintf("  step %d", b.step)
 		if b.most > 0 {
@@ -240,7 +240,7 @@ func (b *bottom) nodeLine(n *runningNode, columns int) string {
 	if n.branch != "" && n.branch != n.node {
 		name = n.branch + " › " + name
 	}
-	s := fmt.Sprintf("%c %s  %s", frames[b.frame%len(frames)], name, FormatDuration(b.now().Sub(n.start)))
+	s := fmt.Sprintf("%c %s  %s", frames[b.frame%len(frames)], name, formatDuration(b.now().Sub(n.start)))
 	text := terminal.Line(strings.TrimSpace(n.text))
 	for _, part := range []string{n.attempt, n.progress} {
 		if part != "" {

@@ -31,7 +31,7 @@ func FormatHeadline(r *runner.Result) string {
 	if r.Quality != "" && string(r.Quality) != s {
 		s += " (" + string(r.Quality) + ")"
 	}
-	s += fmt.Sprintf(" after %s in %s", eval.Count(r.Steps, "step"), FormatDuration(time.Duration(r.Duration)))
+	s += fmt.Sprintf(" after %s in %s", eval.Count(r.Steps, "step"), formatDuration(time.Duration(r.Duration)))
 	switch {
 	case r.Error != nil:
 		return joinNonEmpty(": ", s, r.Error.Node, formatFailure(r.Error))
@@ -85,7 +85,7 @@ func describeRunning(n *view.RunningNode, status machine.Status, c terminal.Colo
 	does := map[string]string{
 		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
 	}[n.Doing]
-	text := fmt.Sprintf(" %s, since %s (%s)", does, FormatTime(n.Since), FormatDuration(time.Since(n.Since)))
+	text := fmt.Sprintf(" %s, since %s (%s)", does, FormatTime(n.Since), formatDuration(time.Since(n.Since)))
 	if status == store.Crashed {
 		text = fmt.Sprintf(" started at %s and did not finish", FormatTime(n.Since))
 	}
@@ -110,12 +110,16 @@ func FormatQuestion(p *view.Pending, c terminal.Colors) string {
 // DescribeAnswers describes the legal answers of a question, "" for any text.
 func DescribeAnswers(schema any, order []string) string {
 	document, _ := schema.(map[string]any)
-	text := ""
-	if choices := input.ChoiceNames(schema); len(choices) > 0 {
+	choices, fields := input.ChoiceNames(schema), input.Fields(document, order)
+	var text string
+	switch {
+	case len(choices) > 0:
 		text = strings.Join(choices, ", ")
-	} else if len(document) == 0 || len(document) == 1 && document["type"] == "string" {
+	case len(document) == 0 || len(document) == 1 && document["type"] == "string":
 		return ""
-	} else if fields := input.Fields(document, order); len(fields) > 0 {
+	case len(fields) == 0:
+		return "  (" + terminal.Line(input.SchemaText(document)) + ")"
+	default:
 		names := make([]string, len(fields))
 		for i, f := range fields {
 			if names[i] = f.Name; !f.Required {
@@ -123,8 +127,6 @@ func DescribeAnswers(schema any, order []string) string {
 			}
 		}
 		text = "{" + strings.Join(names, ", ") + "}"
-	} else {
-		return "  (" + terminal.Line(input.SchemaText(document)) + ")"
 	}
 	return "  (" + terminal.Truncate(terminal.Line(text), MaxValue) + ")"
 }

@@ -64,9 +64,9 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 	case runner.RunResumed:
 		return append(t.Flush(), t.colors.Quiet(fmt.Sprintf("run %s resumes", e.RunID)))
 	case runner.NodeRetrying:
-		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, FormatDuration(e.NextDelay))
+		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, formatDuration(e.NextDelay))
 		if e.AskedDelay > 0 {
-			text += fmt.Sprintf(" (shortened from the requested %s)", FormatDuration(e.AskedDelay))
+			text += fmt.Sprintf(" (shortened from the requested %s)", formatDuration(e.AskedDelay))
 		}
 		if e.Error != nil {
 			text += ": " + formatFailure(e.Error)
@@ -177,7 +177,7 @@ func (t *Tracer) endLine(f *finished, route string) string {
 	case "skipped", "stopped":
 		paint = t.colors.Warn
 	}
-	parts := []string{t.start(&f.Event) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", FormatDuration(f.Duration)))}
+	parts := []string{t.start(&f.Event) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", formatDuration(f.Duration)))}
 	if f.Finally {
 		route = t.colors.Quiet("finally")
 	}
@@ -264,8 +264,8 @@ func FormatValue(v any, n int) string {
 	return terminal.Truncate(terminal.Line(string(text)), n)
 }
 
-// FormatDuration formats a duration: 12ms, 3.2s, 2m03s, 10m, 1h05m.
-func FormatDuration(d time.Duration) string {
+// formatDuration formats a duration: 12ms, 3.2s, 2m03s, 10m, 1h05m.
+func formatDuration(d time.Duration) string {
 	d = max(0, d) // the machine's clock may have been set back
 	switch {
 	case d < time.Second:

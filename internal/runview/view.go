@@ -128,7 +128,7 @@ func (v *View) startAlarm(e *runner.Event) {
 		if v.alarms[own.Node] == nil {
 			return // it has just ended
 		}
-		text := "started " + FormatDuration(startedAfter) + " ago"
+		text := "started " + formatDuration(startedAfter) + " ago"
 		if elements := v.tracer.elements[own.Node]; elements != nil {
 			text += ": " + elements.progress()
 		}

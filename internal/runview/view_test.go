@@ -358,7 +358,7 @@ func TestClock(t *testing.T) {
 		0: "0ms", 999 * time.Millisecond: "999ms", 59_990 * time.Millisecond: "59.9s",
 		123 * time.Second: "2m03s", 10 * time.Minute: "10m", 3 * time.Hour: "3h", 2*time.Hour + 5*time.Minute: "2h05m",
 	} {
-		if got := FormatDuration(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("clock(%s) = %q, want %q", d, got, want)
 		}
 	}
