@@ -186,7 +186,7 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	if k.Type == TypeNode && v.Get("kind") == nil && FindKey(topKeys, at.key.Value) != nil {
 		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
-	suggestion := reshape(k, v)
+	suggestion := d.reshape(k, v)
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
@@ -242,7 +242,7 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 	}
 	if !ok {
 		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, describeKey(k), describe(v))
-		d.suggest(reshape(k, v))
+		d.suggest(d.reshape(k, v))
 	}
 }
 

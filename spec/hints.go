@@ -150,7 +150,7 @@ func findAdvice(rows []advice, word string) string {
 
 // reshape writes a value of a wrong shape in the shape that a key takes, where that is
 // plain: `n: string` as {type: string}, 10 as 10s, yes as true. Otherwise it returns "".
-func reshape(k *Key, v *Value) string {
+func (d *decoder) reshape(k *Key, v *Value) string {
 	if !v.IsScalar() || v.Kind == Null {
 		return ""
 	}
@@ -162,6 +162,22 @@ func reshape(k *Key, v *Value) string {
 		}
 		if slices.Contains(schemaTypes, word) {
 			return "{type: " + word + "}"
+		}
+	case TypeNode:
+		if findKind(d.kinds, word) != nil {
+			return "{kind: " + word + "}"
+		}
+	case TypeObject:
+		for i := range k.Keys {
+			key := &k.Keys[i]
+			scratch := &decoder{reporter: reporter{file: d.file}, kinds: d.kinds}
+			free := key.Type != TypeEnum && key.Type != TypeDuration && !slices.ContainsFunc(key.Forms, func(f Key) bool { return f.Type == TypeEnum })
+			if !fits(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
+				continue
+			}
+			if scratch.checkValue(key, v, place{}, nil); len(scratch.diags) == 0 {
+				return "{" + key.Name + ": " + word + "}"
+			}
 		}
 	case TypeList:
 		if k.Elem.Type != TypeObject && v.Kind == String && isPlainWords(word) {
@@ -182,7 +198,7 @@ func reshape(k *Key, v *Value) string {
 		return durationOfUnit(word)
 	case TypeOneOf:
 		for i := range k.Forms {
-			if out := reshape(&k.Forms[i], v); out != "" {
+			if out := d.reshape(&k.Forms[i], v); out != "" {
 				return out
 			}
 		}
