@@ -3,10 +3,8 @@
 package controlflow
 
 import (
-	"math"
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -84,34 +82,36 @@ func (w *Graph) joinsBefore(fork int, g *Group) bool {
 // or -1: the one that the last of them reaches first. Of two as far away it takes one that
 // declares a join.
 func (w *Graph) firstCommon(fork int, targets []int) int {
-	next := func(v int) []int {
-		if v == fork {
-			return nil
-		}
-		return w.NoFailures.Next(v)
-	}
-	var distances [][]int
+	var fronts [][]int // of each branch: the vertices as far away as the step
 	for _, first := range targets {
 		if first != w.End {
-			distances = append(distances, graphalg.Distances(next, w.NoFailures.Len(), first))
+			fronts = append(fronts, []int{first})
 		}
 	}
-	best, fewest := -1, 0
-	for v, n := range w.Source.Nodes {
-		most := 0
-		for _, far := range distances {
-			if most = max(most, far[v]); far[v] < 0 {
-				most = math.MaxInt
-				break
+	seen, reached := map[[2]int]bool{}, map[int]int{} // by branch and vertex, and by how many branches
+	for going := len(fronts) > 1; going; {
+		going = false
+		var met []int
+		for b, front := range fronts {
+			fronts[b] = nil
+			for _, v := range front {
+				if v == fork || seen[[2]int{b, v}] {
+					continue
+				}
+				seen[[2]int{b, v}], going = true, true
+				if reached[v]++; reached[v] == len(fronts) && v < len(w.Source.Nodes) {
+					met = append(met, v)
+				}
+				fronts[b] = append(fronts[b], w.NoFailures.Next(v)...)
 			}
 		}
-		switch {
-		case len(distances) < 2 || v == fork || most == math.MaxInt:
-		case best < 0, most < fewest, most == fewest && n.Join != nil && w.Source.Nodes[best].Join == nil:
-			best, fewest = v, most
+		if len(met) > 0 {
+			slices.Sort(met)
+			declares := func(v int) bool { return w.Source.Nodes[v].Join != nil }
+			return met[max(0, slices.IndexFunc(met, declares))]
 		}
 	}
-	return best
+	return -1
 }
 
 // FailurePolicy returns what a failed branch does to the fan-out of a node.
