@@ -187,8 +187,8 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 	}
 }
 
-// checkOptionalInput reports an optional read of a member of the input that no edge supplies,
-// if it nearly has the name of one that an edge supplies by transform.
+// checkOptionalInput reports an optional read of a member of the input that no edge supplies
+// although one supplies others by transform.
 func (f *facts) checkOptionalInput(u *dataflow.Use, into [][]int) {
 	t := u.Program.Tree()
 	if u.Node < 0 || u.Moment != dataflow.Before || len(t.Path) != 2 || t.Path[0] != "input" || u.Node == f.Start() {
@@ -202,9 +202,9 @@ func (f *facts) checkOptionalInput(u *dataflow.Use, into [][]int) {
 			return
 		}
 	}
-	if near := suggest.Closest(t.Path[1], names); near != "" && !slices.Contains(names, t.Path[1]) {
+	if len(names) > 0 && !slices.Contains(names, t.Path[1]) {
 		d := f.report(u.SpanOfMember("input.", t.Path[1]), "no edge to %q hands over %q", f.Name(u.Node), "input."+t.Path[1])
-		d.Suggestion = near
+		d.Suggestion = suggest.Closest(t.Path[1], names)
 	}
 }
 

@@ -22,6 +22,7 @@ func readRules() []Rule {
 			Name: "read-before-write", Group: "data", Severity: spec.Warning, needs: needAll,
 			Summary: "a state key or a node's output is read on a path on which nothing has written it",
 			Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened: \"is not written yet\" when a run was found that takes it, \"may not be\" when none was; where every run was tried and none reads it too early, it says nothing. " +
+				"A template that reads the default of a key which nodes write only later is reported, too. " +
 				"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",
 			Bad: startAt("look") + `output: reply
 state:
@@ -182,6 +183,7 @@ func (m *made) nullWithout(number int) map[string]bool {
 }
 
 func checkReadBeforeWrite(f *facts) {
+	f.checkDefaultsOnly()
 	m := f.made()
 	if m == nil {
 		return
@@ -209,6 +211,34 @@ func checkReadBeforeWrite(f *facts) {
 			}
 			if seen[at] = open(number); seen[at] {
 				m.reportOpen(u, r, number)
+			}
+		}
+	}
+}
+
+// checkDefaultsOnly reports templates that read a key before any node can have written it.
+func (f *facts) checkDefaultsOnly() {
+	const most = 64
+	after := map[string][]bool{} // by key: the nodes behind its writers
+	for _, u := range f.uses().All {
+		if u.Node < 0 || u.Optional || !u.InText && u.Field != "each" || f.graph.Nodes[u.Node].Final || !f.flow().Reached[u.Node] || f.flow().Anywhere {
+			continue
+		}
+		for _, r := range u.Program.Reads() {
+			name := r.Path[0]
+			key, writers := f.graph.Key(name), f.writersOf()[name]
+			if key == nil || key.Required || key.Default == nil || len(writers) == 0 || len(writers) > most || key.Scope.Value == "session" {
+				continue
+			}
+			behind, known := after[name]
+			if !known && len(after) < most {
+				behind = f.flow().Digraph.Reach(collect(writers, func(n *spec.Node) int { return n.Index })...)
+				after[name] = behind
+			}
+			isBeside := func(n *spec.Node) bool { return f.inParallel(n.Index, u.Node) }
+			if behind != nil && !behind[u.Node] && !slices.ContainsFunc(writers, isBeside) {
+				after[name] = nil // once
+				f.report(u.SpanOf(name), "%q always has its default here: nodes write it only later", name)
 			}
 		}
 	}
