@@ -343,7 +343,7 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 	// A turn cut in the arguments of its calls goes on: the results say which arguments
 	// can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
-		if err := a.node.ended(response); err != nil {
+		if err := a.node.checkEnding(response); err != nil {
 			return nil, err
 		}
 	}
@@ -481,7 +481,7 @@ func (a *agent) note(response *model.Response, results []answer) {
 	if len(response.ToolCalls) > 0 {
 		list := make([]any, len(results))
 		for i, c := range response.ToolCalls {
-			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": short(results[i].Output), "is_error": results[i].IsError}
+			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": shortenResult(results[i].Output), "is_error": results[i].IsError}
 		}
 		turn["tool_calls"] = list
 	}
@@ -496,8 +496,8 @@ func (a *agent) note(response *model.Response, results []answer) {
 	a.repeats++
 }
 
-// short returns a result, or the beginning of a long one.
-func short(output any) any {
+// shortenResult returns a result, or the beginning of a long one.
+func shortenResult(output any) any {
 	output = eval.Brief(output)
 	if text := eval.Text(output); len(text) > detailBytes {
 		return headText([]byte(text), detailBytes) + "…"

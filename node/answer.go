@@ -72,7 +72,7 @@ func readerOf(doc map[string]any) func(*model.Response) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return structured(compiled, response.Content)
+		return parseStructured(compiled, response.Content)
 	}
 }
 
@@ -81,9 +81,9 @@ func requireOnly(doc map[string]any, key string) map[string]any {
 	return map[string]any{"type": "object", "properties": doc["properties"], "required": []any{key}}
 }
 
-// structured reads an answer as data of a schema.
-func structured(s *schema.Schema, text string) (any, error) {
-	value, err := decodeJSON([]byte(unfenced(text)))
+// parseStructured reads an answer as data of a schema.
+func parseStructured(s *schema.Schema, text string) (any, error) {
+	value, err := decodeJSON([]byte(stripFence(text)))
 	if err == nil {
 		value = s.Normalise(value)
 		if err = s.Check(value); err == nil {
@@ -102,9 +102,9 @@ func structured(s *schema.Schema, text string) (any, error) {
 	return nil, err
 }
 
-// unfenced removes a Markdown fence and thinking before JSON, which some servers leave in
+// stripFence removes a Markdown fence and thinking before JSON, which some servers leave in
 // the text; its opening tag may be in the prompt.
-func unfenced(text string) string {
+func stripFence(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		if i := strings.LastIndex(text, "</think>"); i >= 0 {
@@ -135,9 +135,9 @@ func endingFailure(response *model.Response) *runner.Failure {
 	return &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
 }
 
-// ended returns the failure of an answer that ended badly. If the node accepts such an answer,
+// checkEnding returns the failure of an answer that ended badly. If the node accepts such an answer,
 // it only warns.
-func (n *modelNode) ended(response *model.Response) error {
+func (n *modelNode) checkEnding(response *model.Response) error {
 	failure := endingFailure(response)
 	switch {
 	case failure == nil:

@@ -68,7 +68,7 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 		if i == 0 {
 			b.WriteString("\n\nWhat is known besides:")
 		}
-		fmt.Fprintf(&b, "\n- %s: %s", seen.Key, eval.Text(short(seen.Value)))
+		fmt.Fprintf(&b, "\n- %s: %s", seen.Key, eval.Text(shortenResult(seen.Value)))
 	}
 	b.WriteString("\n\nChoose the next step, one of:")
 	for _, option := range choice.Candidates {
@@ -83,7 +83,7 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	doc := map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"target", "reasoning"},
 		"properties": map[string]any{
-			"target": map[string]any{"type": "string", "enum": targets(choice)}, "reasoning": map[string]any{"type": "string"},
+			"target": map[string]any{"type": "string", "enum": targetNames(choice)}, "reasoning": map[string]any{"type": "string"},
 		},
 	}
 	return model.Request{
@@ -118,8 +118,8 @@ func pathText(path []string) string {
 	return "The path so far: " + way + "\nVisits: " + strings.Join(names, ", ")
 }
 
-// targets returns the names of the candidates, each once.
-func targets(choice *handler.Choice) []any {
+// targetNames returns the names of the candidates, each once.
+func targetNames(choice *handler.Choice) []any {
 	var out []any
 	seen := map[string]bool{}
 	for _, option := range choice.Candidates {

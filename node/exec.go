@@ -136,7 +136,7 @@ func readExec(task *runner.Task) (*process, string, error) {
 // workingDir checks a directory, because the error of starting a program would not say
 // which of the two is missing.
 func workingDir(base, dir string) (string, error) {
-	dir, err := filepath.Abs(absolute(base, dir))
+	dir, err := filepath.Abs(absolutePath(base, dir))
 	if err != nil {
 		return "", err
 	}
@@ -446,7 +446,7 @@ func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
 	if p.skipped++; p.skipped > saidSkipped {
 		return runner.Said{}, false
 	}
-	shown := eval.Shorten(plain(headText(line, 400)), 80)
+	shown := eval.Shorten(stripControls(headText(line, 400)), 80)
 	return runner.Said{Type: "warning", Message: fmt.Sprintf("line %d of the task's events is skipped: %v: %q", p.number, err, shown)}, true
 }
 
@@ -470,7 +470,7 @@ func (p *eventParser) read(event map[string]any) (said runner.Said, err error) {
 	f := &eventFields{values: event}
 	switch name := event["event"]; name {
 	case "progress":
-		said = p.progress(f)
+		said = p.readProgress(f)
 	case "text":
 		said = runner.Said{Type: "text", Text: f.text("text")}
 	case "custom":
@@ -516,9 +516,9 @@ func (p *eventParser) interrupt(f *eventFields) {
 	p.questions = append(p.questions, q)
 }
 
-// progress reads a progress event. Without a percentage it repeats the last one, so a
+// readProgress reads a progress event. Without a percentage it repeats the last one, so a
 // message alone does not look like starting over.
-func (p *eventParser) progress(f *eventFields) runner.Said {
+func (p *eventParser) readProgress(f *eventFields) runner.Said {
 	said := runner.Said{Type: "progress", Percent: p.percent, Message: f.optionalText("message")}
 	switch n := f.values["percent"].(type) {
 	case nil:

@@ -36,7 +36,7 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 		}
 	}
 	s := &stream{task: task, thinking: k.thinking}
-	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, stream: s, ended: n.ended}
+	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, stream: s, ended: n.checkEnding}
 	value, response, err := a.ask(ctx, req, n.read)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	}
 	talk := n.task.Talk
 	if req.System = n.systemPrompt(nil); talk != nil && !talk.Own {
-		req.System = identity(n.task)
+		req.System = identityText(n.task)
 	}
 	if talk == nil {
 		req.Messages = []model.Message{n.ask().message(model.User)}
@@ -108,11 +108,11 @@ func (n *modelNode) read(response *model.Response) (any, error) {
 	case len(response.ToolCalls) > 0 && len(n.Tools) > 0, n.schema == nil:
 		return response.Content, nil
 	}
-	return structured(n.schema, response.Content)
+	return parseStructured(n.schema, response.Content)
 }
 
-// transient reports whether a retry may help, and returns the failure.
-func transient(err error) (*runner.Failure, bool) {
+// isTransient reports whether a retry may help, and returns the failure.
+func isTransient(err error) (*runner.Failure, bool) {
 	var failure *runner.Failure
 	if !errors.As(err, &failure) {
 		return nil, false
@@ -132,7 +132,7 @@ type modelNode struct {
 	Named        string `key:"model" default:"default"`
 	Instructions string `key:"instructions"`
 	Prompt       any    `key:"prompt"`
-	// Messages is the whole list for this call; nil means the conversation's.
+	// Messages is the whole list for this call, by default the conversation's.
 	Messages    []any          `key:"messages"`
 	Retries     int            `key:"output_retries" default:"2" min:"0"` // of invalid output
 	Tools       []string       `key:"tools"`

@@ -79,9 +79,9 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	began := now(c.task)
+	began := runTime(c.task)
 	response, err := client.Chat(ctx, &req, s.begin(&req))
-	took := now(c.task).Sub(began)
+	took := runTime(c.task).Sub(began)
 	heard := s.finish()
 	var failed *model.Error
 	if errors.As(err, &failed) && failed.Unsent {
@@ -109,7 +109,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 func (c *caller) retry(ctx context.Context, role string, tries int, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
-		failure, mayPass := transient(err)
+		failure, mayPass := isTransient(err)
 		if err == nil || !mayPass || try >= tries {
 			return err
 		}

@@ -30,10 +30,10 @@ type Options struct {
 	// Linger is how long stdout and stderr are read after the exit of a program whose
 	// children hold them open; 0 means 2 s.
 	Linger time.Duration
-	// Client makes the requests of http nodes, with another redirect policy; nil means
-	// one with timeouts and the proxy settings of the environment.
+	// Client makes the requests of http nodes, with another redirect policy. The
+	// default is that of net/http with more idle connections per host.
 	Client *http.Client
-	// Cassette records the answers of models and tools, or plays them; nil does neither.
+	// Cassette records the answers of models and tools, or plays them.
 	Cassette *cassette.Cassette
 	// Stand replaces models and tools, if it is not nil.
 	Stand *Stand

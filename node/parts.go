@@ -61,7 +61,7 @@ type finder func(kind, named string) (string, error)
 // anyFile finds files relative to the folder of the graph, for parts that the graph's
 // file names.
 func anyFile(task *runner.Task) finder {
-	return func(_, named string) (string, error) { return absolute(task.Dir, named), nil }
+	return func(_, named string) (string, error) { return absolutePath(task.Dir, named), nil }
 }
 
 // ownFile finds files in the folder of the graph or of the run, for parts in values.
@@ -227,7 +227,7 @@ func findWithin(task *runner.Task, named string) (path string, within bool) {
 		if err != nil {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(absolute(dir, named))
+		real, err := filepath.EvalSymlinks(absolutePath(dir, named))
 		if err != nil {
 			continue
 		}
@@ -240,7 +240,7 @@ func findWithin(task *runner.Task, named string) (path string, within bool) {
 	return "", false
 }
 
-func absolute(dir, named string) string {
+func absolutePath(dir, named string) string {
 	path := filepath.FromSlash(named)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

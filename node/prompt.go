@@ -20,19 +20,19 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// identity returns the system prompt of the shared conversation. It is the same for all
+// identityText returns the system prompt of the shared conversation. It is the same for all
 // nodes, so that providers can cache what follows.
-func identity(task *runner.Task) string {
+func identityText(task *runner.Task) string {
 	return joinLayers([]string{task.Graph.Persona.Value, goalText(task)})
 }
 
 // systemPrompt returns the system prompt of the node's own conversation.
 func (n *modelNode) systemPrompt(more []string) string {
-	return joinLayers(append([]string{identity(n.task), progress(n.task), n.focus()}, more...))
+	return joinLayers(append([]string{identityText(n.task), progressText(n.task), n.focusText()}, more...))
 }
 
-// focus returns the node's instructions and the form of its output.
-func (n *modelNode) focus() string {
+// focusText returns the node's instructions and the form of its output.
+func (n *modelNode) focusText() string {
 	layers := []string{n.Instructions}
 	switch {
 	case n.finish != "":
@@ -47,12 +47,12 @@ func (n *modelNode) focus() string {
 // another node spoke last, and the node's focus if it is not there since.
 func (n *modelNode) turnTo(talk *handler.Talk) []string {
 	var out []string
-	focus := n.focus()
+	focus := n.focusText()
 	switch {
 	case talk.Moved:
-		out = append(out, n.marker())
+		out = append(out, n.markerText())
 	case len(talk.Messages) == 0:
-		out = append(out, progress(n.task))
+		out = append(out, progressText(n.task))
 	case slices.ContainsFunc(talk.Messages, func(m handler.Message) bool { return m.Role == "user" && m.Content == focus }):
 		focus = ""
 	}
@@ -79,10 +79,10 @@ func goalText(task *runner.Task) string {
 		return text
 	}
 	goal := &task.Graph.Goal
-	return text + bullets("\nIt is reached when:", goal.SuccessCriteria) + bullets("\nConstraints:", goal.Constraints)
+	return text + bulletText("\nIt is reached when:", goal.SuccessCriteria) + bulletText("\nConstraints:", goal.Constraints)
 }
 
-func bullets(intro string, items []spec.Text) string {
+func bulletText(intro string, items []spec.Text) string {
 	if len(items) == 0 {
 		return ""
 	}
@@ -92,8 +92,8 @@ func bullets(intro string, items []spec.Text) string {
 	return intro
 }
 
-// progress lists the steps on the way to this node.
-func progress(task *runner.Task) string {
+// progressText lists the steps on the way to this node.
+func progressText(task *runner.Task) string {
 	if task.Talk == nil || task.Talk.Steps == 0 || task.Models.Goal == "" {
 		return ""
 	}
@@ -108,8 +108,8 @@ func doneText(talk *handler.Talk) string {
 	return fmt.Sprintf("%s done: %s", eval.Count(talk.Steps, "step"), list)
 }
 
-// marker returns the message that the conversation moves to another node.
-func (n *modelNode) marker() string {
+// markerText returns the message that the conversation moves to another node.
+func (n *modelNode) markerText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[The conversation moves on to step %q.", lastPart(n.task.Node))
 	if len(n.task.Talk.Ran) > 0 {
@@ -264,7 +264,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	if cut == 0 {
 		return nil
 	}
-	text, err := n.summary(ctx, calls, req.Messages[:cut])
+	text, err := n.summarise(ctx, calls, req.Messages[:cut])
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -283,11 +283,11 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	return nil
 }
 
-// summary summarises messages as text, or as JSON of the graph's schema.
-func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
+// summarise summarises messages as text, or as JSON of the graph's schema.
+func (n *modelNode) summarise(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
 	req := model.Request{
 		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
-		Messages: []model.Message{{Role: model.User, Content: transcript(messages)}},
+		Messages: []model.Message{{Role: model.User, Content: transcriptText(messages)}},
 	}
 	read := func(response *model.Response) (any, error) { return response.Content, nil }
 	if doc := n.summarySchema(); doc != nil {
@@ -336,8 +336,8 @@ func countOldest(messages []model.Message, keep int) int {
 	return cut
 }
 
-// transcript returns a conversation as text.
-func transcript(messages []model.Message) string {
+// transcriptText returns a conversation as text.
+func transcriptText(messages []model.Message) string {
 	var b strings.Builder
 	for i := range messages {
 		m := &messages[i]

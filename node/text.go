@@ -42,7 +42,7 @@ func lastLine(s string) string {
 	for len(s) > 0 {
 		s = strings.TrimRight(s, "\r\n")
 		i := strings.LastIndexAny(s, "\r\n") + 1
-		if line := strings.TrimSpace(plain(s[i:])); line != "" {
+		if line := strings.TrimSpace(stripControls(s[i:])); line != "" {
 			return eval.Shorten(line, 200)
 		}
 		s = s[:i]
@@ -50,8 +50,8 @@ func lastLine(s string) string {
 	return ""
 }
 
-// plain removes escape sequences and control characters; a tab becomes a space.
-func plain(s string) string {
+// stripControls removes escape sequences and control characters; a tab becomes a space.
+func stripControls(s string) string {
 	escape := regexp.MustCompile("\x1b(\\[[^@-~]*[@-~]?|(?s:.)?)")
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -92,7 +92,7 @@ func parseOutput(mode, program string, out []byte, wantsText func(data any, text
 
 // quotedHead quotes the beginning of unreadable output.
 func quotedHead(out []byte) string {
-	text := strings.TrimSpace(plain(strings.ReplaceAll(headText(out, 400), "\n", " ")))
+	text := strings.TrimSpace(stripControls(strings.ReplaceAll(headText(out, 400), "\n", " ")))
 	if text == "" {
 		return ""
 	}

@@ -125,12 +125,12 @@ func (c *toolCall) journal(task *runner.Task, call func() (answer, error)) (answ
 	if done, ok := c.logged(task); ok {
 		return done, nil
 	}
-	began := now(task)
+	began := runTime(task)
 	out, err := call()
 	if err != nil {
 		return answer{}, err
 	}
-	return out, c.keep(task, out, now(task).Sub(began))
+	return out, c.keep(task, out, runTime(task).Sub(began))
 }
 
 // playOrRecord takes the answer of a call from the recording, or makes it and records the answer.
@@ -183,8 +183,8 @@ func callError(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// now returns the time of the run, which may be virtual.
-func now(task *runner.Task) time.Time {
+// runTime returns the time of the run, which may be virtual.
+func runTime(task *runner.Task) time.Time {
 	if task.Models == nil {
 		return time.Now()
 	}

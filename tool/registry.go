@@ -141,7 +141,7 @@ func (r *Registry) Find(name string) (decl *Declared, member string) {
 }
 
 func (r *Registry) unknown(name string) error {
-	return &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, list("declared are", r.names))}
+	return &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, joinNames("declared are", r.names))}
 }
 
 // permits reports whether an allow-list has a call's name.
@@ -156,7 +156,7 @@ func permits(allowed []string, name string) bool {
 // ctx's.
 func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call Call) (any, error) {
 	if !permits(allowed, call.Name) {
-		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, list("allowed are", allowed)), NotMade: true}
+		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, joinNames("allowed are", allowed)), NotMade: true}
 	}
 	decl, member := r.Find(call.Name)
 	if decl == nil {
@@ -188,8 +188,8 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 	return result, err
 }
 
-// list joins names, sorted.
-func list(intro string, names []string) string {
+// joinNames joins names, sorted.
+func joinNames(intro string, names []string) string {
 	if len(names) == 0 {
 		return intro + " none"
 	}
@@ -202,7 +202,7 @@ func noMember(server, member string, tools []member) error {
 	for i := range tools {
 		names[i] = tools[i].Name
 	}
-	return &Error{Message: fmt.Sprintf("server %q has no tool %q; %s", server, member, list("its tools are", names))}
+	return &Error{Message: fmt.Sprintf("server %q has no tool %q; %s", server, member, joinNames("its tools are", names))}
 }
 
 // Tool describes a tool to models; its Parameters are never nil. Calls use its name,
@@ -257,15 +257,15 @@ type Options struct {
 	// DiscoverTime is how long a server may take to name its version of the protocol
 	// before it counts as an older one; 0 means 3 s.
 	DiscoverTime time.Duration
-	// Kill ends all graces when it is closed; nil means never.
+	// Kill ends all graces when it is closed.
 	Kill <-chan struct{}
-	// Stderr returns the log of a server's stderr; nil means none.
+	// Stderr returns the log of a server's stderr.
 	Stderr func(server string) io.Writer
 	// Withheld are variables that a server gets only if its env_pass names them.
 	Withheld []string
-	// Keeper starts servers that are programs; nil means one of their own.
+	// Keeper starts servers that are programs, by default one of their own.
 	Keeper *process.Keeper
-	// RunDir returns the folder of the run; nil means there is none.
+	// RunDir returns the folder of the run. It may be nil.
 	RunDir func() (string, error)
 }
 

@@ -21,7 +21,7 @@ func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string
 	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
 	if !decl.IsServer() {
-		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, list("servers are", r.servers()))}
+		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, joinNames("servers are", r.servers()))}
 	}
 	fetch := fetchResource
 	if kind == "prompt" {
@@ -32,7 +32,7 @@ func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string
 		switch {
 		case err == nil && len(parts) == 0:
 			return false, &Error{Message: fmt.Sprintf("server %q: the %s is empty", name, what)}
-		case err != nil && ctx.Err() == nil && !lost(err):
+		case err != nil && ctx.Err() == nil && !isLost(err):
 			return false, &Error{Message: fmt.Sprintf("server %q: the %s can't be had: %v", name, what, err)}
 		}
 		return true, err

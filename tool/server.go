@@ -127,7 +127,7 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 			} else if answer.IsError {
 				err = &Error{Message: eval.Text(eval.Brief(result))}
 			}
-		case !lost(err):
+		case !isLost(err):
 			return false, &Error{Message: fmt.Sprintf("tool %q: %v", full, err)}
 		}
 		return members[i].repeatable, err
@@ -221,7 +221,7 @@ func (l *link) refresh(ctx context.Context) error {
 	if !l.stale.Swap(false) {
 		return nil
 	}
-	list, err := members(ctx, l.session)
+	list, err := listMembers(ctx, l.session)
 	if err != nil {
 		l.stale.Store(true)
 		if ctx.Err() != nil {
@@ -390,8 +390,8 @@ func boundDiscovery(limit time.Duration) mcp.Middleware {
 	}
 }
 
-// members lists the server's tools.
-func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) {
+// listMembers lists the server's tools.
+func listMembers(ctx context.Context, session *mcp.ClientSession) ([]member, error) {
 	var out []member
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
@@ -414,8 +414,8 @@ func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) 
 	return out, nil
 }
 
-// lost reports whether an error means a broken connection, not an answer of the server.
-func lost(err error) bool {
+// isLost reports whether an error means a broken connection, not an answer of the server.
+func isLost(err error) bool {
 	var answer *jsonrpc.Error
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
 }

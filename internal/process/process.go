@@ -2,6 +2,8 @@
 package process
 
 import (
+	"crypto/rand"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Find looks up a program without a slash in the PATH that it will get, as a shell does.
@@ -116,4 +119,161 @@ func (e *Environment) Entries() []string {
 		}
 		return !isUsual(name) || slices.Contains(e.Withheld, name)
 	})
+}
+
+// markVariable names the folder of a running program. All its children inherit it, even those
+// that leave the group.
+const markVariable = taskPrefix + "MARK"
+
+// Keeper starts the programs of a run. If this process dies, a watchdog ends their groups.
+// Before a resume, EndLeft finds remaining processes by their marks and ends them. It is safe
+// for concurrent use.
+type Keeper struct {
+	place string
+
+	mu       sync.Mutex
+	dir      string
+	err      error // the folder can't be made
+	watchdog *watchdog
+}
+
+// NewKeeper returns a keeper whose marks are folders in place, by default a temporary folder.
+// The first mark creates it.
+func NewKeeper(place string) *Keeper { return &Keeper{place: place} }
+
+// Close ends the watchdog and all programs that still run.
+func (k *Keeper) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watchdog.close()
+	k.watchdog = nil
+	if k.dir != "" {
+		_ = os.Remove(k.dir) // fails if another driver has marks there
+	}
+	return nil
+}
+
+// TempName returns the unguessable path of a temporary folder that does not exist yet.
+func TempName() string { return filepath.Join(os.TempDir(), "graphrun-"+rand.Text()) }
+
+// Mark is a program before or while it runs. All methods but Kill belong to one goroutine.
+type Mark struct {
+	keeper *Keeper
+	dir    string
+	leader int // process id, or 0 before the start
+	group  group
+}
+
+// Mark creates the folder of a program. If it returns an error, the mark works without a folder.
+func (k *Keeper) Mark() (*Mark, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dir == "" && k.err == nil {
+		if k.place == "" {
+			k.dir = TempName()
+			k.err = os.Mkdir(k.dir, 0o700)
+		} else if k.err = os.MkdirAll(k.place, 0o700); k.err == nil {
+			k.dir, k.err = filepath.Abs(k.place)
+		}
+	}
+	if k.watchdog == nil { // before the program starts
+		k.watchdog = newWatchdog()
+	}
+	m := &Mark{keeper: k}
+	if k.err != nil {
+		return m, k.err
+	}
+	dir, err := os.MkdirTemp(k.dir, "task-")
+	m.dir = dir
+	return m, err
+}
+
+// Dir returns the program's folder, which is removed with it, or "".
+func (m *Mark) Dir() string { return m.dir }
+
+// Start starts the program in a group of its own.
+func (m *Mark) Start(cmd *exec.Cmd) error {
+	OwnGroup(cmd)
+	if m.dir != "" {
+		cmd.Env = append(slices.Clip(cmd.Env), markVariable+"="+m.dir)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	m.leader = cmd.Process.Pid
+	m.keeper.tell("+", m.leader) // at once, since this process may be killed
+	m.group.adopt(cmd)
+	return nil
+}
+
+// Stop asks the program and its group to end, and kills what is left after the grace or when
+// kill is closed. It returns false and does nothing if ended, which the caller closes at the
+// end of the program, is closed already.
+func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, kill <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return false
+	default:
+	}
+	m.group.ask(cmd)
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-ended: // others of its group may still clean up
+		m.awaitGroup(cmd, patience.C, kill)
+	case <-patience.C:
+	case <-kill:
+	}
+	m.Kill(cmd)
+	<-ended
+	return true
+}
+
+// awaitGroup returns when the group is empty, patience is over or kill is closed. It polls,
+// since nothing reports the end of grandchildren.
+func (m *Mark) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for m.group.alive(cmd) {
+		select {
+		case <-look.C:
+		case <-patience:
+			return
+		case <-kill:
+			return
+		}
+	}
+}
+
+// Kill ends the program, its group and all processes with its mark.
+func (m *Mark) Kill(cmd *exec.Cmd) {
+	m.group.kill(cmd)
+	if m.dir != "" {
+		killMarked(m.dir)
+	}
+}
+
+// Close forgets a program that has ended. Its remaining children continue.
+func (m *Mark) Close() {
+	m.group.forget()
+	if m.leader != 0 {
+		m.keeper.tell("-", m.leader)
+	}
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir)
+	}
+}
+
+// tell reports the start ("+") or end ("-") of a group to the watchdog.
+func (k *Keeper) tell(op string, group int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watchdog.tell(op, group)
+}
+
+// watchdog is a small process that ends groups when its stdin closes, which means that this
+// process is gone.
+type watchdog struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
 }
