@@ -50,7 +50,7 @@ type Range struct {
 	// MinPath and MaxPath are the nodes of paths with these values, or nil. Values that
 	// conditions read may keep runs from these paths; see Attain.
 	MinPath, MaxPath []string
-	// Limit is the limit that Max comes from; "" when the graph itself bounds it.
+	// Limit is the limit that sets Max, or "" when the graph itself bounds it.
 	Limit string
 	// Why says, when Max is +Inf, what would bound it.
 	Why string

@@ -35,7 +35,7 @@ func (w *walk) elementCost(n *spec.Node) span {
 	s := fixedSteps(1)
 	switch n.Kind.Value {
 	case "llm":
-		return s.plus(w.modelCost(n, 1, 1+integer(n.Field("output_retries"), 2)))
+		return s.plus(w.modelCost(n, 1, 1+integerOf(n.Field("output_retries"), 2)))
 	case "agent":
 		least, most := agentCalls(n)
 		s = s.plus(w.modelCost(n, least, most))
@@ -111,7 +111,7 @@ func (w *walk) modelCost(n *spec.Node, least, most int) span {
 		most *= 2 // each call may be preceded by a summary
 	}
 	if n.Kind.Value == "llm" && n.Output == nil {
-		most = max(1, most-integer(n.Field("output_retries"), 2))
+		most = max(1, most-integerOf(n.Field("output_retries"), 2))
 	}
 	return span{cost{inCalls: float64(least)}, costOfCalls(most * attempts)}
 }
@@ -130,9 +130,9 @@ func agentCalls(n *spec.Node) (least, most int) {
 	loop, judge := n.Field("loop"), n.Field("judge")
 	rounds := 0
 	if judge != nil {
-		least, rounds = 1, integer(judge.Get("max_rounds"), 3)
+		least, rounds = 1, integerOf(judge.Get("max_rounds"), 3)
 	}
-	turns := integer(loop.Get("max_turns"), 10)
+	turns := integerOf(loop.Get("max_turns"), 10)
 	pattern := ""
 	if v := loop.Get("pattern"); v != nil {
 		pattern = v.Text.Value
@@ -140,17 +140,17 @@ func agentCalls(n *spec.Node) (least, most int) {
 	switch pattern {
 	case "evaluator_optimizer":
 		least = 1 // the judge of a trial
-		most = integer(loop.Get("max_trials"), 10) * (turns + 1)
+		most = integerOf(loop.Get("max_trials"), 10) * (turns + 1)
 	case "state_machine":
-		most = max(rounds, 1)*integer(loop.Get("max_iterations"), 100)*turns + rounds
+		most = max(rounds, 1)*integerOf(loop.Get("max_iterations"), 100)*turns + rounds
 	default:
 		most = max(rounds, 1)*turns + rounds
 	}
 	return 1 + least, most * defaultAttempts
 }
 
-// integer returns a whole number, or another one if it is missing.
-func integer(v *spec.Value, missing int) int {
+// integerOf returns a whole number, or another one if it is missing.
+func integerOf(v *spec.Value, missing int) int {
 	if v == nil {
 		return missing
 	}

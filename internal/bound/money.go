@@ -59,8 +59,8 @@ func (w *walk) whyManyCalls() string {
 	return ""
 }
 
-// costOf returns the highest cost of so many tokens, whichever models use them, and the
-// limit that it comes from: none for models that cost nothing.
+// costOf returns the highest cost of so many tokens of any model, and the limit that sets it,
+// or "" for models that cost nothing.
 func (w *walk) costOf(tokens float64, b *Bounds) (usd float64, limit, why string) {
 	const remedy = "set limits.max_cost_usd"
 	if w.opts.Price == nil || !b.priced {

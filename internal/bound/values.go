@@ -251,7 +251,7 @@ func (w *walk) domains(values []interval) func(path []string, typ eval.Type) sol
 	}
 }
 
-// outcomes returns whether a condition may hold for some values, and whether it may not.
+// outcomes reports whether a condition may be true, and whether it may be false.
 func (w *walk) outcomes(t *eval.Tree, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
 	may := func(holds bool) bool { return w.solver.Possible([]solve.Claim{{Tree: t, Holds: holds}}, domain) }
 	return may(true), may(false)

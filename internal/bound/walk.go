@@ -81,7 +81,7 @@ func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyo
 	return m
 }
 
-// step returns the outcomes of a visit, and the move that they have in common.
+// step returns the outcomes of a visit, and the move that they share.
 func (w *walk) step(s state) ([]outcome, move) {
 	v, n := s.at, w.Source.Nodes[s.at]
 	if w.limit[v] > 0 && s.values[w.varOf["visits."+n.ID.Value]].lo >= float64(w.limit[v]) {

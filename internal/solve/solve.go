@@ -186,7 +186,7 @@ func (r *Solver) enumerate(conds []condition) (seen []outcome, exhaustive bool) 
 	return seen, exhaustive
 }
 
-// evaluate notes the outcomes for one combination of values, and reports whether some
+// evaluate records the outcomes for one combination of values. It reports whether some
 // condition held or failed.
 func evaluate(conds []condition, seen []outcome) bool {
 	winner, broken := -1, false

@@ -1,5 +1,5 @@
-// Package assignment is the definite-assignment analysis of a flow: which things, such as
-// state keys and outputs, may not be made yet where a node begins.
+// Package assignment finds the things, like state keys and outputs, that may not be made yet
+// where a node begins: the definite-assignment analysis of a flow.
 //
 // It is a forward may-analysis to a least fixed point over bit sets. A thing is open at a
 // node if it is open on some way there. Where branches wait for each other, it is open only
@@ -42,8 +42,8 @@ type Analysis struct {
 	made  []bitset          // by node; nil for nothing
 	shown map[[3]int]bitset // what conditions show to be made, by node, target and group
 	open  []bitset          // what may not be made, by vertex
-	// First says that the question is about the first branch that gets to END: what is
-	// called may take longer than what runs beside it.
+	// First says that the question is about the first branch that gets to END. Another branch
+	// may still run then.
 	First bool
 	// last says that the question is about the end of the run: all branches have arrived.
 	last bool
@@ -112,7 +112,7 @@ func (a *Analysis) Shows(v, target, group, thing int) {
 // MayLack reports whether a thing may not be made at v.
 func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
 
-// addArcs says with which outcomes each vertex is entered.
+// addArcs records the arcs into each vertex with their outcomes.
 func (a *Analysis) addArcs() {
 	for v, g := range a.flow.AllGroups() {
 		with := a.outcomeOf(v, g)
@@ -172,7 +172,7 @@ func (a *Analysis) enter(v int) bitset {
 	return a.anyOf(a.into[v], v)
 }
 
-// anyOf returns what is open on some of the arcs to a vertex.
+// anyOf returns the things that are open on some of the arcs to a vertex.
 func (a *Analysis) anyOf(arcs []arc, v int) bitset {
 	out := make(bitset, a.words)
 	for _, e := range arcs {
@@ -183,7 +183,7 @@ func (a *Analysis) anyOf(arcs []arc, v int) bitset {
 	return out
 }
 
-// after returns what is open once an arc to a vertex is taken.
+// after returns the things that are open once an arc to a vertex is taken.
 func (a *Analysis) after(e arc, v int) bitset {
 	out := slices.Clone(a.open[e.from])
 	if made := a.made[e.from]; made != nil && e.with&onFail == 0 {

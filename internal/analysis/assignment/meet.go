@@ -50,7 +50,7 @@ func (a *Analysis) startedOnce() int {
 	return started
 }
 
-// meet returns what is open where branches meet: what is open in all that surely arrive.
+// meet returns the things that are open in all branches that surely arrive.
 func (a *Analysis) meet(m *meeting, v int) bitset {
 	if len(m.groups) == 0 {
 		return a.anyOf(m.arcs, v)

@@ -24,8 +24,8 @@ type Pairs struct {
 	next     func(int) []int
 	// joins has, for each join, the vertices that can reach it; nil for other vertices.
 	joins [][]bool
-	// forks has the fan-out of each pair that may be at work at once, plus one, and waiting
-	// that of each pair of which the first waits at a join for the second; by p*size+q.
+	// forks has, by p*size+q, the fan-out, plus one, of each pair that may be at work at once.
+	// waiting has the fan-out of each pair whose first token waits at a join for the second.
 	forks, waiting []int
 	todo           [][2]int
 	again          map[int][]bool // fan-outs on cycles, with what they reach

@@ -1,5 +1,5 @@
-// Package credentials finds passwords, keys and tokens in texts: by the key that a text
-// stands under, by what is assigned in it, and by how the keys of services look.
+// Package credentials finds passwords, keys and tokens in texts: by the name of a text, by
+// assignments in it, and by the prefixes of the keys of services.
 package credentials
 
 import (
@@ -12,7 +12,7 @@ import (
 // In finds what looks like a credential in a text that stands under a key, and names it with
 // its article; from is to if there is none. It leaves out what Tokens finds.
 func In(text, key string) (from, to int, what string) {
-	from, to, what = look(text, key)
+	from, to, what = findCredential(text, key)
 	Tokens([]byte(text[from:to]), func(int, int) { what = "" })
 	if what == "" {
 		return 0, 0, ""
@@ -20,18 +20,18 @@ func In(text, key string) (from, to int, what string) {
 	return from, to, what
 }
 
-func look(text, key string) (from, to int, what string) {
+func findCredential(text, key string) (from, to int, what string) {
 	if at := urlPassword().FindStringSubmatchIndex(text); at != nil && !isPlaceholder(text[at[2]:at[3]]) {
 		return at[2], at[3], "a password in a URL"
 	}
 	for i := range text {
 		if text[i] == '=' || text[i] == ':' {
-			if from, to, what = assigned(text, i); to > from {
+			if from, to, what = findAssigned(text, i); to > from {
 				return from, to, what
 			}
 		}
 	}
-	kind := sensitive(key)
+	kind := kindOfSecret(key)
 	if kind == "" || strings.ContainsAny(text, "$") || strings.Contains(text, "{{") || isPlaceholder(text) {
 		return 0, 0, ""
 	}
@@ -54,12 +54,12 @@ var urlPassword = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`://[^:/?# \n]*:([^/?# \n{$<*]+)@`)
 })
 
-// assigned finds a credential behind name= or name: whose sign is at i. Its value must be
+// findAssigned finds a credential behind name= or name: whose sign is at i. Its value must be
 // long and random.
-func assigned(text string, i int) (from, to int, what string) {
+func findAssigned(text string, i int) (from, to int, what string) {
 	name := text[:i]
 	name = name[strings.LastIndexFunc(name, func(r rune) bool { return r != '-' && (r > 127 || !isWord(byte(r))) })+1:]
-	kind := sensitive(name)
+	kind := kindOfSecret(name)
 	if kind == "" {
 		return 0, 0, ""
 	}
@@ -106,8 +106,8 @@ func isRandom(word string) bool {
 	return digits >= 3 && letters >= 3 && marks <= 3
 }
 
-// sensitive returns what a value under a name probably is, or "" if it is not secret.
-func sensitive(name string) string {
+// kindOfSecret returns what a value under a name probably is, or "" if it is not secret.
+func kindOfSecret(name string) string {
 	if name == "" || !strings.Contains("dntyDNTY", name[len(name)-1:]) {
 		return "" // all of them end in one of these letters
 	}

@@ -411,9 +411,8 @@ func (r *Run) choose(number int) any {
 	return s.value
 }
 
-// closeParts returns a value without open parts. They get their values, or their usual ones
-// if choose is not set.
-func (r *Run) closeParts(v any, choose bool) any {
+// chooseParts returns a value without open parts. Without choose, they get their usual values.
+func (r *Run) chooseParts(v any, choose bool) any {
 	switch t := v.(type) {
 	case eval.Open:
 		if s := &r.slots[t.Number]; !choose && !s.bound {
@@ -424,7 +423,7 @@ func (r *Run) closeParts(v any, choose bool) any {
 		if hasOpen(t) {
 			object := maps.Clone(t)
 			for _, name := range slices.Sorted(maps.Keys(t)) {
-				object[name] = r.closeParts(t[name], choose)
+				object[name] = r.chooseParts(t[name], choose)
 			}
 			return object
 		}
@@ -432,7 +431,7 @@ func (r *Run) closeParts(v any, choose bool) any {
 		if hasOpen(t) {
 			list := slices.Clone(t)
 			for i := range list {
-				list[i] = r.closeParts(list[i], choose)
+				list[i] = r.chooseParts(list[i], choose)
 			}
 			return list
 		}
@@ -457,9 +456,9 @@ func hasOpen(v any) bool {
 	return false
 }
 
-// closeReads closes the values that a program is about to read. Those that it only copies
-// stay open; where the program decides nothing, usual values do.
-func (r *Run) closeReads(p *eval.Program, env map[string]any) map[string]any {
+// chooseReads chooses the values that a program is about to read. Values that it only copies
+// stay open. A program that decides nothing reads usual values.
+func (r *Run) chooseReads(p *eval.Program, env map[string]any) map[string]any {
 	if r.s.Model.copies[p] {
 		return env
 	}
@@ -474,7 +473,7 @@ func (r *Run) closeReads(p *eval.Program, env map[string]any) map[string]any {
 			value = object[name]
 		}
 		if hasOpen(value) {
-			env = withPart(env, path, r.closeParts(value, r.s.Model.decisive[p])).(map[string]any)
+			env = withPart(env, path, r.chooseParts(value, r.s.Model.decisive[p])).(map[string]any)
 		}
 	}
 	return env

@@ -154,7 +154,7 @@ func (r *Run) output(v int) any {
 				s.options, s.source = nil, "fixed"
 			}
 			if value = r.newSlot(s); p.now && value != any(unset{}) {
-				value = r.closeParts(value, true)
+				value = r.chooseParts(value, true)
 			}
 		}
 		if value != any(unset{}) {

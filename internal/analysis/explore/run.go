@@ -69,7 +69,7 @@ func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	}
 	r.State.Watched = true
 	r.State.Intercept(func(p *eval.Program, env map[string]any) map[string]any {
-		env = r.closeReads(p, env)
+		env = r.chooseReads(p, env)
 		if s.Evaluates != nil {
 			s.Evaluates(r, p, env)
 		}
@@ -104,7 +104,7 @@ func (r *Run) begin() {
 				s.usual = in.value
 			}
 			if value = r.newSlot(s); in.now && value != any(unset{}) {
-				value = r.closeParts(value, true)
+				value = r.chooseParts(value, true)
 			}
 		case in.has:
 			value = in.value

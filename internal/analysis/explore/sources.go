@@ -78,7 +78,7 @@ func (m *Model) source(v int) source {
 			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || slices.Contains(m.asked, key)
 		}
 	}
-	m.fill(v, doc, &src)
+	m.fillParts(v, doc, &src)
 	return src
 }
 

@@ -178,17 +178,17 @@ func isKey(t *eval.Tree, name string) bool {
 	return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name
 }
 
-// fill finds the options of the parts of a result, and the value of the rest.
-func (m *Model) fill(v int, doc map[string]any, src *source) {
+// fillParts finds the options of the parts of a result, and the value of the rest.
+func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 	n := m.graph.Nodes[v]
-	src.base = m.base(n, doc)
+	src.base = m.baseResult(n, doc)
 	expected := map[string]any{}
 	if doc == nil && n.Kind.Value != "human" {
 		expected = m.expected(v)
 	}
 	for i := range src.parts {
 		p := &src.parts[i]
-		if labels, ok := m.labels(v, p.path); ok {
+		if labels, ok := m.listLabels(v, p.path); ok {
 			p.options = labels
 			continue
 		}
@@ -199,7 +199,7 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 			of = domain.Part(expected, p.path)
 		}
 		if len(of) == 0 && len(p.keys) > 0 {
-			of = element(m.graph.Key(p.keys[0]), n)
+			of = elementSchema(m.graph.Key(p.keys[0]), n)
 		}
 		if !n.Each.IsSet() && !m.readsResult(v) {
 			m.findOptions(p, of, own, constants, read, nil)
@@ -244,9 +244,9 @@ func (m *Model) usesOf(v int, p *part) (constants []any, read [][]string) {
 	return constants, read
 }
 
-// element returns the schema of a value that is written to a key: of an element where the
+// elementSchema returns the schema of a value that is written to a key: of an element where the
 // key collects them.
-func element(k *spec.StateKey, n *spec.Node) map[string]any {
+func elementSchema(k *spec.StateKey, n *spec.Node) map[string]any {
 	if k == nil {
 		return nil
 	}
@@ -260,8 +260,8 @@ func collects(k *spec.StateKey) bool {
 	return slices.Contains([]string{"append", "prepend", "union"}, k.Reducer.Value)
 }
 
-// labels returns the labels of a part that names the next node.
-func (m *Model) labels(v int, path []string) ([]any, bool) {
+// listLabels returns the labels of a part that names the next node.
+func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	n := m.graph.Nodes[v]
 	if !n.HasEnds {
 		return nil, false
@@ -279,8 +279,8 @@ func (m *Model) labels(v int, path []string) ([]any, bool) {
 	return out, names && domain.Part(n.Output, path)["enum"] == nil
 }
 
-// base returns a result in which nothing is read.
-func (m *Model) base(n *spec.Node, doc map[string]any) any {
+// baseResult returns a result in which nothing is read.
+func (m *Model) baseResult(n *spec.Node, doc map[string]any) any {
 	if doc == nil && n.Kind.Value == "human" {
 		doc = domain.Yields(n, nil)
 	}

@@ -46,7 +46,7 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 	return &World{graph: g, model: model, plan: plan, arcs: flow.Digraph, budget: worldBudget}, nil
 }
 
-// Usual returns what a node yields where nothing else is asked for.
+// Usual returns the usual result of a node.
 func (w *World) Usual(node int) any {
 	src := &w.model.sources[node]
 	out := src.base

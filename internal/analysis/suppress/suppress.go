@@ -22,7 +22,7 @@ type Rules struct {
 // Apply drops the findings that comments of the file silence, and adds one for each
 // comment that silences nothing.
 func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostics {
-	list := ignores(file.Src, rules.Names)
+	list := readIgnores(file.Src, rules.Names)
 	if len(list) == 0 {
 		return found
 	}
@@ -55,11 +55,11 @@ func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostic
 			kept = append(kept, d)
 		}
 	}
-	return append(kept, unused(file, list, rules)...)
+	return append(kept, reportUnused(file, list, rules)...)
 }
 
-// unused reports the comments that silence nothing, unless another comment silences that.
-func unused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics {
+// reportUnused reports the comments that silence nothing, unless another comment silences that.
+func reportUnused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics {
 	var out spec.Diagnostics
 	names, optional := rules.Names(), rules.Optional()
 	for i := range list {
@@ -99,8 +99,8 @@ type ignore struct {
 // ignoreMark matches the beginning of a comment that silences rules.
 var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore(-file)?($|[\s,:])`)
 
-// ignores reads the silencing comments of a file.
-func ignores(src []byte, names func() []string) []ignore {
+// readIgnores reads the silencing comments of a file.
+func readIgnores(src []byte, names func() []string) []ignore {
 	if !bytes.Contains(src, []byte("ignore")) {
 		return nil
 	}

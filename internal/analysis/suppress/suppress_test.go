@@ -27,7 +27,7 @@ line twelve
 # why both
 line sixteen
 # graphrun: ignore last`
-	list := ignores([]byte(src), names)
+	list := readIgnores([]byte(src), names)
 	has := func(line int, rule string) bool {
 		return slices.ContainsFunc(list, func(c ignore) bool { return c.rule == rule && slices.Contains(c.lines, line) })
 	}
@@ -64,7 +64,7 @@ line sixteen
 			t.Errorf("the place of %q is %q", c.rule, got)
 		}
 	}
-	if ignores([]byte("no: comment\n"), names) != nil {
+	if readIgnores([]byte("no: comment\n"), names) != nil {
 		t.Error("a file without a comment silences something")
 	}
 }

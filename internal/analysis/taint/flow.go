@@ -18,7 +18,7 @@ func (a *Analysis) originOfProgram(node int, p *eval.Program) Origin {
 func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	worst := FromFlow
 	if _, chosen := domain.OfChoice(v.Program()); chosen {
-		return FromFlow // one of its own constants, whoever made the choice
+		return FromFlow // one of its own constants
 	}
 	v.Reads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
 	return worst
@@ -29,7 +29,7 @@ func (a *Analysis) originOfOutput(v int) Origin {
 	if o, known := a.outputs[v]; known {
 		return o
 	}
-	a.outputs[v] = FromFlow // what comes back to itself adds nothing
+	a.outputs[v] = FromFlow // a node that reads its own output adds nothing
 	out := originOfKind(a.graph.Nodes[v].Kind.Value)
 	switch a.graph.Nodes[v].Kind.Value {
 	case "set":

@@ -1,6 +1,6 @@
-// Package taint follows texts from their source, such as a model or the run's input, through
-// state keys, outputs and edges to the expressions that read them. Only text carries taint,
-// and not if it is one of a closed set of plain words.
+// Package taint follows texts from their source, like a model or the run's input, through
+// state keys, outputs and edges to the expressions that read them. Numbers, booleans and
+// plain words of a closed set carry no taint.
 package taint
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Origin says who wrote a value. The order is that of trust, most first.
+// Origin says who wrote a value. The most trusted origin is first.
 type Origin int
 
 const (
@@ -91,7 +91,7 @@ func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	for _, r := range u.Program.Reads() {
 		key, ok := a.keyOf[r.Path[0]]
 		switch {
-		case ok && a.safe(key, r):
+		case ok && a.isSafe(key, r):
 		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
 		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
 		default:
@@ -101,9 +101,9 @@ func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	return true
 }
 
-// safe reports whether what a read takes of a key is harmless in any text.
-func (a *Analysis) safe(key int, r eval.Read) bool {
-	return closed(a.graph.State[key].Schema) || Harmless(fieldType(a.graph.State[key], r))
+// isSafe reports whether what a read takes of a key is harmless in any text.
+func (a *Analysis) isSafe(key int, r eval.Read) bool {
+	return isClosedSet(a.graph.State[key].Schema) || Harmless(fieldType(a.graph.State[key], r))
 }
 
 // Sanitized reports whether the value of a program reveals no text that it reads: it is a
@@ -124,7 +124,7 @@ func Harmless(t eval.Type) bool {
 
 func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
 	if key, ok := a.keyOf[r.Path[0]]; ok {
-		if a.safe(key, r) {
+		if a.isSafe(key, r) {
 			return FromFlow
 		}
 		return a.originOfKeys()[key]
@@ -170,9 +170,9 @@ func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
 	return t
 }
 
-// closed reports whether the enum or the pattern of a schema admits only plain characters. A
+// isClosedSet reports whether the enum or the pattern of a schema admits only plain characters. A
 // format is only a note.
-func closed(schema map[string]any) bool {
+func isClosedSet(schema map[string]any) bool {
 	if pattern, ok := schema["pattern"].(string); ok && plainPattern().MatchString(pattern) {
 		return true
 	}
