@@ -40,6 +40,9 @@ func (r reader) each(t *eval.Tree, visit func(reader, *eval.Tree)) {
 		}
 		inner.each(a, visit)
 	}
+	if t.Op != eval.TreeOther {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
 		r.each(t.Members[name], visit)
 	}
