@@ -4,7 +4,10 @@
 package explore
 
 import (
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -119,7 +122,17 @@ func (m *Model) decides(e *dataflow.Use) bool {
 	case "transform", "set", "writes", "before":
 		return m.mayFail[e.Node]
 	}
-	return false
+	return readsElement(e.Program.Tree())
+}
+
+// readsElement reports whether an expression reads an element of a list by its number,
+// which fails if the list is too short.
+func readsElement(t *eval.Tree) bool {
+	found := false
+	t.Each(func(t *eval.Tree) {
+		found = found || t.Op == eval.TreePath && slices.ContainsFunc(t.Path, func(name string) bool { return strings.HasPrefix(name, "[") })
+	})
+	return found
 }
 
 // findDecisive finds the programs and the state keys that decide, and what else they read.
@@ -203,12 +216,25 @@ func (m *Model) readContext(path []string, p *eval.Program) {
 		}
 	case "step":
 		m.steps = true
+	case "branches":
+		m.past = true
+		unknown = !asksOnlyForErrors(p)
 	default:
 		m.past, unknown = true, true
 	}
 	if unknown {
 		m.gaps = append(m.gaps, runTimeGap(p.Source()))
 	}
+}
+
+// errorOnly matches the question whether a branch failed.
+var errorOnly = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null|None)`)
+})
+
+// asksOnlyForErrors reports whether a program asks of branches only whether they failed.
+func asksOnlyForErrors(p *eval.Program) bool {
+	return !strings.Contains(errorOnly().ReplaceAllString(p.Source(), ""), "branches")
 }
 
 // greatest returns the greatest whole number in a condition: more visits than that are

@@ -121,7 +121,12 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 		return out, false
 	}
 	out = append(out, leastNumber(of))
+	var sorted []float64
 	for _, c := range constants {
+		n, isNumber := eval.Number(c)
+		if isNumber {
+			sorted = append(sorted, n)
+		}
 		switch c := c.(type) {
 		case int:
 			out = append(out, c, c+1, c-1)
@@ -132,6 +137,17 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 		}
 	}
 	out = append(out, 0, 1)
+	slices.Sort(sorted)
+	for i := 1; i < len(sorted) && fractions; i++ {
+		out = append(out, (sorted[i-1]+sorted[i])/2)
+	}
+	for _, c := range constants { // a number is added before it is compared
+		for _, d := range constants {
+			if isInt(c) && isInt(d) && len(out) < maxOptions {
+				out = append(out, c.(int)-d.(int))
+			}
+		}
+	}
 	if hasHigh {
 		out = append(out, high)
 	}
