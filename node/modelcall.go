@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
@@ -93,6 +94,13 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	tokens, estimated := tokensOf(ref, size, response, err, heard)
 	if response != nil {
 		response.Usage = tokens
+		for i := range response.ToolCalls { // a client of a Go program may return other types
+			call := &response.ToolCalls[i]
+			args, err := eval.Canonical(call.Args)
+			if call.Args, _ = args.(map[string]any); err != nil {
+				call.Malformed = err.Error()
+			}
+		}
 	}
 	usage := c.usage(ref, &req, tokens, estimated)
 	usage.DurationMS = new(took.Milliseconds())
