@@ -144,7 +144,7 @@ func TestCompileErrors(t *testing.T) {
 		{"n +‹›", RuleSyntax, "unexpected end of the expression", ""},
 		{"‹(›n + 1", RuleSyntax, `"(" is not closed`, ""},
 		{"‹/›", RuleSyntax, `unexpected "/"`, ""},
-		{"n ‹=› 3", RuleSyntax, `"=" is no operator here; write ==`, "=="},
+		{"n ‹=› 3", RuleSyntax, `"=" is not an operator here; write ==`, "=="},
 		{"n == ‹'›x", RuleSyntax, "string is not closed", ""},
 		{"s == ‹'›x\nand s != 'y'", RuleSyntax, "string is not closed", ""},
 		{"n ?? ‹)›", RuleSyntax, `unexpected ")"`, ""},

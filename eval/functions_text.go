@@ -193,10 +193,10 @@ func newPattern(text string) (*pattern, error) {
 	return &pattern{re: re, size: len(prog.Inst)}, nil
 }
 
-// patternError says in one line why a pattern is no regular expression.
+// patternError says in one line why a pattern is not a regular expression.
 func patternError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	return fmt.Errorf("pattern is no regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
+	return fmt.Errorf("pattern is not a regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
 }
 
 // matchValue implements a matches b. b is a string, or the *pattern of a constant string.

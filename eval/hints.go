@@ -132,7 +132,7 @@ func findIdiom(src string, at int) *Error {
 		}
 		isHere := m[0] <= at && strings.TrimSpace(src[min(m[1], at):at]) == ""
 		if write := idioms[key]; write != "" && isHere {
-			return syntaxAt(m[0], m[1], "%q is no operator here; write %s", mark, write).suggest(write)
+			return syntaxAt(m[0], m[1], "%q is not an operator here; write %s", mark, write).suggest(write)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ func survivors() map[string]string {
 	const (
 		seller  = "the seller's fifth visit always ends the talks, so the buyer never sees one"
 		votes   = "three reviewers have one vote each, so only one of both can have two"
-		numbers = "what begins with a word is no number"
+		numbers = "what begins with a word is not a number"
 		stages  = "four stages of at most a minute never take five"
 		side    = "three stages in a row, of at most five minutes each, never take thirty"
 		twice   = "two looks add up to enough for every score that gets a look"

@@ -42,11 +42,11 @@ func caseKeys() []spec.Key {
 	stub, decision := stubKey(2), oneOrMany("", "")
 	return []spec.Key{
 		anyMap("input", "The run's input, by state key."),
-		{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Doc: "What nodes come to instead of running, by node (outer/inner in a subgraph): one stub for every visit, or a list with one a visit."},
+		{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Doc: "Results of nodes that do not run, by node (outer/inner in a subgraph): one stub for every visit, or a list with one a visit."},
 		anyMap("answers", "What people answer, by node, NODE:KEY for the question of a program, NODE[0] for an element: an answer, or a list of them by visit."),
 		{Name: "decide", Type: spec.TypeMap, Elem: &decision, Doc: "What llm_decide edges decide, by node: a target, or a list of them by visit."},
 		{Name: "models", Type: spec.TypeString, Doc: "A file of scripted answers, relative to this one: model nodes then run for real against it."},
-		{Name: "tools", Type: spec.TypeMap, Elem: &stub, Doc: "What tools come to, by name (server.tool): one stub for every call, or a list with one a call."},
+		{Name: "tools", Type: spec.TypeMap, Elem: &stub, Doc: "Results of tools that are not called, by name (server.tool): one stub for every call, or a list with one a call."},
 		{Name: "run", Type: spec.TypeObject, Keys: runKeys(), Doc: "What flags of run would set."},
 		{Name: "resume", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
 			anyMap("answers", "What people answer then."),

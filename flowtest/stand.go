@@ -226,7 +226,7 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 		case a.dry != nil:
 			return explore.AnyText, true, nil
 		}
-		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %s, which %s calls: say what it comes to under tools", quoted(call.Name), quoted(task.Node))
+		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %s, which %s calls: give its result under tools", quoted(call.Name), quoted(task.Node))
 	}
 	a.mu.Lock()
 	a.calls[call.Name]++

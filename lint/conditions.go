@@ -24,7 +24,7 @@ allows counts (enum, minimum, maximum), and what the graph implies: how many ste
 least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a
 condition that asks for a value which a schema does not have makes no difference, either.
 The same holds in all other expressions: in predicates such as any(list, # == 'x'), in the
-conditions of ?:, in policies, and for a comparison of type(x) with a word that is no result of
+conditions of ?:, in policies, and for a comparison of type(x) with a word that is not a result of
 it, such as map.`,
 			Bad: example + passNodes("a", "b", "c") + `edges:
   - {from: a, to: b}
@@ -44,7 +44,7 @@ condition holds fires alone. Whenever the condition of this edge holds, an earli
 holds too, so this edge is dead. Put the narrower condition first, or give it a priority.
 
 An edge without a condition is only taken when no condition held: it is dead behind a
-condition that is always true, and beside a model's decision that it is no fallback of.`,
+condition that is always true, and beside a decision of a model, unless it is its fallback.`,
 			Bad: startAt("score") + `state:
   n: {type: integer, required: true}
 ` + passNodes("score", "some", "many") + `edges:

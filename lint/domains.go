@@ -129,7 +129,7 @@ func (s *site) step() solve.Domain {
 	if limit := s.f.graph.Limits.MaxSteps; limit > 0 {
 		d.Max, d.HasMax = float64(limit), true
 	}
-	if !s.failed { // a visit that a limit refuses is no step
+	if !s.failed { // a visit that a limit refuses is not a step
 		d.Min = float64(s.f.leastSteps()[s.node.Index])
 	}
 	d.Why = domain.RangeWords("step", d) + " here"

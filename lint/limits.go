@@ -18,7 +18,7 @@ func limitRules() []Rule {
 		{
 			Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode,
 			Summary: "a node that runs a program, a request or a model has no time limit",
-			Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang for ever. A default for an absent person needs a timeout, too: it is never taken without one.",
+			Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang forever. A default for an absent person needs a timeout, too. Without one it is never used.",
 			Bad:     single("get", "", `{kind: http, url: "https://example.org/"}`),
 			change:  []string{`org/"`, `org/", timeout: 10s`},
 			check:   checkMissingTimeout,
@@ -27,7 +27,7 @@ func limitRules() []Rule {
 			Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape,
 			Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 			Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
-				"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. The steps of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
+				"So does one that reaches a model call whose max_tokens are as many as limits.max_tokens, or a wait that is longer than limits.timeout. The steps of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
 			Bad:    startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + edges("from: one, to: two", "from: two, to: three", "from: three, to: END"),
 			change: []string{"max_steps: 2", "max_steps: 3"},
 			check:  checkStepLimit,
@@ -100,7 +100,7 @@ func (f *facts) checkTimes() {
 	for _, n := range f.graph.Nodes {
 		if after := n.Field("remind").Get("after"); after != nil && n.Timeout > 0 {
 			if first, err := time.ParseDuration(after.Text.Value); err == nil && first >= n.Timeout {
-				f.report(after.Span, "%q reminds nobody: its timeout of %s comes first", n.ID.Value, eval.DurationText(n.Timeout))
+				f.report(after.Span, "%q never reminds anybody: its timeout of %s ends first", n.ID.Value, eval.DurationText(n.Timeout))
 			}
 		}
 		for _, limit := range []struct {
@@ -151,7 +151,7 @@ func checkMissingTimeout(f *facts) {
 	limits := f.graph.Limits
 	for _, n := range f.graph.Nodes {
 		if v := n.Field("default"); v != nil && n.Kind.Value == "human" && n.Timeout == 0 && !f.graph.Faulty(n.Span) {
-			f.report(v.Span, "the default of %q is never taken: without a timeout it waits for a person for ever", n.ID.Value)
+			f.report(v.Span, "the default of %q is never used: without a timeout, the node waits for a person forever", n.ID.Value)
 		}
 	}
 	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || f.graph.Faulty(limits.Span) {

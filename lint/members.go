@@ -155,7 +155,7 @@ func (f *facts) checkError(u *dataflow.Use, n *spec.Node, into []int) {
 func (f *facts) checkRunInput(u *dataflow.Use, path, name string) bool {
 	switch key := f.graph.Key(name); {
 	case key == nil && f.graph.StrictState:
-		f.report(u.Span(), "the run's input has no %q: it is no declared state key", name)
+		f.report(u.Span(), "the run's input has no %q: it is not a declared state key", name)
 	case key != nil && !key.Required && u.InText:
 		f.report(u.Span(), "%s.%s is missing when it is not given; write %s, or %s.%s with a question mark", path, name, name, path, name)
 	default:

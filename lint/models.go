@@ -30,7 +30,7 @@ func modelRules() []Rule {
 		{
 			Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode,
 			Summary: "a decision of the router model has a single candidate",
-			Doc:     "One llm_decide edge is no choice: it fires without a call. Add the other candidates, or drop the condition.",
+			Doc:     "One llm_decide edge is not a choice: it fires without a call. Add the other candidates, or drop the condition.",
 			Bad:     startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + edges("from: read, to: answer, condition: llm_decide, description: it can be answered", "from: answer, to: END"),
 			change:  []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide, description: it can be answered", ""},
 			check:   checkDecisionSingle,
@@ -199,7 +199,7 @@ func (f *facts) checkProvider(model spec.Text, known []string, whole bool) {
 		d := f.report(model.At(0, len(model.Value)), "%q names no provider; write provider/name, where providers are %s", model.Value, strings.Join(known, ", "))
 		d.Suggestion = withProvider(name)
 	case ok && !slices.Contains(known, name):
-		d := f.report(model.At(0, len(name)), "%q is no provider; known are %s", name, strings.Join(known, ", "))
+		d := f.report(model.At(0, len(name)), "%q is not a provider; known are %s", name, strings.Join(known, ", "))
 		d.Suggestion = suggest.Closest(name, known)
 	}
 }

@@ -75,7 +75,7 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 		if slices.Sort(declared); len(declared) > 0 {
 			list = "declared are " + strings.Join(declared, ", ")
 		}
-		f.report(ref.At(0, len(name)), "%q is no declared tool; %s", name, list).Suggestion = suggest.Closest(name, declared)
+		f.report(ref.At(0, len(name)), "%q is not a declared tool; %s", name, list).Suggestion = suggest.Closest(name, declared)
 	case dotted && !isServer:
 		f.report(ref.At(len(name), len(ref.Value)), "%q is one tool and has no %q; only MCP servers have tools of their own", name, member)
 	case isServer && !all && (!dotted || member == "*"):
@@ -108,7 +108,7 @@ func (f *facts) checkServer(named *spec.Value) {
 	}
 	name, _, _ := strings.Cut(named.Text.Value, ":")
 	if f.declaredTool(name).Get("mcp") == nil {
-		f.report(named.Text.At(0, len(name)), "%q is no server of tools", name)
+		f.report(named.Text.At(0, len(name)), "%q is not a server of tools", name)
 	}
 }
 
@@ -153,7 +153,7 @@ func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
 	}
 	slices.Sort(labels)
 	if !slices.Contains(labels, label) {
-		d := f.report(at, "%q is no label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
+		d := f.report(at, "%q is not a label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
 		d.Suggestion = suggest.Closest(label, labels)
 	}
 }

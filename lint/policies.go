@@ -124,7 +124,7 @@ func checkPolicyInvalid(f *facts) {
 	const most = 12
 	names := f.nodeNames()
 	for _, p := range f.policies(func(name spec.Text, end bool) {
-		what := "is no node of this graph"
+		what := "is not a node of this graph"
 		if name.Value == spec.END && !end {
 			what = "can't stand here"
 		}
@@ -548,7 +548,7 @@ func reportUndecided(f *facts) {
 	}
 	f.foreignPolicies(func(name spec.Text, near string) {
 		if near != "" {
-			f.report(name.Span, "%q is no node of this graph, so that this policy of a shared file asks nothing of it", name.Value).Suggestion = near
+			f.report(name.Span, "%q is not a node of this graph, so that this policy of a shared file asks nothing of it", name.Value).Suggestion = near
 		}
 	})
 }

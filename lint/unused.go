@@ -18,7 +18,7 @@ func unusedRules() []Rule {
 		{
 			Name: "unused-ignore", Group: "structure", Severity: spec.Warning,
 			Summary: "a comment silences a rule that has nothing to say there",
-			Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
+			Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is not a comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
 			Bad: example + `nodes:
   # graphrun: ignore missing-timeout it is fast
   a: {kind: pass}
@@ -103,7 +103,7 @@ func (f *facts) checkUnusedAnswers() {
 				to < f.End && (f.access()[to].SeesAll || f.graph.Nodes[to].Kind.Value == "pass")
 		}
 		if !isTaken {
-			f.report(n.ID.Span, "nothing takes what %q yields: no writes, no condition, no expression", n.ID.Value)
+			f.report(n.ID.Span, "nothing uses the output of %q: no writes, condition or expression reads it", n.ID.Value)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func checkTypes(f *facts) {
 		f.checkDefault(n)
 		for _, text := range f.constantsOf(n, "for") {
 			if n.Kind.Value == "wait" && !spec.IsDuration(text) {
-				f.report(n.Field("for").Span, "%q is no duration; write one such as 90s, 15m or 24h", text)
+				f.report(n.Field("for").Span, "%q is not a duration; write one such as 90s, 15m or 24h", text)
 			}
 		}
 	}
@@ -228,5 +228,5 @@ func (f *facts) checkDefault(n *spec.Node) {
 	if choices != nil && choices.Kind == spec.List && !slices.ContainsFunc(choices.Items, isTemplate) {
 		want = map[string]any{"enum": choices.Data()}
 	}
-	f.checkValues([]any{value.Data()}, want, value.Span, fmt.Sprintf("the default of %q is no legal answer", n.ID.Value), spec.Error)
+	f.checkValues([]any{value.Data()}, want, value.Span, fmt.Sprintf("the default of %q is not a valid answer", n.ID.Value), spec.Error)
 }

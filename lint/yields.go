@@ -294,7 +294,7 @@ func (r reader) checkChoice(condition *eval.Tree) bool {
 	}
 	for _, outcome := range []bool{true, false} {
 		if !r.f.solver.Possible(append(slices.Clip(r.claims), solve.Claim{Tree: condition, Holds: outcome}), known) {
-			r.f.report(r.use.Span(), "a condition in it is always %t: one side of its ?: is never taken", !outcome)
+			r.f.report(r.use.Span(), "a condition of ?: is always %t, so one of its values is never used", !outcome)
 			return true
 		}
 	}
@@ -359,7 +359,7 @@ func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool
 	required, _ := doc["required"].([]any)
 	for _, name := range required {
 		if text, _ := name.(string); t.Members[text] == nil {
-			r.f.warn(r.span(), "%s: the object lacks %q, which is required there", what, text)
+			r.f.warn(r.span(), "%s: the object lacks the required member %q", what, text)
 			return true
 		}
 	}
@@ -367,7 +367,7 @@ func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool
 	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
 		part, known := properties[name].(map[string]any)
 		if !known && isObject && doc["additionalProperties"] == false {
-			r.f.warn(r.span(), "%s: %q is no member there", what, name)
+			r.f.warn(r.span(), "%s: the schema has no member %q", what, name)
 			return true
 		}
 		if r.checkYield(t.Members[name], part, strconv.Quote(name)+" of "+what) {
@@ -522,7 +522,7 @@ func (f *facts) checkRange(n *spec.Node) {
 			return
 		}
 		if cycle := cycleThrough(f.unbounded(), n.Index); cycle != nil {
-			f.warn(w.Name.Span, "%q leaves its range if no other condition ends the cycle %s", w.Name.Value, f.pathText(cycle))
+			f.warn(w.Name.Span, "%q leaves its range unless another condition ends the cycle %s", w.Name.Value, f.pathText(cycle))
 			return
 		}
 	}

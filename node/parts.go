@@ -79,7 +79,7 @@ func ownFile(task *runner.Task) finder {
 var errNotMedia = errors.New("not media")
 
 // toolFile finds images and audio in the results of tools. Other paths are data: a list
-// of file names is no list of parts.
+// of file names is not a list of parts.
 func toolFile(task *runner.Task) finder {
 	return func(kind, named string) (string, error) {
 		if path, within := findWithin(task, named); within && kind != "file" {

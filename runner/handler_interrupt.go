@@ -12,7 +12,7 @@ import (
 // Interrupt returns the answer to a question that the task asks. When there is
 // none yet it returns an error that the handler must return, having stopped what
 // it does: the task waits without running until a person has answered, and runs
-// again, as the same attempt. It is no failure, and no retry.
+// again, as the same attempt. It is neither a failure nor a retry.
 func (t *Task) Interrupt(question handler.Question) (answer any, err error) {
 	answers, err := t.InterruptAll(question)
 	return answers[question.Key], err

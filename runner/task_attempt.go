@@ -32,7 +32,7 @@ func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 	}
 	plain, err := eval.Canonical(output)
 	if err != nil {
-		return &handler.Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}}
+		return &handler.Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is not plain data: " + err.Error()}}
 	}
 	return &handler.Attempt{Output: plain, Talk: t.Talk.Added()}
 }

@@ -18,7 +18,7 @@ var errRunOver = errors.New("the run is over")
 func (d *driver) noteWithin(limit machine.ValueLimit, task machine.TaskID, data any) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
-		return fmt.Errorf("a note is no plain data: %w", err)
+		return fmt.Errorf("a note is not plain data: %w", err)
 	}
 	if failure := limit.Check(plain, "a note"); failure != nil {
 		return failure
@@ -30,7 +30,7 @@ func (d *driver) noteWithin(limit machine.ValueLimit, task machine.TaskID, data 
 func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
-		return fmt.Errorf("a note is no plain data: %w", err)
+		return fmt.Errorf("a note is not plain data: %w", err)
 	}
 	event := machine.Event{Kind: machine.TaskNoted, At: d.now(), Task: task, Output: plain, Usage: call}
 	kept := make(chan error, 1)

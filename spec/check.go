@@ -142,14 +142,14 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	case isExtension(t.Value):
 		detail = ": keys that begin with \"x-\" are ignored"
 	}
-	c.report("unknown-node", t.At(0, len(t.Value)), "%q is no node of this graph%s", t.Value, detail)
+	c.report("unknown-node", t.At(0, len(t.Value)), "%q is not a node of this graph%s", t.Value, detail)
 	c.suggest(near)
 	return false
 }
 
 // reportReserved reports END and similar names where only a node may be named.
 func (c *graphChecker) reportReserved(t Text, end bool) {
-	message, suggestion := fmt.Sprintf("%q is no node", t.Value), ""
+	message, suggestion := fmt.Sprintf("%q is not a node", t.Value), ""
 	switch {
 	case strings.EqualFold(strings.Trim(t.Value, "_"), "start"):
 		message += "; the first node is named by the key \"start\""

@@ -55,7 +55,7 @@ func (c *graphChecker) checkName(name Text) {
 	if near == "" && len(c.keyNames.names) > 0 {
 		detail = "; declared are " + c.keyNames.list()
 	}
-	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is no declared state key%s", name.Value, detail)
+	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail)
 	c.suggest(near)
 }
 

@@ -31,11 +31,11 @@ func flow(nodes, edges string) string {
 
 func TestStructure(t *testing.T) {
 	run(t, []finding{
-		{"start", strings.Replace(flow("a b", "a>b b>END"), "start: a", "start: «c»", 1), "unknown-node", `"c" is no node of this graph; nodes are a, b`, ""},
-		{"start misspelt", strings.Replace(flow("apple b", "apple>b b>END"), "start: a", "start: «aple»", 1), "unknown-node", "is no node", "apple"},
+		{"start", strings.Replace(flow("a b", "a>b b>END"), "start: a", "start: «c»", 1), "unknown-node", `"c" is not a node of this graph; nodes are a, b`, ""},
+		{"start misspelt", strings.Replace(flow("apple b", "apple>b b>END"), "start: a", "start: «aple»", 1), "unknown-node", "is not a node", "apple"},
 		{"start is END", strings.Replace(flow("a", "a>END"), "start: a", "start: «END»", 1), "reserved-name", "the name of a node", ""},
 		{"to", flow("a b", "a>«c» a>b b>END"), "unknown-node", "nodes are a, b", ""},
-		{"quoted to", flow("a bcd", "a>bcd bcd>END") + "  - {from: a, to: '«bce»', when: x}\n", "unknown-node", "is no node", "bcd"},
+		{"quoted to", flow("a bcd", "a>bcd bcd>END") + "  - {from: a, to: '«bce»', when: x}\n", "unknown-node", "is not a node", "bcd"},
 		{"from", flow("a review", "a>review «reveiw»>END"), "unknown-node", "", "review"},
 		{"from START", flow("a", "«START»>a a>END"), "reserved-name", `named by the key "start"`, ""},
 		{"to __end__", flow("a", "a>«__end__»"), "reserved-name", "the end is written END", "END"},
@@ -83,7 +83,7 @@ func TestUnknownStateKeys(t *testing.T) {
 			"nodes:\n  a: {" + keys + "}\nedges: [{from: a, to: END}]\n"
 	}
 	run(t, []finding{
-		{"reads", with("kind: pass, reads: [count, «cuont»]"), "unknown-state-key", "is no declared state key", "count"},
+		{"reads", with("kind: pass, reads: [count, «cuont»]"), "unknown-state-key", "is not a declared state key", "count"},
 		{"writes", with("kind: pass, writes: [«x»]"), "unknown-state-key", "declared are count, log, m", ""},
 		{"writes map", with("kind: pass, writes: {«x»: output}"), "unknown-state-key", "", ""},
 		{"set", with("kind: set, set: {count: 1, '«lg»': 1}"), "unknown-state-key", "", "log"},
@@ -124,8 +124,8 @@ func TestFollowOns(t *testing.T) {
 		"state of no map":   {head + "state: [a]\nnodes: {a: {kind: set, set: {a: 1}}}\nedges: [{from: a, to: END}]\n", []string{"invalid-value"}},
 		"ends of no name":   {flow("a/ends:[1] b", "b>END"), []string{"invalid-value"}},
 		"broken edges":      {head + "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [a, {from: b, to: END}]\n", []string{"invalid-value"}},
-		"node is no map":    {head + "nodes: {a: pass, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]\n", []string{"invalid-value"}},
-		"start is no name":  {strings.Replace(flow("a", "a>END"), "start: a", "start: [a]", 1), []string{"invalid-value"}},
+		"node is not a map":    {head + "nodes: {a: pass, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]\n", []string{"invalid-value"}},
+		"start is not a name":  {strings.Replace(flow("a", "a>END"), "start: a", "start: [a]", 1), []string{"invalid-value"}},
 		"syntax":            {"graphrun: v1\nfoo: [\n", []string{"syntax"}},
 		"misspelt policy":   {flow("a b", "a>b b>END") + "policies: [{requir: a, before: b}, {require: a, befor: b}, {max_visit: 3, node: a}]\n", []string{"unknown-key", "unknown-key", "unknown-key"}},
 		"half a policy":     {flow("a b", "a>b b>END") + "policies: [{require: a, description: x}]\n", []string{"policy-invalid"}},

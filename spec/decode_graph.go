@@ -183,6 +183,6 @@ func (d *decoder) checkReducer(k *StateKey) {
 	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {
 		return
 	}
-	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers))
+	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is not a reducer; expected %s, or an expression over current and update", name, oneOf(reducers))
 	d.suggest(nearest(name, reducers))
 }

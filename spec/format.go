@@ -160,7 +160,7 @@ type comment struct {
 	above, below bool
 }
 
-// span returns the place of a node that is no block collection, without its properties.
+// span returns the place of a node that is not a block collection, without its properties.
 func (f *formatter) span(n *yaml.Node) Span {
 	at := f.offset(n.Line, n.Column)
 	if n.Kind == yaml.AliasNode {

@@ -94,7 +94,7 @@ func (c *graphChecker) checkInnerGraphs() {
 		case len(names.names) > 0:
 			detail = "; graphs are " + names.list()
 		}
-		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is no graph of this file%s", v.Text.Value, detail)
+		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is not a graph of this file%s", v.Text.Value, detail)
 		c.suggest(near)
 	}
 }

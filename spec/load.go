@@ -83,7 +83,7 @@ func checkText(file *File) (Diagnostic, bool) {
 		}
 		r, size := utf8.DecodeRune(src[i:])
 		if r == utf8.RuneError && size == 1 {
-			return syntaxError(file, Span{i, i + 1}, fmt.Sprintf("the byte 0x%02X is no UTF-8; save the file as UTF-8", c)), true
+			return syntaxError(file, Span{i, i + 1}, fmt.Sprintf("the byte 0x%02X is not UTF-8; save the file as UTF-8", c)), true
 		}
 		isBreak := r == 0x85 || r == 0x2028 || r == 0x2029 // in YAML 1.1
 		if isBreak && file.host == nil || !isBreak && (r < 0xA0 || r == 0xFFFE || r == 0xFFFF) {

@@ -30,7 +30,7 @@ func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	}
 	switch strings.TrimLeft(strings.ToLower(s[:1]), "+-") + strings.ToLower(s[1:]) {
 	case ".inf", ".nan":
-		return Float, 0, "is no number that JSON can hold; expected a finite number"
+		return Float, 0, "is not a number that JSON can hold; expected a finite number"
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return Int, uint64(n), ""

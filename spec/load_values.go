@@ -354,7 +354,7 @@ func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 			v.Kind, v.bits = Float, math.Float64bits(float64(int(v.bits)))
 		}
 		if v.Kind != want {
-			v.Kind, problem = String, "is no value of the tag "+n.Tag
+			v.Kind, problem = String, "is not a value of the tag "+n.Tag
 		}
 	}
 	if problem != "" {

@@ -19,7 +19,7 @@ var oddRunes = []struct{ runes, name, write string }{
 	{"‘’‚", "a typographic quote", "'"},
 	{"“”„«»", "a typographic quote", `"`},
 	{"–—", "a dash", "-"},
-	{"−", "a minus sign that is no hyphen", "-"},
+	{"−", "a minus sign that is not a hyphen", "-"},
 	{"：", "a wide colon", ":"},
 }
 

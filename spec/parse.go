@@ -37,7 +37,7 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	}
 	d := newDecoder(file, opts)
 	if root.Get("graphrun") == nil && root.Get("nodes") == nil {
-		d.reportMissing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is no graph file")
+		d.reportMissing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is not a graph file")
 		return &Graph{File: file, gaps: gapAll}, append(diags, d.diags...).Sort()
 	}
 	g := newGraph(file)

@@ -108,7 +108,7 @@ var retryKeys = []Key{
 }
 
 var cacheKeys = []Key{
-	{Name: "ttl", Type: TypeDuration, Default: "0", Doc: "How long a result is valid; 0: for ever."},
+	{Name: "ttl", Type: TypeDuration, Default: "0", Doc: "How long a result is valid. 0 means without end."},
 	{Name: "key", Type: TypeOneOf, Forms: []Key{{Type: TypeString, Role: RoleExpr}, list(Key{Type: TypeString, Role: RoleState})}, Default: "everything the node reads", Doc: "The key of a result: an expression or a list of state keys."},
 	{Name: "version", Type: TypeOneOf, Forms: []Key{{Type: TypeString}, {Type: TypeNumber}}, Doc: "Change it to discard earlier results."},
 }

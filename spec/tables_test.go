@@ -45,7 +45,7 @@ func TestTagsNameKeys(t *testing.T) {
 		for name := range slots {
 			fields++
 			if !known[name] {
-				t.Errorf("%v has a field for %q, which is no key", holder, name)
+				t.Errorf("%v has a field for %q, which is not a key", holder, name)
 			}
 		}
 	}

@@ -142,7 +142,7 @@ func TestTextProblems(t *testing.T) {
 		"elsewhere": {node("kind: fail, message: {file: a.md}"), "f.yaml", "{file: a.md}", `"message" must be a text; found a map`},
 		"too big":   {node("kind: human, prompt: {file: big.md}"), "f.yaml", "big.md", "has 16 MiB; a text has at most 16 MiB"},
 		"bell":      {node("kind: human, prompt: {file: bell.md}"), "bell.md", "\a", "the control character U+0007 is not allowed"},
-		"latin":     {node("kind: human, prompt: {file: latin.md}"), "latin.md", "\xe9", "the byte 0xE9 is no UTF-8"},
+		"latin":     {node("kind: human, prompt: {file: latin.md}"), "latin.md", "\xe9", "the byte 0xE9 is not UTF-8"},
 		"utf-16":    {node("kind: human, prompt: {file: utf16.md}"), "utf16.md", "\xff\xfe", "the file is UTF-16"},
 		"goal":      {head + "goal: {file: a.md, constraints: [x]}\n" + tail, "f.yaml", "constraints", `unknown key "constraints"`},
 		"together": {

@@ -24,6 +24,6 @@ func TestRetryWhen(t *testing.T) {
 	if _, err := tool.New(map[string]any{"t": map[string]any{
 		"exec": map[string]any{"command": []any{"x"}}, "retry": map[string]any{"when": "error."},
 	}}, tool.Options{}); err == nil {
-		t.Error("a condition that is no expression is taken")
+		t.Error("a condition that is not an expression is taken")
 	}
 }

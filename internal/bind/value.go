@@ -85,10 +85,10 @@ func (v *Value) Program() *eval.Program { return v.program }
 // Template returns the template of a value, or nil.
 func (v *Value) Template() *eval.Template { return v.template }
 
-// Items returns the values of a list that is no constant.
+// Items returns the values of a list that is not a constant.
 func (v *Value) Items() []Value { return v.items }
 
-// Fields returns the values of a map that is no constant.
+// Fields returns the values of a map that is not a constant.
 func (v *Value) Fields() []Field { return v.fields }
 
 // Eval computes the value. env is read, never changed.

@@ -28,7 +28,7 @@ type moves struct {
 type move struct {
 	from, to int
 	span     span
-	ran      int // -1: the node refused the visit, which is no step
+	ran      int // -1: the node refused the visit, which is not a step
 }
 
 // sortStates sorts the states so that moves lead forwards, except on cycles.

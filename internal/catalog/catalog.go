@@ -173,7 +173,7 @@ func (c *Catalog) read(name string) ([]byte, error) {
 // for a path outside Paths.
 func (c *Catalog) Load(name string) (*Flow, error) {
 	if !fs.ValidPath(name) {
-		return nil, fmt.Errorf("%w: %q is no path from the folder that is served", ErrNoFlow, name)
+		return nil, fmt.Errorf("%w: %q is not a path from the folder that is served", ErrNoFlow, name)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package graphalg has linear algorithms over directed graphs of numbered
-// vertices. Nothing recurses, so a path of a million vertices is no danger.
+// vertices. Nothing recurses, so a path of a million vertices does no harm.
 package graphalg
 
 import "slices"

@@ -52,7 +52,7 @@ func (r *Reader) Values(partial bool) (values map[string]any, problems []string)
 func (r *Reader) Pair(s string) {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" || key == ":" {
-		r.problems = append(r.problems, fmt.Sprintf("%q: is no input (allowed: key=value, key=@file, key:=json)", s))
+		r.problems = append(r.problems, fmt.Sprintf("%q is not an input (allowed: key=value, key=@file, key:=json)", s))
 		return
 	}
 	key, isJSON := strings.CutSuffix(key, ":")

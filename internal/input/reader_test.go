@@ -66,9 +66,9 @@ func TestPairs(t *testing.T) {
 		{"any=x", map[string]any{"any": "x"}, ""},
 		{"any=[1]", map[string]any{"any": []any{1}}, ""},
 		{"n=x", nil, `input "n": "x" is not an integer; its schema is {type: integer}`},
-		{"n", nil, `"n": is no input (allowed: key=value, key=@file, key:=json)`},
-		{"=x", nil, `"=x": is no input (allowed: key=value, key=@file, key:=json)`},
-		{":=1", nil, `":=1": is no input (allowed: key=value, key=@file, key:=json)`},
+		{"n", nil, `"n" is not an input (allowed: key=value, key=@file, key:=json)`},
+		{"=x", nil, `"=x" is not an input (allowed: key=value, key=@file, key:=json)`},
+		{":=1", nil, `":=1" is not an input (allowed: key=value, key=@file, key:=json)`},
 		{"lst=1", nil, `input "lst": no such state key; did you mean "list"?`},
 		{"zzzzzz=1", nil, `input "zzzzzz": no such state key; declared: any, level, list, maybe, n, s`},
 		{"s=@bad", nil, `s: is not UTF-8 text`},
@@ -136,7 +136,7 @@ func FuzzInput(f *testing.F) {
 			values, problems := r.Values(true)
 			for key, v := range values {
 				if g.Key(key) == nil {
-					t.Errorf("%q: %q is no state key", text, key)
+					t.Errorf("%q: %q is not a state key", text, key)
 				}
 				checkPlain(t, v)
 			}
@@ -160,7 +160,7 @@ func checkPlain(t *testing.T, v any) {
 			checkPlain(t, item)
 		}
 	default:
-		t.Errorf("%T is no plain data", v)
+		t.Errorf("%T is not plain data", v)
 	}
 	if _, err := json.Marshal(v); err != nil {
 		t.Errorf("%v does not print as JSON: %v", v, err)

@@ -19,7 +19,7 @@ func TestYAML(t *testing.T) {
 		{"", nil, ""},
 		{"1: a\n", map[string]any{"1": "a"}, ""},
 		{"a: 1\na: 2\n", nil, "stands twice"},
-		{"a: .nan\n", nil, "is no number"},
+		{"a: .nan\n", nil, "is not a number"},
 		{"[a]: 1\n", nil, "a map key must be a scalar"},
 		{"a: [\n", nil, "is not YAML"},
 		{"a: &x [*x]\n", nil, "inside the value that it repeats"},

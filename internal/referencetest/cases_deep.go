@@ -178,7 +178,7 @@ func deepCases() []Case {
 			Edges: "a > p\np > q\nq > END", Want: Want{Output: map[string]any{"v": 2, "w": 3}},
 		},
 		{
-			Name: "a visit that is refused is no step", Says: "§4 fail is a node failure of kind max_visits; §5 max_steps counts node executions", Top: "limits: {max_steps: 3}",
+			Name: "a visit that is refused is not a step", Says: "§4 fail is a node failure of kind max_visits; §5 max_steps counts node executions", Top: "limits: {max_steps: 3}",
 			Nodes: "a: {kind: exec, command: [x], max_visits: 1}", Edges: "a > a {when: 'visits.a < 5'}\na > END\na > b {condition: on_failure}\nb > c\nc > END",
 			Want: Want{Quality: "degraded", Path: "a b c", Steps: 3, Saw: map[string]string{"b.error.kind": "max_visits", "b.step": "2", "b.visits.a": "1"}},
 		},

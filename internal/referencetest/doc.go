@@ -71,7 +71,7 @@
 //   - An expression of a node that fails is a failure of the node, for its failure edges; if
 //     none takes it, the graph ends at once. One of an edge ends the graph at once. In a
 //     subgraph that is a failure of kind child_failed of its node.
-//   - A visit that max_visits refuses is no step: it is not in the path and counts neither
+//   - A visit that max_visits refuses is not a step: it is not in the path and counts neither
 //     as execution nor as visit. It has a rank, and as many are allowed as steps.
 //   - `goto` of the output counts only with `ends`; labels are checked with the output.
 //   - step_timeout does not bound human nodes; node_timeout bounds an attempt of any other

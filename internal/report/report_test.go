@@ -113,14 +113,14 @@ func example(t *testing.T) []spec.Diagnostic {
 	return []spec.Diagnostic{
 		{
 			File: file, Span: span, Rule: "unknown-node", Severity: spec.Error, Suggestion: "a",
-			Message: `"b" is no node: 100%, or so`, Related: []spec.Related{{File: file, Span: other, Message: "nodes\nare here"}},
+			Message: `"b" is not a node: 100%, or so`, Related: []spec.Related{{File: file, Span: other, Message: "nodes\nare here"}},
 		},
 		{File: file, Span: other, Rule: "unused", Severity: spec.Warning, Message: "two\nlines"},
 	}
 }
 
 func TestTextHasHintsAndRelatedPlaces(t *testing.T) {
-	const want = `flow.yaml:4:12: error: "b" is no node: 100%, or so [unknown-node]
+	const want = `flow.yaml:4:12: error: "b" is not a node: 100%, or so [unknown-node]
     4 |   - {from: b, to: a}
       |            ^
       = help: did you mean "a"?
@@ -146,7 +146,7 @@ func TestTextIsPaintedOnlyWhenAsked(t *testing.T) {
 func TestGitHubEscapes(t *testing.T) {
 	ds := example(t)
 	ds[0].File.Name = "a,b:c%.yaml"
-	const want = `::error file=a%2Cb%3Ac%25.yaml,line=4,col=12,endLine=4,endColumn=13,title=unknown-node::"b" is no node: 100%25, or so; did you mean "a"?
+	const want = `::error file=a%2Cb%3Ac%25.yaml,line=4,col=12,endLine=4,endColumn=13,title=unknown-node::"b" is not a node: 100%25, or so; did you mean "a"?
 ::warning file=a%2Cb%3Ac%25.yaml,line=2,col=3,endLine=2,endColumn=4,title=unused::two%0Alines
 `
 	if diff := cmp.Diff(want, printed(t, "github", Options{}, ds...)); diff != "" {
@@ -164,7 +164,7 @@ func TestJSONIsTheContract(t *testing.T) {
 		"diagnostics": []any{
 			map[string]any{
 				"file": "flow.yaml", "line": 4., "column": 12., "end_line": 4., "end_column": 13.,
-				"severity": "error", "rule": "unknown-node", "message": `"b" is no node: 100%, or so`, "suggestion": "a",
+				"severity": "error", "rule": "unknown-node", "message": `"b" is not a node: 100%, or so`, "suggestion": "a",
 			},
 			map[string]any{
 				"file": "flow.yaml", "line": 2., "column": 3., "end_line": 2., "end_column": 4.,

@@ -43,7 +43,7 @@ func (l *limits) options() (runner.Options, error) {
 	}
 	d, err := time.ParseDuration(l.Timeout)
 	if err != nil || d <= 0 {
-		return opts, badRequest(fmt.Sprintf(`"timeout": %q is no duration such as 90s or 10m`, l.Timeout))
+		return opts, badRequest(fmt.Sprintf(`"timeout": %q is not a duration such as 90s or 10m`, l.Timeout))
 	}
 	opts.Timeout = d
 	return opts, nil

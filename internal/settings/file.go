@@ -176,7 +176,7 @@ func (s *File) set(name string, f *spec.Field) {
 func (s *File) pattern(t spec.Text) string {
 	pattern := strings.TrimPrefix(t.Value, "./")
 	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-		s.found = append(s.found, spec.Diagnostic{File: s.file, Rule: "invalid-value", Severity: spec.Error, Span: t.Span, Message: fmt.Sprintf("%q is no path pattern", t.Value)})
+		s.found = append(s.found, spec.Diagnostic{File: s.file, Rule: "invalid-value", Severity: spec.Error, Span: t.Span, Message: fmt.Sprintf("%q is not a path pattern", t.Value)})
 	}
 	return pattern
 }

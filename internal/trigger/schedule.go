@@ -32,7 +32,7 @@ func NewSchedule(expr string, zone *time.Location) (*Schedule, error) {
 		}
 	}
 	if !gronx.IsValid(expr) || len(fields) != 5 {
-		return nil, fmt.Errorf("cron %q is no expression of five fields, such as \"30 2 * * 1-5\", nor one such as @daily", expr)
+		return nil, fmt.Errorf("cron %q is not an expression of five fields, such as \"30 2 * * 1-5\", nor one such as @daily", expr)
 	}
 	return &Schedule{strings.Join(fields, " "), zone, strings.HasPrefix(fields[1], "*")}, nil
 }

@@ -78,7 +78,7 @@ func (p *Parked) Plain() ([]machine.Ask, error) {
 		}
 		plain, err := eval.Canonical(ask.Schema)
 		if err != nil {
-			return nil, fmt.Errorf("the schema of question %q is no plain data: %w", ask.ID, err)
+			return nil, fmt.Errorf("the schema of question %q is not plain data: %w", ask.ID, err)
 		}
 		ask.Schema, _ = plain.(map[string]any)
 	}

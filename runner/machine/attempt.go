@@ -350,7 +350,7 @@ const maxWait = 1 << 62
 func parseWait(given any) (time.Duration, *Failure) {
 	wrong := &Failure{
 		Kind:    "invalid_input",
-		Message: "for: " + preview(given, 60) + ` is no duration such as "10s" and no number of seconds from 0 up`,
+		Message: "for: " + preview(given, 60) + ` is neither a duration such as "10s" nor a number of seconds`,
 	}
 	if text, ok := given.(string); ok {
 		delay, err := time.ParseDuration(text)

@@ -59,7 +59,7 @@ func (t *Task) cacheKey(n *node, work *Work, env map[string]any) *Failure {
 		if talk := work.Talk; talk != nil {
 			messages, err := json.Marshal(talk.Messages)
 			if err != nil {
-				return &Failure{Kind: "internal", Message: "cache: the conversation is no plain data: " + err.Error()}
+				return &Failure{Kind: "internal", Message: "cache: the conversation is not plain data: " + err.Error()}
 			}
 			all["talk"], all["prior"] = string(messages), talk.Prior
 		}

@@ -30,7 +30,7 @@ func (t *Task) launchEach(n *node) {
 	}
 	items, ok := value.([]any)
 	if !ok {
-		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is no list"})
+		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is not a list"})
 		return
 	}
 	t.Each = &Each{Items: items, Results: make([]any, len(items)), Next: 1}

@@ -67,7 +67,7 @@ func (p *Plan) target(n *node, item, output any) (target, *Failure) {
 	if !ok {
 		return t, &Failure{
 			Kind:    "invalid_output",
-			Message: "goto " + preview(item, 60) + " is no label; allowed: a label, or {to: label, input: value}",
+			Message: "goto " + preview(item, 60) + " is not a label; allowed: a label, or {to: label, input: value}",
 		}
 	}
 	to, known := n.ends[label]
@@ -75,11 +75,11 @@ func (p *Plan) target(n *node, item, output any) (target, *Failure) {
 		to, known = p.nodeNamed(label)
 	}
 	if !known {
-		message := "goto names " + strconv.Quote(label) + ", which is no label of ends"
+		message := "goto names " + strconv.Quote(label) + ", which is not a label of ends"
 		if n.decl.HasEnds {
 			message += "; allowed: " + strings.Join(n.labels(), ", ")
 		} else {
-			message = "goto names " + strconv.Quote(label) + ", which is no node"
+			message = "goto names " + strconv.Quote(label) + ", which is not a node"
 		}
 		return t, &Failure{Kind: "invalid_output", Message: message}
 	}

@@ -185,7 +185,7 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure 
 	came, _ := names(arrived)
 	return &Failure{
 		Kind: "bypassed", Node: sc.plan.nodes[node].id,
-		Message: "a branch left by a failure edge of " + strings.Join(words, " and ") + " and can't come to this join any more",
+		Message: "a branch left by a failure edge of " + strings.Join(words, " and ") + " and can't reach this join any more",
 		Details: map[string]any{"failed": from, "arrived": came},
 	}
 }

@@ -91,7 +91,7 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	if given, ok := config["choices"]; ok {
 		choices, _ := given.([]any)
 		if len(choices) == 0 {
-			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is no list of at least one answer"})
+			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is not a list of at least one answer"})
 			return
 		}
 		q.Schema = map[string]any{"enum": choices}

@@ -95,7 +95,7 @@ func (sc *Scope) checkReachable(t *Task) *Failure {
 		if t.From.Task == 0 || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
 			continue
 		}
-		return violation(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't come to "+
+		return violation(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't reach "+
 			strconv.Quote(sc.plan.targetName(r.to))+" any more, which "+strconv.Quote(sc.plan.nodes[r.from].id)+" requires")
 	}
 	return nil

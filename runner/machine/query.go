@@ -151,7 +151,7 @@ func (s *State) untilLimit(due int64) int64 {
 	return due
 }
 
-// earlier returns the earlier of two moments. 0 is no moment.
+// earlier returns the earlier of two moments. 0 means none.
 func earlier(a, b int64) int64 {
 	if a == 0 || b > 0 && b < a {
 		return b

@@ -112,7 +112,7 @@ func listOf(update any) []any {
 func merge(current, update any) (any, error) {
 	fields, ok := update.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("update %s is no object", preview(update, 60))
+		return nil, fmt.Errorf("update %s is not an object", preview(update, 60))
 	}
 	base, _ := current.(map[string]any)
 	out := make(map[string]any, len(base)+len(fields))
@@ -123,7 +123,7 @@ func merge(current, update any) (any, error) {
 
 func combineNumbers(how reducer, current, update any) (any, error) {
 	if _, ok := eval.Number(update); !ok {
-		return nil, fmt.Errorf("update %s is no number", preview(update, 60))
+		return nil, fmt.Errorf("update %s is not a number", preview(update, 60))
 	}
 	if current == nil {
 		return update, nil
@@ -135,7 +135,7 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 	}
 	x, ok := eval.Number(current)
 	if !ok {
-		return nil, fmt.Errorf("current value %s is no number", preview(current, 60))
+		return nil, fmt.Errorf("current value %s is not a number", preview(current, 60))
 	}
 	y, _ := eval.Number(update)
 	order := cmp.Compare(x, y)
@@ -186,7 +186,7 @@ func combineMessages(current, update any) (any, error) {
 	for _, item := range listOf(update) {
 		message, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("update %s is no message object", preview(item, 60))
+			return nil, fmt.Errorf("update %s is not a message object", preview(item, 60))
 		}
 		at := messageByID(out, message["id"])
 		switch op := message["op"]; {

@@ -287,7 +287,7 @@ func (s *State) decided(t *Task, e *Event) {
 			}
 		}
 		if c.Edge < 0 {
-			c.Failure = &Failure{Kind: "llm", Message: "the router named " + strconv.Quote(e.Target) + ", which is no candidate"}
+			c.Failure = &Failure{Kind: "llm", Message: "the router named " + strconv.Quote(e.Target) + ", which is not a candidate"}
 		}
 	}
 	t.Choice, t.Deciding, t.Notes = c, false, nil

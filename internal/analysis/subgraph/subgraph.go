@@ -107,7 +107,7 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	case err != nil:
 		c.Problem = "can't be read: " + err.Error()
 	case !spec.IsGraph(src):
-		c.Problem = "is no graph file"
+		c.Problem = "is not a graph file"
 	default:
 		g, found := spec.Parse(l.nameOf(at), src, spec.Options{Kinds: l.kinds, Load: Beside(l.load, at)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {

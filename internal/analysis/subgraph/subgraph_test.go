@@ -29,8 +29,8 @@ func TestLoad(t *testing.T) {
 	}, func(_ *spec.File, found spec.Diagnostics) spec.Diagnostics { return found })
 	for name, want := range map[string]string{
 		"none.yaml": "does not exist",
-		"list.yaml": "is no graph file",
-		"bad.yaml":  `is not valid: line 5: "b" is no node`,
+		"list.yaml": "is not a graph file",
+		"bad.yaml":  `is not valid: line 5: "b" is not a node`,
 	} {
 		if c := l.Load(root, "", name); c == nil || c.Graph != nil || len(c.Problem) < len(want) || c.Problem[:len(want)] != want {
 			t.Errorf("%s: %+v, want %s", name, c, want)

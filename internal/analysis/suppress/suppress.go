@@ -79,7 +79,7 @@ func reportUnused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics 
 		if c.rule == "" {
 			d.Message = "a comment that names no rule silences nothing; name it: # graphrun: ignore rule-name"
 		} else if !slices.Contains(names, c.rule) {
-			d.Message = fmt.Sprintf("%q is no rule", c.rule)
+			d.Message = fmt.Sprintf("%q is not a rule", c.rule)
 			d.Suggestion = suggest.Closest(c.rule, names)
 		}
 		out = append(out, d)

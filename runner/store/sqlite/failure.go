@@ -16,7 +16,7 @@ import (
 // Errors of stores, found by errors.Is.
 var (
 	ErrCorrupt    = store.ErrDamaged
-	ErrNotAStore  = errors.New("the file is no store of graphrun")
+	ErrNotAStore  = errors.New("the file is not a store of graphrun")
 	ErrNewer      = errors.New("the file was written by a newer graphrun")
 	ErrOlder      = errors.New("the file was written by an older graphrun")
 	ErrFull       = errors.New("the disk is full")

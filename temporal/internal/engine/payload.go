@@ -82,7 +82,7 @@ func openBlobs(where string) (blobs, error) {
 // blobName returns the name of the blob with a digest.
 func blobName(digest string) (string, error) {
 	if len(digest) != 2*sha256.Size || filepath.Base(digest) != digest {
-		return "", fmt.Errorf("%q is no digest", digest)
+		return "", fmt.Errorf("%q is not a digest", digest)
 	}
 	return digest[:2] + "/" + digest, nil
 }
