@@ -70,7 +70,7 @@ type judgement struct {
 
 // solveDecisions solves every decision of the graph, in the order of its nodes.
 func (f *facts) solveDecisions() []judgement {
-	all := make([]judgement, 0, len(f.graph.Nodes))
+	var all []judgement
 	for v, groups := range f.flow().Groups {
 		for _, kind := range []controlflow.Kind{controlflow.ByGuard, controlflow.OnFailure} {
 			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == controlflow.OnFailure}}
