@@ -78,14 +78,15 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 			started = append(started, one)
 		}
 	}
+	// A fixed number of pollers fetches at most that many tasks per round trip. A poller waits
+	// at one of the four partitions of a queue, and a task elsewhere is late by 10 ms.
+	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 8, MinimumNumberOfPollers: 8})
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxRuns,
 		// A step with a large state may take longer than a second on a busy machine.
-		DeadlockDetectionTimeout: 15 * time.Second,
-		WorkerStopTimeout:        5 * time.Second,
-		// A fixed number of pollers fetches at most that many tasks per round trip.
-		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
-		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		DeadlockDetectionTimeout:   15 * time.Second,
+		WorkerStopTimeout:          5 * time.Second,
+		ActivityTaskPollerBehavior: pollers, WorkflowTaskPollerBehavior: pollers,
 	}
 	queue := c.settings.TaskQueue
 	ready := []string{queue}
