@@ -119,9 +119,9 @@ func TestSyntax(t *testing.T) {
 		{"tag of a list", head + tail + "x-a: !foo «[b]»\n", "syntax", `tag "!foo" is not supported`, ""},
 		{"tag of another kind", head + tail + "x-a: !!set «{b}»\n", "syntax", `tag "!!set" is not supported`, ""},
 		{"merge of text", head + tail + "x-a: {<<: «b»}\n", "syntax", "merge key takes a map", ""},
-		{"infinity", head + tail + "x-a: «.inf»\n", "invalid-value", "no number that JSON can hold", ""},
+		{"infinity", head + tail + "x-a: «.inf»\n", "invalid-value", "not a number that JSON can hold", ""},
 		{"too large", head + tail + "x-a: «1e999»\n", "invalid-value", "too large", ""},
-		{"tag that lies", head + tail + "x-a: !!int «b»\n", "invalid-value", "no value of the tag !!int", ""},
+		{"tag that lies", head + tail + "x-a: !!int «b»\n", "invalid-value", "not a value of the tag !!int", ""},
 		{"duplicate", head + tail + "x-a: {b: 1, «b»: 2}\n", "duplicate-key", `"b" stands twice`, ""},
 		{"duplicate among many", head + tail + "x-a: {a, b, c, d, e, f, g, h, i, j, k, l, m, n, «c»: 2}\n", "duplicate-key", `"c" stands twice`, ""},
 		{"duplicate node", head + "nodes:\n  a: {kind: pass}\n  «a»: {kind: pass}\nedges: [{from: a, to: END}]\n", "duplicate-key", `"a" stands twice`, ""},
@@ -130,7 +130,7 @@ func TestSyntax(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	run(t, []finding{
-		{"no graph file", "«apiVersion»: v1\nkind: Pod\n", "missing-field", "no graph file", ""},
+		{"no graph file", "«apiVersion»: v1\nkind: Pod\n", "missing-field", "not a graph file", ""},
 		{"version", strings.Replace(head, "v1", "«v2»", 1) + tail, "invalid-value", `must be v1; found "v2"`, "v1"},
 		{"no name", "«graphrun»: v1\nstart: a\n" + tail, "missing-field", `lacks the key "name"`, ""},
 		{"no start", "graphrun: v1\nname: a\n" + strings.Replace(tail, "nodes", "«nodes»", 1), "missing-start", "name its first node", ""},
