@@ -181,7 +181,7 @@ func TestBucket(t *testing.T) {
 	}
 	for _, digest := range []string{"../../etc/passwd", "", strings.Repeat("../", 21) + "a"} {
 		p := &common.Payload{Metadata: p.GetMetadata(), Data: []byte(digest)}
-		if err := conv.FromPayload(p, &back); err == nil || !strings.Contains(err.Error(), "is no digest") {
+		if err := conv.FromPayload(p, &back); err == nil || !strings.Contains(err.Error(), "is not a digest") {
 			t.Errorf("digest %q: %v", digest, err)
 		}
 	}
