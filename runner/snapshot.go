@@ -35,6 +35,9 @@ func (d *driver) keepSnapshot() error {
 		return nil
 	}
 	limit := d.journal.Journaled()
+	if limit < 0 {
+		return nil
+	}
 	if d.saved.fresh {
 		d.saved.first, d.saved.fresh = limit, false
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
@@ -212,8 +213,23 @@ func needsStore(g *spec.Graph, f *runFlags) []string {
 	return out
 }
 
-// unkept is the store of --store memory. It drops logs, since nobody can read them later.
+// unkept is the store of --store memory. It drops logs and needs no snapshots, since nobody
+// can read them later.
 type unkept struct{ store.Memory }
 
 // AppendLog drops a log chunk.
 func (*unkept) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }
+
+// Create returns a journal without snapshots.
+func (u *unkept) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	journal, err := u.Memory.Create(run, first...)
+	if err != nil {
+		return nil, err
+	}
+	return unkeptJournal{journal}, nil
+}
+
+type unkeptJournal struct{ store.Journal }
+
+// Journaled returns -1.
+func (unkeptJournal) Journaled() int { return -1 }

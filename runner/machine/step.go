@@ -363,18 +363,27 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	}
 	f.Implicit = sc.implicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
-	branches := make([]*Task, len(targets))
+	branches := make([]branchStart, len(targets)) // allocated together
 	for i, to := range targets {
-		branch, at, lane := t.next(to), *t.Position, Lane{f.ID, i}
-		at.Order, at.Place, at.Lanes = append(slices.Clip(at.Order), i), append(slices.Clip(at.Place), lane), append(slices.Clip(at.Lanes), lane)
-		branch.seen, branch.Position = sc.newView(v), &at
-		branch.View = branch.seen.ID
-		branches[i] = sc.addTask(&branch)
+		b, lane := &branches[i], Lane{f.ID, i}
+		b.place = *t.Position
+		b.place.Order, b.place.Place, b.place.Lanes = append(slices.Clip(b.place.Order), i), append(slices.Clip(b.place.Place), lane), append(slices.Clip(b.place.Lanes), lane)
+		sc.addView(&b.view, v)
+		b.task.Node, b.task.Rank, b.task.From, b.task.Input, b.task.Cause = to.to, t.Rank+1, t.source(), to.input, t.Failure
+		b.task.Position, b.task.View, b.task.seen = &b.place, b.view.ID, &b.view
+		sc.addTask(&b.task)
 	}
-	for _, branch := range branches {
-		sc.arrive(branch)
+	for i := range branches {
+		sc.arrive(&branches[i].task)
 	}
 	sc.commandBranchTimers(StartTimer, f)
+}
+
+// branchStart is what a fan-out creates for a branch.
+type branchStart struct {
+	task  Task
+	view  View
+	place Position
 }
 
 // next returns the task at a target, without a number.

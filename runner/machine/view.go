@@ -98,15 +98,21 @@ var absent any = none{}
 
 // newView creates a view on top of another one, with its values.
 func (sc *Scope) newView(base *View) *View {
+	v := &View{}
+	sc.addView(v, base)
+	return v
+}
+
+// addView puts an empty view on top of another one, with its values.
+func (sc *Scope) addView(v, base *View) {
 	sc.state.Numbers.View++
-	v := &View{ID: sc.state.Numbers.View, scope: sc}
+	v.ID, v.scope = sc.state.Numbers.View, sc
 	if base != nil {
 		v.base, v.Base, v.Depth = base, base.ID, base.Depth+1
 		v.Vals, v.Heads = slices.Clone(base.Vals), maps.Clone(base.Heads)
 		v.Count, v.Thread, v.Size = base.Count, base.Thread, base.Size
 	}
 	sc.Views = append(sc.Views, v)
-	return v
 }
 
 // with sets a value in a map that may be nil, and returns the map.

@@ -89,7 +89,8 @@ type Journal interface {
 	// when Journaled exceeds the size of the state: what is written and what is read then stay
 	// within a factor of two.
 	Snapshot(s Snapshot) error
-	// Journaled returns the size in bytes of the events since the last snapshot.
+	// Journaled returns the size in bytes of the events since the last snapshot, or -1 if the
+	// run needs no snapshots.
 	Journaled() int
 	// Note changes what List shows: Status, Reason, Quality, Steps, Due and Updated.
 	Note(s RunSummary) error
