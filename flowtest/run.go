@@ -245,7 +245,7 @@ func (w *watcher) unfit(e *runner.Event) {
 	}
 }
 
-// place writes the number of a step in a column; nothing for 0.
+// place formats the number of a step, or blanks for 0, in a column.
 func (w *watcher) place(e *runner.Event) string { return fmt.Sprintf("%6.0d", e.Step) }
 
 // step writes a line of the trace.

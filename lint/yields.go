@@ -256,8 +256,8 @@ func textsIn(values []any) (out []string) {
 	return out
 }
 
-// neverHolds reports whether a comparison of a value with a constant is false for all values
-// of a domain, or, of !=, whether it is always true.
+// neverHolds reports whether no value of a domain satisfies a comparison with a constant. It
+// treats != like ==: such a comparison is always true then.
 func neverHolds(d solve.Domain, op string, constant any) bool {
 	limit, isNumber := eval.Number(constant)
 	if d.Values != nil && (op == "==" || op == "!=") {
@@ -528,7 +528,7 @@ func (f *facts) checkRange(n *spec.Node) {
 	}
 }
 
-// maxGuide bounds the length of a path that goes round.
+// maxGuide is the most nodes in a path that repeats a cycle.
 const maxGuide = 40
 
 // leavesRange reports whether a sum or a difference may be outside of the range of its key.

@@ -439,7 +439,8 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	return value, done, nil
 }
 
-// finishTool returns the tool that ends the loop if the file declares none.
+// finishTool returns the built-in tool with which the model ends the loop. An agent gets it
+// if its file declares no such tool.
 func (a *agent) finishTool() ownTool {
 	var answer any = map[string]any{"type": "string"}
 	doc := a.node.request.Schema

@@ -152,8 +152,8 @@ func (n *modelNode) checkEnding(response *model.Response) error {
 	return nil
 }
 
-// requireGoodEnding returns the failure of a router's, judge's or summary's answer that ended
-// badly. The message quotes the answer, because often only the message is shown.
+// requireGoodEnding returns a failure if the answer of a router, judge or summary was cut off
+// or refused. The message quotes the answer: often users see nothing else.
 func requireGoodEnding(response *model.Response) error {
 	failure := endingFailure(response)
 	if failure == nil {

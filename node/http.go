@@ -259,7 +259,7 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 		expected = slices.Contains(c.Expect, strconv.Itoa(resp.StatusCode))
 	}
 	if !expected {
-		// Best effort: the failure reports the status even if the body breaks off.
+		// An error while reading is ignored: the failure reports the status anyway.
 		begin, _ := io.ReadAll(io.LimitReader(resp.Body, detailBytes+utf8.UTFMax))
 		if ctx.Err() != nil {
 			return nil, stoppedFailure(ctx, c.shown+" was broken off")

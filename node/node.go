@@ -35,7 +35,7 @@ type Options struct {
 	Client *http.Client
 	// Cassette records the answers of models and tools, or plays them.
 	Cassette *cassette.Cassette
-	// Stand replaces models and tools, if it is not nil.
+	// Stand holds replacements for models and tools. The default is none.
 	Stand *Stand
 	// Thinking emits the thoughts of models.
 	Thinking bool

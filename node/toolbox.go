@@ -392,7 +392,8 @@ func maskSecrets(task *runner.Task, v any) any {
 	})
 }
 
-// Stand replaces models and tools. A nil function replaces nothing.
+// Stand holds replacements for models and tools, as tests use them. A nil function replaces
+// nothing.
 type Stand struct {
 	// Model returns a client or the name of a model in place of the named one; "" and nil
 	// leave the flow's.

@@ -149,7 +149,7 @@ func agentCalls(n *spec.Node) (least, most int) {
 	return 1 + least, most * defaultAttempts
 }
 
-// integerOf returns a whole number, or another one if it is missing.
+// integerOf returns the integer in a value, or missing if there is none.
 func integerOf(v *spec.Value, missing int) int {
 	if v == nil {
 		return missing

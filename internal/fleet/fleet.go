@@ -115,8 +115,8 @@ func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
 	})
 }
 
-// Answer answers a run and resumes it if nobody drives it. It returns nil if another process
-// drives the run.
+// Answer answers questions of a run, and resumes it if it has no driver. It returns nil if
+// the driver is in another process.
 func (f *Fleet) Answer(ctx context.Context, id string, answers []store.GivenAnswer, by string) (*Drive, error) {
 	isDriven, err := f.cfg.Runner.Answer(ctx, id, answers, by)
 	if d := f.Driven(id); err != nil || d != nil || isDriven {

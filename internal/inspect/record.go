@@ -151,7 +151,7 @@ func newRun(r *runner.Runner, result *runner.Result) (*Run, error) {
 	return &Run{result, first.State, newPiece()}, nil
 }
 
-// ReadHead returns the present state of a run, without the data that SendRecord sends.
+// ReadHead returns the current result of a run. SendRecord sends the rest of its record.
 func ReadHead(r *runner.Runner, id string) (*Run, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {

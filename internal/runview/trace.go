@@ -217,7 +217,7 @@ func (t *Tracer) route(e *runner.Event) string {
 	return s
 }
 
-// explainRoute lists labels and conditions of the edges that fired.
+// explainRoute returns the labels and conditions of the edges that fired, as one text.
 func explainRoute(candidates []machine.Candidate) string {
 	var out []string
 	conditions := slices.ContainsFunc(candidates, func(c machine.Candidate) bool {

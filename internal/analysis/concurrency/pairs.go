@@ -24,8 +24,8 @@ type Pairs struct {
 	next     func(int) []int
 	// joins has, for each join, the vertices that can reach it; nil for other vertices.
 	joins [][]bool
-	// forks has, by p*size+q, the fan-out, plus one, of each pair that may be at work at once.
-	// waiting has the fan-out of each pair whose first token waits at a join for the second.
+	// forks has, at p*size+q, one plus the fan-out that started p and q, if both may run at
+	// once. waiting has the same where p is a join that waits for q.
 	forks, waiting []int
 	todo           [][2]int
 	again          map[int][]bool // fan-outs on cycles, with what they reach
