@@ -189,10 +189,7 @@ what no test reaches.`,
 			if err := writeDOT(cmd.Context(), &text, drawn, f.rankdir.value); err != nil {
 				return err
 			}
-			return a.print(cmd, dotText{drawn.graph.Name.Value, text.String()}, func() error {
-				_, err := io.WriteString(a.Stdout, text.String())
-				return err
-			})
+			return a.print(cmd, dotText{drawn.graph.Name.Value, text.String()}, text.String())
 		},
 	}
 	withOutput(cmd)

@@ -1,11 +1,13 @@
-// Types of flags, and -o, which every command that prints a result has.
+// Types of flags, errors about the command line, and -o.
 
 package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,42 +124,56 @@ func withOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 // formatOf returns the value of -o.
 func formatOf(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
 
-// print prints a result as JSON with -o json, and calls text otherwise.
-func (a *app) print(cmd *cobra.Command, v any, text func() error) error {
+// print prints a result as JSON with -o json, and as text otherwise.
+func (a *app) print(cmd *cobra.Command, v any, text string) error {
 	if formatOf(cmd) == "json" {
 		return writeJSON(a.Stdout, v, a.StdoutTerminal)
 	}
-	return text()
-}
-
-// printLine prints a one-line result in the format of -o.
-func (a *app) printLine(cmd *cobra.Command, v any, line string) error {
-	return a.print(cmd, v, func() error { return a.printLines([]string{line}) })
-}
-
-// printLines prints lines on stdout.
-func (a *app) printLines(lines []string) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	_, err := io.WriteString(a.Stdout, strings.Join(lines, "\n")+"\n")
+	_, err := io.WriteString(a.Stdout, text)
 	return err
 }
 
-// printTable prints rows in columns, or a message on stderr if there are none.
-func (a *app) printTable(none string, head []string, rows [][]string) error {
-	if len(rows) == 0 {
-		fmt.Fprintln(a.Stderr, none)
-		return nil
+// printIndented is print with JSON that is always indented.
+func (a *app) printIndented(cmd *cobra.Command, v any, text string) error {
+	if formatOf(cmd) == "json" {
+		return writeJSON(a.Stdout, v, true)
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	if head != nil {
-		rows = slices.Insert(rows, 0, head)
+	return a.print(cmd, v, text)
+}
+
+// remark prints a line on stderr, except with -o json.
+func (a *app) remark(cmd *cobra.Command, line string) {
+	if formatOf(cmd) != "json" {
+		fmt.Fprintln(a.Stderr, line)
 	}
+}
+
+// joinLines returns lines as text.
+func joinLines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// printTable prints a result as a table, or a remark if it has no rows.
+func (a *app) printTable(cmd *cobra.Command, v any, none string, rows [][]string) error {
+	if len(rows) == 1 { // the head
+		a.remark(cmd, none)
+		rows = nil
+	}
+	return a.print(cmd, v, formatTable(rows))
+}
+
+// formatTable returns rows with aligned columns.
+func formatTable(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	return w.Flush()
+	_ = w.Flush() // a strings.Builder never fails
+	return b.String()
 }
 
 // writeJSON prints a value as JSON, indented for a terminal and in one line otherwise. It
@@ -169,4 +185,179 @@ func writeJSON(w io.Writer, v any, indent bool) error {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
+}
+
+// takes returns a check of the number of arguments. A negative most means any number; what
+// names the arguments in the message.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		return usagef("%q takes %s, got %d arguments; see %s --help", cmd.CommandPath(), what, len(args), cmd.CommandPath())
+	}
+}
+
+// argument returns the first argument, or absent without one.
+func argument(args []string, absent string) string {
+	if len(args) == 0 {
+		return absent
+	}
+	return args[0]
+}
+
+// oneFlow requires exactly one argument, the path of a graph file.
+func oneFlow(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+	}
+	return takes(1, 1, "one graph file")(cmd, args)
+}
+
+// oneRun requires exactly one argument, the id of a run.
+func oneRun(cmd *cobra.Command, args []string) error {
+	return takes(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
+}
+
+// noArgs refuses arguments and suggests commands.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	names := subcommands(cmd)
+	if len(names) == 0 {
+		return usagef("%q takes no argument, got %q", cmd.CommandPath(), args[0])
+	}
+	of, hint := "", suggestCommand(cmd, args[0])
+	if cmd.HasParent() {
+		of = fmt.Sprintf(" of %q", cmd.CommandPath())
+	}
+	switch {
+	case hint != "":
+		return usagef("unknown command %q%s; did you mean %q?", args[0], of, hint)
+	case !cmd.HasParent():
+		return usagef("unknown command %q; graphrun --help lists the commands", args[0])
+	}
+	return usagef("unknown command %q%s (commands: %s)", args[0], of, strings.Join(names, ", "))
+}
+
+// subcommands returns the names of the subcommands of a command, in order.
+func subcommands(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// suggestCommand returns the command that the user may have meant, or "".
+func suggestCommand(cmd *cobra.Command, word string) string {
+	if near := suggest.Closest(word, subcommands(cmd)); near != "" {
+		return near
+	}
+	if _, err := os.Stat(word); err == nil && !cmd.HasParent() {
+		return "run " + word
+	}
+	if cmd.HasParent() {
+		name, isOwn := strings.CutPrefix(synonyms[word], cmd.Name()+" ")
+		if !isOwn {
+			return ""
+		}
+		return name
+	}
+	return synonyms[word]
+}
+
+// synonyms maps names that other tools use to commands.
+var synonyms = map[string]string{
+	"start": "run", "exec": "run", "continue": "resume", "retry": "resume", "check": "validate", "verify": "validate", "fix": "validate --fix",
+	"format": "fmt", "ui": "serve", "web": "serve", "draw": "render", "graph": "render", "new": "init", "create": "init",
+	"list": "runs list", "ls": "runs list", "ps": "runs list", "history": "runs list", "show": "runs show", "status": "runs show",
+	"cancel": "runs cancel", "stop": "runs cancel", "pending": "runs pending", "approve": "answer", "plan": "bound",
+}
+
+// helpOf shows the help of a command. For an unknown subcommand it reports an error; cobra
+// would silently show the parent's help.
+func (a *app) helpOf(cmd *cobra.Command, show func(*cobra.Command, []string)) {
+	if args := cmd.Flags().Args(); len(args) > 0 && len(subcommands(cmd)) > 0 {
+		a.misused = noArgs(cmd, args)
+		return
+	}
+	show(cmd, nil)
+}
+
+// flagError rewrites an error of pflag as a message with a suggestion.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var lonely *pflag.ValueRequiredError
+	var bad *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &lonely):
+		f := lonely.GetFlag()
+		if want := wantedValues[f.Value.Type()]; want != "" {
+			return usagef("--%s needs a value: %s", f.Name, want)
+		}
+		return usagef("--%s needs a value; see %s --help", f.Name, cmd.CommandPath())
+	case errors.As(err, &bad):
+		f := bad.GetFlag()
+		return usagef("--%s: %w", f.Name, badValue(f, bad.GetValue(), bad.Unwrap()))
+	}
+	return usage(err)
+}
+
+// unknownFlag reports an unknown flag and suggests a similar one.
+func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	word := err.GetSpecifiedName()
+	shown := "--" + word
+	if short := err.GetSpecifiedShortnames(); short != "" {
+		shown, word = "-"+word, ""
+		if len(short) > 1 { // -max-steps
+			shown, word = "-"+short, short
+		}
+	}
+	near := suggest.Closest(word, names)
+	if slices.Contains(names, word) {
+		near = word
+	}
+	if near != "" {
+		return usagef("unknown flag %q; did you mean %q?", shown, "--"+near)
+	}
+	return usagef("unknown flag %q; see %s --help", shown, cmd.CommandPath())
+}
+
+// wantedValues describes the values that flags of a type accept.
+var wantedValues = map[string]string{
+	"int": "a whole number, such as 20", "float64": "a number, such as 0.5", "bool": "true or false",
+	"duration": "a duration, such as 90s, 10m or 1h30m",
+}
+
+// badValue describes the values that a flag accepts.
+func badValue(f *pflag.Flag, value string, err error) error {
+	if want := wantedValues[f.Value.Type()]; want != "" {
+		return fmt.Errorf("%q is not %s", value, want)
+	}
+	return err // the other types of this package have their own messages
+}
+
+// checkName returns an error unless the name is known. format is the message with %q for the
+// name; plural describes the known names.
+func checkName(format, name, plural string, known []string) error {
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if near := suggest.Closest(name, known); near != "" {
+		return fmt.Errorf(format+"; did you mean %q?", name, near)
+	}
+	return fmt.Errorf(format+" (%s: %s)", name, plural, strings.Join(known, ", "))
 }

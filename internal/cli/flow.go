@@ -32,7 +32,10 @@ type source struct {
 	src  []byte
 }
 
-// read reads the source once.
+// compareSources orders sources by name.
+func compareSources(a, b source) int { return cmp.Compare(a.name, b.name) }
+
+// read returns the text of the source.
 func (s source) read() ([]byte, error) {
 	if s.src != nil {
 		return s.src, nil
@@ -112,7 +115,7 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	if len(sources) == 0 && len(left) > 0 {
 		a.note(".gitignore or exclude leaves out all that could be a graph: " + firstNames(left) + "; name a file to have it all the same")
 	}
-	slices.SortFunc(sources, func(a, b source) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(sources, compareSources)
 	return sources, nil
 }
 

@@ -1,11 +1,18 @@
-// Package cli is the command line of graphrun. Each command has a file of its own, or shares
-// one with related commands. The other files are:
+// Package cli is the command line of graphrun. Related commands share a file:
 //
-//	program, root            one call of graphrun, its commands, settings and exit codes
-//	flags, complete, misuse  types of flags, completion, usage errors
-//	drive, output            run, resume and fork: session, events
-//	store, engine            the store of runs; the local and the Temporal engine
-//	flow                     finding, reading and checking files; input
+//	write, validate, test    write a flow and check it
+//	analysis, reference      facts about a flow, and about graphrun
+//	run, resume, serve       run flows
+//	runs, history, sessions  what has run
+//	draw                     dot and render
+//
+// The other files are:
+//
+//	program, root    one call of graphrun, its commands, settings and exit codes
+//	flags, complete  types of flags, usage errors, completion
+//	drive, output    run, resume and fork: session, events
+//	store, engine    the store of runs; the local and the Temporal engine
+//	flow             finding, reading and checking files; input
 //
 // Package runview has the views of a run, settings reads graphrun.yaml, and inspect turns
 // flows and runs into data.

@@ -1,13 +1,16 @@
-// The resume and fork commands: continue a run, or a copy of it.
+// The resume, fork and answer commands: continue a run, or a copy of it.
 
 package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"os/user"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -95,11 +99,12 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	}
 	id = record.ID
 	g, changed := recordedGraph(&record), changedFiles(&record)
+	var other *spec.Graph
 	if withFile != "" {
-		changed = nil
-		if g, err = a.loadFlow(withFile); err != nil {
+		if other, err = a.loadFlow(withFile); err != nil {
 			return err
 		}
+		g, changed = other, nil
 	}
 	opts, err := f.options()
 	if err != nil {
@@ -114,12 +119,10 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		switch {
-		case a.onCluster() && withFile != "":
-			return a.engine.store.Resume(ctx, s.runner, id, g, opts)
 		case a.onCluster():
-			return a.engine.store.Resume(ctx, s.runner, id, nil, opts)
-		case withFile != "":
-			return s.runner.ResumeWith(ctx, id, g, opts)
+			return a.engine.store.Resume(ctx, s.runner, id, other, opts)
+		case other != nil:
+			return s.runner.ResumeWith(ctx, id, other, opts)
 		}
 		return s.runner.Resume(ctx, id, opts)
 	})
@@ -399,4 +402,165 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 		return s.runner.Fork(ctx, id, fork)
 	})
 	return s.finish(result, wrapInputError("run "+id+" was not forked", err))
+}
+
+type answerFlags struct {
+	by     string
+	resume bool
+	drive  driveFlags
+}
+
+func newAnswerCommand(a *app) *cobra.Command {
+	var f answerFlags
+	f.drive.output = newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "answer RUN NODE=VALUE...",
+		Short: "Answer a question of a run",
+		Long: `answer answers open questions of a run, as graphrun runs pending lists them. If a
+process drives the run, the run continues within a second. If not, the answers wait
+for a resume; --resume continues the run here.
+
+VALUE is read as on the terminal: as text if the schema takes text, else as YAML or
+JSON (c='{name: x}'). Give a choice by its first letters in any case or by its number,
+a boolean by yes or no. Without NODE= the answer is for the only open question.
+
+  NODE=VALUE          the node's question
+  NODE:KEY=VALUE      the question that a program asks under KEY
+  NODE[0]=VALUE       the question of the first element of an each
+  OUTER/INNER=VALUE   the question of a node in a subgraph
+
+One call takes all of its answers or none. An answer that is not legal, or that nothing
+asks for, is refused with the reason, and nothing changes. If somebody else answered
+first, the reason is who that was, what they said, and when.
+
+Exit codes: 0 the answers were taken, 2 they were refused; with --resume those of run.`,
+		Example: `  graphrun answer nightly approve=yes
+  graphrun answer last approve=yes 'region[1]/approve=no' --resume
+  graphrun answer nightly deploy:where=eu -o json`,
+		Args:              takes(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
+		ValidArgsFunction: byPosition(a.runIDs, a.questionsOfRun),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.drive.check(cmd); err != nil {
+				return err
+			}
+			return a.answer(cmd, &f, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.resume, "resume", false, "continue the run here, unless another process drives it")
+	flags.StringVar(&f.by, "by", "", "NAME of the person who answers, kept with the answer (default: you, on this machine)")
+	flags.BoolVar(&f.drive.noInput, "no-input", false, "with --resume: never ask on the terminal")
+	flags.BoolVar(&f.drive.strict, "strict", false, "with --resume: exit 1 when the run completed but degraded")
+	addParkFlag(cmd, &f.drive)
+	enumFlag(cmd, flags, &f.drive.output, "output", "o", "output format; with --resume, that of run")
+	setting(flags, "no-input", "strict", "output")
+	return cmd
+}
+
+// onlyQuestion returns the name of the run's only open question. It fails if there are
+// none or several.
+func onlyQuestion(r *runner.Runner, id, text string) (string, error) {
+	result, err := r.Show(id, runner.Options{})
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for i := range result.Pending {
+		names = append(names, result.Pending[i].Target())
+	}
+	if len(names) == 0 {
+		return "", usagef("run %q asks nothing", id)
+	} else if len(names) == 1 {
+		return names[0], nil
+	}
+	return "", usagef("%q: want NODE=VALUE, since run %q asks %d questions: %s", text, id, len(names), strings.Join(names, ", "))
+}
+
+// answer sends answers to the run, and resumes it with --resume.
+func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []string) error {
+	var answers []store.GivenAnswer
+	for _, pair := range pairs {
+		target, text, ok := strings.Cut(pair, "=")
+		if ok && target == "" || !ok && len(pairs) > 1 {
+			return usagef("%q: want NODE=VALUE", pair)
+		}
+		if !ok {
+			target, text = "", pair
+		}
+		answers = append(answers, store.GivenAnswer{Target: target, Text: text})
+	}
+	kept, record, err := a.openRun(id)
+	if err != nil {
+		return err
+	}
+	r, err := a.newRunner(kept, node.Options{})
+	if err != nil {
+		return err
+	}
+	if answers[0].Target == "" {
+		if answers[0].Target, err = onlyQuestion(r, record.ID, answers[0].Text); err != nil {
+			return err
+		}
+	}
+	by := cmp.Or(f.by, currentUser())
+	before, err := kept.List(store.RunFilter{ID: record.ID})
+	if err != nil {
+		return err
+	}
+	driven, err := r.Answer(cmd.Context(), record.ID, answers, by)
+	if err != nil {
+		return wrapInputError("run "+record.ID+" took no answer and stays as it was", err)
+	}
+	if a.onCluster() && len(before) == 1 && before[0].Owner == "" {
+		driven = false // a cluster's run continues by itself
+	}
+	if f.resume && !driven {
+		err := a.resume(cmd.Context(), &f.drive, record.ID, "")
+		if driven := (*store.DrivenError)(nil); !errors.As(err, &driven) {
+			return err
+		}
+		driven = true // another process resumed it meanwhile
+	}
+	return a.printAnswered(cmd, r, &answered{record.ID, answers, by, driven})
+}
+
+// answered is the JSON of answers that were accepted.
+type answered struct {
+	RunID   string              `json:"run_id"`
+	Answers []store.GivenAnswer `json:"answers"`
+	By      string              `json:"by"`
+	// Driven says that a process drives the run and continues it.
+	Driven bool `json:"driven"`
+}
+
+func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *answered) error {
+	names := make([]string, len(out.Answers))
+	for i := range names {
+		names[i] = out.Answers[i].Target
+	}
+	err := a.print(cmd, out, fmt.Sprintf("run %s: %s answered\n", out.RunID, strings.Join(names, ", ")))
+	if err != nil || out.Driven || formatOf(cmd) == "json" {
+		return err
+	}
+	result, err := r.Show(out.RunID, runner.Options{})
+	if err != nil {
+		return err
+	}
+	for _, p := range result.Pending {
+		fmt.Fprintln(a.Stderr, runview.FormatQuestion(&p, terminal.NewColors(a.colorOn(a.StderrTerminal))))
+	}
+	fmt.Fprintln(a.Stderr, "next: "+runview.FormatResume(result, a.storeHint()))
+	return nil
+}
+
+// currentUser returns the name of the person at this terminal.
+func currentUser() string {
+	name := cmp.Or(os.Getenv("USER"), "somebody")
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += " on " + host
+	}
+	return name
 }

@@ -1,10 +1,13 @@
-// The runs command: list runs and their questions, delete runs.
+// The runs command: list, show, stop and delete runs.
 
 package cli
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,13 +16,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/eval"
-
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -96,7 +100,7 @@ vanished while it ran: graphrun resume continues it.`,
 				return err
 			}
 			inspect.RefreshSteps(r, runs)
-			return a.print(cmd, inspect.ListRuns(runs), func() error { return a.printRuns(runs) })
+			return a.printRuns(cmd, runs)
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
@@ -104,21 +108,23 @@ vanished while it ran: graphrun resume continues it.`,
 	return withOutput(cmd)
 }
 
-func (a *app) printRuns(runs []store.RunSummary) error {
-	var rows [][]string
+func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
+	rows := [][]string{{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}}
 	for i := range runs {
 		r := &runs[i]
 		status := string(r.StandsAs())
 		switch {
 		case r.Unreadable != "":
 			status = "unreadable"
-			defer a.note(fmt.Sprintf("run %s can't be read: %s", r.ID, r.Unreadable))
+			if formatOf(cmd) == "text" {
+				defer a.note(fmt.Sprintf("run %s can't be read: %s", r.ID, r.Unreadable))
+			}
 		case r.Status == machine.Completed && r.Quality == machine.Degraded:
 			status += " (degraded)"
 		}
 		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.FormatTime(r.Started), terminal.Line(notesOf(r))})
 	}
-	return a.printTable("no runs", []string{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}, rows)
+	return a.printTable(cmd, inspect.ListRuns(runs), "no runs", rows)
 }
 
 // notesOf returns the labels and the parent of a run as text.
@@ -164,7 +170,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 			if err != nil {
 				return err
 			}
-			return a.print(cmd, found, func() error { return a.printPending(found) })
+			return a.printPending(cmd, found)
 		},
 	}
 	flags := cmd.Flags()
@@ -173,8 +179,8 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 	return withOutput(cmd)
 }
 
-func (a *app) printPending(found []inspect.Question) error {
-	var rows [][]string
+func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
+	rows := [][]string{{"RUN", "QUESTION", "ASKS", "UNTIL"}}
 	for i := range found {
 		q := &found[i]
 		until := ""
@@ -187,9 +193,9 @@ func (a *app) printPending(found []inspect.Question) error {
 		}
 		rows = append(rows, []string{q.Run, q.Target, asks, until})
 	}
-	err := a.printTable("no run asks anything", []string{"RUN", "QUESTION", "ASKS", "UNTIL"}, rows)
-	if len(rows) > 0 {
-		fmt.Fprintln(a.Stderr, "answer with: graphrun answer RUN QUESTION=VALUE")
+	err := a.printTable(cmd, found, "no run asks anything", rows)
+	if len(found) > 0 {
+		a.remark(cmd, "answer with: graphrun answer RUN QUESTION=VALUE")
 	}
 	return err
 }
@@ -224,7 +230,7 @@ func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove fu
 			return err
 		}
 	}
-	return a.printLine(cmd, deleted{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted")
+	return a.print(cmd, deleted{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted\n")
 }
 
 // deleted is the JSON of delete and prune.
@@ -253,14 +259,12 @@ a process drives always stay.`,
 			if err != nil {
 				return err
 			}
-			return a.print(cmd, deleted{ids, dryRun}, func() error {
-				count := eval.Count(len(ids), "run")
-				if !dryRun {
-					return a.printLines([]string{count + " deleted"})
-				}
-				fmt.Fprintln(a.Stderr, count+" would be deleted")
-				return a.printLines(ids)
-			})
+			text := eval.Count(len(ids), "run") + " deleted\n"
+			if dryRun {
+				a.remark(cmd, eval.Count(len(ids), "run")+" would be deleted")
+				text = joinLines(ids)
+			}
+			return a.print(cmd, deleted{ids, dryRun}, text)
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
@@ -311,4 +315,358 @@ func shortPath(path string) string {
 		return near
 	}
 	return path
+}
+
+// shownSteps is the number of trace lines that show prints.
+const shownSteps = 40
+
+// recorded is a stored run.
+type recorded struct {
+	record store.RunRecord
+	runner *runner.Runner
+}
+
+// openRecorded opens the store read-only and finds a run.
+func (a *app) openRecorded(id string) (*recorded, error) {
+	kept, r, err := a.openReader()
+	if err != nil {
+		return nil, err
+	}
+	record, err := a.findRun(kept, id)
+	return &recorded{record, r}, err
+}
+
+// readsRun completes a command that reads the run of its first argument.
+func (a *app) readsRun(cmd *cobra.Command, do func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args, cmd.ValidArgsFunction = oneRun, byPosition(a.runIDs)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, err := a.openRecorded(args[0])
+		if err != nil {
+			return err
+		}
+		return do(cmd, r, args[1:])
+	}
+	return cmd
+}
+
+// show returns the run after a step, or its present state for 0; then the sink receives only
+// its latest events.
+func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result, error) {
+	opts := runner.Options{Sink: sink, History: history}
+	if at < 0 {
+		result, err := r.runner.Show(r.record.ID, opts)
+		return result, r.unreadable(err)
+	}
+	result, err := r.runner.ShowAt(r.record.ID, at, opts)
+	if err != nil {
+		return nil, r.unreadable(err)
+	}
+	if len(result.Path) < at {
+		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, eval.Count(len(result.Path), "step"))
+	}
+	return result, nil
+}
+
+func (r *recorded) unreadable(err error) error {
+	return wrapInputError("run "+r.record.ID+" can't be read", err)
+}
+
+// atFlag adds --at, for use with showAt.
+func atFlag(cmd *cobra.Command) {
+	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
+}
+
+// showAt is show with the step of --at.
+func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
+	at, err := cmd.Flags().GetInt("at")
+	if err == nil {
+		err = checkAt(at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !cmd.Flags().Changed("at") {
+		at = -1
+	}
+	return r.show(at, history, sink)
+}
+
+func checkAt(at int) error {
+	if at < 0 {
+		return usagef("--at %d: must be at least 0", at)
+	}
+	return nil
+}
+
+func newRunsShowCommand(a *app) *cobra.Command {
+	var history bool
+	cmd := a.readsRun(&cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run as it is now, or as it was after a step",
+		Long: `show prints the status of a run and its latest steps, also while another process drives
+it. -o json prints the object that run prints at its end.`,
+		Example: "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
+	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
+		lines := &traceLines{tracer: runview.NewTracer(recordedGraph(&r.record), a.stdoutColors())}
+		var sink runner.Sink = lines
+		if formatOf(cmd) == "json" {
+			sink = nil
+		}
+		result, err := r.showAt(cmd, history && sink == nil, sink)
+		if err != nil {
+			return err
+		}
+		if !history {
+			result.History = nil
+		}
+		return a.print(cmd, result, a.formatRun(&r.record, result, lines))
+	})
+	atFlag(cmd)
+	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
+	return withOutput(cmd)
+}
+
+// traceLines collects the lines of a trace.
+type traceLines struct {
+	tracer *runview.Tracer
+	lines  []string
+	whole  bool // starts at the start of the run
+}
+
+// Event adds the lines of an event.
+func (t *traceLines) Event(e *runner.Event) error {
+	if e.Type == runner.RunStarted {
+		t.whole = true
+		return nil
+	}
+	t.lines = append(t.lines, t.tracer.Lines(inspect.WithPlaces(e))...)
+	return nil
+}
+
+// formatRun returns a run as text.
+func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *traceLines) string {
+	c := a.stdoutColors()
+	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
+		terminal.Line(shortPath(record.File)), runview.FormatTime(record.Started))}
+	if notes := notesOf(&store.RunSummary{RunRecord: *record}); notes != "" {
+		out = append(out, c.Quiet(terminal.Line(notes)))
+	}
+	left := max(0, len(trace.lines)-shownSteps)
+	switch {
+	case !trace.whole && len(result.Path) > 0:
+		out = append(out, c.Quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
+	case left > 0:
+		out = append(out, c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
+	}
+	return joinLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.summaryLines(result, c)))
+}
+
+func newRunsStateCommand(a *app) *cobra.Command {
+	cmd := a.readsRun(&cobra.Command{
+		Use:     "state RUN",
+		Short:   "Print a run's state as JSON",
+		Long:    "state prints the state of a run as one JSON object; secret keys are masked.",
+		Example: "  graphrun runs state nightly --at 3 | jq .draft",
+	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
+		result, err := r.showAt(cmd, false, nil)
+		if err != nil {
+			return err
+		}
+		return writeJSON(a.Stdout, result.State, a.StdoutTerminal)
+	})
+	atFlag(cmd)
+	return withOutput(cmd, "json")
+}
+
+func newRunsEventsCommand(a *app) *cobra.Command {
+	var stream enumList
+	var follow bool
+	cmd := a.readsRun(&cobra.Command{
+		Use:   "events RUN",
+		Short: "Print the events of a run as JSON lines",
+		Long: `events prints the events of a run so far, one JSON object per line, as run -o jsonl
+printed them. They come from the journal, which keeps what decides the run, but not
+streamed text and progress.
+
+--follow keeps printing until the run has ended. It also waits for a run that is paused
+or crashed, since somebody may resume it.`,
+		Example: `  graphrun runs events nightly | jq 'select(.event == "edges_resolved")'
+  graphrun runs events nightly --follow -o text`,
+	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
+		buffer := bufio.NewWriter(a.Stdout)
+		var out io.Writer = buffer
+		if follow { // someone reads events as they happen
+			out = a.Stdout
+		}
+		sink := withoutHistory(runner.NewJSONSink(out))
+		if formatOf(cmd) == "text" {
+			shown := runview.NewPlain(out, runview.NewTracer(recordedGraph(&r.record), a.stdoutColors()), nil)
+			sink = func(e *runner.Event) error {
+				shown.Event(e)
+				return nil
+			}
+		}
+		opts := runner.Options{Sink: filtered(sink, streamFilter(stream.values))}
+		if follow {
+			ctx, stop := a.interruptible(cmd.Context())
+			defer stop()
+			_, err := r.runner.Follow(ctx, r.record.ID, opts)
+			return interruptedAs(err)
+		}
+		_, err := r.runner.Replay(r.record.ID, 0, -1, opts)
+		return errors.Join(r.unreadable(err), buffer.Flush())
+	})
+	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing until the run has ended")
+	withOutput(cmd, "jsonl", "text")
+	enumListFlag(cmd, &stream, streamNames(), "stream", "events to print besides run_* (default: all)")
+	return cmd
+}
+
+// withoutHistory removes the history from the last event, as run does without --history.
+func withoutHistory(next runner.Sink) sinkFunc {
+	return func(e *runner.Event) error {
+		if e.Type != runner.RunFinished || e.Result == nil {
+			return next.Event(e)
+		}
+		event, result := *e, *e.Result
+		result.History, event.Result = nil, &result
+		return next.Event(&event)
+	}
+}
+
+// stopPoll is the interval of polling a run that was asked to stop.
+const stopPoll = 100 * time.Millisecond
+
+func newRunsCancelCommand(a *app) *cobra.Command {
+	return newStopCommand(a, store.RequestCancel, &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run, also one that another process drives",
+		Long: `cancel ends a run as an interrupt would: running nodes are cancelled and have 5 seconds
+to end, and finished work is kept. It waits until the run has ended. A run that is
+paused, or whose process is gone, is recorded as cancelled at once. graphrun resume
+continues a cancelled run.
+
+Exit codes: 0 the run is cancelled, 1 it ended otherwise first, 2 no such run, or it had
+already ended.`,
+		Example: "  graphrun runs cancel nightly\n  graphrun runs cancel nightly --no-wait",
+	})
+}
+
+func newRunsPauseCommand(a *app) *cobra.Command {
+	return newStopCommand(a, store.RequestPause, &cobra.Command{
+		Use:   "pause RUN",
+		Short: "Pause a run that another process drives",
+		Long: `pause lets running nodes end, then pauses the run before the next ones. It waits until
+the run is paused. graphrun resume continues it.
+
+Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not running.`,
+		Example: "  graphrun runs pause nightly && graphrun runs state nightly",
+	})
+}
+
+// stopping is a run that was asked to stop.
+type stopping struct {
+	app     *app
+	store   store.Store
+	id      string
+	request store.Request
+	noWait  bool
+	cmd     *cobra.Command
+	asked   string // the last driver that was asked
+}
+
+func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
+	w := &stopping{app: a, request: request, cmd: cmd}
+	cmd.Args = oneRun
+	cmd.ValidArgsFunction = byPosition(a.runIDs)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kept, record, err := a.openRun(args[0])
+		if err != nil {
+			return err
+		}
+		w.store, w.id = kept, record.ID
+		return w.wait(cmd.Context())
+	}
+	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return as soon as the run's driver has been asked")
+	return withOutput(cmd)
+}
+
+// wait polls the run until it has stopped.
+func (w *stopping) wait(ctx context.Context) error {
+	signals, stop := w.app.signals()
+	defer stop()
+	for {
+		lines, err := w.store.List(store.RunFilter{ID: w.id})
+		switch {
+		case err != nil:
+			return err
+		case len(lines) == 0:
+			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
+		}
+		settled, err := w.step(&lines[0])
+		if err != nil || settled {
+			return err
+		}
+		select {
+		case <-time.After(stopPoll):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-signals:
+			w.app.note(fmt.Sprintf("not waiting any more; %s was asked to %s the run", w.asked, w.request))
+			return silent(exitCancelled)
+		}
+	}
+}
+
+// step acts on the present status of the run; settled says that nothing is left to do.
+func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
+	wanted, could := machine.Cancelled, "be cancelled"
+	if w.request == store.RequestPause {
+		wanted, could = machine.Paused, "pause"
+	}
+	owner := r.Owner
+	switch {
+	case r.Status == wanted:
+		return true, w.say(r)
+	case r.Status != machine.Running && r.Status != machine.Paused && w.asked == "":
+		return true, usagef("run %q has ended already: %s", w.id, r.Status)
+	case r.Status != machine.Running && r.Status != machine.Paused:
+		return true, fmt.Errorf("run %q ended before it could %s: %s", w.id, could, r.Status)
+	case owner == "" && w.request == store.RequestPause:
+		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume continues it", w.id)
+	case owner == "":
+		canceller, err := w.app.newRunner(w.store, node.Options{})
+		if err != nil {
+			return false, err
+		}
+		_, err = canceller.Cancel(w.id)
+		var driven *store.DrivenError
+		if !errors.As(err, &driven) {
+			return false, wrapInputError("run "+w.id+" was not cancelled", err)
+		}
+		owner = driven.Owner // another process just resumed it, or a cluster drives it
+	}
+	if w.asked == owner {
+		return false, nil
+	}
+	if err := w.store.Ask(w.id, w.request); err != nil {
+		return false, err
+	}
+	w.asked = owner
+	if w.noWait {
+		return true, w.say(r)
+	}
+	w.app.note(fmt.Sprintf("asked %s to %s the run", owner, w.request))
+	return false, nil
+}
+
+// say prints the status of the run.
+func (w *stopping) say(r *store.RunSummary) error {
+	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
+	if r.Status == machine.Running {
+		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)
+	}
+	return w.app.print(w.cmd, inspect.ListRuns([]store.RunSummary{*r})[0], text+"\n")
 }

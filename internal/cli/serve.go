@@ -119,12 +119,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if f.tokenFile != "" { // the printed link must not contain it
 		link = "http://" + browserAddress(listener.Addr()) + "/"
 	}
-	if formatOf(cmd) == "json" {
-		err = writeJSON(a.Stdout, map[string]string{"url": link}, false)
-	} else {
-		err = a.printLines([]string{link})
-	}
-	if err != nil {
+	if err := a.print(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	a.note(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", shortPath(s.flows.Dir()), a.storeName()))

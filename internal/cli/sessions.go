@@ -45,17 +45,6 @@ type listedSession struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-func listedSessions(sessions []store.Session) []listedSession {
-	out := make([]listedSession, len(sessions))
-	for i := range sessions {
-		s := &sessions[i]
-		out[i] = listedSession{
-			Session: s.ID, Keys: slices.Sorted(maps.Keys(s.Keys)), Messages: len(s.Talk), Run: s.Run, Graph: s.Graph, UpdatedAt: s.Updated.UTC(),
-		}
-	}
-	return out
-}
-
 func newSessionsListCommand(a *app) *cobra.Command {
 	return withOutput(&cobra.Command{
 		Use:     "list",
@@ -71,15 +60,16 @@ func newSessionsListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(cmd, listedSessions(sessions), func() error {
-				var rows [][]string
-				for _, s := range listedSessions(sessions) {
-					rows = append(rows, []string{
-						s.Session, strconv.Itoa(s.Messages), runview.FormatTime(s.UpdatedAt), s.Run, terminal.Line(strings.Join(s.Keys, " ")),
-					})
-				}
-				return a.printTable("no sessions", []string{"SESSION", "MESSAGES", "UPDATED", "LAST RUN", "KEYS"}, rows)
-			})
+			list, rows := []listedSession{}, [][]string{{"SESSION", "MESSAGES", "UPDATED", "LAST RUN", "KEYS"}}
+			for i := range sessions {
+				s := &sessions[i]
+				keys := slices.Sorted(maps.Keys(s.Keys))
+				list = append(list, listedSession{s.ID, keys, len(s.Talk), s.Run, s.Graph, s.Updated.UTC()})
+				rows = append(rows, []string{
+					s.ID, strconv.Itoa(len(s.Talk)), runview.FormatTime(s.Updated), s.Run, terminal.Line(strings.Join(keys, " ")),
+				})
+			}
+			return a.printTable(cmd, list, "no sessions", rows)
 		},
 	})
 }
@@ -112,12 +102,12 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 				return err
 			}
 			s = s.Masked()
-			return a.print(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, func() error { return a.showSession(&s) })
+			return a.print(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, a.formatSession(&s))
 		},
 	})
 }
 
-func (a *app) showSession(s *store.Session) error {
+func (a *app) formatSession(s *store.Session) string {
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s, left by run %s of %s at %s", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph, runview.FormatTime(s.Updated))}
 	out = append(out, runview.FormatState(s.Keys, c)...)
@@ -129,7 +119,7 @@ func (a *app) showSession(s *store.Session) error {
 		}
 		out = append(out, fmt.Sprintf("  %s  %s", c.Quiet(terminal.Pad(string(m.Role), len("assistant"))), terminal.Line(strings.TrimSpace(text))))
 	}
-	return a.printLines(out)
+	return joinLines(out)
 }
 
 func newSessionsDeleteCommand(a *app) *cobra.Command {
@@ -198,7 +188,7 @@ graph, or of some of its nodes. It prints how many there were.`,
 			if err != nil {
 				return err
 			}
-			return a.printLine(cmd, map[string]int{"forgotten": n}, eval.Count(n, "result")+" deleted")
+			return a.print(cmd, map[string]int{"forgotten": n}, eval.Count(n, "result")+" deleted\n")
 		},
 	})
 }

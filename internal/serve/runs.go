@@ -1,19 +1,26 @@
-// Requests that read runs.
+// Requests that read runs: lists, records, events.
 
 package serve
 
 import (
+	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // runIn names a run. Inputs embed it.
@@ -267,4 +274,222 @@ func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 		out.Unreadable = append(out.Unreadable, unreadableRun{id, err.Error()})
 	})
 	return out, err
+}
+
+// runPage is the record of a run.
+type runPage struct {
+	Drawing *render.Drawing `json:"drawing"`
+	Flow    inspect.Flow    `json:"flow"`
+	Run     *inspect.Run    `json:"run"`
+	// Path is the path of the flow in the served folder, or "".
+	Path string `json:"path" doc:"path of the flow below the served folder, or empty"`
+	// Last is the number of the last event.
+	Last int64 `json:"last_event"`
+	// Driver drives the run; Here says that it is this server.
+	Driver string `json:"driver"`
+	Here   bool   `json:"here" doc:"this server drives the run"`
+	// Parent and ParentStep say from where the run was forked.
+	Parent     string            `json:"parent,omitempty"`
+	ParentStep int               `json:"parent_step,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+}
+
+type runPageIn struct {
+	runIn
+	Brief bool `query:"brief" doc:"without what /record returns: events, decisions and output; the drawing shows the flow only"`
+	shortIn
+}
+
+func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
+	c.short = in.Short
+	record := &in.record
+	var run *inspect.Run
+	var err error
+	painted := &inspect.Painted{}
+	if in.Brief {
+		run, err = inspect.ReadHead(s.cfg.Runner, record.ID)
+	} else if painted, err = inspect.Paint(s.cfg.Runner, record); err == nil {
+		run, err = painted.Page(c.ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	run.Result.History = nil
+	file := s.cfg.Catalog.PathOf(record.File)
+	shown := file
+	if file == "" {
+		shown = record.File
+	}
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
+	open := inspect.NewOpener(g, record.Load)
+	out := &runPage{
+		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}),
+		Flow:    inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: painted.Last,
+		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
+	}
+	if lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
+		out.Driver = lines[0].Owner
+	}
+	return out, nil
+}
+
+type recordIn struct {
+	runIn
+	shortIn
+}
+
+// getRunRecord streams the record of a run, one piece per line.
+func (s *Server) getRunRecord(c *call, in *recordIn) error {
+	control := http.NewResponseController(c.w)
+	c.w.Header().Set("Content-Type", "application/x-ndjson")
+	begun := false
+	err := inspect.SendRecord(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
+		begun = true
+		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
+		var line bytes.Buffer
+		if err := writeJSON(&line, p); err != nil {
+			return err
+		}
+		text := line.Bytes()
+		if in.Short {
+			text = shorten(text, longText)
+		}
+		if _, err := c.w.Write(text); err != nil {
+			return err
+		}
+		return control.Flush()
+	})
+	if err != nil && begun {
+		panic(http.ErrAbortHandler) // the response is incomplete
+	}
+	return err
+}
+
+// slowest bounds the time to write to a reader. A slower reader is disconnected and reconnects
+// with the number of its last event.
+const slowest = 20 * time.Second
+
+type eventsIn struct {
+	runIn
+	Last  string `header:"Last-Event-ID" doc:"seq of the last event that the client has received"`
+	After int    `query:"after" doc:"like Last-Event-ID, for clients that can't set headers"`
+	shortIn
+}
+
+func (s *Server) getRunEvents(c *call, in *eventsIn) error {
+	after := int64(in.After)
+	if in.Last != "" {
+		var err error
+		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
+			return badRequest("Last-Event-ID " + quote(in.Last) + " is not an event number")
+		}
+	}
+	out, err := openSSE(c, s.stop)
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	// A reader that has all events of an ended run is told not to reconnect.
+	out.empty, out.short = http.StatusNoContent, in.Short
+	return ignoreErrors(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
+		Tell: out.lines,
+		Idle: out.beat,
+	}))
+}
+
+// sse is a response of server-sent events.
+type sse struct {
+	ctx     context.Context
+	stop    func()
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buffer  bytes.Buffer
+	begun   bool
+	// empty is the status of a response without events.
+	empty int
+	// short shortens long texts.
+	short bool
+}
+
+// openSSE starts a response that ends with the request or the server.
+func openSSE(c *call, server context.Context) (*sse, error) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	stop := context.AfterFunc(server, cancel)
+	out := &sse{ctx: ctx, w: c.w, control: http.NewResponseController(c.w), empty: http.StatusOK}
+	out.stop = func() { stop(); cancel() }
+	return out, ignoreErrors(out.control.SetReadDeadline(time.Time{}))
+}
+
+func (o *sse) begin(status int) {
+	if o.begun {
+		return
+	}
+	o.begun = true
+	h := o.w.Header()
+	if status == http.StatusOK {
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("X-Accel-Buffering", "no") // proxies must not buffer
+		o.buffer.WriteString("retry: 1000\n\n")
+	}
+	o.w.WriteHeader(status)
+}
+
+// event buffers an event. Data has no line break.
+func (o *sse) event(id string, data []byte) {
+	o.begin(http.StatusOK)
+	if id != "" {
+		o.buffer.WriteString("id: " + id + "\n")
+	}
+	o.buffer.WriteString("data: ")
+	o.buffer.Write(data)
+	o.buffer.WriteString("\n\n")
+}
+
+// lines sends events of a run.
+func (o *sse) lines(lines []fleet.Line) error {
+	for i := range lines {
+		text := lines[i].JSON
+		switch {
+		case !o.short:
+		case lines[i].Type == runner.NodeOutput: // the page reads /logs
+			text = shorten(text, longOutput)
+		default:
+			text = shorten(text, longText)
+		}
+		o.event(strconv.FormatInt(lines[i].Seq, 10), text)
+	}
+	return o.send()
+}
+
+// beat sends a comment to keep the connection alive.
+func (o *sse) beat() error {
+	o.begin(http.StatusOK)
+	o.buffer.WriteString(": here\n\n")
+	return o.send()
+}
+
+func (o *sse) send() error {
+	o.patience()
+	_, err := o.buffer.WriteTo(o.w)
+	o.buffer.Reset()
+	if err == nil {
+		err = o.control.Flush()
+	}
+	return err
+}
+
+func (o *sse) patience() {
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
+}
+
+func (o *sse) close() {
+	status := o.empty
+	if o.ctx.Err() != nil {
+		status = http.StatusOK
+	}
+	o.begin(status)
+	if status == http.StatusOK {
+		_ = o.send() // the reader has gone
+	}
+	o.stop()
 }

@@ -1,18 +1,25 @@
-// Clients of a protocol: what all adapters do around their own bodies and answers.
-
-// Package wire holds what the adapters of model protocols share.
+// Package wire holds what the adapters of model protocols share: clients, which send requests
+// over HTTP and read answers, streamed or not, and the forms of values on the wire.
 package wire
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -238,5 +245,234 @@ func (c *Call) Tools(schemaKey string) []map[string]any {
 func SetDefault(body map[string]any, key string, value any) {
 	if _, set := body[key]; !set {
 		body[key] = value
+	}
+}
+
+// MaxAnswer bounds the bytes of an answer, streamed or not.
+const MaxAnswer = 32 << 20
+
+// maxErrorBody bounds what is read of an error answer.
+const maxErrorBody = 64 << 10
+
+// Join appends a path to a base URL.
+func Join(base, path string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("invalid base URL %q; it looks like https://host/path", base)
+	}
+	u.Path = strings.TrimRight(u.Path, "/") + path
+	return u.String(), nil
+}
+
+// Answer is a response with status 2xx.
+type Answer struct {
+	client  *Client
+	ctx     context.Context // the caller's
+	cancel  context.CancelFunc
+	body    io.ReadCloser
+	left    int64
+	header  http.Header
+	streams bool // the body is a stream of events
+}
+
+// post sends a body. Whatever is not an answer with status 2xx is an *model.Error or
+// the context's error. It retries nothing and follows no redirect, which could carry
+// the key elsewhere.
+func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error) {
+	text, err := eval.AppendJSON(nil, body)
+	if err != nil {
+		return nil, unsent(Invalid("%s: the request can't be written as JSON: %v", c.name, err))
+	}
+	inner, cancel := ctx, context.CancelFunc(func() {})
+	if c.config.Timeout > 0 {
+		inner, cancel = context.WithTimeout(ctx, c.config.Timeout)
+	}
+	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, bytes.NewReader(append(text, '\n')))
+	if err != nil {
+		cancel()
+		return nil, unsent(Invalid("%s: %s", c.name, c.clean(err.Error())))
+	}
+	req.Header = c.header.Clone()
+	var client http.Client
+	if c.config.HTTP != nil {
+		client = *c.config.HTTP
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		cancel()
+		return nil, c.broken(ctx, err)
+	}
+	a := &Answer{client: c, ctx: ctx, cancel: cancel, body: resp.Body, left: MaxAnswer, header: resp.Header}
+	if resp.StatusCode/100 != 2 {
+		defer a.close()
+		return nil, c.refused(resp)
+	}
+	a.sniff()
+	return a, nil
+}
+
+// sniff detects a stream of events, which several servers send as text/plain. JSON
+// never begins like a line of a stream.
+func (a *Answer) sniff() {
+	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if a.streams = kind == "text/event-stream"; a.streams || kind == "application/json" {
+		return
+	}
+	in := bufio.NewReader(a.body)
+	begin, _ := in.Peek(len("event:")) // reading the body meets the failure again
+	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
+		a.streams = a.streams || bytes.HasPrefix(begin, []byte(field))
+	}
+	a.body = struct {
+		io.Reader
+		io.Closer
+	}{in, a.body}
+}
+
+// broken returns the error of a request that got no whole answer.
+func (c *Client) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var located *url.Error
+	if errors.As(err, &located) {
+		err = located.Err // the address may hold a key
+	}
+	var slow interface{ Timeout() bool }
+	if errors.As(err, &slow) && slow.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+		return &model.Error{Kind: "timeout", Message: c.clean(fmt.Sprintf("%s gave no whole answer in time: %v", c.name, err))}
+	}
+	return &model.Error{Kind: "network", Message: c.clean(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
+}
+
+// clean masks secrets in a message; very short ones would mask too much.
+func (c *Client) clean(message string) string {
+	for _, secret := range c.secrets {
+		if len(secret) >= 4 {
+			message = strings.ReplaceAll(message, secret, "***")
+		}
+	}
+	return message
+}
+
+func (a *Answer) close() {
+	a.cancel()
+	_ = a.body.Close()
+}
+
+// Read reads at most MaxAnswer bytes of the body; more are an error.
+func (a *Answer) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		var one [1]byte
+		if n, _ := a.body.Read(one[:]); n == 0 {
+			return 0, io.EOF
+		}
+		return 0, a.Bad("is longer than %d bytes", MaxAnswer)
+	}
+	n, err := a.body.Read(p[:min(int64(len(p)), a.left)])
+	a.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = a.client.broken(a.ctx, err)
+	}
+	return n, err
+}
+
+// Decode reads an answer that came at once.
+func (a *Answer) Decode(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return a.Bad("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))
+	}
+	return nil
+}
+
+// DecodeEvent reads the data of an event.
+func (a *Answer) DecodeEvent(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return a.Bad("streams an event that is not JSON: %v", err)
+	}
+	return nil
+}
+
+// Bad returns the failure of an unusable answer; the format continues "the answer".
+func (a *Answer) Bad(format string, args ...any) error {
+	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.clean(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
+}
+
+// Cut returns the failure of a stream that ended before its answer did.
+func (a *Answer) Cut() error {
+	if a.ctx.Err() != nil {
+		return a.ctx.Err()
+	}
+	return &model.Error{Kind: "network", Message: a.client.name + ": the connection was closed in the middle of the answer"}
+}
+
+// Filtered returns the failure of an answer that the provider withheld.
+func (a *Answer) Filtered() error {
+	return &model.Error{Kind: "llm", Class: "content_filter", Message: a.client.name + ": the provider withheld the answer by its content filter"}
+}
+
+// Failed returns the failure that a server reports in place of an answer; its status
+// is 0 if the report holds none.
+func (a *Answer) Failed(status int, report []byte) error {
+	code, text := explain(report)
+	return a.client.failure(status, code, text, a.header)
+}
+
+// secretsOf lists what messages must not hold: a key, and headers that authenticate,
+// with and without the word before it as in "Bearer abc".
+func secretsOf(key string, headers map[string]string) []string {
+	out := []string{key}
+	for name, value := range headers {
+		isSecret := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
+		if slices.ContainsFunc([]string{"auth", "cookie", "key", "secret", "token"}, isSecret) {
+			_, rest, _ := strings.Cut(value, " ")
+			out = append(out, value, rest)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	return out
+}
+
+// Events reads a stream of events. It belongs to one goroutine.
+type Events struct {
+	in    *bufio.Reader
+	begun bool
+}
+
+// NewEvents reads from r, which bounds the length of the stream.
+func NewEvents(r io.Reader) *Events { return &Events{in: bufio.NewReader(r)} }
+
+// Next returns the next event that has data: its name ("" without one) and its lines
+// of data, joined by line breaks. The error is io.EOF at the end, or the reader's. An
+// event whose last line was cut is dropped; the empty line behind it may be missing.
+func (e *Events) Next() (name string, data []byte, err error) {
+	for {
+		line, err := e.in.ReadBytes('\n')
+		if err != nil {
+			if data != nil && errors.Is(err, io.EOF) {
+				return name, data[1:], nil
+			}
+			return "", nil, err
+		}
+		if !e.begun {
+			line, e.begun = bytes.TrimPrefix(line, []byte("\ufeff")), true
+		}
+		line = bytes.TrimSuffix(line[:len(line)-1], []byte("\r"))
+		if len(line) == 0 {
+			if data != nil {
+				return name, data[1:], nil
+			}
+			name = ""
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "data":
+			data = append(append(data, '\n'), value...)
+		case "event":
+			name = string(value)
+		}
 	}
 }

@@ -1,21 +1,25 @@
-// The explain command: the meaning of rules, keys, kinds, errors and exit codes.
+// The explain, schema, models and version commands: reference about graphrun itself.
 
 package cli
 
 import (
 	"fmt"
-	"io"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/model/scripted"
+	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -64,18 +68,9 @@ Without an argument it lists the rules.`,
 			if v == nil {
 				return usagef("no such rule, key, kind, error or exit code: %q%s", args[0], suggest.DidYouMean(args[0], explainableNames()))
 			}
-			return a.printWhole(cmd, v, text)
+			return a.printIndented(cmd, v, text)
 		},
 	})
-}
-
-// printWhole prints a result as indented JSON or as text.
-func (a *app) printWhole(cmd *cobra.Command, v any, text string) error {
-	if formatOf(cmd) == "json" {
-		return writeJSON(a.Stdout, v, true)
-	}
-	_, err := io.WriteString(a.Stdout, text)
-	return err
 }
 
 func textOfRule(r *lint.Rule) ruleText {
@@ -93,7 +88,7 @@ func (a *app) listRules(cmd *cobra.Command) error {
 		out = append(out, textOfRule(&r))
 		fmt.Fprintf(&b, "%-24s %-8s %s\n", r.Name, severity, r.Summary)
 	}
-	return a.printWhole(cmd, out, b.String())
+	return a.printIndented(cmd, out, b.String())
 }
 
 // explain returns the meaning of a name, as JSON and as text, or nil if it is unknown.
@@ -291,4 +286,167 @@ func writeFailures(b *strings.Builder, kinds []spec.FailureKind) {
 		writeWrapped(b, 2, 2, f.Doc)
 		writeWrapped(b, 2, 2, f.Help)
 	}
+}
+
+// schemas returns the schemas by the argument that selects them.
+var schemas = []struct {
+	name, of string
+	make     func() any
+}{
+	{"flow", "graph files", func() any { return spec.Schema(spec.Options{}) }},
+	{"test", "test files, which test runs", func() any {
+		return spec.SchemaOf("graphrun tests v1", "A test file of a flow, which graphrun test runs.", flowtest.Keys())
+	}},
+	{"answers", "files with scripted answers", func() any {
+		return spec.SchemaOf("graphrun scripted answers", "Answers for model nodes, by scripted/PATH.", scripted.Keys())
+	}},
+	{"drawing", "what render --format json prints", func() any { return render.Schema() }},
+}
+
+func newSchemaCommand(a *app) *cobra.Command {
+	var names, described []string
+	for _, s := range schemas {
+		names, described = append(names, s.name), append(described, s.name+"\t"+s.of)
+	}
+	return withOutput(&cobra.Command{
+		Use:   "schema [" + strings.Join(names, "|") + "]",
+		Short: "Print the JSON Schema of graph files",
+		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout, so that editors
+can complete and check files while you write; "graphrun validate" checks more. Other
+schemas: "test" for test files, "answers" for scripted answers, "drawing" for what
+"graphrun render --format json" prints.`,
+		Example: `  graphrun schema > graphrun.schema.json
+  # first line of a graph file, for editors with the YAML language server (init writes one):
+  # yaml-language-server: $schema=graphrun.schema.json
+  graphrun schema test > graphrun-test.schema.json`,
+		Args:              takes(0, 1, "one name"),
+		PreRunE:           noSettings,
+		ValidArgsFunction: byPosition(fixed(described...)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"flow"}
+			}
+			i := slices.Index(names, args[0])
+			if i < 0 {
+				return usagef("no schema %q%s (allowed: %s)", args[0], suggest.DidYouMean(args[0], names), strings.Join(names, ", "))
+			}
+			return writeJSON(a.Stdout, schemas[i].make(), true)
+		},
+	}, "json")
+}
+
+func newModelsCommand(a *app) *cobra.Command {
+	return withOutput(&cobra.Command{
+		Use:   "models",
+		Short: "List the models with known prices",
+		Long: `models lists the models whose prices are known: how many tokens their context and their
+answers hold (? means unknown), and the price in US dollars of a million tokens, sent,
+read from the provider's cache and answered, with the day and the page of the price. You
+can use other models too, but not under limits.max_cost_usd unless their provider
+declares prices.`,
+		Example: `  graphrun models
+  graphrun models -o json`,
+		Args:    cobra.NoArgs,
+		PreRunE: noSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.printModels(cmd, inspect.ListModels())
+		},
+	})
+}
+
+func (a *app) printModels(cmd *cobra.Command, list []inspect.KnownModel) error {
+	rows := [][]string{{"MODEL", "WINDOW", "ANSWER", "INPUT", "CACHED", "OUTPUT", "PROMPTS", "DATE", "SOURCE"}}
+	for i, m := range list {
+		prompts := "any"
+		switch {
+		case m.FromTokens != nil:
+			prompts = fmt.Sprintf("from %d", *m.FromTokens)
+		case m.UpToTokens != nil:
+			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
+		}
+		window, answer := tokensText(m.Window), tokensText(m.MaxOutput)
+		rows = append(rows, []string{m.Model, window, answer, dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source})
+		if m.UpToTokens != nil && m.Window != nil && *m.Window > *m.UpToTokens && (i+1 == len(list) || list[i+1].Model != m.Model) {
+			rows = append(rows, []string{m.Model, window, answer, "?", "?", "?", fmt.Sprintf("from %d", *m.UpToTokens+1), "", ""})
+		}
+	}
+	return a.printIndented(cmd, list, formatTable(rows))
+}
+
+func tokensText(n *int) string {
+	if n == nil {
+		return "?"
+	}
+	return strconv.Itoa(*n)
+}
+
+func dollars(n float64) string { return "$" + strconv.FormatFloat(n, 'f', -1, 64) }
+
+// buildVersion describes the build. Unknown parts are "".
+type buildVersion struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Time     string `json:"time"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// release is "version,commit,time" of a release. The linker sets it.
+var release string
+
+func readBuildVersion() buildVersion {
+	v := buildVersion{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	if parts := strings.Split(release, ","); len(parts) == 3 {
+		v.Version, v.Commit, v.Time, v.Modified = parts[0], parts[1], parts[2], false
+	}
+	return v
+}
+
+// String returns the version in one line.
+func (v buildVersion) String() string {
+	s := "graphrun " + v.Version
+	if v.Commit != "" {
+		s += " (commit " + v.Commit[:min(12, len(v.Commit))]
+		if day, _, dated := strings.Cut(v.Time, "T"); dated {
+			s += " of " + day
+		}
+		if v.Modified {
+			s += ", modified"
+		}
+		s += ")"
+	}
+	return s + " " + v.Go + " " + v.Platform
+}
+
+func newVersionCommand(a *app) *cobra.Command {
+	return withOutput(&cobra.Command{
+		Use:   "version",
+		Short: "Print the version of graphrun",
+		Long: `version prints the version, the commit that it was built from, and the Go version and
+platform.`,
+		Example: "  graphrun version\n  graphrun version -o json",
+		PreRunE: noSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := readBuildVersion()
+			return a.print(cmd, v, v.String()+"\n")
+		},
+	})
 }

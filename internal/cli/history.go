@@ -1,0 +1,290 @@
+// The logs, why and replay commands: what a run said, decided and would do again.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func newLogsCommand(a *app) *cobra.Command {
+	var follow, times bool
+	var streams enumList
+	cmd := a.readsRun(&cobra.Command{
+		Use:   "logs RUN [NODE[#VISIT]]",
+		Short: "Print what programs and models said",
+		Long: `logs prints what the programs of a run wrote to stdout and stderr and what its models
+said, in order: of every attempt, failed or not, or only of one node or one visit.
+Programs that are tools, and the stderr of tool servers, appear with the tool's name.
+
+Each line begins with the node and its source: | is stdout, ! stderr, > text of a model
+or of a program's events. The first and the last 64 KiB of each stream of an attempt are
+kept; a line says how much is missing in between.
+
+--follow prints until the run has ended, also in another process, and does not slow the
+run. The text of a node that writes a secret key comes when the node has ended. -o json
+prints one object per line, -o raw only the bytes, unchanged except for masked secrets.`,
+		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
+		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
+		ValidArgsFunction: byPosition(a.runIDs, nodesOf(a.runNamed, "", "")),
+	}, func(cmd *cobra.Command, r *recorded, args []string) error {
+		g := recordedGraph(&r.record)
+		filter := logFilter{streams: streams.values}
+		if len(args) > 0 {
+			if err := filter.selectNode(g, args[0]); err != nil {
+				return err
+			}
+		}
+		out := runview.NewLogPrinter(a.Stdout, a.stdoutColors(), g, formatOf(cmd), times)
+		return errors.Join(a.readLogs(cmd.Context(), r, follow, &filter, out), out.Close())
+	})
+	flags := cmd.Flags()
+	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
+	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
+	enumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
+	return withOutput(cmd, "text", "json", "raw")
+}
+
+// readLogs passes log chunks to a printer until an interrupt.
+func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *runview.LogPrinter) error {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
+		if !filter.matches(c) {
+			return nil
+		}
+		return out.Chunk(c)
+	})
+	return r.unreadable(interruptedAs(err))
+}
+
+// logFilter selects chunks of a log. The zero value selects all.
+type logFilter struct {
+	node    string // path of the node or element; "" for all
+	visit   int    // 0 for all
+	streams []string
+}
+
+// selectNode reads NODE or NODE#VISIT.
+func (f *logFilter) selectNode(g *spec.Graph, text string) error {
+	node, visit, numbered := strings.Cut(text, "#")
+	if numbered {
+		n, err := strconv.Atoi(visit)
+		if err != nil || n < 1 {
+			return usagef("visit %q of %q: must be a number from 1", visit, node)
+		}
+		f.visit = n
+	}
+	f.node = node
+	first, _, nested := strings.Cut(node, "/")
+	first, _, _ = strings.Cut(first, "[")
+	if err := checkName("no node %q in the graph of the run", first, "nodes", nodeNames(g, "", "")); err != nil && !nested {
+		return usage(err)
+	}
+	return nil
+}
+
+// matches reports whether the filter selects a chunk. Chunks from inside a node belong to it.
+func (f *logFilter) matches(c *store.LogChunk) bool {
+	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.isNode(c) {
+		return false
+	}
+	return f.node == "" || f.isNode(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
+}
+
+// isNode reports whether a chunk comes from the node itself.
+func (f *logFilter) isNode(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
+
+func newWhyCommand(a *app) *cobra.Command {
+	return withOutput(a.readsRun(&cobra.Command{
+		Use:   "why RUN [STEP]",
+		Short: "Explain why a run went where it went",
+		Long: `why explains, for one step of a run or for all, which edges the step could have taken, in
+the order of the file: which fired, and why the others did not. Conditions appear with
+the values that they read, each part of and, or and not on its own:
+  confidence >= 0.8 → 0.62 >= 0.8 → false
+A part is not evaluated if an earlier one decided. In a stuck run no edge of the last step
+fired. why also works while the run is active. Without a step it includes the steps of
+subgraphs, which have numbers of their own: outer/inner, and outer[2]/inner for the third
+element of an each.`,
+		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
+		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a step"),
+		ValidArgsFunction: byPosition(a.runIDs, a.stepsOfRun),
+	}, a.why))
+}
+
+func (a *app) why(cmd *cobra.Command, r *recorded, args []string) error {
+	step := 0
+	if len(args) > 0 {
+		n, err := strconv.Atoi(args[0])
+		if err != nil || n < 1 {
+			return usagef("step %q: must be a number from 1", args[0])
+		}
+		step = n
+	}
+	decisions, result, err := inspect.ListDecisions(r.runner, r.record.ID, step)
+	if err != nil {
+		return r.unreadable(err)
+	}
+	if len(decisions) == 0 && step > len(result.Path) {
+		return usagef("step %d: run %q has taken %s", step, r.record.ID, eval.Count(len(result.Path), "step"))
+	}
+	c := a.stdoutColors()
+	var out []string
+	for i := range decisions {
+		out = append(out, runview.FormatDecision(&decisions[i], c)...)
+	}
+	if step == 0 {
+		out = append(out, runview.FormatFinally(result, c)...)
+	}
+	if len(decisions) == 0 {
+		a.remark(cmd, "nothing was decided yet: "+runview.FormatHeadline(result))
+	}
+	return a.print(cmd, decisions, joinLines(out))
+}
+
+type replayFlags struct {
+	runFilterFlags
+	all  bool
+	with string
+}
+
+func newReplayCommand(a *app) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay RUN | --all [--graph NAME]",
+		Short: "Walk recorded runs again without executing anything, and compare",
+		Long: `replay walks a recorded run again with the recorded outputs and answers. It executes
+nothing, and checks that every decision is the same.
+
+--with FILE walks another version of the graph. It shows the first step that leads
+elsewhere and the change that causes it: another start, a node that is defined
+differently (and where), a limit that is hit, a missing input. If a node has another
+kind, replay executes it if it needs nothing from outside, else it takes the recorded
+output. The walk ends at a node that never ran.
+
+Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
+		Example: `  graphrun replay nightly
+  graphrun replay nightly --with flow.yaml
+  graphrun replay --all --graph deploy --with deploy.yaml`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: byPosition(a.runIDs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.all && len(args) > 0:
+				return usagef("--all and the id of a run exclude each other")
+			case !f.all:
+				if err := oneRun(cmd, args); err != nil {
+					return err
+				}
+			}
+			return a.replay(cmd, &f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
+	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk, instead of the recorded one")
+	addRunFilterFlags(a, cmd, &f.runFilterFlags)
+	return withOutput(cmd)
+}
+
+// replayed is the JSON of a replay. Divergence is null if there is none.
+type replayed struct {
+	RunID      string           `json:"run_id"`
+	Steps      int              `json:"steps"`
+	Same       bool             `json:"same"`
+	Divergence *view.Divergence `json:"divergence"`
+	Error      string           `json:"error,omitempty"`
+}
+
+func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
+	kept, r, err := a.openReader()
+	if err != nil {
+		return err
+	}
+	if f.all {
+		runs, err := f.find(kept, store.RunFilter{})
+		if err != nil {
+			return err
+		}
+		for i := range runs {
+			ids = append(ids, runs[i].ID)
+		}
+	} else {
+		record, err := a.findRun(kept, ids[0])
+		if err != nil {
+			return err
+		}
+		ids = []string{record.ID}
+	}
+	var flow *runner.Flow
+	if f.with != "" {
+		g, err := a.loadFlow(f.with)
+		if err != nil {
+			return err
+		}
+		if flow, err = r.Prepare(g); err != nil {
+			return err
+		}
+	}
+	all, lines, differ := []replayed{}, []string(nil), 0
+	for _, id := range ids {
+		one := replayOne(r, id, flow)
+		all, lines = append(all, one), append(lines, replayLines(&one)...)
+		if !one.Same {
+			differ++
+		}
+	}
+	var v any = all
+	if f.all {
+		lines = append(lines, fmt.Sprintf("%s, %d diverged", eval.Count(len(all), "run"), differ))
+	} else {
+		v = all[0]
+	}
+	if err := a.print(cmd, v, joinLines(lines)); err != nil || differ == 0 {
+		return err
+	}
+	return silent(exitFailed)
+}
+
+func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
+	result, divergence, err := r.Verify(id, flow)
+	out := replayed{RunID: id, Same: err == nil && divergence == nil, Divergence: divergence}
+	if result != nil {
+		out.Steps = len(result.Path)
+	}
+	if err != nil {
+		var invalid *runner.InvalidError
+		out.Error = err.Error()
+		if errors.As(err, &invalid) {
+			out.Error = "the recorded graph is not valid any more: " + out.Error
+		}
+	}
+	return out
+}
+
+// replayLines describes the result of a replay as text.
+func replayLines(r *replayed) []string {
+	switch {
+	case r.Error != "":
+		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}
+	case r.Divergence == nil:
+		return []string{fmt.Sprintf("%s  same after %s", r.RunID, eval.Count(r.Steps, "step"))}
+	}
+	return runview.FormatDivergence(r.RunID+"  diverged", r.Divergence)
+}
