@@ -4,12 +4,12 @@ package eval
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
@@ -103,18 +103,18 @@ var idioms = map[string]string{
 }
 
 var (
-	idiomMark    = regexp.MustCompile(`[=!<>&~]+|(?i:\bis(\s+not)?(\s+(null|nil|none))?\b)|\b(AND|OR|NOT|IN)\b`)
-	templateMark = regexp.MustCompile(`\{\{.*?(\}\}|$)|\$\{.*?(\}|$)`)
-	filterText   = regexp.MustCompile(`^[^|'"]*[^|'"\s]\s*(\|\s*[A-Za-z_]\w*\s*)+$`)
+	idiomMark    = lazyregexp.New(`[=!<>&~]+|(?i:\bis(\s+not)?(\s+(null|nil|none))?\b)|\b(AND|OR|NOT|IN)\b`)
+	templateMark = lazyregexp.New(`\{\{.*?(\}\}|$)|\$\{.*?(\}|$)`)
+	filterText   = lazyregexp.New(`^[^|'"]*[^|'"\s]\s*(\|\s*[A-Za-z_]\w*\s*)+$`)
 )
 
 // findIdiom finds a mark of another language in a text that the parser refuses at an offset.
 func findIdiom(src string, at int) *Error {
-	if m := templateMark.FindStringIndex(src); m != nil { // no place inside an expression
+	if m := templateMark().FindStringIndex(src); m != nil { // no place inside an expression
 		open := src[m[0] : m[0]+2]
 		return syntaxAt(m[0], m[1], "this is an expression already; write it without %s %s", open, strings.Repeat("}", strings.Count(open, "{")))
 	}
-	if filterText.MatchString(src) {
+	if filterText().MatchString(src) {
 		parts := strings.Split(src, "|")
 		call := strings.TrimSpace(parts[0])
 		for _, name := range parts[1:] {
@@ -124,7 +124,7 @@ func findIdiom(src string, at int) *Error {
 		}
 		return syntaxAt(0, len(src), "there are no filters; a function is called, so write %s", call).suggest(call)
 	}
-	for _, m := range idiomMark.FindAllStringIndex(src, -1) {
+	for _, m := range idiomMark().FindAllStringIndex(src, -1) {
 		mark := src[m[0]:m[1]]
 		key := mark
 		if words := strings.Fields(strings.ToLower(mark)); words[0] == "is" {

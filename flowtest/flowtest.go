@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -90,10 +91,10 @@ func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 }
 
 // testEnding matches the ending of a test file.
-var testEnding = regexp.MustCompile(`\.test(\.ya?ml|\.json)$`)
+var testEnding = lazyregexp.New(`\.test(\.ya?ml|\.json)$`)
 
 // IsTestFile reports whether a path names a test file.
-func IsTestFile(path string) bool { return testEnding.MatchString(path) }
+func IsTestFile(path string) bool { return testEnding().MatchString(path) }
 
 // Find lists test files, each once and sorted. It searches folders, except hidden ones and
 // node_modules.
@@ -128,6 +129,6 @@ func Find(paths ...string) ([]string, error) {
 }
 
 // flowOf returns the default flow of a test file.
-func flowOf(path string) string { return testEnding.ReplaceAllString(path, "$1") }
+func flowOf(path string) string { return testEnding().ReplaceAllString(path, "$1") }
 
 func readFile(path string) ([]byte, error) { return bounded.ReadFile(path, bounded.Text) }

@@ -5,7 +5,6 @@ package flowtest
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/bound"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -206,12 +206,12 @@ func (w guards) equal(edge int, other guards) bool {
 }
 
 // token matches texts, names and numbers of a condition.
-var token = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*|\.?\d[\w.]*`)
+var token = lazyregexp.New(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*|\.?\d[\w.]*`)
 
 // moved returns a condition with each of its whole numbers one more, and one less.
 func moved(text string) []string {
 	var out []string
-	for _, at := range token.FindAllStringIndex(text, -1) {
+	for _, at := range token().FindAllStringIndex(text, -1) {
 		n, err := strconv.Atoi(text[at[0]:at[1]])
 		if err != nil {
 			continue

@@ -5,14 +5,13 @@ package flowtest
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // testFile writes the test file of some runs.
@@ -189,9 +188,7 @@ func (t *tried) resumes(all []sitting) (out []any) {
 }
 
 // plainText matches texts that YAML reads without quotes, in flow style too.
-var plainText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
-})
+var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 
 // yamlText writes a text as a scalar, quoted if necessary.
 func yamlText(text string) string {

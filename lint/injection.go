@@ -4,7 +4,6 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/shell"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -137,7 +137,7 @@ func checkURLInjection(f *facts) {
 // is reported only if it comes from a model or a server.
 func (f *facts) checkURLPart(u *dataflow.Use) {
 	from, source := f.taints().Of(u), u.Program.Source()
-	before := templatePart.ReplaceAllString(u.Text.Value[:u.From], "")
+	before := templatePart().ReplaceAllString(u.Text.Value[:u.From], "")
 	scheme, rest, absolute := strings.Cut(before, "://")
 	switch part := "path"; {
 	case before == "" && from < taint.FromWorld, from == taint.FromFlow:
@@ -161,7 +161,7 @@ func (f *facts) checkURLPart(u *dataflow.Use) {
 }
 
 // templatePart matches a part of a template, also one that is not closed.
-var templatePart = regexp.MustCompile(`\{\{.*?(\}\}|$)`)
+var templatePart = lazyregexp.New(`\{\{.*?(\}\}|$)`)
 
 // isEscaped reports whether an expression yields only constants and what urlencode returns.
 func isEscaped(t *eval.Tree) bool {

@@ -4,7 +4,6 @@ package lint
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
@@ -114,7 +114,7 @@ func (f *facts) checkBraces(v *spec.Value) {
 	if v.Kind != spec.String || !strings.Contains(text, "{") {
 		return
 	}
-	for _, at := range singleBraces.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range singleBraces().FindAllStringSubmatchIndex(text, -1) {
 		if name := text[at[2]:at[3]]; f.graph.Key(name) != nil && (at[0] == 0 || text[at[0]-1] != '{') && (at[1] == len(text) || text[at[1]] != '}') {
 			f.report(v.Text.At(at[0], at[1]), "{%s} stays in the text as it is; write {{ %s }}", name, name)
 		}
@@ -122,7 +122,7 @@ func (f *facts) checkBraces(v *spec.Value) {
 }
 
 // singleBraces matches a name in braces.
-var singleBraces = regexp.MustCompile(`\{ ?(\w+)(?:\.\w+)* ?\}`)
+var singleBraces = lazyregexp.New(`\{ ?(\w+)(?:\.\w+)* ?\}`)
 
 // needsError reports whether an expression can't be evaluated without an error.
 func needsError(t *eval.Tree) bool {

@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -217,13 +217,13 @@ func isKey(name string, t *eval.Tree) bool {
 }
 
 // shorter matches a list without its first or last elements.
-var shorter = regexp.MustCompile(`^\s*(?:state\.)?(\w+)\s*\[\s*(?:[1-9]\d*\s*:\s*|:\s*-[1-9]\d*\s*|:\s*len\((?:state\.)?(\w+)\)\s*-\s*[1-9]\d*\s*)\]\s*$`)
+var shorter = lazyregexp.New(`^\s*(?:state\.)?(\w+)\s*\[\s*(?:[1-9]\d*\s*:\s*|:\s*-[1-9]\d*\s*|:\s*len\((?:state\.)?(\w+)\)\s*-\s*[1-9]\d*\s*)\]\s*$`)
 
 // resize returns how an assignment changes the length of a list.
 func resize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
 	if p != nil {
-		if m := shorter.FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
+		if m := shorter().FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
 			return change{direction: -1, stop: 0}, true
 		}
 	}

@@ -3,13 +3,13 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/suppress"
 	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -188,7 +188,7 @@ func (f *facts) usedKeys() *keyUse {
 			return
 		}
 		k.add(c.Keys...)
-		for _, word := range words.FindAllString(c.Key.Value, -1) { // which nothing compiles yet
+		for _, word := range words().FindAllString(c.Key.Value, -1) { // which nothing compiles yet
 			k.names[word] = true
 		}
 	}
@@ -227,4 +227,4 @@ func (f *facts) usedKeys() *keyUse {
 }
 
 // words matches the identifiers in a text.
-var words = regexp.MustCompile(`\w+`)
+var words = lazyregexp.New(`\w+`)

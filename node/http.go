@@ -13,7 +13,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model/wire"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -167,7 +167,7 @@ func (c *call) setHeaders(bodyType string) error {
 		header.Set("Content-Type", bodyType)
 	}
 	for _, name := range keys.Sorted(c.Headers) {
-		if !token.MatchString(name) {
+		if !token().MatchString(name) {
 			return invalidInput("%q in \"headers\" can't be the name of a header", eval.Shorten(name, 60))
 		}
 		header.Del(name)
@@ -185,7 +185,7 @@ func (c *call) setHeaders(bodyType string) error {
 }
 
 // token matches the name of a header (RFC 9110, 5.6.2).
-var token = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
+var token = lazyregexp.New("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 
 // checkRedirect follows redirects as far as the call says. It drops the graph's headers
 // and the query of a Referer at other hosts; the standard client drops only headers that

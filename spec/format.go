@@ -7,12 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // ErrUnformattable is the error of Format if the canonical form would lose a comment or a value.
@@ -215,7 +216,7 @@ func (f *formatter) read(n *yaml.Node) {
 	f.ended = append(f.ended, n)
 }
 
-var commentText = regexp.MustCompile(`(?:^|[ \t\x{feff}])#.*`)
+var commentText = lazyregexp.New(`(?:^|[ \t\x{feff}])#.*`)
 
 // take reads the comments up to an offset, between two nodes. It notes those on the line of the
 // latter entry and those that are indented like an ended collection, and returns the others,
@@ -225,7 +226,7 @@ func (f *formatter) take(to, col int) (out []comment) {
 	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
 	isBlank := func(i int) bool { return i >= 0 && i < len(lines) && strings.TrimSpace(lines[i]) == "" }
 	for i, line := range lines {
-		at := commentText.FindStringIndex(line)
+		at := commentText().FindStringIndex(line)
 		if at == nil {
 			continue
 		}
@@ -423,12 +424,12 @@ func (f *formatter) scalarText(n *yaml.Node) string {
 	return strconv.Quote(n.Value)
 }
 
-var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
+var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
 
 // isPlainText reports whether a text needs no quotes wherever it stands, and nobody takes it
 // for anything else.
 func isPlainText(text string) bool {
-	return plainText.MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
+	return plainText().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }
 
 // blockText returns the head of a literal or folded text and its lines as they were

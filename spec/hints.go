@@ -4,11 +4,11 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
@@ -217,11 +217,11 @@ var units = map[string]string{
 	"ms": "ms", "msec": "ms", "milli": "ms", "millisecond": "ms", "d": "h", "day": "h",
 }
 
-var unitText = regexp.MustCompile(`^([0-9]+) *(ms|[a-z]*?)s?$`)
+var unitText = lazyregexp.New(`^([0-9]+) *(ms|[a-z]*?)s?$`)
 
 // durationOfUnit returns the duration for a number with a unit of another tool, or "".
 func durationOfUnit(text string) string {
-	parts := unitText.FindStringSubmatch(text)
+	parts := unitText().FindStringSubmatch(text)
 	if parts == nil {
 		return ""
 	}

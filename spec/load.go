@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // Limits of a file, far above any graph that a person writes.
@@ -123,10 +125,10 @@ func decodeYAML(r io.Reader) (docs []*yaml.Node, err error) {
 func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	read = replaceEscapes(text)
 	docs, err = decodeYAML(bytes.NewReader(read))
-	if err == nil || !questionMark.Match(read) || bytes.Contains(text, []byte(hiddenMark)) {
+	if err == nil || !questionMark().Match(read) || bytes.Contains(text, []byte(hiddenMark)) {
 		return docs, read, err
 	}
-	read = questionMark.ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
+	read = questionMark().ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
 	docs, err = decodeYAML(bytes.NewReader(read))
 	revealMarks(docs)
 	return docs, read, err
@@ -137,10 +139,10 @@ const hiddenMark = "\uE802"
 
 var (
 	// questionMark finds question marks that are no signs of a key, as in {prompt: Really?}.
-	questionMark = regexp.MustCompile(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
-	jsonString   = regexp.MustCompile(`"(?:\\.|[^"\\])*"`)
-	jsonEscape   = regexp.MustCompile(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
-	jsonPair     = regexp.MustCompile(`^\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
+	questionMark = lazyregexp.New(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
+	jsonString   = lazyregexp.New(`"(?:\\.|[^"\\])*"`)
+	jsonEscape   = lazyregexp.New(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
+	jsonPair     = lazyregexp.New(`^\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
 )
 
 // replaceEscapes replaces the two escapes of JSON that the library refuses, \/ and pairs of
@@ -149,8 +151,8 @@ func replaceEscapes(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\/`)) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
 		return text
 	}
-	return jsonString.ReplaceAllFunc(text, func(s []byte) []byte {
-		out := jsonEscape.ReplaceAllFunc(s, func(escape []byte) []byte {
+	return jsonString().ReplaceAllFunc(text, func(s []byte) []byte {
+		out := jsonEscape().ReplaceAllFunc(s, func(escape []byte) []byte {
 			switch {
 			case len(escape) == 12:
 				high, _ := strconv.ParseUint(string(escape[2:6]), 16, 32)
@@ -261,7 +263,7 @@ var explanations = []explanation{
 }
 
 // gluedKey is a line with a key whose colon touches its value.
-var gluedKey = regexp.MustCompile(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
+var gluedKey = lazyregexp.New(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 
 // explain returns the finding about a syntax error. The library named a line, or 0, and stopped
 // reading in the line number, a few bytes behind the problem.
@@ -282,7 +284,7 @@ func explain(file *File, message string, line, number int) Diagnostic {
 		at := max(0, bytes.LastIndex(file.Src[:lineEnd(file.Src, file.lines[number-1])], []byte(name)))
 		return syntaxError(file, Span{at, at + len(name)}, fmt.Sprintf("the alias %q has no anchor above it; anchors are written &name", name))
 	}
-	if at := gluedKey.FindStringSubmatchIndex(file.Line(number - 1)); at != nil && strings.Contains(message, "mapping values are not allowed") {
+	if at := gluedKey().FindStringSubmatchIndex(file.Line(number - 1)); at != nil && strings.Contains(message, "mapping values are not allowed") {
 		start := file.lines[number-2]
 		return syntaxError(file, Span{start + at[2], start + at[3]}, "a colon needs a space behind it")
 	}
@@ -309,19 +311,19 @@ func explain(file *File, message string, line, number int) Diagnostic {
 
 // blockKey and flowKey find the key that makes a text a graph file.
 var (
-	blockKey = regexp.MustCompile(`(?m)^\x{feff}?(?:graphrun|"graphrun"|'graphrun')[ \t]*:(?:\s|$)`)
-	flowKey  = regexp.MustCompile(`(?s)^\x{feff}?\s*\{(?:.*[{,])?\s*(?:graphrun|"graphrun"|'graphrun')\s*:`)
+	blockKey = lazyregexp.New(`(?m)^\x{feff}?(?:graphrun|"graphrun"|'graphrun')[ \t]*:(?:\s|$)`)
+	flowKey  = lazyregexp.New(`(?s)^\x{feff}?\s*\{(?:.*[{,])?\s*(?:graphrun|"graphrun"|'graphrun')\s*:`)
 )
 
 // IsGraph reports whether a text has "graphrun" among its top-level keys, even if it has
 // syntax errors.
 func IsGraph(src []byte) bool {
-	if blockKey.Match(src) {
+	if blockKey().Match(src) {
 		return true
 	}
 	if !bytes.Contains(src, []byte("graphrun")) {
 		return false
 	}
 	root, _ := load(NewFile("", src), "")
-	return root.Get("graphrun") != nil || root == nil && flowKey.Match(src)
+	return root.Get("graphrun") != nil || root == nil && flowKey().Match(src)
 }

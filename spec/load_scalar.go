@@ -5,12 +5,13 @@ package spec
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-var floatPattern = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
+var floatPattern = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
 // resolvePlain reads an unquoted scalar: null, true, false, whole numbers
 // (decimal, 0x, 0o), floating point numbers; all else is a string, dates and
@@ -43,7 +44,7 @@ func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 			return Float, math.Float64bits(float64(n)), ""
 		}
 	}
-	if !floatPattern.MatchString(s) {
+	if !floatPattern().MatchString(s) {
 		return String, 0, ""
 	}
 	f, err := strconv.ParseFloat(s, 64)

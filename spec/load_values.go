@@ -6,11 +6,12 @@ package spec
 import (
 	"bytes"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // converter turns the nodes of one document into values.
@@ -125,9 +126,9 @@ const (
 )
 
 var (
-	property = regexp.MustCompile(`^(?:&[\w-]*|!\S*)`)
-	gap      = regexp.MustCompile(`^` + between)
-	closing  = regexp.MustCompile(`^(?:\s|` + remark + `|[,:])*[\]}]`)
+	property = lazyregexp.New(`^(?:&[\w-]*|!\S*)`)
+	gap      = lazyregexp.New(`^` + between)
+	closing  = lazyregexp.New(`^(?:\s|` + remark + `|[,:])*[\]}]`)
 )
 
 // skipProperties moves from a node's tag and anchor to its content.
@@ -135,11 +136,11 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 	src := c.file.Src
 	empty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
 	for at < len(src) && (src[at] == '&' || src[at] == '!') {
-		at += len(property.Find(src[at:]))
+		at += len(property().Find(src[at:]))
 		if empty {
 			break
 		}
-		at += len(gap.Find(src[at:]))
+		at += len(gap().Find(src[at:]))
 	}
 	return at
 }
@@ -172,7 +173,7 @@ func (c *converter) findClose(n *yaml.Node, start, end int) int {
 	if end == start {
 		end++
 	}
-	return end + len(closing.Find(src[end:]))
+	return end + len(closing().Find(src[end:]))
 }
 
 // checkTag reports a tag that is not the one of a value's kind. One that touches a text is

@@ -4,11 +4,12 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // oddRunes are characters that people do not see or mistake, and their replacements.
@@ -101,11 +102,11 @@ func (d *Diagnostic) nameOdd() {
 	d.Message += fmt.Sprintf("; there is %s (U+%04X) here: %s", name, r, say)
 }
 
-var escapedRune = regexp.MustCompile(`\\u([0-9a-f]{4})|[^\x00-\x7f]`)
+var escapedRune = lazyregexp.New(`\\u([0-9a-f]{4})|[^\x00-\x7f]`)
 
 // visible writes characters that nobody sees as <U+00A0>.
 func visible(text string) string {
-	return escapedRune.ReplaceAllStringFunc(text, func(s string) string {
+	return escapedRune().ReplaceAllStringFunc(text, func(s string) string {
 		r, _ := utf8.DecodeRuneInString(s)
 		if s[0] == '\\' {
 			n, _ := strconv.ParseUint(s[2:], 16, 32)

@@ -186,7 +186,7 @@ func (s *spelling) mapBlock(at int) {
 func escapeLength(src []byte) int {
 	n := 2
 	switch {
-	case jsonPair.Match(src[:min(12, len(src))]):
+	case jsonPair().Match(src[:min(12, len(src))]):
 		n = 12
 	case len(src) < 2:
 	case src[1] == 'x':

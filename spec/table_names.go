@@ -3,8 +3,9 @@
 package spec
 
 import (
-	"regexp"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // The names of nodes, and the names of state keys, which expressions can hold.
@@ -14,9 +15,13 @@ const (
 )
 
 var (
-	isID         = regexp.MustCompile(idPattern).MatchString
-	isIdentifier = regexp.MustCompile(identifierPattern).MatchString
+	idText         = lazyregexp.New(idPattern)
+	identifierText = lazyregexp.New(identifierPattern)
 )
+
+func isID(name string) bool { return idText().MatchString(name) }
+
+func isIdentifier(name string) bool { return identifierText().MatchString(name) }
 
 // isReserved reports whether a name means an end of the graph.
 func isReserved(name string) bool {

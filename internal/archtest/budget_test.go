@@ -22,7 +22,7 @@ type budget struct {
 func budgets() []budget {
 	return []budget{
 		{"cmd", 25, 25},
-		{"spec", 5902, 5000},
+		{"spec", 5910, 5000},
 		{"eval", 4630, 4300},
 		{"internal/bind internal/schema", 2970, 3000},
 		{"runner/machine", 9000, 9000},
@@ -33,7 +33,7 @@ func budgets() []budget {
 		{"internal/analysis internal/solve internal/graphalg internal/bound", 8306, 7800},
 		{"lint", 6110, 5300},
 		{"flowtest", 4360, 4500},
-		{"internal/cli", 7300, 7500},
+		{"internal/cli", 7335, 7500},
 		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 4670, 4900},
 		{"render internal/runview internal/inspect internal/report internal/flowdiff", 5790, 5300},
 		{"internal/lsp internal/fix", 2535, 2500},

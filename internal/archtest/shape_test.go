@@ -43,6 +43,9 @@ func checkShape(s source) []string {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
 			report("an init function; nothing runs before main")
 		}
+		if v, ok := decl.(*ast.GenDecl); ok && v.Tok == token.VAR && !s.isTest() && !strings.HasPrefix(s.name, "internal/referencetest/") && strings.Contains(string(s.text[v.Pos()-1:v.End()-1]), "= regexp.MustCompile(") {
+			report("a regular expression that is compiled before main; use internal/lazyregexp")
+		}
 	}
 	return out
 }
@@ -68,6 +71,7 @@ func TestShapeCanFail(t *testing.T) {
 		{"p/a.go", "package util\n", "package util"},
 		{"p/a_test.go", "package helpers\n", "package helpers"},
 		{"p/a.go", "package p\nfunc init() {}\n", "an init function"},
+		{"p/a.go", "package p\nvar r = regexp.MustCompile(`a`)\n", "compiled before main"},
 		{"p/a.go", "no package", "expected 'package'"},
 	}
 	for _, test := range tests {

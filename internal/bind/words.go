@@ -4,17 +4,17 @@ package bind
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
 var (
 	// proseText matches several words, which are no expression.
-	proseText = regexp.MustCompile(`^\pL[\pL\pN_'’-]*[,;:]?( [\pL\pN_'’-]+[,;:.!?]?)+$|^\pL[\pL\pN_-]*[.!?]$`)
-	wordText  = regexp.MustCompile(`^\pL[\pL\pN_-]*$`)
+	proseText = lazyregexp.New(`^\pL[\pL\pN_'’-]*[,;:]?( [\pL\pN_'’-]+[,;:.!?]?)+$|^\pL[\pL\pN_-]*[.!?]$`)
+	wordText  = lazyregexp.New(`^\pL[\pL\pN_-]*$`)
 )
 
 // adviseQuotes returns a message about a value that is likely to be meant as a text, and the text
@@ -30,9 +30,9 @@ func (b *binder) adviseQuotes(text spec.Text, err *eval.Error) (message, quoted 
 	}
 	hint := "; a text is written " + quoted
 	switch {
-	case err.Rule == eval.RuleSyntax && proseText.MatchString(value):
+	case err.Rule == eval.RuleSyntax && proseText().MatchString(value):
 		return fmt.Sprintf("%q is read as an expression%s", value, hint), quoted
-	case strings.HasPrefix(err.Message, "unknown name ") && err.From == 0 && err.To == len(text.Value) && wordText.MatchString(value):
+	case strings.HasPrefix(err.Message, "unknown name ") && err.From == 0 && err.To == len(text.Value) && wordText().MatchString(value):
 		return err.Message + hint, quoted
 	}
 	return "", ""

@@ -90,19 +90,20 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	root.SetFlagErrorFunc(flagError)
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpOf(cmd, show) })
-	for _, group := range commandGroups {
-		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
-		for _, make := range group.commands {
-			c := make(a)
-			c.GroupID = group.title
-			root.AddCommand(c)
-			a.addDefaults(c)
+	wantedCommands := a.wantedCommands()
+	for _, wanted := range wantedCommands {
+		if wanted.group != "" && !root.ContainsGroup(wanted.group) {
+			root.AddGroup(&cobra.Group{ID: wanted.group, Title: wanted.group})
 		}
+		c := wanted.build(a)
+		c.GroupID = wanted.group
+		root.AddCommand(c)
+		a.addDefaults(c)
 	}
-	version := newVersionCommand(a)
-	root.AddCommand(version)
-	a.addDefaults(version)
 	completeNoFiles(root)
+	if root.CompletionOptions.DisableDefaultCmd = len(wantedCommands) == 1; root.CompletionOptions.DisableDefaultCmd {
+		return root
+	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -111,23 +112,61 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	return root
 }
 
-// commandGroups returns the groups of commands in help. Other commands come last.
-var commandGroups = []struct {
-	title    string
-	commands []func(*app) *cobra.Command
-}{
-	{"Write a flow:", commandList{newInitCommand, newSchemaCommand, newFmtCommand, newLSPCommand}},
-	{"Check it without running it:", commandList{
-		newValidateCommand, newExplainCommand, newModelsCommand, newBoundCommand, newDiffCommand, newTestCommand, newToolsCommand,
-	}},
-	{"Run it:", commandList{newRunCommand, newResumeCommand, newForkCommand, newReplayCommand, newServeCommand, newMCPCommand, newWorkerCommand}},
-	{"Answer what it asks:", commandList{newAnswerCommand}},
-	{"Look at it and at what has run:", commandList{
-		newRunsCommand, newLogsCommand, newWhyCommand, newDotCommand, newRenderCommand, newSessionsCommand, newCacheCommand,
-	}},
+// command is a command of graphrun and the group in which help lists it.
+type command struct {
+	group, name string
+	build       func(*app) *cobra.Command
 }
 
-type commandList = []func(*app) *cobra.Command
+// commands returns all commands in the order of help.
+func commands() []command {
+	const (
+		write  = "Write a flow:"
+		check  = "Check it without running it:"
+		run    = "Run it:"
+		answer = "Answer what it asks:"
+		look   = "Look at it and at what has run:"
+	)
+	return []command{
+		{write, "init", newInitCommand},
+		{write, "schema", newSchemaCommand},
+		{write, "fmt", newFmtCommand},
+		{write, "lsp", newLSPCommand},
+		{check, "validate", newValidateCommand},
+		{check, "explain", newExplainCommand},
+		{check, "models", newModelsCommand},
+		{check, "bound", newBoundCommand},
+		{check, "diff", newDiffCommand},
+		{check, "test", newTestCommand},
+		{check, "tools", newToolsCommand},
+		{run, "run", newRunCommand},
+		{run, "resume", newResumeCommand},
+		{run, "fork", newForkCommand},
+		{run, "replay", newReplayCommand},
+		{run, "serve", newServeCommand},
+		{run, "mcp", newMCPCommand},
+		{run, "worker", newWorkerCommand},
+		{answer, "answer", newAnswerCommand},
+		{look, "runs", newRunsCommand},
+		{look, "logs", newLogsCommand},
+		{look, "why", newWhyCommand},
+		{look, "dot", newDotCommand},
+		{look, "render", newRenderCommand},
+		{look, "sessions", newSessionsCommand},
+		{look, "cache", newCacheCommand},
+		{"", "version", newVersionCommand},
+	}
+}
+
+// wantedCommands returns the command that the arguments name, or else all commands.
+func (a *app) wantedCommands() []command {
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return len(a.Args) > 0 && c.name == a.Args[0] })
+	if i < 0 {
+		return all
+	}
+	return all[i : i+1]
+}
 
 // addDefaults sets Args and PreRunE of commands without them: no arguments, and reading the
 // settings.
@@ -231,7 +270,7 @@ func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
-	file, err := settings.Read(folder, a.ConfigDir, settingNames(cmd.Root()))
+	file, err := settings.Read(folder, a.ConfigDir, func() []string { return settingNames(Command()) })
 	if err != nil {
 		return usage(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -77,13 +78,13 @@ func Apply(src []byte, edits []Edit) []byte {
 }
 
 var (
-	letters = regexp.MustCompile(`^[A-Za-z_-]+$`)
-	name    = regexp.MustCompile(`^[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*$`)
+	letters = lazyregexp.New(`^[A-Za-z_-]+$`)
+	name    = lazyregexp.New(`^[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*$`)
 )
 
 // correctWord corrects a misspelt word of the language. It does not guess other mistakes, such as
 // a number without a unit.
-func correctWord(src []byte, d *spec.Diagnostic) (Edit, bool) { return correct(src, d, letters) }
+func correctWord(src []byte, d *spec.Diagnostic) (Edit, bool) { return correct(src, d, letters()) }
 
 // correct replaces a word by the suggestion if that is near and both match a pattern.
 func correct(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) (Edit, bool) {
@@ -96,7 +97,7 @@ func correct(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) (Edit, bool
 // not too short.
 func correctName(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	const least, far = 4, 100
-	e, ok := correct(g.File.Src, d, name)
+	e, ok := correct(g.File.Src, d, name())
 	word := string(g.File.Src[d.Span.From:d.Span.To])
 	names := []string{spec.END}
 	for _, n := range g.Nodes {
@@ -192,7 +193,7 @@ func deleteFlowEntry(src []byte, s spec.Span) (Edit, bool) {
 
 // ignored matches a line up to a rule in a comment that silences it: the content before the
 // comment, and the rules before this one.
-var ignored = regexp.MustCompile(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
+var ignored = lazyregexp.New(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
 
 // removeIgnoredRule removes a rule's name from a comment that silences it, or the whole comment if
 // it names no other rule.
@@ -200,7 +201,7 @@ func removeIgnoredRule(src []byte, s spec.Span) (Edit, bool) {
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
 	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
 	end := start + len(line)
-	m := ignored.FindSubmatchIndex(src[start:s.From])
+	m := ignored().FindSubmatchIndex(src[start:s.From])
 	if m == nil {
 		return Edit{}, false
 	}

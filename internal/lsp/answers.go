@@ -5,12 +5,12 @@ package lsp
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -161,7 +161,7 @@ func (d *document) hover(text string, from, to int) object {
 	return object{"contents": markup{"markdown", text}, "range": d.text.span(from, to)}
 }
 
-var ruleWord = regexp.MustCompile(`[a-z]+(?:-[a-z]+)+`)
+var ruleWord = lazyregexp.New(`[a-z]+(?:-[a-z]+)+`)
 
 // wordAt returns the hyphenated word at a position.
 func (d *document) wordAt(p position) (from, to int, ok bool) {
@@ -169,7 +169,7 @@ func (d *document) wordAt(p position) (from, to int, ok bool) {
 		return 0, 0, false
 	}
 	start, at := d.text.lines[p.Line], d.text.offset(p)
-	for _, w := range ruleWord.FindAllStringIndex(d.text.line(p.Line), -1) {
+	for _, w := range ruleWord().FindAllStringIndex(d.text.line(p.Line), -1) {
 		if from, to = start+w[0], start+w[1]; from <= at && at <= to {
 			return from, to, true
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -25,12 +26,12 @@ const (
 )
 
 var (
-	pathAt   = regexp.MustCompile(`([A-Za-z_]\w*(?:\.\w+)*)\.\w*$`)
-	equalsAt = regexp.MustCompile(`([A-Za-z_]\w*(?:\.\w+)*) *[!=]= *(["']?)\w*$`)
-	memberAt = regexp.MustCompile(`\b(nodes|history|visits|branches|state|secrets)\.\w*$`)
-	valueAt  = regexp.MustCompile(`(?:^|[\s{,])([A-Za-z_]\w*): *(\[(?:[^\]]*,)? *|["']?)([^,\]}]*)$`)
-	keyAtEnd = regexp.MustCompile(`^\s*(?:- )*\w*$|[{,]\s*\w*$`)
-	keyLine  = regexp.MustCompile(`^(\s*(?:- +)*)([A-Za-z_][\w-]*):(.*)$`)
+	pathAt   = lazyregexp.New(`([A-Za-z_]\w*(?:\.\w+)*)\.\w*$`)
+	equalsAt = lazyregexp.New(`([A-Za-z_]\w*(?:\.\w+)*) *[!=]= *(["']?)\w*$`)
+	memberAt = lazyregexp.New(`\b(nodes|history|visits|branches|state|secrets)\.\w*$`)
+	valueAt  = lazyregexp.New(`(?:^|[\s{,])([A-Za-z_]\w*): *(\[(?:[^\]]*,)? *|["']?)([^,\]}]*)$`)
+	keyAtEnd = lazyregexp.New(`^\s*(?:- )*\w*$|[{,]\s*\w*$`)
+	keyLine  = lazyregexp.New(`^(\s*(?:- +)*)([A-Za-z_][\w-]*):(.*)$`)
 )
 
 func complete(d *document, p *params) (any, error) {
@@ -40,7 +41,7 @@ func complete(d *document, p *params) (any, error) {
 	}
 	at := d.contextOf(p.Position.Line, line)
 	out := []completion{}
-	switch member := memberAt.FindStringSubmatch(line); {
+	switch member := memberAt().FindStringSubmatch(line); {
 	case member != nil:
 		kind := map[string]string{"state": "key", "secrets": "secret"}[member[1]]
 		out = d.completeNames(out, kind, at.graph)
@@ -50,10 +51,10 @@ func complete(d *document, p *params) (any, error) {
 		}
 		out = d.completeExpression(out, at.graph)
 	default:
-		if value := valueAt.FindStringSubmatch(line); value != nil {
+		if value := valueAt().FindStringSubmatch(line); value != nil {
 			return d.completeValue(at, value[1]), nil
 		}
-		if keyAtEnd.MatchString(line) {
+		if keyAtEnd().MatchString(line) {
 			for _, k := range at.keys(line) {
 				out = append(out, completion{k.Name, itemKey, "", &markup{"markdown", describeKey(&k)}})
 			}
@@ -76,7 +77,7 @@ func (d *document) contextOf(number int, line string) lineContext {
 	var path []string
 	for n := number - 1; n >= 0 && indent > 0; n-- {
 		above := d.text.line(n)
-		m := keyLine.FindStringSubmatch(above)
+		m := keyLine().FindStringSubmatch(above)
 		if m == nil || len(m[1]) >= indent {
 			continue
 		}
@@ -84,7 +85,7 @@ func (d *document) contextOf(number int, line string) lineContext {
 		path = append(path, m[2])
 	}
 	slices.Reverse(path)
-	if m := keyLine.FindStringSubmatch(line); m != nil && strings.ContainsAny(m[3], "{[") {
+	if m := keyLine().FindStringSubmatch(line); m != nil && strings.ContainsAny(m[3], "{[") {
 		path = append(path, m[2])
 	}
 	if len(path) > 1 && path[0] == "graphs" {
@@ -97,11 +98,11 @@ func (d *document) contextOf(number int, line string) lineContext {
 	return out
 }
 
-var kindWord = regexp.MustCompile(`\bkind: *["']?(\w+)`)
+var kindWord = lazyregexp.New(`\bkind: *["']?(\w+)`)
 
 // nodeKind returns the `kind` of the node that a line belongs to, or "".
 func (d *document) nodeKind(number int) string {
-	if m := kindWord.FindStringSubmatch(d.text.line(number)); m != nil {
+	if m := kindWord().FindStringSubmatch(d.text.line(number)); m != nil {
 		return m[1]
 	}
 	indent := func(n int) int { return len(d.text.line(n)) - len(strings.TrimLeft(d.text.line(n), " ")) }
@@ -111,7 +112,7 @@ func (d *document) nodeKind(number int) string {
 			if strings.TrimSpace(d.text.line(n)) != "" && indent(n) < own {
 				break
 			}
-			if m := kindWord.FindStringSubmatch(d.text.line(n)); m != nil && indent(n) == own {
+			if m := kindWord().FindStringSubmatch(d.text.line(n)); m != nil && indent(n) == own {
 				return m[1]
 			}
 		}
@@ -177,7 +178,7 @@ func (p lineContext) inExpression(line string) bool {
 	if open := strings.LastIndex(line, "{{"); open >= 0 && !strings.Contains(line[open:], "}}") {
 		return true
 	}
-	value := valueAt.FindStringSubmatch(line)
+	value := valueAt().FindStringSubmatch(line)
 	if value == nil {
 		return len(p.path) > 0 && p.path[len(p.path)-1] == "set" && strings.Contains(line, ":")
 	}
@@ -271,7 +272,7 @@ func (d *document) completeValue(p lineContext, name string) []completion {
 // completeTyped returns the members of the object before the cursor, or the values of the
 // enum that is compared with.
 func (d *document) completeTyped(graph, line string) (out []completion) {
-	if m := pathAt.FindStringSubmatch(line); m != nil {
+	if m := pathAt().FindStringSubmatch(line); m != nil {
 		properties, _ := d.schemaAt(graph, m[1])["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			out = append(out, completion{Label: name, Kind: itemField, Detail: typeName(properties[name])})
@@ -281,7 +282,7 @@ func (d *document) completeTyped(graph, line string) (out []completion) {
 		}
 		return out
 	}
-	if m := equalsAt.FindStringSubmatch(line); m != nil {
+	if m := equalsAt().FindStringSubmatch(line); m != nil {
 		values, _ := d.schemaAt(graph, m[1])["enum"].([]any)
 		for _, v := range values {
 			label := fmt.Sprint(v)

@@ -4,10 +4,10 @@ package lsp
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -325,16 +325,16 @@ func (w *walker) template(n spec.Text) {
 }
 
 // exprToken matches an identifier, a string, a number or any other character of an expression.
-var exprToken = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d+(?:\.\d+)?|\S`)
+var exprToken = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d+(?:\.\d+)?|\S`)
 
 // dynamic matches a look-up of a node by a computed name. Texts beside it that are names of
 // nodes are taken for them.
-var dynamic = regexp.MustCompile(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
+var dynamic = lazyregexp.New(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
 
 // reads records the state keys, nodes and secrets that an expression uses.
 func (w *walker) reads(from, to int) {
 	w.out.exprs = append(w.out.exprs, [2]int{from, to})
-	found := exprToken.FindAllStringIndex(w.text.src[from:to], -1)
+	found := exprToken().FindAllStringIndex(w.text.src[from:to], -1)
 	word := func(i int) string {
 		if i < 0 || i >= len(found) {
 			return ""
@@ -349,7 +349,7 @@ func (w *walker) reads(from, to int) {
 		w.add(declared, kind, begin, end, false, false)
 	}
 	note := func(kind string, i int) { noteIn(scope{graph: w.graph}, kind, i) }
-	byName := dynamic.MatchString(w.text.src[from:to])
+	byName := dynamic().MatchString(w.text.src[from:to])
 	roots := map[string]string{"nodes": "node", "history": "node", "visits": "node", "branches": "node", "state": "key", "secrets": "secret"}
 	for i := range found {
 		name := word(i)

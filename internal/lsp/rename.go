@@ -16,6 +16,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -247,11 +248,11 @@ func (r *renaming) addUses(d *document, name testName) {
 	}
 }
 
-var scripted = regexp.MustCompile(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)`)
+var scripted = lazyregexp.New(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)`)
 
 // scriptsOf adds the files of scripted answers that a graph or test file names.
 func scriptsOf(d *document, out map[string]bool) {
-	for _, m := range scripted.FindAllStringSubmatch(d.text.src, -1) {
+	for _, m := range scripted().FindAllStringSubmatch(d.text.src, -1) {
 		out[filepath.Join(filepath.Dir(d.path), filepath.FromSlash(m[1]))] = true
 	}
 }
@@ -351,7 +352,7 @@ func (w *walker) noteTool(n spec.Text, tool string) {
 }
 
 // indexed matches the brackets of an element: a[0]/b.
-var indexed = regexp.MustCompile(`^\[[^\]]*\]`)
+var indexed = lazyregexp.New(`^\[[^\]]*\]`)
 
 // noteNode notes a scalar that is the node, or continues it: a/b, a[0]/b, ask:key.
 func (w *walker) noteNode(n spec.Text, name testName) {
@@ -362,7 +363,7 @@ func (w *walker) noteNode(n spec.Text, name testName) {
 			break
 		}
 		after, ok := strings.CutPrefix(rest, outer)
-		after = after[len(indexed.FindString(after)):]
+		after = after[len(indexed().FindString(after)):]
 		if rest = strings.TrimPrefix(after, "/"); !ok || rest == after {
 			return
 		}

@@ -110,7 +110,7 @@ func tokens(d *document, _ *params) (any, error) {
 			continue // an expression in an expression
 		}
 		end = e[1]
-		for _, t := range exprToken.FindAllStringIndex(src[e[0]:e[1]], -1) {
+		for _, t := range exprToken().FindAllStringIndex(src[e[0]:e[1]], -1) {
 			from, to := e[0]+t[0], e[0]+t[1]
 			kind := tokenKind(src, from, to)
 			if kind < 0 || strings.Contains(src[from:to], "\n") {
@@ -195,7 +195,7 @@ func signatureAt(d *document, p *params) (any, error) {
 func arguments(call string) (out []string) {
 	_, inside, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
 	depth, from := 0, 0
-	for _, t := range exprToken.FindAllStringIndex(inside, -1) {
+	for _, t := range exprToken().FindAllStringIndex(inside, -1) {
 		switch inside[t[0]:t[1]] {
 		case "(", "[", "{":
 			depth++
@@ -217,7 +217,7 @@ func (d *document) functionAt(at int) (from, to int, f function, ok bool) {
 		if at < e[0] || at > e[1] {
 			continue
 		}
-		for _, t := range exprToken.FindAllStringIndex(d.text.src[e[0]:e[1]], -1) {
+		for _, t := range exprToken().FindAllStringIndex(d.text.src[e[0]:e[1]], -1) {
 			from, to = e[0]+t[0], e[0]+t[1]
 			if from <= at && at <= to && tokenKind(d.text.src, from, to) == tokenFunction {
 				f, ok = functions()[d.text.src[from:to]]

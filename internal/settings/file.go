@@ -73,9 +73,9 @@ func keysOf(known []string) []spec.Key {
 }
 
 // Read reads the nearest settings file from a folder upwards ("" for the working directory), or
-// else the one below configDir. known are the settings with a single value. Without a file the
+// else the one below configDir. known returns the settings with a single value. Without a file the
 // result is empty.
-func Read(from, configDir string, known []string) (*File, error) {
+func Read(from, configDir string, known func() []string) (*File, error) {
 	path, src, err := find(from, configDir)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func Read(from, configDir string, known []string) (*File, error) {
 	if !regexp.MustCompile(`(?m)^\s*[^#\s]`).Match(src) {
 		return s, nil // nothing but comments
 	}
-	root, found := spec.Read(path, src, "settings are a map of names to values", keysOf(known))
+	root, found := spec.Read(path, src, "settings are a map of names to values", keysOf(known()))
 	s.found = found
 	if root != nil {
 		for i := range root.Fields {

@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/wire"
 )
@@ -118,7 +118,7 @@ func setOutput(c *wire.Call, body map[string]any) error {
 			return err
 		}
 	case int:
-		if levelsOnly.MatchString(c.Model) {
+		if levelsOnly().MatchString(c.Model) {
 			return wire.Invalid("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
 		}
 		if c.MostTokens > 0 && value >= c.MostTokens {
@@ -141,11 +141,11 @@ func setOutput(c *wire.Call, body map[string]any) error {
 
 // Models by how they think (platform.claude.com/docs/en/models).
 var (
-	levelsOnly  = regexp.MustCompile(`^claude-[a-z]+-(4-[7-9]|[5-9]|[1-9]\d)([-.].*)?$`) // no budgets
-	budgetsOnly = regexp.MustCompile(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)         // no levels
-	always      = regexp.MustCompile(`^claude-((fable|mythos)-5(-1)?|opus-5-5)(-\d{8})?$`)
+	levelsOnly  = lazyregexp.New(`^claude-[a-z]+-(4-[7-9]|[5-9]|[1-9]\d)([-.].*)?$`) // no budgets
+	budgetsOnly = lazyregexp.New(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)         // no levels
+	always      = lazyregexp.New(`^claude-((fable|mythos)-5(-1)?|opus-5-5)(-\d{8})?$`)
 	// betweenTools can't be turned off except between the calls of tools.
-	betweenTools = regexp.MustCompile(`^claude-sonnet-5-5(-\d{8})?$`)
+	betweenTools = lazyregexp.New(`^claude-sonnet-5-5(-\d{8})?$`)
 )
 
 // budgets are what levels mean to models that know budgets only.
@@ -154,13 +154,13 @@ var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high
 func setLevel(c *wire.Call, body, config map[string]any, level string) error {
 	budget := budgets[level]
 	switch {
-	case level == "none" && always.MatchString(c.Model):
+	case level == "none" && always().MatchString(c.Model):
 		return wire.AlwaysReasons(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
-	case level == "none" && betweenTools.MatchString(c.Model):
+	case level == "none" && betweenTools().MatchString(c.Model):
 		body["thinking"] = map[string]any{"type": "between_tools"}
 	case level == "none":
 		body["thinking"] = map[string]any{"type": "disabled"}
-	case budgetsOnly.MatchString(c.Model) && budget > 0:
+	case budgetsOnly().MatchString(c.Model) && budget > 0:
 		if c.MostTokens > 0 {
 			budget = min(budget, c.MostTokens*3/4) // the rest is for the text
 		}

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/wire"
 )
@@ -38,13 +38,13 @@ func Header(key string) http.Header {
 
 // reasons matches OpenAI's models that reason, also behind the prefix of a gateway:
 // they refuse max_tokens, and other servers do not know the key that replaces it.
-var reasons = regexp.MustCompile(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
+var reasons = lazyregexp.New(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
 
 func fields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	if req.MaxTokens > 0 {
 		key := "max_tokens"
-		if address, err := url.Parse(c.BaseURL); err == nil && address.Hostname() == "api.openai.com" || reasons.MatchString(c.Model) {
+		if address, err := url.Parse(c.BaseURL); err == nil && address.Hostname() == "api.openai.com" || reasons().MatchString(c.Model) {
 			key = "max_completion_tokens"
 		}
 		body[key] = req.MaxTokens

@@ -7,13 +7,13 @@ package price
 
 import (
 	_ "embed"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/keys"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -41,7 +41,7 @@ type Rates struct {
 type Prices struct{ tiers []Rates }
 
 // dated matches the date at the end of a model's name.
-var dated = regexp.MustCompile(`-(20\d\d-?\d\d-?\d\d|latest)$`)
+var dated = lazyregexp.New(`-(20\d\d-?\d\d-?\d\d|latest)$`)
 
 // Of returns the prices of a model, provider/name. A dated model has those of the
 // undated one; scripts are free.
@@ -50,7 +50,7 @@ func Of(model string) Prices {
 		return Prices{[]Rates{{}}}
 	}
 	var out Prices
-	for _, name := range []string{model, dated.ReplaceAllString(model, "")} {
+	for _, name := range []string{model, dated().ReplaceAllString(model, "")} {
 		for _, row := range Table() {
 			if row.Model == name && len(out.tiers) < 2 {
 				out.tiers = append(out.tiers, row.Rates)

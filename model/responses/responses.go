@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/openai"
 	"github.com/graphrun/graphrun/model/wire"
@@ -27,7 +27,7 @@ var Protocol = wire.Protocol{
 
 // thoughtless matches OpenAI's models that do not reason: they refuse requests for
 // encrypted reasoning.
-var thoughtless = regexp.MustCompile(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
+var thoughtless = lazyregexp.New(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
 
 // fields sets the fields of a request. The server stores nothing: the whole
 // conversation is sent each time.
@@ -37,7 +37,7 @@ func fields(c *wire.Call, body map[string]any) error {
 		return wire.Invalid("the Responses protocol has no stop sequences; take stop away, or let the provider have api: chat")
 	}
 	wire.SetDefault(body, "store", false)
-	if !thoughtless.MatchString(c.Model) {
+	if !thoughtless().MatchString(c.Model) {
 		wire.SetDefault(body, "include", []string{"reasoning.encrypted_content"})
 	}
 	if req.System != "" {

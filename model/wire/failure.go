@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -30,7 +30,7 @@ func (c *Client) refused(resp *http.Response) error {
 		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
 	}
 	out := c.failure(resp.StatusCode, code, text, resp.Header)
-	if wait := retryDelay.FindSubmatch(body); wait != nil {
+	if wait := retryDelay().FindSubmatch(body); wait != nil {
 		out.RetryAfter = max(out.RetryAfter, RetryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
 		if resp.StatusCode == http.StatusTooManyRequests { // Google calls a limit per minute a quota
 			out.Kind, out.Class = "rate_limited", ""
@@ -40,7 +40,7 @@ func (c *Client) refused(resp *http.Response) error {
 }
 
 // retryDelay finds the delay that Google gives in the details of an error, in no header.
-var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"`)
+var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"`)
 
 // explain reads the code and message of {"error": {"message", "type", "code"}}. Other
 // servers put a list around it, a string in place of the object, or the fields at the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -91,15 +92,15 @@ const dated = `(-20\d\d-\d\d-\d\d)?$`
 // efforts are models by their names, with the least and the highest of their levels.
 // Gateways put a prefix before a name, and take all levels.
 var efforts = []struct {
-	name        *regexp.Regexp
+	name        func() *regexp.Regexp
 	least, most string
 }{
-	{regexp.MustCompile(`^(o1|o3|o3-mini|o4-mini)` + dated), "low", "high"},
-	{regexp.MustCompile(`^gpt-5(-mini|-nano)?` + dated), "minimal", "high"},
-	{regexp.MustCompile(`^gpt-5\.1` + dated), "none", "high"},
-	{regexp.MustCompile(`^gpt-5\.[2-5](-mini|-nano)?` + dated), "none", "xhigh"},
-	{regexp.MustCompile(`^(gpt-5\.6(-sol|-terra|-luna)?|gpt-6-(sol|luna)|gpt-6\.1-terra)` + dated), "none", "max"},
-	{regexp.MustCompile(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
+	{lazyregexp.New(`^(o1|o3|o3-mini|o4-mini)` + dated), "low", "high"},
+	{lazyregexp.New(`^gpt-5(-mini|-nano)?` + dated), "minimal", "high"},
+	{lazyregexp.New(`^gpt-5\.1` + dated), "none", "high"},
+	{lazyregexp.New(`^gpt-5\.[2-5](-mini|-nano)?` + dated), "none", "xhigh"},
+	{lazyregexp.New(`^(gpt-5\.6(-sol|-terra|-luna)?|gpt-6-(sol|luna)|gpt-6\.1-terra)` + dated), "none", "max"},
+	{lazyregexp.New(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
 }
 
 // Effort returns how much the model should reason: a level, the provider's own options, or
@@ -122,7 +123,7 @@ func (c *Call) Effort() (level string, options map[string]any, err error) {
 func nearestLevel(name, level string) (string, error) {
 	asked := slices.Index(levels, level)
 	for _, e := range efforts {
-		if asked < 0 || !e.name.MatchString(name) {
+		if asked < 0 || !e.name().MatchString(name) {
 			continue
 		}
 		least, most := slices.Index(levels, e.least), slices.Index(levels, e.most)

@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // In finds what looks like a credential in a text that stands under a key, and names it with
@@ -50,9 +51,7 @@ func findCredential(text, key string) (from, to int, what string) {
 }
 
 // urlPassword matches the password in scheme://user:password@host.
-var urlPassword = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`://[^:/?# \n]*:([^/?# \n{$<*]+)@`)
-})
+var urlPassword = lazyregexp.New(`://[^:/?# \n]*:([^/?# \n{$<*]+)@`)
 
 // findAssigned finds a credential behind name= or name: whose sign is at i. Its value must be
 // long and random.
@@ -137,19 +136,17 @@ func isWord(c byte) bool {
 }
 
 // passwords match a program in a script with a password, the last group.
-var passwords = sync.OnceValue(func() []*regexp.Regexp {
-	return []*regexp.Regexp{
-		regexp.MustCompile(`\b(?:curl|wget)\b[^\n|;&]*?\s(?:-u|--user)[ =]?["']?[^\s:'"{$]+:([^\s'"{$]+)`),
-		regexp.MustCompile(`\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s(?:-p|--password=)["']?([^\s'"{$]+)`),
-		regexp.MustCompile(`\bsshpass\s+-p\s*["']?([^\s'"{$]+)`),
-		regexp.MustCompile(`(?:^|[\s;&(])(?:export\s+)?[A-Z_]*PASS(?:WORD|WD)=["']?([^\s'"{$;]+)`),
-	}
-})
+var passwords = []func() *regexp.Regexp{
+	lazyregexp.New(`\b(?:curl|wget)\b[^\n|;&]*?\s(?:-u|--user)[ =]?["']?[^\s:'"{$]+:([^\s'"{$]+)`),
+	lazyregexp.New(`\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s(?:-p|--password=)["']?([^\s'"{$]+)`),
+	lazyregexp.New(`\bsshpass\s+-p\s*["']?([^\s'"{$]+)`),
+	lazyregexp.New(`(?:^|[\s;&(])(?:export\s+)?[A-Z_]*PASS(?:WORD|WD)=["']?([^\s'"{$;]+)`),
+}
 
 // InScript finds a password that a script gives a program; to is 0 if there is none.
 func InScript(script string) (from, to int) {
-	for _, pattern := range passwords() {
-		for _, at := range pattern.FindAllStringSubmatchIndex(script, -1) {
+	for _, pattern := range passwords {
+		for _, at := range pattern().FindAllStringSubmatchIndex(script, -1) {
 			if word := script[at[2]:at[3]]; len(word) >= 4 && !isPlaceholder(word) {
 				return at[2], at[3]
 			}

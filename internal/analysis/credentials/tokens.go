@@ -7,7 +7,8 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // token is the keys of some services: their prefixes, and a pattern for the rest.
@@ -46,7 +47,7 @@ var tokens = []token{
 const privateKey = "-----BEGIN "
 
 func keys(rest string, prefixes ...string) token {
-	return token{prefixes, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + rest) })}
+	return token{prefixes, lazyregexp.New("^" + rest)}
 }
 
 // inKeys has the characters of keys.

@@ -4,15 +4,14 @@
 package explore
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -228,9 +227,7 @@ func (m *Model) readContext(path []string, p *eval.Program) {
 }
 
 // errorOnly matches the question whether a branch failed.
-var errorOnly = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null|None)`)
-})
+var errorOnly = lazyregexp.New(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null|None)`)
 
 // asksOnlyForErrors reports whether a program asks of branches only whether they failed.
 func asksOnlyForErrors(p *eval.Program) bool {

@@ -5,10 +5,10 @@ package suppress
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -97,7 +97,7 @@ type ignore struct {
 }
 
 // ignoreMark matches the beginning of a comment that silences rules.
-var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore(-file)?($|[\s,:])`)
+var ignoreMark = lazyregexp.New(`^[ \t]*graphrun:[ \t]*ignore(-file)?($|[\s,:])`)
 
 // readIgnores reads the silencing comments of a file.
 func readIgnores(src []byte, names func() []string) []ignore {
@@ -164,17 +164,17 @@ func opensBlock(line string) bool {
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // ruleName matches a name in a list of rules, perhaps with a reason behind it.
-var ruleName = regexp.MustCompile(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
+var ruleName = lazyregexp.New(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
 
 // readIgnore adds the rules that the comment of a line names. A reason may hold commas: behind
 // one of them another rule follows only if a rule has that name.
 func readIgnore(out []ignore, line string, at, number, start int, names func() []string) []ignore {
-	mark := ignoreMark.FindString(line[at+1:])
+	mark := ignoreMark().FindString(line[at+1:])
 	if mark == "" {
 		return out
 	}
 	i := at + 1 + len(mark)
-	name := ruleName.FindStringSubmatchIndex(line[i:])
+	name := ruleName().FindStringSubmatchIndex(line[i:])
 	if name == nil {
 		if word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " "); strings.ContainsAny(word, "'\"") {
 			return out // it is text
@@ -182,7 +182,7 @@ func readIgnore(out []ignore, line string, at, number, start int, names func() [
 		to := at + len(strings.TrimRight(line[at:], " \t\r\n"))
 		return append(out, ignore{span: spec.Span{From: start + at, To: start + to}, lines: []int{number}})
 	}
-	for reasoned := false; name != nil && (!reasoned || namesRule(line[i:], names)); name = ruleName.FindStringSubmatchIndex(line[i:]) {
+	for reasoned := false; name != nil && (!reasoned || namesRule(line[i:], names)); name = ruleName().FindStringSubmatchIndex(line[i:]) {
 		from, to := i+name[2], i+name[3]
 		out = append(out, ignore{
 			rule: line[from:to], span: spec.Span{From: start + from, To: start + to}, lines: []int{number}, file: strings.Contains(mark, "-file"),
