@@ -136,25 +136,27 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	name := path
 	if path == "-" {
-		name = stdinName
+		path = stdinName
 	}
-	c := inspect.Check(name, src, a.rules.Optional(nil))
-	if slices.Contains(roles, "default") {
-		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
+	g, found := a.checkFlow(path, src, roles...)
+	if found.HasErrors() {
+		return nil, a.invalid(found)
 	}
-	if len(roles) > 0 { // other models have other prices; the budget checks each call
-		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "unknown-price" })
+	return g, nil
+}
+
+// checkFlow checks a graph as validate does. The caller names models for roles.
+func (a *app) checkFlow(path string, src []byte, roles ...string) (*spec.Graph, spec.Diagnostics) {
+	c := inspect.Check(path, src, a.rules.Optional(nil))
+	found := a.rules.Shown(slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool {
+		// Other models have other prices; the budget checks each call.
+		return d.Rule == "missing-model" && slices.Contains(roles, "default") || d.Rule == "unknown-price" && len(roles) > 0
+	}))
+	if !found.HasErrors() {
+		found = append(found, c.Broken...)
 	}
-	c.Found = a.rules.Shown(c.Found) // run accepts what validate accepts
-	switch {
-	case c.Found.HasErrors():
-		return nil, a.invalid(c.Found)
-	case len(c.Broken) > 0:
-		return nil, a.invalid(c.Broken)
-	}
-	return c.Graph, nil
+	return c.Graph, found
 }
 
 // invalid prints findings on stderr and returns the error for the exit code.

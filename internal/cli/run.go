@@ -215,7 +215,7 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 			opts.Models = map[string]string{}
 		}
 		for _, err := range []error{checkRole(g, role), checkProvider(g, provider)} {
-			if err != nil {
+			if err != nil && !runsGraphs(g) { // a subgraph may have other roles and providers
 				problems = append(problems, usagef("--model %s: %w", text, err))
 			}
 		}
@@ -232,15 +232,17 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 	return usageErrors(problems)
 }
 
-// checkRole returns an error if neither the graph nor any subgraph can use the role.
+// keyNames returns the keys of a map in a graph file.
+func keyNames(fields []spec.Field) (names []string) {
+	for i := range fields {
+		names = append(names, fields[i].Key.Value)
+	}
+	return names
+}
+
+// checkRole returns an error if nothing in the graph can use the role.
 func checkRole(g *spec.Graph, role string) error {
-	known := []string{"compact", "default", "judge", "router"}
-	for i := range g.Models {
-		known = append(known, g.Models[i].Key.Value)
-	}
-	if runsGraphs(g) {
-		return nil
-	}
+	known := append([]string{"compact", "default", "judge", "router"}, keyNames(g.Models)...)
 	for _, n := range g.Nodes {
 		for _, named := range []*spec.Value{n.Field("model"), n.Field("judge").Get("model")} {
 			if named != nil && named.Kind == spec.String && !strings.Contains(named.Text.Value, "/") {
@@ -251,15 +253,9 @@ func checkRole(g *spec.Graph, role string) error {
 	return checkName("nothing has the role %q", role, "roles", known)
 }
 
-// checkProvider returns an error if neither the graph nor any subgraph has the provider.
+// checkProvider returns an error if the graph does not have the provider.
 func checkProvider(g *spec.Graph, name string) error {
-	known := []string{"anthropic", "openai", "scripted"}
-	for i := range g.Providers {
-		known = append(known, g.Providers[i].Key.Value)
-	}
-	if runsGraphs(g) {
-		return nil
-	}
+	known := append([]string{"anthropic", "openai", "scripted"}, keyNames(g.Providers)...)
 	return checkName("there is no provider %q", name, "providers", known)
 }
 

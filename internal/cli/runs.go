@@ -595,7 +595,7 @@ func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Co
 
 // wait polls the run until it has stopped.
 func (w *stopping) wait(ctx context.Context) error {
-	signals, stop := w.app.signals()
+	ctx, stop := w.app.interruptible(ctx)
 	defer stop()
 	for {
 		lines, err := w.store.List(store.RunFilter{ID: w.id})
@@ -612,8 +612,6 @@ func (w *stopping) wait(ctx context.Context) error {
 		select {
 		case <-time.After(stopPoll):
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-signals:
 			w.app.note(fmt.Sprintf("not waiting any more; %s was asked to %s the run", w.asked, w.request))
 			return silent(exitCancelled)
 		}

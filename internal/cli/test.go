@@ -108,7 +108,7 @@ func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args [
 	if err != nil {
 		return err
 	}
-	cfg.Check = a.checkFlow
+	cfg.Check = func(path string, src []byte) (*spec.Graph, spec.Diagnostics) { return a.checkFlow(path, src) }
 	if len(args) == 0 {
 		args = []string{"."}
 	}
@@ -157,16 +157,6 @@ func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) 
 	}
 	cfg.Parallel, cfg.FailFast, cfg.Update = f.parallel, !f.keepGoing, f.update
 	return cfg, nil
-}
-
-// checkFlow checks a flow like run does.
-func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
-	c := inspect.Check(path, src, a.rules.Optional(nil))
-	found := a.rules.Shown(c.Found)
-	if !found.HasErrors() {
-		found = append(found, c.Broken...)
-	}
-	return c.Graph, found
 }
 
 // testOnce runs the tests of some paths and prints the report.

@@ -55,11 +55,9 @@ type Fleet struct {
 	marks   marks
 	watched atomic.Int64 // number of watchers
 
-	mu     sync.Mutex
-	drives map[string]*Drive
-	// admitted is closed when the next drive starts.
-	admitted chan struct{}
-	closing  bool
+	mu      sync.Mutex
+	drives  map[string]*Drive
+	closing bool
 	// seen holds the update times of paused runs by id. Answers change them.
 	seen map[string]time.Time
 
@@ -78,8 +76,7 @@ func New(cfg Config) *Fleet {
 		cfg.Log = func(string) {}
 	}
 	return &Fleet{
-		cfg: cfg, marks: marks{dir: cfg.Marks, home: cfg.Home}, drives: map[string]*Drive{}, admitted: make(chan struct{}),
-		seen: map[string]time.Time{},
+		cfg: cfg, marks: marks{dir: cfg.Marks, home: cfg.Home}, drives: map[string]*Drive{}, seen: map[string]time.Time{},
 	}
 }
 
@@ -201,27 +198,7 @@ func (f *Fleet) admit(d *Drive) (known bool, err error) {
 	}
 	f.drives[d.ID] = d
 	f.started++
-	close(f.admitted)
-	f.admitted = make(chan struct{})
 	return known, nil
-}
-
-// awaitDrive calls then when the fleet drives a run, unless ctx ends.
-func (f *Fleet) awaitDrive(ctx context.Context, id string, then func()) {
-	for {
-		f.mu.Lock()
-		isDriven, admitted := f.drives[id] != nil, f.admitted
-		f.mu.Unlock()
-		if isDriven {
-			then()
-			return
-		}
-		select {
-		case <-admitted:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // dismiss removes a finished drive. A run that may continue keeps its mark.

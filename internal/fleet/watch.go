@@ -161,12 +161,14 @@ func (t *watch) follow(ctx context.Context) error {
 	go func() {
 		_, err := t.fleet.cfg.Runner.Follow(ctx, t.id, runner.Options{Sink: sink(func(e *runner.Event) error {
 			d.ring.add(e)
+			if t.fleet.Driven(t.id) != nil { // the ring of that drive has text, too
+				cancel()
+			}
 			return ctx.Err()
 		})})
 		ended <- err
 		d.ring.end()
 	}()
-	go t.fleet.awaitDrive(ctx, t.id, cancel)
 	err = t.drive(ctx, d)
 	isDriven := ctx.Err() != nil
 	cancel()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,8 +66,8 @@ func (s *Server) agui(c *call) error {
 		return err
 	}
 	defer out.close()
-	t := &aguiStream{out: out, in: in, run: d.ID, steps: map[string]bool{}, texts: map[string]bool{}}
-	t.say(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
+	t := &aguiStream{out: out, in: in, run: d.ID}
+	t.send(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
 	if err := t.snapshot(s.cfg.Runner); err != nil {
 		return t.fail(err)
 	}
@@ -75,7 +76,7 @@ func (s *Server) agui(c *call) error {
 			over := false
 			for i := 0; i < len(lines) && !over; i++ {
 				var err error
-				if over, err = t.tell(&lines[i]); err != nil {
+				if over, err = t.convert(&lines[i]); err != nil {
 					return err
 				}
 			}
@@ -223,14 +224,18 @@ type aguiStream struct {
 	out   *sse
 	in    *aguiInput
 	run   string
-	steps map[string]bool // open ones
-	texts map[string]bool // open messages
-	order []string        // of steps and texts, as they began
-	spoke string          // text of the last message
+	open  []openPart
+	spoke string // text of the last message
 	calls int
 }
 
-func (t *aguiStream) say(event object) {
+// openPart is a step or a message that has started.
+type openPart struct {
+	name string
+	end  object // the event that ends it
+}
+
+func (t *aguiStream) send(event object) {
 	event["timestamp"] = time.Now().UnixMilli()
 	text, err := json.Marshal(event)
 	if err != nil {
@@ -245,7 +250,7 @@ func (t *aguiStream) snapshot(r *runner.Runner) error {
 	if err != nil {
 		return err
 	}
-	t.say(object{"type": "STATE_SNAPSHOT", "snapshot": result.State})
+	t.send(object{"type": "STATE_SNAPSHOT", "snapshot": result.State})
 	return t.out.send()
 }
 
@@ -265,8 +270,8 @@ type aguiEvent struct {
 	Output  any            `json:"output"`
 }
 
-// tell sends an event. over says that it ends the drive.
-func (t *aguiStream) tell(line *fleet.Line) (over bool, err error) {
+// convert sends the AG-UI events of an event. over says that it ends the drive.
+func (t *aguiStream) convert(line *fleet.Line) (over bool, err error) {
 	switch line.Type {
 	case runner.RunFinished:
 		return true, nil
@@ -289,66 +294,69 @@ func (t *aguiStream) tell(line *fleet.Line) (over bool, err error) {
 	message := fmt.Sprintf("%s-%s-%d-%d", t.run, place, e.Visit, e.Attempt)
 	switch line.Type {
 	case runner.NodeStarted:
-		t.begin(t.steps, step, object{"type": "STEP_STARTED", "stepName": step})
+		t.startPart(step, object{"type": "STEP_STARTED", "stepName": step}, object{"type": "STEP_FINISHED", "stepName": step})
 	case runner.NodeCompleted, runner.NodeFailed:
-		t.finish(t.texts, message, object{"type": "TEXT_MESSAGE_END", "messageId": message})
-		t.finish(t.steps, step, object{"type": "STEP_FINISHED", "stepName": step})
+		t.endPart(message)
+		t.endPart(step)
 	case runner.NodeOutput:
-		t.text(message, e.Text, e.Final)
+		t.sendText(message, e.Text, e.Final)
 	case runner.ToolCalled:
-		t.tool(&e)
+		t.sendToolCall(&e)
 	case runner.StateUpdated:
-		if strings.Contains(place, "/") { // a subgraph's
-			return false, nil
+		if !strings.Contains(place, "/") { // else a subgraph's
+			t.send(object{"type": "STATE_DELTA", "delta": newPatch(e.Delta)})
 		}
-		t.say(object{"type": "STATE_DELTA", "delta": patch(e.Delta)})
 	}
 	return false, nil
 }
 
-func (t *aguiStream) begin(open map[string]bool, name string, event object) {
-	if !open[name] {
-		open[name] = true
-		t.order = append(t.order, name)
-		t.say(event)
+// findPart returns the index of an open part, or -1.
+func (t *aguiStream) findPart(name string) int {
+	return slices.IndexFunc(t.open, func(p openPart) bool { return p.name == name })
+}
+
+func (t *aguiStream) startPart(name string, start, end object) {
+	if t.findPart(name) < 0 {
+		t.open = append(t.open, openPart{name, end})
+		t.send(start)
 	}
 }
 
-func (t *aguiStream) finish(open map[string]bool, name string, event object) {
-	if open[name] {
-		delete(open, name)
-		t.say(event)
+func (t *aguiStream) endPart(name string) {
+	if i := t.findPart(name); i >= 0 {
+		t.send(t.open[i].end)
+		t.open = slices.Delete(t.open, i, i+1)
 	}
 }
 
-func (t *aguiStream) text(message, text string, final bool) {
+func (t *aguiStream) sendText(message, text string, isFinal bool) {
 	if text != "" {
-		if !t.texts[message] {
+		if t.findPart(message) < 0 {
 			t.spoke = ""
 		}
-		t.begin(t.texts, message, object{"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"})
+		t.startPart(message, object{"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"}, object{"type": "TEXT_MESSAGE_END", "messageId": message})
 		t.spoke += text
-		t.say(object{"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": text})
+		t.send(object{"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": text})
 	}
-	if final {
-		t.finish(t.texts, message, object{"type": "TEXT_MESSAGE_END", "messageId": message})
+	if isFinal {
+		t.endPart(message)
 	}
 }
 
-func (t *aguiStream) tool(e *aguiEvent) {
+func (t *aguiStream) sendToolCall(e *aguiEvent) {
 	t.calls++
 	id := e.ID
 	if id == "" {
 		id = fmt.Sprintf("%s-call-%d", t.run, t.calls)
 	}
-	t.say(object{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": e.Tool})
-	t.say(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": eval.ResultText(e.Args)})
-	t.say(object{"type": "TOOL_CALL_END", "toolCallId": id})
-	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": eval.ResultText(e.Output), "role": "tool"})
+	t.send(object{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": e.Tool})
+	t.send(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": eval.ResultText(e.Args)})
+	t.send(object{"type": "TOOL_CALL_END", "toolCallId": id})
+	t.send(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": eval.ResultText(e.Output), "role": "tool"})
 }
 
-// patch returns a change of the state as a JSON Patch.
-func patch(delta map[string]any) []object {
+// newPatch returns a change of the state as a JSON Patch.
+func newPatch(delta map[string]any) []object {
 	out := []object{}
 	for _, key := range sortedKeys(delta) {
 		path := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
@@ -359,9 +367,8 @@ func patch(delta map[string]any) []object {
 
 // end closes all open messages and sends the result.
 func (t *aguiStream) end(d *fleet.Drive) error {
-	for _, name := range t.order {
-		t.finish(t.texts, name, object{"type": "TEXT_MESSAGE_END", "messageId": name})
-		t.finish(t.steps, name, object{"type": "STEP_FINISHED", "stepName": name})
+	for _, part := range t.open {
+		t.send(part.end)
 	}
 	if d.Err != nil {
 		return t.fail(d.Err)
@@ -371,7 +378,7 @@ func (t *aguiStream) end(d *fleet.Drive) error {
 	switch r.Status {
 	case machine.Completed:
 		if text, ok := r.Output.(string); ok && text != "" && text != t.spoke {
-			t.text(t.run+"-output", text, true)
+			t.sendText(t.run+"-output", text, true)
 		}
 		finished["result"], finished["outcome"] = r.Output, object{"type": "success"}
 	case machine.Paused:
@@ -385,12 +392,12 @@ func (t *aguiStream) end(d *fleet.Drive) error {
 		}
 		finished = object{"type": "RUN_ERROR", "message": message, "code": code}
 	}
-	t.say(finished)
+	t.send(finished)
 	return ignoreErrors(t.out.send())
 }
 
 func (t *aguiStream) fail(err error) error {
-	t.say(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
+	t.send(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
 	return ignoreErrors(t.out.send())
 }
 

@@ -47,7 +47,7 @@ func newGuard(cfg *Config) *guard {
 }
 
 // serve passes allowed requests on.
-func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+func (g *guard) serve(w *response, r *http.Request, mux *http.ServeMux) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -61,7 +61,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
 	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 	_, pattern := mux.Handler(r)
-	if p := g.refusal(r, pattern); p != nil {
+	if p := g.checkRequest(r, pattern); p != nil {
 		if p.Status == http.StatusUnauthorized {
 			h.Set("WWW-Authenticate", `Bearer realm="graphrun"`)
 			if wantsHTML(r) {
@@ -75,25 +75,23 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	if g.signIn(w, r) {
 		return
 	}
-	if pattern == "" {
-		w = &plainErrors{ResponseWriter: w, reader: wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")}
-	}
+	w.hasNoPage, w.isForReader = pattern == "", wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")
 	mux.ServeHTTP(w, r)
 }
 
-// refusal returns the problem of a request that is not allowed, or nil.
-func (g *guard) refusal(r *http.Request, pattern string) *problem {
-	if !g.knownHost(r.Host) {
+// checkRequest returns the problem of a request that is not allowed, or nil.
+func (g *guard) checkRequest(r *http.Request, pattern string) *problem {
+	if !g.isKnownHost(r.Host) {
 		return forbidden("host", "unknown host "+quote(r.Host)+"; serve --host allows more")
 	}
-	if why := foreignOrigin(r); why != "" {
+	if why := describeOrigin(r); why != "" {
 		return forbidden("origin", why)
 	}
 	changes := r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 	if g.readOnly && changes {
 		return forbidden("read-only", "the server was started with --read-only: nothing can be changed")
 	}
-	if !slices.Contains(g.open, pattern) && !g.known(r) {
+	if !slices.Contains(g.open, pattern) && !g.hasToken(r) {
 		return &problem{Status: http.StatusUnauthorized, Kind: "no-token", Title: "a token is needed", Detail: "send it as Authorization: Bearer TOKEN, or open the link that graphrun serve has printed"}
 	}
 	return nil
@@ -103,9 +101,9 @@ func forbidden(kind, detail string) *problem {
 	return &problem{Status: http.StatusForbidden, Kind: kind, Title: "refused", Detail: detail}
 }
 
-// knownHost reports whether a Host header names this server. It refuses other DNS names, which
+// isKnownHost reports whether a Host header names this server. It refuses other DNS names, which
 // protects against DNS rebinding.
-func (g *guard) knownHost(host string) bool {
+func (g *guard) isKnownHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -120,8 +118,8 @@ func (g *guard) knownHost(host string) bool {
 	return name == "localhost"
 }
 
-// foreignOrigin returns the origin of a request from another site's page, or "".
-func foreignOrigin(r *http.Request) string {
+// describeOrigin says from where a request of another site's page comes; "" for others.
+func describeOrigin(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
@@ -139,31 +137,31 @@ func foreignOrigin(r *http.Request) string {
 	return ""
 }
 
-// known reports whether a request has the token.
-func (g *guard) known(r *http.Request) bool {
+// hasToken reports whether a request has the token.
+func (g *guard) hasToken(r *http.Request) bool {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return g.is(token)
+		return g.isToken(token)
 	}
-	if cookie, err := r.Cookie(g.cookie); err == nil && g.is(cookie.Value) {
+	if cookie, err := r.Cookie(g.cookie); err == nil && g.isToken(cookie.Value) {
 		return true
 	}
-	return g.byLink(r)
+	return g.opensLink(r)
 }
 
-// byLink reports whether a request opens the link with the token.
-func (g *guard) byLink(r *http.Request) bool {
-	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && g.is(r.URL.Query().Get("token"))
+// opensLink reports whether a request opens the link with the token.
+func (g *guard) opensLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && g.isToken(r.URL.Query().Get("token"))
 }
 
-// is compares the token in constant time.
-func (g *guard) is(token string) bool {
+// isToken compares the token in constant time.
+func (g *guard) isToken(token string) bool {
 	sum := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }
 
 // signIn sets a cookie from the token of a link and redirects to the address without it.
 func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
-	if !r.URL.Query().Has("token") || !g.byLink(r) {
+	if !r.URL.Query().Has("token") || !g.opensLink(r) {
 		return false
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -189,37 +187,4 @@ func writeNotice(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // the client has gone
-}
-
-// plainErrors converts errors of the mux to problems.
-type plainErrors struct {
-	http.ResponseWriter
-	reader bool // a person reads the response
-	told   bool
-}
-
-// WriteHeader writes the problem instead.
-func (w *plainErrors) WriteHeader(status int) {
-	if status < 400 {
-		w.ResponseWriter.WriteHeader(status)
-		return
-	}
-	w.told = true
-	if w.reader && status == http.StatusNotFound {
-		writeNotice(w.ResponseWriter, status, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
-		return
-	}
-	p := &problem{Status: status, Kind: "no-page", Title: http.StatusText(status), Detail: "there is nothing at this address; /api/v1/openapi.json lists what there is"}
-	if status == http.StatusMethodNotAllowed {
-		p.Kind, p.Detail = "method", "the address knows other methods: "+w.Header().Get("Allow")
-	}
-	p.write(w.ResponseWriter)
-}
-
-// Write drops the mux's error text.
-func (w *plainErrors) Write(p []byte) (int, error) {
-	if w.told {
-		return len(p), nil
-	}
-	return w.ResponseWriter.Write(p)
 }

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/report"
@@ -267,71 +267,47 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// longText and longOutput bound the bytes of a text as JSON and of a piece of output. An eighth
-// of a longer text is kept.
+// longText and longOutput bound the bytes of a text and of a piece of output. An eighth of a
+// longer one is kept.
 const (
 	longText   = 64 << 10
 	longOutput = 4 << 10
 )
 
 // shorten shortens long texts in JSON and appends the number of missing bytes. It returns the
-// same slice if nothing is too long.
+// same slice if nothing can be too long.
 func shorten(text []byte, long int) []byte {
-	if len(text) <= long {
+	var v any
+	if len(text) <= long || eval.DecodeJSON(text, &v) != nil {
 		return text
 	}
-	var out []byte
-	from := 0
-	for at := 0; ; {
-		open := bytes.IndexByte(text[at:], '"')
-		if open < 0 {
-			break
-		}
-		begin := at + open + 1
-		end := endOfText(text, begin)
-		if end-begin > long {
-			cut := begin
-			for cut < begin+long/8 {
-				cut += characterSize(text[cut:])
-			}
-			out = append(out, text[from:cut]...)
-			out = fmt.Appendf(out, "… (%d more bytes)", end-cut)
-			from = end
-		}
-		at = min(end+1, len(text))
-	}
-	if out == nil {
+	out, err := eval.AppendJSON(nil, shortenTexts(v, long))
+	if err != nil {
 		return text
 	}
-	return append(out, text[from:]...)
+	if bytes.HasSuffix(text, []byte("\n")) {
+		out = append(out, '\n')
+	}
+	return out
 }
 
-// endOfText returns the offset of the closing quote of a text.
-func endOfText(text []byte, at int) int {
-	for at < len(text) {
-		next := bytes.IndexAny(text[at:], `"\`)
-		if next < 0 {
-			break
+// shortenTexts replaces long texts in decoded JSON.
+func shortenTexts(v any, long int) any {
+	switch v := v.(type) {
+	case string:
+		if head := eval.Head(v, long/8); len(v) > long {
+			return fmt.Sprintf("%s… (%d more bytes)", head, len(v)-len(head))
 		}
-		at += next
-		if text[at] == '"' {
-			return at
+	case []any:
+		for i := range v {
+			v[i] = shortenTexts(v[i], long)
 		}
-		at += 2
+	case map[string]any:
+		for key := range v {
+			v[key] = shortenTexts(v[key], long)
+		}
 	}
-	return len(text)
-}
-
-// characterSize returns the bytes of the first character of a JSON text.
-func characterSize(text []byte) int {
-	switch {
-	case text[0] != '\\':
-		_, n := utf8.DecodeRune(text)
-		return n
-	case text[1] == 'u':
-		return 6
-	}
-	return 2
+	return v
 }
 
 // problem is the error of a request.

@@ -104,7 +104,7 @@ func New(cfg Config) *Server {
 
 // ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer := &recorder{ResponseWriter: w}
+	answer := &response{ResponseWriter: w}
 	s.guard.serve(answer, r, s.mux)
 	s.answered.add(answer.status)
 }
@@ -112,33 +112,52 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Close ends open streams, so that the server can stop.
 func (s *Server) Close() { s.stopAll() }
 
-// recorder records the status of a response.
-type recorder struct {
+// response records the status of a response, and turns errors of the mux into problems.
+type response struct {
 	http.ResponseWriter
-	status int
+	status      int
+	hasNoPage   bool // the mux knows no handler
+	isForReader bool // a person reads it
+	isReplaced  bool // a problem was written instead
 }
 
-// WriteHeader records the status.
-func (w *recorder) WriteHeader(status int) {
+// WriteHeader writes the status, or a problem instead of an error of the mux.
+func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
 	}
-	w.ResponseWriter.WriteHeader(status)
+	w.isReplaced = w.hasNoPage && status >= http.StatusBadRequest
+	switch {
+	case !w.isReplaced:
+		w.ResponseWriter.WriteHeader(status)
+	case status == http.StatusMethodNotAllowed:
+		(&problem{Status: status, Kind: "method", Title: http.StatusText(status), Detail: "the address knows other methods: " + w.Header().Get("Allow")}).write(w.ResponseWriter)
+	case status == http.StatusNotFound && w.isForReader:
+		writeNotice(w.ResponseWriter, status, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
+	default:
+		(&problem{
+			Status: status, Kind: "no-page", Title: http.StatusText(status),
+			Detail: "there is nothing at this address; /api/v1/openapi.json lists what there is",
+		}).write(w.ResponseWriter)
+	}
 }
 
-// Write records the status 200 if none was set.
-func (w *recorder) Write(p []byte) (int, error) {
+// Write records the status 200 if none was set. It drops the error text of the mux.
+func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
+	}
+	if w.isReplaced {
+		return len(p), nil
 	}
 	return w.ResponseWriter.Write(p)
 }
 
 // Unwrap returns the wrapped writer, for http.ResponseController.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush sends buffered data.
-func (w *recorder) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+func (w *response) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 // none is the type of an operation without input or output.
 type none struct{}

@@ -204,10 +204,7 @@ func conversation(c *wire.Call, body map[string]any) error {
 		if m.Role == model.Assistant {
 			role = "assistant"
 		}
-		blocks, err := blocksOf(c, m)
-		if err != nil {
-			return err
-		}
+		blocks := messageBlocks(c, m)
 		n := len(out)
 		switch {
 		case len(blocks) == 0:
@@ -244,12 +241,12 @@ func hasThinking(provider string, messages []model.Message) bool {
 	return true
 }
 
-func blocksOf(c *wire.Call, m *model.Message) ([]any, error) {
+func messageBlocks(c *wire.Call, m *model.Message) []any {
 	if m.Role == model.ToolResult {
-		return []any{resultBlock(m)}, nil
+		return []any{resultBlock(m)}
 	}
 	if blocks := keptBlocks(c.Provider, m); blocks != nil {
-		return blocks, nil
+		return blocks
 	}
 	out := partBlocks(m.Parts)
 	if text := m.Content; out == nil && strings.TrimSpace(text) != "" {
@@ -259,13 +256,9 @@ func blocksOf(c *wire.Call, m *model.Message) ([]any, error) {
 		out = append(out, textBlock(text))
 	}
 	for _, call := range m.ToolCalls {
-		args, err := wire.Args(call)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, toolBlock(call.ID, c.Names.Wire(call.Name), args))
+		out = append(out, toolBlock(call, c.Names.Wire(call.Name)))
 	}
-	return out, nil
+	return out
 }
 
 // keptBlocks returns the blocks that this provider gave for a message; nil if it needs
@@ -294,7 +287,7 @@ func keptBlocks(provider string, m *model.Message) []any {
 			out = append(out, raw)
 		}
 	}
-	sameCall := func(id string, call model.ToolCall) bool { return id == wire.Legal(call.ID) }
+	sameCall := func(id string, call model.ToolCall) bool { return id == wire.ReplaceIllegal(call.ID) }
 	if text.String() != m.Content || !slices.EqualFunc(calls, m.ToolCalls, sameCall) {
 		return nil
 	}
@@ -303,13 +296,13 @@ func keptBlocks(provider string, m *model.Message) []any {
 
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
-func toolBlock(id, name string, args json.RawMessage) map[string]any {
-	return map[string]any{"type": "tool_use", "id": wire.Legal(id), "name": name, "input": args}
+func toolBlock(call model.ToolCall, name string) map[string]any {
+	return map[string]any{"type": "tool_use", "id": wire.ReplaceIllegal(call.ID), "name": name, "input": json.RawMessage(wire.EncodeArgs(call))}
 }
 
 // resultBlock returns the result of a tool; an error holds text only.
 func resultBlock(m *model.Message) map[string]any {
-	out := map[string]any{"type": "tool_result", "tool_use_id": wire.Legal(m.ToolCallID)}
+	out := map[string]any{"type": "tool_result", "tool_use_id": wire.ReplaceIllegal(m.ToolCallID)}
 	if m.IsError {
 		out["is_error"] = true
 	}
@@ -435,7 +428,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	}
 	switch e.Type {
 	case "error":
-		return 0, r.Failed(0, data)
+		return 0, r.Failed(data)
 	case "message_stop":
 		return wire.Ended, nil
 	case "message_start":
@@ -492,8 +485,7 @@ func (r *reader) add(input string) {
 	case "tool_use":
 		call := wire.NewCall(b.ID, r.Names.Graph(b.Name), input)
 		r.calls = append(r.calls, call)
-		args, _ := wire.Args(call) // its arguments were JSON
-		r.blocks = append(r.blocks, toolBlock(b.ID, b.Name, args))
+		r.blocks = append(r.blocks, toolBlock(call, b.Name))
 	case "thinking":
 		r.keep(map[string]any{"thinking": b.Thinking, "signature": b.Signature})
 	case "redacted_thinking":

@@ -119,9 +119,7 @@ func conversation(c *wire.Call, body map[string]any) error {
 		t.list = append(t.list, message{Role: "system", Content: c.Req.System})
 	}
 	for i := range c.Messages {
-		if err := t.add(&c.Messages[i]); err != nil {
-			return err
-		}
+		t.add(&c.Messages[i])
 	}
 	t.showResults()
 	body["messages"] = t.list
@@ -136,7 +134,7 @@ type turns struct {
 	results []model.Part
 }
 
-func (t *turns) add(m *model.Message) error {
+func (t *turns) add(m *model.Message) {
 	if m.Role != model.ToolResult {
 		t.showResults()
 	}
@@ -146,7 +144,7 @@ func (t *turns) add(m *model.Message) error {
 			content = contentOf(m.Parts)
 		}
 		t.addUser(content)
-		return nil
+		return
 	}
 	next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
 	if len(m.ToolCalls) > 0 && m.Content == "" {
@@ -154,17 +152,12 @@ func (t *turns) add(m *model.Message) error {
 	}
 	t.collectResults(m)
 	for _, made := range m.ToolCalls {
-		args, err := wire.Args(made)
-		if err != nil {
-			return err
-		}
 		one := call{ID: made.ID, Type: "function"}
-		one.Function.Name, one.Function.Arguments = t.Names.Wire(made.Name), string(args)
+		one.Function.Name, one.Function.Arguments = t.Names.Wire(made.Name), wire.EncodeArgs(made)
 		next.ToolCalls = append(next.ToolCalls, one)
 	}
 	t.giveBack(&next, m)
 	t.list = append(t.list, next)
-	return nil
 }
 
 func (t *turns) collectResults(m *model.Message) {
@@ -352,7 +345,7 @@ func (r *reader) Whole(body []byte) error {
 		return err
 	}
 	if isSet(c.Error) {
-		return r.reportedFailure(c.Error)
+		return r.Failed(body)
 	}
 	r.whole = true
 	return r.add(&c)
@@ -367,10 +360,8 @@ func (r *reader) Event(name string, data []byte) (wire.Progress, error) {
 	err := r.DecodeEvent(data, &c)
 	switch {
 	case err != nil:
-	case isSet(c.Error):
-		err = r.reportedFailure(c.Error)
-	case c.Object == "error", name == "error":
-		err = r.reportedFailure(data)
+	case isSet(c.Error), c.Object == "error", name == "error":
+		err = r.Failed(data)
 	default:
 		err = r.add(&c)
 	}
@@ -503,7 +494,7 @@ func (r *reader) Response() (*model.Response, error) {
 	if !r.chosen {
 		return nil, r.Bad("holds no choices")
 	}
-	out := &model.Response{Content: r.text.String(), Usage: r.usage, Stop: r.stop()}
+	out := &model.Response{Content: r.text.String(), Usage: r.usage}
 	out.Usage.Unreported = r.usage.InputTokens == 0 && r.usage.OutputTokens == 0
 	slices.SortStableFunc(r.calls, func(a, b *toolCall) int { return a.index - b.index })
 	for i, c := range r.calls {
@@ -521,45 +512,8 @@ func (r *reader) Response() (*model.Response, error) {
 	if !reflect.ValueOf(r.kept).IsZero() {
 		out.Thinking = wire.Keep(r.Provider, &r.kept)
 	}
-	if out.Stop == model.StopRefusal && out.Content == "" {
-		out.Content = r.refusal.String()
-	}
-	if out.Stop == model.StopFilter && out.Content == "" {
-		return nil, r.Filtered()
-	}
-	return out, nil
-}
-
-// stop returns why the answer ended. Several servers say "stop" after tool calls.
-func (r *reader) stop() model.StopReason {
-	switch {
-	case r.refusal.Len() > 0:
-		return model.StopRefusal
-	case r.finish == "content_filter":
-		return model.StopFilter
-	case slices.Contains([]string{"length", "max_tokens", "model_length"}, r.finish): // the last is Mistral's
-		return model.StopLength
-	case len(r.calls) > 0:
-		return model.StopToolCalls
-	}
-	return model.StopEnd
-}
-
-// reportedFailure returns the failure that stands in place of the answer.
-func (r *reader) reportedFailure(report json.RawMessage) error {
-	var inner struct {
-		Code  any             `json:"code"`
-		Error json.RawMessage `json:"error"`
-	}
-	_ = json.Unmarshal(report, &inner)
-	if isSet(inner.Error) {
-		return r.reportedFailure(inner.Error)
-	}
-	status := 0
-	if n, ok := inner.Code.(float64); ok && n >= 300 && n < 600 {
-		status = int(n) // of OpenRouter
-	}
-	return r.Failed(status, fmt.Appendf(nil, `{"error":%s}`, report))
+	isCut := slices.Contains([]string{"length", "max_tokens", "model_length"}, r.finish) // the last is Mistral's
+	return r.WithStop(out, r.refusal.String(), r.finish == "content_filter", isCut)
 }
 
 // isSet reports whether a key has a value: several servers send empty errors.

@@ -77,33 +77,26 @@ func fields(c *wire.Call, body map[string]any) error {
 func input(c *wire.Call, body map[string]any) error {
 	items := make([]any, 0, len(c.Messages))
 	for i := range c.Messages {
-		var err error
-		if items, err = appendItems(items, c, &c.Messages[i]); err != nil {
-			return err
-		}
+		items = appendItems(items, c, &c.Messages[i])
 	}
 	body["input"] = items
 	return nil
 }
 
-func appendItems(out []any, c *wire.Call, m *model.Message) ([]any, error) {
+func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 	if m.Role == model.ToolResult {
-		return append(out, map[string]any{"type": "function_call_output", "call_id": m.ToolCallID, "output": contentOf(m)}), nil
+		return append(out, map[string]any{"type": "function_call_output", "call_id": m.ToolCallID, "output": contentOf(m)})
 	}
 	if items := keptItems(c.Provider, m); items != nil {
-		return append(out, items...), nil
+		return append(out, items...)
 	}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
 		out = append(out, map[string]any{"type": "message", "role": string(m.Role), "content": contentOf(m)})
 	}
 	for _, call := range m.ToolCalls {
-		args, err := wire.Args(call)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, map[string]any{"type": "function_call", "call_id": call.ID, "name": c.Names.Wire(call.Name), "arguments": string(args)})
+		out = append(out, map[string]any{"type": "function_call", "call_id": call.ID, "name": c.Names.Wire(call.Name), "arguments": wire.EncodeArgs(call)})
 	}
-	return out, nil
+	return out
 }
 
 // keptItems returns the items that this provider gave for a message; nil if it needs
@@ -239,7 +232,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	}
 	switch e.Type {
 	case "error":
-		return 0, r.Failed(0, data)
+		return 0, r.Failed(data)
 	case "response.output_text.delta":
 		r.streamed.WriteString(delta)
 		r.Text(delta)
@@ -279,7 +272,7 @@ func (r *reader) end(last *result) {
 func (r *reader) Response() (*model.Response, error) {
 	res := &r.result
 	if res.Status == "failed" || len(res.Error) > 0 && string(res.Error) != "null" {
-		return nil, r.Failed(0, fmt.Appendf(nil, `{"error":%s}`, res.Error))
+		return nil, r.Failed(fmt.Appendf(nil, `{"error":%s}`, res.Error))
 	}
 	for _, raw := range res.Output {
 		var it item
@@ -290,7 +283,7 @@ func (r *reader) Response() (*model.Response, error) {
 		r.add(&it)
 	}
 	u := &res.Usage
-	out := &model.Response{Content: r.content(), Stop: r.stop(), Usage: model.Usage{
+	out := &model.Response{Content: r.content(), Usage: model.Usage{
 		InputTokens: int(u.Input), CachedTokens: int(u.InputDetails.Cached), CacheWriteTokens: int(u.InputDetails.CacheWrite),
 		OutputTokens: int(u.Output), ReasoningTokens: int(u.OutputDetails.Reasoning), Unreported: u.Input == 0 && u.Output == 0,
 	}}
@@ -301,14 +294,15 @@ func (r *reader) Response() (*model.Response, error) {
 	if r.opaque {
 		out.Thinking = wire.Keep(r.Provider, res.Output)
 	}
-	switch {
-	case out.Stop == model.StopRefusal && out.Content == "":
-		out.Content = r.refusal.String()
-	case out.Stop == model.StopFilter && out.Content == "":
-		return nil, r.Filtered()
-	case out.Stop == model.StopEnd && len(res.Output) == 0 && out.Content == "":
+	isCut := res.Status == "incomplete" || res.Status == "cancelled"
+	out, err := r.WithStop(out, r.refusal.String(), res.Incomplete.Reason == "content_filter", isCut)
+	if err != nil {
+		return nil, err
+	}
+	if out.Stop == model.StopEnd && len(res.Output) == 0 && out.Content == "" {
 		return nil, r.Bad("holds no output")
-	case r.streamed.Len() == 0 && out.Stop != model.StopRefusal:
+	}
+	if r.streamed.Len() == 0 && out.Stop != model.StopRefusal {
 		r.Text(out.Content)
 	}
 	return out, nil
@@ -343,18 +337,4 @@ func (r *reader) content() string {
 		return r.final.String()
 	}
 	return r.text.String()
-}
-
-func (r *reader) stop() model.StopReason {
-	switch {
-	case r.refusal.Len() > 0:
-		return model.StopRefusal
-	case r.result.Incomplete.Reason == "content_filter":
-		return model.StopFilter
-	case r.result.Status == "incomplete", r.result.Status == "cancelled":
-		return model.StopLength
-	case len(r.calls) > 0:
-		return model.StopToolCalls
-	}
-	return model.StopEnd
 }

@@ -412,11 +412,30 @@ func (a *Answer) Filtered() error {
 	return &model.Error{Kind: "llm", Class: "content_filter", Message: a.client.name + ": the provider withheld the answer by its content filter"}
 }
 
-// Failed returns the failure that a server reports in place of an answer; its status
-// is 0 if the report holds none.
-func (a *Answer) Failed(status int, report []byte) error {
-	code, text := explain(report)
+// Failed returns the failure that a server reports in place of an answer.
+func (a *Answer) Failed(report []byte) error {
+	status, code, text := readReport(report)
 	return a.client.failure(status, code, text, a.header)
+}
+
+// WithStop returns an answer with the reason why it ended: a refusal, a filter, a limit of
+// tokens, or tool calls, which several servers don't name. It fails if a filter left nothing.
+func (a *Answer) WithStop(out *model.Response, refusal string, isFiltered, isCut bool) (*model.Response, error) {
+	switch {
+	case refusal != "":
+		out.Stop, out.Content = model.StopRefusal, cmp.Or(out.Content, refusal)
+	case isFiltered && out.Content == "":
+		return nil, a.Filtered()
+	case isFiltered:
+		out.Stop = model.StopFilter
+	case isCut:
+		out.Stop = model.StopLength
+	case len(out.ToolCalls) > 0:
+		out.Stop = model.StopToolCalls
+	default:
+		out.Stop = model.StopEnd
+	}
+	return out, nil
 }
 
 // secretsOf lists what messages must not hold: a key, and headers that authenticate,

@@ -22,7 +22,7 @@ import (
 // refused returns the failure of a response whose status is not 2xx.
 func (c *Client) refused(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	code, text := explain(body)
+	_, code, text := readReport(body)
 	if text == "" {
 		text = eval.Shorten(strings.ToValidUTF8(string(body), ""), 300)
 	}
@@ -42,33 +42,33 @@ func (c *Client) refused(resp *http.Response) error {
 // retryDelay finds the delay that Google gives in the details of an error, in no header.
 var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"`)
 
-// explain reads the code and message of {"error": {"message", "type", "code"}}. Other
-// servers put a list around it, a string in place of the object, or the fields at the
-// top.
-func explain(body []byte) (code, text string) {
-	type report struct {
-		Message string `json:"message"`
-		Type    string `json:"type"`
-		Code    any    `json:"code"`
-	}
-	var outer struct {
-		report
-		Error  json.RawMessage `json:"error"`
-		Detail any             `json:"detail"`
-	}
+// readReport reads the code and message of {"error": {"message", "type", "code"}}, and the
+// status if the code is one. Other servers put a list around it, a string in place of the
+// object, the fields at the top, or one report into another.
+func readReport(body []byte) (status int, code, text string) {
 	var list []json.RawMessage
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) && json.Unmarshal(body, &list) == nil && len(list) > 0 {
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		body = list[0]
 	}
-	_ = json.Unmarshal(body, &outer)
-	var inner report
-	if json.Unmarshal(outer.Error, &inner) != nil {
-		inner = outer.report
-		_ = json.Unmarshal(outer.Error, &inner.Message)
+	var report struct {
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Code    any             `json:"code"`
+		Error   json.RawMessage `json:"error"`
+		Detail  any             `json:"detail"`
 	}
-	code, _ = inner.Code.(string)
-	detail, _ := outer.Detail.(string)
-	return cmp.Or(code, inner.Type), cmp.Or(inner.Message, outer.Message, detail)
+	_ = json.Unmarshal(body, &report)
+	detail, _ := report.Detail.(string)
+	if n, isNumber := report.Code.(float64); isNumber && n >= 300 && n < 600 { // of OpenRouter
+		status = int(n)
+	}
+	if bytes.HasPrefix(report.Error, []byte("{")) && len(report.Error) > 2 {
+		inner, code, text := readReport(report.Error)
+		return cmp.Or(inner, status), code, cmp.Or(text, report.Message, detail)
+	}
+	_ = json.Unmarshal(report.Error, &text)
+	code, _ = report.Code.(string)
+	return status, cmp.Or(code, report.Type), cmp.Or(text, report.Message, detail)
 }
 
 // failure makes the error of a status, 0 for none, and a code of the provider.

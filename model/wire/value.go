@@ -4,7 +4,6 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -49,20 +48,15 @@ func NewCall(id, name, args string) model.ToolCall {
 	return call
 }
 
-// Args returns the arguments of a call as a JSON object, which providers require.
-func Args(call model.ToolCall) (json.RawMessage, error) {
-	args := call.Args
-	if call.Malformed != "" {
-		args = map[string]any{"malformed_arguments": call.Malformed}
+// EncodeArgs returns the arguments of a call as a JSON object, which providers require.
+func EncodeArgs(call model.ToolCall) string {
+	switch {
+	case call.Malformed != "":
+		return eval.Text(map[string]any{"malformed_arguments": call.Malformed})
+	case call.Args == nil:
+		return "{}"
 	}
-	if args == nil {
-		args = map[string]any{}
-	}
-	out, err := eval.AppendJSON(nil, args)
-	if err != nil {
-		return nil, &model.Error{Kind: "invalid_input", Message: fmt.Sprintf("the arguments of the tool call %q can't be written as JSON: %v", call.ID, err)}
-	}
-	return out, nil
+	return eval.Text(call.Args)
 }
 
 // kept is the form of model.Response.Thinking. Data is JSON in a string and the keys
@@ -154,8 +148,8 @@ func (n *Names) Graph(wire string) string {
 	return wire
 }
 
-// Legal replaces the characters that providers refuse in names and ids.
-func Legal(text string) string {
+// ReplaceIllegal replaces the characters that providers refuse in names and ids.
+func ReplaceIllegal(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
@@ -168,6 +162,6 @@ func legalName(name string) string {
 	if name == "" {
 		return "_"
 	}
-	name = Legal(name)
+	name = ReplaceIllegal(name)
 	return name[:min(len(name), maxName)]
 }

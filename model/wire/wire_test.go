@@ -110,11 +110,8 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
-	if _, err := Args(model.ToolCall{Args: map[string]any{"f": func() {}}}); err == nil {
-		t.Error("a function is JSON")
-	}
-	if got, err := Args(model.ToolCall{}); err != nil || string(got) != "{}" {
-		t.Errorf("got %s, %v", got, err)
+	if got := EncodeArgs(model.ToolCall{}); got != "{}" {
+		t.Errorf("got %s", got)
 	}
 }
 
