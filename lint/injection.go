@@ -11,7 +11,6 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/shell"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -94,24 +93,12 @@ func (f *facts) toolParts() (out []toolPart) {
 		}
 		for _, kind := range tool.Value.Fields() {
 			for _, field := range kind.Value.Fields() {
-				written := f.graph.Tools[i].Value.Get(kind.Name).Get(field.Name)
-				texts, bound := written.Items, field.Value.Items()
-				if field.Name == "url" {
-					texts, bound = []spec.Value{*written}, []bind.Value{field.Value}
-				} else if field.Name != "command" {
+				if field.Name != "url" && field.Name != "command" {
 					continue
 				}
-				for j := range bound {
-					text, t := texts[j].Text, bound[j].Template()
-					if t == nil {
-						continue
-					}
-					for _, part := range t.Parts() {
-						if part.Program != nil {
-							use := dataflow.Use{Node: -1, Edge: -1, Field: field.Name, Text: &text, From: part.From, To: part.To, Program: part.Program}
-							out = append(out, toolPart{use, tool.Name, slices.Contains(shell.Code(written), text.Span)})
-						}
-					}
+				written := f.graph.Tools[i].Value.Get(kind.Name).Get(field.Name)
+				for _, use := range dataflow.InValue(field.Name, written, &field.Value) {
+					out = append(out, toolPart{use, tool.Name, slices.Contains(shell.Code(written), use.Text.Span)})
 				}
 			}
 		}

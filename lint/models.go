@@ -87,24 +87,22 @@ type decision struct {
 }
 
 // decisions lists the decisions in the order of their first edges.
-func (f *facts) decisions() []*decision {
-	byNode := map[string]*decision{}
-	var out []*decision
+func (f *facts) decisions() (out []*decision) {
+	byNode, fallback := map[string]*decision{}, map[string]bool{}
 	for _, e := range f.graph.Edges {
+		from := e.From.Value
+		fallback[from] = fallback[from] || e.Fallback
 		if e.Condition != "llm_decide" {
 			continue
 		}
-		d := byNode[e.From.Value]
-		if d == nil {
-			d = &decision{}
-			byNode[e.From.Value], out = d, append(out, d)
+		if byNode[from] == nil {
+			byNode[from] = &decision{}
+			out = append(out, byNode[from])
 		}
-		d.edges = append(d.edges, e)
+		byNode[from].edges = append(byNode[from].edges, e)
 	}
-	for _, e := range f.graph.Edges {
-		if d := byNode[e.From.Value]; d != nil && e.Fallback {
-			d.fallback = true
-		}
+	for _, d := range out {
+		d.fallback = fallback[d.edges[0].From.Value]
 	}
 	return out
 }

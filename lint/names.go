@@ -124,23 +124,20 @@ func (f *facts) declaredTool(name string) *spec.Value {
 func checkLabels(f *facts) {
 	for v, n := range f.graph.Nodes {
 		var labels []spec.Text
-		p := f.bound.Nodes[v].Goto
-		switch {
-		case p == nil && n.HasEnds && n.OutputSource != nil:
+		switch p := f.bound.Nodes[v].Goto; {
+		case p != nil:
+			for _, label := range textsIn(choices(p.Tree())) {
+				f.checkLabel(n, label, labelSpan(n.Goto, label))
+			}
+			if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" {
+				labels = textsOf(n.Field("choices"))
+			}
+		case n.HasEnds && n.OutputSource != nil:
 			label := n.OutputSource.Get("properties").Get("goto")
 			labels = slices.Concat(textsOf(label.Get("enum")), textsOf(label.Get("items").Get("enum")))
-		case p == nil:
-			continue
-		case strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human":
-			labels = textsOf(n.Field("choices"))
 		}
 		for _, label := range labels {
 			f.checkLabel(n, label.Value, label.At(0, len(label.Value)))
-		}
-		if p != nil {
-			for _, label := range choices(p.Tree(), nil) {
-				f.checkLabel(n, label, labelSpan(n.Goto, label))
-			}
 		}
 	}
 }
@@ -158,21 +155,19 @@ func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
 	}
 }
 
-// choices appends the texts that an expression may yield, as far as they stand in it.
-func choices(t *eval.Tree, out []string) []string {
+// choices lists the constants that an expression may yield, as far as they stand in it.
+func choices(t *eval.Tree) (out []any) {
+	parts := t.Args
 	switch {
 	case t.Op == eval.TreeConst:
-		if s, ok := t.Value.(string); ok {
-			out = append(out, s)
-		}
-	case t.Op == eval.TreeList:
-		for _, item := range t.Args {
-			out = choices(item, out)
-		}
+		return []any{t.Value}
 	case t.Op == eval.TreeChoice:
-		out = choices(t.Args[2], choices(t.Args[1], out))
-	case t.Op == eval.TreeBinary && t.Name == "??":
-		out = choices(t.Args[1], choices(t.Args[0], out))
+		parts = parts[1:]
+	case t.Op != eval.TreeList && t.Name != "??":
+		return nil
+	}
+	for _, part := range parts {
+		out = append(out, choices(part)...)
 	}
 	return out
 }

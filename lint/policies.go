@@ -5,6 +5,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ type policy struct {
 var policyWords = [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
 
 // policies lists the policies whose nodes exist, and calls unknown for other names.
-func (f *facts) policies(unknown func(name spec.Text, end bool)) []*policy {
+func (f *facts) policies(unknown func(name spec.Text, canEnd bool)) []*policy {
 	var out []*policy
 	for i := range f.graph.Policies {
 		for _, words := range policyWords {
@@ -93,26 +94,22 @@ func (f *facts) policies(unknown func(name spec.Text, end bool)) []*policy {
 			if first == nil || second == nil || !first.IsScalar() || second.Kind != spec.String {
 				continue
 			}
-			ok := true
-			vertex := func(name spec.Text, end bool) int {
+			p := &policy{index: i, at: first.Text, kind: words[0], subject: -1, never: f.bound.Never[i]}
+			p.limit, _ = first.Data().(int)
+			valid := p.kind != "max_visits" || p.limit > 0
+			vertex := func(name spec.Text, canEnd bool) int {
 				v := f.Vertex(name.Value)
-				if v < 0 || v == f.End && !end {
-					ok = false
-					unknown(name, end)
+				if v < 0 || v == f.End && !canEnd {
+					valid = false
+					unknown(name, canEnd)
 				}
 				return v
 			}
-			p := &policy{index: i, at: first.Text, kind: words[0], subject: -1, never: f.bound.Never[i]}
 			p.place = vertex(second.Text, words[1] == "before")
-			switch p.kind {
-			case "max_visits":
-				n, isInt := first.Data().(int)
-				p.limit, ok = n, ok && isInt && n > 0
-			case "never":
-			default:
+			if p.kind != "max_visits" && p.kind != "never" {
 				p.subject = vertex(first.Text, p.kind != "require")
 			}
-			if ok {
+			if valid {
 				out = append(out, p)
 			}
 		}
@@ -123,9 +120,9 @@ func (f *facts) policies(unknown func(name spec.Text, end bool)) []*policy {
 func checkPolicyInvalid(f *facts) {
 	const most = 12
 	names := f.nodeNames()
-	for _, p := range f.policies(func(name spec.Text, end bool) {
+	for _, p := range f.policies(func(name spec.Text, canEnd bool) {
 		what := "is not a node of this graph"
-		if name.Value == spec.END && !end {
+		if name.Value == spec.END && !canEnd {
 			what = "can't stand here"
 		}
 		d := f.report(name.At(0, len(name.Value)), "%q %s; nodes are %s", name.Value, what, strings.Join(names[:min(most, len(names))], ", "))
@@ -161,29 +158,32 @@ func checkPolicies(f *facts) {
 	var open []*policy
 	size := len(f.graph.Nodes) + len(f.graph.Edges)
 	for i, p := range f.policies(func(spec.Text, bool) {}) {
+		v := verdict{policy: p}
 		switch {
 		case f.flow().Anywhere:
-			f.verdicts = append(f.verdicts, verdict{p, "", "where some nodes lead is known at run time only"})
+			v.doubt = "where some nodes lead is known at run time only"
 		case i > maxPolicies && i*size > maxPondered:
-			f.verdicts = append(f.verdicts, verdict{p, "", "the graph is too large to ask of every policy"})
+			v.doubt = "the graph is too large to ask of every policy"
 		default:
-			if proof := f.prove(p); proof != "" {
-				f.verdicts = append(f.verdicts, verdict{p, proof, ""})
-			} else {
+			if v.proof = f.prove(p); v.proof == "" {
 				open = append(open, p)
+				continue
 			}
 		}
+		f.verdicts = append(f.verdicts, v)
 	}
 	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // runs that go round take longest
 	var unbroken []*policy
 	for i, p := range open {
 		f.waiting = len(open) - i
-		if breach := f.refute(p); breach == "" {
-			unbroken = append(unbroken, p)
-		} else if p.kind == "never" {
-			f.report(p.at.At(0, len(p.at.Value)), "%s", breach)
+		span := p.at.Span
+		if p.kind == "never" {
+			span = p.at.At(0, len(p.at.Value))
+		}
+		if breach := f.refute(p); breach != "" {
+			f.report(span, "%s", breach)
 		} else {
-			f.report(p.at.Span, "%s", breach)
+			unbroken = append(unbroken, p)
 		}
 	}
 	for i, p := range unbroken { // only now: proofs may use up the events that refute others
@@ -330,26 +330,62 @@ func (f *facts) triesAll(p *policy) string {
 
 // refute returns how a run breaks a policy, or "" if none was found.
 func (f *facts) refute(p *policy) string {
-	name, subject := f.Name(p.place), ""
-	if p.subject >= 0 {
-		subject = f.Name(p.subject)
-	}
-	if p.kind == "reach" && p.subject != f.End {
-		return fmt.Sprintf("%q can't be reached from %q", subject, name)
-	}
-	if p.kind == "never" {
-		if value, ok := p.never.Const(); ok && value == true {
-			return fmt.Sprintf("%q is true whenever %q runs", p.at.Value, name)
+	how := f.describeBreach(p)
+	switch p.kind {
+	case "reach":
+		if p.subject != f.End {
+			return how
 		}
+	case "never":
+		if value, ok := p.never.Const(); ok && value == true {
+			return fmt.Sprintf("%q is true whenever %q runs", p.at.Value, f.Name(p.place))
+		}
+	case "max_visits":
+		if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
+			if !f.findBreach(p, explore.Question{}).Found {
+				return ""
+			}
+			return how + ": nothing bounds the cycle " + f.pathText(cycle)
+		}
+		how += ","
 	}
-	if f.events <= 0 {
-		return ""
+	for q := range f.attempts(p) {
+		a := f.findBreach(p, q)
+		if !a.Found {
+			continue
+		}
+		if p.kind == "reach" || q.Guide != nil && f.flow().FansOut && isWithin(q.Guide, a.Witness) {
+			a.Witness = q.Guide
+		}
+		return how + " on the path " + f.pathText(a.Witness)
 	}
-	var how string
-	var path []int
+	return ""
+}
+
+// describeBreach says what happens in a run that breaks a policy.
+func (f *facts) describeBreach(p *policy) string {
+	name := f.Name(p.place)
+	switch {
+	case p.kind == "never":
+		return fmt.Sprintf("%q is true at %q", p.at.Value, name)
+	case p.kind == "max_visits":
+		return fmt.Sprintf("%q can run more than %s", name, eval.Count(p.limit, "time"))
+	case p.kind == "require":
+		return fmt.Sprintf("%q is reached without a success of %q", name, f.Name(p.subject))
+	case p.kind == "forbid":
+		return fmt.Sprintf("%q can run after %q", f.Name(p.subject), name)
+	case p.subject == f.End:
+		return fmt.Sprintf("END can't be reached any more after %q", name)
+	}
+	return fmt.Sprintf("%q can't be reached from %q", f.Name(p.subject), name)
+}
+
+// attempts yields the questions whose answers may be runs that break a policy. First it trusts
+// conditions that the node in question decides to do their work, then it fixes what they read:
+// they hold only by what the graph itself wrote.
+func (f *facts) attempts(p *policy) iter.Seq[explore.Question] {
 	switch p.kind {
 	case "require":
-		how = fmt.Sprintf("%q is reached without a success of %q", name, subject)
 		guide := graphalg.Path(func(v int) []int {
 			if v == p.subject {
 				return nil
@@ -359,47 +395,36 @@ func (f *facts) refute(p *policy) string {
 		if guide == nil {
 			guide = f.pathThrough(p.subject, p.place)
 		}
-		path = f.breakDespite(p, p.subject, guide)
+		return f.despite(p, p.subject, guide)
 	case "forbid":
-		how = fmt.Sprintf("%q can run after %q", subject, name)
-		path = f.breakDespite(p, p.place, f.pathThrough(p.place, p.subject))
-	case "reach":
-		how = fmt.Sprintf("END can't be reached any more after %q", name)
-		path = f.strand(p)
+		return f.despite(p, p.place, f.pathThrough(p.place, p.subject))
 	case "max_visits":
-		return f.exceed(p)
+		return slices.Values([]explore.Question{{Fixed: f.countedAround(p.place)}})
 	case "never":
-		how = fmt.Sprintf("%q is true at %q", p.at.Value, name)
-		path = f.makeTrue(p)
+		return slices.Values(f.waysToTrue(p))
 	}
-	if path == nil {
-		return ""
+	return func(yield func(explore.Question) bool) { // vertices from which END can't be reached
+		ends := f.before(f.End)
+		for v, reached := range f.alive().Reach(f.successors(p.place)...) {
+			if !reached || v >= len(f.graph.Nodes) || ends[v] {
+				continue
+			}
+			if path := f.pathThrough(p.place, v); path != nil && !yield(explore.Question{Guide: path}) {
+				return
+			}
+		}
 	}
-	return how + " on the path " + f.pathText(path)
 }
 
-// breakDespite returns the path of a run that breaks a policy although conditions that the
-// node in question decides do their work: they hold only by what the graph itself wrote.
-func (f *facts) breakDespite(p *policy, node int, guide []int) []int {
+// despite asks for runs that break a policy although conditions that a node decides do their
+// work.
+func (f *facts) despite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
 	keys := f.decidedBy(node)
-	path := f.breakBy(p, explore.Question{Guide: guide, Allow: func(r *explore.Run, v int, taken []explore.Taken) bool {
+	allow := func(r *explore.Run, v int, taken []explore.Taken) bool {
 		n := r.Visits(p.place)
 		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.place) || f.isTrustedWay(r, v, taken, node, keys)
-	}})
-	if path == nil {
-		path = f.breakBy(p, explore.Question{Guide: guide, Fixed: keys})
 	}
-	return path
-}
-
-// breakBy returns the path of a run that breaks a policy, or nil. Of a run with branches it
-// returns the guide if the run contains that.
-func (f *facts) breakBy(p *policy, q explore.Question) []int {
-	a := f.findBreach(p, q)
-	if a.Found && q.Guide != nil && f.flow().FansOut && isWithin(q.Guide, a.Witness) {
-		return q.Guide
-	}
-	return a.Witness
+	return slices.Values([]explore.Question{{Guide: guide, Allow: allow}, {Guide: guide, Fixed: keys}})
 }
 
 // decidedBy returns the state keys that a node decides: those that it writes, and those
@@ -448,44 +473,10 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 	})
 }
 
-// strand returns the path of a run from which END can't be reached after a place, or nil.
-func (f *facts) strand(p *policy) []int {
-	ends := f.before(f.End)
-	for v, reached := range f.alive().Reach(f.successors(p.place)...) {
-		if !reached || v >= len(f.graph.Nodes) || ends[v] {
-			continue
-		}
-		if path := f.pathThrough(p.place, v); path != nil && f.findBreach(p, explore.Question{Guide: path}).Found {
-			return path
-		}
-	}
-	return nil
-}
-
-// exceed looks for a run that visits a node more often than a policy allows.
-func (f *facts) exceed(p *policy) string {
-	often := fmt.Sprintf("%q can run more than %s", f.Name(p.place), eval.Count(p.limit, "time"))
-	if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
-		if f.findBreach(p, explore.Question{}).Found {
-			return often + ": nothing bounds the cycle " + f.pathText(cycle)
-		}
-		return ""
-	}
-	keys := f.writtenAround(p.place)
-	if cycleThrough(f.openCycles(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
-		maps.DeleteFunc(keys, func(key string, _ bool) bool {
-			return slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return n.Kind.Value != "set" })
-		})
-	}
-	if a := f.findBreach(p, explore.Question{Fixed: keys}); a.Found {
-		return often + ", on the path " + f.pathText(a.Witness)
-	}
-	return ""
-}
-
-// writtenAround returns the state keys that the cycles of a node may count with: numbers,
-// lists, and all that set nodes write.
-func (f *facts) writtenAround(v int) map[string]bool {
+// countedAround returns the state keys that the cycles of a node may count with: numbers,
+// lists, and all that set nodes write. If the graph's own counting ends the cycles, it leaves
+// out what others write.
+func (f *facts) countedAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	for u, a := range f.access() {
 		for i := range a.Writes {
@@ -497,28 +488,34 @@ func (f *facts) writtenAround(v int) map[string]bool {
 			}
 		}
 	}
+	if cycleThrough(f.openCycles(v, false).left(), v) == nil {
+		maps.DeleteFunc(keys, func(key string, _ bool) bool { return !f.writtenOnlyBy(key, "set") })
+	}
 	return keys
 }
 
-// makeTrue returns the path of a run that makes the condition of a never policy true, or
-// nil. Inputs and results may do so only if conditions on the path should stop them.
-func (f *facts) makeTrue(p *policy) []int {
+// writtenOnlyBy reports whether only nodes of some kinds write a key.
+func (f *facts) writtenOnlyBy(key string, kinds ...string) bool {
+	return !slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return !slices.Contains(kinds, n.Kind.Value) })
+}
+
+// waysToTrue asks for runs that make the condition of a never policy true. Inputs and results
+// may do so only if conditions on the path should stop them.
+func (f *facts) waysToTrue(p *policy) (out []explore.Question) {
 	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
 	for _, r := range p.never.Reads() {
-		writers := f.writersOf()[r.Path[0]]
-		if len(writers) > 0 && !slices.ContainsFunc(writers, func(n *spec.Node) bool { return n.Kind.Value != "human" && n.Kind.Value != "set" }) {
+		if len(f.writersOf()[r.Path[0]]) > 0 && f.writtenOnlyBy(r.Path[0], "human", "set") {
 			keys[r.Path[0]] = true
 		}
 	}
 	guide := f.pathTo(p.place)
-	var path []int
 	if len(keys) > 0 {
-		path = f.breakBy(p, explore.Question{Guide: guide, Fixed: keys})
+		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
-	if path == nil && (f.isAlwaysTrueAt(p) || f.isGuarded(p, keys)) {
-		path = f.breakBy(p, explore.Question{Guide: guide})
+	if f.isAlwaysTrueAt(p) || f.isGuarded(p, keys) {
+		out = append(out, explore.Question{Guide: guide})
 	}
-	return path
+	return out
 }
 
 // isAlwaysTrueAt reports whether a condition holds whenever the node of its policy succeeds.
@@ -540,35 +537,21 @@ func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
 	})
 }
 
-func reportUndecided(f *facts) {
+func reportUndecided(f *facts) { f.reportVerdicts(false) }
+
+func reportKept(f *facts) { f.reportVerdicts(true) }
+
+// reportVerdicts reports the policies that are proven, or those that are undecided. A policy of
+// a shared file whose node the graph lacks is undecided if a node has a similar name.
+func (f *facts) reportVerdicts(proven bool) {
 	for _, v := range f.verdicts {
-		if v.doubt != "" {
+		switch {
+		case proven && v.proof != "":
+			f.report(v.policy.at.Span, "every run keeps this policy: %s", v.proof)
+		case !proven && v.doubt != "":
 			f.report(v.policy.at.Span, "cannot decide this policy before a run: %s", v.doubt)
 		}
 	}
-	f.foreignPolicies(func(name spec.Text, near string) {
-		if near != "" {
-			f.report(name.Span, "%q is not a node of this graph, so that this policy of a shared file asks nothing of it", name.Value).Suggestion = near
-		}
-	})
-}
-
-func reportKept(f *facts) {
-	for _, v := range f.verdicts {
-		if v.proof != "" {
-			f.report(v.policy.at.Span, "every run keeps this policy: %s", v.proof)
-		}
-	}
-	f.foreignPolicies(func(name spec.Text, near string) {
-		if near == "" {
-			f.report(name.Span, "this policy of a shared file asks nothing of this graph, which has no node %q", name.Value)
-		}
-	})
-}
-
-// foreignPolicies visits the policies of shared files whose node the graph lacks, with the
-// name of that node and the nearest one of the graph.
-func (f *facts) foreignPolicies(visit func(name spec.Text, near string)) {
 	for i := range f.graph.Elsewhere {
 		policy := &f.graph.Elsewhere[i]
 		name := policy.Text
@@ -580,7 +563,13 @@ func (f *facts) foreignPolicies(visit func(name spec.Text, near string)) {
 				}
 			}
 		}
-		visit(name, suggest.Closest(name.Value, f.nodeNames()))
+		near := suggest.Closest(name.Value, f.nodeNames())
+		switch {
+		case proven && near == "":
+			f.report(name.Span, "this policy of a shared file asks nothing of this graph, which has no node %q", name.Value)
+		case !proven && near != "":
+			f.report(name.Span, "%q is not a node of this graph, so that this policy of a shared file asks nothing of it", name.Value).Suggestion = near
+		}
 	}
 }
 

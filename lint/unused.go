@@ -63,9 +63,9 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 func checkUnusedKeys(f *facts) {
 	f.checkUnusedAnswers()
 	f.checkReplacedLists()
-	used := f.usedKeys()
+	used, all := f.usedKeys()
 	for _, key := range f.graph.State {
-		if !used.all && !used.names[key.Name.Value] {
+		if !all && !used[key.Name.Value] {
 			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
 		}
 	}
@@ -141,89 +141,65 @@ func (f *facts) checkReplacedLists() {
 	}
 }
 
-// keyUse holds the names of state keys that something uses; all says that something reads
-// the whole state.
-type keyUse struct {
-	names map[string]bool
-	all   bool
-}
-
-func (k *keyUse) add(names ...spec.Text) {
-	for _, name := range names {
-		k.names[name.Value] = true
-	}
-}
-
-// read adds a path that is read. The input counts too: the first node gets the input of the run.
-func (k *keyUse) read(r eval.Read) {
-	path := r.Path
-	if path[0] == "run" {
-		if path = path[1:]; len(path) > 0 && path[0] != "input" {
-			return
-		}
-	} else if path[0] != "state" && path[0] != "input" {
-		k.names[path[0]] = true
-		return
-	}
-	if len(path) < 2 {
-		k.all = true
-		return
-	}
-	k.names[path[1]] = true
-}
-
-func (k *keyUse) program(p *eval.Program) {
-	if p != nil {
-		for _, r := range p.Reads() {
-			k.read(r)
+// usedKeys returns the names of state keys that nodes, edges, policies, cache keys, tools and
+// providers use, and whether something reads the whole state.
+func (f *facts) usedKeys() (names map[string]bool, all bool) {
+	names = make(map[string]bool, len(f.graph.State))
+	add := func(texts ...spec.Text) {
+		for _, text := range texts {
+			names[text.Value] = true
 		}
 	}
-}
-
-// usedKeys collects what nodes, edges, policies, cache keys, tools and providers use.
-func (f *facts) usedKeys() *keyUse {
-	k := &keyUse{names: make(map[string]bool, len(f.graph.State))}
+	read := func(r eval.Read) {
+		path := r.Path
+		if path[0] == "run" {
+			path = path[1:]
+		}
+		switch {
+		case len(path) > 0 && path[0] != "state" && path[0] != "input": // the first node gets the input of the run
+			names[r.Path[0]] = true
+		case len(path) < 2:
+			all = true
+		default:
+			names[path[1]] = true
+		}
+	}
 	cache := func(c *spec.Cache) {
-		if c == nil {
-			return
-		}
-		k.add(c.Keys...)
-		for _, word := range words().FindAllString(c.Key.Value, -1) { // which nothing compiles yet
-			k.names[word] = true
+		if c != nil {
+			add(c.Keys...)
+			for _, word := range words().FindAllString(c.Key.Value, -1) { // which nothing compiles yet
+				names[word] = true
+			}
 		}
 	}
 	cache(f.graph.Cache)
 	for v, a := range f.access() {
 		n := f.graph.Nodes[v]
-		k.all = k.all || a.SeesAll
-		k.add(n.Reads...)
+		all = all || a.SeesAll
+		add(n.Reads...)
 		if n.Decide != nil {
-			k.add(n.Decide.See...)
+			add(n.Decide.See...)
 		}
 		cache(n.Cache)
-		for _, w := range a.Writes {
-			k.add(w.Name)
+		add(collect(a.Writes, func(w dataflow.Write) spec.Text { return w.Name })...)
+	}
+	programs := slices.Concat(f.bound.Approvals, f.bound.Never, collect(f.uses().All, func(u dataflow.Use) *eval.Program { return u.Program }))
+	for _, p := range programs {
+		for i := 0; p != nil && i < len(p.Reads()); i++ {
+			read(p.Reads()[i])
 		}
 	}
-	for _, u := range f.uses().All {
-		k.program(u.Program)
-	}
-	for _, p := range slices.Concat(f.bound.Approvals, f.bound.Never) {
-		k.program(p)
-	}
 	for _, field := range slices.Concat(f.bound.Tools, f.bound.Providers) {
-		field.Value.Reads(k.read)
+		field.Value.Reads(read)
 	}
 	ref := f.graph.Ref() // a model may give the parameters of the tools that run the graph
 	for _, tool := range f.graph.Whole().Tools {
 		graph, properties := tool.Value.Get("graph"), tool.Value.Get("parameters").Get("properties")
 		if ref != "" && graph != nil && graph.Text.Value == ref && properties != nil {
-			for _, p := range properties.Fields {
-				k.add(p.Key)
-			}
+			add(collect(properties.Fields, func(p spec.Field) spec.Text { return p.Key })...)
 		}
 	}
-	return k
+	return names, all
 }
 
 // words matches the identifiers in a text.

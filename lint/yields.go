@@ -80,36 +80,30 @@ func enumOf(words ...string) map[string]any {
 // schemaAt returns the schema of a path of the environment, or nil.
 func (r reader) schemaAt(path []string) map[string]any {
 	f, rest := r.f, path[1:]
-	var n *spec.Node
-	if r.use.Node >= 0 {
-		n = f.graph.Nodes[r.use.Node]
-	}
-	key := f.graph.Key(path[0])
-	switch {
-	case key != nil:
-		if len(rest) == 0 {
-			return f.narrowed(key)
-		}
+	if key := f.graph.Key(path[0]); key != nil && len(rest) == 0 {
+		return f.narrowed(key)
+	} else if key != nil {
 		return domain.Part(key.Schema, rest)
-	case path[0] == "#":
-		return domain.Part(r.element, rest)
-	case n != nil && r.childKey(path) != nil:
-		return r.childKey(path).Schema
-	case n == nil:
-	case path[0] == "output" && r.use.Moment != dataflow.Before && !r.hasFailed():
-		return yieldsOf(n, rest)
-	case path[0] == "item" && n.Each.IsSet() && f.bound.Nodes[n.Index].Each != nil:
-		return domain.Part(domain.Subschema(r.schemaOf(f.bound.Nodes[n.Index].Each.Tree()), "[0]"), rest)
-	}
-	if from := f.outputOf(eval.Read{Path: path}); from != nil {
+	} else if key := r.childKey(path); key != nil {
+		return key.Schema
+	} else if from := f.outputOf(eval.Read{Path: path}); from != nil {
 		return yieldsOf(from, path[3:])
 	}
-	if path[0] == "visits" && len(path) == 2 && f.graph.Node(path[1]) != nil {
-		doc := map[string]any{"type": "integer", "minimum": 0}
-		if limit := f.graph.Node(path[1]).VisitLimit(f.graph); limit > 0 {
-			doc["maximum"] = limit
+	switch path[0] {
+	case "#":
+		return domain.Part(r.element, rest)
+	case "output":
+		if n := r.node(); n != nil && r.use.Moment != dataflow.Before && !r.hasFailed() {
+			return yieldsOf(n, rest)
 		}
-		return doc
+	case "item":
+		if n := r.node(); n != nil && f.bound.Nodes[n.Index].Each != nil {
+			return domain.Part(domain.Subschema(r.schemaOf(f.bound.Nodes[n.Index].Each.Tree()), "[0]"), rest)
+		}
+	case "visits":
+		if len(path) == 2 && f.graph.Node(path[1]) != nil {
+			return visitsSchema(f.graph, f.graph.Node(path[1]))
+		}
 	}
 	switch solve.PathName(path) {
 	case "error.kind":
@@ -123,13 +117,30 @@ func (r reader) schemaAt(path []string) map[string]any {
 	return nil
 }
 
+// node returns the node that the expression belongs to, or nil.
+func (r reader) node() *spec.Node {
+	if r.use.Node < 0 {
+		return nil
+	}
+	return r.f.graph.Nodes[r.use.Node]
+}
+
+// visitsSchema returns the schema of the number of visits of a node.
+func visitsSchema(g *spec.Graph, n *spec.Node) map[string]any {
+	doc := map[string]any{"type": "integer", "minimum": 0}
+	if limit := n.VisitLimit(g); limit > 0 {
+		doc["maximum"] = limit
+	}
+	return doc
+}
+
 // childKey returns the key of a subgraph that output.state.name or output.output reads after
 // its node, or nil.
 func (r reader) childKey(path []string) *spec.StateKey {
 	if r.use.Node < 0 || len(path) < 2 || path[0] != "output" || r.use.Moment == dataflow.Before {
 		return nil
 	}
-	g := r.f.childOf(r.f.graph.Nodes[r.use.Node])
+	g := r.f.childOf(r.node())
 	if g == nil {
 		return nil
 	}
@@ -161,7 +172,7 @@ func yieldsOf(n *spec.Node, path []string) map[string]any {
 // narrowed returns the schema of a key, or an enum of the values that nodes write if these
 // are known and no input sets the key.
 func (f *facts) narrowed(key *spec.StateKey) map[string]any {
-	if _, known := domain.Literals(key.Schema); known || key.Required || key.Default != nil || !dataflow.Replaces(key) || key.Once {
+	if key.Schema["type"] != "string" || key.Required || key.Default != nil || !dataflow.Replaces(key) || key.Once {
 		return key.Schema
 	}
 	var values []any
@@ -172,7 +183,7 @@ func (f *facts) narrowed(key *spec.StateKey) map[string]any {
 		}
 		values = append(values, d.Values...)
 	}
-	if len(values) < 2 || key.Schema["type"] != "string" {
+	if _, known := domain.Literals(key.Schema); known || len(values) < 2 {
 		return key.Schema
 	}
 	return map[string]any{"enum": values}
@@ -212,7 +223,7 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 			op, others = "==", t.Args[1].Args
 		}
 		doc := r.schemaOf(side)
-		if op == "" || doc == nil || !slices.ContainsFunc(others, func(c *eval.Tree) bool { return c.Op == eval.TreeConst && c.Value != nil }) {
+		if opposite[op] == "" || doc == nil || !slices.ContainsFunc(others, func(c *eval.Tree) bool { return c.Op == eval.TreeConst && c.Value != nil }) {
 			continue
 		}
 		name := r.use.Program.Source()
@@ -223,24 +234,26 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 		}
 		d := domain.OfSchema(doc, name, nil, eval.Any())
 		for _, c := range others {
-			if c.Op == eval.TreeConst && side.Op == eval.TreePath && side.Path[0] == "visits" && d.HasMax && neverHolds(d, opposite[op], c.Value) {
-				r.f.report(r.use.Span(), "%s %s %s is always true: max_visits is %v", name, op, domain.Literal(c.Value), d.Max)
-				return true
-			}
-			if c.Op != eval.TreeConst || c.Value == nil || !neverHolds(d, op, c.Value) {
+			if c.Op != eval.TreeConst || c.Value == nil {
 				continue
 			}
-			if op != "==" && op != "!=" {
-				r.f.report(r.use.Span(), "%s %s %s is never true: %s", name, op, domain.Literal(c.Value), d.Why)
-				return true
-			}
-			near := ""
-			if word, isText := c.Value.(string); isText {
-				if near = suggest.Closest(word, textsIn(d.Values)); near != "" {
-					near = "; did you mean " + strconv.Quote(near) + "?"
+			value := domain.Literal(c.Value)
+			switch {
+			case side.Op == eval.TreePath && side.Path[0] == "visits" && d.HasMax && !canCompare(d, op, c, false):
+				r.f.report(r.use.Span(), "%s %s %s is always true: max_visits is %v", name, op, value, d.Max)
+			case op != "==" && op != "!=" && !canCompare(d, op, c, true):
+				r.f.report(r.use.Span(), "%s %s %s is never true: %s", name, op, value, d.Why)
+			case (op == "==" || op == "!=") && !canCompare(d, "==", c, true):
+				near := ""
+				if word, isText := c.Value.(string); isText {
+					if near = suggest.Closest(word, textsIn(d.Values)); near != "" {
+						near = "; did you mean " + strconv.Quote(near) + "?"
+					}
 				}
+				r.f.report(r.use.Span(), "%s is never %s: %s%s", name, value, strings.Replace(d.Why, name+" is", "it is", 1), near)
+			default:
+				continue
 			}
-			r.f.report(r.use.Span(), "%s is never %s: %s%s", name, domain.Literal(c.Value), strings.Replace(d.Why, name+" is", "it is", 1), near)
 			return true
 		}
 	}
@@ -256,32 +269,11 @@ func textsIn(values []any) (out []string) {
 	return out
 }
 
-// neverHolds reports whether no value of a domain satisfies a comparison with a constant. It
-// treats != like ==: such a comparison is always true then.
-func neverHolds(d solve.Domain, op string, constant any) bool {
-	limit, isNumber := eval.Number(constant)
-	if d.Values != nil && (op == "==" || op == "!=") {
-		return !slices.ContainsFunc(d.Values, func(v any) bool {
-			n, isToo := eval.Number(v)
-			return v == constant || isNumber && isToo && n == limit
-		})
-	}
-	if !isNumber || d.Values != nil {
-		return false
-	}
-	switch op {
-	case "==", "!=":
-		return d.HasMin && limit < d.Min || d.HasMax && limit > d.Max
-	case "<":
-		return d.HasMin && limit <= d.Min
-	case "<=":
-		return d.HasMin && limit < d.Min
-	case ">":
-		return d.HasMax && limit >= d.Max
-	case ">=":
-		return d.HasMax && limit > d.Max
-	}
-	return false
+// canCompare reports whether some value of a domain compares so with a constant.
+func canCompare(d solve.Domain, op string, constant *eval.Tree, holds bool) bool {
+	value := &eval.Tree{Op: eval.TreePath, Path: []string{"value"}}
+	claim := solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: op, Args: []*eval.Tree{value, constant}}, Holds: holds}
+	return new(solve.Solver).Possible([]solve.Claim{claim}, func([]string, eval.Type) solve.Domain { return d })
 }
 
 // checkChoice reports a condition of ?: that has one outcome only.
@@ -321,10 +313,10 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 	case t.Members != nil:
 		return r.checkMembers(t, doc, what)
 	}
-	from := r.schemaOf(t)
+	from, name, isForm := r.schemaOf(t), "", false
 	if t.Op == eval.TreePath {
-		if len(t.Path) == 1 && t.Path[0] == "output" {
-			return false // the compiler of expressions checks it
+		if name = solve.PathName(t.Path); name == "output" {
+			name = "the output of " + strconv.Quote(r.node().ID.Value)
 		}
 		key := r.f.graph.Key(t.Path[0])
 		if key == nil {
@@ -332,18 +324,25 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 		} else if r.f.isGuardedRead(t.Path) {
 			return false
 		}
-		if values, known := domain.Literals(from); known && key != nil && key.Default != nil { // something may always replace it
+		values, known := domain.Literals(from)
+		switch {
+		case known && t.Path[0] == "output" && key == nil:
+			return false // the compiler of expressions checks them
+		case known && key != nil && key.Default != nil: // something may always replace it
 			from = map[string]any{"enum": slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == key.Default.Data() })}
 		}
+		isForm = t.Path[0] == "output" && r.node().Kind.Value == "human"
+	} else {
+		name = r.use.Program.Source()
 	}
 	if from == nil {
 		return false
 	}
-	if value, why := misfit(from, doc, false); why != "" {
-		r.f.warn(r.span(), "%s: %s may be %s, but %s", what, r.use.Program.Source(), domain.Literal(value), why)
-		return true
+	value, why := misfit(from, doc, isForm)
+	if why != "" {
+		r.f.warn(r.span(), "%s: %s may be %s, but %s", what, name, domain.Literal(value), why)
 	}
-	return false
+	return why != ""
 }
 
 // span returns the position of the scalar that an expression is, with its quotes.
@@ -384,8 +383,7 @@ func (f *facts) isGuardedRead(path []string) bool {
 	if key == nil {
 		return false
 	}
-	isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
-	return len(path) > 1 || !key.Required && !slices.ContainsFunc(f.writersOf()[path[0]], isWriter) || f.asked()[path[0]]
+	return len(path) > 1 || !key.Required && f.writtenOnlyBy(path[0], "set") || f.asked()[path[0]]
 }
 
 // findAsked returns the names that conditions read.
@@ -461,33 +459,67 @@ func (f *facts) checkWritten(n *spec.Node) {
 			}
 		})
 		for _, w := range f.access()[n.Index].Writes {
-			if w.Value != u.Program || w.Value == nil {
-				continue
+			if w.Value == u.Program {
+				reader{f: f, use: &u}.checkWrite(f.graph.State[w.Key], u.Program.Tree())
 			}
-			key, r, t := f.graph.State[w.Key], reader{f: f, use: &u}, u.Program.Tree()
-			doc, what := key.Schema, "state key "+strconv.Quote(key.Name.Value)
-			switch key.Reducer.Value {
-			case "append", "prepend", "union":
-				if items := domain.Subschema(doc, "[0]"); t.Op != eval.TreeList && t.Body == nil && !t.Type.IsList() {
-					doc = items
-				}
-				if key.Reducer.Value != "union" && r.addsOwn(t, key.Name.Value) {
-					f.warn(u.Span(), "%s has the reducer %s, which adds to the old list; write only what is new", what, key.Reducer.Value)
-				}
-			case "sum":
-				doc = nil
-				if r.addsOwn(t, key.Name.Value) {
-					f.warn(u.Span(), "%s has the reducer sum, which adds to the old value; write only what is added", what)
-				}
-			case "", "replace":
-			default:
-				doc = nil
-			}
-			r.checkYield(t, doc, what)
 		}
 	}
-	f.checkForm(n)
+	for i := range n.Writes.Keys {
+		name := &n.Writes.Keys[i]
+		path := []string{"output"}
+		if domain.Subschema(domain.Yields(n, nil), name.Value) != nil {
+			path = append(path, name.Value)
+		} else if len(n.Writes.Keys) > 1 {
+			continue
+		}
+		if key := f.graph.Key(name.Value); key != nil && dataflow.Replaces(key) {
+			use := dataflow.Use{Node: n.Index, Edge: -1, Text: name, Moment: dataflow.After}
+			reader{f: f, use: &use}.checkWrite(key, &eval.Tree{Op: eval.TreePath, Path: path})
+		}
+	}
 	f.checkRange(n)
+}
+
+// checkWrite reports an expression whose value its state key refuses.
+func (r reader) checkWrite(key *spec.StateKey, t *eval.Tree) {
+	doc, what := key.Schema, "state key "+strconv.Quote(key.Name.Value)
+	reducer, isAdded := key.Reducer.Value, r.addsOwn(t, key.Name.Value)
+	switch reducer {
+	case "append", "prepend", "union":
+		if items := domain.Subschema(doc, "[0]"); t.Op != eval.TreeList && t.Body == nil && !t.Type.IsList() {
+			doc = items
+		}
+		if reducer != "union" && isAdded {
+			r.f.warn(r.use.Span(), "%s has the reducer %s, which adds to the old list; write only what is new", what, reducer)
+		}
+	case "sum":
+		if isAdded {
+			r.f.warn(r.use.Span(), "%s has the reducer sum, which adds to the old value; write only what is added", what)
+		}
+		return
+	case "", "replace":
+	default:
+		return
+	}
+	isOutput := t.Op == eval.TreePath && t.Path[0] == "output" && !r.node().Each.IsSet()
+	if !isOutput || !r.mayLack(t.Path[1:], doc, what) {
+		r.checkYield(t, doc, what)
+	}
+}
+
+// mayLack reports whether the output of a node may be without a member that a schema needs, and
+// says so.
+func (r reader) mayLack(path []string, doc map[string]any, what string) bool {
+	n := r.node()
+	whole := domain.Yields(n, nil)
+	for i := 0; i < len(path) && domain.Part(whole, path) != nil; i++ {
+		outer := domain.Part(whole, path[:i])
+		if (n.Kind.Value == "human" || outer["required"] != nil) && !domain.Requires(outer, path[i]) && !domain.AllowsNull(doc) {
+			r.f.warn(r.span(), "the output of %q may be without %q, and %s needs a value; require it", n.ID.Value, path[i], what)
+			return true
+		}
+	}
+	return false
 }
 
 // checkRange reports a sum or a difference of a set node that leaves the range of its key in a
@@ -502,9 +534,8 @@ func (f *facts) checkRange(n *spec.Node) {
 		}
 		why := ""
 		fixed := map[string]bool{}
-		isWriter := func(n *spec.Node) bool { return n.Kind.Value != "set" }
 		for _, key := range f.graph.State {
-			fixed[key.Name.Value] = !key.Required && !slices.ContainsFunc(f.writersOf()[key.Name.Value], isWriter)
+			fixed[key.Name.Value] = !key.Required && f.writtenOnlyBy(key.Name.Value, "set")
 		}
 		guide := f.pathTo(n.Index)
 		for round := cycleThrough(f.alive(), n.Index); round != nil && len(guide) < maxGuide; {
@@ -554,44 +585,4 @@ func (r reader) addsOwn(t *eval.Tree, name string) bool {
 		return isOwn(t.Args[0])
 	}
 	return (t.Name == "+" && len(t.Args) == 2 || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
-}
-
-// checkForm reports what the schema of a node's output admits or leaves out and a key that
-// takes it by its name refuses.
-func (f *facts) checkForm(n *spec.Node) {
-	whole := domain.Yields(n, nil)
-	if whole == nil || n.Each.IsSet() {
-		return
-	}
-	isForm := n.Kind.Value == "human"
-	check := func(name spec.Text, at spec.Span, path []string) {
-		key, doc := f.graph.Key(name.Value), domain.Part(whole, path)
-		if key == nil || doc == nil || !dataflow.Replaces(key) {
-			return
-		}
-		for i := range path {
-			if outer := domain.Part(whole, path[:i]); (isForm || outer["required"] != nil) && !domain.Requires(outer, path[i]) && !domain.AllowsNull(key.Schema) {
-				f.warn(at, "the output of %q may be without %q, and state key %q needs a value; require it", n.ID.Value, path[i], name.Value)
-				return
-			}
-		}
-		if _, known := domain.Literals(doc); known {
-			return // the compiler of expressions checks them
-		}
-		if value, why := misfit(doc, key.Schema, isForm); why != "" {
-			f.warn(at, "state key %q: the output of %q may be %s, but %s", name.Value, n.ID.Value, domain.Literal(value), why)
-		}
-	}
-	for _, name := range n.Writes.Keys {
-		if domain.Subschema(whole, name.Value) != nil {
-			check(name, name.Span, []string{name.Value})
-		} else if len(n.Writes.Keys) == 1 {
-			check(name, name.Span, nil)
-		}
-	}
-	for i, e := range n.Writes.Exprs {
-		if p := f.bound.Nodes[n.Index].Writes[i].Value.Program(); p != nil && p.Tree().Op == eval.TreePath && p.Tree().Path[0] == "output" {
-			check(e.Name, e.Expr.Span, p.Tree().Path[1:])
-		}
-	}
 }

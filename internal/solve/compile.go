@@ -38,58 +38,64 @@ func (c *compiler) variable(key string, domain func() Domain) *variable {
 	return v
 }
 
-// pathVariable returns the variable of a path.
-func (c *compiler) pathVariable(t *eval.Tree) *variable {
-	return c.variable(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
+// read returns a term that has the value of a variable.
+func (c *compiler) read(key string, domain func() Domain) term {
+	v := c.variable(key, domain)
+	return term{eval: v.value, leaves: []leaf{{v: v}}}
 }
 
-// freeVariable returns a variable that is true or false whatever else holds.
-func (c *compiler) freeVariable(t *eval.Tree) *variable {
-	return c.variable("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
+// anyTruth returns a term that is true or false whatever else holds.
+func (c *compiler) anyTruth(t *eval.Tree) term {
+	return c.read("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
 }
 
-// compileCondition compiles a part that is true or false.
-func (c *compiler) compileCondition(t *eval.Tree) formula {
+// compile compiles a part of a condition.
+func (c *compiler) compile(t *eval.Tree) term {
 	c.cond.size++
 	switch t.Op {
 	case eval.TreeConst:
-		return func() any { return t.Value }
+		v, ok := scalar(t.Value)
+		return term{func() any { return v }, []leaf{{value: v}}, !ok}
 	case eval.TreePath:
-		return c.pathVariable(t).value
+		return c.read(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
 	case eval.TreeUnary:
 		if t.Name == "not" {
-			a := c.compileCondition(t.Args[0])
-			return func() any {
-				if b, ok := a().(bool); ok {
+			a := c.compile(t.Args[0])
+			return term{eval: func() any {
+				if b, ok := a.eval().(bool); ok {
 					return !b
 				}
 				return failed{}
-			}
+			}}
 		}
 	case eval.TreeChoice:
-		return choose(c.compileCondition(t.Args[0]), c.compileCondition(t.Args[1]), c.compileCondition(t.Args[2]))
+		which, a, b := c.compile(t.Args[0]), c.compile(t.Args[1]), c.compile(t.Args[2])
+		return eitherOf(a, b, choose(which.eval, a.eval, b.eval))
 	case eval.TreeBinary:
-		return c.compileBinary(t)
-	}
-	return c.freeVariable(t).value
-}
-
-func (c *compiler) compileBinary(t *eval.Tree) formula {
-	switch t.Name {
-	case "and", "or":
-		return connect(t.Name == "or", c.compileCondition(t.Args[0]), c.compileCondition(t.Args[1]))
-	case "??":
-		return fallBack(c.compileCondition(t.Args[0]), c.compileCondition(t.Args[1]))
-	case "==", "!=", "<", "<=", ">", ">=":
-		return c.compileComparison(t)
-	case "in":
-		if t.Args[1].Op == eval.TreeList {
-			return c.compileMembership(t)
+		switch t.Name {
+		case "and", "or":
+			return term{eval: connect(t.Name == "or", c.compile(t.Args[0]).eval, c.compile(t.Args[1]).eval)}
+		case "??":
+			a, b := c.compile(t.Args[0]), c.compile(t.Args[1])
+			return eitherOf(a, b, fallBack(a.eval, b.eval))
+		case "==", "!=", "<", "<=", ">", ">=":
+			return c.compileComparison(t)
+		case "in":
+			if t.Args[1].Op == eval.TreeList {
+				return c.compileMembership(t)
+			}
+		case "startsWith":
+			return c.compilePrefix(t)
 		}
-	case "startsWith":
-		return c.compilePrefix(t)
 	}
-	return c.freeVariable(t).value
+	out := c.read(t.Key(), func() Domain { return c.computedDomain(t) })
+	out.isOpaque = t.Op == eval.TreeList
+	if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
+		list, length := c.compile(t.Args[0]), out.eval
+		isEmpty := func() any { return list.eval() == any("") }
+		out.eval = choose(isEmpty, func() any { return 0. }, length)
+	}
+	return out
 }
 
 // connect returns the `and` of two conditions, or their `or`.
@@ -129,10 +135,12 @@ func fallBack(a, b formula) formula {
 	}
 }
 
-// term is a value that is compared.
+// term is a compiled part of a condition.
 type term struct {
 	eval   formula
-	leaves []leaf // the values that it may have
+	leaves []leaf // the values that it may have; none for a truth
+	// isOpaque says that comparisons can't reason about it.
+	isOpaque bool
 }
 
 // leaf is a variable, or a constant if that is nil.
@@ -141,12 +149,9 @@ type leaf struct {
 	value any
 }
 
-// variable returns the variable that a term consists of, or nil.
-func (t *term) variable() *variable {
-	if len(t.leaves) == 1 {
-		return t.leaves[0].v
-	}
-	return nil
+// eitherOf returns a term that has the value of one of two others.
+func eitherOf(a, b term, eval formula) term {
+	return term{eval, slices.Concat(a.leaves, b.leaves), a.isOpaque || b.isOpaque}
 }
 
 // isKnown reports whether a region of a term is a single value.
@@ -157,50 +162,14 @@ func (t *term) isKnown(region any) bool {
 	case string:
 		return true
 	}
-	v := t.variable()
-	return v == nil || v.isListed()
-}
-
-// term compiles a value; not ok for forms that comparisons can't reason about.
-func (c *compiler) term(t *eval.Tree) (out term, ok bool) {
-	c.cond.size++
-	var a, b term
-	okA, okB := true, true
-	switch {
-	case t.Op == eval.TreeConst:
-		v, ok := scalar(t.Value)
-		return term{func() any { return v }, []leaf{{value: v}}}, ok
-	case t.Op == eval.TreeList:
-		return term{}, false
-	case t.Op == eval.TreePath:
-		v := c.pathVariable(t)
-		return term{v.value, []leaf{{v: v}}}, true
-	case t.Op == eval.TreeChoice:
-		which := c.compileCondition(t.Args[0])
-		a, okA = c.term(t.Args[1])
-		b, okB = c.term(t.Args[2])
-		out.eval = choose(which, a.eval, b.eval)
-	case t.Op == eval.TreeBinary && t.Name == "??":
-		a, okA = c.term(t.Args[0])
-		b, okB = c.term(t.Args[1])
-		out.eval = fallBack(a.eval, b.eval)
-	default:
-		v := c.variable(t.Key(), func() Domain { return c.computedDomain(t) })
-		if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
-			if a, okA = c.term(t.Args[0]); okA {
-				isEmpty := func() any { return a.eval() == any("") }
-				return term{choose(isEmpty, func() any { return 0. }, v.value), []leaf{{v: v}}}, true
-			}
-		}
-		return term{v.value, []leaf{{v: v}}}, true
-	}
-	out.leaves = slices.Concat(a.leaves, b.leaves)
-	return out, okA && okB
+	return len(t.leaves) != 1 || t.leaves[0].v == nil || t.leaves[0].v.isListed()
 }
 
 // computedDomain returns the domain of a computed value.
 func (c *compiler) computedDomain(t *eval.Tree) Domain {
 	switch {
+	case t.Type.String() == "boolean":
+		return Domain{Kind: Bool}
 	case t.Op == eval.TreeCall && t.Name == "len":
 		out := Domain{Kind: Int, HasMin: true}
 		if len(t.Args) == 1 && t.Args[0].Op == eval.TreePath {
@@ -228,11 +197,10 @@ func (c *compiler) computedDomain(t *eval.Tree) Domain {
 
 // compileComparison compiles a comparison. Where the regions of its sides don't decide it, a variable
 // does that has their order.
-func (c *compiler) compileComparison(t *eval.Tree) formula {
-	a, okA := c.term(t.Args[0])
-	b, okB := c.term(t.Args[1])
-	if !okA || !okB {
-		return c.freeVariable(t).value
+func (c *compiler) compileComparison(t *eval.Tree) term {
+	a, b := c.compile(t.Args[0]), c.compile(t.Args[1])
+	if a.isOpaque || b.isOpaque {
+		return c.anyTruth(t)
 	}
 	equality := t.Name == "==" || t.Name == "!="
 	needsOrder := false
@@ -241,7 +209,7 @@ func (c *compiler) compileComparison(t *eval.Tree) formula {
 			l.cut(r.v, r.value)
 			r.cut(l.v, l.value)
 			if l.v != nil && r.v != nil && len(a.leaves)+len(b.leaves) > 2 {
-				return c.freeVariable(t).value
+				return c.anyTruth(t)
 			}
 			_, isText := l.value.(string)
 			_, areTexts := r.value.(string)
@@ -257,7 +225,7 @@ func (c *compiler) compileComparison(t *eval.Tree) formula {
 		}
 		order = c.variable("order "+l+" "+r, func() Domain { return Domain{Values: []any{-1, 0, 1}} })
 	}
-	return func() any {
+	return term{eval: func() any {
 		x, y := a.eval(), b.eval()
 		switch {
 		case x == failed{} || y == failed{} || (x == nil || y == nil) && !equality:
@@ -266,7 +234,7 @@ func (c *compiler) compileComparison(t *eval.Tree) formula {
 			return compareValues(t.Name, x, y)
 		}
 		return holdsForOrder(t.Name, int(sign*order.value().(float64)))
-	}
+	}}
 }
 
 // cut divides the regions of a variable at a constant that it is compared with.
@@ -329,46 +297,41 @@ func holdsForOrder(name string, order int) bool {
 }
 
 // compileMembership compiles `a in [constants]`. Lists of other values are not looked into.
-func (c *compiler) compileMembership(t *eval.Tree) formula {
-	var list []any
-	for _, item := range t.Args[1].Args {
+func (c *compiler) compileMembership(t *eval.Tree) term {
+	a := c.compile(t.Args[0])
+	list := make([]any, len(t.Args[1].Args))
+	for i, item := range t.Args[1].Args {
 		v, ok := scalar(item.Value)
-		if item.Op != eval.TreeConst || !ok {
-			return c.freeVariable(t).value
+		if item.Op != eval.TreeConst || !ok || a.isOpaque {
+			return c.anyTruth(t)
 		}
-		list = append(list, v)
-	}
-	a, ok := c.term(t.Args[0])
-	if !ok {
-		return c.freeVariable(t).value
-	}
-	for _, l := range a.leaves {
-		for _, v := range list {
+		list[i] = v
+		for _, l := range a.leaves {
 			l.cut(nil, v)
 		}
 	}
-	return func() any {
+	return term{eval: func() any {
 		x := a.eval()
 		if x == any(failed{}) {
 			return x
 		}
 		return slices.Contains(list, x)
-	}
+	}}
 }
 
 // compilePrefix compiles the comparison of a text with a constant prefix. Null has none.
-func (c *compiler) compilePrefix(t *eval.Tree) formula {
+func (c *compiler) compilePrefix(t *eval.Tree) term {
 	prefix, ok := t.Args[1].Value.(string)
-	a, okA := c.term(t.Args[0])
-	if !ok || !okA {
-		return c.freeVariable(t).value
+	a := c.compile(t.Args[0])
+	if !ok || a.isOpaque {
+		return c.anyTruth(t)
 	}
 	for _, l := range a.leaves {
 		if l.v != nil {
 			l.v.prefixes = append(l.v.prefixes, prefix)
 		}
 	}
-	return func() any {
+	return term{eval: func() any {
 		x := a.eval()
 		if text, ok := textOf(x); ok {
 			return strings.HasPrefix(text, prefix)
@@ -376,5 +339,5 @@ func (c *compiler) compilePrefix(t *eval.Tree) formula {
 			return false
 		}
 		return failed{}
-	}
+	}}
 }

@@ -133,7 +133,7 @@ func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Do
 			return nil, false
 		}
 		s.cond = condition{}
-		s.cond.eval = s.compileCondition(t)
+		s.cond.eval = s.compile(t).eval
 		r.Spent += build * s.cond.size
 		conds = append(conds, s.cond)
 	}

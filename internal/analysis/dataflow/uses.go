@@ -136,6 +136,13 @@ func negated(t *eval.Tree) (int, bool) {
 	return -n, ok
 }
 
+// InValue lists the uses in a value that is bound to b, outside of nodes.
+func InValue(field string, v *spec.Value, b *bind.Value) []Use {
+	w := useWalk{at: Use{Node: -1, Edge: -1, Field: field}}
+	w.value(v, b)
+	return w.All
+}
+
 // useWalk collects uses.
 type useWalk struct {
 	Uses
