@@ -1,13 +1,20 @@
-// The rules about subgraphs: subgraph-missing, subgraph-cycle, and a part of invalid-value.
+// What nodes and tools give to each other and to subgraphs: subgraph-missing, subgraph-cycle, parts
+// of type-mismatch, unknown-state-key, missing-field and invalid-value.
 
 package lint
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -147,4 +154,219 @@ func (f *facts) findPerson(g *spec.Graph, file, name string, seen map[*spec.Grap
 		}
 	}
 	return nil, nil
+}
+
+// given is a value that a node hands over under a name.
+type given struct {
+	name     spec.Text
+	value    *spec.Value
+	bound    *bind.Value // nil for a constant
+	computed bool        // also if it didn't compile
+}
+
+// givens lists the entries of a map among a node's fields.
+func (f *facts) givens(n *spec.Node, field string) []given {
+	v := n.Field(field)
+	if v == nil {
+		return nil
+	}
+	config := f.bound.Nodes[n.Index].Config
+	at := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field })
+	out := make([]given, len(v.Fields))
+	for i := range v.Fields {
+		value := &v.Fields[i].Value
+		out[i] = given{name: v.Fields[i].Key, value: value, computed: field == "with" && value.Kind == spec.String || strings.Contains(value.Text.Value, "{{")}
+		if at < 0 || config[at].Value.IsConst() {
+			continue
+		}
+		if fields := config[at].Value.Fields(); i < len(fields) && !fields[i].Value.IsConst() {
+			out[i].bound = &fields[i].Value
+		}
+	}
+	return out
+}
+
+// childType returns the type of a subgraph's result. Names that its state lacks are left to
+// checkChildKeys.
+func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
+	g := f.childOf(n)
+	if g == nil {
+		return eval.Type{}, false
+	}
+	keys := make(map[string]eval.Type, len(g.State))
+	for _, key := range g.State {
+		keys[key.Name.Value] = eval.FromSchema(key.Schema)
+	}
+	output := f.subgraphs().Load(f.graph, "", text(n, "graph").Value).Output
+	return bind.ChildResult(output, eval.Object(keys, true)), true
+}
+
+// checkChildKeys reports names that a subgraph's state does not have, under with and in
+// output.state.name.
+func checkChildKeys(f *facts) {
+	for _, n := range f.graph.Nodes {
+		g := f.childOf(n)
+		if g == nil || !g.StrictState {
+			continue
+		}
+		names := collect(g.State, func(key *spec.StateKey) string { return key.Name.Value })
+		slices.Sort(names)
+		report := func(name string, at, whole spec.Span) {
+			if g.Key(name) != nil {
+				return
+			}
+			d := f.report(at, "the subgraph %q has no state key %q", text(n, "graph").Value, name)
+			if at != whole { // else the suggestion would replace more than the name
+				d.Suggestion = suggest.Closest(name, names)
+			}
+		}
+		for _, in := range f.givens(n, "with") {
+			report(in.name.Value, in.name.At(0, len(in.name.Value)), spec.Span{})
+		}
+		for _, u := range f.uses().All {
+			if u.Node != n.Index || u.Moment == dataflow.Before {
+				continue
+			}
+			for _, r := range u.Program.Reads() {
+				if len(r.Path) > 2 && r.Path[0] == "output" && r.Path[1] == "state" {
+					report(r.Path[2], u.SpanOfMember("output.state.", r.Path[2]), u.Span())
+				}
+			}
+		}
+	}
+}
+
+// taker is the subgraph or the tool that a node calls, with the schema of its input.
+type taker struct {
+	what, field string // "subgraph" and "with", or "tool" and "args"
+	name        spec.Text
+	schema      map[string]any // of an object
+}
+
+// takerOf returns what a node calls, if its schema is known.
+func (f *facts) takerOf(n *spec.Node) (taker, bool) {
+	if g := f.childOf(n); g != nil {
+		return taker{"subgraph", "with", text(n, "graph"), schemaOfState(g)}, true
+	}
+	name := text(n, "tool")
+	t := f.declaredTool(name.Value)
+	if n.Kind.Value != "tool" || t == nil {
+		return taker{}, false
+	}
+	if v := t.Get("parameters"); v != nil {
+		data, ok := v.Data().(map[string]any)
+		return taker{"tool", "args", name, data}, ok
+	}
+	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
+		if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
+			return taker{"tool", "args", name, schemaOfState(c.Graph)}, true
+		}
+	}
+	return taker{}, false
+}
+
+// schemaOfState returns the schema of what may be given to a graph.
+func schemaOfState(g *spec.Graph) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, key := range g.State {
+		if properties[key.Name.Value] = key.Schema; !dataflow.Replaces(key) {
+			properties[key.Name.Value] = map[string]any{}
+		}
+		if key.Required {
+			required = append(required, key.Name.Value)
+		}
+	}
+	return map[string]any{"properties": properties, "required": required, "additionalProperties": !g.StrictState}
+}
+
+// checkGivenFields reports required inputs of subgraphs and tools that a node does not give, and
+// arguments that a tool does not have.
+func checkGivenFields(f *facts) {
+	for _, n := range f.graph.Nodes {
+		t, ok := f.takerOf(n)
+		if args := n.Field(t.field); !ok || args != nil && args.Kind != spec.Map {
+			continue
+		}
+		givens := f.givens(n, t.field)
+		required, _ := t.schema["required"].([]any)
+		for _, name := range required {
+			if !slices.ContainsFunc(givens, func(in given) bool { return any(in.name.Value) == name }) {
+				f.report(t.name.At(0, len(t.name.Value)), "the %s requires %q; give it under %s", t.what, name, t.field)
+			}
+		}
+		properties, _ := t.schema["properties"].(map[string]any)
+		for _, in := range givens {
+			if _, known := properties[in.name.Value]; !known && t.what == "tool" && t.schema["additionalProperties"] == false {
+				f.report(in.name.Span, "the tool has no argument %q", in.name.Value)
+			}
+		}
+	}
+}
+
+// checkTypes reports values that a subgraph's key, a tool's argument, or the answer of a
+// person can't hold.
+func checkTypes(f *facts) {
+	for _, n := range f.graph.Nodes {
+		f.checkWritten(n)
+		t, _ := f.takerOf(n)
+		properties, _ := t.schema["properties"].(map[string]any)
+		for _, in := range f.givens(n, t.field) {
+			if want, ok := properties[in.name.Value].(map[string]any); ok {
+				f.checkGiven(&in, want, fmt.Sprintf("%q of the %s", in.name.Value, t.what))
+			}
+		}
+		f.checkDefault(n)
+		for _, text := range f.constantsOf(n, "for") {
+			if n.Kind.Value == "wait" && !spec.IsDuration(text) {
+				f.report(n.Field("for").Span, "%q is not a duration; write one such as 90s, 15m or 24h", text)
+			}
+		}
+	}
+}
+
+func (f *facts) checkGiven(in *given, want map[string]any, what string) {
+	var values []any
+	switch {
+	case in.bound != nil:
+		if typ := eval.FromSchema(want); !typ.Accepts(in.bound.Type()) {
+			f.report(in.value.Span, "the value is %s, but %s holds %s", in.bound.Type().WithArticle(), what, typ.WithArticle())
+			return
+		}
+		values = in.bound.Constants()
+	case !in.computed:
+		values = []any{in.value.Data()}
+	}
+	f.checkValues(values, want, in.value.Span, what, spec.Error)
+}
+
+// checkValues reports the first value that a schema refuses, and whether there is one.
+func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, what string, severity spec.Severity) bool {
+	compiled, err := schema.Compile(want)
+	if err != nil {
+		return false // reported where it stands
+	}
+	for _, value := range values {
+		if _, err := compiled.Accept(value); err != nil {
+			f.report(at, "%s: %v", what, err).Severity = severity
+			return true
+		}
+	}
+	return false
+}
+
+// checkDefault reports the answer for an absent person if nobody may give it.
+func (f *facts) checkDefault(n *spec.Node) {
+	value, choices, doc := n.Field("default"), n.Field("choices"), n.Field("schema")
+	if n.Kind.Value != "human" || value == nil {
+		return
+	}
+	var want map[string]any
+	if doc != nil {
+		want, _ = doc.Data().(map[string]any)
+	}
+	isTemplate := func(choice spec.Value) bool { return strings.Contains(choice.Text.Value, "{{") }
+	if choices != nil && choices.Kind == spec.List && !slices.ContainsFunc(choices.Items, isTemplate) {
+		want = map[string]any{"enum": choices.Data()}
+	}
+	f.checkValues([]any{value.Data()}, want, value.Span, fmt.Sprintf("the default of %q is not a valid answer", n.ID.Value), spec.Error)
 }

@@ -287,3 +287,207 @@ func (w *Graph) AllGroups() iter.Seq2[int, *Group] {
 		}
 	}
 }
+
+// Vertices numbers the nodes of a graph by their index, with END behind them.
+type Vertices struct {
+	Source *spec.Graph
+	End    int
+	// From and To hold the vertices of each edge, or -1 for an unknown name.
+	From, To []int
+}
+
+// NewVertices numbers the nodes of a graph, which need not be well formed.
+func NewVertices(g *spec.Graph) *Vertices {
+	w := &Vertices{Source: g, End: len(g.Nodes)}
+	ends := make([]int, 2*len(g.Edges))
+	w.From, w.To = ends[:len(g.Edges)], ends[len(g.Edges):]
+	for i, e := range g.Edges {
+		w.From[i], w.To[i] = -1, w.Vertex(e.To.Value)
+		if n := g.Node(e.From.Value); n != nil {
+			w.From[i] = n.Index
+		}
+	}
+	return w
+}
+
+// WellFormed reports whether every end of every edge is known, so that
+// conclusions from the shape of the graph hold.
+func (w *Vertices) WellFormed() bool {
+	g := w.Source
+	if !g.Complete() || g.Node(g.Start.Value) == nil {
+		return false
+	}
+	if slices.Contains(w.From, -1) || slices.Contains(w.To, -1) {
+		return false
+	}
+	for _, n := range g.Nodes {
+		for _, end := range n.Ends {
+			if w.Vertex(end.Target.Value) < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Vertex returns the vertex of a node or of END, or -1 for another name.
+func (w *Vertices) Vertex(name string) int {
+	if n := w.Source.Node(name); n != nil {
+		return n.Index
+	}
+	if name == spec.END {
+		return w.End
+	}
+	return -1
+}
+
+// Start returns the vertex of the first node of a well-formed graph.
+func (w *Vertices) Start() int { return w.Source.Node(w.Source.Start.Value).Index }
+
+// Name returns the name of a node, or END.
+func (w *Vertices) Name(v int) string {
+	if v == w.End {
+		return spec.END
+	}
+	return w.Source.Nodes[v].ID.Value
+}
+
+// EdgesOut returns the edges that leave each node, in the order of declaration.
+func (w *Vertices) EdgesOut() [][]int { return byVertex(w.From, w.End) }
+
+// EdgesInto returns the edges that lead to each vertex.
+func (w *Vertices) EdgesInto() [][]int { return byVertex(w.To, w.End+1) }
+
+// byVertex returns, for each of n vertices, the positions in a list that hold it.
+func byVertex(at []int, n int) [][]int {
+	counts := make([]int, n)
+	for _, v := range at {
+		if v >= 0 {
+			counts[v]++
+		}
+	}
+	lists, room := make([][]int, n), make([]int, len(at))
+	for v, count := range counts {
+		lists[v], room = room[:0:count], room[count:]
+	}
+	for i, v := range at {
+		if v >= 0 {
+			lists[v] = append(lists[v], i)
+		}
+	}
+	return lists
+}
+
+// Bypass returns what a join of all branches does about one that left by a failure edge for
+// good: drop, continue or fail. It is "" for another node.
+func Bypass(n *spec.Node) string {
+	if n.Join == nil || n.Join.Wait != "all" {
+		return ""
+	}
+	if how := n.Join.OnBypass.Value; how != "" {
+		return how
+	}
+	return "drop"
+}
+
+// Tolerates reports whether a run may go on although a branch of some fan-out has failed.
+func Tolerates(g *spec.Graph) bool {
+	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
+	return tolerant(g.Parallel.OnFailure) ||
+		slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
+}
+
+// JoinsBy returns how the branches of a node's fan-out join: explicit or auto.
+func JoinsBy(g *spec.Graph, node int) string {
+	if own := g.Nodes[node].Parallel; own != nil && own.Join != "" {
+		return own.Join
+	}
+	return g.Parallel.Join
+}
+
+// implicitJoins finds where branches may join without a declaration, and by group where
+// they surely do.
+func (w *Graph) implicitJoins() {
+	var any []int // targets of groups of which any subset may fire
+	for v, g := range w.AllGroups() {
+		g.Join = -1
+		switch {
+		case JoinsBy(w.Source, v) != "auto":
+		case g.Subset:
+			any = append(any, g.Targets...)
+		case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
+			g.Join = w.firstCommon(v, g.Targets)
+		}
+	}
+	w.Joins = w.NoFailures.Reach(any...)
+	for v, g := range w.AllGroups() {
+		if g.Join < 0 || w.Source.Nodes[g.Join].Join != nil {
+			g.Join = -1
+			continue
+		}
+		w.Joins[g.Join] = true
+		if w.joinsBefore(v, g) { // it takes precedence
+			g.Join = -1
+		}
+	}
+}
+
+// joinsBefore reports whether branches may reach a declared join before their implicit one.
+func (w *Graph) joinsBefore(fork int, g *Group) bool {
+	seen := map[int]bool{g.Join: true, fork: true}
+	for todo := slices.Clone(g.Targets); len(todo) > 0; todo = todo[1:] {
+		v := todo[0]
+		if seen[v] || v >= w.End {
+			continue
+		}
+		if seen[v] = true; w.Source.Nodes[v].Join != nil {
+			return true
+		}
+		todo = append(todo, w.Digraph.Next(v)...)
+	}
+	return false
+}
+
+// firstCommon returns the first node that all branches of a node can reach without failures,
+// or -1: the one that the last of them reaches first. Of two as far away it takes one that
+// declares a join.
+func (w *Graph) firstCommon(fork int, targets []int) int {
+	var fronts [][]int // of each branch: the vertices as far away as the step
+	for _, first := range targets {
+		if first != w.End {
+			fronts = append(fronts, []int{first})
+		}
+	}
+	seen, reached := map[[2]int]bool{}, map[int]int{} // by branch and vertex, and by how many branches
+	for going := len(fronts) > 1; going; {
+		going = false
+		var met []int
+		for b, front := range fronts {
+			fronts[b] = nil
+			for _, v := range front {
+				if v == fork || seen[[2]int{b, v}] {
+					continue
+				}
+				seen[[2]int{b, v}], going = true, true
+				if reached[v]++; reached[v] == len(fronts) && v < len(w.Source.Nodes) {
+					met = append(met, v)
+				}
+				fronts[b] = append(fronts[b], w.NoFailures.Next(v)...)
+			}
+		}
+		if len(met) > 0 {
+			slices.Sort(met)
+			declares := func(v int) bool { return w.Source.Nodes[v].Join != nil }
+			return met[max(0, slices.IndexFunc(met, declares))]
+		}
+	}
+	return -1
+}
+
+// FailurePolicy returns what a failed branch does to the fan-out of a node.
+func FailurePolicy(g *spec.Graph, node int) string {
+	if own := g.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
+		return own.OnFailure
+	}
+	return g.Parallel.OnFailure
+}
