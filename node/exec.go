@@ -6,6 +6,7 @@ package node
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,31 +124,17 @@ func readExec(task *runner.Task) (*process, string, error) {
 		return nil, "", invalidInput("there is no program to run: the first element of \"command\" names it")
 	}
 	var err error
-	if job.dir, err = workingDir(task.Dir, c.Dir); err != nil {
-		return nil, "", &runner.Failure{Kind: "failed", Message: err.Error()}
+	if job.dir, err = filepath.Abs(absolutePath(task.Dir, c.Dir)); err == nil {
+		_, err = os.Stat(job.dir) // a failed start would not say which of the two is missing
+	}
+	if err != nil {
+		return nil, "", &runner.Failure{Kind: "failed", Message: "working directory: " + err.Error()}
 	}
 	if job.env, err = c.environment(task, job.dir); err != nil {
 		return nil, "", err
 	}
 	job.stdin, err = readStdin(task)
 	return job, c.Parse, err
-}
-
-// workingDir checks a directory, because the error of starting a program would not say
-// which of the two is missing.
-func workingDir(base, dir string) (string, error) {
-	dir, err := filepath.Abs(absolutePath(base, dir))
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("the working directory %q does not exist", dir)
-	case err == nil && !info.IsDir():
-		err = fmt.Errorf("the working directory %q is not a directory", dir)
-	}
-	return dir, err
 }
 
 // environment returns the variables of a program, except EVENTS. Later entries win.
@@ -467,103 +454,81 @@ func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
 
 // read converts an event. It keeps questions and returns no Said for them.
 func (p *eventParser) read(event map[string]any) (said runner.Said, err error) {
-	f := &eventFields{values: event}
 	switch name := event["event"]; name {
 	case "progress":
-		said = p.readProgress(f)
+		return p.readProgress(event)
 	case "text":
-		said = runner.Said{Type: "text", Text: f.text("text")}
+		said.Type = "text"
+		said.Text, err = readText(event, "text")
 	case "custom":
-		said = runner.Said{Type: "custom", Name: f.text("type"), Data: event["data"]}
-		if said.Name == "" {
-			f.fail(`"type" is empty`)
+		said.Type, said.Data = "custom", event["data"]
+		if said.Name, err = readText(event, "type"); err == nil && said.Name == "" {
+			err = errors.New(`"type" is empty`)
 		}
 	case "interrupt":
-		p.interrupt(f)
+		err = p.keepQuestion(event)
 	case nil:
-		f.fail(`it has no "event" (custom, interrupt, progress, text)`)
+		err = errors.New(`it has no "event" (custom, interrupt, progress, text)`)
 	default:
-		f.fail("unknown event %s (custom, interrupt, progress, text)", keys.Preview(name))
+		err = fmt.Errorf("unknown event %s (custom, interrupt, progress, text)", keys.Preview(name))
 	}
-	if f.err != nil {
-		return runner.Said{}, f.err
-	}
-	return said, nil
+	return said, err
 }
 
-// interrupt keeps a question. It replaces an earlier one with the same key.
-func (p *eventParser) interrupt(f *eventFields) {
-	q := handler.Question{Key: f.text("key"), Prompt: f.optionalText("prompt")}
-	if q.Key == "" || strings.ContainsFunc(q.Key, func(r rune) bool { return r == '=' || unicode.IsControl(r) }) {
-		f.fail(`"key" is %s; a name without "=" is wanted`, keys.Preview(q.Key))
-	}
-	schema := f.values["schema"]
-	var isMap bool
-	if q.Schema, isMap = schema.(map[string]any); !isMap && schema != nil {
-		f.fail(`"schema" is %s; a JSON Schema is wanted`, keys.TypeName(schema))
+// keepQuestion keeps a question. It replaces an earlier one with the same key.
+func (p *eventParser) keepQuestion(event map[string]any) error {
+	key, err := readText(event, "key")
+	prompt, wrongPrompt := readOptionalText(event, "prompt")
+	schema, isMap := event["schema"].(map[string]any)
+	q := handler.Question{Key: key, Prompt: prompt, Schema: schema}
+	switch {
+	case err != nil || wrongPrompt != nil:
+		return cmp.Or(err, wrongPrompt)
+	case key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '=' || unicode.IsControl(r) }):
+		return fmt.Errorf(`"key" is %s; a name without "=" is wanted`, keys.Preview(key))
+	case !isMap && event["schema"] != nil:
+		return fmt.Errorf(`"schema" is %s; a JSON Schema is wanted`, keys.TypeName(event["schema"]))
 	}
 	if err := q.Check(); err != nil {
-		f.fail("%w", err)
+		return err
 	}
-	if f.err != nil {
-		return
-	}
-	p.questions = slices.DeleteFunc(p.questions, func(other handler.Question) bool { return other.Key == q.Key })
+	p.questions = slices.DeleteFunc(p.questions, func(other handler.Question) bool { return other.Key == key })
 	if len(p.questions) == maxQuestions {
-		f.fail("the task already asks %d questions, the most that it can have", maxQuestions)
-		return
+		return fmt.Errorf("the task already asks %d questions, the most that it can have", maxQuestions)
 	}
 	p.questions = append(p.questions, q)
+	return nil
 }
 
 // readProgress reads a progress event. Without a percentage it repeats the last one, so a
 // message alone does not look like starting over.
-func (p *eventParser) readProgress(f *eventFields) runner.Said {
-	said := runner.Said{Type: "progress", Percent: p.percent, Message: f.optionalText("message")}
-	switch n := f.values["percent"].(type) {
-	case nil:
-	case int:
-		said.Percent = float64(n)
-	case float64:
-		said.Percent = n
-	default:
-		said.Percent = -1
+func (p *eventParser) readProgress(event map[string]any) (said runner.Said, err error) {
+	percent, isNumber := eval.Number(event["percent"])
+	if event["percent"] == nil {
+		percent, isNumber = p.percent, true
 	}
-	if said.Percent < 0 || said.Percent > 100 {
-		f.fail(`"percent" is %s; a number from 0 to 100 is wanted`, keys.Preview(f.values["percent"]))
+	if !isNumber || percent < 0 || percent > 100 {
+		return said, fmt.Errorf(`"percent" is %s; a number from 0 to 100 is wanted`, keys.Preview(event["percent"]))
 	}
-	if f.err == nil {
-		p.percent = said.Percent
+	said = runner.Said{Type: "progress", Percent: percent}
+	if said.Message, err = readOptionalText(event, "message"); err == nil {
+		p.percent = percent
 	}
-	return said
+	return said, err
 }
 
-// eventFields reads the fields of an event and keeps the first error.
-type eventFields struct {
-	values map[string]any
-	err    error
+// readText returns a field of an event, which must be a text.
+func readText(event map[string]any, name string) (string, error) {
+	text, isText := event[name].(string)
+	if !isText {
+		return "", fmt.Errorf("%q is %s; a text is wanted", name, keys.TypeName(event[name]))
+	}
+	return text, nil
 }
 
-func (f *eventFields) fail(format string, args ...any) {
-	if f.err == nil {
-		f.err = fmt.Errorf(format, args...)
+func readOptionalText(event map[string]any, name string) (string, error) {
+	if event[name] == nil {
+		return "", nil
 	}
-}
-
-func (f *eventFields) text(name string) string {
-	if _, ok := f.values[name]; !ok {
-		f.fail("it has no %q", name)
-	}
-	text, ok := f.values[name].(string)
-	if !ok {
-		f.fail("%q is %s; a text is wanted", name, keys.TypeName(f.values[name]))
-	}
-	return text
-}
-
-func (f *eventFields) optionalText(name string) string {
-	if f.values[name] == nil {
-		return ""
-	}
-	return f.text(name)
+	return readText(event, name)
 }

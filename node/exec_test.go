@@ -192,7 +192,7 @@ func TestExecPlaces(t *testing.T) {
 		{"program relative to dir", map[string]any{"command": []any{"./bin/tool"}, "dir": "sub"}, sub, "", ""},
 		{"own PATH", map[string]any{"command": []any{"tool"}, "dir": "sub", "env": map[string]any{"PATH": "none:bin"}}, sub, "", ""},
 		{"other shell", map[string]any{"script": "pwd", "shell": "bash"}, root, "", ""},
-		{"no such dir", map[string]any{"command": []any{"pwd"}, "dir": "nope"}, "", "failed", `nope" does not exist`},
+		{"no such dir", map[string]any{"command": []any{"pwd"}, "dir": "nope"}, "", "failed", `nope: no such file or directory`},
 		{"dir is a file", map[string]any{"command": []any{"pwd"}, "dir": "sub/bin/tool"}, "", "failed", "not a directory"},
 		{"no such program", map[string]any{"command": []any{"no-such-program"}}, "", "failed", `"no-such-program" was not found in PATH`},
 		{"no such path", map[string]any{"command": []any{"./nope"}}, "", "failed", `"./nope" was not found: check its path`},
