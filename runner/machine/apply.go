@@ -33,7 +33,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		}
 		s.Now, s.Began = e.At, e.At
 		s.beginRun(&e)
-		s.settle()
+		s.runUntilEvent()
 		return s.cmds, nil
 	}
 	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && (e.Kind == Advanced || e.Kind == Decided) {
@@ -43,7 +43,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.Idle = true
 	}
 	s.advanceClock(e.At)
-	t := s.task(e.Task.Task)
+	t := s.findTask(e.Task.Task)
 	switch e.Kind {
 	case TaskBegan, Advanced:
 	case TaskNoted:
@@ -51,25 +51,25 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	case GraphCalled:
 		s.callGraph(t, &e)
 	case TaskEnded:
-		s.taskEnded(t, &e)
+		s.handleTaskEnd(t, &e)
 	case TimerFired:
-		s.timerFired(t, &e)
+		s.handleTimer(t, &e)
 	case Decided:
-		s.decided(t, &e)
+		s.handleDecision(t, &e)
 	case Answered:
 		s.acceptAnswer(t, &e)
 	case CancelAsked:
-		s.cancelAsked(&e)
+		s.cancelRun(&e)
 	case PauseAsked:
 		if s.Parked = e.Reason == "wait"; !s.Parked {
 			s.Pausing = s.Pausing || s.root().End == nil
 		}
 	case Resumed, Admitted:
-		s.resume(&e)
+		s.resumeRun(&e)
 	default:
 		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
 	}
-	s.settle()
+	s.runUntilEvent()
 	return s.cmds, nil
 }
 
@@ -84,60 +84,60 @@ func (s *State) advanceClock(at int64) {
 	}
 }
 
-// timerFired acts on a timer. Timers of what has ended meanwhile change nothing.
-func (s *State) timerFired(t *Task, e *Event) {
+// handleTimer acts on a timer. Timers of what has ended meanwhile change nothing.
+func (s *State) handleTimer(t *Task, e *Event) {
 	switch e.Timer {
 	case RunTimer:
-		s.scopeTimedOut(e.Task.Task)
+		s.endTimedOutScope(e.Task.Task)
 		return
 	case BranchTimer:
-		s.branchTimedOut(e.Fan, e.Lane)
+		s.endTimedOutBranch(e.Fan, e.Lane)
 		return
 	case GraceTimer:
-		s.graceOver()
+		s.cancelFinally()
 		return
 	}
 	if t == nil {
 		return
 	}
 	if e.Timer == StepTimer {
-		t.stepTimedOut()
+		t.failTimedOutStep()
 		return
 	}
-	u := t.unit(e.Task)
+	u := t.findUnit(e.Task)
 	if u == nil {
 		return
 	}
 	switch e.Timer {
 	case TaskTimer:
 		limit := eval.DurationText(t.timeout(&t.scope.plan.nodes[t.Node]))
-		t.cancelTimedOut(u, "attempt took longer than its timeout of "+limit)
+		t.cancelTimedOutUnit(u, "attempt took longer than its timeout of "+limit)
 	case RetryTimer:
 		for _, sc := range s.Scopes { // a delay that was cut to the deadline
 			if left, ok := sc.timeLeft(); ok && left <= 0 && t.scope.isWithin(sc) {
-				s.scopeTimedOut(sc.Owner.Task)
+				s.endTimedOutScope(sc.Owner.Task)
 				return
 			}
 		}
 		if u.State == delayed {
-			t.queue(u)
+			t.queueUnit(u)
 		}
 	case WaitTimer:
 		if u.State == waiting {
 			t.endAttempt(u, nil, u.Cause)
 		}
 	case AnswerTimer:
-		t.answerTimerFired(u)
+		t.handleAnswerTimer(u)
 	}
 }
 
-// settle runs everything that needs no further event.
-func (s *State) settle() {
+// runUntilEvent runs everything that needs no further event.
+func (s *State) runUntilEvent() {
 	for !s.Ended() && s.batch <= maxBatch {
 		if s.StopAt != 0 && s.root().Count >= s.StopAt {
 			return
 		}
-		if s.fireJoins() || s.startReady() || s.endFinishedScope() {
+		if s.fireJoins() || s.startFirstReady() || s.endFinishedScope() {
 			continue
 		}
 		s.updateStatus()
@@ -145,7 +145,7 @@ func (s *State) settle() {
 	}
 	if !s.Ended() {
 		s.Idle = false
-		s.command(Command{Kind: Advance})
+		s.addCommand(Command{Kind: Advance})
 	}
 }
 
@@ -159,7 +159,7 @@ func (r ready) compare(other ready) int {
 	if r.task == other.task && r.unit != nil && other.unit != nil {
 		return r.unit.Element - other.unit.Element
 	}
-	return r.task.compare(other.task)
+	return r.task.compareTo(other.task)
 }
 
 // makeReady adds a task or a unit to the ready list, in path order.
@@ -168,9 +168,9 @@ func (s *State) makeReady(r ready) {
 	s.ready = slices.Insert(s.ready, at, r)
 }
 
-// startReady starts the first ready task or unit that may start. It returns false if
+// startFirstReady starts the first ready task or unit that may start. It returns false if
 // there is none.
-func (s *State) startReady() bool {
+func (s *State) startFirstReady() bool {
 	for i := 0; i < len(s.ready); {
 		r := s.ready[i]
 		starts := r.mayStart()
@@ -184,7 +184,7 @@ func (s *State) startReady() bool {
 			s.ready = append(s.ready[:i], s.ready[i+1:]...)
 		}
 		if starts {
-			r.start()
+			r.startReady()
 			return true
 		}
 	}
@@ -209,19 +209,19 @@ func (r ready) mayStart() bool {
 		return false
 	}
 	if r.unit != nil {
-		return r.task.mayStart(r.unit)
+		return r.task.mayStartUnit(r.unit)
 	}
 	return r.task.mayBegin()
 }
 
-func (r ready) start() {
+func (r ready) startReady() {
 	if r.unit == nil {
-		r.task.begin()
+		r.task.beginStep()
 		return
 	}
-	r.task.start(r.unit)
+	r.task.startAttempt(r.unit)
 	if r.task.Each != nil {
-		r.task.moreElements()
+		r.task.beginElements()
 	}
 }
 
@@ -235,11 +235,11 @@ func (s *State) endFinishedScope() bool {
 			if sc.hasStoppingAttempts() {
 				continue
 			}
-			sc.nextFinal()
+			sc.startNextFinal()
 			return true
-		case len(sc.Tasks) == 0 && sc.state.holdsAfter(sc.Path):
+		case len(sc.Tasks) == 0 && sc.state.isHeldAfter(sc.Path):
 		case len(sc.Tasks) == 0:
-			sc.complete()
+			sc.completeScope()
 			return true
 		case sc.Full && !sc.isBusy():
 			sc.endAtStepLimit()

@@ -59,10 +59,10 @@ type Unit struct {
 	Late *Event `json:"late,omitempty"`
 }
 
-func (t *Task) id(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
+func (t *Task) attemptID(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
 
-// unit returns the unit of an attempt that has not ended, or nil.
-func (t *Task) unit(id TaskID) *Unit {
+// findUnit returns the unit of an attempt that has not ended, or nil.
+func (t *Task) findUnit(id TaskID) *Unit {
 	for _, u := range t.Units {
 		if u.Element == id.Element && u.Attempt == id.Attempt && u.State != ended {
 			return u
@@ -72,21 +72,21 @@ func (t *Task) unit(id TaskID) *Unit {
 }
 
 func (t *Task) sendToDriver(u *Unit, n *node, config, env map[string]any) {
-	work, failure := t.work(u, n, config, env)
+	work, failure := t.newWork(u, n, config, env)
 	if failure != nil {
 		t.endAttempt(u, nil, failure)
 		return
 	}
 	s := t.scope.state
-	t.takePlace(n, 1)
-	s.command(Command{Kind: RunTask, Task: t.id(u), Work: work})
+	t.countPlace(n, 1)
+	s.addCommand(Command{Kind: RunTask, Task: t.attemptID(u), Work: work})
 	t.startTimeout(u, work.Timeout)
 }
 
-// takePlace counts an attempt that takes a place of max_concurrency, or gives it back.
-func (t *Task) takePlace(n *node, change int) {
+// countPlace counts an attempt that takes a place of max_concurrency, or gives it back.
+func (t *Task) countPlace(n *node, change int) {
 	if n.countsForConcurrency() {
-		t.scope.eachEnclosing(func(one *Scope) { one.running += change })
+		t.scope.visitEnclosing(func(one *Scope) { one.running += change })
 	}
 }
 
@@ -98,24 +98,24 @@ func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
 	if u.Ends == 0 {
 		u.Ends = s.Now + int64(timeout)
 	}
-	s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
+	s.addCommand(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.attemptID(u), For: s.timeUntil(u.Ends)})
 }
 
 // timeUntil returns the time from now until a moment, negative if it has passed.
 func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(moment - s.Now) }
 
-// work returns what the driver needs to run an attempt.
-func (t *Task) work(u *Unit, n *node, config, env map[string]any) (*Work, *Failure) {
+// newWork returns what the driver needs to run an attempt.
+func (t *Task) newWork(u *Unit, n *node, config, env map[string]any) (*Work, *Failure) {
 	work := &Work{
-		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
-		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
+		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Step: t.Step, Key: t.idempotencyKey(u.Element - 1), Index: u.Element - 1,
+		Config: config, Input: t.input(), State: t.view().readableState(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
 		Turns: u.Calls.Earlier, Log: u.Notes, Answers: u.answers(), Round: u.Round,
 	}
 	if u.Element > 0 {
 		work.Item = t.Each.Items[u.Element-1]
 	}
 	if n.cache != nil {
-		if failure := t.cacheKey(n, work, env); failure != nil {
+		if failure := t.setCacheKey(n, work, env); failure != nil {
 			return nil, failure
 		}
 	}
@@ -135,7 +135,7 @@ func (s *State) recordNote(t *Task, e *Event) {
 	}
 	notes := &t.Notes
 	if !t.Deciding {
-		u := t.unit(e.Task)
+		u := t.findUnit(e.Task)
 		if u == nil {
 			return
 		}
@@ -149,14 +149,14 @@ func (s *State) recordNote(t *Task, e *Event) {
 	}
 }
 
-// taskEnded takes the result of an attempt from the driver.
-func (s *State) taskEnded(t *Task, e *Event) {
-	if s.attemptStopped(e) {
-		t = s.root().keptTask(e.Task.Task)
+// handleTaskEnd takes the result of an attempt from the driver.
+func (s *State) handleTaskEnd(t *Task, e *Event) {
+	if s.removeStopped(e) {
+		t = s.root().findKeptTask(e.Task.Task)
 		if t == nil || t.gone || e.Failure != nil || len(e.Asks) > 0 {
 			return
 		}
-		if u := t.unit(e.Task); u != nil && u.State == queued { // a resume would run it again
+		if u := t.findUnit(e.Task); u != nil && u.State == queued { // a resume would run it again
 			u.Late = e
 		}
 		return
@@ -164,12 +164,12 @@ func (s *State) taskEnded(t *Task, e *Event) {
 	if t == nil {
 		return
 	}
-	u := t.unit(e.Task)
+	u := t.findUnit(e.Task)
 	if u == nil || u.State != running || u.runsGraph() {
 		return
 	}
 	sc := t.scope
-	t.takePlace(&sc.plan.nodes[t.Node], -1)
+	t.countPlace(&sc.plan.nodes[t.Node], -1)
 	sc.savePartial(t.Node, e)
 	failure := e.Failure
 	switch {
@@ -185,10 +185,10 @@ func (s *State) taskEnded(t *Task, e *Event) {
 	case len(e.Asks) > 0 && t.Final:
 		failure = &Failure{Kind: "invalid_input", Message: "a node of finally can't wait for a person's answer"}
 	case len(e.Asks) > 0:
-		t.ask(u, e.Asks)
+		t.openAsks(u, e.Asks)
 		return
 	}
-	u.Talk = t.talkOf(e)
+	u.Talk = t.deltaOf(e)
 	t.Cached = e.Cached
 	t.endAttempt(u, e.Output, failure)
 }
@@ -196,18 +196,18 @@ func (s *State) taskEnded(t *Task, e *Event) {
 // savePartial keeps the partial output of a failed attempt, and its failure.
 func (sc *Scope) savePartial(node int, e *Event) {
 	if e.Partial != nil {
-		sc.Partial = with(sc.Partial, node, e.Partial)
+		sc.Partial = withEntry(sc.Partial, node, e.Partial)
 	}
 	if e.Reason != "" {
-		sc.Reasons = with(sc.Reasons, node, e.Reason)
+		sc.Reasons = withEntry(sc.Reasons, node, e.Reason)
 	} else {
 		delete(sc.Reasons, node)
 	}
 }
 
-// attemptStopped removes a cancelled attempt that has now ended. It returns false if the
+// removeStopped removes a cancelled attempt that has now ended. It returns false if the
 // attempt was not cancelled.
-func (s *State) attemptStopped(e *Event) bool {
+func (s *State) removeStopped(e *Event) bool {
 	i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task })
 	if i < 0 {
 		return false
@@ -224,27 +224,27 @@ func (s *State) attemptStopped(e *Event) bool {
 func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	s, n := t.scope.state, &t.scope.plan.nodes[t.Node]
 	if u.Ends > 0 {
-		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
+		s.addCommand(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.attemptID(u)})
 	}
 	u.Until, u.Ends, u.Cause, u.Questions = 0, 0, nil, nil
 	u.Called = slices.DeleteFunc(u.Called, func(c *Called) bool { return c.Call > 0 })
 	if failure == nil {
-		output, u.Writes, failure = t.check(u, n, output, u.Writes)
+		output, u.Writes, failure = t.checkResult(u, n, output, u.Writes)
 	}
 	if failure != nil {
 		failure.Node, failure.Attempt = n.id, u.Attempt
 		if delay, note, again := t.retryDelay(u, n, failure); again && !t.Late {
-			t.note(&Note{Kind: NoteNodeRetrying, Failure: failure, Retry: &note})
+			t.addNote(&Note{Kind: NoteNodeRetrying, Failure: failure, Retry: &note})
 			u.Calls.startAttempt()
 			u.Attempt++
 			u.State, u.Until, u.Notes, u.Called = delayed, s.Now+int64(delay), nil, nil
-			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: delay})
+			s.addCommand(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.attemptID(u), For: delay})
 			return
 		}
 		output, u.Writes, u.Talk = nil, nil, nil
 		if t.Each != nil {
 			own := *failure
-			own.Message = "element " + strconv.Itoa(u.Element-1) + ": " + failure.Message + " (item " + preview(t.Each.Items[u.Element-1], 60) + ")"
+			own.Message = "element " + strconv.Itoa(u.Element-1) + ": " + failure.Message + " (item " + previewValue(t.Each.Items[u.Element-1], 60) + ")"
 			failure = &own
 		}
 	}
@@ -254,12 +254,12 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 		return
 	}
 	t.Output, t.Failure, t.Writes = u.Output, u.Failure, u.Writes
-	t.finish()
+	t.finishStep()
 }
 
-// check validates the result of an attempt: the output's schema and size, its writes and
+// checkResult validates the result of an attempt: the output's schema and size, its writes and
 // its goto. u is nil, or the unit.
-func (t *Task) check(u *Unit, n *node, output any, writes []Write) (any, []Write, *Failure) {
+func (t *Task) checkResult(u *Unit, n *node, output any, writes []Write) (any, []Write, *Failure) {
 	if n.schema != nil {
 		var err error
 		if output, err = n.schema.Accept(output); err != nil {
@@ -302,7 +302,7 @@ func (t *Task) checkStep(n *node, output any, writes []Write) (_ []Write, failur
 		if err != nil {
 			failure = expressionFailure("emit: ", err)
 		} else {
-			t.note(&Note{Kind: NoteNodeEmitted, Output: values})
+			t.addNote(&Note{Kind: NoteNodeEmitted, Output: values})
 		}
 	}
 	if failure != nil {
@@ -324,7 +324,7 @@ func (t *Task) startWait(u *Unit, n *node, config map[string]any) {
 		u.Cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(n.decl.Timeout)}
 	}
 	u.State, u.Until = waiting, s.Now+int64(delay)
-	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: delay})
+	s.addCommand(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.attemptID(u), For: delay})
 }
 
 // waitDuration returns how long a wait node waits. A moment in the past gives 0.
@@ -337,7 +337,7 @@ func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
 	if !ok || err != nil {
 		return 0, &Failure{
 			Kind:    "invalid_input",
-			Message: "until: " + preview(config["until"], 60) + ` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`,
+			Message: "until: " + previewValue(config["until"], 60) + ` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`,
 		}
 	}
 	return max(0, until.Sub(time.Unix(0, now))), nil
@@ -350,7 +350,7 @@ const maxWait = 1 << 62
 func parseWait(given any) (time.Duration, *Failure) {
 	wrong := &Failure{
 		Kind:    "invalid_input",
-		Message: "for: " + preview(given, 60) + ` is neither a duration such as "10s" nor a number of seconds`,
+		Message: "for: " + previewValue(given, 60) + ` is neither a duration such as "10s" nor a number of seconds`,
 	}
 	if text, ok := given.(string); ok {
 		delay, err := time.ParseDuration(text)
@@ -366,36 +366,36 @@ func parseWait(given any) (time.Duration, *Failure) {
 	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
 }
 
-func (t *Task) stopTimers() {
+func (t *Task) stopStepTimer() {
 	if t.scope.limits.StepTimeout > 0 && t.Begun && !t.Final {
-		t.scope.state.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})
+		t.scope.state.addCommand(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})
 	}
 }
 
-// stop cancels a unit. It writes nothing any more.
-func (t *Task) stop(u *Unit) {
+// stopUnit cancels a unit. It writes nothing any more.
+func (t *Task) stopUnit(u *Unit) {
 	sc := t.scope
 	s := sc.state
-	id := t.id(u)
+	id := t.attemptID(u)
 	switch u.State {
 	case running:
 		if u.runsGraph() {
 			break
 		}
-		t.takePlace(&sc.plan.nodes[t.Node], -1)
+		t.countPlace(&sc.plan.nodes[t.Node], -1)
 		place := t.place()
 		s.Stopping = append(s.Stopping, Stopping{Task: id, Node: place.Path(), Scope: sc.ID, At: t.Node})
-		s.command(Command{Kind: CancelTask, Task: id})
+		s.addCommand(Command{Kind: CancelTask, Task: id})
 	case waiting:
-		s.command(Command{Kind: StopTimer, Timer: WaitTimer, Task: id})
+		s.addCommand(Command{Kind: StopTimer, Timer: WaitTimer, Task: id})
 	case delayed:
-		s.command(Command{Kind: StopTimer, Timer: RetryTimer, Task: id})
+		s.addCommand(Command{Kind: StopTimer, Timer: RetryTimer, Task: id})
 	case asking:
 		t.closeQuestions(u)
 	}
 	for _, c := range u.Called {
 		if inner := s.byID[c.Scope]; inner != nil {
-			inner.discard()
+			inner.discardScope()
 		}
 	}
 	u.Called = nil
@@ -405,11 +405,11 @@ func (t *Task) stop(u *Unit) {
 	}
 }
 
-// discard removes a scope whose result is not needed.
-func (sc *Scope) discard() {
+// discardScope removes a scope whose result is not needed.
+func (sc *Scope) discardScope() {
 	for t, u := range sc.activeUnits() {
-		t.stop(u)
+		t.stopUnit(u)
 	}
 	sc.suspended = true
-	sc.state.remove(sc)
+	sc.state.removeScope(sc)
 }

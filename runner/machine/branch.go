@@ -13,34 +13,34 @@ import (
 func (sc *Scope) cancelBranch(t *Task, why string) {
 	if !t.Done {
 		for _, u := range t.Units {
-			t.stop(u)
+			t.stopUnit(u)
 		}
 		if t.Begun {
 			t.noteStopped(why)
 		}
 	}
 	t.Deciding = false
-	sc.drop(t)
+	sc.dropTasks(t)
 	sc.Gone = append(sc.Gone, t)
 }
 
-// propagate handles a failure of a task without a failure edge: on_failure of the enclosing
+// propagateFailure handles a failure of a task without a failure edge: on_failure of the enclosing
 // fan-outs of a position decides, from the i-th outwards. Otherwise the scope fails.
-func (sc *Scope) propagate(at *Position, by *Task, failure *Failure, i int) {
+func (sc *Scope) propagateFailure(at *Position, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
-		f := sc.fan(at.Place[i].Fan)
+		f := sc.findFan(at.Place[i].Fan)
 		if slices.Contains(at.Joined, f.ID) || sc.plan.nodes[f.Source].parallel.OnFailure == "fail_all" {
 			continue
 		}
-		sc.dropLane(f, at.Place[i].Lane, by, failure)
+		sc.failLane(f, at.Place[i].Lane, by, failure)
 		return
 	}
-	sc.endByTask(by, failureEnd(failure))
+	sc.endScopeByTask(by, failureEnd(failure))
 }
 
-// dropLane ends a failed branch and everything that runs on it. If all branches of the
+// failLane ends a failed branch and everything that runs on it. If all branches of the
 // fan-out have failed, the fan-out fails.
-func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
+func (sc *Scope) failLane(f *Fan, lane int, by *Task, failure *Failure) {
 	sc.Degraded, sc.due = true, true
 	for _, o := range slices.Clone(sc.Tasks) {
 		if o == by || o.isOnBranch(f.ID, lane) {
@@ -62,7 +62,7 @@ func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 			task = g
 		}
 	}
-	sc.propagate(f.Position, task, first.Failed, len(f.Place)-1)
+	sc.propagateFailure(f.Position, task, first.Failed, len(f.Place)-1)
 }
 
 // joinWithErrors runs the join of a fan-out whose branches all failed, with their errors
@@ -72,7 +72,7 @@ func (sc *Scope) joinWithErrors(f *Fan) bool {
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins && f.Implicit != node ||
 			slices.ContainsFunc(f.Branch, func(b Branch) bool {
-				return b.First != node && (b.First < 0 || !sc.reaches(b.First, node, f.Source))
+				return b.First != node && (b.First < 0 || !sc.canReach(b.First, node, f.Source))
 			}) {
 			continue
 		}
@@ -91,7 +91,7 @@ func (sc *Scope) joinWithErrors(f *Fan) bool {
 // failedBranches returns the failed tasks of a fan-out that could have reached a node.
 func (sc *Scope) failedBranches(f *Fan, node int) []*Task {
 	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
-		return laneOn(g.Place, f.ID) < 0 || g.Lost == nil || !sc.reaches(g.Node, node, f.Source)
+		return findLane(g.Place, f.ID) < 0 || g.Lost == nil || !sc.canReach(g.Node, node, f.Source)
 	})
 }
 
@@ -103,15 +103,15 @@ func (sc *Scope) commandBranchTimers(kind CommandKind, f *Fan) {
 		return
 	}
 	for lane := range f.Branch {
-		if sc.activeTaskOn(f, lane) != nil {
+		if sc.findActiveTask(f, lane) != nil {
 			left := d - time.Duration(sc.state.Active-f.Began)
-			sc.state.command(Command{Kind: kind, Timer: BranchTimer, Fan: f.ID, Lane: lane, For: left})
+			sc.state.addCommand(Command{Kind: kind, Timer: BranchTimer, Fan: f.ID, Lane: lane, For: left})
 		}
 	}
 }
 
-// activeTaskOn returns a running or ready task of a branch, or nil.
-func (sc *Scope) activeTaskOn(f *Fan, lane int) *Task {
+// findActiveTask returns a running or ready task of a branch, or nil.
+func (sc *Scope) findActiveTask(f *Fan, lane int) *Task {
 	for _, t := range sc.Tasks {
 		if !t.Waits && t.isOnBranch(f.ID, lane) {
 			return t
@@ -120,13 +120,13 @@ func (sc *Scope) activeTaskOn(f *Fan, lane int) *Task {
 	return nil
 }
 
-func (s *State) branchTimedOut(fan, lane int) {
+func (s *State) endTimedOutBranch(fan, lane int) {
 	for _, sc := range s.Scopes {
-		f := sc.fan(fan)
+		f := sc.findFan(fan)
 		if f == nil || sc.End != nil || lane >= len(f.Branch) {
 			continue
 		}
-		t := sc.activeTaskOn(f, lane)
+		t := sc.findActiveTask(f, lane)
 		if t == nil {
 			return
 		}
@@ -136,7 +136,7 @@ func (s *State) branchTimedOut(fan, lane int) {
 				eval.DurationText(sc.plan.nodes[f.Source].parallel.BranchTimeout),
 		}
 		at := slices.IndexFunc(t.Place, func(l Lane) bool { return l.Fan == f.ID })
-		sc.propagate(t.Position, t, failure, at)
+		sc.propagateFailure(t.Position, t, failure, at)
 		return
 	}
 }

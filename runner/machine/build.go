@@ -30,13 +30,13 @@ func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found 
 			})
 		}
 	}
-	b.keys(g)
-	b.nodes(g)
-	b.edges(g)
+	b.addKeys(g)
+	b.addNodes(g)
+	b.addEdges(g)
 	if found.HasErrors() {
 		return nil, found
 	}
-	b.finish(g)
+	b.finishPlan(g)
 	return b.plan, found
 }
 
@@ -48,9 +48,9 @@ type builder struct {
 	all     bool
 }
 
-// keys compiles the declared state keys, then those that a graph without
+// addKeys compiles the declared state keys, then those that a graph without
 // strict_state writes undeclared.
-func (b *builder) keys(g *spec.Graph) {
+func (b *builder) addKeys(g *spec.Graph) {
 	for i, decl := range g.State {
 		bound := &b.plan.bound.Keys[i]
 		k := key{
@@ -67,8 +67,8 @@ func (b *builder) keys(g *spec.Graph) {
 	}
 }
 
-// key returns the index of a state key, making one where undeclared keys are allowed.
-func (b *builder) key(name string) int {
+// keyIndex returns the index of a state key, making one where undeclared keys are allowed.
+func (b *builder) keyIndex(name string) int {
 	if i, ok := b.plan.keyOf[name]; ok {
 		return i
 	}
@@ -79,11 +79,11 @@ func (b *builder) key(name string) int {
 	return i
 }
 
-func (b *builder) nodes(g *spec.Graph) {
+func (b *builder) addNodes(g *spec.Graph) {
 	b.plan.nodes = make([]node, len(g.Nodes))
 	b.plan.sources = make([][]int, len(g.Nodes)+1)
 	for i, decl := range g.Nodes {
-		b.node(&b.plan.nodes[i], decl, &b.plan.bound.Nodes[i])
+		b.initNode(&b.plan.nodes[i], decl, &b.plan.bound.Nodes[i])
 	}
 	if start := g.Node(g.Start.Value); start != nil {
 		b.plan.start = start.Index
@@ -95,10 +95,10 @@ var actions = map[string]action{
 	"set": actSet, "pass": actPass, "fail": actFail, "wait": actWait, "human": actHuman, "graph": actGraph,
 }
 
-func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
+func (b *builder) initNode(n *node, decl *spec.Node, bound *bind.Node) {
 	*n = node{
 		id: decl.ID.Value, kind: decl.Kind.Value, decl: decl, bound: bound, act: cmp.Or(actions[decl.Kind.Value], actRun),
-		set: b.assignments(bound.Set), writes: b.assignments(bound.Writes), schema: bound.Output, retry: decl.RetryBlocks(b.plan.Graph),
+		set: b.newAssignments(bound.Set), writes: b.newAssignments(bound.Writes), schema: bound.Output, retry: decl.RetryBlocks(b.plan.Graph),
 	}
 	n.lazy = n.act == actSet && len(n.set) > 0 && bound.Each == nil && bound.Goto == nil && !decl.HasEnds && len(bound.Emit) == 0 && n.schema == nil
 	n.parallel = b.plan.Graph.Parallel
@@ -107,7 +107,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		all.OnFailure, all.Conflict = cmp.Or(own.OnFailure, all.OnFailure), cmp.Or(own.Conflict, all.Conflict)
 		all.BranchTimeout, all.Join = cmp.Or(own.BranchTimeout, all.BranchTimeout), cmp.Or(own.Join, all.Join)
 	}
-	n.talk = talkingOf(b.plan.Graph, decl)
+	n.talk = newTalking(b.plan.Graph, decl)
 	if n.talk.model {
 		n.talk.once = b.onceKeys(bound)
 	}
@@ -119,20 +119,20 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	}
 	b.plan.talks = b.plan.talks || n.talk.joins
 	for _, name := range decl.Writes.Keys {
-		n.writeKeys = append(n.writeKeys, b.key(name.Value))
+		n.writeKeys = append(n.writeKeys, b.keyIndex(name.Value))
 	}
 	for _, name := range decl.Reads {
-		n.reads = append(n.reads, b.key(name.Value))
+		n.reads = append(n.reads, b.keyIndex(name.Value))
 	}
 	if decl.HasEnds {
 		n.ends = make(map[string]int, len(decl.Ends))
 		for _, end := range decl.Ends {
-			n.ends[end.Label.Value] = b.target(end.Target.Value)
+			n.ends[end.Label.Value] = b.targetIndex(end.Target.Value)
 		}
 	}
 	b.addUses(&n.uses, [][]bind.Field{bound.Config, bound.Set, bound.Before, bound.Emit, bound.Writes}, bound.Goto, bound.Each)
 	if cache := cmp.Or(decl.Cache, b.plan.Graph.Cache); cache != nil && n.act == actRun {
-		n.cache = b.cachePolicy(cache, decl, bound)
+		n.cache = b.newCachePolicy(cache, decl, bound)
 		b.addUses(&n.uses, nil, n.cache.expr)
 	}
 	if n.act == actGraph {
@@ -153,23 +153,23 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	}
 }
 
-func (b *builder) assignments(fields []bind.Field) []assignment {
+func (b *builder) newAssignments(fields []bind.Field) []assignment {
 	out := make([]assignment, len(fields))
 	for i := range fields {
-		out[i] = assignment{key: b.key(fields[i].Name), value: fields[i].Value}
+		out[i] = assignment{key: b.keyIndex(fields[i].Name), value: fields[i].Value}
 	}
 	return out
 }
 
-// target returns the node that an edge or a label names, else endNode.
-func (b *builder) target(id string) int {
+// targetIndex returns the node that an edge or a label names, else endNode.
+func (b *builder) targetIndex(id string) int {
 	if n := b.plan.Graph.Node(id); n != nil {
 		return n.Index
 	}
 	return endNode
 }
 
-func (b *builder) edges(g *spec.Graph) {
+func (b *builder) addEdges(g *spec.Graph) {
 	b.plan.edges = make([]edge, len(g.Edges))
 	for i, decl := range g.Edges {
 		source := g.Node(decl.From.Value)
@@ -178,7 +178,7 @@ func (b *builder) edges(g *spec.Graph) {
 		}
 		n := &b.plan.nodes[source.Index]
 		e := edge{
-			spec: decl, from: source.Index, to: b.target(decl.To.Value),
+			spec: decl, from: source.Index, to: b.targetIndex(decl.To.Value),
 			when: b.plan.bound.Edges[i].When, transform: b.plan.bound.Edges[i].Transform,
 		}
 		b.addUses(&e.uses, nil, e.when)
@@ -189,14 +189,14 @@ func (b *builder) edges(g *spec.Graph) {
 		n.addEdge(i, decl)
 	}
 	for i := range b.plan.nodes {
-		b.plan.order(&b.plan.nodes[i])
-		b.plan.noteTargets(i)
+		b.plan.sortEdges(&b.plan.nodes[i])
+		b.plan.collectTargets(i)
 	}
 }
 
-// noteTargets notes which nodes an execution of a node may lead to. Labels that only a
+// collectTargets notes which nodes an execution of a node may lead to. Labels that only a
 // run knows may be any node's.
-func (p *Plan) noteTargets(i int) {
+func (p *Plan) collectTargets(i int) {
 	n := &p.nodes[i]
 	add := func(list *[]int, to int) bool {
 		isNew := to != endNode && !slices.Contains(*list, to)
@@ -253,15 +253,15 @@ func (n *node) addEdge(i int, decl *spec.Edge) {
 	}
 }
 
-// order puts guarded edges by priority, high first, then declaration order.
-func (p *Plan) order(n *node) {
+// sortEdges puts guarded edges by priority, high first, then declaration order.
+func (p *Plan) sortEdges(n *node) {
 	byPriority := func(a, b int) int { return cmp.Compare(p.edges[b].spec.Priority, p.edges[a].spec.Priority) }
 	slices.SortStableFunc(n.conditional, byPriority)
 	slices.SortStableFunc(n.failWhen, byPriority)
 }
 
-func (b *builder) finish(g *spec.Graph) {
-	b.policies(g)
+func (b *builder) finishPlan(g *spec.Graph) {
+	b.addPolicies(g)
 	p := b.plan
 	b.addUses(&p.groupUses, nil, p.bound.Group)
 	for _, name := range g.Finally {

@@ -22,7 +22,7 @@ type cachePolicy struct {
 	keys       []int
 }
 
-func (b *builder) cachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Node) *cachePolicy {
+func (b *builder) newCachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Node) *cachePolicy {
 	definition := map[string]any{"kind": node.Kind.Value, "version": decl.Version.Value}
 	fields := map[string]any{}
 	for i := range node.Fields {
@@ -31,13 +31,13 @@ func (b *builder) cachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Nod
 	definition["fields"] = fields
 	out := &cachePolicy{ttl: decl.TTL, definition: eval.Text(definition), expr: bound.CacheKey}
 	for _, name := range decl.Keys {
-		out.keys = append(out.keys, b.key(name.Value))
+		out.keys = append(out.keys, b.keyIndex(name.Value))
 	}
 	return out
 }
 
-// cacheKey sets the cache key of an attempt. env is the context of the task.
-func (t *Task) cacheKey(n *node, work *Work, env map[string]any) *Failure {
+// setCacheKey sets the cache key of an attempt. env is the context of the task.
+func (t *Task) setCacheKey(n *node, work *Work, env map[string]any) *Failure {
 	var of any
 	switch c := n.cache; {
 	case c.expr != nil:

@@ -49,7 +49,7 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 	}
 	for _, f := range append(sc.fansOf(left), nil) {
 		for {
-			a, b := firstApart(left, f)
+			a, b := findApart(left, f)
 			if b == nil {
 				break
 			}
@@ -114,7 +114,7 @@ func (sc *Scope) writesBefore(split *Fan, key int, byID map[int]*writer) map[int
 	if split == nil {
 		return nil
 	}
-	return writesUpTo(sc.view(split.View).Heads[key], byID)
+	return writesUpTo(sc.findView(split.View).Heads[key], byID)
 }
 
 // firstWriteIndex returns the position of a branch's first write that is not old.
@@ -133,18 +133,18 @@ func (sc *Scope) fansOf(writers []*writer) []*Fan {
 	var out []*Fan
 	for _, w := range writers {
 		for _, lane := range w.done.Lanes {
-			if f := sc.fan(lane.Fan); f != nil && !slices.Contains(out, f) {
+			if f := sc.findFan(lane.Fan); f != nil && !slices.Contains(out, f) {
 				out = append(out, f)
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *Fan) int { return comparePath(b.Rank, b.Order, a.Rank, a.Order) })
+	slices.SortFunc(out, func(a, b *Fan) int { return comparePositions(b.Rank, b.Order, a.Rank, a.Order) })
 	return out
 }
 
-// firstApart returns the first two writers that were on different branches of a fan-out;
+// findApart returns the first two writers that were on different branches of a fan-out;
 // of nil, any two.
-func firstApart(list []*writer, f *Fan) (a, b *writer) {
+func findApart(list []*writer, f *Fan) (a, b *writer) {
 	for i, a := range list {
 		for _, b := range list[i+1:] {
 			if f == nil || areApart(a.done.Lanes, b.done.Lanes, f.ID) {
@@ -158,7 +158,7 @@ func firstApart(list []*writer, f *Fan) (a, b *writer) {
 // areApart reports whether two steps were on branches of a fan-out, but on none of them
 // both.
 func areApart(a, b []Lane, fan int) bool {
-	apart := laneOn(b, fan) >= 0
+	apart := findLane(b, fan) >= 0
 	on := false
 	for _, lane := range a {
 		if lane.Fan == fan {
@@ -173,7 +173,7 @@ func areApart(a, b []Lane, fan int) bool {
 // the scope if node is noNode.
 func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
 	who := "branches"
-	if fan := sc.fan(c.Fan); fan != nil {
+	if fan := sc.findFan(c.Fan); fan != nil {
 		var names []string
 		for _, b := range fan.Branch {
 			names = append(names, sc.plan.targetName(b.First))

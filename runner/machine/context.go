@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
-// begin sets up the first view of a scope from its input.
-func (sc *Scope) begin(input, session, edit map[string]any) {
+// initState sets up the first view of a scope from its input.
+func (sc *Scope) initState(input, session, edit map[string]any) {
 	s, p := sc.state, sc.plan
 	v := sc.newView(nil)
 	v.Vals = slices.Clone(p.initial)
@@ -20,26 +20,26 @@ func (sc *Scope) begin(input, session, edit map[string]any) {
 	given := map[string]any{}
 	for _, values := range []map[string]any{session, input, edit} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			value := sc.load(v, name, values[name])
+			value := sc.loadValue(v, name, values[name])
 			if _, own := input[name]; own {
 				given[name] = value
 			}
 		}
 	}
 	sc.Input = given
-	v.Thread = p.firstThread(s, sc)
+	v.Thread = p.newThread(s, sc)
 }
 
-// load sets a key to a value from outside: an input, or an edit.
-func (sc *Scope) load(v *View, name string, value any) any {
+// loadValue sets a key to a value from outside: an input, or an edit.
+func (sc *Scope) loadValue(v *View, name string, value any) any {
 	i, ok := sc.plan.keyOf[name]
 	if !ok {
-		sc.Extra = with(sc.Extra, name, value)
+		sc.Extra = withEntry(sc.Extra, name, value)
 		v.env = nil
 		return value
 	}
 	value = sc.plan.keys[i].schema.Normalise(value)
-	v.write(&Write{Key: i, Update: value, Reset: true})
+	v.applyWrite(&Write{Key: i, Update: value, Reset: true})
 	return value
 }
 
@@ -75,11 +75,11 @@ func (v *View) contextValue(name string, t *Task) any {
 	case "error":
 		return failureData(t.cause())
 	case "nodes":
-		return v.nodes(t)
+		return v.nodesData(t)
 	case "history":
 		return v.history()
 	case "visits":
-		return v.byNode(func(node int) any { return v.visitsWith(t, node) })
+		return v.valuesByNode(func(node int) any { return v.countVisits(t, node) })
 	case "node":
 		return v.scope.plan.nodes[t.Node].id
 	case "visit":
@@ -99,9 +99,9 @@ func (v *View) contextValue(name string, t *Task) any {
 	}
 }
 
-// context returns what expressions see on a view. Of the names besides state keys, those in
+// buildContext returns what expressions see on a view. Of the names besides state keys, those in
 // names are up to date.
-func (v *View) context(t *Task, names uses) map[string]any {
+func (v *View) buildContext(t *Task, names uses) map[string]any {
 	if v.env == nil {
 		v.env = v.values()
 		v.scope.addSecrets(v.env)
@@ -132,7 +132,7 @@ func (sc *Scope) runData() map[string]any {
 	}
 	return map[string]any{
 		"id": s.Run.ID, "input": sc.Input, "status": string(end.Status), "reason": end.Reason,
-		"started_at": timeText(s.Began), "now": timeText(s.Now), "dir": s.Run.Dir,
+		"started_at": formatTime(s.Began), "now": formatTime(s.Now), "dir": s.Run.Dir,
 	}
 }
 
@@ -148,7 +148,7 @@ func (sc *Scope) Goal() string {
 // visit.
 func (t *Task) isRunning() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
 
-func (v *View) byNode(of func(node int) any) map[string]any {
+func (v *View) valuesByNode(of func(node int) any) map[string]any {
 	p, out := v.scope.plan, map[string]any{}
 	for i := range p.nodes {
 		if p.watched[i] {
@@ -158,8 +158,8 @@ func (v *View) byNode(of func(node int) any) map[string]any {
 	return out
 }
 
-// visitsWith returns how often a node was visited, with the visit of a running task.
-func (v *View) visitsWith(t *Task, node int) int {
+// countVisits returns how often a node was visited, with the visit of a running task.
+func (v *View) countVisits(t *Task, node int) int {
 	if t.Node == node && t.isRunning() {
 		return v.visitsOf(node) + 1
 	}
@@ -167,21 +167,21 @@ func (v *View) visitsWith(t *Task, node int) int {
 }
 
 func (v *View) history() any {
-	return v.byNode(func(node int) any {
-		if m := v.memory(node); m != nil && m.History != nil {
+	return v.valuesByNode(func(node int) any {
+		if m := v.lastMemory(node); m != nil && m.History != nil {
 			return m.History
 		}
 		return []any{}
 	})
 }
 
-func (v *View) nodes(t *Task) any {
-	return v.byNode(func(node int) any {
+func (v *View) nodesData(t *Task) any {
+	return v.valuesByNode(func(node int) any {
 		known := map[string]any{
-			"output": nil, "visits": v.visitsWith(t, node), "outcome": nil, "error": nil,
+			"output": nil, "visits": v.countVisits(t, node), "outcome": nil, "error": nil,
 			"partial": v.scope.Partial[node], "reason": v.scope.reason(node),
 		}
-		if m := v.memory(node); m != nil {
+		if m := v.lastMemory(node); m != nil {
 			known["outcome"], known["error"] = m.Outcome, failureData(m.Failure)
 			if !m.Stale && (t.Node != node || !t.isRunning()) {
 				known["output"] = m.Output
@@ -202,16 +202,16 @@ func (sc *Scope) reason(node int) any {
 // keys that the node reads.
 func (t *Task) nodeContext(n *node) map[string]any {
 	v := t.view()
-	env := v.context(t, n.uses)
-	if n.decl.HasReads && n.uses.has("state") {
-		env["state"] = v.readable(n)
+	env := v.buildContext(t, n.uses)
+	if n.decl.HasReads && n.uses.contains("state") {
+		env["state"] = v.readableState(n)
 	}
 	return env
 }
 
 func (t *Task) view() *View {
 	if t.seen == nil || t.seen.ID != t.View {
-		t.seen = t.scope.view(t.View)
+		t.seen = t.scope.findView(t.View)
 	}
 	return t.seen
 }
@@ -233,8 +233,8 @@ func (t *Task) inputs() map[string]any {
 	return orEmpty(t.Inputs)
 }
 
-// readable returns the part of the state that a node may read.
-func (v *View) readable(n *node) map[string]any {
+// readableState returns the part of the state that a node may read.
+func (v *View) readableState(n *node) map[string]any {
 	if !n.decl.HasReads {
 		return v.values()
 	}
@@ -293,7 +293,7 @@ func failureData(f *Failure) any {
 	return out
 }
 
-func (t *Task) addBefore(n *node) *Failure {
+func (t *Task) evalBefore(n *node) *Failure {
 	values, err := bind.EvalFields(n.bound.Before, &t.scope.state.vm, t.nodeContext(n))
 	if err != nil {
 		return expressionFailure("before: ", err)

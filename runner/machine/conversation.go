@@ -20,7 +20,7 @@ type said struct {
 	Covers []int `json:"covers,omitempty"`
 }
 
-func (c *conversation) say(list []int, m said) []int {
+func (c *conversation) addMessage(list []int, m said) []int {
 	*c = append(*c, m)
 	return append(slices.Clip(list), len(*c)-1)
 }
@@ -33,9 +33,9 @@ func (c conversation) messages(list []int) []Message {
 	return out
 }
 
-// merge joins the lists of branches, given in declaration order. After what all of them
+// mergeLists joins the lists of branches, given in declaration order. After what all of them
 // share come summaries, then the messages that no summary covers.
-func (c conversation) merge(lists [][]int) []int {
+func (c conversation) mergeLists(lists [][]int) []int {
 	shared := lists[0]
 	for _, list := range lists[1:] {
 		n := 0
@@ -65,14 +65,14 @@ func (c conversation) merge(lists [][]int) []int {
 	return append(slices.Clip(shared), added...)
 }
 
-// compact puts a summary in the place of messages of a list.
-func (c *conversation) compact(list, covered []int, summary Message) []int {
+// compactList puts a summary in the place of messages of a list.
+func (c *conversation) compactList(list, covered []int, summary Message) []int {
 	all := slices.Clone(covered)
 	for _, at := range covered {
 		all = append(all, (*c)[at].Covers...) // a summary of summaries
 	}
 	kept := slices.DeleteFunc(slices.Clone(list), func(at int) bool { return slices.Contains(covered, at) })
-	return append(c.say(nil, said{summary, all}), kept...)
+	return append(c.addMessage(nil, said{summary, all}), kept...)
 }
 
 // Message is one turn of a conversation.

@@ -26,20 +26,20 @@ type talking struct {
 // defaultKeepLast is how many turns compaction keeps.
 const defaultKeepLast = 4
 
-// talkingOf reads the conversation settings of a node. Those of the graph are the defaults.
-func talkingOf(g *spec.Graph, n *spec.Node) talking {
+// newTalking reads the conversation settings of a node. Those of the graph are the defaults.
+func newTalking(g *spec.Graph, n *spec.Node) talking {
 	kind := n.Kind.Value
 	t := talking{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
 	t.joins = t.model || kind == "tools" || kind == "graph" && modeOf(n.Conversation) == "continuous"
 	if n.Feedback != nil {
 		t.feedback = *n.Feedback
 	}
-	t.read(g.Conversation)
-	t.read(n.Conversation)
+	t.readSettings(g.Conversation)
+	t.readSettings(n.Conversation)
 	return t
 }
 
-func (t *talking) read(v *spec.Value) {
+func (t *talking) readSettings(v *spec.Value) {
 	if v == nil {
 		return
 	}
@@ -91,11 +91,11 @@ func (t *Task) newTalk(n *node) *Talk {
 	if !n.talk.model {
 		return out
 	}
-	out.Continues = continues(out.Messages, n.id)
+	out.Continues = endsInResults(out.Messages, n.id)
 	if last := lastSpeaker(out.Messages); last != "" && last != n.id && n.talk.see != "own" {
 		out.Moved, out.Ran = true, th.Ran
 	}
-	if m := v.memory(t.Node); out.Feedback && m != nil && m.Output != nil {
+	if m := v.lastMemory(t.Node); out.Feedback && m != nil && m.Output != nil {
 		out.Prior, out.HasPrior = eval.Text(m.Output), true
 	}
 	return out
@@ -109,12 +109,12 @@ func (t *Task) visibleMessages(n *node) []int {
 	}
 	hide := func(at int) bool { return false }
 	switch {
-	case n.talk.isolated && n.talk.model, n.talk.reset && !continues(c.messages(th.Shared), n.id):
+	case n.talk.isolated && n.talk.model, n.talk.reset && !endsInResults(c.messages(th.Shared), n.id):
 		return nil
 	case n.talk.see == "own":
 		hide = func(at int) bool { return c[at].Node != n.id && !c.isResultFor(at, n.id) }
 	case n.talk.see == "branch" && len(t.Place) > 0:
-		if split := t.scope.view(t.scope.fan(t.Place[len(t.Place)-1].Fan).View); split.Thread != nil {
+		if split := t.scope.findView(t.scope.findFan(t.Place[len(t.Place)-1].Fan).View); split.Thread != nil {
 			hide = func(at int) bool { return slices.Contains(split.Thread.Shared, at) }
 		}
 	}
@@ -132,9 +132,9 @@ func (c conversation) isResultFor(at int, node string) bool {
 	return false
 }
 
-// continues reports whether messages end in the results of all tool calls of a
+// endsInResults reports whether messages end in the results of all tool calls of a
 // node's last answer.
-func continues(messages []Message, node string) bool {
+func endsInResults(messages []Message, node string) bool {
 	i := len(messages) - 1
 	for i >= 0 && messages[i].Role == "tool" {
 		i--

@@ -52,8 +52,8 @@ func (t *Task) updateThread() {
 	t.Thread = &th
 }
 
-// delta returns what a step added to the conversation, elements in their order.
-func (t *Task) delta() *TalkDelta {
+// talkDelta returns what a step added to the conversation, elements in their order.
+func (t *Task) talkDelta() *TalkDelta {
 	out := &TalkDelta{}
 	if t.Each == nil {
 		for _, u := range t.Units {
@@ -72,7 +72,7 @@ func (t *Task) delta() *TalkDelta {
 }
 
 func (t *Task) addToThread(th *thread, n *node) {
-	delta := t.delta()
+	delta := t.talkDelta()
 	own := th.privateOf(n, t.Node)
 	switch isPrivate := own != nil || n.talk.isolated && n.talk.model; {
 	case isPrivate && n.talk.model && !endsInCalls(delta.Add): // nobody reads it again
@@ -91,7 +91,7 @@ func (t *Task) addToThread(th *thread, n *node) {
 		th.Shared, th.Private = t.appendMessages(n, list, delta), nil
 	}
 	for i := range delta.Add {
-		th.updateLast(&delta.Add[i], t.Rank)
+		th.setLast(&delta.Add[i], t.Rank)
 	}
 	if n.talk.model {
 		th.Ran = nil
@@ -113,11 +113,11 @@ func (t *Task) appendMessages(n *node, list []int, delta *TalkDelta) []int {
 	if delta.Drop > 0 && delta.Summary != nil {
 		visible, summary := t.visibleMessages(n), *delta.Summary
 		summary.Node = n.id
-		list = c.compact(list, visible[:min(delta.Drop, len(visible))], summary)
+		list = c.compactList(list, visible[:min(delta.Drop, len(visible))], summary)
 	}
 	for _, m := range delta.Add {
 		m.Node = n.id
-		list = c.say(list, said{Message: m})
+		list = c.addMessage(list, said{Message: m})
 	}
 	return list
 }
@@ -127,8 +127,8 @@ func endsInCalls(added []Message) bool {
 	return len(added) > 0 && len(added[len(added)-1].ToolCalls) > 0
 }
 
-// updateLast sets what expressions see as `last`.
-func (th *thread) updateLast(m *Message, at int) {
+// setLast sets what expressions see as `last`.
+func (th *thread) setLast(m *Message, at int) {
 	switch m.Role {
 	case "assistant":
 		text := m.Content
@@ -138,8 +138,8 @@ func (th *thread) updateLast(m *Message, at int) {
 	}
 }
 
-// talkOf returns what an event adds to the conversation. A cached answer counts as said.
-func (t *Task) talkOf(e *Event) *TalkDelta {
+// deltaOf returns what an event adds to the conversation. A cached answer counts as said.
+func (t *Task) deltaOf(e *Event) *TalkDelta {
 	if e.Talk == nil && e.Cached && t.scope.plan.nodes[t.Node].talk.model {
 		return &TalkDelta{Add: []Message{{Role: "assistant", Content: eval.Text(e.Output)}}}
 	}
@@ -153,9 +153,9 @@ func (t *Task) recordRan(th *thread, n *node) {
 	if !n.talk.model || t.Failure != nil {
 		ran := Ran{Node: n.id, Task: t.ID}
 		if t.Failure != nil {
-			ran.Failed, ran.Output = true, cut(t.Failure.Kind+": "+t.Failure.Message, maxRanOutput)
+			ran.Failed, ran.Output = true, cutText(t.Failure.Kind+": "+t.Failure.Message, maxRanOutput)
 		} else {
-			ran.Output = preview(eval.Brief(t.output()), maxRanOutput)
+			ran.Output = previewValue(eval.Brief(t.output()), maxRanOutput)
 		}
 		th.Ran = mergeRan(th.Ran, []Ran{ran})
 	}
@@ -204,12 +204,12 @@ func (sc *Scope) mergeThreads(tasks []*Task) *thread {
 		}
 		th.Ran = mergeRan(th.Ran, other.Ran)
 	}
-	th.Shared = sc.state.Talk.merge(lists)
+	th.Shared = sc.state.Talk.mergeLists(lists)
 	return &th
 }
 
-// last returns what expressions see as `last`.
-func (th *thread) last() map[string]any {
+// lastData returns what expressions see as `last`.
+func (th *thread) lastData() map[string]any {
 	out := map[string]any{"text": nil, "tool_result": nil}
 	if th != nil {
 		out["tool_result"] = th.Result
@@ -223,14 +223,14 @@ func (th *thread) last() map[string]any {
 // lastMessages returns `last` as a task sees it: after its own messages, once it has some.
 func (t *Task) lastMessages(v *View) map[string]any {
 	if v.Thread == nil || t.Done || !t.scope.plan.nodes[t.Node].talk.joins {
-		return v.Thread.last()
+		return v.Thread.lastData()
 	}
 	th := *v.Thread
-	delta := t.delta()
+	delta := t.talkDelta()
 	for i := range delta.Add {
-		th.updateLast(&delta.Add[i], t.Rank)
+		th.setLast(&delta.Add[i], t.Rank)
 	}
-	return th.last()
+	return th.lastData()
 }
 
 // Conversation returns the messages of the run's shared conversation. own are the ones
@@ -252,23 +252,23 @@ func (sc *Scope) addedMessages() *TalkDelta {
 // sharedMessages returns the shared list after all steps of the scope, and the messages of
 // it that were added in the scope.
 func (sc *Scope) sharedMessages() (all, added []int) {
-	if v, _ := sc.mergeAll(); v.Thread != nil {
+	if v, _ := sc.mergeAllTasks(); v.Thread != nil {
 		all = v.Thread.Shared
 	}
 	return all, slices.DeleteFunc(slices.Clone(all), func(at int) bool { return at < sc.Given })
 }
 
-// firstThread returns the first thread of a scope, or nil if it has no model nodes. A graph
+// newThread returns the first thread of a scope, or nil if it has no model nodes. A graph
 // node with `conversation: continuous` continues the list around it.
-func (p *Plan) firstThread(s *State, sc *Scope) *thread {
+func (p *Plan) newThread(s *State, sc *Scope) *thread {
 	if !p.talks {
 		return nil
 	}
 	th := &thread{}
 	if sc.Outer == 0 {
 		for _, m := range s.Run.Talk {
-			th.Shared = s.Talk.say(th.Shared, said{Message: m})
-			th.updateLast(&m, 0)
+			th.Shared = s.Talk.addMessage(th.Shared, said{Message: m})
+			th.setLast(&m, 0)
 		}
 	} else if owner := sc.owner; owner != nil && sc.Call == 0 {
 		around := owner.view().Thread
@@ -276,7 +276,7 @@ func (p *Plan) firstThread(s *State, sc *Scope) *thread {
 			th.Text, th.Result, sc.Continues = around.Text, around.Result, true
 			for _, m := range s.Talk.messages(around.Shared) {
 				m.Node = "../" + m.Node // a node of the scope may have the same name
-				th.Shared = s.Talk.say(th.Shared, said{Message: m})
+				th.Shared = s.Talk.addMessage(th.Shared, said{Message: m})
 			}
 		}
 	}

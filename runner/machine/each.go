@@ -21,16 +21,16 @@ type Each struct {
 	looping bool // in moreElements
 }
 
-// launchEach evaluates the list and begins as many elements as may run.
-func (t *Task) launchEach(n *node) {
+// beginEach evaluates the list and begins as many elements as may run.
+func (t *Task) beginEach(n *node) {
 	value, err := t.scope.state.vm.Eval(n.bound.Each, t.nodeContext(n))
 	if err != nil {
-		t.failFinal(expressionFailure("each: ", err))
+		t.failStep(expressionFailure("each: ", err))
 		return
 	}
 	items, ok := value.([]any)
 	if !ok {
-		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is not a list"})
+		t.failStep(&Failure{Kind: "invalid_input", Message: "each: " + previewValue(value, 60) + " is not a list"})
 		return
 	}
 	t.Each = &Each{Items: items, Results: make([]any, len(items)), Next: 1}
@@ -38,11 +38,11 @@ func (t *Task) launchEach(n *node) {
 		t.endEach()
 		return
 	}
-	t.moreElements()
+	t.beginElements()
 }
 
-// open counts the elements that have begun and not ended.
-func (e *Each) open(t *Task) int {
+// countOpen counts the elements that have begun and not ended.
+func (e *Each) countOpen(t *Task) int {
 	open := 0
 	for _, u := range t.Units {
 		if u.Begun && u.State != ended {
@@ -52,8 +52,8 @@ func (e *Each) open(t *Task) int {
 	return open
 }
 
-// moreElements begins the next elements. At most one of them waits for room.
-func (t *Task) moreElements() {
+// beginElements begins the next elements. At most one of them waits for room.
+func (t *Task) beginElements() {
 	e, n := t.Each, &t.scope.plan.nodes[t.Node]
 	if e.looping {
 		return
@@ -62,13 +62,13 @@ func (t *Task) moreElements() {
 	defer func() { e.looping = false }()
 	waits := func(u *Unit) bool { return u.State == queued && !u.Begun }
 	for !t.Done && e.Next <= len(e.Items) && !slices.ContainsFunc(t.Units, waits) {
-		if n.decl.MaxConcurrency > 0 && e.open(t) >= n.decl.MaxConcurrency {
+		if n.decl.MaxConcurrency > 0 && e.countOpen(t) >= n.decl.MaxConcurrency {
 			return
 		}
 		u := &Unit{Element: e.Next, Attempt: 1}
 		e.Next++
 		t.Units = append(t.Units, u)
-		t.queue(u)
+		t.queueUnit(u)
 	}
 }
 
@@ -77,25 +77,25 @@ func (t *Task) endElement(u *Unit) {
 	policy, i := sc.plan.nodes[t.Node].parallel.OnFailure, u.Element-1
 	e.Done++
 	if u.Failure != nil {
-		e.Failures = with(e.Failures, i, u.Failure)
+		e.Failures = withEntry(e.Failures, i, u.Failure)
 	}
 	t.noteElement(u)
 	switch {
 	case u.Failure == nil:
 		e.Results[i] = u.Output
 		if u.Talk != nil {
-			e.Talk = with(e.Talk, i, u.Talk)
+			e.Talk = withEntry(e.Talk, i, u.Talk)
 		}
 	case policy == "fail_all":
 		for _, other := range t.Units {
 			if other != u { // a resume continues it
-				t.cutUnit(other)
+				t.interruptUnit(other)
 			}
 		}
-		sc.keepResults(t)
+		sc.savePartialResults(t)
 		failure := *u.Failure
 		t.Failure = &failure
-		t.finish()
+		t.finishStep()
 		return
 	case policy == "wait_all":
 		e.Results[i] = map[string]any{"error": failureData(u.Failure)}
@@ -105,11 +105,11 @@ func (t *Task) endElement(u *Unit) {
 		t.endEach()
 		return
 	}
-	t.moreElements()
+	t.beginElements()
 }
 
-// keepResults keeps the outputs of finished elements of a step that fails.
-func (sc *Scope) keepResults(t *Task) {
+// savePartialResults keeps the outputs of finished elements of a step that fails.
+func (sc *Scope) savePartialResults(t *Task) {
 	if slices.ContainsFunc(t.Each.Results, func(v any) bool { return v != nil }) {
 		sc.savePartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
 	}
@@ -120,23 +120,23 @@ func (t *Task) endEach() {
 	n := &sc.plan.nodes[t.Node]
 	failed := len(e.Failures)
 	if failed > 0 && failed == len(e.Items) && sc.plan.nodes[t.Node].parallel.OnFailure == "continue_others" {
-		sc.keepResults(t)
+		sc.savePartialResults(t)
 		t.Failure = e.Failures[0]
-		t.finish()
+		t.finishStep()
 		return
 	}
 	sc.Degraded = sc.Degraded || failed > 0
 	t.Output = e.Results
 	writes, failure := t.checkStep(n, t.Output, t.elementWrites(n))
 	if failure == nil && n.act == actSet {
-		failure = t.view().checkWrites(writes)
+		failure = t.view().tryWrites(writes)
 	}
 	if failure != nil {
-		t.failFinal(failure)
+		t.failStep(failure)
 		return
 	}
 	t.Writes = writes
-	t.finish()
+	t.finishStep()
 }
 
 // elementWrites returns the writes of a set node, whose outputs hold what it wrote.
@@ -154,11 +154,11 @@ func (t *Task) elementWrites(n *node) (writes []Write) {
 	return writes
 }
 
-// checkWrites reduces the writes of all elements one after the other, and undoes them.
-func (v *View) checkWrites(writes []Write) *Failure {
-	defer v.rollback(v.mark())
+// tryWrites reduces the writes of all elements one after the other, and undoes them.
+func (v *View) tryWrites(writes []Write) *Failure {
+	defer v.rollBack(v.changeMark())
 	for i := range writes {
-		if failure := v.write(&writes[i]); failure != nil {
+		if failure := v.applyWrite(&writes[i]); failure != nil {
 			return failure
 		}
 	}

@@ -20,14 +20,14 @@ func (s *State) beginRun(e *Event) {
 	if s.Run.Models != nil {
 		s.Models = *s.Run.Models
 	}
-	sc := s.open(s.plan, TaskID{}, nil, "", s.Run.ID)
+	sc := s.openScope(s.plan, TaskID{}, nil, "", s.Run.ID)
 	s.Group, _ = s.plan.Group(e)
 	if s.Run.Held {
 		s.Pausing = true
 	}
-	sc.first(e.Input, session, e.Edit)
+	sc.addFirstTask(e.Input, session, e.Edit)
 	s.Run.Talk = nil
-	s.commandClocks(StartTimer)
+	s.commandClockTimers(StartTimer)
 }
 
 // Group returns the concurrency group of a run that began with an event, or "".
@@ -40,9 +40,9 @@ func (p *Plan) Group(began *Event) (string, error) {
 	if began.Run != nil {
 		s.Run = *began.Run
 	}
-	sc := s.open(p, TaskID{}, nil, "", "")
-	sc.begin(began.Input, nil, began.Edit)
-	value, err := s.vm.Eval(p.bound.Group, sc.Views[0].context(&Task{scope: sc, Input: orEmpty(sc.Input)}, p.groupUses))
+	sc := s.openScope(p, TaskID{}, nil, "", "")
+	sc.initState(began.Input, nil, began.Edit)
+	value, err := s.vm.Eval(p.bound.Group, sc.Views[0].buildContext(&Task{scope: sc, Input: orEmpty(sc.Input)}, p.groupUses))
 	if err != nil {
 		return "", err
 	}
@@ -66,29 +66,29 @@ func failureEnd(failure *Failure) *End {
 	return end
 }
 
-// complete ends a scope without tasks. It fails if branches that never met conflict, or
+// completeScope ends a scope without tasks. It fails if branches that never met conflict, or
 // if the output can't be evaluated.
-func (sc *Scope) complete() {
-	v, conflicts := sc.mergeAll()
+func (sc *Scope) completeScope() {
+	v, conflicts := sc.mergeAllTasks()
 	if len(conflicts) > 0 {
-		sc.end(failureEnd(sc.conflictFailure(noNode, conflicts[0])))
+		sc.endScope(failureEnd(sc.conflictFailure(noNode, conflicts[0])))
 		return
 	}
 	if failure := sc.checkStateSize(v, nil); failure != nil {
 		sc.endBySize(nil, failure)
 		return
 	}
-	output, err := sc.output(false)
+	output, err := sc.evalOutput(false)
 	if err != nil {
-		sc.end(failureEnd(expressionFailure("output: ", err)))
+		sc.endScope(failureEnd(expressionFailure("output: ", err)))
 		return
 	}
-	sc.end(&End{Status: Completed, Reason: "end", Output: output})
+	sc.endScope(&End{Status: Completed, Reason: "end", Output: output})
 }
 
-// output evaluates `output`. Without `output` it is the output of the last step in path
+// evalOutput evaluates `output`. Without `output` it is the output of the last step in path
 // order that reached END. With parts, parts that can't be evaluated are null.
-func (sc *Scope) output(parts bool) (any, error) {
+func (sc *Scope) evalOutput(parts bool) (any, error) {
 	output := sc.LastEnd.Output
 	if sc.LastEnd.Task == 0 && parts {
 		output = sc.LastStep.Output
@@ -96,9 +96,9 @@ func (sc *Scope) output(parts bool) (any, error) {
 	if sc.plan.bound.Output == nil {
 		return output, nil
 	}
-	v, _ := sc.mergeAll()
+	v, _ := sc.mergeAllTasks()
 	t := &Task{scope: sc, Output: output, Input: orEmpty(sc.Input), Done: true, Step: v.Count, Node: sc.plan.start}
-	env := v.context(t, sc.plan.outUses)
+	env := v.buildContext(t, sc.plan.outUses)
 	value, err := sc.plan.bound.Output.Eval(&sc.state.vm, env)
 	if err != nil && parts {
 		sc.Degraded = true
@@ -107,33 +107,33 @@ func (sc *Scope) output(parts bool) (any, error) {
 	return value, err
 }
 
-// endByTask ends a scope because of a task, which runs again on resume.
-func (sc *Scope) endByTask(t *Task, end *End) {
+// endScopeByTask ends a scope because of a task, which runs again on resume.
+func (sc *Scope) endScopeByTask(t *Task, end *End) {
 	if sc.End == nil {
 		sc.Culprit = t.ID
 	}
-	sc.end(end)
+	sc.endScope(end)
 }
 
-// end ends a scope: it interrupts what runs; finally follows.
-func (sc *Scope) end(end *End) {
+// endScope ends a scope: it interrupts what runs; finally follows.
+func (sc *Scope) endScope(end *End) {
 	if sc.End != nil {
 		return
 	}
-	sc.cut()
+	sc.interruptTasks()
 	sc.End = end
 	sc.FinalNext, sc.Finals = 0, nil
 }
 
-// cut interrupts everything in a scope and within it. A resume continues with the same
+// interruptTasks interrupts everything in a scope and within it. A resume continues with the same
 // attempts.
-func (sc *Scope) cut() {
+func (sc *Scope) interruptTasks() {
 	for _, t := range sc.activeTasks() {
 		if t.Done && !t.Deciding {
 			continue
 		}
 		for _, u := range t.Units {
-			t.cutUnit(u)
+			t.interruptUnit(u)
 		}
 		if t.Begun && !t.Done {
 			t.noteStopped("the run ends")
@@ -141,7 +141,7 @@ func (sc *Scope) cut() {
 	}
 }
 
-func (t *Task) cutUnit(u *Unit) {
+func (t *Task) interruptUnit(u *Unit) {
 	s := t.scope.state
 	if u.State == ended {
 		return
@@ -149,9 +149,9 @@ func (t *Task) cutUnit(u *Unit) {
 	isGraph := u.runsGraph()
 	for _, c := range u.Called {
 		if inner := s.byID[c.Scope]; inner != nil {
-			inner.cut()
+			inner.interruptTasks()
 			inner.suspended = true
-			s.remove(inner)
+			s.removeScope(inner)
 			c.Kept, c.Scope = inner, 0
 		}
 	}
@@ -160,19 +160,19 @@ func (t *Task) cutUnit(u *Unit) {
 		t.stopTimeout(u)
 		return
 	}
-	t.stop(u)
+	t.stopUnit(u)
 	u.State, u.CutOff = queued, false
 }
 
 func (t *Task) stopTimeout(u *Unit) {
 	if u.Ends > 0 {
-		t.scope.state.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
+		t.scope.state.addCommand(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.attemptID(u)})
 		u.Ends = 0
 	}
 }
 
-// cancelAsked cancels the run. During finally it starts the grace period.
-func (s *State) cancelAsked(e *Event) {
+// cancelRun cancels the run. During finally it starts the grace period.
+func (s *State) cancelRun(e *Event) {
 	root := s.root()
 	if root.End != nil {
 		s.startGrace()
@@ -183,12 +183,12 @@ func (s *State) cancelAsked(e *Event) {
 	if e.Reason != "" {
 		failure = &Failure{Kind: "cancelled", Message: e.Reason}
 	}
-	root.end(&End{Status: Cancelled, Reason: "cancelled", Failure: failure})
+	root.endScope(&End{Status: Cancelled, Reason: "cancelled", Failure: failure})
 	s.startGrace()
 }
 
-// conclude sets the final status of the run and issues Finish.
-func (s *State) conclude() {
+// endRun sets the final status of the run and issues Finish.
+func (s *State) endRun() {
 	root := s.root()
 	end := root.End
 	s.Status, s.Reason, s.Failure, s.Limited = end.Status, end.Reason, end.Failure, end.Limited
@@ -196,8 +196,8 @@ func (s *State) conclude() {
 	if end.Status == Completed {
 		s.Output = end.Output
 	}
-	s.commandClocks(StopTimer)
-	s.command(Command{Kind: Finish})
+	s.commandClockTimers(StopTimer)
+	s.addCommand(Command{Kind: Finish})
 }
 
 // Setup evaluates the tools and providers of a scope, by name. They contain secrets in
@@ -217,7 +217,7 @@ func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
 	s := p.NewState()
 	s.SetSecrets(map[*Plan]map[string]any{p: secrets})
-	tools, _, err := s.open(p, TaskID{}, nil, "", "").Setup()
+	tools, _, err := s.openScope(p, TaskID{}, nil, "", "").Setup()
 	return tools, err
 }
 
@@ -248,12 +248,12 @@ func (sc *Scope) PathNodes() []string {
 			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})
 		}
 	}
-	return sc.inPathOrder(steps)
+	return sc.nodesInPathOrder(steps)
 }
 
-// inPathOrder returns the nodes of steps in path order.
-func (sc *Scope) inPathOrder(steps []PathStep) []string {
-	compare := func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) }
+// nodesInPathOrder returns the nodes of steps in path order.
+func (sc *Scope) nodesInPathOrder(steps []PathStep) []string {
+	compare := func(a, b PathStep) int { return comparePositions(a.Rank, a.Order, b.Rank, b.Order) }
 	if !slices.IsSortedFunc(steps, compare) {
 		slices.SortStableFunc(steps, compare)
 	}
@@ -266,6 +266,6 @@ func (sc *Scope) inPathOrder(steps []PathStep) []string {
 
 // Values returns the state of a scope as a new map, after all its steps.
 func (sc *Scope) Values() map[string]any {
-	v, _ := sc.mergeAll()
+	v, _ := sc.mergeAllTasks()
 	return v.values()
 }

@@ -49,9 +49,9 @@ type tested struct {
 	reason eval.Reason
 }
 
-// candidates explains the edges of a finished step, in declaration order. It evaluates
+// explainEdges explains the edges of a finished step, in declaration order. It evaluates
 // nothing again. With values, it adds the values that false conditions read.
-func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
+func (t *Task) explainEdges(n *node, out routed, values bool) []Candidate {
 	p := t.scope.plan
 	fired := func(edge int) bool {
 		return slices.ContainsFunc(out.targets, func(to target) bool { return to.edge == edge })
@@ -70,14 +70,14 @@ func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 			When: e.spec.When.Value, Fired: fired(at), Why: "goto decides",
 		}
 		if !isGoto {
-			c.Why = t.why(n, e, c.Fired, late[at])
+			c.Why = t.explainEdge(n, e, c.Fired, late[at])
 			if i := slices.IndexFunc(out.tests, func(test tested) bool { return test.edge == at }); i >= 0 && !values {
 				c.Test = &out.tests[i].reason
 				c.Why = c.Test.String()
 			}
 		}
 		if values && c.When != "" && strings.HasSuffix(c.Why, isFalse) {
-			c.Why += p.valuesOf(e, t.view().context(t, e.uses))
+			c.Why += p.describeValues(e, t.view().buildContext(t, e.uses))
 		}
 		list = append(list, c)
 	}
@@ -102,7 +102,7 @@ func (t *Task) candidates(n *node, out routed, values bool) []Candidate {
 // isFalse ends the reason of a condition that does not hold.
 const isFalse = " is false"
 
-func (t *Task) why(n *node, e *edge, fired, after bool) string {
+func (t *Task) explainEdge(n *node, e *edge, fired, after bool) string {
 	condition, failed := e.spec.Condition, t.Failure != nil
 	switch {
 	case t.Skipped && condition != "always" && condition != "on_success":
@@ -118,7 +118,7 @@ func (t *Task) why(n *node, e *edge, fired, after bool) string {
 	case e.when != nil:
 		return e.spec.When.Value + isFalse
 	case condition == "llm_decide":
-		return whyDecided(t.Choice, fired)
+		return explainDecision(t.Choice, fired)
 	case fired && t.Choice != nil && t.Choice.Failure != nil:
 		return "fallback: " + t.Choice.Failure.Message
 	case fired && (!failed && len(n.conditional) > 0 || failed && len(n.failWhen) > 0):
@@ -129,7 +129,7 @@ func (t *Task) why(n *node, e *edge, fired, after bool) string {
 	return "another edge fired"
 }
 
-func whyDecided(c *Chosen, fired bool) string {
+func explainDecision(c *Chosen, fired bool) string {
 	switch {
 	case c == nil && fired:
 		return "the only candidate"
@@ -147,12 +147,12 @@ func whyDecided(c *Chosen, fired bool) string {
 	return "not chosen by the router"
 }
 
-// valuesOf lists the values that an edge's condition read: " (n = 3, verdict = "ok")".
-func (p *Plan) valuesOf(e *edge, env map[string]any) string {
+// describeValues lists the values that an edge's condition read: " (n = 3, verdict = "ok")".
+func (p *Plan) describeValues(e *edge, env map[string]any) string {
 	values := readValues(e, env)
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		parts = append(parts, name+" = "+p.readText([]any{name}, values[name]))
+		parts = append(parts, name+" = "+p.formatRead([]any{name}, values[name]))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -180,30 +180,30 @@ func readValues(e *edge, env map[string]any) map[string]any {
 	return out
 }
 
-// readText formats a value that was read from a path, for a person.
-func (p *Plan) readText(path []any, v any) string {
+// formatRead formats a value that was read from a path, for a person.
+func (p *Plan) formatRead(path []any, v any) string {
 	name, _ := path[0].(string)
 	if i, ok := p.keyOf[name]; ok && p.keys[i].decl.Secret {
 		return "***"
 	}
-	return preview(v, maxShown)
+	return previewValue(v, maxShown)
 }
 
 // maxShown is how many bytes of a value a reason shows.
 const maxShown = 60
 
-// preview formats a value as compact JSON of at most limit bytes.
-func preview(v any, limit int) string {
+// previewValue formats a value as compact JSON of at most limit bytes.
+func previewValue(v any, limit int) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case string:
-		return cut(strconv.Quote(v), limit)
+		return cutText(strconv.Quote(v), limit)
 	}
-	return cut(eval.Text(v), limit)
+	return cutText(eval.Text(v), limit)
 }
 
-func cut(text string, limit int) string {
+func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

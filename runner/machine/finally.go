@@ -23,8 +23,8 @@ type FinallyEnd struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// nextFinal runs the next finally node. After the last one the scope closes.
-func (sc *Scope) nextFinal() {
+// startNextFinal runs the next finally node. After the last one the scope closes.
+func (sc *Scope) startNextFinal() {
 	s := sc.state
 	if s.Grace == graceOver {
 		for ; sc.FinalNext < len(sc.plan.finally); sc.FinalNext++ {
@@ -32,7 +32,7 @@ func (sc *Scope) nextFinal() {
 		}
 	}
 	if sc.FinalNext == len(sc.plan.finally) {
-		sc.close()
+		sc.closeScope()
 		return
 	}
 	v := sc.finalView()
@@ -52,9 +52,9 @@ func (sc *Scope) nextFinal() {
 // finalView returns the view for finally: all steps merged. A resume drops it.
 func (sc *Scope) finalView() *View {
 	if sc.FinalView != 0 {
-		return sc.view(sc.FinalView)
+		return sc.findView(sc.FinalView)
 	}
-	whole, _ := sc.mergeAll()
+	whole, _ := sc.mergeAllTasks()
 	v := sc.newView(nil)
 	v.Vals, v.Visits, v.Mem = whole.Vals, whole.Visits, whole.Mem
 	v.Count, v.Thread, v.Size = whole.Count, whole.Thread, whole.Size
@@ -62,8 +62,8 @@ func (sc *Scope) finalView() *View {
 	return v
 }
 
-func (sc *Scope) finalEnded(t *Task) {
-	t.view().apply(t)
+func (sc *Scope) recordFinal(t *Task) {
+	t.view().applyTask(t)
 	sc.Final = nil
 	sc.Finals = append(sc.Finals, FinallyEnd{Node: sc.plan.nodes[t.Node].id, Visit: t.Visit, Failure: t.Failure})
 }
@@ -72,12 +72,12 @@ func (sc *Scope) finalEnded(t *Task) {
 func (s *State) startGrace() {
 	if s.Grace == 0 {
 		s.Grace = graceRuns
-		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
+		s.addCommand(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
 	}
 }
 
-// graceOver cancels what is left of finally.
-func (s *State) graceOver() {
+// cancelFinally cancels what is left of finally.
+func (s *State) cancelFinally() {
 	root := s.root()
 	if root.End == nil || s.Grace != graceRuns {
 		return
@@ -85,9 +85,9 @@ func (s *State) graceOver() {
 	s.Grace = graceOver
 	if t := root.Final; t != nil {
 		for _, u := range t.Units {
-			t.stop(u)
+			t.stopUnit(u)
 		}
-		t.failFinal(&Failure{
+		t.failStep(&Failure{
 			Kind: "cancelled", Message: "the " + eval.DurationText(finallyGrace) + " that finally has after a cancellation were up",
 		})
 	}

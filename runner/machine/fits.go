@@ -20,14 +20,14 @@ func (p *Plan) WantsText(node string) func(data any, text string) bool {
 	return func(data any, text string) bool {
 		if n.bound.TextOnly {
 			_, isObject := data.(map[string]any)
-			return !isObject || len(n.writeKeys) == 0 || !p.fits(n, data)
+			return !isObject || len(n.writeKeys) == 0 || !p.fitsSchemas(n, data)
 		}
-		return !p.fits(n, data) && p.fits(n, text)
+		return !p.fitsSchemas(n, data) && p.fitsSchemas(n, text)
 	}
 }
 
-// fits reports whether the schemas allow an output and its writes.
-func (p *Plan) fits(n *node, output any) bool {
+// fitsSchemas reports whether the schemas allow an output and its writes.
+func (p *Plan) fitsSchemas(n *node, output any) bool {
 	if n.schema != nil {
 		var err error
 		if output, err = n.schema.Accept(output); err != nil {
@@ -47,22 +47,22 @@ func (p *Plan) fits(n *node, output any) bool {
 			}
 			value = output
 		}
-		if !k.takes(value) {
+		if !k.acceptsUpdate(value) {
 			return false
 		}
 	}
 	return true
 }
 
-// takes reports whether the schema of a key allows an update, as far as this is known
+// acceptsUpdate reports whether the schema of a key allows an update, as far as this is known
 // without the current value.
-func (k *key) takes(update any) bool {
+func (k *key) acceptsUpdate(update any) bool {
 	switch k.reducer {
 	case reduceReplace, reduceMin, reduceMax:
 		_, err := k.schema.Accept(update)
 		return err == nil
 	case reduceAppend, reducePrepend, reduceUnion:
-		items, isList := k.schema.Normalise(listOf(update)).([]any)
+		items, isList := k.schema.Normalise(asList(update)).([]any)
 		return isList && k.schema.CheckAppended(items, 0) == nil
 	case reduceSum:
 		_, isNumber := eval.Number(update)

@@ -32,7 +32,7 @@ func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, o
 		items = []any{value}
 	}
 	for _, item := range items {
-		to, failure := t.scope.plan.target(n, item, output)
+		to, failure := t.scope.plan.readTarget(n, item, output)
 		if failure != nil {
 			return nil, false, failure
 		}
@@ -47,15 +47,15 @@ func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	if len(writes) == 0 || t.Done {
 		return t.scope.state.vm.Eval(n.bound.Goto, t.nodeContext(n))
 	}
-	defer v.rollback(v.mark())
+	defer v.rollBack(v.changeMark())
 	for i := range writes {
-		v.write(&writes[i])
+		v.applyWrite(&writes[i])
 	}
 	return t.scope.state.vm.Eval(n.bound.Goto, t.nodeContext(n))
 }
 
-// target reads a label, or an object {to, input}. Without an input it is the output.
-func (p *Plan) target(n *node, item, output any) (target, *Failure) {
+// readTarget reads a label, or an object {to, input}. Without an input it is the output.
+func (p *Plan) readTarget(n *node, item, output any) (target, *Failure) {
 	t := target{edge: -1, input: output}
 	label, ok := item.(string)
 	if object, isObject := item.(map[string]any); isObject {
@@ -67,12 +67,12 @@ func (p *Plan) target(n *node, item, output any) (target, *Failure) {
 	if !ok {
 		return t, &Failure{
 			Kind:    "invalid_output",
-			Message: "goto " + preview(item, 60) + " is not a label; allowed: a label, or {to: label, input: value}",
+			Message: "goto " + previewValue(item, 60) + " is not a label; allowed: a label, or {to: label, input: value}",
 		}
 	}
 	to, known := n.ends[label]
 	if !n.decl.HasEnds {
-		to, known = p.nodeNamed(label)
+		to, known = p.findTarget(label)
 	}
 	if !known {
 		message := "goto names " + strconv.Quote(label) + ", which is not a label of ends"
@@ -96,7 +96,7 @@ func (n *node) labels() []string {
 	return out
 }
 
-func (p *Plan) nodeNamed(id string) (int, bool) {
+func (p *Plan) findTarget(id string) (int, bool) {
 	if id == "END" {
 		return endNode, true
 	}

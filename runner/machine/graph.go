@@ -11,14 +11,14 @@ type reachKey struct {
 	to, avoid int
 }
 
-// reaches reports whether a path of at least one edge leads from a node to another
+// canReach reports whether a path of at least one edge leads from a node to another
 // without passing a third.
-func (sc *Scope) reaches(from, to, avoid int) bool {
+func (sc *Scope) canReach(from, to, avoid int) bool {
 	s, key := sc.state, reachKey{sc.plan, to, avoid}
 	set, ok := s.reach[key]
 	if !ok {
 		set = sc.plan.nodesLeadingTo(to, func(node int) bool { return node == avoid })
-		s.reach = with(s.reach, key, set)
+		s.reach = withEntry(s.reach, key, set)
 	}
 	return from >= 0 && set[from]
 }
@@ -44,23 +44,23 @@ func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
 	return out
 }
 
-// implicitJoin returns the first node that all branches of a fan-out can reach without
+// findImplicitJoin returns the first node that all branches of a fan-out can reach without
 // failure edges, or noNode. If that node has a `join` itself, there is no implicit one.
-func (sc *Scope) implicitJoin(source int, targets []int) int {
+func (sc *Scope) findImplicitJoin(source int, targets []int) int {
 	p := sc.plan
 	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })
 	if len(begin) < 2 || p.nodes[source].parallel.Join != "auto" {
 		return noNode
 	}
-	if at := p.firstMeeting(begin, source); at != noNode && !p.nodes[at].joins && !slices.Contains(begin, source) {
+	if at := p.findFirstMeeting(begin, source); at != noNode && !p.nodes[at].joins && !slices.Contains(begin, source) {
 		return at
 	}
 	return noNode
 }
 
-// firstMeeting returns the first node that all ways from the given nodes can reach
+// findFirstMeeting returns the first node that all ways from the given nodes can reach
 // without failure edges and without passing source, or noNode.
-func (p *Plan) firstMeeting(begin []int, source int) int {
+func (p *Plan) findFirstMeeting(begin []int, source int) int {
 	// By node: from how many it was reached, the last of them, and the most edges to it.
 	reached, last, most := make([]int, len(p.nodes)), make([]int, len(p.nodes)), make([]int, len(p.nodes))
 	var level, next, all []int

@@ -43,9 +43,9 @@ func (sc *Scope) fireJoin() bool {
 	var groups [][]*Task
 	for len(waits) > 0 {
 		var group []*Task
-		group, waits = sc.nextGroup(waits)
+		group, waits = sc.splitGroup(waits)
 		if q := sc.plan.nodes[group[0].Node].quorum; q > 0 && len(group) >= q {
-			sc.join(group, nil)
+			sc.joinTasks(group, nil)
 			return true
 		}
 		groups = append(groups, group)
@@ -64,7 +64,7 @@ func (sc *Scope) fireJoin() bool {
 		sc.resolveJoin(groups[0]) // all wait for each other: the first in the file runs
 		return true
 	}
-	return sc.failDeserted()
+	return sc.failDesertedJoin()
 }
 
 // isBlocked reports whether another task may still arrive at the join where w waits.
@@ -81,17 +81,17 @@ func (sc *Scope) isBlocked(w *Task) bool {
 // canReachJoin reports whether o can still reach the join where w waits for it.
 func (sc *Scope) canReachJoin(o, w *Task) bool {
 	f := sc.awaitedFan(w, o.Place)
-	return f != 0 && sc.reaches(o.Node, w.Node, sc.fan(f).Source)
+	return f != 0 && sc.canReach(o.Node, w.Node, sc.findFan(f).Source)
 }
 
 func (sc *Scope) canReachAnyJoin(o *Task, group []*Task) bool {
 	return slices.ContainsFunc(group, func(w *Task) bool { return sc.canReachJoin(o, w) })
 }
 
-// implicitFor returns the outermost fan-out that the task's node joins implicitly, or 0.
-func (sc *Scope) implicitFor(t *Task) int {
+// implicitFanOf returns the outermost fan-out that the task's node joins implicitly, or 0.
+func (sc *Scope) implicitFanOf(t *Task) int {
 	for _, lane := range t.Place {
-		if sc.fan(lane.Fan).Implicit == t.Node && !slices.Contains(t.Joined, lane.Fan) {
+		if sc.findFan(lane.Fan).Implicit == t.Node && !slices.Contains(t.Joined, lane.Fan) {
 			return lane.Fan
 		}
 	}
@@ -102,11 +102,11 @@ func (sc *Scope) implicitFor(t *Task) int {
 // does not wait for that branch. An implicit join waits only for branches of the fan-out
 // that it joins.
 func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
-	f := sharedFan(w.Place, other)
+	f := innermostSharedFan(w.Place, other)
 	if f == 0 || sc.plan.nodes[w.Node].joins {
 		return f
 	}
-	outer := sc.implicitFor(w)
+	outer := sc.implicitFanOf(w)
 	for _, lane := range w.Place {
 		if lane.Fan == outer && outer != 0 {
 			return f
@@ -118,9 +118,9 @@ func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
 	return 0
 }
 
-// nextGroup returns the tasks that wait together with the first one, in declaration order,
+// splitGroup returns the tasks that wait together with the first one, in declaration order,
 // and the others.
-func (sc *Scope) nextGroup(waits []*Task) (group, rest []*Task) {
+func (sc *Scope) splitGroup(waits []*Task) (group, rest []*Task) {
 	group, rest = waits[:1:1], waits[1:]
 	for i := 0; i < len(group); i++ {
 		var left []*Task
@@ -140,21 +140,21 @@ func (sc *Scope) nextGroup(waits []*Task) (group, rest []*Task) {
 // resolveJoin runs a join at which no further task can arrive, or applies on_bypass.
 func (sc *Scope) resolveJoin(group []*Task) {
 	n := &sc.plan.nodes[group[0].Node]
-	if n.quorum == 0 && len(sc.bypassing(group)) == 0 || n.quorum > 0 && len(group) >= n.quorum {
-		sc.join(group, nil)
+	if n.quorum == 0 && len(sc.findBypasses(group)) == 0 || n.quorum > 0 && len(group) >= n.quorum {
+		sc.joinTasks(group, nil)
 		return
 	}
 	sc.Degraded = true
 	switch n.onBypass {
 	case "continue":
-		sc.join(group, nil)
+		sc.joinTasks(group, nil)
 	case "fail":
-		sc.join(group, sc.bypassFailure(group[0].Node, group, sc.bypassing(group)))
+		sc.joinTasks(group, sc.bypassFailure(group[0].Node, group, sc.findBypasses(group)))
 	default:
-		group[0].note(&Note{
-			Kind: NoteJoinDropped, Failure: sc.bypassFailure(group[0].Node, group, sc.bypassing(group)),
+		group[0].addNote(&Note{
+			Kind: NoteJoinDropped, Failure: sc.bypassFailure(group[0].Node, group, sc.findBypasses(group)),
 		})
-		sc.drop(group...)
+		sc.dropTasks(group...)
 		for _, t := range group {
 			t.Waits = false
 		}
@@ -190,8 +190,8 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure 
 	}
 }
 
-// bypassing returns the failure edges that branches took around the join.
-func (sc *Scope) bypassing(group []*Task) (out []*Bend) {
+// findBypasses returns the failure edges that branches took around the join.
+func (sc *Scope) findBypasses(group []*Task) (out []*Bend) {
 bends:
 	for _, b := range sc.Bends {
 		if slices.ContainsFunc(group, func(w *Task) bool { return sc.hasInPast(w, b.Task) }) {
@@ -199,11 +199,11 @@ bends:
 		}
 		for _, w := range group {
 			f := sc.awaitedFan(w, b.Place)
-			if f == 0 || slices.Contains(w.Joined, f) || slices.Contains(b.Joined, f) || !sc.reaches(b.Node, w.Node, sc.fan(f).Source) {
+			if f == 0 || slices.Contains(w.Joined, f) || slices.Contains(b.Joined, f) || !sc.canReach(b.Node, w.Node, sc.findFan(f).Source) {
 				continue
 			}
-			own := laneOn(b.Place, f)
-			if !slices.ContainsFunc(group, func(o *Task) bool { return laneOn(o.Place, f) == own }) {
+			own := findLane(b.Place, f)
+			if !slices.ContainsFunc(group, func(o *Task) bool { return findLane(o.Place, f) == own }) {
 				out = append(out, b)
 				continue bends
 			}
@@ -223,8 +223,8 @@ func (sc *Scope) hasInPast(t *Task, step int) bool {
 	return false
 }
 
-// join merges the arrived tasks, and the failed or cancelled ones, into one task.
-func (sc *Scope) join(group []*Task, preset *Failure) {
+// joinTasks merges the arrived tasks, and the failed or cancelled ones, into one task.
+func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	n := &sc.plan.nodes[group[0].Node]
 	if n.quorum > 0 {
 		for _, o := range slices.Clone(sc.Tasks) {
@@ -241,7 +241,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	}
 	for _, t := range group {
 		if t.Carries != 0 {
-			lost = append(lost, sc.failedBranches(sc.fan(t.Carries), t.Node)...)
+			lost = append(lost, sc.failedBranches(sc.findFan(t.Carries), t.Node)...)
 		}
 	}
 	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
@@ -257,7 +257,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 			if _, seen := sources[lane.Fan]; seen {
 				continue
 			}
-			f := sc.fan(lane.Fan)
+			f := sc.findFan(lane.Fan)
 			sources[f.ID] = f.Source
 			if !slices.Contains(t.Joined, f.ID) && (sc.joinsBranchesOf(f, first.Node) || sc.spansBranches(group, f.ID)) {
 				t.Joined = append(t.Joined, f.ID)
@@ -268,13 +268,13 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	for _, m := range slices.Concat(group, lost) {
 		t.Rank = max(t.Rank, m.pastRank()+1)
 	}
-	sc.inputs(t, group, lost)
-	view, conflicts := sc.merge(group, lost)
+	sc.setInputs(t, group, lost)
+	view, conflicts := sc.mergeTasks(group, lost)
 	merged := view.changedKeys()
-	sc.drop(group...)
+	sc.dropTasks(group...)
 	if len(conflicts) == 0 { // an edge may want the values at the split
 		var over *Fan
-		if view, over = sc.settle(view); over != nil && sc.isLast(t, over.Order) {
+		if view, over = sc.foldView(view); over != nil && sc.isLast(t, over.Order) {
 			t.Order = over.Order // else the orders of a loop would grow with each round
 		}
 	}
@@ -282,14 +282,14 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	sc.moveFinishedFans(t, sources)
 	for _, m := range group {
 		for _, lane := range m.Lanes {
-			if sc.fan(lane.Fan) != nil {
+			if sc.findFan(lane.Fan) != nil {
 				t.Lanes = append(t.Lanes, lane)
 			}
 		}
 	}
 	slices.SortFunc(t.Lanes, func(a, b Lane) int { return cmp.Or(a.Fan-b.Fan, a.Lane-b.Lane) })
 	t.Lanes = slices.Compact(t.Lanes)
-	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
+	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.findFan(f) == nil })
 	sc.addTask(t)
 	sc.sweepViews()
 	if len(group) > 1 {
@@ -299,8 +299,8 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 				from = append(from, sc.plan.nodes[m.From.Node].id)
 			}
 		}
-		t.note(&Note{Kind: NoteBranchesJoined, Targets: from})
-		sc.state.noteUpdated(t, merged)
+		t.addNote(&Note{Kind: NoteBranchesJoined, Targets: from})
+		sc.state.noteStateUpdate(t, merged)
 	}
 	if t.Settled = conflicts; len(conflicts) > 0 && preset == nil {
 		t.Preset = sc.conflictFailure(first.Node, conflicts[0])
@@ -337,8 +337,8 @@ func (t *Task) pastRank() int {
 
 // spansBranches reports whether the group stands on several branches of a fan-out.
 func (sc *Scope) spansBranches(group []*Task, fan int) bool {
-	own := laneOn(group[0].Place, fan)
-	return slices.ContainsFunc(group, func(m *Task) bool { return laneOn(m.Place, fan) != own })
+	own := findLane(group[0].Place, fan)
+	return slices.ContainsFunc(group, func(m *Task) bool { return findLane(m.Place, fan) != own })
 }
 
 // joinsBranchesOf reports whether a node joins a fan-out: as its implicit join, or with a
@@ -349,7 +349,7 @@ func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 	}
 	count := 0
 	for _, b := range f.Branch {
-		if b.First == node || b.First >= 0 && sc.reaches(b.First, node, f.Source) {
+		if b.First == node || b.First >= 0 && sc.canReach(b.First, node, f.Source) {
 			if count++; count == 2 {
 				return true
 			}
@@ -360,7 +360,7 @@ func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 
 // moveFinishedFans moves finished fan-outs from the task's Place to its Over list.
 func (sc *Scope) moveFinishedFans(t *Task, sources map[int]int) {
-	if !slices.ContainsFunc(t.Place, func(l Lane) bool { return sc.fan(l.Fan) == nil }) {
+	if !slices.ContainsFunc(t.Place, func(l Lane) bool { return sc.findFan(l.Fan) == nil }) {
 		return
 	}
 	var place []Lane
@@ -374,7 +374,7 @@ func (sc *Scope) moveFinishedFans(t *Task, sources map[int]int) {
 		if k == len(t.Place) {
 			break
 		}
-		if lane := t.Place[k]; sc.fan(lane.Fan) != nil {
+		if lane := t.Place[k]; sc.findFan(lane.Fan) != nil {
 			place = append(place, lane)
 		} else {
 			over = append(over, Over{len(place), sources[lane.Fan]})
@@ -407,18 +407,18 @@ func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
 		}
 	}
 	slices.Sort(lanes)
-	if len(slices.Compact(lanes)) == len(sc.fan(place[k].Fan).Branch) {
+	if len(slices.Compact(lanes)) == len(sc.findFan(place[k].Fan).Branch) {
 		return place[:k:k], overUpTo(over, k)
 	}
 	return place[: k+1 : k+1], overUpTo(over, k)
 }
 
-// inputs sets the input of a joined task, by source node, and the results of its
+// setInputs sets the input of a joined task, by source node, and the results of its
 // branches.
-func (sc *Scope) inputs(t *Task, group, lost []*Task) {
+func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From.Task == 0 })
 	slices.SortStableFunc(came, func(a, b *Task) int {
-		return comparePath(a.From.Rank, a.From.Order, b.From.Rank, b.From.Order)
+		return comparePositions(a.From.Rank, a.From.Order, b.From.Rank, b.From.Order)
 	})
 	t.Inputs = make(map[string]any, len(came))
 	var lists map[string]bool
@@ -432,7 +432,7 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 			t.Inputs[id] = append(first.([]any), m.Input)
 		default:
 			t.Inputs[id] = []any{first, m.Input}
-			lists = with(lists, id, true)
+			lists = withEntry(lists, id, true)
 		}
 	}
 	if len(came) > 1 {
@@ -447,7 +447,7 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 			t.Branches[sc.plan.nodes[m.From.Node].id] = map[string]any{"output": m.From.Output}
 		}
 	}
-	for _, l := range slices.Concat(lost, sc.failedElsewhere(group, lost)) {
+	for _, l := range slices.Concat(lost, sc.failuresElsewhere(group, lost)) {
 		if l.Lost == nil {
 			continue
 		}
@@ -457,17 +457,17 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 	}
 }
 
-// failedElsewhere returns the tasks that failed where no way leads to the join, on branches
+// failuresElsewhere returns the tasks that failed where no way leads to the join, on branches
 // that wait_all brings to it all the same: their errors, not what they wrote.
-func (sc *Scope) failedElsewhere(group, lost []*Task) []*Task {
+func (sc *Scope) failuresElsewhere(group, lost []*Task) []*Task {
 	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
 		return g.Lost == nil || slices.Contains(lost, g) || !slices.ContainsFunc(group, func(w *Task) bool {
 			f := sc.awaitedFan(w, g.Place)
-			if f == 0 || sc.plan.nodes[sc.fan(f).Source].parallel.OnFailure != "wait_all" {
+			if f == 0 || sc.plan.nodes[sc.findFan(f).Source].parallel.OnFailure != "wait_all" {
 				return false
 			}
-			first := sc.fan(f).Branch[laneOn(g.Place, f)].First
-			return first == w.Node || first >= 0 && sc.reaches(first, w.Node, sc.fan(f).Source)
+			first := sc.findFan(f).Branch[findLane(g.Place, f)].First
+			return first == w.Node || first >= 0 && sc.canReach(first, w.Node, sc.findFan(f).Source)
 		})
 	})
 }
@@ -477,26 +477,26 @@ func (sc *Scope) markDecided(place []Lane, node int) {
 		return
 	}
 	for _, lane := range place {
-		if f := sc.fan(lane.Fan); !slices.Contains(f.Decided, node) {
+		if f := sc.findFan(lane.Fan); !slices.Contains(f.Decided, node) {
 			f.Decided = append(f.Decided, node)
 		}
 	}
 }
 
-// failDeserted fails a join with `on_bypass: fail` that no branch reached, because all
+// failDesertedJoin fails a join with `on_bypass: fail` that no branch reached, because all
 // took failure edges around it.
-func (sc *Scope) failDeserted() bool {
+func (sc *Scope) failDesertedJoin() bool {
 	if !sc.failsAnyDeserted() {
 		return false
 	}
 	bends := slices.Clone(sc.Bends)
-	slices.SortFunc(bends, func(a, b *Bend) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	slices.SortFunc(bends, func(a, b *Bend) int { return comparePositions(a.Rank, a.Order, b.Rank, b.Order) })
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins || sc.plan.nodes[node].onBypass != "fail" {
 			continue
 		}
 		for _, b := range bends {
-			f := sc.desertedFan(b, node)
+			f := sc.findDesertedFan(b, node)
 			if f == nil {
 				continue
 			}
@@ -516,7 +516,7 @@ func (sc *Scope) failDeserted() bool {
 
 // newTaskAtSplit returns a task at a node, with the past of the fan-out's split.
 func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
-	v := sc.newView(sc.view(f.View))
+	v := sc.newView(sc.findView(f.View))
 	at := *f.Position
 	at.Lanes = append(slices.Clip(at.Lanes), Lane{f.ID, -1}) // on none of the branches
 	return &Task{
@@ -524,15 +524,15 @@ func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	}
 }
 
-// desertedFan returns the outermost fan-out around a detour of which no branch reached
+// findDesertedFan returns the outermost fan-out around a detour of which no branch reached
 // the join, nor can any more. It returns nil if there is none.
-func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
-	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.fan(l.Fan).Decided, node) }) ||
+func (sc *Scope) findDesertedFan(b *Bend, node int) *Fan {
+	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.findFan(l.Fan).Decided, node) }) ||
 		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
 		return nil
 	}
 	for _, lane := range b.Place {
-		f := sc.fan(lane.Fan)
+		f := sc.findFan(lane.Fan)
 		stops := func(at int) bool { return at == f.Source || at == f.Implicit || sc.plan.nodes[at].joins }
 		if !slices.Contains(b.Joined, f.ID) && sc.joinsBranchesOf(f, node) && node != f.Source && sc.plan.nodesLeadingTo(node, stops)[b.Node] {
 			return f
@@ -545,7 +545,7 @@ func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
 // out.
 func (sc *Scope) canReachAfterDetour(o *Task, b *Bend, node int) bool {
 	for _, lane := range b.Place {
-		if (sc.hasInPast(o, b.Task) || laneOn(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.reaches(o.Node, node, sc.fan(lane.Fan).Source)) {
+		if (sc.hasInPast(o, b.Task) || findLane(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.canReach(o.Node, node, sc.findFan(lane.Fan).Source)) {
 			return true
 		}
 	}

@@ -22,12 +22,12 @@ func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	return limit - time.Duration(sc.state.Active-sc.Since), true
 }
 
-// commandClocks starts or stops the timers of scopes and branches, which count working
+// commandClockTimers starts or stops the timers of scopes and branches, which count working
 // time.
-func (s *State) commandClocks(kind CommandKind) {
+func (s *State) commandClockTimers(kind CommandKind) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
-			s.command(Command{Kind: kind, Timer: RunTimer, Task: TaskID{Task: sc.Owner.Task, Element: sc.Owner.Element}, For: left})
+			s.addCommand(Command{Kind: kind, Timer: RunTimer, Task: TaskID{Task: sc.Owner.Task, Element: sc.Owner.Element}, For: left})
 		}
 		for _, f := range sc.Fans {
 			sc.commandBranchTimers(kind, f)
@@ -35,12 +35,12 @@ func (s *State) commandClocks(kind CommandKind) {
 	}
 }
 
-// scopeTimedOut ends a scope that took longer than limits.timeout. owner is the task that
+// endTimedOutScope ends a scope that took longer than limits.timeout. owner is the task that
 // runs it.
-func (s *State) scopeTimedOut(owner int) {
+func (s *State) endTimedOutScope(owner int) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok && left <= 0 && sc.Owner.Task == owner {
-			sc.end(&End{Status: Limit, Reason: "timeout", Failure: &Failure{
+			sc.endScope(&End{Status: Limit, Reason: "timeout", Failure: &Failure{
 				Kind: "timeout", Message: "the run took longer than its timeout of " + eval.DurationText(sc.limits.Timeout),
 			}})
 			return
@@ -48,24 +48,24 @@ func (s *State) scopeTimedOut(owner int) {
 	}
 }
 
-// cancelTimedOut cancels a unit that took too long. It fails once its attempt has ended.
-func (t *Task) cancelTimedOut(u *Unit, message string) {
+// cancelTimedOutUnit cancels a unit that took too long. It fails once its attempt has ended.
+func (t *Task) cancelTimedOutUnit(u *Unit, message string) {
 	if u.State != running || u.Cause != nil {
 		return
 	}
 	failure := &Failure{Kind: "timeout", Message: message}
 	if u.runsGraph() { // it stops at once
-		t.scope.state.byID[u.called(0).Scope].discard()
+		t.scope.state.byID[u.findCall(0).Scope].discardScope()
 		u.Called = nil
 		t.endAttempt(u, nil, failure)
 		return
 	}
 	u.Cause = failure
-	t.scope.state.command(Command{Kind: CancelTask, Task: t.id(u)})
+	t.scope.state.addCommand(Command{Kind: CancelTask, Task: t.attemptID(u)})
 }
 
-// stepTimedOut fails a step after step_timeout. It is not retried.
-func (t *Task) stepTimedOut() {
+// failTimedOutStep fails a step after step_timeout. It is not retried.
+func (t *Task) failTimedOutStep() {
 	if t.Done || !t.Begun {
 		return
 	}
@@ -74,13 +74,13 @@ func (t *Task) stepTimedOut() {
 	for _, u := range t.Units {
 		if t.Each == nil && u.State == running && !u.runsGraph() {
 			if u.Cause == nil {
-				t.cancelTimedOut(u, message)
+				t.cancelTimedOutUnit(u, message)
 			}
 			return
 		}
-		t.stop(u)
+		t.stopUnit(u)
 	}
-	t.failFinal(&Failure{Kind: "timeout", Message: message})
+	t.failStep(&Failure{Kind: "timeout", Message: message})
 }
 
 // endAtStepLimit ends a scope that reached max_steps.
@@ -88,10 +88,10 @@ func (sc *Scope) endAtStepLimit() {
 	switch on := sc.limits.OnMaxSteps; on {
 	case "return_last", "flag":
 		sc.Degraded = true
-		output, _ := sc.output(true)
-		sc.end(&End{Status: Completed, Reason: "max_steps", Output: output, Limited: on == "flag"})
+		output, _ := sc.evalOutput(true)
+		sc.endScope(&End{Status: Completed, Reason: "max_steps", Output: output, Limited: on == "flag"})
 	default:
-		sc.end(&End{Status: Limit, Reason: "max_steps", Failure: &Failure{
+		sc.endScope(&End{Status: Limit, Reason: "max_steps", Failure: &Failure{
 			Kind: "loop_limit", Message: "the run has taken " + eval.Count(sc.limits.MaxSteps, "step") + ", its limit (max_steps)",
 		}})
 	}
@@ -125,5 +125,5 @@ func (sc *Scope) endBySize(t *Task, failure *Failure) {
 		sc.Culprit = t.ID
 	}
 	_, owner := sc.sizeLimit()
-	owner.end(failureEnd(failure))
+	owner.endScope(failureEnd(failure))
 }

@@ -79,16 +79,16 @@ func (s *State) Notes() []Note { return s.notes }
 // including invalid ones. It is valid until the next Apply.
 func (s *State) Confided() []any { return s.confided }
 
-// note adds a note about a task. Without an observer only emitted values are kept, because
+// addNote adds a note about a task. Without an observer only emitted values are kept, because
 // a driver warns of failed elements in any case.
-func (t *Task) note(n *Note) {
+func (t *Task) addNote(n *Note) {
 	s := t.scope.state
 	s.noted++
 	if !s.Watched && n.Kind != NoteNodeEmitted {
 		return
 	}
 	if n.Task == (TaskID{}) {
-		n.Task = TaskID{Task: t.ID, Attempt: t.attempt()}
+		n.Task = TaskID{Task: t.ID, Attempt: t.attemptNumber()}
 	}
 	n.Place, n.NodeKind, n.Step, n.Began, n.Finally = t.place(), t.scope.plan.nodes[t.Node].kind, t.Number, t.At, t.Final
 	if n.Kind == NoteNodeCompleted || n.Kind == NoteEdgesResolved {
@@ -99,32 +99,32 @@ func (t *Task) note(n *Note) {
 
 func (t *Task) noteAgain() {
 	t.Stopped = false
-	t.note(&Note{Kind: NoteNodeStarted, Again: true})
+	t.addNote(&Note{Kind: NoteNodeStarted, Again: true})
 }
 
 func (t *Task) noteStopped(why string) {
 	t.Stopped = true
-	failure := &Failure{Kind: "cancelled", Message: why, Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attempt()}
-	t.note(&Note{Kind: NoteNodeFailed, Stopped: true, Failure: failure})
+	failure := &Failure{Kind: "cancelled", Message: why, Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attemptNumber()}
+	t.addNote(&Note{Kind: NoteNodeFailed, Stopped: true, Failure: failure})
 }
 
 func (t *Task) noteElement(u *Unit) {
 	e := t.Each
-	t.note(&Note{Kind: NoteElementEnded, Task: t.id(u), Failure: u.Failure, Element: &ElementNote{
+	t.addNote(&Note{Kind: NoteElementEnded, Task: t.attemptID(u), Failure: u.Failure, Element: &ElementNote{
 		Index: u.Element - 1, Item: e.Items[u.Element-1], Done: e.Done, Failed: len(e.Failures), Total: len(e.Items),
 	}})
 	if u.Failure != nil && t.scope.plan.nodes[t.Node].parallel.OnFailure != "fail_all" {
-		t.note(&Note{Kind: NoteNodeEmitted, Task: t.id(u), Failure: u.Failure})
+		t.addNote(&Note{Kind: NoteNodeEmitted, Task: t.attemptID(u), Failure: u.Failure})
 	}
 }
 
 // noteQuestion reports that a question was asked, is still open, or was answered.
 func (t *Task) noteQuestion(kind NoteKind, u *Unit, q *Asked, by string) {
-	t.note(&Note{Kind: kind, Task: t.id(u), Question: t.question(u, q), Answer: q.Answer, By: by})
+	t.addNote(&Note{Kind: kind, Task: t.attemptID(u), Question: t.newQuestion(u, q), Answer: q.Answer, By: by})
 }
 
-// noteUpdated reports the values that a task sees of some keys.
-func (s *State) noteUpdated(t *Task, keys []int) {
+// noteStateUpdate reports the values that a task sees of some keys.
+func (s *State) noteStateUpdate(t *Task, keys []int) {
 	if len(keys) == 0 {
 		return
 	}
@@ -137,7 +137,7 @@ func (s *State) noteUpdated(t *Task, keys []int) {
 		}
 		slices.SortFunc(delta, func(a, b KeyValue) int { return cmp.Compare(a.Key, b.Key) })
 	}
-	t.note(&Note{Kind: NoteStateUpdated, Delta: delta})
+	t.addNote(&Note{Kind: NoteStateUpdated, Delta: delta})
 }
 
 // noteRouted reports which edges fired after a step, and why.
@@ -147,13 +147,13 @@ func (t *Task) noteRouted(n *node, out routed) {
 	}
 	note := Note{Kind: NoteEdgesResolved, Failure: t.Failure, Skipped: t.Skipped}
 	if t.scope.state.Watched {
-		note.Candidates, note.Targets = t.candidates(n, out, false), t.scope.plan.namesOf(out.targets)
+		note.Candidates, note.Targets = t.explainEdges(n, out, false), t.scope.plan.targetNames(out.targets)
 	}
-	t.note(&note)
+	t.addNote(&note)
 }
 
-// namesOf returns the nodes that targets lead to.
-func (p *Plan) namesOf(targets []target) []string {
+// targetNames returns the nodes that targets lead to.
+func (p *Plan) targetNames(targets []target) []string {
 	names := make([]string, len(targets))
 	for i, to := range targets {
 		names[i] = p.targetName(to.to)

@@ -14,7 +14,7 @@ import (
 func (b *builder) onceKeys(bound *bind.Node) []int {
 	var out []int
 	p := b.plan
-	eachRead(func(r eval.Read) {
+	visitReads(func(r eval.Read) {
 		path := r.Path
 		if len(path) > 1 && path[0] == "state" {
 			path = path[1:]
@@ -30,9 +30,9 @@ func (b *builder) onceKeys(bound *bind.Node) []int {
 	return out
 }
 
-// forgetOnce resets the `once` keys that a model node has read. The resets are writes of
+// resetOnce resets the `once` keys that a model node has read. The resets are writes of
 // the step, before its own.
-func (t *Task) forgetOnce(v *View) {
+func (t *Task) resetOnce(v *View) {
 	if t.Failure != nil || t.Skipped {
 		return
 	}

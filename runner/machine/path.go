@@ -18,7 +18,7 @@ type stepList struct {
 	Rank int   `json:"rank"` // of the last step
 }
 
-func (l *stepList) add(node, rank int, order []int) {
+func (l *stepList) addStep(node, rank int, order []int) {
 	l.Flat = append(append(l.Flat, node, rank-l.Rank, len(order)), order...)
 	l.Rank = rank
 }

@@ -29,21 +29,21 @@ func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	return path, found && (phase == "after" || !t.Passed)
 }
 
-// stopAt pauses the run at a breakpoint.
-func (s *State) stopAt(phase, path string) {
+// pauseAtBreakpoint pauses the run at a breakpoint.
+func (s *State) pauseAtBreakpoint(phase, path string) {
 	s.Pausing = true
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
 }
 
-// holdsAfter reports whether a breakpoint after a node of a scope holds back its end.
-func (s *State) holdsAfter(path string) bool {
+// isHeldAfter reports whether a breakpoint after a node of a scope holds back its end.
+func (s *State) isHeldAfter(path string) bool {
 	return s.Pausing && slices.ContainsFunc(s.PausedAt, func(at Stop) bool {
 		return at.Phase == "after" && at.Node[:max(0, strings.LastIndexByte(at.Node, '/'))] == path
 	})
 }
 
-// activity says whether the run works on something, waits for people, or for time to pass.
-func (s *State) activity() (working, asks, waits bool) {
+// describeActivity says whether the run works on something, waits for people, or for time to pass.
+func (s *State) describeActivity() (working, asks, waits bool) {
 	working = len(s.Stopping) > 0
 	for _, sc := range s.Scopes {
 		working = working || slices.ContainsFunc(sc.activeTasks(), func(t *Task) bool { return t.Deciding })
@@ -66,27 +66,27 @@ func (s *State) activity() (working, asks, waits bool) {
 // updateStatus sets the status of a run that waits for an event: running, or paused with
 // the reason.
 func (s *State) updateStatus() {
-	working, asks, waits := s.activity()
+	working, asks, waits := s.describeActivity()
 	switch {
 	case !working && waits && s.Parked && s.Status != Paused:
 		s.Status, s.Reason = Paused, "wait"
-		s.command(Command{Kind: Pause})
+		s.addCommand(Command{Kind: Pause})
 	case working || waits && !s.Pausing && !s.Parked:
-		s.wake()
+		s.wakeRun()
 	case s.Parked && waits:
 	case s.Pausing:
 		reason := "pause"
 		if s.Run.Held {
 			reason = "concurrency"
 		}
-		s.pause(reason)
+		s.pauseRun(reason)
 	case asks:
-		s.pause("human")
+		s.pauseRun("human")
 	}
 }
 
-// pause pauses the run and stops its clocks.
-func (s *State) pause(reason string) {
+// pauseRun pauses the run and stops its clocks.
+func (s *State) pauseRun(reason string) {
 	if s.Status == Paused {
 		s.Reason = reason
 		return
@@ -94,24 +94,24 @@ func (s *State) pause(reason string) {
 	s.Status, s.Reason = Paused, reason
 	if !s.Idle {
 		s.Idle = true
-		s.commandClocks(StopTimer)
+		s.commandClockTimers(StopTimer)
 	}
-	s.command(Command{Kind: Pause})
+	s.addCommand(Command{Kind: Pause})
 }
 
-// wake sets a paused run to running and starts its clocks.
-func (s *State) wake() {
+// wakeRun sets a paused run to running and starts its clocks.
+func (s *State) wakeRun() {
 	if s.Status == Paused {
 		s.Status, s.Reason = Running, ""
 	}
 	if s.Idle {
 		s.Idle = false
-		s.commandClocks(StartTimer)
+		s.commandClockTimers(StartTimer)
 	}
 }
 
-// resume continues a run that paused, did not complete, or lost its driver.
-func (s *State) resume(e *Event) {
+// resumeRun continues a run that paused, did not complete, or lost its driver.
+func (s *State) resumeRun(e *Event) {
 	if s.Status == Completed {
 		return
 	}
@@ -125,25 +125,25 @@ func (s *State) resume(e *Event) {
 	root := s.root()
 	for name, value := range e.Edit { //lint:ignore mapiter each key is set once
 		for _, v := range root.Views {
-			root.load(v, name, value)
+			root.loadValue(v, name, value)
 		}
 	}
 	s.Idle = true
 	if ended {
 		s.Quality, s.Failure, s.Output, s.Limited = "", nil, nil, false
-		root.reopen()
+		root.reopenScope()
 	} else {
 		for _, sc := range slices.Clone(s.Scopes) {
 			sc.running = 0
 		}
-		for _, sc := range s.inCallOrder() {
-			sc.reissue(nil)
+		for _, sc := range s.scopesInCallOrder() {
+			sc.reissueTasks(nil)
 		}
 	}
 	for _, sc := range s.Scopes {
 		sc.due = true
 	}
-	s.wake()
+	s.wakeRun()
 	if root.End != nil && root.End.Status == Cancelled {
 		s.startGrace()
 	}
@@ -178,21 +178,21 @@ func mergeNames(list, more []string) []string {
 	return slices.Compact(all)
 }
 
-// reissue repeats the commands for everything under way in a scope. first, if not nil, is
+// reissueTasks repeats the commands for everything under way in a scope. first, if not nil, is
 // the task to begin with.
-func (sc *Scope) reissue(first *Task) {
+func (sc *Scope) reissueTasks(first *Task) {
 	tasks := sc.activeTasks()
 	if at := slices.Index(tasks, first); at > 0 {
 		tasks = slices.Insert(slices.Delete(tasks, at, at+1), 0, first)
 	}
 	for _, t := range tasks {
 		if !t.gone {
-			t.reissue()
+			t.reissueTask()
 		}
 	}
 }
 
-func (t *Task) reissue() {
+func (t *Task) reissueTask() {
 	sc := t.scope
 	s := sc.state
 	switch {
@@ -200,7 +200,7 @@ func (t *Task) reissue() {
 		s.makeReady(ready{t, nil})
 		return
 	case t.Deciding:
-		s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		s.addCommand(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.newChoice()})
 		return
 	case t.Done:
 		return
@@ -214,22 +214,22 @@ func (t *Task) reissue() {
 		t.reissueUnit(u)
 	}
 	if t.Each != nil && !t.Done {
-		t.moreElements()
+		t.beginElements()
 	}
 }
 
 func (t *Task) reissueUnit(u *Unit) {
 	s := t.scope.state
 	timer := func(kind TimerKind, at int64) {
-		s.command(Command{Kind: StartTimer, Timer: kind, Task: t.id(u), For: s.timeUntil(at)})
+		s.addCommand(Command{Kind: StartTimer, Timer: kind, Task: t.attemptID(u), For: s.timeUntil(at)})
 	}
 	isHuman := t.scope.plan.nodes[t.Node].act == actHuman
-	if u.State == queued && len(u.Questions) > 0 && (isHuman || !u.hasAnswers()) {
+	if u.State == queued && len(u.Questions) > 0 && (isHuman || !u.isAnswered()) {
 		u.State = asking // it was cut off while it asked
 	}
 	switch {
 	case u.State == queued:
-		t.queue(u)
+		t.queueUnit(u)
 	case u.State == running && !u.runsGraph(): // it runs again, as the same attempt
 		u.State = queued
 		s.makeReady(ready{t, u})
@@ -243,16 +243,16 @@ func (t *Task) reissueUnit(u *Unit) {
 		if t.Stopped {
 			t.noteAgain()
 		}
-		if u.hasAnswers() { // they came while nobody drove the run
+		if u.isAnswered() { // they came while nobody drove the run
 			t.continueIfAnswered(u)
 			return
 		}
-		t.askOpenQuestions(u)
+		t.commandQuestions(u)
 	}
 }
 
-// reopen makes an ended or interrupted scope runnable again.
-func (sc *Scope) reopen() {
+// reopenScope makes an ended or interrupted scope runnable again.
+func (sc *Scope) reopenScope() {
 	s := sc.state
 	if sc.suspended || s.byID[sc.ID] == nil {
 		sc.suspended = false
@@ -269,19 +269,19 @@ func (sc *Scope) reopen() {
 	var failed *Task
 	if i := slices.IndexFunc(sc.allTasks(), func(t *Task) bool { return t.ID == sc.Culprit }); i >= 0 {
 		failed = sc.allTasks()[i]
-		sc.revive(failed)
+		sc.reviveTask(failed)
 	}
 	sc.Culprit = 0
-	sc.reissue(failed)
+	sc.reissueTasks(failed)
 }
 
-// revive prepares the task whose failure ended the scope to run again.
-func (sc *Scope) revive(t *Task) {
+// reviveTask prepares the task whose failure ended the scope to run again.
+func (sc *Scope) reviveTask(t *Task) {
 	if i := slices.Index(sc.Gone, t); i >= 0 {
 		sc.Gone = slices.Delete(sc.Gone, i, i+1)
 		t.Lost = nil
 		for _, lane := range t.Place {
-			if b := &sc.fan(lane.Fan).Branch[lane.Lane]; b.By == t.ID {
+			if b := &sc.findFan(lane.Fan).Branch[lane.Lane]; b.By == t.ID {
 				b.Failed, b.By = nil, 0
 			}
 		}
@@ -293,7 +293,7 @@ func (sc *Scope) revive(t *Task) {
 		sc.Tasks = append(sc.Tasks, t)
 	}
 	if t.Node == endNode { // a policy forbade to end there
-		sc.arrive(t)
+		sc.placeTask(t)
 		return
 	}
 	if t.Done && t.Number > 0 {

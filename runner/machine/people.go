@@ -91,7 +91,7 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	if given, ok := config["choices"]; ok {
 		choices, _ := given.([]any)
 		if len(choices) == 0 {
-			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is not a list of at least one answer"})
+			t.endAttempt(u, nil, &Failure{Kind: "invalid_input", Message: "choices: " + previewValue(given, 60) + " is not a list of at least one answer"})
 			return
 		}
 		q.Schema = map[string]any{"enum": choices}
@@ -116,11 +116,11 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	t.openQuestions(u, []*Asked{q})
 }
 
-// ask opens the questions of an interrupted attempt. Answers to earlier questions stay.
-func (t *Task) ask(u *Unit, asks []Ask) {
+// openAsks opens the questions of an interrupted attempt. Answers to earlier questions stay.
+func (t *Task) openAsks(u *Unit, asks []Ask) {
 	list := slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return !q.Settled })
 	for _, ask := range asks {
-		if find(list, ask.ID) == nil {
+		if findAsked(list, ask.ID) == nil {
 			list = append(list, &Asked{Ask: ask})
 		}
 	}
@@ -139,7 +139,7 @@ func (t *Task) openQuestions(u *Unit, list []*Asked) {
 		}
 	}
 	u.State, u.Questions = asking, list
-	t.askOpenQuestions(u)
+	t.commandQuestions(u)
 	for _, q := range u.pendingQuestions() {
 		t.noteQuestion(NoteAsked, u, q, "")
 	}
@@ -151,11 +151,11 @@ func (u *Unit) pendingQuestions() []*Asked {
 	return slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return q.Settled })
 }
 
-// askOpenQuestions issues the commands for the unit's open questions and starts the
+// commandQuestions issues the commands for the unit's open questions and starts the
 // answer timer.
-func (t *Task) askOpenQuestions(u *Unit) {
+func (t *Task) commandQuestions(u *Unit) {
 	for _, q := range u.pendingQuestions() {
-		t.scope.state.command(Command{Kind: AskPerson, Task: t.id(u), Question: t.question(u, q)})
+		t.scope.state.addCommand(Command{Kind: AskPerson, Task: t.attemptID(u), Question: t.newQuestion(u, q)})
 	}
 	t.startAnswerTimer(u)
 }
@@ -164,18 +164,18 @@ func (t *Task) askOpenQuestions(u *Unit) {
 func (t *Task) startAnswerTimer(u *Unit) {
 	s, until := t.scope.state, int64(0)
 	for _, q := range u.pendingQuestions() {
-		until = earlier(earlier(until, q.Until), q.Remind)
+		until = earlierMoment(earlierMoment(until, q.Until), q.Remind)
 	}
 	if until > 0 {
-		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.id(u), For: s.timeUntil(until)})
+		s.addCommand(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.attemptID(u), For: s.timeUntil(until)})
 	}
 }
 
-func (t *Task) question(u *Unit, q *Asked) *Question {
-	return &Question{Task: t.id(u), Place: t.place(), Ask: q.Ask, Round: u.Round}
+func (t *Task) newQuestion(u *Unit, q *Asked) *Question {
+	return &Question{Task: t.attemptID(u), Place: t.place(), Ask: q.Ask, Round: u.Round}
 }
 
-func find(list []*Asked, id string) *Asked {
+func findAsked(list []*Asked, id string) *Asked {
 	if i := slices.IndexFunc(list, func(q *Asked) bool { return q.ID == id }); i >= 0 {
 		return list[i]
 	}
@@ -187,7 +187,7 @@ func (u *Unit) answers() map[string]any {
 	var out map[string]any
 	for _, q := range u.Questions {
 		if q.Settled {
-			out = with(out, q.ID, q.Answer)
+			out = withEntry(out, q.ID, q.Answer)
 		}
 	}
 	return out
@@ -196,13 +196,13 @@ func (u *Unit) answers() map[string]any {
 // Questions returns the open questions in path order.
 func (s *State) Questions() []Question {
 	var out []Question
-	for _, sc := range s.inCallOrder() {
+	for _, sc := range s.scopesInCallOrder() {
 		for t, u := range sc.activeUnits() {
 			if u.State != asking {
 				continue
 			}
 			for _, q := range u.pendingQuestions() {
-				out = append(out, *t.question(u, q))
+				out = append(out, *t.newQuestion(u, q))
 			}
 		}
 	}
@@ -215,11 +215,11 @@ func (s *State) acceptAnswer(t *Task, e *Event) {
 	if t == nil {
 		return
 	}
-	u := t.unit(e.Task)
+	u := t.findUnit(e.Task)
 	if u == nil || u.State != asking {
 		return
 	}
-	q := find(u.Questions, e.Question)
+	q := findAsked(u.Questions, e.Question)
 	if q == nil || q.Settled {
 		return
 	}
@@ -231,51 +231,51 @@ func (s *State) acceptAnswer(t *Task, e *Event) {
 	if err != nil {
 		return
 	}
-	t.settleQuestion(u, q, value, e.By)
+	t.recordAnswer(u, q, value, e.By)
 	if !e.Hold {
 		t.continueIfAnswered(u)
 	}
 }
 
-func (t *Task) settleQuestion(u *Unit, q *Asked, answer any, by string) {
+func (t *Task) recordAnswer(u *Unit, q *Asked, answer any, by string) {
 	q.Settled, q.Answer = true, answer
 	t.noteQuestion(NoteAnswered, u, q, by)
-	t.scope.state.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
+	t.scope.state.addCommand(Command{Kind: CloseQuestion, Task: t.attemptID(u), Question: t.newQuestion(u, q)})
 }
 
-// hasAnswers reports whether all questions of a unit are answered.
-func (u *Unit) hasAnswers() bool { return len(u.pendingQuestions()) == 0 }
+// isAnswered reports whether all questions of a unit are answered.
+func (u *Unit) isAnswered() bool { return len(u.pendingQuestions()) == 0 }
 
 // continueIfAnswered continues a unit whose questions are all answered.
 func (t *Task) continueIfAnswered(u *Unit) {
-	if !u.hasAnswers() {
+	if !u.isAnswered() {
 		return
 	}
 	s := t.scope.state
 	if q := u.Questions[0]; q.Until > 0 || q.Remind > 0 {
-		s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
+		s.addCommand(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.attemptID(u)})
 	}
-	s.wake()
+	s.wakeRun()
 	if t.scope.plan.nodes[t.Node].act == actHuman {
 		t.endAttempt(u, u.Questions[0].Answer, nil)
 		return
 	}
 	u.Round++
-	t.queue(u)
+	t.queueUnit(u)
 }
 
-// answerTimerFired emits due reminders, and settles questions whose
+// handleAnswerTimer emits due reminders, and settles questions whose
 // timeout has passed with their default.
-func (t *Task) answerTimerFired(u *Unit) {
+func (t *Task) handleAnswerTimer(u *Unit) {
 	if u.State != asking {
 		return
 	}
 	s := t.scope.state
 	for _, q := range u.pendingQuestions() {
 		if q.Until > 0 && q.Until <= s.Now {
-			t.settleQuestion(u, q, q.Default, "timeout")
+			t.recordAnswer(u, q, q.Default, "timeout")
 			if !q.HasDefault {
-				s.wake()
+				s.wakeRun()
 				t.endAttempt(u, nil, &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"})
 				return
 			}
@@ -287,7 +287,7 @@ func (t *Task) answerTimerFired(u *Unit) {
 			t.noteQuestion(NoteReminded, u, q, "")
 		}
 	}
-	if !u.hasAnswers() {
+	if !u.isAnswered() {
 		t.startAnswerTimer(u)
 	}
 	t.continueIfAnswered(u)
@@ -297,7 +297,7 @@ func (t *Task) answerTimerFired(u *Unit) {
 func (t *Task) closeQuestions(u *Unit) {
 	s := t.scope.state
 	for _, q := range u.pendingQuestions() {
-		s.command(Command{Kind: CloseQuestion, Task: t.id(u), Question: t.question(u, q)})
+		s.addCommand(Command{Kind: CloseQuestion, Task: t.attemptID(u), Question: t.newQuestion(u, q)})
 	}
-	s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.id(u)})
+	s.addCommand(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.attemptID(u)})
 }

@@ -128,7 +128,7 @@ type key struct {
 // uses lists the context names that an expression reads.
 type uses []string
 
-func (u uses) has(name string) bool { return slices.Contains(u, name) }
+func (u uses) contains(name string) bool { return slices.Contains(u, name) }
 
 // innerPlan returns the plan of the graph that a node runs or calls, and its key in
 // Inner. A plan for this node alone is in Inner under "node:graph".
@@ -145,8 +145,8 @@ func (p *Plan) Start() string { return p.nodes[p.start].id }
 // SeesRunDir reports whether any expression reads the folder of the run.
 func (p *Plan) SeesRunDir() bool { return p.wanted["run.dir"] }
 
-// eachRead calls do for what fields and programs read. Programs may be nil.
-func eachRead(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Program) {
+// visitReads calls do for what fields and programs read. Programs may be nil.
+func visitReads(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Program) {
 	for _, list := range fields {
 		for i := range list {
 			list[i].Value.Reads(do)
@@ -163,7 +163,7 @@ func eachRead(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Progr
 
 // addUses adds the context names that fields and programs read.
 func (b *builder) addUses(to *uses, fields [][]bind.Field, programs ...*eval.Program) {
-	eachRead(func(r eval.Read) { b.addRead(to, r) }, fields, programs...)
+	visitReads(func(r eval.Read) { b.addRead(to, r) }, fields, programs...)
 }
 
 // addRead adds the context name that a read names, or all of them.
@@ -176,7 +176,7 @@ func (b *builder) addRead(to *uses, r eval.Read) {
 		if !slices.Contains(contextNames, name) {
 			continue
 		}
-		if b.plan.wanted[name] = true; !to.has(name) {
+		if b.plan.wanted[name] = true; !to.contains(name) {
 			*to = append(*to, name)
 		}
 		switch name {

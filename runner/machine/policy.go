@@ -26,8 +26,8 @@ type watch struct {
 // reachable is the policy that a node stays reachable once another has run.
 type reachable struct{ from, to int }
 
-// policies stores the graph's policies at the nodes where they are checked.
-func (b *builder) policies(g *spec.Graph) {
+// addPolicies stores the graph's policies at the nodes where they are checked.
+func (b *builder) addPolicies(g *spec.Graph) {
 	p := b.plan
 	for i := range g.Policies {
 		policy := &g.Policies[i]
@@ -55,7 +55,7 @@ func (b *builder) policies(g *spec.Graph) {
 		if required := named("require"); required >= 0 {
 			p.requires = true
 			add("before", "%s may %s only after "+strconv.Quote(p.nodes[required].id)+" has succeeded", func(_ *Task, v *View) bool {
-				return v.allVisits(required).Succeeded == 0
+				return v.sumVisits(required).Succeeded == 0
 			})
 		}
 		if after := named("after"); after >= 0 {
@@ -82,7 +82,7 @@ func (b *builder) policies(g *spec.Graph) {
 func (t *Task) checkGuards(guards []guard, node int) *Failure {
 	for _, g := range guards {
 		if g.broken(t, t.view()) {
-			return violation(&t.scope.plan.nodes[node], g.rule)
+			return policyFailure(&t.scope.plan.nodes[node], g.rule)
 		}
 	}
 	return nil
@@ -92,10 +92,10 @@ func (t *Task) checkGuards(guards []guard, node int) *Failure {
 // unreachable, or nil.
 func (sc *Scope) checkReachable(t *Task) *Failure {
 	for _, r := range sc.plan.reachable {
-		if t.From.Task == 0 || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
+		if t.From.Task == 0 || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.canReach(t.Node, r.to, noNode) {
 			continue
 		}
-		return violation(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't reach "+
+		return policyFailure(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't reach "+
 			strconv.Quote(sc.plan.targetName(r.to))+" any more, which "+strconv.Quote(sc.plan.nodes[r.from].id)+" requires")
 	}
 	return nil
@@ -106,20 +106,20 @@ func (sc *Scope) checkReachable(t *Task) *Failure {
 func (t *Task) checkForbidden(n *node) *End {
 	for i := range n.watches {
 		w := &n.watches[i]
-		holds, err := t.scope.state.vm.Test(w.never, t.view().context(t, w.uses))
+		holds, err := t.scope.state.vm.Test(w.never, t.view().buildContext(t, w.uses))
 		if err != nil {
 			return failureEnd(&Failure{
-				Kind: "expression", Node: n.id, Attempt: t.attempt(),
+				Kind: "expression", Node: n.id, Attempt: t.attemptNumber(),
 				Message: "policy never: " + strconv.Quote(w.never.Source()) + ": " + err.Error(),
 			})
 		}
 		if holds {
-			return failureEnd(violation(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may"))
+			return failureEnd(policyFailure(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may"))
 		}
 	}
 	return nil
 }
 
-func violation(n *node, message string) *Failure {
+func policyFailure(n *node, message string) *Failure {
 	return &Failure{Kind: "policy", Node: n.id, Message: "policy violated: " + message}
 }

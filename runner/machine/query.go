@@ -58,19 +58,19 @@ func (s *State) Current() []Active {
 			}
 		}
 	}
-	slices.SortStableFunc(all, (*Task).compare)
+	slices.SortStableFunc(all, (*Task).compareTo)
 	out := make([]Active, len(all))
 	for i, t := range all {
 		out[i] = Active{
-			Place: t.place(), Task: TaskID{Task: t.ID, Attempt: t.attempt()}, Kind: t.scope.plan.nodes[t.Node].kind,
-			Began: t.At, Finally: t.Final, Doing: t.doing(),
+			Place: t.place(), Task: TaskID{Task: t.ID, Attempt: t.attemptNumber()}, Kind: t.scope.plan.nodes[t.Node].kind,
+			Began: t.At, Finally: t.Final, Doing: t.describeDoing(),
 		}
 	}
 	return out
 }
 
-// doing says what the busiest unit of a task does.
-func (t *Task) doing() string {
+// describeDoing says what the busiest unit of a task does.
+func (t *Task) describeDoing() string {
 	names := [...]string{running: "running", delayed: "retrying", waiting: "waiting", asking: "asking", queued: "queued"}
 	for _, state := range []UnitState{running, delayed, waiting, asking} {
 		if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State == state }) {
@@ -85,7 +85,7 @@ func (s *State) Attempts() []TaskID {
 	var out []TaskID
 	for t, u := range s.activeUnits() {
 		if u.State == running && !u.runsGraph() {
-			out = append(out, t.id(u))
+			out = append(out, t.attemptID(u))
 		}
 	}
 	return out
@@ -110,15 +110,15 @@ func (s *State) Due() int64 {
 	for _, u := range s.activeUnits() {
 		switch u.State {
 		case waiting, delayed:
-			due = earlier(due, u.Until)
+			due = earlierMoment(due, u.Until)
 		case asking:
 			for _, q := range u.pendingQuestions() {
-				due = earlier(earlier(due, q.Until), q.Remind)
+				due = earlierMoment(earlierMoment(due, q.Until), q.Remind)
 			}
 		}
 	}
 	if s.Parked && due > 0 {
-		due = s.untilLimit(due)
+		due = s.cutToLimit(due)
 	}
 	return due
 }
@@ -127,32 +127,32 @@ func (s *State) Due() int64 {
 // time limit. It returns 0 for other runs.
 func (s *State) WaitsUntil() int64 {
 	due := s.Due()
-	if working, _, _ := s.activity(); working || due == 0 || s.Status != Running {
+	if working, _, _ := s.describeActivity(); working || due == 0 || s.Status != Running {
 		return 0
 	}
-	return s.untilLimit(due)
+	return s.cutToLimit(due)
 }
 
-// untilLimit returns a moment, or the end of a time limit before it.
-func (s *State) untilLimit(due int64) int64 {
+// cutToLimit returns a moment, or the end of a time limit before it.
+func (s *State) cutToLimit(due int64) int64 {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
-			due = earlier(due, s.Now+int64(left))
+			due = earlierMoment(due, s.Now+int64(left))
 		}
 		for _, f := range sc.Fans {
 			if d := sc.plan.nodes[f.Source].parallel.BranchTimeout; d > 0 {
-				due = earlier(due, s.Now+int64(d-time.Duration(s.Active-f.Began)))
+				due = earlierMoment(due, s.Now+int64(d-time.Duration(s.Active-f.Began)))
 			}
 		}
 	}
 	for _, u := range s.activeUnits() {
-		due = earlier(due, u.Ends)
+		due = earlierMoment(due, u.Ends)
 	}
 	return due
 }
 
-// earlier returns the earlier of two moments. 0 means none.
-func earlier(a, b int64) int64 {
+// earlierMoment returns the earlier of two moments. 0 means none.
+func earlierMoment(a, b int64) int64 {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
@@ -166,7 +166,7 @@ func (s *State) Finals() []FinallyEnd { return s.root().Finals }
 func (s *State) Partial() map[string]any {
 	var out map[string]any
 	for node, value := range s.root().Partial { //lint:ignore mapiter the result is a map
-		out = with(out, s.plan.nodes[node].id, value)
+		out = withEntry(out, s.plan.nodes[node].id, value)
 	}
 	return out
 }
@@ -192,8 +192,8 @@ func (s *State) MayRun(id string) bool {
 		return false
 	}
 	return slices.ContainsFunc(s.root().Tasks, func(t *Task) bool {
-		isAnswered := slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State == asking && u.hasAnswers() })
-		return t.Node == n.Index && !isAnswered || t.scope.reaches(t.Node, n.Index, noNode)
+		isAnswered := slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State == asking && u.isAnswered() })
+		return t.Node == n.Index && !isAnswered || t.scope.canReach(t.Node, n.Index, noNode)
 	})
 }
 
@@ -210,23 +210,23 @@ func (l ValueLimit) Check(v any, name string) *Failure {
 	if sizeOf(v) <= int(l) {
 		return nil
 	}
-	return &Failure{Kind: "limit", Message: tooLarge(name, int(l))}
+	return &Failure{Kind: "limit", Message: tooLargeMessage(name, int(l))}
 }
 
 // ScopesAround returns the scopes that a task is in, innermost first.
 func (s *State) ScopesAround(task TaskID) []*Scope {
-	t := s.task(task.Task)
+	t := s.findTask(task.Task)
 	if t == nil {
 		return s.Scopes[:1]
 	}
 	var out []*Scope
-	t.scope.eachEnclosing(func(sc *Scope) { out = append(out, sc) })
+	t.scope.visitEnclosing(func(sc *Scope) { out = append(out, sc) })
 	return out
 }
 
 // Place returns the position of a task. It returns false if the task has ended.
 func (s *State) Place(task TaskID) (Place, bool) {
-	if t := s.task(task.Task); t != nil {
+	if t := s.findTask(task.Task); t != nil {
 		return t.place(), true
 	}
 	return Place{}, false

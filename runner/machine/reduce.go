@@ -43,14 +43,14 @@ func reducerOf(name string) reducer {
 	return reduceExpr
 }
 
-// reduce returns a key's new value, checked against its schema. It changes neither the
+// reduceUpdate returns a key's new value, checked against its schema. It changes neither the
 // current value nor update.
-func (v *View) reduce(i int, update any) (any, *Failure) {
+func (v *View) reduceUpdate(i int, update any) (any, *Failure) {
 	k, current := &v.scope.plan.keys[i], v.value(i)
 	if k.reducer == reduceAppend {
-		return v.append(i, current, listOf(update))
+		return v.appendItems(i, current, asList(update))
 	}
-	value, err := v.scope.combine(k, current, update)
+	value, err := v.scope.combineValues(k, current, update)
 	if err != nil {
 		return nil, &Failure{
 			Kind:    "invalid_output",
@@ -58,22 +58,22 @@ func (v *View) reduce(i int, update any) (any, *Failure) {
 		}
 	}
 	if value, err = k.schema.Accept(value); err != nil {
-		return nil, badWrite(k, err)
+		return nil, writeFailure(k, err)
 	}
 	return value, nil
 }
 
-func (sc *Scope) combine(k *key, current, update any) (any, error) {
+func (sc *Scope) combineValues(k *key, current, update any) (any, error) {
 	switch k.reducer {
 	case reducePrepend:
 		list, _ := current.([]any)
-		return append(append([]any{}, listOf(update)...), list...), nil
+		return append(append([]any{}, asList(update)...), list...), nil
 	case reduceMerge:
-		return merge(current, update)
+		return mergeObjects(current, update)
 	case reduceSum, reduceMin, reduceMax:
 		return combineNumbers(k.reducer, current, update)
 	case reduceUnion:
-		return union(current, update), nil
+		return unionLists(current, update), nil
 	case reduceMessages:
 		return combineMessages(current, update)
 	case reduceExpr:
@@ -82,9 +82,9 @@ func (sc *Scope) combine(k *key, current, update any) (any, error) {
 	return update, nil
 }
 
-// append appends to a list in amortised constant time. Only v.lists has spare capacity: the
+// appendItems appends to a list in amortised constant time. Only v.lists has spare capacity: the
 // values of keys are clipped, so that an append elsewhere copies.
-func (v *View) append(i int, current any, items []any) (any, *Failure) {
+func (v *View) appendItems(i int, current any, items []any) (any, *Failure) {
 	k := &v.scope.plan.keys[i]
 	list, _ := current.([]any)
 	own := v.lists[i]
@@ -96,23 +96,23 @@ func (v *View) append(i int, current any, items []any) (any, *Failure) {
 	}
 	own = append(own, items...)
 	if err := k.schema.CheckAppended(own, len(list)); err != nil {
-		return nil, badWrite(k, err)
+		return nil, writeFailure(k, err)
 	}
 	return own, nil
 }
 
-// listOf returns the items of a list, or anything else as the only item.
-func listOf(update any) []any {
+// asList returns the items of a list, or anything else as the only item.
+func asList(update any) []any {
 	if list, ok := update.([]any); ok {
 		return list
 	}
 	return []any{update}
 }
 
-func merge(current, update any) (any, error) {
+func mergeObjects(current, update any) (any, error) {
 	fields, ok := update.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("update %s is not an object", preview(update, 60))
+		return nil, fmt.Errorf("update %s is not an object", previewValue(update, 60))
 	}
 	base, _ := current.(map[string]any)
 	out := make(map[string]any, len(base)+len(fields))
@@ -123,7 +123,7 @@ func merge(current, update any) (any, error) {
 
 func combineNumbers(how reducer, current, update any) (any, error) {
 	if _, ok := eval.Number(update); !ok {
-		return nil, fmt.Errorf("update %s is not a number", preview(update, 60))
+		return nil, fmt.Errorf("update %s is not a number", previewValue(update, 60))
 	}
 	if current == nil {
 		return update, nil
@@ -135,7 +135,7 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 	}
 	x, ok := eval.Number(current)
 	if !ok {
-		return nil, fmt.Errorf("current value %s is not a number", preview(current, 60))
+		return nil, fmt.Errorf("current value %s is not a number", previewValue(current, 60))
 	}
 	y, _ := eval.Number(update)
 	order := cmp.Compare(x, y)
@@ -151,8 +151,8 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 	return update, nil
 }
 
-// union appends the values that the list does not contain yet.
-func union(current, update any) any {
+// unionLists appends the values that the list does not contain yet.
+func unionLists(current, update any) any {
 	list, _ := current.([]any)
 	out := append([]any{}, list...)
 	seen := map[any]bool{} // of those that can be keys
@@ -170,7 +170,7 @@ func union(current, update any) any {
 			seen[v] = true
 		}
 	}
-	for _, v := range listOf(update) {
+	for _, v := range asList(update) {
 		if !isKnown(v) {
 			out = append(out, v)
 		}
@@ -183,12 +183,12 @@ func union(current, update any) any {
 func combineMessages(current, update any) (any, error) {
 	list, _ := current.([]any)
 	out := append([]any{}, list...)
-	for _, item := range listOf(update) {
+	for _, item := range asList(update) {
 		message, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("update %s is not a message object", preview(item, 60))
+			return nil, fmt.Errorf("update %s is not a message object", previewValue(item, 60))
 		}
-		at := messageByID(out, message["id"])
+		at := findMessage(out, message["id"])
 		switch op := message["op"]; {
 		case op == nil && at >= 0:
 			out[at] = message
@@ -202,7 +202,7 @@ func combineMessages(current, update any) (any, error) {
 		case op == "replace_last_user":
 			out = replaceLastUser(out, message["content"])
 		default:
-			return nil, fmt.Errorf("op %s is unknown; allowed: remove, remove_all, replace_last_user", preview(op, 40))
+			return nil, fmt.Errorf("op %s is unknown; allowed: remove, remove_all, replace_last_user", previewValue(op, 40))
 		}
 	}
 	return out, nil
@@ -221,8 +221,8 @@ func replaceLastUser(list []any, content any) []any {
 	return append(list, map[string]any{"role": "user", "content": content})
 }
 
-// messageByID returns the index of the message with an id, or -1.
-func messageByID(list []any, id any) int {
+// findMessage returns the index of the message with an id, or -1.
+func findMessage(list []any, id any) int {
 	if id == nil {
 		return -1
 	}

@@ -14,9 +14,9 @@ import (
 // defaultRetry is the policy for transient failures of nodes without a retry block.
 var defaultRetry = spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
 
-// policy returns the retry policy for a failure, and the index of its block. MaxAttempts
+// retryPolicy returns the retry policy for a failure, and the index of its block. MaxAttempts
 // is 1 if there is no retry.
-func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
+func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) {
 	once := spec.Retry{MaxAttempts: 1}
 	if n.kind == "agent" || n.act == actFail {
 		return once, 0
@@ -79,7 +79,7 @@ type RetryNote struct {
 // retry list counts its own failures.
 func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
 	var note RetryNote
-	r, block := t.policy(n, failure)
+	r, block := t.retryPolicy(n, failure)
 	for len(u.Tried) <= block {
 		u.Tried = append(u.Tried, 0)
 	}
@@ -94,7 +94,7 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 		wait = min(wait*r.Backoff, float64(r.MaxInterval))
 	}
 	h := fnv.New64a()
-	h.Write([]byte(strconv.Itoa(u.Attempt) + t.key(u.Element-1)))
+	h.Write([]byte(strconv.Itoa(u.Attempt) + t.idempotencyKey(u.Element-1)))
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond

@@ -16,8 +16,8 @@ type routed struct {
 	tests   []tested
 }
 
-// route resolves the edges of a finished step.
-func (t *Task) route() (out routed) {
+// resolveEdges resolves the edges of a finished step.
+func (t *Task) resolveEdges() (out routed) {
 	n := &t.scope.plan.nodes[t.Node]
 	if len(n.watches) > 0 && t.Failure == nil {
 		if end := t.checkForbidden(n); end != nil {
@@ -28,12 +28,12 @@ func (t *Task) route() (out routed) {
 	case t.Failure != nil:
 		out = t.routeFailure(n)
 	case t.Skipped:
-		out = t.fireAll(n.plain, routed{})
+		out = t.fireEdges(n.plain, routed{})
 	default:
 		out = t.routeSuccess(n)
 	}
 	if out.end == nil && !out.asks && len(out.targets) == 0 && t.Failure == nil {
-		out.end = t.stuck(n, out.tests)
+		out.end = t.stuckEnd(n, out.tests)
 	}
 	if n.decl.Routing == "all" { // priorities say what is tried first; branches are in the order of the file
 		slices.SortStableFunc(out.targets, func(a, b target) int { return a.edge - b.edge })
@@ -64,33 +64,33 @@ func (t *Task) routeSuccess(n *node) routed {
 	case dynamic:
 		return routed{targets: targets}
 	}
-	out := t.firstMatch(n.conditional, n.decl.Routing == "all")
+	out := t.fireMatches(n.conditional, n.decl.Routing == "all")
 	if out.end != nil || len(out.targets) > 0 {
 		return out
 	}
 	if len(n.decide) > 0 {
-		return t.decide(n, out)
+		return t.fireDecided(n, out)
 	}
-	return t.fireAll(n.plain, out)
+	return t.fireEdges(n.plain, out)
 }
 
 func (t *Task) routeFailure(n *node) routed {
-	out := t.firstMatch(n.failWhen, n.decl.Routing == "all")
+	out := t.fireMatches(n.failWhen, n.decl.Routing == "all")
 	switch {
 	case out.end != nil || len(out.targets) > 0:
 	case len(n.failPlain) > 0:
-		out = t.fireAll(n.failPlain, out)
+		out = t.fireEdges(n.failPlain, out)
 	case len(n.always) > 0:
-		out = t.fireAll(n.always, out)
+		out = t.fireEdges(n.always, out)
 	case t.Failure.Kind == "expression":
 		out.end = failureEnd(t.Failure)
 	}
 	return out
 }
 
-// firstMatch fires the first edge whose condition holds, or all of them if all is set.
+// fireMatches fires the first edge whose condition holds, or all of them if all is set.
 // The edges of one declaration fire together.
-func (t *Task) firstMatch(edges []int, all bool) (out routed) {
+func (t *Task) fireMatches(edges []int, all bool) (out routed) {
 	p, s := t.scope.plan, t.scope.state
 	out.targets = s.routes[:0]
 	decl := -1
@@ -101,9 +101,9 @@ func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 			break
 		}
 		if !fired || all || e.spec.Decl != decl {
-			env := t.view().context(t, e.uses)
+			env := t.view().buildContext(t, e.uses)
 			if s.Explain {
-				out.tests = append(out.tests, tested{at, s.vm.Explain(e.when, env, p.readText)})
+				out.tests = append(out.tests, tested{at, s.vm.Explain(e.when, env, p.formatRead)})
 			}
 			match, err := s.vm.Test(e.when, env)
 			if err != nil {
@@ -114,7 +114,7 @@ func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 				continue
 			}
 		}
-		if out.end = t.fire(&out, at); out.end != nil {
+		if out.end = t.fireEdge(&out, at); out.end != nil {
 			return out
 		}
 		decl = e.spec.Decl
@@ -122,18 +122,18 @@ func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 	return out
 }
 
-func (t *Task) fireAll(edges []int, out routed) routed {
+func (t *Task) fireEdges(edges []int, out routed) routed {
 	out.targets = slices.Grow(out.targets, len(edges))
 	for _, at := range edges {
-		if out.end = t.fire(&out, at); out.end != nil {
+		if out.end = t.fireEdge(&out, at); out.end != nil {
 			return out
 		}
 	}
 	return out
 }
 
-// fire takes an edge. Its transform makes the target's input.
-func (t *Task) fire(out *routed, at int) *End {
+// fireEdge takes an edge. Its transform makes the target's input.
+func (t *Task) fireEdge(out *routed, at int) *End {
 	p := t.scope.plan
 	e := &p.edges[at]
 	if e.to == endNode || p.nodes[e.to].act != actSet || p.readsInputs {
@@ -144,7 +144,7 @@ func (t *Task) fire(out *routed, at int) *End {
 		input = failureData(t.Failure)
 	}
 	if e.transform != nil {
-		value, err := e.transform.Eval(&t.scope.state.vm, t.view().context(t, e.uses))
+		value, err := e.transform.Eval(&t.scope.state.vm, t.view().buildContext(t, e.uses))
 		if err != nil {
 			return t.edgeError(at, "transform", err)
 		}
@@ -161,25 +161,25 @@ func (t *Task) edgeError(at int, what string, err error) *End {
 	if what == "when" {
 		source = " " + strconv.Quote(e.spec.When.Value)
 	}
-	env := t.view().context(t, e.uses)
+	env := t.view().buildContext(t, e.uses)
 	return failureEnd(&Failure{
-		Kind: "expression", Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attempt(), Edge: &index,
+		Kind: "expression", Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attemptNumber(), Edge: &index,
 		Message: "edge " + e.spec.From.Value + " → " + e.spec.To.Value + ": " + what + source + ": " + err.Error() +
-			t.scope.plan.valuesOf(e, env),
+			t.scope.plan.describeValues(e, env),
 		Details: map[string]any{"when": e.spec.When.Value, "values": readValues(e, env)},
 	})
 }
 
-// attempt returns the attempt number of a step without `each`.
-func (t *Task) attempt() int {
+// attemptNumber returns the attempt number of a step without `each`.
+func (t *Task) attemptNumber() int {
 	if t.Each == nil && len(t.Units) == 1 {
 		return t.Units[0].Attempt
 	}
 	return 1
 }
 
-// stuck ends the scope because no edge fired. The failure lists every candidate.
-func (t *Task) stuck(n *node, tests []tested) *End {
+// stuckEnd ends the scope because no edge fired. The failure lists every candidate.
+func (t *Task) stuckEnd(n *node, tests []tested) *End {
 	message := "no edge fires after node " + strconv.Quote(n.id)
 	if t.Skipped {
 		message += ", which was skipped at its visit limit (only unconditional edges are tried)"
@@ -188,27 +188,27 @@ func (t *Task) stuck(n *node, tests []tested) *End {
 		message += ": the decision failed (" + t.Choice.Failure.Message + ") and no edge is marked fallback"
 	}
 	return &End{Status: Stuck, Reason: "no_edge", Failure: &Failure{
-		Kind: "stuck", Node: n.id, Attempt: t.attempt(), Message: message,
-		Candidates: t.candidates(n, routed{tests: tests}, true), OutputPreview: preview(t.output(), 200),
+		Kind: "stuck", Node: n.id, Attempt: t.attemptNumber(), Message: message,
+		Candidates: t.explainEdges(n, routed{tests: tests}, true), OutputPreview: previewValue(t.output(), 200),
 	}}
 }
 
-// decide asks the router model which llm_decide edge to take. A single candidate fires
+// fireDecided asks the router model which llm_decide edge to take. A single candidate fires
 // without a question.
-func (t *Task) decide(n *node, out routed) routed {
+func (t *Task) fireDecided(n *node, out routed) routed {
 	switch {
 	case t.Choice == nil && len(n.decide) == 1:
-		out.end = t.fire(&out, n.decide[0])
+		out.end = t.fireEdge(&out, n.decide[0])
 	case t.Choice == nil:
 		out.asks = true
 	case t.Choice.Edge >= 0:
-		out.end = t.fire(&out, t.Choice.Edge)
+		out.end = t.fireEdge(&out, t.Choice.Edge)
 	default:
 		for _, at := range n.out {
 			e := t.scope.plan.edges[at].spec
 			if e.Fallback && (e.Condition == "llm_decide" || e.Condition == "on_success") {
 				t.scope.Degraded = true
-				out.end = t.fire(&out, at)
+				out.end = t.fireEdge(&out, at)
 				break
 			}
 		}
@@ -219,11 +219,11 @@ func (t *Task) decide(n *node, out routed) routed {
 // maxTrail is how many nodes of the past a router sees.
 const maxTrail = 200
 
-func (t *Task) choice() *Choice {
+func (t *Task) newChoice() *Choice {
 	sc := t.scope
 	v := t.view()
-	back := v.apply(t)
-	defer v.revert(t, back)
+	back := v.applyTask(t)
+	defer v.revertTask(t, back)
 	c := &Choice{
 		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.output(), Log: t.Notes, Turns: t.Calls.Earlier,
 		Trail: append(sc.pastNodes(t, maxTrail-1), sc.plan.nodes[t.Node].id),
@@ -261,7 +261,7 @@ func (sc *Scope) pastNodes(t *Task, most int) []string {
 	}
 	split := t.Rank - 1 // of the outermost fan-out: what came before it is everybody's past
 	for _, lane := range t.Lanes {
-		if f := sc.fan(lane.Fan); f != nil {
+		if f := sc.findFan(lane.Fan); f != nil {
 			split = min(split, f.Rank)
 		}
 	}
@@ -270,11 +270,11 @@ func (sc *Scope) pastNodes(t *Task, most int) []string {
 			before = append(before, step)
 		}
 	}
-	nodes := sc.inPathOrder(before)
+	nodes := sc.nodesInPathOrder(before)
 	return nodes[max(0, len(nodes)-most):]
 }
 
-func (s *State) decided(t *Task, e *Event) {
+func (s *State) handleDecision(t *Task, e *Event) {
 	if t == nil || !t.Deciding {
 		return
 	}
@@ -291,5 +291,5 @@ func (s *State) decided(t *Task, e *Event) {
 		}
 	}
 	t.Choice, t.Deciding, t.Notes = c, false, nil
-	t.settleStep()
+	t.applyStep()
 }

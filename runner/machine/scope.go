@@ -174,12 +174,12 @@ type Branch struct {
 // noNode stands for no node.
 const noNode = -2
 
-// open creates the scope of a graph, without its first task.
-func (s *State) open(p *Plan, owner TaskID, outer *Scope, path, key string) *Scope {
+// openScope creates the scope of a graph, without its first task.
+func (s *State) openScope(p *Plan, owner TaskID, outer *Scope, path, key string) *Scope {
 	s.Numbers.Scope++
 	sc := &Scope{ID: s.Numbers.Scope, Owner: owner, Path: path, Key: key, Since: s.Active, Fired: map[int]int{}, state: s, plan: p}
 	if outer != nil {
-		sc.Outer, sc.outer, sc.owner = outer.ID, outer, outer.task(owner.Task)
+		sc.Outer, sc.outer, sc.owner = outer.ID, outer, outer.findTask(owner.Task)
 	}
 	s.byID[sc.ID] = sc
 	sc.setLimits()
@@ -201,9 +201,9 @@ func (sc *Scope) setLimits() {
 	sc.maxBytes, _ = sc.sizeLimit()
 }
 
-// inCallOrder returns the open scopes in the order in which they opened, but those that
+// scopesInCallOrder returns the open scopes in the order in which they opened, but those that
 // one attempt called by the number of the call: calls at the same time open in any order.
-func (s *State) inCallOrder() []*Scope {
+func (s *State) scopesInCallOrder() []*Scope {
 	out := slices.Clone(s.Scopes)
 	if !slices.ContainsFunc(out, func(sc *Scope) bool { return sc.Call > 0 }) {
 		return out
@@ -219,8 +219,8 @@ func (s *State) inCallOrder() []*Scope {
 	return out
 }
 
-// eachEnclosing calls do for the scope and the enclosing ones, innermost first.
-func (sc *Scope) eachEnclosing(do func(*Scope)) {
+// visitEnclosing calls do for the scope and the enclosing ones, innermost first.
+func (sc *Scope) visitEnclosing(do func(*Scope)) {
 	for ; sc != nil; sc = sc.outer {
 		do(sc)
 	}
@@ -236,22 +236,22 @@ func (sc *Scope) isWithin(other *Scope) bool {
 	return false
 }
 
-func (sc *Scope) fan(id int) *Fan {
+func (sc *Scope) findFan(id int) *Fan {
 	if i, ok := slices.BinarySearchFunc(sc.Fans, id, func(f *Fan, id int) int { return f.ID - id }); ok {
 		return sc.Fans[i]
 	}
 	return nil
 }
 
-func (sc *Scope) view(id int) *View {
+func (sc *Scope) findView(id int) *View {
 	if i, ok := slices.BinarySearchFunc(sc.Views, id, func(v *View, id int) int { return v.ID - id }); ok {
 		return sc.Views[i]
 	}
 	return nil
 }
 
-// remove closes a scope and those within it.
-func (s *State) remove(sc *Scope) {
+// removeScope closes a scope and those within it.
+func (s *State) removeScope(sc *Scope) {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
 }
 

@@ -20,12 +20,12 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 		return nil, fmt.Errorf("the snapshot can't be read: %w", err)
 	}
 	for _, sc := range s.Scopes {
-		if err := sc.restore(s, p, nil); err != nil {
+		if err := sc.relinkScope(s, p, nil); err != nil {
 			return nil, err
 		}
 	}
 	for _, sc := range s.Scopes {
-		if err := sc.adopt(); err != nil {
+		if err := sc.relinkTasks(); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +39,7 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 					s.makeReady(ready{t, u})
 				}
 				if u.State == running && sc.plan.nodes[t.Node].countsForConcurrency() {
-					sc.eachEnclosing(func(one *Scope) { one.running++ })
+					sc.visitEnclosing(func(one *Scope) { one.running++ })
 				}
 			}
 		}
@@ -57,9 +57,9 @@ func (v *View) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&out)
 }
 
-// restore links the parts of a scope after decoding. outer is the scope around a
+// relinkScope links the parts of a scope after decoding. outer is the scope around a
 // suspended one.
-func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
+func (sc *Scope) relinkScope(s *State, p *Plan, outer *Scope) error {
 	sc.state, sc.plan, sc.due = s, p, true
 	if sc.Outer != 0 {
 		if outer == nil {
@@ -79,7 +79,7 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 		v.scope = sc
 		v.Vals = slices.Clone(sc.plan.initial)
 		if v.Base != 0 {
-			base := sc.view(v.Base)
+			base := sc.findView(v.Base)
 			if base == nil {
 				return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
 			}
@@ -96,8 +96,8 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 	return nil
 }
 
-// adopt links the tasks of a scope, and the graphs that they run.
-func (sc *Scope) adopt() error {
+// relinkTasks links the tasks of a scope, and the graphs that they run.
+func (sc *Scope) relinkTasks() error {
 	s := sc.state
 	tasks := sc.allTasks()
 	if sc.Final != nil {
@@ -110,9 +110,9 @@ func (sc *Scope) adopt() error {
 				inner := c.Kept
 				if inner == nil {
 					inner = s.byID[c.Scope]
-				} else if err := inner.restore(s, nil, sc); err != nil {
+				} else if err := inner.relinkScope(s, nil, sc); err != nil {
 					return err
-				} else if err := inner.adopt(); err != nil {
+				} else if err := inner.relinkTasks(); err != nil {
 					return err
 				}
 				if inner != nil {

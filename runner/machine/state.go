@@ -174,7 +174,7 @@ func (s *State) root() *Scope {
 // Plan returns the plan of the outermost graph.
 func (s *State) Plan() *Plan { return s.plan }
 
-func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
+func (s *State) addCommand(c Command) { s.cmds = append(s.cmds, c) }
 
-// timeText formats a moment as expressions see it.
-func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }
+// formatTime formats a moment as expressions see it.
+func formatTime(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }

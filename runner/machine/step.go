@@ -37,11 +37,11 @@ func (t *Task) mayBegin() bool {
 	if !t.Final {
 		if path, stops := t.findBreakpoint("before"); stops {
 			t.Passed = true
-			sc.state.stopAt("before", path)
+			sc.state.pauseAtBreakpoint("before", path)
 			return false
 		}
 		left := true
-		sc.eachEnclosing(func(one *Scope) {
+		sc.visitEnclosing(func(one *Scope) {
 			one.Full = one.Full || left && max(one.Executions, one.Refused) >= one.limits.MaxSteps
 			left = left && !one.Full
 		})
@@ -52,8 +52,8 @@ func (t *Task) mayBegin() bool {
 	return !n.countsForConcurrency() || t.Preset != nil || n.bound.Each != nil || sc.hasRoom()
 }
 
-// begin begins a step: visit limit, policies, then its attempts.
-func (t *Task) begin() {
+// beginStep begins a step: visit limit, policies, then its attempts.
+func (t *Task) beginStep() {
 	sc := t.scope
 	s, n, v := sc.state, &sc.plan.nodes[t.Node], t.view()
 	t.Begun, t.At, t.Step = true, s.Now, v.Count+1
@@ -65,7 +65,7 @@ func (t *Task) begin() {
 	if t.Refused { // no execution, but a loop of nothing else has to end
 		sc.Refused++
 	} else if !t.Final {
-		sc.eachEnclosing(func(one *Scope) { one.Executions++ })
+		sc.visitEnclosing(func(one *Scope) { one.Executions++ })
 	}
 	s.batch++
 	if over {
@@ -73,21 +73,21 @@ func (t *Task) begin() {
 		if t.Refused {
 			t.Failure = &Failure{Kind: "max_visits", Node: n.id, Message: "node has been visited " + eval.Count(limit, "time") + ", its limit"}
 		}
-		t.finish()
+		t.finishStep()
 		return
 	}
 	t.Visit = visits + 1
 	if t.Final {
 		s.Endings++
 		t.Visit = sc.FinalVisits[t.Node] + 1 // those before a resume count
-		sc.FinalVisits = with(sc.FinalVisits, t.Node, t.Visit)
+		sc.FinalVisits = withEntry(sc.FinalVisits, t.Node, t.Visit)
 	} else if t.Preset == nil {
 		if failure := t.checkGuards(n.guards, t.Node); failure != nil {
-			sc.endByTask(t, failureEnd(failure))
+			sc.endScopeByTask(t, failureEnd(failure))
 			return
 		}
 	}
-	t.note(&Note{Kind: NoteNodeStarted})
+	t.addNote(&Note{Kind: NoteNodeStarted})
 	t.startStepTimer()
 	t.createUnits()
 }
@@ -95,7 +95,7 @@ func (t *Task) begin() {
 func (t *Task) startStepTimer() {
 	sc := t.scope
 	if d := sc.limits.StepTimeout; d > 0 && sc.plan.nodes[t.Node].act != actHuman && !t.Final {
-		sc.state.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
+		sc.state.addCommand(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
 	}
 }
 
@@ -106,37 +106,37 @@ func (t *Task) createUnits() {
 	if t.Preset != nil {
 		failure := *t.Preset
 		t.Failure = &failure
-		t.finish()
+		t.finishStep()
 		return
 	}
 	if len(n.bound.Before) > 0 {
-		if failure := t.addBefore(n); failure != nil {
-			t.failFinal(failure)
+		if failure := t.evalBefore(n); failure != nil {
+			t.failStep(failure)
 			return
 		}
 	}
 	if n.bound.Each != nil {
-		t.launchEach(n)
+		t.beginEach(n)
 		return
 	}
 	if n.isPure() {
-		t.runPure(n)
+		t.runPureStep(n)
 		return
 	}
 	u := &Unit{Attempt: 1}
 	t.Units = []*Unit{u}
-	t.queue(u)
+	t.queueUnit(u)
 }
 
 // isPure reports whether the machine itself runs the node, at once.
 func (n *node) isPure() bool { return n.act == actSet || n.act == actPass || n.act == actFail }
 
-// runPure runs a step without effects. Only a failure makes it an attempt, which may be
+// runPureStep runs a step without effects. Only a failure makes it an attempt, which may be
 // followed by others.
-func (t *Task) runPure(n *node) {
-	output, writes, failure := t.evaluate(nil, n)
+func (t *Task) runPureStep(n *node) {
+	output, writes, failure := t.evalPureNode(nil, n)
 	if failure == nil {
-		output, writes, failure = t.check(nil, n, output, writes)
+		output, writes, failure = t.checkResult(nil, n, output, writes)
 	}
 	if failure != nil {
 		u := &Unit{Attempt: 1, State: running, Begun: true}
@@ -145,12 +145,12 @@ func (t *Task) runPure(n *node) {
 		return
 	}
 	t.Output, t.Writes = output, writes
-	t.finish()
+	t.finishStep()
 }
 
-// evaluate returns the output and the writes of a node without effects. u is nil, or an
+// evalPureNode returns the output and the writes of a node without effects. u is nil, or an
 // element.
-func (t *Task) evaluate(u *Unit, n *node) (output any, writes []Write, failure *Failure) {
+func (t *Task) evalPureNode(u *Unit, n *node) (output any, writes []Write, failure *Failure) {
 	switch n.act {
 	case actPass:
 		if u != nil && u.Element > 0 {
@@ -158,7 +158,7 @@ func (t *Task) evaluate(u *Unit, n *node) (output any, writes []Write, failure *
 		}
 		return t.input(), nil, nil
 	case actSet:
-		return t.assign(n, t.unitContext(u, n))
+		return t.evalAssignments(n, t.unitContext(u, n))
 	default:
 		config, err := bind.EvalFields(n.bound.Config, &t.scope.state.vm, t.unitContext(u, n))
 		if err != nil {
@@ -169,35 +169,35 @@ func (t *Task) evaluate(u *Unit, n *node) (output any, writes []Write, failure *
 	}
 }
 
-// queue starts the unit's next attempt, or makes it ready if it has to wait for room.
-func (t *Task) queue(u *Unit) {
+// queueUnit starts the unit's next attempt, or makes it ready if it has to wait for room.
+func (t *Task) queueUnit(u *Unit) {
 	u.State = queued
-	if !t.scope.plan.nodes[t.Node].countsForConcurrency() && t.mayStart(u) {
-		t.start(u)
+	if !t.scope.plan.nodes[t.Node].countsForConcurrency() && t.mayStartUnit(u) {
+		t.startAttempt(u)
 		return
 	}
 	t.scope.state.makeReady(ready{t, u})
 }
 
-// mayStart reports whether an attempt may start. A pause does not hold back further
+// mayStartUnit reports whether an attempt may start. A pause does not hold back further
 // attempts of a step.
-func (t *Task) mayStart(u *Unit) bool {
+func (t *Task) mayStartUnit(u *Unit) bool {
 	n := &t.scope.plan.nodes[t.Node]
-	if t.Each != nil && n.decl.MaxConcurrency > 0 && !u.Begun && t.Each.open(t) >= n.decl.MaxConcurrency {
+	if t.Each != nil && n.decl.MaxConcurrency > 0 && !u.Begun && t.Each.countOpen(t) >= n.decl.MaxConcurrency {
 		return false
 	}
 	return !n.countsForConcurrency() || t.scope.hasRoom()
 }
 
-// failFinal fails the step without another attempt.
-func (t *Task) failFinal(failure *Failure) {
-	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, t.attempt()
+// failStep fails the step without another attempt.
+func (t *Task) failStep(failure *Failure) {
+	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, t.attemptNumber()
 	t.Failure, t.Output, t.Writes = failure, nil, nil
-	t.finish()
+	t.finishStep()
 }
 
-// finish ends a step: its writes stand, and its edges are resolved.
-func (t *Task) finish() {
+// finishStep ends a step: its writes stand, and its edges are resolved.
+func (t *Task) finishStep() {
 	sc := t.scope
 	t.Done = true
 	if !t.Final && !t.Refused {
@@ -220,68 +220,68 @@ func (t *Task) finish() {
 			}
 		}
 	}
-	t.stopTimers()
+	t.stopStepTimer()
 	if t.Failure != nil {
-		t.note(&Note{Kind: NoteNodeFailed, Failure: t.Failure})
+		t.addNote(&Note{Kind: NoteNodeFailed, Failure: t.Failure})
 	} else {
-		t.note(&Note{Kind: NoteNodeCompleted, Cached: t.Cached, Skipped: t.Skipped})
+		t.addNote(&Note{Kind: NoteNodeCompleted, Cached: t.Cached, Skipped: t.Skipped})
 	}
 	t.updateThread()
 	if t.Final {
-		sc.finalEnded(t)
+		sc.recordFinal(t)
 		return
 	}
-	t.settleStep()
+	t.applyStep()
 }
 
-// settleStep brings what a finished step wrote into its view, and resolves its edges. If
+// applyStep brings what a finished step wrote into its view, and resolves its edges. If
 // a router has to decide, or the scope ends, the view stays as it was.
-func (t *Task) settleStep() {
+func (t *Task) applyStep() {
 	sc := t.scope
 	s, v := sc.state, t.view()
 	s.changes = s.changes[:0]
-	t.forgetOnce(v)
+	t.resetOnce(v)
 	if s.Edit != nil && sc.Outer == 0 && t.Number == s.StopAt {
 		t.writeEdit(s.Edit)
 	}
-	back := v.apply(t)
+	back := v.applyTask(t)
 	if failure := sc.checkStateSize(v, t.Writes); failure != nil {
-		v.revert(t, back)
+		v.revertTask(t, back)
 		t.Failure = failure
 		sc.endBySize(t, failure)
 		return
 	}
-	out := t.route()
-	s.noteUpdated(t, writtenKeys(t.Writes))
+	out := t.resolveEdges()
+	s.noteStateUpdate(t, writtenKeys(t.Writes))
 	switch {
 	case out.asks:
-		v.revert(t, back)
+		v.revertTask(t, back)
 		t.Deciding = true
-		s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		s.addCommand(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.newChoice()})
 		return
 	case out.end != nil:
-		v.revert(t, back)
-		sc.endByTask(t, out.end)
+		v.revertTask(t, back)
+		sc.endScopeByTask(t, out.end)
 		return
 	case len(out.targets) == 0:
-		v.revert(t, back)
-		sc.propagate(t.Position, t, t.Failure, len(t.Place)-1)
+		v.revertTask(t, back)
+		sc.propagateFailure(t.Position, t, t.Failure, len(t.Place)-1)
 		return
 	}
 	if t.Failure != nil {
-		sc.bend(t)
-		sc.keepAtSplit(t, v)
+		sc.recordBend(t)
+		sc.restoreSplitValues(t, v)
 	}
 	if !t.Refused {
-		sc.stepEnded(t)
+		sc.recordStep(t)
 	}
 	path, stops := "", false
 	if !t.Skipped && !t.Refused {
 		path, stops = t.findBreakpoint("after")
 	}
-	sc.advance(t, out.targets)
+	sc.followTargets(t, out.targets)
 	if stops && sc.End == nil {
-		s.stopAt("after", path)
+		s.pauseAtBreakpoint("after", path)
 	}
 }
 
@@ -295,40 +295,40 @@ func (t *Task) writeEdit(edit map[string]any) {
 	}
 }
 
-func (sc *Scope) stepEnded(t *Task) {
-	sc.Steps.add(t.Node, t.Rank, t.Order)
+func (sc *Scope) recordStep(t *Task) {
+	sc.Steps.addStep(t.Node, t.Rank, t.Order)
 	if t.Failure == nil {
 		if sc.limits.OnMaxSteps != "fail" { // it may be the output of the run
 			t.output()
 		}
-		if l := &sc.LastStep; l.Task == 0 || comparePath(l.Rank, l.Order, t.Rank, t.Order) <= 0 {
-			*l = t.source()
+		if l := &sc.LastStep; l.Task == 0 || comparePositions(l.Rank, l.Order, t.Rank, t.Order) <= 0 {
+			*l = t.asSource()
 		}
 	}
 }
 
-// bend notes that a branch took a failure edge.
-func (sc *Scope) bend(t *Task) {
+// recordBend notes that a branch took a failure edge.
+func (sc *Scope) recordBend(t *Task) {
 	sc.Degraded = true
 	if len(t.Place) > 0 {
 		sc.Bends = append(sc.Bends, &Bend{Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank})
 	}
 }
 
-// keepAtSplit gives keys whose conflict a failure edge took their value at the split.
-func (sc *Scope) keepAtSplit(t *Task, v *View) {
+// restoreSplitValues gives keys whose conflict a failure edge took their value at the split.
+func (sc *Scope) restoreSplitValues(t *Task, v *View) {
 	if len(t.Settled) == 0 {
 		return
 	}
 	d := v.lastDone()
 	for _, c := range t.Settled {
 		w := Write{Key: c.Key, Absent: true}
-		if f := sc.fan(c.Fan); f != nil {
-			if value := sc.view(f.View).Vals[c.Key]; value != absent {
+		if f := sc.findFan(c.Fan); f != nil {
+			if value := sc.findView(f.View).Vals[c.Key]; value != absent {
 				w.Update, w.Absent = value, false
 			}
 		}
-		v.write(&w)
+		v.applyWrite(&w)
 		if d != nil {
 			v.addHead(&w)
 			d.Writes = append(d.Writes, w)
@@ -343,15 +343,15 @@ func (v *View) lastDone() *Done {
 	return v.Done[len(v.Done)-1]
 }
 
-// advance moves on: one target continues the branch, several begin branches.
-func (sc *Scope) advance(t *Task, targets []target) {
+// followTargets moves on: one target continues the branch, several begin branches.
+func (sc *Scope) followTargets(t *Task, targets []target) {
 	if len(targets) == 1 {
-		sc.arrive(sc.moveTo(t, targets[0]))
+		sc.placeTask(sc.moveTask(t, targets[0]))
 		return
 	}
 	s, v := sc.state, t.view()
-	sc.drop(t)
-	t.note(&Note{Kind: NoteBranchesStarted, Targets: sc.plan.namesOf(targets)})
+	sc.dropTasks(t)
+	t.addNote(&Note{Kind: NoteBranchesStarted, Targets: sc.plan.targetNames(targets)})
 	s.Numbers.Fan++
 	f := &Fan{
 		Position: t.Position, ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, View: v.ID, Began: s.Active,
@@ -361,20 +361,20 @@ func (sc *Scope) advance(t *Task, targets []target) {
 	for i, to := range targets {
 		first[i], f.Branch[i].First = to.to, to.to
 	}
-	f.Implicit = sc.implicitJoin(t.Node, first)
+	f.Implicit = sc.findImplicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
 	branches := make([]branchStart, len(targets)) // allocated together
 	for i, to := range targets {
 		b, lane := &branches[i], Lane{f.ID, i}
 		b.place = *t.Position
 		b.place.Order, b.place.Place, b.place.Lanes = append(slices.Clip(b.place.Order), i), append(slices.Clip(b.place.Place), lane), append(slices.Clip(b.place.Lanes), lane)
-		sc.addView(&b.view, v)
-		b.task.Node, b.task.Rank, b.task.From, b.task.Input, b.task.Cause = to.to, t.Rank+1, t.source(), to.input, t.Failure
+		sc.initView(&b.view, v)
+		b.task.Node, b.task.Rank, b.task.From, b.task.Input, b.task.Cause = to.to, t.Rank+1, t.asSource(), to.input, t.Failure
 		b.task.Position, b.task.View, b.task.seen = &b.place, b.view.ID, &b.view
 		sc.addTask(&b.task)
 	}
 	for i := range branches {
-		sc.arrive(&branches[i].task)
+		sc.placeTask(&branches[i].task)
 	}
 	sc.commandBranchTimers(StartTimer, f)
 }
@@ -386,30 +386,30 @@ type branchStart struct {
 	place Position
 }
 
-// next returns the task at a target, without a number.
-func (t *Task) next(to target) Task {
+// nextTask returns the task at a target, without a number.
+func (t *Task) nextTask(to target) Task {
 	return Task{
 		Node: to.to, View: t.View, Rank: t.Rank + 1, Position: t.Position,
-		From: t.source(), Input: to.input, Cause: t.Failure, seen: t.seen,
+		From: t.asSource(), Input: to.input, Cause: t.Failure, seen: t.seen,
 	}
 }
 
-// source returns a finished task as the step that leads to others.
-func (t *Task) source() Source {
+// asSource returns a finished task as the step that leads to others.
+func (t *Task) asSource() Source {
 	return Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
 }
 
-// moveTo turns a finished task into the next one of its branch.
-func (sc *Scope) moveTo(t *Task, to target) *Task {
+// moveTask turns a finished task into the next one of its branch.
+func (sc *Scope) moveTask(t *Task, to target) *Task {
 	if t.Each != nil { // its elements may still be among those that are ready
-		sc.drop(t)
+		sc.dropTasks(t)
 		old := t
 		t = &Task{}
-		*t = old.next(to)
+		*t = old.nextTask(to)
 		return sc.addTask(t)
 	}
 	sc.due = sc.due || t.blocks
-	next := t.next(to)
+	next := t.nextTask(to)
 	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // nobody keeps the writes of the step
 		next.Writes = t.Writes[:0]
 	}
@@ -422,16 +422,16 @@ func (sc *Scope) moveTo(t *Task, to target) *Task {
 // maxKeptWrites is how many writes a task keeps room for.
 const maxKeptWrites = 16
 
-// arrive brings a task to its node: it ends at END, waits at a join, or is ready.
-func (sc *Scope) arrive(t *Task) {
+// placeTask brings a task to its node: it ends at END, waits at a join, or is ready.
+func (sc *Scope) placeTask(t *Task) {
 	if t.Node == endNode {
-		sc.drop(t)
+		sc.dropTasks(t)
 		sc.Ended = append(sc.Ended, t)
-		if l := &sc.LastEnd; l.Task == 0 || comparePath(l.Rank, l.Order, t.From.Rank, t.From.Order) <= 0 {
+		if l := &sc.LastEnd; l.Task == 0 || comparePositions(l.Rank, l.Order, t.From.Rank, t.From.Order) <= 0 {
 			*l = t.From
 		}
 		if failure := t.checkGuards(sc.plan.endGuards, t.From.Node); failure != nil {
-			sc.endByTask(t, failureEnd(failure))
+			sc.endScopeByTask(t, failureEnd(failure))
 		} else if t.view().Base == 0 { // nothing is to be merged
 			sc.Ended = sc.Ended[:len(sc.Ended)-1]
 		}
@@ -439,10 +439,10 @@ func (sc *Scope) arrive(t *Task) {
 	}
 	sc.leaveFans(t)
 	if failure := sc.checkReachable(t); failure != nil {
-		sc.endByTask(t, failureEnd(failure))
+		sc.endScopeByTask(t, failureEnd(failure))
 		return
 	}
-	if sc.plan.nodes[t.Node].joins || sc.implicitFor(t) != 0 {
+	if sc.plan.nodes[t.Node].joins || sc.implicitFanOf(t) != 0 {
 		sc.due = sc.due || sc.plan.nodes[t.Node].quorum > 0 || !sc.waitsWithBlocked(t)
 		t.Waits = true
 		return
@@ -465,7 +465,7 @@ func (sc *Scope) leaveFans(t *Task) {
 				return
 			}
 		}
-		if k < len(t.Place) && sc.fan(t.Place[k].Fan).Source == t.Node {
+		if k < len(t.Place) && sc.findFan(t.Place[k].Fan).Source == t.Node {
 			leave(k, overUpTo(t.Over, k))
 			return
 		}
@@ -482,8 +482,8 @@ func overUpTo(list []Over, k int) []Over {
 	return list
 }
 
-// start starts an attempt: in the machine itself if it can, otherwise in the driver.
-func (t *Task) start(u *Unit) {
+// startAttempt starts an attempt: in the machine itself if it can, otherwise in the driver.
+func (t *Task) startAttempt(u *Unit) {
 	sc := t.scope
 	s, n := sc.state, &sc.plan.nodes[t.Node]
 	if t.Stopped || (u.Begun || u.Attempt > 1) && t.Each == nil {
@@ -492,23 +492,23 @@ func (t *Task) start(u *Unit) {
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
 	if late := u.Late; late != nil {
-		u.Late, u.Talk, t.Cached = nil, t.talkOf(late), late.Cached
+		u.Late, u.Talk, t.Cached = nil, t.deltaOf(late), late.Cached
 		t.endAttempt(u, late.Output, nil)
 		return
 	}
 	if n.isPure() {
-		out, writes, failure := t.evaluate(u, n)
+		out, writes, failure := t.evalPureNode(u, n)
 		u.Writes = writes
 		t.endAttempt(u, out, failure)
 		return
 	}
-	t.launch(u, n, s.Run.Hooked)
+	t.launchAttempt(u, n, s.Run.Hooked)
 }
 
-// launch evaluates the keys of an attempt's kind and begins its work. With hooks the driver
+// launchAttempt evaluates the keys of an attempt's kind and begins its work. With hooks the driver
 // runs graph nodes, too, because a hook may answer in their place.
-func (t *Task) launch(u *Unit, n *node, hooked bool) {
-	if c := u.called(0); c != nil {
+func (t *Task) launchAttempt(u *Unit, n *node, hooked bool) {
+	if c := u.findCall(0); c != nil {
 		t.startTimeout(u, t.timeout(n))
 		t.continueGraph(u, c)
 		return

@@ -23,7 +23,7 @@ type Called struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-func (u *Unit) called(call int) *Called {
+func (u *Unit) findCall(call int) *Called {
 	for _, c := range u.Called {
 		if c.Call == call {
 			return c
@@ -34,7 +34,7 @@ func (u *Unit) called(call int) *Called {
 
 // runsGraph reports whether the graph of the unit's node is open.
 func (u *Unit) runsGraph() bool {
-	c := u.called(0)
+	c := u.findCall(0)
 	return c != nil && c.Scope != 0
 }
 
@@ -51,29 +51,29 @@ func (t *Task) openGraph(u *Unit, c *Called, plan *Plan, graph string, given map
 	if _, wrong := input.Check(plan.Graph, given, nil); len(wrong) > 0 {
 		return &Failure{Kind: "invalid_input", Message: strings.Join(wrong, "; ")}
 	}
-	path, key := t.scope.innerPath(t, u.Element), t.key(u.Element-1)
+	path, key := t.scope.innerPath(t, u.Element), t.idempotencyKey(u.Element-1)
 	if c.Call > 0 {
 		number := strconv.Itoa(c.Call)
 		path, key = path+"#"+number, key+":"+number
 	}
-	inner := t.scope.state.open(plan, t.id(u), t.scope, path, key)
+	inner := t.scope.state.openScope(plan, t.attemptID(u), t.scope, path, key)
 	inner.Call, inner.Graph, c.Scope = c.Call, graph, inner.ID
 	u.Called = append(u.Called, c)
-	inner.first(given, nil, nil)
+	inner.addFirstTask(given, nil, nil)
 	return nil
 }
 
 // continueGraph reopens a scope that was cut off or failed.
 func (t *Task) continueGraph(u *Unit, c *Called) {
 	inner := c.Kept
-	c.Kept, c.Scope, inner.Owner = nil, inner.ID, t.id(u)
-	inner.reopen()
+	c.Kept, c.Scope, inner.Owner = nil, inner.ID, t.attemptID(u)
+	inner.reopenScope()
 }
 
-func (sc *Scope) first(given, session, edit map[string]any) {
-	sc.begin(given, session, edit)
+func (sc *Scope) addFirstTask(given, session, edit map[string]any) {
+	sc.initState(given, session, edit)
 	v := sc.Views[0]
-	sc.arrive(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: orEmpty(sc.Input)}))
+	sc.placeTask(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: orEmpty(sc.Input)}))
 	if failure := sc.checkStateSize(v, nil); failure != nil {
 		sc.endBySize(nil, failure)
 	}
@@ -87,11 +87,11 @@ func (s *State) callGraph(t *Task, e *Event) {
 	if t == nil {
 		return
 	}
-	u := t.unit(e.Task)
+	u := t.findUnit(e.Task)
 	if u == nil || u.State != running {
 		return
 	}
-	if c := u.called(e.Call); c != nil { // it ran before, or is open
+	if c := u.findCall(e.Call); c != nil { // it ran before, or is open
 		if c.Kept != nil {
 			t.continueGraph(u, c)
 		} else if c.Done {
@@ -109,39 +109,39 @@ func (s *State) callGraph(t *Task, e *Event) {
 
 // beginGraph opens the scope of a graph node for which no hook has answered.
 func (s *State) beginGraph(t *Task, e *Event) {
-	if s.attemptStopped(e) || t == nil {
+	if s.removeStopped(e) || t == nil {
 		return
 	}
-	u, n := t.unit(e.Task), &t.scope.plan.nodes[t.Node]
+	u, n := t.findUnit(e.Task), &t.scope.plan.nodes[t.Node]
 	switch {
 	case u == nil || u.State != running || u.runsGraph() || n.act != actGraph:
 	case u.Cause != nil:
 		t.endAttempt(u, nil, u.Cause)
 	default:
-		t.launch(u, n, false)
+		t.launchAttempt(u, n, false)
 	}
 }
 
 func (t *Task) returnGraph(u *Unit, c *Called, output any, failure *Failure) {
 	c.Done, c.Scope, c.Output, c.Failure = true, 0, output, failure
-	t.scope.state.command(Command{Kind: ReturnGraph, Task: t.id(u), Call: c.Call, Output: output, Failure: failure})
+	t.scope.state.addCommand(Command{Kind: ReturnGraph, Task: t.attemptID(u), Call: c.Call, Output: output, Failure: failure})
 }
 
-// close ends a scope. The outermost one ends the run, others give their owner the result.
-func (sc *Scope) close() {
+// closeScope ends a scope. The outermost one ends the run, others give their owner the result.
+func (sc *Scope) closeScope() {
 	s := sc.state
 	if sc.Outer == 0 {
-		s.conclude()
+		s.endRun()
 		return
 	}
 	outer := sc.outer
-	s.remove(sc)
+	s.removeScope(sc)
 	delete(s.byID, sc.ID)
-	t := outer.task(sc.Owner.Task)
+	t := outer.findTask(sc.Owner.Task)
 	if t == nil {
 		return
 	}
-	u := t.unit(sc.Owner)
+	u := t.findUnit(sc.Owner)
 	if u == nil {
 		return
 	}
@@ -150,12 +150,12 @@ func (sc *Scope) close() {
 	if sc.End.Status == Completed {
 		quality := sc.quality()
 		outer.Degraded = outer.Degraded || quality == Degraded
-		v, _ := sc.mergeAll()
+		v, _ := sc.mergeAllTasks()
 		output = map[string]any{"output": sc.End.Output, "state": v.values(), "status": "completed", "quality": string(quality)}
 	} else {
 		failure = sc.childFailure()
 	}
-	c := u.called(sc.Call)
+	c := u.findCall(sc.Call)
 	if c == nil {
 		return
 	}

@@ -103,8 +103,8 @@ func (sc *Scope) addTask(t *Task) *Task {
 	return t
 }
 
-// drop removes tasks from their scope.
-func (sc *Scope) drop(tasks ...*Task) {
+// dropTasks removes tasks from their scope.
+func (sc *Scope) dropTasks(tasks ...*Task) {
 	for _, t := range tasks {
 		t.gone = true
 		sc.due = sc.due || t.blocks || t.Waits
@@ -115,17 +115,17 @@ func (sc *Scope) drop(tasks ...*Task) {
 // allTasks returns the tasks of a scope that may run again, or be merged.
 func (sc *Scope) allTasks() []*Task { return slices.Concat(sc.Tasks, sc.Ended, sc.Gone) }
 
-// task returns a task of an open scope by its number, or nil.
-func (s *State) task(id int) *Task {
+// findTask returns a task of an open scope by its number, or nil.
+func (s *State) findTask(id int) *Task {
 	for i := len(s.Scopes) - 1; i >= 0; i-- {
-		if t := s.Scopes[i].task(id); t != nil {
+		if t := s.Scopes[i].findTask(id); t != nil {
 			return t
 		}
 	}
 	return nil
 }
 
-func (sc *Scope) task(id int) *Task {
+func (sc *Scope) findTask(id int) *Task {
 	if sc.Final != nil && sc.Final.ID == id {
 		return sc.Final
 	}
@@ -137,10 +137,10 @@ func (sc *Scope) task(id int) *Task {
 	return nil
 }
 
-// keptTask returns a task of the scope or of one within it that was cut off and is kept for
+// findKeptTask returns a task of the scope or of one within it that was cut off and is kept for
 // a resume, or nil.
-func (sc *Scope) keptTask(id int) *Task {
-	if t := sc.task(id); t != nil {
+func (sc *Scope) findKeptTask(id int) *Task {
+	if t := sc.findTask(id); t != nil {
 		return t
 	}
 	for _, t := range sc.Tasks {
@@ -149,7 +149,7 @@ func (sc *Scope) keptTask(id int) *Task {
 				if c.Kept == nil {
 					continue
 				}
-				if found := c.Kept.keptTask(id); found != nil {
+				if found := c.Kept.findKeptTask(id); found != nil {
 					return found
 				}
 			}
@@ -158,23 +158,23 @@ func (sc *Scope) keptTask(id int) *Task {
 	return nil
 }
 
-// comparePath compares in path order: by rank, then by declaration of the branches.
-func comparePath(rankA int, orderA []int, rankB int, orderB []int) int {
+// comparePositions compares in path order: by rank, then by declaration of the branches.
+func comparePositions(rankA int, orderA []int, rankB int, orderB []int) int {
 	if c := cmp.Compare(rankA, rankB); c != 0 {
 		return c
 	}
 	return slices.Compare(orderA, orderB)
 }
 
-// compare compares in path order across scopes, by the outermost steps that differ.
-func (t *Task) compare(other *Task) int {
+// compareTo compares in path order across scopes, by the outermost steps that differ.
+func (t *Task) compareTo(other *Task) int {
 	if t.scope == other.scope {
-		return comparePath(t.Rank, t.Order, other.Rank, other.Order)
+		return comparePositions(t.Rank, t.Order, other.Rank, other.Order)
 	}
-	a, b := t.chain(), other.chain()
+	a, b := t.listAncestors(), other.listAncestors()
 	for i := range min(len(a), len(b)) {
 		if a[i].task != b[i].task {
-			return comparePath(a[i].task.Rank, a[i].task.Order, b[i].task.Rank, b[i].task.Order)
+			return comparePositions(a[i].task.Rank, a[i].task.Order, b[i].task.Rank, b[i].task.Order)
 		}
 		if a[i].element != b[i].element && a[i].element > 0 && b[i].element > 0 {
 			return a[i].element - b[i].element
@@ -188,8 +188,8 @@ type ancestor struct {
 	element int
 }
 
-// chain lists the tasks around a task, outermost first, and the task itself.
-func (t *Task) chain() []ancestor {
+// listAncestors lists the tasks around a task, outermost first, and the task itself.
+func (t *Task) listAncestors() []ancestor {
 	out := []ancestor{{t, 0}}
 	for sc := t.scope; sc.Outer != 0; {
 		out = append(out, ancestor{sc.owner, sc.Owner.Element})
@@ -202,16 +202,16 @@ func (t *Task) chain() []ancestor {
 // place returns where a task stands, for code outside of the machine.
 func (t *Task) place() Place {
 	return Place{
-		Scope: t.scope.Path, Node: t.scope.plan.targetName(t.Node), Visit: t.Visit, Branch: t.branch(),
+		Scope: t.scope.Path, Node: t.scope.plan.targetName(t.Node), Visit: t.Visit, Branch: t.branchName(),
 		Rank: t.Rank, Order: t.Order,
 	}
 }
 
-// branch returns the first node of the innermost branch that was not joined.
-func (t *Task) branch() string {
+// branchName returns the first node of the innermost branch that was not joined.
+func (t *Task) branchName() string {
 	for i := len(t.Place) - 1; i >= 0; i-- {
 		if lane := t.Place[i]; !slices.Contains(t.Joined, lane.Fan) {
-			return t.scope.plan.targetName(t.scope.fan(lane.Fan).Branch[lane.Lane].First)
+			return t.scope.plan.targetName(t.scope.findFan(lane.Fan).Branch[lane.Lane].First)
 		}
 	}
 	return ""
@@ -223,9 +223,9 @@ func (t *Task) isOnBranch(fan, lane int) bool {
 	return !slices.Contains(t.Joined, fan) && slices.Contains(t.Place, Lane{fan, lane})
 }
 
-// sharedFan returns the innermost fan-out that both places share but on different
+// innermostSharedFan returns the innermost fan-out that both places share but on different
 // branches, or 0.
-func sharedFan(a, b []Lane) int {
+func innermostSharedFan(a, b []Lane) int {
 	for i := range min(len(a), len(b)) {
 		if a[i].Fan != b[i].Fan {
 			return 0
@@ -237,8 +237,8 @@ func sharedFan(a, b []Lane) int {
 	return 0
 }
 
-// laneOn returns the branch of a fan-out that a place is on, or -1.
-func laneOn(place []Lane, fan int) int {
+// findLane returns the branch of a fan-out that a place is on, or -1.
+func findLane(place []Lane, fan int) int {
 	for _, lane := range place {
 		if lane.Fan == fan {
 			return lane.Lane
@@ -247,9 +247,9 @@ func laneOn(place []Lane, fan int) int {
 	return -1
 }
 
-// key identifies an execution, or an element of it. It is the same for all attempts and
+// idempotencyKey identifies an execution, or an element of it. It is the same for all attempts and
 // in every replay, whatever the timing.
-func (t *Task) key(element int) string {
+func (t *Task) idempotencyKey(element int) string {
 	text := t.scope.Key + "\x00" + t.scope.plan.nodes[t.Node].id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
 	if len(t.Order) > 0 {
 		text += "\x00" + strconv.Itoa(t.Rank)

@@ -83,11 +83,11 @@ func (s *State) addUsage(t *Task, e *Event) {
 	}
 	s.Spent.Add(call)
 	if t != nil {
-		t.scope.eachEnclosing(func(sc *Scope) { sc.Spent.Add(call) })
+		t.scope.visitEnclosing(func(sc *Scope) { sc.Spent.Add(call) })
 	}
 	var u *Unit
 	if t != nil {
-		u = t.unit(e.Task)
+		u = t.findUnit(e.Task)
 	}
 	// An interrupted execution repeats its call and gets the answer then.
 	if call.Scripted && (!call.Cut || u != nil && u.Cause != nil && u.Cause.Kind == "timeout") {
@@ -100,7 +100,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 	if u != nil && !t.Deciding {
 		calls = &u.Calls
 	}
-	calls.Turns = with(calls.Turns, call.Role, call.Turn)
+	calls.Turns = withEntry(calls.Turns, call.Role, call.Turn)
 }
 
 // callCounts counts the model calls of a visit by role, earlier attempts included.

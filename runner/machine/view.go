@@ -99,12 +99,12 @@ var absent any = none{}
 // newView creates a view on top of another one, with its values.
 func (sc *Scope) newView(base *View) *View {
 	v := &View{}
-	sc.addView(v, base)
+	sc.initView(v, base)
 	return v
 }
 
-// addView puts an empty view on top of another one, with its values.
-func (sc *Scope) addView(v, base *View) {
+// initView puts an empty view on top of another one, with its values.
+func (sc *Scope) initView(v, base *View) {
 	sc.state.Numbers.View++
 	v.ID, v.scope = sc.state.Numbers.View, sc
 	if base != nil {
@@ -115,8 +115,8 @@ func (sc *Scope) addView(v, base *View) {
 	sc.Views = append(sc.Views, v)
 }
 
-// with sets a value in a map that may be nil, and returns the map.
-func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+// withEntry sets a value in a map that may be nil, and returns the map.
+func withEntry[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	if m == nil {
 		m = map[K]V{}
 	}
@@ -129,10 +129,10 @@ func findVisits(list []Visits, node int) (int, bool) {
 }
 
 // visitsOf returns how often the past visited a node.
-func (v *View) visitsOf(node int) int { return v.allVisits(node).Count }
+func (v *View) visitsOf(node int) int { return v.sumVisits(node).Count }
 
-// allVisits sums the visits of a node over the past.
-func (v *View) allVisits(node int) (sum Visits) {
+// sumVisits sums the visits of a node over the past.
+func (v *View) sumVisits(node int) (sum Visits) {
 	for ; v != nil; v = v.base {
 		if i, found := findVisits(v.Visits, node); found {
 			sum.Count += v.Visits[i].Count
@@ -155,8 +155,8 @@ func (v *View) addVisits(more Visits) {
 	v.Visits[i].Succeeded += more.Succeeded
 }
 
-// memory returns the last result of a node in the past, or nil.
-func (v *View) memory(node int) *Memory {
+// lastMemory returns the last result of a node in the past, or nil.
+func (v *View) lastMemory(node int) *Memory {
 	for ; v != nil; v = v.base {
 		if m := v.Mem[node]; m != nil {
 			return m
@@ -171,7 +171,7 @@ func (v *View) addCounts(later *View) {
 		v.addVisits(visits)
 	}
 	for node, m := range later.Mem { //lint:ignore mapiter each is set once
-		v.Mem = with(v.Mem, node, m)
+		v.Mem = withEntry(v.Mem, node, m)
 	}
 }
 
@@ -183,18 +183,18 @@ func (v *View) addPast(of *View) {
 	v.addCounts(of)
 }
 
-// isOn reports whether a view is another one, or built on it.
-func (v *View) isOn(base *View) bool {
+// isBuiltOn reports whether a view is another one, or built on it.
+func (v *View) isBuiltOn(base *View) bool {
 	for v != nil && v.Depth > base.Depth {
 		v = v.base
 	}
 	return v == base
 }
 
-// isUsed reports whether the past of a task, or of a split above it, contains a view.
-func (sc *Scope) isUsed(v *View) bool {
-	return slices.ContainsFunc(sc.allTasks(), func(t *Task) bool { return t.view().isOn(v) }) ||
-		slices.ContainsFunc(sc.Fans, func(f *Fan) bool { return f.View != v.ID && sc.view(f.View).isOn(v) })
+// isViewUsed reports whether the past of a task, or of a split above it, contains a view.
+func (sc *Scope) isViewUsed(v *View) bool {
+	return slices.ContainsFunc(sc.allTasks(), func(t *Task) bool { return t.view().isBuiltOn(v) }) ||
+		slices.ContainsFunc(sc.Fans, func(f *Fan) bool { return f.View != v.ID && sc.findView(f.View).isBuiltOn(v) })
 }
 
 // sweepViews removes the views that nothing uses, once they are half of all.
@@ -204,7 +204,7 @@ func (sc *Scope) sweepViews() {
 	}
 	used := map[*View]bool{sc.Views[0]: true}
 	mark := func(id int) {
-		for v := sc.view(id); v != nil && !used[v]; v = v.base {
+		for v := sc.findView(id); v != nil && !used[v]; v = v.base {
 			used[v] = true
 		}
 	}
@@ -219,8 +219,8 @@ func (sc *Scope) sweepViews() {
 	sc.swept = len(sc.Views)
 }
 
-// finishedStep returns a finished task as a step of a past.
-func (t *Task) finishedStep() Done {
+// asDone returns a finished task as a step of a past.
+func (t *Task) asDone() Done {
 	d := Done{
 		Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank, Skipped: t.Skipped, Refused: t.Refused,
 		Failure: t.Failure, Writes: t.Writes,
@@ -237,14 +237,14 @@ type change struct {
 	value     any
 }
 
-// mark returns the number of changes so far, for rollback.
-func (v *View) mark() int { return len(v.scope.state.changes) }
+// changeMark returns the number of changes so far, for rollback.
+func (v *View) changeMark() int { return len(v.scope.state.changes) }
 
-// rollback undoes the changes of values since a mark.
-func (v *View) rollback(mark int) {
+// rollBack undoes the changes of values since a mark.
+func (v *View) rollBack(mark int) {
 	s := v.scope.state
 	for _, c := range slices.Backward(s.changes[mark:]) {
-		v.set(c.key, c.value, c.size)
+		v.setValue(c.key, c.value, c.size)
 	}
 	s.changes = s.changes[:mark]
 }
@@ -257,13 +257,13 @@ type undo struct {
 	thread *thread
 }
 
-// apply adds a finished step to the view of its task.
-func (v *View) apply(t *Task) undo {
-	back := undo{v.mark(), v.Heads, v.Mem[t.Node], v.Thread}
+// applyTask adds a finished step to the view of its task.
+func (v *View) applyTask(t *Task) undo {
+	back := undo{v.changeMark(), v.Heads, v.Mem[t.Node], v.Thread}
 	for i := range t.Writes {
-		v.write(&t.Writes[i])
+		v.applyWrite(&t.Writes[i])
 	}
-	d := t.finishedStep()
+	d := t.asDone()
 	v.countStep(&d, 1)
 	v.updateMemory(&d)
 	if t.Thread != nil {
@@ -287,17 +287,17 @@ func (v *View) addHead(w *Write) {
 	s := v.scope.state
 	s.Numbers.Write++
 	w.ID, w.After = s.Numbers.Write, v.Heads[w.Key]
-	v.Heads = with(v.Heads, w.Key, []int{w.ID})
+	v.Heads = withEntry(v.Heads, w.Key, []int{w.ID})
 }
 
-// revert removes the last step of the view.
-func (v *View) revert(t *Task, back undo) {
-	v.rollback(back.mark)
+// revertTask removes the last step of the view.
+func (v *View) revertTask(t *Task, back undo) {
+	v.rollBack(back.mark)
 	v.Heads, v.Thread = back.heads, back.thread
-	d := t.finishedStep()
+	d := t.asDone()
 	v.countStep(&d, -1)
 	if back.mem != nil {
-		v.Mem = with(v.Mem, t.Node, back.mem)
+		v.Mem = withEntry(v.Mem, t.Node, back.mem)
 	} else {
 		delete(v.Mem, t.Node)
 	}
@@ -326,7 +326,7 @@ func (v *View) updateMemory(d *Done) {
 		return
 	}
 	m := &Memory{Outcome: outcomeOf(d.Failure), Failure: d.Failure, Stale: true}
-	if old := v.memory(d.Node); old != nil {
+	if old := v.lastMemory(d.Node); old != nil {
 		m.History, m.Output, m.Stale = old.History, old.Output, !d.Refused || old.Stale
 	}
 	if d.Failure == nil && !d.Skipped {
@@ -335,36 +335,36 @@ func (v *View) updateMemory(d *Done) {
 			m.History = append(slices.Clip(m.History), d.Output)
 		}
 	}
-	v.Mem = with(v.Mem, d.Node, m)
+	v.Mem = withEntry(v.Mem, d.Node, m)
 }
 
-// write applies one write. A write that is invalid after a merge changes nothing, and
+// applyWrite applies one write. A write that is invalid after a merge changes nothing, and
 // returns why.
-func (v *View) write(w *Write) *Failure {
+func (v *View) applyWrite(w *Write) *Failure {
 	reducer, value := v.scope.plan.keys[w.Key].reducer, w.Update
 	if w.Absent {
 		value = absent
 	} else if !w.Reset && reducer != reduceReplace {
 		var failure *Failure
-		if value, failure = v.reduce(w.Key, w.Update); failure != nil {
+		if value, failure = v.reduceUpdate(w.Key, w.Update); failure != nil {
 			return failure
 		}
 		switch list, _ := value.([]any); reducer {
 		case reduceAppend:
-			v.lists = with(v.lists, w.Key, list)
-			v.set(w.Key, slices.Clip(list), v.Size+sizeOf(w.Update)) // without measuring the whole list
+			v.lists = withEntry(v.lists, w.Key, list)
+			v.setValue(w.Key, slices.Clip(list), v.Size+sizeOf(w.Update)) // without measuring the whole list
 			return nil
 		case reducePrepend:
-			v.set(w.Key, value, v.Size+sizeOf(w.Update))
+			v.setValue(w.Key, value, v.Size+sizeOf(w.Update))
 			return nil
 		}
 	}
-	v.set(w.Key, value, v.Size-sizeOf(v.Vals[w.Key])+sizeOf(value))
+	v.setValue(w.Key, value, v.Size-sizeOf(v.Vals[w.Key])+sizeOf(value))
 	return nil
 }
 
-// set gives a key a value, and the state a size.
-func (v *View) set(key int, value any, size int) {
+// setValue gives a key a value, and the state a size.
+func (v *View) setValue(key int, value any, size int) {
 	s := v.scope.state
 	s.changes = append(s.changes, change{key, v.Size, v.Vals[key]})
 	v.Vals[key], v.Size = value, size
@@ -386,15 +386,15 @@ func (v *View) value(key int) any {
 	return nil
 }
 
-// merge builds the view after several tasks. Steps of lost branches follow the split. It
+// mergeTasks builds the view after several tasks. Steps of lost branches follow the split. It
 // also returns the conflicts without a winner.
-func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
+func (sc *Scope) mergeTasks(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
 	base := all[0].view()
 	for _, t := range all[1:] {
-		base = commonBase(base, t.view())
+		base = findCommonBase(base, t.view())
 	}
-	steps := sc.mergedSteps(base, arrived, lost)
+	steps := sc.collectSteps(base, arrived, lost)
 	v := sc.newView(base)
 	v.Done = steps
 	writers := map[int]bool{}
@@ -408,7 +408,7 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 				writers[w.Key] = true
 				byID[w.ID] = &writer{w, d, at}
 			} else {
-				v.write(w)
+				v.applyWrite(w)
 			}
 		}
 	}
@@ -416,17 +416,17 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	for _, key := range slices.Sorted(maps.Keys(writers)) {
 		heads, winner, found := v.decideConflict(key, all, byID)
 		if winner != nil {
-			v.write(winner.Write)
+			v.applyWrite(winner.Write)
 		}
-		v.Heads = with(v.Heads, key, heads)
+		v.Heads = withEntry(v.Heads, key, heads)
 		conflicts = append(conflicts, found...)
 	}
 	v.Thread = sc.mergeThreads(arrived)
 	return v, conflicts
 }
 
-// commonBase returns the view on which both a and b are built.
-func commonBase(a, b *View) *View {
+// findCommonBase returns the view on which both a and b are built.
+func findCommonBase(a, b *View) *View {
 	for a != b {
 		if a.Depth >= b.Depth {
 			a = a.base
@@ -437,12 +437,12 @@ func commonBase(a, b *View) *View {
 	return a
 }
 
-// mergedSteps returns the steps of tasks since a view, in merge order.
-func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
+// collectSteps returns the steps of tasks since a view, in merge order.
+func (sc *Scope) collectSteps(base *View, arrived, lost []*Task) []*Done {
 	var out []*Done
 	index := make(map[int]int, len(arrived)+len(lost)) // by task, in out
 	all := slices.Concat(arrived, lost)
-	split := sc.splitOf(all)
+	split := sc.findSplit(all)
 	add := func(d *Done, isLost bool) {
 		at, known := index[d.Task]
 		if known && (d.Hoist == 0 || out[at].Hoist != 0) {
@@ -470,12 +470,12 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 			}
 		}
 		if t.Done && (isLost || t.ID == sc.Culprit) {
-			d := t.finishedStep()
+			d := t.asDone()
 			add(&d, isLost)
 		}
 	}
 	slices.SortFunc(out, func(a, b *Done) int {
-		return cmp.Or(cmp.Compare(a.mergeRank(), b.mergeRank()), comparePath(a.Rank, a.Order, b.Rank, b.Order))
+		return cmp.Or(cmp.Compare(a.mergeRank(), b.mergeRank()), comparePositions(a.Rank, a.Order, b.Rank, b.Order))
 	})
 	return out
 }
@@ -489,8 +489,8 @@ func (d *Done) mergeRank() int {
 	return 2 * d.Rank
 }
 
-// splitOf returns the outermost fan-out where tasks are on different branches, or nil.
-func (sc *Scope) splitOf(tasks []*Task) *Fan {
+// findSplit returns the outermost fan-out where tasks are on different branches, or nil.
+func (sc *Scope) findSplit(tasks []*Task) *Fan {
 	var first Lane
 	for i := 0; ; i++ {
 		var at *Fan
@@ -506,7 +506,7 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 				first = lane
 			}
 			if at == nil || at.ID != lane.Fan {
-				if f := sc.fan(lane.Fan); at == nil || f.Rank < at.Rank {
+				if f := sc.findFan(lane.Fan); at == nil || f.Rank < at.Rank {
 					at = f
 				}
 			}
@@ -517,11 +517,11 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 	}
 }
 
-// settle folds a merged view into its base if nothing else uses the base, because the
+// foldView folds a merged view into its base if nothing else uses the base, because the
 // fan-out is over. It returns the view to use, and that fan-out.
-func (sc *Scope) settle(v *View) (*View, *Fan) {
+func (sc *Scope) foldView(v *View) (*View, *Fan) {
 	base := v.base
-	if sc.isUsed(base) || sc.plan.failsDeserted && len(sc.Bends) > 0 {
+	if sc.isViewUsed(base) || sc.plan.failsDeserted && len(sc.Bends) > 0 {
 		return v, nil
 	}
 	base.addCounts(v)
@@ -558,11 +558,11 @@ func (sc *Scope) settle(v *View) (*View, *Fan) {
 	return base, first
 }
 
-// mergeAll returns a view of all steps of the scope, merged as at a join. The view is for
+// mergeAllTasks returns a view of all steps of the scope, merged as at a join. The view is for
 // reading only.
-func (sc *Scope) mergeAll() (*View, []Conflict) {
+func (sc *Scope) mergeAllTasks() (*View, []Conflict) {
 	if sc.FinalView != 0 {
-		return sc.view(sc.FinalView), nil
+		return sc.findView(sc.FinalView), nil
 	}
 	arrived, lost := slices.Concat(sc.Ended, sc.Tasks), sc.Gone
 	if len(arrived) == 0 {
@@ -573,7 +573,7 @@ func (sc *Scope) mergeAll() (*View, []Conflict) {
 	}
 	slices.SortStableFunc(arrived, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
 	numbers := sc.state.Numbers
-	v, conflicts := sc.merge(arrived, lost)
+	v, conflicts := sc.mergeTasks(arrived, lost)
 	sc.state.Numbers = numbers
 	whole := &View{}
 	whole.addPast(v)

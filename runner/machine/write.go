@@ -18,7 +18,7 @@ const DefaultStateBytes = 256 << 20
 // sizeLimit returns the smallest max_state_bytes, and the innermost scope that has it.
 func (sc *Scope) sizeLimit() (most int, owner *Scope) {
 	most, owner = DefaultStateBytes, nil
-	sc.eachEnclosing(func(one *Scope) {
+	sc.visitEnclosing(func(one *Scope) {
 		if limit := one.limits.MaxStateBytes; limit > 0 && (owner == nil || limit < most) {
 			most, owner = limit, one
 		}
@@ -38,7 +38,7 @@ func sizeOf(v any) int {
 func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Failure) {
 	p := t.scope.plan
 	if len(n.writes) > 0 {
-		env := t.view().context(t, n.uses)
+		env := t.view().buildContext(t, n.uses)
 		for i := range n.writes {
 			a := &n.writes[i]
 			value, err := a.value.Eval(&t.scope.state.vm, env)
@@ -61,12 +61,12 @@ func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Fail
 		case !isObject:
 			return nil, &Failure{
 				Kind:    "invalid_output",
-				Message: "output is " + preview(output, 60) + "; allowed: an object with the keys of writes: " + p.keyNames(n.writeKeys),
+				Message: "output is " + previewValue(output, 60) + "; allowed: an object with the keys of writes: " + p.keyNames(n.writeKeys),
 			}
 		default:
 			return nil, &Failure{
 				Kind:    "invalid_output",
-				Message: "output lacks " + strconv.Quote(p.keys[i].name) + ", which the node writes: " + preview(output, 120),
+				Message: "output lacks " + strconv.Quote(p.keys[i].name) + ", which the node writes: " + previewValue(output, 120),
 			}
 		}
 		if writes, failure = t.addWrite(writes, i, value); failure != nil {
@@ -100,44 +100,44 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	case reduceReplace:
 		var err error
 		if update, err = k.schema.Accept(update); err != nil {
-			return to, badWrite(k, err)
+			return to, writeFailure(k, err)
 		}
 	case reduceAppend, reducePrepend:
-		items := k.schema.Normalise(listOf(update)).([]any)
+		items := k.schema.Normalise(asList(update)).([]any)
 		if err := k.schema.CheckAppended(items, 0); err != nil {
-			return to, badWrite(k, err)
+			return to, writeFailure(k, err)
 		}
 		update = items
 		fallthrough
 	default:
-		if _, failure := t.view().reduce(key, update); failure != nil {
+		if _, failure := t.view().reduceUpdate(key, update); failure != nil {
 			return to, failure
 		}
 	}
 	return append(to, Write{Key: key, Update: update}), nil
 }
 
-func badWrite(k *key, err error) *Failure {
+func writeFailure(k *key, err error) *Failure {
 	return &Failure{
 		Kind:    "invalid_output",
 		Message: "state key " + strconv.Quote(k.name) + " can't hold the value: " + err.Error() + "; its schema is " + k.schema.String(),
 	}
 }
 
-// tooLarge says that something exceeds max_state_bytes.
-func tooLarge(what string, most int) string {
+// tooLargeMessage says that something exceeds max_state_bytes.
+func tooLargeMessage(what string, most int) string {
 	return what + " takes more than " + eval.Count(most, "byte") + ", the limit of the state and of a value (max_state_bytes)"
 }
 
 // sizeFailure returns the failure of a value beyond max_state_bytes.
 func (sc *Scope) sizeFailure(what string) *Failure {
-	return &Failure{Kind: "limit", Message: tooLarge(what, sc.maxBytes)}
+	return &Failure{Kind: "limit", Message: tooLargeMessage(what, sc.maxBytes)}
 }
 
-// assign evaluates the assignments of a set node in order. Later ones see earlier ones.
-func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
+// evalAssignments evaluates the assignments of a set node in order. Later ones see earlier ones.
+func (t *Task) evalAssignments(n *node, env map[string]any) (any, []Write, *Failure) {
 	v, p := t.view(), t.scope.plan
-	defer v.rollback(v.mark())
+	defer v.rollBack(v.changeMark())
 	var output map[string]any
 	if !n.lazy {
 		output = make(map[string]any, len(n.set))
@@ -163,9 +163,9 @@ func (t *Task) assign(n *node, env map[string]any) (any, []Write, *Failure) {
 		if i == len(n.set)-1 {
 			break
 		}
-		v.write(w)
-		if n.uses.has("state") {
-			env["state"] = v.readable(n)
+		v.applyWrite(w)
+		if n.uses.contains("state") {
+			env["state"] = v.readableState(n)
 		}
 	}
 	if n.lazy {
