@@ -19,15 +19,15 @@ func TestBookGivesEachAnswerOnce(t *testing.T) {
 		{"a[1]", "last", true},
 		{"a[1]", "", false},
 	} {
-		if got, given := b.take(c.target); got != c.want || given != c.given {
+		if got, given := b.takeAnswer(c.target); got != c.want || given != c.given {
 			t.Errorf("%s: %q, %t; want %q, %t", c.target, got, given, c.want, c.given)
 		}
 	}
-	if left := b.left(); len(left) > 0 {
+	if left := b.targets(); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 	left := newAnswerBook(map[string][]string{"b": {"x"}, "a": {"y"}, "c": nil})
-	if got := left.left(); !slices.Equal(got, []string{"a", "b"}) {
+	if got := left.targets(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("left: %v", got)
 	}
 }

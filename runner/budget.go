@@ -46,7 +46,7 @@ func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	output := r.Output
 	above := 0
 	for at := b; at != nil; at = at.outer {
-		if err := at.fit(&r, &output); err != nil {
+		if err := at.fitCall(&r, &output); err != nil {
 			err.Above = above
 			return nil, err
 		}
@@ -58,11 +58,11 @@ func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 		at.heldTokens += tokens
 		at.heldCost += cost
 	}
-	return handler.NewReserved(output, func(call handler.Usage) { b.settle(tokens, cost, &call) }), nil
+	return handler.NewReserved(output, func(call handler.Usage) { b.settleCall(tokens, cost, &call) }), nil
 }
 
-// fit checks a call against one budget, and cuts its output to what fits.
-func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
+// fitCall checks a call against one budget, and cuts its output to what fits.
+func (b *budget) fitCall(r *handler.Reservation, output *int) *Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 			longest = min(longest, left-r.Input)
 		}
 		if longest < 1 || r.Input+longest > left {
-			return overBudget(fmt.Sprintf("the next call may take %d tokens", r.Input+max(longest, 1)),
+			return budgetFailure(fmt.Sprintf("the next call may take %d tokens", r.Input+max(longest, 1)),
 				fmt.Sprintf("%d of limits.max_tokens (%d) are left", max(0, left), b.maxTokens))
 		}
 	}
@@ -84,14 +84,14 @@ func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 		left := b.maxCost - b.cost - b.heldCost
 		worst, least := r.Cost(longest), r.Cost(1)
 		if !r.Known {
-			return overBudget("the price of the model is not known", "limits.max_cost_usd can't be kept; use limits.max_tokens")
+			return budgetFailure("the price of the model is not known", "limits.max_cost_usd can't be kept; use limits.max_tokens")
 		}
 		if worst > left && r.Output == 0 && least <= left {
 			longest = 1 + int(float64(longest-1)*(left-least)/(worst-least)+1e-9)
 			worst = r.Cost(longest)
 		}
 		if longest < 1 || worst > left {
-			return overBudget(fmt.Sprintf("the next call may cost $%.6f", worst),
+			return budgetFailure(fmt.Sprintf("the next call may cost $%.6f", worst),
 				fmt.Sprintf("$%.6f of limits.max_cost_usd ($%g) are left", max(0, left), b.maxCost))
 		}
 	}
@@ -99,12 +99,12 @@ func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 	return nil
 }
 
-func overBudget(what, why string) *Failure {
+func budgetFailure(what, why string) *Failure {
 	return &Failure{Kind: "budget", Message: what + ", and " + why}
 }
 
-// settle releases a reservation and counts the call.
-func (b *budget) settle(tokens int, cost float64, call *handler.Usage) {
+// settleCall releases a reservation and counts the call.
+func (b *budget) settleCall(tokens int, cost float64, call *handler.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at := b; at != nil; at = at.outer {
@@ -113,25 +113,25 @@ func (b *budget) settle(tokens int, cost float64, call *handler.Usage) {
 		if at.heldTokens == 0 {
 			at.heldCost = 0 // no rounding is left over
 		}
-		at.count(call)
+		at.addCall(call)
 	}
 }
 
-// count adds a call.
-func (b *budget) count(call *handler.Usage) {
+// addCall adds a call.
+func (b *budget) addCall(call *handler.Usage) {
 	b.tokens += call.InputTokens + call.OutputTokens
 	b.cost += call.Charged
 }
 
-// budgetOf returns the budget of the first of the scopes, which are given innermost first.
-func (d *driver) budgetOf(scopes []*machine.Scope) *budget {
+// budgetFor returns the budget of the first of the scopes, which are given innermost first.
+func (d *driver) budgetFor(scopes []*machine.Scope) *budget {
 	if len(scopes) == 0 {
 		return nil
 	}
 	own := d.budgets[scopes[0].ID]
 	if own == nil {
-		own = newBudget(&scopes[0].Plan().Graph.Limits, d.budgetOf(scopes[1:]))
-		own.count(&scopes[0].Spent)
+		own = newBudget(&scopes[0].Plan().Graph.Limits, d.budgetFor(scopes[1:]))
+		own.addCall(&scopes[0].Spent)
 		d.budgets[scopes[0].ID] = own
 	}
 	return own

@@ -26,8 +26,8 @@ type groupSlot struct {
 	told    []store.GroupMember
 }
 
-// groupSlotOf returns the slot of the run in a group.
-func (d *driver) groupSlotOf(group string, journal store.Journal) *groupSlot {
+// newGroupSlot returns the slot of the run in a group.
+func (d *driver) newGroupSlot(group string, journal store.Journal) *groupSlot {
 	c := d.flow.tree.Graph.Concurrency
 	if c == nil || journal == nil {
 		return &groupSlot{}
@@ -47,9 +47,9 @@ func (s *groupSlot) enter() (waiting *store.Waiting, err error) {
 	return &store.Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
 }
 
-// wait waits for the slot. The error is store.ErrStopped if somebody stopped the run meanwhile,
+// awaitSlot waits for the slot. The error is store.ErrStopped if somebody stopped the run meanwhile,
 // by ctx or through the store, with request.
-func (s *groupSlot) wait(ctx context.Context, d *driver) (request store.Request, err error) {
+func (s *groupSlot) awaitSlot(ctx context.Context, d *driver) (request store.Request, err error) {
 	for {
 		waiting, err := s.enter()
 		if err != nil || waiting == nil {
@@ -67,14 +67,14 @@ func (s *groupSlot) wait(ctx context.Context, d *driver) (request store.Request,
 			s.asked = oldest
 		}
 		s.emitWaiting(d, waiting)
-		if request := s.pause(ctx); request != "" {
+		if request := s.awaitPoll(ctx); request != "" {
 			return request, store.ErrStopped
 		}
 	}
 }
 
-// pause waits before the run asks again. It returns the request of somebody who stops the run.
-func (s *groupSlot) pause(ctx context.Context) (request store.Request) {
+// awaitPoll waits before the run asks again. It returns the request of somebody who stops the run.
+func (s *groupSlot) awaitPoll(ctx context.Context) (request store.Request) {
 	if journal, ok := s.journal.(store.TurnJournal); ok {
 		return journal.AwaitTurn()
 	}
@@ -100,9 +100,9 @@ func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 	d.emit()
 }
 
-// begin drives a new run from its first event. A run with a group is stored as held before it
+// beginRun drives a new run from its first event. A run with a group is stored as held before it
 // asks for its slot, so that a crash loses nothing.
-func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
+func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
 		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
@@ -116,19 +116,19 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 	if !began.Run.Held {
 		return d.finishRun(ctx, began)
 	}
-	slot := d.groupSlotOf(group, d.journal)
+	slot := d.newGroupSlot(group, d.journal)
 	waiting, err := slot.enter()
 	if err == nil && waiting != nil && slot.onBusy == "fail" {
 		return d.rejectBusy(&store.BusyError{RunID: d.opts.RunID, Waiting: *waiting})
 	}
 	if err == nil {
-		_, _, err = d.open(began)
+		_, _, err = d.applyFirst(began)
 	}
 	var request store.Request
 	if err == nil && waiting != nil {
 		request, err = d.awaitFirstSlot(ctx, slot)
 	}
-	stops := requested(request, d.now())
+	stops := requestEvent(request, d.now())
 	switch {
 	case errors.Is(err, store.ErrStopped) && stops.Kind == machine.CancelAsked:
 		return d.finishRun(ctx, &stops)
@@ -145,7 +145,7 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request store.Request, err error) {
 	err = d.journal.Note(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
 	if err == nil {
-		request, err = slot.wait(ctx, d)
+		request, err = slot.awaitSlot(ctx, d)
 	}
 	if err == nil {
 		err = d.journal.Note(store.RunSummary{Status: machine.Running, Updated: d.clock.Now()})
@@ -157,7 +157,7 @@ func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request s
 // nothing of it is stored.
 func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
-	defer d.stop()
+	defer d.stopAll()
 	result := d.result()
 	if err := errors.Join(d.closeJournal(nil), d.flow.runner.cfg.Store.Delete(d.opts.RunID)); err != nil {
 		return nil, errors.Join(busy, err)
@@ -171,7 +171,7 @@ func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 // leavePaused returns the result of a run that stays paused.
 func (d *driver) leavePaused() (*Result, error) {
 	defer d.scope.Close()
-	defer d.stop()
+	defer d.stopAll()
 	result := d.result()
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (d *driver) leavePaused() (*Result, error) {
 // awaitSlot waits for the slot of a run that is resumed. A run that is stopped meanwhile stays
 // as it was.
 func (d *driver) awaitSlot(ctx context.Context, journal store.Journal) error {
-	_, err := d.groupSlotOf(d.state.Group, journal).wait(ctx, d)
+	_, err := d.newGroupSlot(d.state.Group, journal).awaitSlot(ctx, d)
 	if errors.Is(err, store.ErrStopped) {
 		return fmt.Errorf("run %q was not resumed: %w", d.opts.RunID, err)
 	}

@@ -90,9 +90,9 @@ type driver struct {
 }
 
 func newDriver(f *Flow, opts Options, known secrets) *driver {
-	clock := f.clock(&opts)
+	clock := f.clockFor(&opts)
 	d := &driver{
-		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.maskOf(known),
+		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.newMask(known),
 		inbox: make(chan message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, beside: map[machine.TaskID]*graphCalls{},
 		texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
@@ -104,36 +104,36 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.Heard})
 	d.pace, _ = clock.(*virtual.Clock)
 	d.host = f.runner.cfg.Host
-	d.vault = known.vault()
+	d.vault = known.newVault()
 	d.notices = f.newNotices()
-	d.watch()
+	d.updateWatched()
 	return d
 }
 
-// watch lets the machine take notes if somebody reads them.
-func (d *driver) watch() {
+// updateWatched lets the machine take notes if somebody reads them.
+func (d *driver) updateWatched() {
 	d.state.Watched = d.listens() || d.opts.History || d.notices != nil
 }
 
-// watchDriven lets Config.Watch receive the events of a run that is driven.
-func (d *driver) watchDriven() {
+// attachWatcher lets Config.Watch receive the events of a run that is driven.
+func (d *driver) attachWatcher() {
 	d.watcher = d.flow.runner.cfg.Watch
-	d.watch()
+	d.updateWatched()
 }
 
-// run drives the machine from the first event to the last.
-func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
-	d.watchDriven()
+// startRun drives the machine from the first event to the last.
+func (d *driver) startRun(ctx context.Context, input map[string]any) (*Result, error) {
+	d.attachWatcher()
 	d.started = time.Unix(0, d.now())
 	d.mask.Learn(d.plan.Graph, d.opts.taken.keys)
 	d.mask.Learn(d.plan.Graph, input)
 	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.info(d.opts.RunID)}
-	event.Run.Hooked = d.flow.runner.cfg.hooked()
+	event.Run.Hooked = d.flow.runner.cfg.hasBeforeNode()
 	if d.plan.SeesRunDir() {
 		event.Run.Dir = d.folder.Where()
 	}
 	d.state.SetSecrets(d.secrets)
-	return d.begin(ctx, d.flow.record(&d.opts, d.started), &event)
+	return d.beginRun(ctx, d.flow.newRecord(&d.opts, d.started), &event)
 }
 
 // now returns the run's time, Unix nanoseconds. It never goes back.
@@ -141,12 +141,12 @@ func (d *driver) now() int64 { return d.time.Now() }
 
 // finishRun drives the run from an event to its end or a pause.
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
-	d.watchDriven()
+	d.attachWatcher()
 	d.answered = d.state.Scripted
 	heard := false
 	d.isCancelling = func() bool { return ctx.Err() != nil && !heard }
 	stopWatching := context.AfterFunc(ctx, func() {
-		d.send(func() *machine.Event {
+		d.sendMessage(func() *machine.Event {
 			heard = true
 			return &machine.Event{Kind: machine.CancelAsked, At: d.now()}
 		})
@@ -162,9 +162,9 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	defer d.folder.Close()
 	defer d.scope.Close()
 	defer d.log.Close()
-	defer d.stop()
+	defer d.stopAll()
 	d.forwardRequests()
-	if err := d.drive(ctx, first); err != nil {
+	if err := d.driveLoop(ctx, first); err != nil {
 		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))
 	}
 	d.log.Close()
@@ -172,7 +172,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err := d.saveSession(d.now()); err != nil {
 		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))
 	}
-	result.Unused = d.answers.left()
+	result.Unused = d.answers.targets()
 	if err := d.closeJournal(result); err != nil {
 		return d.brokenResult(err), err
 	}
@@ -181,19 +181,19 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	return result, d.sinkErr
 }
 
-// drive applies the first event and all further ones until the run ends or pauses.
-func (d *driver) drive(ctx context.Context, first *machine.Event) error {
-	commands, at, err := d.open(first)
+// driveLoop applies the first event and all further ones until the run ends or pauses.
+func (d *driver) driveLoop(ctx context.Context, first *machine.Event) error {
+	commands, at, err := d.applyFirst(first)
 	for err == nil {
-		d.react(ctx, commands, at)
+		d.handleCommands(ctx, commands, at)
 		if d.journal != nil && d.journalErr == nil {
 			d.journalErr = d.keepSnapshot()
 		}
-		event := d.await()
+		event := d.awaitEvent()
 		if event == nil {
 			return d.journalErr
 		}
-		commands, at, err = d.take(event)
+		commands, at, err = d.takeEvent(event)
 		if event.Kind == machine.Answered && err == nil && d.state.NoteCount() == 0 {
 			d.warnUnused(event)
 		}
@@ -201,26 +201,26 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	return err
 }
 
-// await waits for the next event. It returns nil if the run has ended, pauses, or its journal
+// awaitEvent waits for the next event. It returns nil if the run has ended, pauses, or its journal
 // failed.
-func (d *driver) await() *machine.Event {
+func (d *driver) awaitEvent() *machine.Event {
 	for d.journalErr == nil && !d.state.Ended() {
-		if d.state.Status == machine.Paused && d.idle() {
+		if d.state.Status == machine.Paused && d.isIdle() {
 			return nil
 		}
-		if d.parks() {
+		if d.mayPark() {
 			return &machine.Event{Kind: machine.PauseAsked, At: d.now(), Reason: "wait"}
 		}
-		if event := d.receive(); event != nil {
+		if event := d.receiveEvent(); event != nil {
 			return event
 		}
 	}
 	return nil
 }
 
-// idle reports whether nothing can end a pause any more.
-func (d *driver) idle() bool {
-	if len(d.queue)+d.waiting()+len(d.asked)+len(d.offers) > 0 {
+// isIdle reports whether nothing can end a pause any more.
+func (d *driver) isIdle() bool {
+	if len(d.queue)+d.countMessages()+len(d.asked)+len(d.offers) > 0 {
 		return false
 	}
 	for _, id := range d.state.Attempts() {
@@ -231,56 +231,56 @@ func (d *driver) idle() bool {
 	return true
 }
 
-// parks reports whether the run only waits for longer than Options.Park.
-func (d *driver) parks() bool {
-	if d.opts.Park == 0 || d.opts.Rush || d.due || !d.idle() {
+// mayPark reports whether the run only waits for longer than Options.Park.
+func (d *driver) mayPark() bool {
+	if d.opts.Park == 0 || d.opts.Rush || d.due || !d.isIdle() {
 		return false
 	}
 	due := d.state.WaitsUntil()
 	return due > 0 && time.Duration(due-d.now()) > d.opts.Park
 }
 
-// open applies the first event of a drive, which may be in the journal.
-func (d *driver) open(event *machine.Event) (commands []machine.Command, at int64, err error) {
+// applyFirst applies the first event of a drive, which may be in the journal.
+func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if d.durable == 0 {
-		return d.step(event)
+		return d.applyThenStore(event)
 	}
 	d.vault.Event(event)
 	d.durable--
-	return d.durably(event)
+	return d.applyStored(event)
 }
 
-// step applies an event and makes it durable, in one commit with the starts of tasks. Nothing is
+// applyThenStore applies an event and makes it durable, in one commit with the starts of tasks. Nothing is
 // emitted or begun before.
-func (d *driver) step(event *machine.Event) (commands []machine.Command, at int64, err error) {
+func (d *driver) applyThenStore(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
-	d.number(event)
+	d.setTold(event)
 	if commands, err = d.plan.Apply(d.state, *event); err == nil {
-		err = d.append(append([]machine.Event{*event}, d.starts(commands)...)...)
+		err = d.appendEvents(append([]machine.Event{*event}, d.taskStarts(commands)...)...)
 	}
 	return commands, event.At, err
 }
 
-// durably applies an event that is in the journal.
-func (d *driver) durably(event *machine.Event) (commands []machine.Command, at int64, err error) {
+// applyStored applies an event that is in the journal.
+func (d *driver) applyStored(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if commands, err = d.plan.Apply(d.state, *event); err == nil {
-		err = d.append(d.starts(commands)...)
+		err = d.appendEvents(d.taskStarts(commands)...)
 	}
 	return commands, event.At, err
 }
 
-// apply makes an event durable and applies it.
-func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
+// storeThenApply makes an event durable and applies it.
+func (d *driver) storeThenApply(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
-	if err := d.append(*event); err != nil {
+	if err := d.appendEvents(*event); err != nil {
 		return nil, 0, err
 	}
 	commands, err = d.plan.Apply(d.state, *event)
 	return commands, event.At, err
 }
 
-// react emits what an event changed and carries out the commands.
-func (d *driver) react(ctx context.Context, commands []machine.Command, at int64) {
+// handleCommands emits what an event changed and carries out the commands.
+func (d *driver) handleCommands(ctx context.Context, commands []machine.Command, at int64) {
 	if d.state.InFinally() {
 		for _, cancel := range d.asked { //lint:ignore mapiter nobody waits for the answers
 			cancel()
@@ -288,17 +288,17 @@ func (d *driver) react(ctx context.Context, commands []machine.Command, at int64
 	}
 	d.learnConfided()
 	d.notifyQuestions()
-	d.publish(at)
+	d.emitNotes(at)
 	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
 		d.journalErr = d.noteSteps(at)
 	}
 	var over []*machine.Command
 	for i := range commands {
-		if c := &commands[i]; c.Kind == machine.StartTimer && d.delay(c) <= 0 {
+		if c := &commands[i]; c.Kind == machine.StartTimer && d.timerDelay(c) <= 0 {
 			d.stopTimer(timerOf(c))
 			over = append(over, c)
 		} else {
-			d.carryOut(ctx, c)
+			d.carryOutCommand(ctx, c)
 		}
 	}
 	slices.SortStableFunc(over, func(a, b *machine.Command) int { return int(a.For - b.For) })
@@ -307,7 +307,7 @@ func (d *driver) react(ctx context.Context, commands []machine.Command, at int64
 	}
 }
 
-func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
+func (d *driver) carryOutCommand(ctx context.Context, c *machine.Command) {
 	switch c.Kind {
 	case machine.Advance:
 		d.due = true
@@ -320,9 +320,9 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 	case machine.StopTimer:
 		d.stopTimer(timerOf(c))
 	case machine.Decide:
-		d.decide(ctx, c)
+		d.startDecision(ctx, c)
 	case machine.AskPerson:
-		d.ask(ctx, c.Question)
+		d.askQuestion(ctx, c.Question)
 	case machine.CloseQuestion:
 		d.stopAsking(asking{c.Task, c.Question.ID})
 	case machine.ReturnGraph:

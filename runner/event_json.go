@@ -32,13 +32,13 @@ func (s *JSONSink) Event(e *Event) error {
 // order, keys of maps are sorted.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	o := &object{append(append(append(dst, `{"event":"`...), e.Type...), '"')}
-	o.add("seq", e.Seq)
+	o.addMember("seq", e.Seq)
 	o.dst = append(appendTime(append(o.dst, `,"time":"`...), e.Time), '"')
 	if e.Type == RunFinished && e.Result != nil {
 		result := appendValue(nil, e.Result)
 		return append(append(o.dst, ','), result[1:]...)
 	}
-	o.add("run_id", e.RunID)
+	o.addMember("run_id", e.RunID)
 	o.addNonZero("step", e.Step)
 	o.addNonZero("rank", e.Rank)
 	o.addNonZero("branch", e.Branch)
@@ -58,48 +58,48 @@ func (e *Event) appendContent(o *object) {
 		o.addNonZero("graph", e.Graph)
 		o.addNonZero("start", e.Start)
 		o.addNonZero("max_steps", e.MaxSteps)
-		o.add("input", e.Input)
+		o.addMember("input", e.Input)
 	case BranchesStarted:
-		o.add("next", list(e.Next))
+		o.addMember("next", nonNil(e.Next))
 	case BranchesJoined:
-		o.add("from", list(e.From))
+		o.addMember("from", nonNil(e.From))
 	case NodeRetrying:
 		if e.Said != nil && e.Said.Retry != nil {
 			o.addNonZero("call", e.Said.Retry.What)
 		}
 		o.addNonZero("max_attempts", e.MaxAttempts)
-		o.add("next_delay_ms", e.NextDelay.Milliseconds())
+		o.addMember("next_delay_ms", e.NextDelay.Milliseconds())
 		if e.AskedDelay > 0 {
-			o.add("asked_delay_ms", e.AskedDelay.Milliseconds())
+			o.addMember("asked_delay_ms", e.AskedDelay.Milliseconds())
 		}
 		o.addNonZero("error", e.Error)
 	case NodeStarted:
 		o.addNonZero("kind", e.Kind)
 	case NodeFailed:
 		o.addNonZero("kind", e.Kind)
-		o.add("duration_ms", max(0, e.Duration).Milliseconds())
+		o.addMember("duration_ms", max(0, e.Duration).Milliseconds())
 		o.addNonZero("error", e.Error)
 	case NodeCompleted:
 		o.addNonZero("kind", e.Kind)
-		o.add("duration_ms", max(0, e.Duration).Milliseconds())
-		o.add("cached", e.Cached)
+		o.addMember("duration_ms", max(0, e.Duration).Milliseconds())
+		o.addMember("cached", e.Cached)
 		o.addNonZero("skipped", e.Skipped && !e.Cached)
-		o.add("output", e.Output)
+		o.addMember("output", e.Output)
 	case EdgesResolved:
 		o.addNonZero("max_steps", e.MaxSteps)
-		o.add("output", e.Output)
-		o.add("next", list(e.Next))
+		o.addMember("output", e.Output)
+		o.addMember("next", nonNil(e.Next))
 		o.addCandidates(e.Candidates)
 	case RunWaiting:
 		o.addNonZero("group", e.Waiting.Group)
 		o.addNonZero("limit", e.Waiting.Limit)
-		o.add("holders", e.Waiting.Members)
+		o.addMember("holders", e.Waiting.Members)
 		o.addNonZero("cancelling", e.Waiting.Cancelling)
 	case RunPaused:
 		if r := e.Result; r != nil {
 			o.addNonZero("reason", r.Reason)
-			o.add("pending", r.Pending)
-			o.add("due", r.Due)
+			o.addMember("pending", r.Pending)
+			o.addMember("due", r.Due)
 			o.addNonZero("paused_at", r.PausedAt)
 		}
 	case StateUpdated:
@@ -107,7 +107,7 @@ func (e *Event) appendContent(o *object) {
 		for _, change := range e.Delta {
 			delta[change.Key] = change.Value
 		}
-		o.add("delta", delta)
+		o.addMember("delta", delta)
 	case LLMUsage:
 		if u := e.Usage; u != nil {
 			o.addUsage(u)
@@ -122,49 +122,49 @@ func (e *Event) appendContent(o *object) {
 func (o *object) addSaid(kind EventType, s *Said) {
 	switch {
 	case kind == ToolCalled:
-		o.add("tool", s.Name)
+		o.addMember("tool", s.Name)
 		data, _ := s.Data.(map[string]any)
 		for _, name := range [...]string{"id", "args", "is_error", "output", "duration_ms"} {
 			if value, has := data[name]; has {
-				o.add(name, value)
+				o.addMember(name, value)
 			}
 		}
 		return
 	case kind == NodeThinking || s.Type == "text":
-		o.add("text", s.Text)
+		o.addMember("text", s.Text)
 		o.addNonZero("final", s.Final)
 		o.addNonZero("broken", s.Broken)
 		return
 	}
-	o.add("type", s.Type)
+	o.addMember("type", s.Type)
 	if s.Type == "progress" {
-		o.add("percent", s.Percent)
+		o.addMember("percent", s.Percent)
 	}
 	o.addNonZero("message", s.Message)
 	switch s.Type {
 	case "answer":
 		o.addNonZero("by", s.Name)
-		o.add("question", s.Question)
+		o.addMember("question", s.Question)
 	case "question":
-		o.add("question", s.Question)
+		o.addMember("question", s.Question)
 	case "custom", "element", "dropped":
 		o.addNonZero("name", s.Name)
-		o.add("data", s.Data)
+		o.addMember("data", s.Data)
 	}
 }
 
 func (o *object) addUsage(u *machine.Usage) {
 	o.addNonZero("model", u.Model)
 	o.addNonZero("role", u.Role)
-	o.add("input_tokens", u.InputTokens)
-	o.add("output_tokens", u.OutputTokens)
+	o.addMember("input_tokens", u.InputTokens)
+	o.addMember("output_tokens", u.OutputTokens)
 	o.addNonZero("cached_tokens", u.CachedTokens)
 	o.addNonZero("reasoning_tokens", u.ReasoningTokens)
 	o.addNonZero("estimated", u.Estimated)
 	if u.DurationMS != nil {
-		o.add("duration_ms", *u.DurationMS)
+		o.addMember("duration_ms", *u.DurationMS)
 	}
-	o.add("cost_usd", u.CostUSD)
+	o.addMember("cost_usd", u.CostUSD)
 }
 
 // addCandidates adds the edges that were considered, without labels and empty conditions.
@@ -182,14 +182,14 @@ func (o *object) addCandidates(candidates []machine.Candidate) {
 	for i, c := range candidates {
 		out[i] = candidate{c.Edge, c.ID, c.To, c.Condition, c.When, c.Fired, c.Why}
 	}
-	o.add("candidates", out)
+	o.addMember("candidates", out)
 }
 
 // object appends the members of a JSON object, after its first one, to dst.
 type object struct{ dst []byte }
 
-// add appends a member. Data without a JSON form is null.
-func (o *object) add(key string, v any) {
+// addMember appends a member. Data without a JSON form is null.
+func (o *object) addMember(key string, v any) {
 	o.dst = append(append(append(o.dst, `,"`...), key...), `":`...)
 	o.dst = appendValue(o.dst, v)
 }
@@ -197,12 +197,12 @@ func (o *object) add(key string, v any) {
 // addNonZero appends a member unless its value is zero.
 func (o *object) addNonZero(key string, v any) {
 	if !reflect.ValueOf(v).IsZero() {
-		o.add(key, v)
+		o.addMember(key, v)
 	}
 }
 
-// list returns a list that is not nil, since nil is null in JSON.
-func list(names []string) []string { return append([]string{}, names...) }
+// nonNil returns a list that is not nil, since nil is null in JSON.
+func nonNil(names []string) []string { return append([]string{}, names...) }
 
 // appendValue appends data, or null if it has no JSON form.
 func appendValue(dst []byte, v any) []byte {

@@ -38,7 +38,7 @@ func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
 
 // Run runs the flow; see Runner.Run.
 func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
-	values, err := f.check(&opts)
+	values, err := f.checkOptions(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -46,25 +46,25 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Clock = f.clock(&opts)
+	opts.Clock = f.clockFor(&opts)
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(opts.Clock.Now())
 	}
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.tree.Graph.File.Name)
 	}
-	return newDriver(f, opts, secrets).run(ctx, values)
+	return newDriver(f, opts, secrets).startRun(ctx, values)
 }
 
 // Check reports what Run would refuse, except for secrets: they are read where the run is
 // driven. The error is an *InputError.
 func (f *Flow) Check(opts Options) error {
-	_, err := f.check(&opts)
+	_, err := f.checkOptions(&opts)
 	return err
 }
 
-// check validates the options and takes over the session. It returns the input.
-func (f *Flow) check(opts *Options) (values map[string]any, err error) {
+// checkOptions validates the options and takes over the session. It returns the input.
+func (f *Flow) checkOptions(opts *Options) (values map[string]any, err error) {
 	if err := opts.checkNames(); err != nil {
 		return nil, err
 	}
@@ -80,13 +80,13 @@ func (f *Flow) check(opts *Options) (values map[string]any, err error) {
 		problems = input.CheckSecret(f.tree.Graph, opts.Input)
 	}
 	if len(problems) == 0 {
-		problems = f.badTargets(opts)
+		problems = f.checkTargets(opts)
 	}
 	return values, inputError(problems)
 }
 
-// clock returns the clock of a run.
-func (f *Flow) clock(opts *Options) Clock {
+// clockFor returns the clock of a run.
+func (f *Flow) clockFor(opts *Options) Clock {
 	if opts.Clock != nil {
 		return opts.Clock
 	}
@@ -95,14 +95,14 @@ func (f *Flow) clock(opts *Options) Clock {
 
 // Record returns what a store keeps of a run of the flow, for a driver elsewhere.
 func (f *Flow) Record(opts Options) store.RunRecord {
-	now := f.clock(&opts).Now()
+	now := f.clockFor(&opts).Now()
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(now)
 	}
-	return f.record(&opts, now)
+	return f.newRecord(&opts, now)
 }
 
-func (f *Flow) record(opts *Options, started time.Time) store.RunRecord {
+func (f *Flow) newRecord(opts *Options, started time.Time) store.RunRecord {
 	g := f.tree.Graph
 	return store.RunRecord{
 		ID: opts.RunID, Graph: g.Name.Value, File: flowtree.Absolute(g.File.Name), Source: g.File.Src, Files: f.files,

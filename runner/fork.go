@@ -30,7 +30,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 		return nil, err
 	}
 	if opts.At == 0 {
-		return d.begin(ctx, rec.run, &first[0])
+		return d.beginRun(ctx, rec.run, &first[0])
 	}
 	if err := d.createFork(rec, runID, first); err != nil {
 		return nil, err
@@ -42,17 +42,17 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 		}
 		return nil, d.discardFork(err)
 	}
-	d.tell(RunResumed, d.now(), nil)
+	d.emitRunEvent(RunResumed, d.now(), nil)
 	return d.finishRun(ctx, &first[1])
 }
 
 // planFork returns the driver of a fork, the record of the other run, and the first events.
 func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *record, first []machine.Event, err error) {
-	if rec, err = r.findAt(runID, opts.At); err != nil {
+	if rec, err = r.findRecordAt(runID, opts.At); err != nil {
 		return nil, nil, nil, err
 	}
 	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
-	if wrong = append(wrong, rec.flow.badTargets(&opts.Options)...); len(wrong) > 0 {
+	if wrong = append(wrong, rec.flow.checkTargets(&opts.Options)...); len(wrong) > 0 {
 		return nil, nil, nil, inputError(wrong)
 	}
 	if err := opts.checkNames(); err != nil {
@@ -79,7 +79,7 @@ func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *reco
 func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []machine.Event, error) {
 	quiet := opts.Options
 	quiet.Sink = nil
-	d, err := rec.restore(quiet)
+	d, err := rec.newDriver(quiet)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,9 +91,9 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, rec.run.Parent, d.state.Count())}}
 	}
 	d.opts.Sink = opts.Sink
-	d.watch()
+	d.updateWatched()
 	info := opts.info(opts.RunID)
-	rec.become(info)
+	rec.setForkInfo(info)
 	last.StopAt, last.Edit = opts.At, set
 	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}}, nil
 }
@@ -101,9 +101,9 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 // replayTo replays a record to the end of a step, where it writes the edit. It returns the event
 // that ends the step, or nil if the run has taken fewer steps.
 func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
-	err = rec.each(func(e *machine.Event) (bool, error) {
+	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
 		d.state.StopAt, d.state.Edit = step, edit
-		err := d.replay(e)
+		err := d.replayEvent(e)
 		d.state.StopAt, d.state.Edit = 0, nil
 		if d.state.Count() >= step {
 			last = e
@@ -117,24 +117,24 @@ func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *mac
 // forkFromStart begins a fork that shares nothing with the other run but its input.
 func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []machine.Event, error) {
 	var began *machine.Event
-	err := rec.each(func(e *machine.Event) (bool, error) {
+	err := rec.eachEvent(func(e *machine.Event) (bool, error) {
 		began = e
 		return false, nil
 	})
 	if err != nil || began == nil {
 		return nil, nil, errors.Join(err, store.ErrNoRun)
 	}
-	d, err := rec.restore(opts)
+	d, err := rec.newDriver(opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	info := *began.Run
-	rec.become(&info)
+	rec.setForkInfo(&info)
 	return d, []machine.Event{{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: began.Input, Edit: set}}, nil
 }
 
-// become gives a fork its name, and a folder of its own where expressions see one.
-func (rec *record) become(info *machine.RunInfo) {
+// setForkInfo gives a fork its name, and a folder of its own where expressions see one.
+func (rec *record) setForkInfo(info *machine.RunInfo) {
 	info.ID = rec.run.ID
 	if rec.flow.tree.Plan.SeesRunDir() {
 		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).Where()
@@ -151,7 +151,7 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 	case errors.Is(err, store.ErrRunExists):
 		return err
 	case err != nil:
-		return d.journalFailed(err)
+		return d.journalError(err)
 	}
 	d.journal, d.noted = journal, d.now()
 	return nil

@@ -37,13 +37,13 @@ type Hooks struct {
 // Reply is an output that a hook returns: plain data, or anything that marshals to JSON.
 type Reply struct{ Output any }
 
-// hooks returns the hooks of a node, then those of the runner.
-func (d *driver) hooks(node string) []Hooks {
+// hooksOf returns the hooks of a node, then those of the runner.
+func (d *driver) hooksOf(node string) []Hooks {
 	return []Hooks{d.flow.runner.cfg.NodeHooks[node], d.flow.runner.cfg.Hooks}
 }
 
-// hooked reports whether there is a BeforeNode.
-func (c *Config) hooked() bool {
+// hasBeforeNode reports whether there is a BeforeNode.
+func (c *Config) hasBeforeNode() bool {
 	for _, h := range c.NodeHooks {
 		if h.BeforeNode != nil {
 			return true
@@ -55,8 +55,8 @@ func (c *Config) hooked() bool {
 // errBegins says that no hook answered for a graph node.
 var errBegins = errors.New("the graph begins")
 
-// beginsGraph is the handler of graph nodes, whose graph the machine runs.
-func beginsGraph(context.Context, *Task) (any, error) { return nil, errBegins }
+// beginGraph is the handler of graph nodes, whose graph the machine runs.
+func beginGraph(context.Context, *Task) (any, error) { return nil, errBegins }
 
 // Decider answers llm_decide edges.
 type Decider interface {
@@ -71,7 +71,7 @@ func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, e
 	if err == nil || errors.Is(err, errBegins) || errors.Is(err, errHosted) || handler.Waits(err) {
 		return output, err
 	}
-	failure := asFailure(ctx, err)
+	failure := toFailure(ctx, err)
 	for _, h := range task.Hooks {
 		if h.OnError == nil {
 			continue

@@ -43,7 +43,7 @@ type Drive struct{ driver *driver }
 
 // Ask sends the run a request.
 func (d *Drive) Ask(request store.Request) {
-	d.driver.sendEvent(requested(request, d.driver.now()))
+	d.driver.sendEvent(requestEvent(request, d.driver.now()))
 }
 
 // Offer gives the run answers, which its journal then settles.
@@ -51,7 +51,7 @@ func (d *Drive) Offer(offer store.Offer) { d.driver.sendOffer(offer) }
 
 // Check reports answers that the run would not take. The error is an *InputError.
 func (d *Drive) Check(offer store.Offer) error {
-	_, err := d.driver.accept(offer.Answers, offer.By)
+	_, err := d.driver.answerEvents(offer.Answers, offer.By)
 	return err
 }
 
@@ -61,8 +61,8 @@ func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers }
 // errHosted is the error of a handler whose work is the host's.
 var errHosted = errors.New("the host does it")
 
-// hosted stands for the handlers of a run that a host drives.
-func hosted(context.Context, *Task) (any, error) { return nil, errHosted }
+// runHosted stands for the handlers of a run that a host drives.
+func runHosted(context.Context, *Task) (any, error) { return nil, errHosted }
 
 // startHosted gives a task to the host. end takes its end.
 func (d *driver) startHosted(id machine.TaskID, work *machine.Work, task *Task, end func(machine.Event)) {
@@ -71,7 +71,7 @@ func (d *driver) startHosted(id machine.TaskID, work *machine.Work, task *Task, 
 		if a.Failure == nil && len(a.Asks) == 0 {
 			d.cacheResult(work, task, a.Output, now)
 		}
-		end(ended(a))
+		end(endEvent(a))
 	}})
 }
 
@@ -82,6 +82,6 @@ func (d *driver) hostedCall(id machine.TaskID) func(handler.GraphCall, func(any,
 		return nil
 	}
 	return func(call handler.GraphCall, done func(any, error)) {
-		calls.begin(call, func(r graphResult) { done(r.value()) })
+		calls.beginCall(call, func(r graphResult) { done(r.outputOrError()) })
 	}
 }

@@ -7,8 +7,8 @@ import "github.com/graphrun/graphrun/runner/machine"
 // message is a function that the driver calls. It returns an event to apply, or nil.
 type message func() *machine.Event
 
-// receive returns the next event, or nil after another message.
-func (d *driver) receive() *machine.Event {
+// receiveEvent returns the next event, or nil after another message.
+func (d *driver) receiveEvent() *machine.Event {
 	if len(d.queue) > 0 {
 		event := d.queue[0]
 		d.queue = d.queue[1:]
@@ -17,15 +17,15 @@ func (d *driver) receive() *machine.Event {
 	if len(d.offers) > 0 {
 		return d.settleOffer()
 	}
-	if d.due && d.waiting() == 0 {
+	if d.due && d.countMessages() == 0 {
 		d.due = false
 		return &machine.Event{Kind: machine.Advanced, At: d.now()}
 	}
-	return d.next()()
+	return d.nextMessage()()
 }
 
-// send sends the driver a message. It is dropped after the end of the run.
-func (d *driver) send(m message) {
+// sendMessage sends the driver a message. It is dropped after the end of the run.
+func (d *driver) sendMessage(m message) {
 	if d.host != nil {
 		d.arrived = append(d.arrived, m)
 		return
@@ -38,15 +38,15 @@ func (d *driver) send(m message) {
 
 // sendEvent sends the driver an event.
 func (d *driver) sendEvent(event machine.Event) {
-	d.send(func() *machine.Event {
-		d.forget(&event)
+	d.sendMessage(func() *machine.Event {
+		d.forgetEnded(&event)
 		return &event
 	})
 }
 
-// forget drops what the driver kept for a timer that has fired or a task that has ended. It adds
+// forgetEnded drops what the driver kept for a timer that has fired or a task that has ended. It adds
 // what the task had produced to the end.
-func (d *driver) forget(event *machine.Event) {
+func (d *driver) forgetEnded(event *machine.Event) {
 	if event.Kind == machine.TimerFired {
 		delete(d.timers, timerID{event.Timer, event.Task, event.Fan, event.Lane})
 	}
@@ -66,11 +66,11 @@ func (d *driver) forget(event *machine.Event) {
 	delete(d.places, event.Task)
 }
 
-// waiting returns the number of messages that have arrived.
-func (d *driver) waiting() int { return len(d.inbox) + len(d.arrived) }
+// countMessages returns the number of messages that have arrived.
+func (d *driver) countMessages() int { return len(d.inbox) + len(d.arrived) }
 
-// next waits for the next message.
-func (d *driver) next() message {
+// nextMessage waits for the next message.
+func (d *driver) nextMessage() message {
 	if d.host != nil {
 		if err := d.host.Wait(func() bool { return len(d.arrived) > 0 }); err != nil {
 			d.journalErr = err

@@ -24,7 +24,7 @@ func (d *driver) create(run store.RunRecord, first []machine.Event) error {
 	case errors.Is(err, store.ErrRunExists):
 		return err
 	case err != nil:
-		return d.journalFailed(err)
+		return d.journalError(err)
 	}
 	d.journal, d.durable, d.noted = journal, len(first), d.now()
 	return nil
@@ -37,47 +37,47 @@ func (d *driver) closeJournal(result *Result) error {
 	}
 	var err error
 	if result != nil {
-		err = d.journal.Note(d.summary(result))
+		err = d.journal.Note(d.newSummary(result))
 	}
 	return errors.Join(err, d.journal.Close())
 }
 
-// append makes events durable in one commit, if there is a journal.
-func (d *driver) append(events ...machine.Event) error {
+// appendEvents makes events durable in one commit, if there is a journal.
+func (d *driver) appendEvents(events ...machine.Event) error {
 	if d.journal == nil || len(events) == 0 {
 		return nil
 	}
-	d.number(&events[0])
+	d.setTold(&events[0])
 	if err := d.journal.Append(events...); err != nil {
-		return d.journalFailed(err)
+		return d.journalError(err)
 	}
 	return nil
 }
 
-// number stores in an event the number of the last emitted event.
-func (d *driver) number(event *machine.Event) {
+// setTold stores in an event the number of the last emitted event.
+func (d *driver) setTold(event *machine.Event) {
 	if event.Told == 0 && event.Kind != machine.RunBegan {
 		event.Told = d.seq
 	}
 }
 
-func (d *driver) journalFailed(err error) error {
+func (d *driver) journalError(err error) error {
 	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
 }
 
-// take applies a received event. Events that have arrived meanwhile become durable in the same
+// takeEvent applies a received event. Events that have arrived meanwhile become durable in the same
 // commit, and are next in the queue.
-func (d *driver) take(event *machine.Event) (commands []machine.Command, at int64, err error) {
+func (d *driver) takeEvent(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	switch {
 	case d.durable > 0:
 		d.durable--
-	case d.journal == nil || d.waiting() == 0 || d.state.Ended():
-		return d.step(event)
+	case d.journal == nil || d.countMessages() == 0 || d.state.Ended():
+		return d.applyThenStore(event)
 	default:
 		d.vault.Event(event)
 		group := []machine.Event{*event}
-		for range d.waiting() {
-			if next := d.next()(); next != nil {
+		for range d.countMessages() {
+			if next := d.nextMessage()(); next != nil {
 				d.vault.Event(next)
 				group = append(group, *next)
 			}
@@ -85,16 +85,16 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 				return nil, 0, d.journalErr
 			}
 		}
-		if err := d.append(group...); err != nil {
+		if err := d.appendEvents(group...); err != nil {
 			return nil, 0, err
 		}
 		d.queue, d.durable = append(group[1:], d.queue...), len(group)-1
 	}
-	return d.durably(event)
+	return d.applyStored(event)
 }
 
-// starts returns the events of the tasks that commands begin.
-func (d *driver) starts(commands []machine.Command) (begin []machine.Event) {
+// taskStarts returns the events of the tasks that commands begin.
+func (d *driver) taskStarts(commands []machine.Command) (begin []machine.Event) {
 	for i := range commands {
 		if c := &commands[i]; c.Kind == machine.RunTask {
 			begin = append(begin, machine.Event{
@@ -113,7 +113,7 @@ func (d *driver) noteSteps(at int64) error {
 	d.noted = at
 	err := d.journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)})
 	if err != nil {
-		return d.journalFailed(err)
+		return d.journalError(err)
 	}
 	return nil
 }

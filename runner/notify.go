@@ -75,12 +75,12 @@ func (d *driver) notifyQuestions() {
 		if on == "" {
 			continue
 		}
-		pending := d.pendingOf(n.Question)
+		pending := d.newPending(n.Question)
 		text := fmt.Sprintf("run %s of %s asks at %s: %s", d.opts.RunID, d.plan.Graph.Name.Value, pending.Target(), pending.Prompt)
 		if on == "reminder" {
 			text = "still open: " + text
 		}
-		d.notify(on, text, &pending, &Result{Status: d.state.Status})
+		d.sendNotices(on, text, &pending, &Result{Status: d.state.Status})
 	}
 }
 
@@ -94,7 +94,7 @@ func (d *driver) notifyEnd(result *Result) {
 		if result.Error != nil {
 			text += ": " + result.Error.Message
 		}
-		d.notify(string(result.Status), text, nil, result)
+		d.sendNotices(string(result.Status), text, nil, result)
 	}
 	d.notices.sending.Wait()
 	for _, problem := range d.notices.failed {
@@ -103,31 +103,31 @@ func (d *driver) notifyEnd(result *Result) {
 	}
 }
 
-// notify sends the entries of `notify` that match an occasion.
-func (d *driver) notify(on, text string, question *view.Pending, result *Result) {
+// sendNotices sends the entries of `notify` that match an occasion.
+func (d *driver) sendNotices(on, text string, question *view.Pending, result *Result) {
 	input := d.mask.State(d.plan.Graph, d.state.Scope("").Input)
 	about := map[string]any{
 		"run": map[string]any{
 			"id": d.opts.RunID, "graph": d.plan.Graph.Name.Value, "started_at": d.started.UTC().Format(time.RFC3339Nano), "input": input,
 			"status": string(result.Status), "reason": result.Reason,
 		},
-		"question": plain(question), "error": plain(result.Error), "output": result.Output, "goal": d.mask.Text(d.opts.Goal),
+		"question": toPlain(question), "error": toPlain(result.Error), "output": result.Output, "goal": d.mask.Text(d.opts.Goal),
 	}
 	for _, plan := range d.notices.plans {
 		list, err := plan.Notices(on, about)
 		if err != nil {
-			d.notices.fail(on, err)
+			d.notices.addFailure(on, err)
 		}
 		for _, config := range list {
 			about := map[string]any{"on": on, "text": text, "run": about["run"], "question": about["question"], "error": about["error"], "output": about["output"]}
 			d.notices.sending.Add(1)
-			go d.notices.send(d.flow.runner.cfg.Notifier, on, Notice{Graph: d.plan.Graph, Dir: d.opts.Dir, Config: config, About: about})
+			go d.notices.sendNotice(d.flow.runner.cfg.Notifier, on, Notice{Graph: d.plan.Graph, Dir: d.opts.Dir, Config: config, About: about})
 		}
 	}
 }
 
-// send tries to send a notification up to noticeTries times.
-func (n *notices) send(by *Notifier, on string, notice Notice) {
+// sendNotice tries to send a notification up to noticeTries times.
+func (n *notices) sendNotice(by *Notifier, on string, notice Notice) {
 	defer n.sending.Done()
 	for try := 1; ; try++ {
 		ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
@@ -137,21 +137,21 @@ func (n *notices) send(by *Notifier, on string, notice Notice) {
 			return
 		}
 		if try == noticeTries {
-			n.fail(on, err)
+			n.addFailure(on, err)
 			return
 		}
 		_ = sleep(context.Background(), systemClock{}, noticeDelay*time.Duration(try))
 	}
 }
 
-func (n *notices) fail(on string, err error) {
+func (n *notices) addFailure(on string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failed = append(n.failed, fmt.Sprintf("notify %s: %v", on, err))
 }
 
-// plain converts a value to plain JSON data.
-func plain(v any) (out any) {
+// toPlain converts a value to plain JSON data.
+func toPlain(v any) (out any) {
 	if text, err := json.Marshal(v); err == nil {
 		_ = json.Unmarshal(text, &out)
 	}

@@ -15,16 +15,16 @@ type asking struct {
 	question string
 }
 
-// ask answers a question with what was given in advance, or asks a person. Otherwise the run
+// askQuestion answers a question with what was given in advance, or asks a person. Otherwise the run
 // pauses.
-func (d *driver) ask(ctx context.Context, q *machine.Question) {
-	if text, given := d.answers.take(q.Target()); given {
+func (d *driver) askQuestion(ctx context.Context, q *machine.Question) {
+	if text, given := d.answers.takeAnswer(q.Target()); given {
 		value, err := q.Parse(text)
 		if err == nil {
 			d.queue = append(d.queue, d.answerEvent(q, value, d.opts.By))
 			return
 		}
-		d.said(q.Task, &Said{Type: "warning", Message: err.Error()})
+		d.emitMasked(q.Task, &Said{Type: "warning", Message: err.Error()})
 	}
 	if d.opts.Ask != nil {
 		d.askPerson(ctx, *q)
@@ -39,14 +39,14 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d.asked[id] = cancel
-	pending := d.pendingOf(&question)
+	pending := d.newPending(&question)
 	go func() {
 		defer cancel()
 		problem := ""
 		for {
 			text, err := d.opts.Ask(ctx, pending, problem)
 			if err != nil {
-				d.send(func() *machine.Event {
+				d.sendMessage(func() *machine.Event {
 					delete(d.asked, id)
 					return nil
 				})
@@ -57,7 +57,7 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 				problem = err.Error()
 				continue
 			}
-			d.send(func() *machine.Event {
+			d.sendMessage(func() *machine.Event {
 				delete(d.asked, id)
 				event := d.answerEvent(&question, value, d.opts.By)
 				return &event
@@ -79,10 +79,10 @@ func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.
 	return machine.Event{Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value, By: by, Target: q.Target()}
 }
 
-// pendingOf returns a question as people see it.
-func (d *driver) pendingOf(q *machine.Question) view.Pending {
+// newPending returns a question as people see it.
+func (d *driver) newPending(q *machine.Question) view.Pending {
 	node := machine.Question{Place: q.Place}
-	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: moment(q.Until)}
+	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: timeOrNil(q.Until)}
 	p.Fields = d.flow.tree.FieldOrder(p.Node)
 	if q.Key != "" {
 		p.Key, p.Kind = &q.Key, "interrupt"
@@ -97,9 +97,9 @@ func (d *driver) pendingOf(q *machine.Question) view.Pending {
 	return p
 }
 
-// questionSaid returns the content of the event of a question, a reminder or an answer.
-func (d *driver) questionSaid(n *machine.Note) *Said {
-	pending := d.pendingOf(n.Question)
+// saidOfQuestion returns the content of the event of a question, a reminder or an answer.
+func (d *driver) saidOfQuestion(n *machine.Note) *Said {
+	pending := d.newPending(n.Question)
 	kinds := map[machine.NoteKind]string{machine.NoteAsked: "question", machine.NoteReminded: "reminder", machine.NoteAnswered: "answer"}
 	return &Said{Type: kinds[n.Kind], Question: &pending, Name: n.By}
 }

@@ -26,7 +26,7 @@ import (
 func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
 	var other *store.DrivenError
 	for !driven && err == nil {
-		_, err = r.drive(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
+		_, err = r.withJournal(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
 			return nil, r.answerUndriven(runID, journal, answers, by)
 		})
 		if !errors.As(err, &other) {
@@ -43,24 +43,24 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err != nil {
 		return err
 	}
-	events, err := d.accept(answers, by)
+	events, err := d.answerEvents(answers, by)
 	if err != nil {
 		return err
 	}
 	d.countPauseEvents()
-	d.number(&events[0])
+	d.setTold(&events[0])
 	for i := range events {
 		events[i].Hold = true
 	}
 	for i := range events { // before they are saved: an answer that can't be applied must not be
-		if err := d.replay(&events[i]); err != nil {
+		if err := d.replayEvent(&events[i]); err != nil {
 			return err
 		}
 	}
 	if err := journal.Append(events...); err != nil {
 		return err
 	}
-	return journal.Note(d.summary(d.recordedResult()))
+	return journal.Note(d.newSummary(d.recordedResult()))
 }
 
 const (
@@ -122,7 +122,7 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 	}
 	var last *machine.Event
 	rec := record{id: d.opts.RunID, store: kept}
-	err := rec.each(func(e *machine.Event) (bool, error) {
+	err := rec.eachEvent(func(e *machine.Event) (bool, error) {
 		byPerson := e.Kind == machine.Answered && e.By != ""
 		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
 		if (e.Target == target || machine.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
@@ -154,7 +154,7 @@ func (d *driver) warnUnused(e *machine.Event) {
 	if e.By != "" {
 		by = " of " + e.By
 	}
-	d.said(e.Task, &Said{
+	d.emitMasked(e.Task, &Said{
 		Type: "warning", Message: "the answer" + by + " for " + strconv.Quote(e.Target) + " was not used: what asked for it had ended",
 	})
 }
@@ -164,16 +164,16 @@ func (d *driver) warnUnused(e *machine.Event) {
 func (d *driver) settleOffer() *machine.Event {
 	offer := d.offers[0]
 	d.offers = d.offers[1:]
-	events, err := d.accept(offer.Answers, offer.By)
+	events, err := d.answerEvents(offer.Answers, offer.By)
 	refused := ""
 	if err != nil {
 		refused = err.Error()
 	} else {
-		d.number(&events[0])
+		d.setTold(&events[0])
 	}
 	taken, err := d.journal.Settle(offer.ID, events, refused)
 	if err != nil {
-		d.journalErr = d.journalFailed(err)
+		d.journalErr = d.journalError(err)
 		return nil
 	}
 	if !taken || len(events) == 0 {
@@ -183,9 +183,9 @@ func (d *driver) settleOffer() *machine.Event {
 	return &events[0]
 }
 
-// accept returns the events of answers, or an *InputError with what is wrong with them. An answer
+// answerEvents returns the events of answers, or an *InputError with what is wrong with them. An answer
 // is for the first open question of its name that has no answer before.
-func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
+func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
 	open := d.openQuestions()
 	var events []machine.Event
 	var problems []string
@@ -240,8 +240,8 @@ func (d *driver) whyNotAsked(target string, open []machine.Question) error {
 	return fmt.Errorf("answer for %q: run %q does not ask that now; it asks: %s", target, d.opts.RunID, strings.Join(names, ", "))
 }
 
-// summary returns what lists show of a run.
-func (d *driver) summary(result *Result) store.RunSummary {
+// newSummary returns what lists show of a run.
+func (d *driver) newSummary(result *Result) store.RunSummary {
 	s := store.RunSummary{Status: result.Status, Reason: result.Reason, Quality: result.Quality, Steps: result.Steps, Updated: d.clock.Now()}
 	if result.Due != nil && result.Status == machine.Paused && result.Reason != "pause" {
 		s.Due = *result.Due
@@ -249,8 +249,8 @@ func (d *driver) summary(result *Result) store.RunSummary {
 	return s
 }
 
-// moment returns the time of Unix nanoseconds, or nil for 0.
-func moment(at int64) *time.Time {
+// timeOrNil returns the time of Unix nanoseconds, or nil for 0.
+func timeOrNil(at int64) *time.Time {
 	if at == 0 {
 		return nil
 	}

@@ -16,14 +16,14 @@ import (
 // checkAnswers returns an *InputError for answers that are invalid, or for questions that no
 // node asks or that are answered for good.
 func (d *driver) checkAnswers() error {
-	failed := &InputError{Problems: d.flow.badTargets(&d.opts)}
+	failed := &InputError{Problems: d.flow.checkTargets(&d.opts)}
 	open := d.openQuestions()
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		var problem error
 		if i := flowtree.FindQuestion(open, target); i >= 0 {
 			given := d.opts.Answers[target]
 			problem = flowtree.CheckFits(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
-		} else if text := d.answeredForGood(target); text != "" {
+		} else if text := d.whoAnsweredForGood(target); text != "" {
 			problem = errors.New(text)
 		}
 		if problem != nil && !slices.Contains(failed.Problems, problem.Error()) {
@@ -36,8 +36,8 @@ func (d *driver) checkAnswers() error {
 	return nil
 }
 
-// answeredForGood returns who has answered a question that is not asked again, or "".
-func (d *driver) answeredForGood(target string) string {
+// whoAnsweredForGood returns who has answered a question that is not asked again, or "".
+func (d *driver) whoAnsweredForGood(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
 	if node = machine.WithoutIndexes(node); d.state.MayRun(node) {
@@ -50,8 +50,8 @@ func (d *driver) answeredForGood(target string) string {
 	return d.describeAnswer(last)
 }
 
-// refuseAll returns an *InputError for all answers to a run that has completed.
-func (d *driver) refuseAll() error {
+// refuseAnswers returns an *InputError for all answers to a run that has completed.
+func (d *driver) refuseAnswers() error {
 	failed := &InputError{}
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		failed.Problems = append(failed.Problems, d.whyNotAsked(target, nil).Error())
@@ -62,8 +62,8 @@ func (d *driver) refuseAll() error {
 	return nil
 }
 
-// badTargets returns the problems of answers, breakpoints and model parameters that name no node.
-func (f *Flow) badTargets(opts *Options) []string {
+// checkTargets returns the problems of answers, breakpoints and model parameters that name no node.
+func (f *Flow) checkTargets(opts *Options) []string {
 	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
 		node, err := f.tree.CheckTarget(target)
@@ -100,8 +100,8 @@ func newAnswerBook(given map[string][]string) answerBook {
 	return book
 }
 
-// take removes and returns the next answer for the element that asks, or for any element.
-func (b answerBook) take(target string) (answer string, given bool) {
+// takeAnswer removes and returns the next answer for the element that asks, or for any element.
+func (b answerBook) takeAnswer(target string) (answer string, given bool) {
 	for _, name := range [...]string{target, machine.WithoutIndexes(target)} {
 		if list := b[name]; len(list) > 0 {
 			if b[name] = list[1:]; len(list) == 1 {
@@ -113,5 +113,5 @@ func (b answerBook) take(target string) (answer string, given bool) {
 	return "", false
 }
 
-// left returns the sorted targets of the answers that are left.
-func (b answerBook) left() []string { return slices.Sorted(maps.Keys(b)) }
+// targets returns the sorted targets of the answers that are left.
+func (b answerBook) targets() []string { return slices.Sorted(maps.Keys(b)) }

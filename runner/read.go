@@ -46,9 +46,9 @@ type head struct {
 	Hidden []string `json:"hidden,omitempty"`
 }
 
-// latest begins at the latest snapshot of at most so many events; any number when negative.
+// seekLatest begins at the latest snapshot of at most so many events; any number when negative.
 // A snapshot of another version is passed over: its events are still there.
-func (rec *record) latest(most int) error {
+func (rec *record) seekLatest(most int) error {
 	for {
 		kept, err := rec.store.Snapshot(rec.id, most)
 		rec.state, rec.head, rec.total = nil, head{}, 0
@@ -67,27 +67,27 @@ func (rec *record) latest(most int) error {
 	}
 }
 
-// before begins at the latest snapshot in which fewer than so many steps have ended.
-func (rec *record) before(step int) error {
+// seekBefore begins at the latest snapshot in which fewer than so many steps have ended.
+func (rec *record) seekBefore(step int) error {
 	if step <= 1 {
-		return rec.latest(0)
+		return rec.seekLatest(0)
 	}
 	for most := -1; ; most = rec.total - 1 {
-		if err := rec.latest(most); err != nil || rec.state == nil || rec.head.Steps < step {
+		if err := rec.seekLatest(most); err != nil || rec.state == nil || rec.head.Steps < step {
 			return err
 		}
 	}
 }
 
-// next reads the next events, or none at the end. The caller counts them.
-func (rec *record) next() ([]machine.Event, error) {
+// readEvents reads the next events, or none at the end. The caller counts them.
+func (rec *record) readEvents() ([]machine.Event, error) {
 	return rec.store.Events(rec.id, rec.total, stretchSize)
 }
 
-// each visits the events in order, until visit returns false.
-func (rec *record) each(visit func(e *machine.Event) (more bool, err error)) error {
+// eachEvent visits the events in order, until visit returns false.
+func (rec *record) eachEvent(visit func(e *machine.Event) (more bool, err error)) error {
 	for {
-		events, err := rec.next()
+		events, err := rec.readEvents()
 		if err != nil || len(events) == 0 {
 			return err
 		}
@@ -100,8 +100,8 @@ func (rec *record) each(visit func(e *machine.Event) (more bool, err error)) err
 	}
 }
 
-// find reads what a run is, and compiles the graph that it was started with.
-func (r *Runner) find(runID string) (*record, error) {
+// findRecord reads what a run is, and compiles the graph that it was started with.
+func (r *Runner) findRecord(runID string) (*record, error) {
 	if r.cfg.Store == nil {
 		return nil, noStore(runID)
 	}
@@ -120,20 +120,20 @@ func (r *Runner) find(runID string) (*record, error) {
 	return &record{id: runID, run: run, flow: flow, store: r.cfg.Store}, nil
 }
 
-// findAt reads a run from its latest snapshot before a step. 0 reads from the beginning.
-func (r *Runner) findAt(runID string, step int) (*record, error) {
-	rec, err := r.find(runID)
+// findRecordAt reads a run from its latest snapshot before a step. 0 reads from the beginning.
+func (r *Runner) findRecordAt(runID string, step int) (*record, error) {
+	rec, err := r.findRecord(runID)
 	if err == nil {
-		err = rec.before(step)
+		err = rec.seekBefore(step)
 	}
 	return rec, err
 }
 
 // driverOf returns a driver in the current state of a run.
 func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
-	rec, err := r.find(runID)
+	rec, err := r.findRecord(runID)
 	if err == nil && !opts.History {
-		err = rec.latest(-1)
+		err = rec.seekLatest(-1)
 	}
 	if err != nil {
 		return nil, err
@@ -141,8 +141,8 @@ func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
 	return rec.replayAll(opts)
 }
 
-// restore returns a driver in the state that the record begins with.
-func (rec *record) restore(opts Options) (*driver, error) {
+// newDriver returns a driver in the state that the record begins with.
+func (rec *record) newDriver(opts Options) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(rec.flow.tree.Graph.File.Name)
@@ -165,9 +165,9 @@ func (rec *record) restore(opts Options) (*driver, error) {
 func (rec *record) replayAll(opts Options) (*driver, error) {
 	sink, warn := opts.Sink, opts.Warn
 	opts.Sink, opts.Warn = nil, nil
-	d, err := rec.restore(opts)
+	d, err := rec.newDriver(opts)
 	if err == nil {
-		err = rec.each(func(e *machine.Event) (bool, error) { return true, d.replay(e) })
+		err = rec.eachEvent(func(e *machine.Event) (bool, error) { return true, d.replayEvent(e) })
 	}
 	if err == nil && rec.total == 0 {
 		err = fmt.Errorf("run %q has not begun", rec.id)
@@ -176,18 +176,18 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 		return nil, err
 	}
 	d.opts.Sink, d.opts.Warn = sink, warn
-	d.watch()
+	d.updateWatched()
 	return d, nil
 }
 
-// replay applies a recorded event, carries nothing out, and emits what happened.
-func (d *driver) replay(event *machine.Event) error {
+// replayEvent applies a recorded event, carries nothing out, and emits what happened.
+func (d *driver) replayEvent(event *machine.Event) error {
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
 		d.emitPause()
 	}
 	d.seq = max(d.seq, event.Told)
 	if event.Kind == machine.Resumed {
-		d.tell(RunResumed, event.At, nil)
+		d.emitRunEvent(RunResumed, event.At, nil)
 	}
 	if event.Kind == machine.RunBegan {
 		limit := 0
@@ -215,7 +215,7 @@ func (d *driver) replay(event *machine.Event) error {
 		d.emitToolCall(event)
 	}
 	delete(d.places, event.Task)
-	d.publish(event.At)
+	d.emitNotes(event.At)
 	if d.state.Status != machine.Paused {
 		d.pauseTold = false
 	}
@@ -231,7 +231,7 @@ func (d *driver) emitPause() {
 	waits := d.attends && d.state.Reason == "concurrency"
 	if d.state.Status == machine.Paused && !d.pauseTold && !waits {
 		d.pauseTold = true
-		d.tell(RunPaused, d.last, d.recordedResult())
+		d.emitRunEvent(RunPaused, d.last, d.recordedResult())
 	}
 }
 
@@ -247,6 +247,6 @@ func (d *driver) countPauseEvents() {
 // event.
 func (d *driver) recordedResult() *Result {
 	result := d.result()
-	result.Duration = d.took(d.last)
+	result.Duration = d.elapsed(d.last)
 	return result
 }

@@ -21,7 +21,7 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, err
 	}
 	d.state.Explain = true
-	return d.follow(ctx, rec, func(*Result) (bool, error) { return d.state.Ended(), nil })
+	return d.followRecord(ctx, rec, func(*Result) (bool, error) { return d.state.Ended(), nil })
 }
 
 // Attend is Follow until enough returns true. It is called with each result of a run that has
@@ -35,12 +35,12 @@ func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Option
 	}
 	rec.live, _ = r.cfg.Store.(LiveStore)
 	d.attends = true
-	return d.follow(ctx, rec, enough)
+	return d.followRecord(ctx, rec, enough)
 }
 
 // reader returns a driver that has read the first events of a run without a sink.
 func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record, error) {
-	rec, err := r.find(runID)
+	rec, err := r.findRecord(runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,21 +48,21 @@ func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record,
 	if opts.looks = true; from > 0 {
 		opts.Sink = nil
 	}
-	d, err := rec.restore(opts)
+	d, err := rec.newDriver(opts)
 	if err != nil || from == 0 {
 		return d, rec, err
 	}
-	err = rec.each(func(e *machine.Event) (bool, error) {
-		err := d.replay(e)
+	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
+		err := d.replayEvent(e)
 		return rec.total < from, err
 	})
 	d.opts.Sink, d.pauseTold = sink, d.state.Status == machine.Paused
-	d.watch()
+	d.updateWatched()
 	return d, rec, err
 }
 
-// follow replays new events until enough returns true.
-func (d *driver) follow(ctx context.Context, rec *record, enough func(*Result) (bool, error)) (*Result, error) {
+// followRecord replays new events until enough returns true.
+func (d *driver) followRecord(ctx context.Context, rec *record, enough func(*Result) (bool, error)) (*Result, error) {
 	for {
 		if err := d.replayNew(rec); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (d *driver) follow(ctx context.Context, rec *record, enough func(*Result) (
 // replayNew replays the events that the record has got since the last call.
 func (d *driver) replayNew(rec *record) error {
 	for {
-		events, err := rec.next()
+		events, err := rec.readEvents()
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (d *driver) replayNew(rec *record) error {
 				return err
 			}
 			rec.total++
-			if err := d.replay(&events[i]); err != nil {
+			if err := d.replayEvent(&events[i]); err != nil {
 				return err
 			}
 		}

@@ -23,7 +23,7 @@ const (
 // follow it goes on until the run or ctx ends, and waits for a run that pauses or crashed. What a
 // node with a secret key says comes when it has ended, since only then is known what is secret.
 func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
-	rec, err := r.find(runID)
+	rec, err := r.findRecord(runID)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 			return err
 		}
 		over := len(lines) == 0 || lines[0].Status != machine.Running && lines[0].Status != machine.Paused
-		if err := reader.read(follow && !over); err != nil {
+		if err := reader.readNew(follow && !over); err != nil {
 			return err
 		}
 		if over || !follow {
@@ -57,16 +57,16 @@ type logReader struct {
 	busy map[string]bool
 }
 
-// read passes on new chunks. With wait it stops before chunks of busy nodes, else it leaves them
+// readNew passes on new chunks. With wait it stops before chunks of busy nodes, else it leaves them
 // out.
-func (l *logReader) read(wait bool) error {
+func (l *logReader) readNew(wait bool) error {
 	for looked := false; ; {
 		chunks, err := l.runner.cfg.Store.Log(l.rec.run.ID, l.after, logBatch)
 		if err != nil || len(chunks) == 0 {
 			return err
 		}
 		if !looked {
-			if err := l.look(); err != nil {
+			if err := l.learnSecrets(); err != nil {
 				return err
 			}
 			looked = true
@@ -90,8 +90,8 @@ func (l *logReader) read(wait bool) error {
 	}
 }
 
-// look reads what is secret in the run by now.
-func (l *logReader) look() error {
+// learnSecrets reads what is secret in the run by now.
+func (l *logReader) learnSecrets() error {
 	l.mask, l.busy = &mask.Masker{}, nil
 	if !l.rec.flow.tree.HasSecrets() {
 		return nil

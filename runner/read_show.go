@@ -22,17 +22,17 @@ const (
 // Show returns a run as it stands, also while it is driven elsewhere. It reads the latest part
 // of the journal, and passes it to the sink of opts. With History it reads the whole journal.
 func (r *Runner) Show(runID string, opts Options) (*Result, error) {
-	rec, err := r.find(runID)
+	rec, err := r.findRecord(runID)
 	if err == nil && !opts.History {
-		err = rec.latest(-1)
+		err = rec.seekLatest(-1)
 	}
 	if err == nil && opts.Sink != nil && rec.state != nil {
-		err = rec.latest(max(0, rec.total-recentEvents))
+		err = rec.seekLatest(max(0, rec.total-recentEvents))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return rec.walk(-1, opts)
+	return rec.replayUpTo(-1, opts)
 }
 
 // ShowAt returns a run as it was after a step; 0 is before the first. It begins to read a little
@@ -51,22 +51,22 @@ func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 // ends after step to, or where the run stands if to is negative. If the sink returns ErrEnough,
 // it ends with that error.
 func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, error) {
-	rec, err := r.findAt(runID, from)
+	rec, err := r.findRecordAt(runID, from)
 	if err != nil {
 		return nil, err
 	}
-	return rec.walk(to, opts)
+	return rec.replayUpTo(to, opts)
 }
 
-// walk replays the events of a record up to a step, or all if it is negative.
-func (rec *record) walk(at int, opts Options) (*Result, error) {
+// replayUpTo replays the events of a record up to a step, or all if it is negative.
+func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 	opts.looks = true
-	d, err := rec.restore(opts)
+	d, err := rec.newDriver(opts)
 	if err != nil {
 		return nil, err
 	}
 	d.state.Explain = true
-	err = rec.each(func(e *machine.Event) (bool, error) {
+	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
 		if at == 0 && e.Kind != machine.RunBegan {
 			return false, nil
 		}
@@ -74,7 +74,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 		if at == 0 && len(d.state.Scopes) == 0 {
 			d.state.StopAt = -1
 		}
-		err := d.replay(e)
+		err := d.replayEvent(e)
 		d.state.StopAt = 0
 		return at < 0 || d.state.Count() < at, err
 	})
@@ -86,9 +86,9 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 		if err := d.flow.runner.addStanding(result); err != nil {
 			return nil, err
 		}
-		result.Running = d.running()
+		result.Running = d.listRunning()
 		if result.Status == machine.Running { // it is: time goes on
-			result.Duration = d.took(d.now())
+			result.Duration = d.elapsed(d.now())
 		}
 	}
 	return result, d.sinkErr
@@ -99,7 +99,7 @@ func (d *driver) endReplay() *Result {
 	result := d.recordedResult()
 	if d.state.Ended() || d.state.Status == machine.Paused {
 		if d.state.Status == machine.Paused && d.pauseTold {
-			d.tell(RunFinished, d.last, result)
+			d.emitRunEvent(RunFinished, d.last, result)
 		} else {
 			d.emitFinished(result, d.last)
 		}
@@ -116,8 +116,8 @@ func (r *Runner) addStanding(result *Result) error {
 	return err
 }
 
-// running lists the current executions. Subgraphs follow their nodes.
-func (d *driver) running() []view.RunningNode {
+// listRunning lists the current executions. Subgraphs follow their nodes.
+func (d *driver) listRunning() []view.RunningNode {
 	var out []view.RunningNode
 	for _, t := range d.state.Current() {
 		out = append(out, view.RunningNode{

@@ -40,11 +40,11 @@ type route struct {
 	why    []string
 }
 
-// walker returns a walker that has replayed nothing yet.
-func (rec *record) walker(flow *Flow) (*walker, error) {
+// newWalker returns a walker that has replayed nothing yet.
+func (rec *record) newWalker(flow *Flow) (*walker, error) {
 	own := *rec
 	own.flow = flow
-	d, err := own.restore(Options{looks: true})
+	d, err := own.newDriver(Options{looks: true})
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ func (rec *record) walker(flow *Flow) (*walker, error) {
 // Another flow gets the recorded outputs and answers. It returns the first divergence, or
 // nil, and the result up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
-	rec, err := r.find(runID)
+	rec, err := r.findRecord(runID)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := rec.compare(other, other != nil)
+	c, err := rec.compareWith(other, other != nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,26 +92,26 @@ type comparison struct {
 	after      int     // events after the divergence
 }
 
-// compare replays the record in its own flow and in another one, which may be nil. After
+// compareWith replays the record in its own flow and in another one, which may be nil. After
 // the first divergence only its own flow goes on.
-func (rec *record) compare(other *Flow, lenient bool) (*comparison, error) {
-	then, err := rec.walker(rec.flow)
+func (rec *record) compareWith(other *Flow, lenient bool) (*comparison, error) {
+	then, err := rec.newWalker(rec.flow)
 	c := &comparison{then: then, now: then}
 	if err == nil && other != nil {
-		if c.now, err = rec.walker(other); err == nil {
+		if c.now, err = rec.newWalker(other); err == nil {
 			c.now.lenient = lenient
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	err = rec.each(func(e *machine.Event) (more bool, err error) {
+	err = rec.eachEvent(func(e *machine.Event) (more bool, err error) {
 		if c.began == nil {
 			c.began = e
 		}
 		if c.divergence != nil {
 			c.after++
-			return true, c.then.apply(e)
+			return true, c.then.applyEvent(e)
 		}
 		if c.divergence, err = advanceBoth(c.then, c.now, e); c.divergence != nil {
 			c.result = c.now.recordedResult()
@@ -126,10 +126,10 @@ func stepName(p *machine.Place) string {
 	return fmt.Sprintf("%s\x00%s\x00%d\x00%v", p.Scope, p.Node, p.Visit, p.Order)
 }
 
-// apply replays an event and records the routes that it causes.
-func (w *walker) apply(event *machine.Event) error {
+// applyEvent replays an event and records the routes that it causes.
+func (w *walker) applyEvent(event *machine.Event) error {
 	w.routes = nil
-	if err := w.replay(event); err != nil {
+	if err := w.replayEvent(event); err != nil {
 		return err
 	}
 	notes := w.state.Notes()
@@ -140,13 +140,13 @@ func (w *walker) apply(event *machine.Event) error {
 			w.tasks[stepName(&n.Place)], w.steps[n.Task.Task] = n.Task.Task, stepName(&n.Place)
 			w.ran[n.Path()] = true
 		case machine.NoteEdgesResolved:
-			w.routes = append(w.routes, w.routeOf(n))
+			w.routes = append(w.routes, w.newRoute(n))
 		}
 	}
 	return nil
 }
 
-func (w *walker) routeOf(n *machine.Note) route {
+func (w *walker) newRoute(n *machine.Note) route {
 	out := route{number: n.Step, node: n.Path(), step: stepName(&n.Place), next: append([]string{}, n.Targets...)}
 	for _, c := range n.Candidates {
 		if c.Fired {
@@ -159,7 +159,7 @@ func (w *walker) routeOf(n *machine.Note) route {
 
 // advanceBoth replays an event in both walkers and returns the first divergence, or nil.
 func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, error) {
-	if err := then.apply(event); err != nil {
+	if err := then.applyEvent(event); err != nil {
 		return nil, err
 	}
 	if now == then {
@@ -173,7 +173,7 @@ func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, err
 		}
 		own.Task.Task = task
 	}
-	if err := now.apply(&own); err != nil {
+	if err := now.applyEvent(&own); err != nil {
 		return nil, err
 	}
 	if now.lenient {
@@ -196,7 +196,7 @@ func (w *walker) endComputedSteps(then *walker, event *machine.Event) error {
 		if !slices.Contains(w.state.Attempts(), id) {
 			continue
 		}
-		if err := w.apply(&machine.Event{Kind: machine.TaskEnded, Task: id, At: event.At, Output: n.Output, Failure: n.Failure}); err != nil {
+		if err := w.applyEvent(&machine.Event{Kind: machine.TaskEnded, Task: id, At: event.At, Output: n.Output, Failure: n.Failure}); err != nil {
 			return err
 		}
 		routes = append(routes, w.routes...)
@@ -215,7 +215,7 @@ func unreachedStep(then, now *walker, step string) *view.Divergence {
 	parts := strings.Split(step, "\x00")
 	node := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
 	d := &view.Divergence{
-		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.pending(),
+		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.pendingWords(),
 		Why: []string{"the journal has an execution that nothing led to"},
 	}
 	addReasons(d, then, now, node)
@@ -260,7 +260,7 @@ func unmatchedRoute(then, now *walker) *view.Divergence {
 	if len(longer) == 0 {
 		longer, targets = now.unmatched, &d.Now
 	} else {
-		d.Now = now.pending()
+		d.Now = now.pendingWords()
 	}
 	d.Step, d.Node, *targets = longer[0].number, longer[0].node, longer[0].next
 	if f := now.state.Failure; now.state.Ended() {
@@ -279,7 +279,7 @@ func compareEnds(then, now *walker) *view.Divergence {
 			return d
 		}
 	}
-	was, is := then.status(), now.status()
+	was, is := then.statusWords(), now.statusWords()
 	if slices.Equal(was, is) {
 		return nil
 	}
@@ -317,7 +317,7 @@ func checkInput(began *machine.Event, other *spec.Graph) []string {
 func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	var out []string
 	if began, begins := then.plan.Start(), now.plan.Start(); began != begins {
-		out = append(out, fmt.Sprintf("the start is %q now (%s), it was %q", begins, now.at(now.plan.Graph.Start.Span), began))
+		out = append(out, fmt.Sprintf("the start is %q now (%s), it was %q", begins, now.formatPosition(now.plan.Graph.Start.Span), began))
 		if len(d.Now) == 0 {
 			d.Now = []string{begins}
 		}
@@ -325,7 +325,7 @@ func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	if s := now.state; s.Ended() && !then.state.Ended() {
 		out = append(out, now.describeEnd())
 		if len(d.Now) == 0 {
-			d.Now = now.status()
+			d.Now = now.statusWords()
 		}
 	}
 	for _, node := range nodes {
@@ -355,33 +355,33 @@ func describeChange(then, now *walker, node string) string {
 	case is == nil:
 		return fmt.Sprintf("there is no node %q any more", node)
 	case was.Kind.Value != is.Kind.Value:
-		return fmt.Sprintf("node %q is of kind %s now (%s), it was of kind %s", node, is.Kind.Value, now.at(is.Kind.Span), was.Kind.Value)
-	case then.text(was.Span) != now.text(is.Span):
-		return fmt.Sprintf("the definition of node %q differs (%s)", node, now.at(is.Span))
+		return fmt.Sprintf("node %q is of kind %s now (%s), it was of kind %s", node, is.Kind.Value, now.formatPosition(is.Kind.Span), was.Kind.Value)
+	case then.normalizeSource(was.Span) != now.normalizeSource(is.Span):
+		return fmt.Sprintf("the definition of node %q differs (%s)", node, now.formatPosition(is.Span))
 	}
 	return ""
 }
 
-func (w *walker) at(span spec.Span) string {
+func (w *walker) formatPosition(span spec.Span) string {
 	file := w.plan.Graph.File
 	at := file.Position(span.From)
 	return fmt.Sprintf("%s:%d:%d", file.Name, at.Line, at.Column)
 }
 
-func (w *walker) text(span spec.Span) string {
+func (w *walker) normalizeSource(span spec.Span) string {
 	src := w.plan.Graph.File.Src
 	return strings.Join(strings.Fields(string(src[span.From:min(span.To, len(src))])), " ")
 }
 
-// status returns the status of the run and its reason.
-func (w *walker) status() []string {
+// statusWords returns the status of the run and its reason.
+func (w *walker) statusWords() []string {
 	return []string{strings.TrimSuffix(string(w.state.Status)+" "+w.state.Reason, " ")}
 }
 
-// pending returns the executions under way, or the status of a run that has ended.
-func (w *walker) pending() []string {
+// pendingWords returns the executions under way, or the status of a run that has ended.
+func (w *walker) pendingWords() []string {
 	if w.state.Ended() {
-		return w.status()
+		return w.statusWords()
 	}
 	out := []string{}
 	for _, t := range w.state.Current() {

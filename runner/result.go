@@ -91,8 +91,8 @@ func (d *driver) result() *Result {
 	out := &Result{
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
 		Start: d.plan.Start(), Steps: s.Steps(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(), Path: []string{}, State: map[string]any{},
-		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(),
-		Finally: d.finally(), Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.took(d.now()), History: d.history,
+		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: newPausedAt(s), Partial: d.maskedPartial(),
+		Finally: d.finallyResults(), Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.elapsed(d.now()), History: d.history,
 	}
 	var fired map[int]int
 	if root := s.Scope(""); root != nil {
@@ -101,14 +101,14 @@ func (d *driver) result() *Result {
 	out.Edges = view.CountEdges(d.plan.Graph, fired)
 	if !s.Ended() {
 		for _, q := range s.Questions() {
-			out.Pending = append(out.Pending, d.pendingOf(&q))
+			out.Pending = append(out.Pending, d.newPending(&q))
 		}
-		out.Due = moment(s.Due())
+		out.Due = timeOrNil(s.Due())
 	}
 	return out
 }
 
-func pausedAt(s *machine.State) *view.PausedAt {
+func newPausedAt(s *machine.State) *view.PausedAt {
 	if s.Status != machine.Paused || len(s.PausedAt) == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func pausedAt(s *machine.State) *view.PausedAt {
 	return out
 }
 
-func (d *driver) partial() map[string]any {
+func (d *driver) maskedPartial() map[string]any {
 	partial, _ := d.mask.Value(d.state.Partial()).(map[string]any)
 	return partial
 }
@@ -134,7 +134,7 @@ func orderOf(h *view.HistoryRecord) int {
 	return h.Step
 }
 
-func (d *driver) finally() []view.FinallyResult {
+func (d *driver) finallyResults() []view.FinallyResult {
 	var out []view.FinallyResult
 	for _, end := range d.state.Finals() {
 		result := view.FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.Failure(end.Failure)}
@@ -149,9 +149,9 @@ func (d *driver) finally() []view.FinallyResult {
 	return out
 }
 
-// took returns how long the run has been working or in wait nodes, up to a Unix time in
+// elapsed returns how long the run has been working or in wait nodes, up to a Unix time in
 // nanoseconds.
-func (d *driver) took(at int64) view.Milliseconds {
+func (d *driver) elapsed(at int64) view.Milliseconds {
 	idle := d.state.Undriven()
 	if d.state.Idle || d.state.Ended() {
 		return view.Milliseconds(max(0, time.Duration(d.state.Now-d.state.Began)-idle))

@@ -21,15 +21,15 @@ const lostNumbers = 1_000_000
 // ones do, as the same attempt. Of a completed run nothing is executed. Errors are those of Run,
 // store.ErrNoRun, and *store.DrivenError while another driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
-	return r.drive(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resume(ctx, runID, opts, journal) })
+	return r.withJournal(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resumeRun(ctx, runID, opts, journal) })
 }
 
 // openTries is how often Resume tries to open a journal, every 20 ms. A process that stores an
 // answer closes it soon.
 const openTries = 50
 
-// drive opens the journal of a run for do.
-func (r *Runner) drive(ctx context.Context, runID string, tries int, do func(journal store.Journal) (*Result, error)) (*Result, error) {
+// withJournal opens the journal of a run for do.
+func (r *Runner) withJournal(ctx context.Context, runID string, tries int, do func(journal store.Journal) (*Result, error)) (*Result, error) {
 	if r.cfg.Store == nil {
 		return nil, noStore(runID)
 	}
@@ -51,7 +51,7 @@ func noStore(runID string) error {
 	return fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 }
 
-func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal store.Journal) (*Result, error) {
+func (r *Runner) resumeRun(ctx context.Context, runID string, opts Options, journal store.Journal) (*Result, error) {
 	if err := endLeft(r.cfg.Store, runID); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal
 		return nil, err
 	}
 	if d.state.Status == machine.Completed {
-		if err := d.refuseAll(); err != nil {
+		if err := d.refuseAnswers(); err != nil {
 			return nil, err
 		}
 		return d.completedResult(journal)
@@ -70,7 +70,7 @@ func (r *Runner) resume(ctx context.Context, runID string, opts Options, journal
 	}
 	if err := d.awaitSlot(ctx, journal); err != nil {
 		result := d.recordedResult()
-		d.tell(RunFinished, d.now(), result)
+		d.emitRunEvent(RunFinished, d.now(), result)
 		return result, errors.Join(err, d.sinkErr)
 	}
 	return d.continueRun(ctx, journal)
@@ -92,7 +92,7 @@ func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.tell(RunFinished, d.last, result)
+	d.emitRunEvent(RunFinished, d.last, result)
 	return result, d.sinkErr
 }
 
@@ -111,7 +111,7 @@ func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Resul
 		d.seq += lostNumbers
 	}
 	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.info(d.opts.RunID), Told: d.seq}
-	d.watchDriven()
-	d.tell(RunResumed, event.At, nil)
+	d.attachWatcher()
+	d.emitRunEvent(RunResumed, event.At, nil)
 	return d.finishRun(ctx, event)
 }

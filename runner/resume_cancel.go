@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// requested returns the event of a request.
-func requested(r store.Request, at int64) machine.Event {
+// requestEvent returns the event of a request.
+func requestEvent(r store.Request, at int64) machine.Event {
 	if why, cancels := r.Cancels(); cancels {
 		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
 	}
@@ -34,7 +34,7 @@ func (d *driver) forwardRequests() {
 			case offer := <-offers:
 				d.sendOffer(offer)
 			case request := <-asked:
-				d.sendEvent(requested(request, d.now()))
+				d.sendEvent(requestEvent(request, d.now()))
 			case <-d.done:
 				return
 			}
@@ -44,7 +44,7 @@ func (d *driver) forwardRequests() {
 
 // sendOffer sends the driver answers.
 func (d *driver) sendOffer(offer store.Offer) {
-	d.send(func() *machine.Event {
+	d.sendMessage(func() *machine.Event {
 		d.offers = append(d.offers, offer)
 		return nil
 	})
@@ -54,10 +54,10 @@ func (d *driver) sendOffer(offer store.Offer) {
 // that has ended stays as it is. The error is store.ErrNoRun, or a *store.DrivenError while a
 // driver has the run; see Store.Ask.
 func (r *Runner) Cancel(runID string) (*Result, error) {
-	return r.drive(context.Background(), runID, 0, func(journal store.Journal) (*Result, error) { return r.cancel(runID, journal) })
+	return r.withJournal(context.Background(), runID, 0, func(journal store.Journal) (*Result, error) { return r.cancelRun(runID, journal) })
 }
 
-func (r *Runner) cancel(runID string, held store.Journal) (*Result, error) {
+func (r *Runner) cancelRun(runID string, held store.Journal) (*Result, error) {
 	d, err := r.driverOf(runID, Options{})
 	if err != nil {
 		return nil, err
@@ -87,10 +87,10 @@ func (d *driver) cancelUndriven() error {
 	d.countPauseEvents()
 	event := machine.Event{Kind: machine.CancelAsked, At: at}
 	for left := -1; ; {
-		if _, _, err := d.apply(&event); err != nil {
+		if _, _, err := d.storeThenApply(&event); err != nil {
 			return err
 		}
-		d.publish(at)
+		d.emitNotes(at)
 		d.last = at
 		stopping := d.state.Stopping // also tasks that the driver had cancelled
 		if len(stopping) == 0 || len(stopping) == left || d.state.Ended() {

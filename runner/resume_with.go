@@ -55,7 +55,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, err
 	}
-	return r.drive(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
+	return r.withJournal(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
 		if err := endLeft(r.cfg.Store, runID); err != nil {
 			return nil, err
 		}
@@ -63,17 +63,17 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	})
 }
 
-// fit returns a driver of the run with another version, and the run's record then.
-func (r *Runner) fit(runID string, flow *Flow, opts Options) (*driver, store.RunRecord, error) {
-	rec, err := r.find(runID)
+// newVersionDriver returns a driver of the run with another version, and the run's record then.
+func (r *Runner) newVersionDriver(runID string, flow *Flow, opts Options) (*driver, store.RunRecord, error) {
+	rec, err := r.findRecord(runID)
 	if err == nil {
-		err = rec.fits(flow)
+		err = rec.checkFit(flow)
 	}
 	if err != nil {
 		return nil, store.RunRecord{}, err
 	}
 	own := &record{id: rec.id, run: rec.run, flow: flow, store: rec.store}
-	next := flow.record(&opts, rec.run.Started)
+	next := flow.newRecord(&opts, rec.run.Started)
 	own.run.Graph, own.run.File, own.run.Source, own.run.Files = next.Graph, next.File, next.Source, next.Files
 	d, err := own.replayAll(opts)
 	if err == nil {
@@ -83,7 +83,7 @@ func (r *Runner) fit(runID string, flow *Flow, opts Options) (*driver, store.Run
 }
 
 func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts Options, journal store.Journal) (*Result, error) {
-	d, run, err := r.fit(runID, flow, opts)
+	d, run, err := r.newVersionDriver(runID, flow, opts)
 	if err == nil {
 		err = journal.Adopt(run)
 	}
@@ -96,9 +96,9 @@ func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts 
 	return d.continueRun(ctx, journal)
 }
 
-// fits returns a *MisfitError unless the run can go on with another flow.
-func (rec *record) fits(flow *Flow) error {
-	c, err := rec.compare(flow, false)
+// checkFit returns a *MisfitError unless the run can go on with another flow.
+func (rec *record) checkFit(flow *Flow) error {
+	c, err := rec.compareWith(flow, false)
 	if err != nil {
 		return err
 	}

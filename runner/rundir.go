@@ -41,10 +41,10 @@ func tasksDir(kept store.Store, runID string) string {
 func (f *folder) Where() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.where()
+	return f.ensurePath()
 }
 
-func (f *folder) where() string {
+func (f *folder) ensurePath() string {
 	if f.path == "" {
 		f.path = process.TempName()
 	}
@@ -62,7 +62,7 @@ func (f *folder) StayAt(path string) {
 func (f *folder) Make() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := os.MkdirAll(f.where(), 0o700); err != nil {
+	if err := os.MkdirAll(f.ensurePath(), 0o700); err != nil {
 		return "", &Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
 	}
 	f.exists = true

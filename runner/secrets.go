@@ -55,8 +55,8 @@ func (f *Flow) placeholders() secrets {
 	return out
 }
 
-// values returns all secret values in a fixed order.
-func (s secrets) values() []any {
+// sortedValues returns all secret values in a fixed order.
+func (s secrets) sortedValues() []any {
 	var names []string
 	byName := map[string]any{}
 	for plan, values := range s { //lint:ignore mapiter they are sorted
@@ -73,16 +73,16 @@ func (s secrets) values() []any {
 	return out
 }
 
-// vault returns a masker of the secrets alone: they are never stored.
-func (s secrets) vault() *mask.Masker { return mask.NewVault(s.values()) }
+// newVault returns a masker of the secrets alone: they are never stored.
+func (s secrets) newVault() *mask.Masker { return mask.NewVault(s.sortedValues()) }
 
-// maskOf returns a masker of the secrets, and of the defaults of secret keys.
-func (f *Flow) maskOf(known secrets) *mask.Masker {
+// newMask returns a masker of the secrets, and of the defaults of secret keys.
+func (f *Flow) newMask(known secrets) *mask.Masker {
 	m := &mask.Masker{}
 	for _, tree := range f.tree.All() {
 		m.LearnDefaults(tree.Graph)
 	}
-	for _, value := range known.values() {
+	for _, value := range known.sortedValues() {
 		m.Hide(value)
 	}
 	return m

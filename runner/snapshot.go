@@ -65,7 +65,7 @@ func (d *driver) keepSnapshot() error {
 		return nil
 	}
 	if err := d.journal.Snapshot(store.Snapshot{State: text}); err != nil {
-		return d.journalFailed(err)
+		return d.journalError(err)
 	}
 	d.saved = saving{from: len(text), count: d.state.Count()}
 	return nil
@@ -78,7 +78,7 @@ func (d *driver) startFrom(rec *record) {
 		return
 	}
 	d.state, rec.state = rec.state, nil
-	d.watch()
+	d.updateWatched()
 	d.counted, d.seq = d.state.Count(), rec.head.Told
 	d.started, d.last = time.Unix(0, rec.head.Started), rec.head.Last
 	d.time.NotBefore(d.last)

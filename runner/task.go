@@ -26,8 +26,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Key, task.Config, task.Input, task.State = work.Key, work.Config, work.Input, work.State
 	task.Log, task.Answers = work.Log, work.Answers
 	task.Note = func(data any) error { return d.noteWithin(limit, id, data) }
-	task.Talk, task.WantsText = d.talkOf(work.Talk), work.Graph.WantsText(work.Node)
-	hush := d.listen(task, id)
+	task.Talk, task.WantsText = d.newTalk(work.Talk), work.Graph.WantsText(work.Node)
+	hush := d.connectOutput(task, id)
 	reason := ""
 	task.Because = func(word string) { reason = word }
 	task.Partial = func(data any) { d.storePartial(id, data) }
@@ -35,13 +35,13 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	if d.flow.tree.Of(work.Graph).HasTools() {
 		d.offerGraphs(id, task)
 	}
-	ready := d.share(task, id, work.Turns)
+	ready := d.shareSetup(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
 	if d.host != nil {
-		handler = HandlerFunc(hosted)
+		handler = HandlerFunc(runHosted)
 	}
 	if work.Kind == "graph" {
-		handler = HandlerFunc(beginsGraph)
+		handler = HandlerFunc(beginGraph)
 	}
 	if ready.err != nil {
 		handler = ready.failingHandler()
@@ -50,7 +50,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = inFolder(handler)
 	}
 	hit := false
-	handler = d.cached(work, &hit, handler)
+	handler = d.withCache(work, &hit, handler)
 	end := func(event machine.Event) {
 		if failure := limit.Check(event.Output, "the output"); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure
@@ -62,8 +62,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		d.sendEvent(event)
 	}
 	if d.host == nil {
-		d.pace.Go(func() { end(d.attempt(ctx, task, handler)) })
-	} else if event := d.attempt(ctx, task, handler); event.Kind != "" {
+		d.pace.Go(func() { end(d.runAttempt(ctx, task, handler)) })
+	} else if event := d.runAttempt(ctx, task, handler); event.Kind != "" {
 		end(event)
 	} else {
 		d.startHosted(id, work, task, end)
@@ -74,7 +74,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 func (d *driver) newTask(id machine.TaskID, place *machine.Place, plan *machine.Plan, index int) *Task {
 	return &Task{
 		RunID: d.opts.RunID, Node: nodePath(place), Place: placePath(place, index), Visit: place.Visit, Attempt: max(1, id.Attempt),
-		Index: index, Dir: d.dirOf(plan), Graph: plan.Graph, Scope: d.scope, Hooks: d.hooks(nodePath(place)),
+		Index: index, Dir: d.dirOf(plan), Graph: plan.Graph, Scope: d.scope, Hooks: d.hooksOf(nodePath(place)),
 	}
 }
 
@@ -113,9 +113,9 @@ func placePath(p *machine.Place, index int) string {
 	return p.Path() + "[" + strconv.Itoa(index) + "]"
 }
 
-// attempt runs a handler once and turns whatever it does into an event. The event has no
+// runAttempt runs a handler once and turns whatever it does into an event. The event has no
 // kind if the host has to do the work.
-func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machine.Event {
+func (d *driver) runAttempt(ctx context.Context, task *Task, handler Handler) machine.Event {
 	var failed error
 	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (output any, err error) {
 		output, failed = d.withHooks(ctx, task, handler)
@@ -127,16 +127,16 @@ func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machi
 	case errors.Is(failed, errHosted):
 		return machine.Event{}
 	}
-	return ended(a)
+	return endEvent(a)
 }
 
-// ended returns the event of the end of an attempt.
-func ended(a *handler.Attempt) machine.Event {
+// endEvent returns the event of the end of an attempt.
+func endEvent(a *handler.Attempt) machine.Event {
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }
 
-// asFailure turns an error into a failure with a kind.
-func asFailure(ctx context.Context, err error) *Failure {
+// toFailure turns an error into a failure with a kind.
+func toFailure(ctx context.Context, err error) *Failure {
 	var failure *Failure
 	switch {
 	case errors.As(err, &failure):

@@ -15,7 +15,7 @@ import (
 func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 	defer func() {
 		if v := recover(); v != nil {
-			out = &handler.Attempt{Failure: asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
+			out = &handler.Attempt{Failure: toFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
 		}
 	}()
 	output, err := run.Run(ctx, t)
@@ -28,7 +28,7 @@ func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 		err = bad
 	}
 	if err != nil {
-		return &handler.Attempt{Failure: plainFailure(asFailure(ctx, err))}
+		return &handler.Attempt{Failure: plainFailure(toFailure(ctx, err))}
 	}
 	plain, err := eval.Canonical(output)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// decide asks the decider; without one the decision fails, and the machine takes the
+// startDecision asks the decider; without one the decision fails, and the machine takes the
 // fallback edge.
-func (d *driver) decide(ctx context.Context, c *machine.Command) {
+func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	id, choice, limit := c.Task, *c.Choice, d.state.ValueLimit(c.Task)
 	d.places[id] = choice.Place
 	seen := map[string]any{}
@@ -29,13 +29,13 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	task := d.newTask(id, &choice.Place, choice.Graph, -1)
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
-	d.share(task, id, choice.Turns)
+	d.shareSetup(task, id, choice.Turns)
 	decider := d.flow.runner.cfg.Decider
 	end := func(target, reasoning string, err error) {
 		defer cancel(nil)
 		event := machine.Event{Kind: machine.Decided, Task: id, At: d.now(), Target: target, Reasoning: reasoning}
 		if err != nil {
-			event.Target, event.Reasoning, event.Failure = "", "", plainFailure(asFailure(ctx, err))
+			event.Target, event.Reasoning, event.Failure = "", "", plainFailure(toFailure(ctx, err))
 		}
 		d.sendEvent(event)
 	}

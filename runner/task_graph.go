@@ -38,9 +38,9 @@ type graphCalls struct {
 	waiting int
 }
 
-// add changes the number of calls that wait or run. It returns how many more parts of the
+// addCounts changes the number of calls that wait or run. It returns how many more parts of the
 // attempt there are.
-func (c *graphCalls) add(waiting, running int) (parts int) {
+func (c *graphCalls) addCounts(waiting, running int) (parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := max(c.running, 1)
@@ -59,16 +59,16 @@ func (c *graphCalls) allWait() bool {
 	return c.waiting > 0 && c.waiting >= max(c.running, 1)
 }
 
-// begin asks the driver for a graph. done is called with its result.
-func (c *graphCalls) begin(call handler.GraphCall, done func(graphResult)) *openCall {
+// beginCall asks the driver for a graph. done is called with its result.
+func (c *graphCalls) beginCall(call handler.GraphCall, done func(graphResult)) *openCall {
 	d := c.driver
 	open := &openCall{done, sync.OnceFunc(func() {
-		c.add(-1, 0)
+		c.addCounts(-1, 0)
 		d.pace.Work(1)
 	})}
-	c.add(1, 0)
+	c.addCounts(1, 0)
 	event := machine.Event{Kind: machine.GraphCalled, At: d.now(), Task: c.task, Graph: call.File, Call: call.Number + 1, Input: call.With}
-	d.send(func() *machine.Event {
+	d.sendMessage(func() *machine.Event {
 		d.calls[graphCall{event.Task, event.Call}] = open
 		return &event
 	})
@@ -76,21 +76,21 @@ func (c *graphCalls) begin(call handler.GraphCall, done func(graphResult)) *open
 	return open
 }
 
-// call calls a graph and waits for its result.
-func (c *graphCalls) call(ctx context.Context, call handler.GraphCall) (any, error) {
+// callGraph calls a graph and waits for its result.
+func (c *graphCalls) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
 	result := make(chan graphResult, 1)
-	open := c.begin(call, func(r graphResult) { result <- r })
+	open := c.beginCall(call, func(r graphResult) { result <- r })
 	select {
 	case r := <-result: // it does not count as waiting any more
-		return r.value()
+		return r.outputOrError()
 	case <-ctx.Done():
 		open.wake()
 		return nil, ctx.Err()
 	}
 }
 
-// value returns what the tool of the graph returns.
-func (r graphResult) value() (any, error) {
+// outputOrError returns what the tool of the graph returns.
+func (r graphResult) outputOrError() (any, error) {
 	if r.failure != nil {
 		return nil, r.failure
 	}
@@ -103,11 +103,11 @@ func (d *driver) offerGraphs(id machine.TaskID, task *Task) {
 	calls := &graphCalls{driver: d, task: id}
 	d.beside[id] = calls
 	task.Beside = func(change int) {
-		parts := calls.add(0, change)
-		d.send(func() *machine.Event { return nil }) // the driver looks whether the run pauses
+		parts := calls.addCounts(0, change)
+		d.sendMessage(func() *machine.Event { return nil }) // the driver looks whether the run pauses
 		d.pace.Work(parts)
 	}
-	task.CallGraph = calls.call
+	task.CallGraph = calls.callGraph
 }
 
 // returnGraph gives an attempt the result of a graph that it called.

@@ -13,9 +13,9 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// listen makes a task report to the driver and write to the log of the run. end closes what the
+// connectOutput makes a task report to the driver and write to the log of the run. end closes what the
 // task opened.
-func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
+func (d *driver) connectOutput(task *Task, id machine.TaskID) (end func()) {
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	return logTo(d.log, task, d.flow.tree.Confides(task.Graph, lastNode(task.Node)))
 }

@@ -30,7 +30,7 @@ func (k *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 
 // Hide masks a text.
 func (k *desk) Hide(secret string) {
-	k.driver.send(func() *machine.Event {
+	k.driver.sendMessage(func() *machine.Event {
 		k.driver.mask.HideText(secret)
 		return nil
 	})
@@ -63,8 +63,8 @@ func paramsOf(params []handler.ModelParam, path string) map[string]any {
 	return all
 }
 
-// talkOf returns the conversation of a task. Outputs of programs are masked.
-func (d *driver) talkOf(talk *machine.Talk) *handler.Talk {
+// newTalk returns the conversation of a task. Outputs of programs are masked.
+func (d *driver) newTalk(talk *machine.Talk) *handler.Talk {
 	if talk == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (d *driver) talkOf(talk *machine.Talk) *handler.Talk {
 // emitUsage emits the usage of a call of a model, if the event is about one.
 func (d *driver) emitUsage(event *machine.Event) {
 	if call := event.Usage; call != nil {
-		d.eventOf(LLMUsage, event.At, event.Task)
+		d.beginEvent(LLMUsage, event.At, event.Task)
 		d.event.Usage, d.event.Node, d.event.Visit = call, call.Node, call.Visit
 		d.emit()
 	}

@@ -34,8 +34,8 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) er
 	}
 	event := machine.Event{Kind: machine.TaskNoted, At: d.now(), Task: task, Output: plain, Usage: call}
 	kept := make(chan error, 1)
-	d.send(func() *machine.Event {
-		d.note(&event)
+	d.sendMessage(func() *machine.Event {
+		d.storeNote(&event)
 		kept <- d.journalErr
 		return nil
 	})
@@ -50,9 +50,9 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) er
 	}
 }
 
-// note makes a note durable.
-func (d *driver) note(event *machine.Event) {
-	if _, _, d.journalErr = d.apply(event); d.journalErr == nil {
+// storeNote makes a note durable.
+func (d *driver) storeNote(event *machine.Event) {
+	if _, _, d.journalErr = d.storeThenApply(event); d.journalErr == nil {
 		d.emitUsage(event)
 		d.emitToolCall(event)
 	}

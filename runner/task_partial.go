@@ -10,7 +10,7 @@ import (
 // storePartial sends the driver what a task has produced. It drops data that is not plain.
 func (d *driver) storePartial(task machine.TaskID, data any) {
 	if plain, err := eval.Canonical(data); err == nil && plain != nil {
-		d.send(func() *machine.Event {
+		d.sendMessage(func() *machine.Event {
 			d.partials[task] = plain
 			return nil
 		})

@@ -22,8 +22,8 @@ func (s *setup) failingHandler() Handler {
 	return HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 }
 
-// setupOf returns the tools and providers of a scope's graph.
-func (d *driver) setupOf(sc *machine.Scope) *setup {
+// findSetup returns the tools and providers of a scope's graph.
+func (d *driver) findSetup(sc *machine.Scope) *setup {
 	s := d.setups[sc.Plan()]
 	if s == nil {
 		s = &setup{}
@@ -34,10 +34,10 @@ func (d *driver) setupOf(sc *machine.Scope) *setup {
 	return s
 }
 
-// share sets the tools, providers and models of a task.
-func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *setup {
+// shareSetup sets the tools, providers and models of a task.
+func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int) *setup {
 	scopes := d.state.ScopesAround(id) // its own first
-	own := d.setupOf(scopes[0])
+	own := d.findSetup(scopes[0])
 	task.Tools, task.Providers = own.tools, own.providers
 	answered := d.answered
 	if d.host != nil { // nothing is kept from one task to the next
@@ -47,7 +47,7 @@ func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *set
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
 		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
-		ModelDesk: &desk{d, id, d.budgetOf(scopes)},
+		ModelDesk: &desk{d, id, d.budgetFor(scopes)},
 	}
 	for _, sc := range scopes[1:] {
 		task.Models.Around = append(task.Models.Around, d.modelScope(sc))
@@ -58,7 +58,7 @@ func (d *driver) share(task *Task, id machine.TaskID, turns map[string]int) *set
 // modelScope returns the models and providers of a graph.
 func (d *driver) modelScope(sc *machine.Scope) handler.ModelScope {
 	g := sc.Plan().Graph
-	out := handler.ModelScope{Models: map[string]string{}, Providers: d.setupOf(sc).providers, Dir: d.dirOf(sc.Plan())}
+	out := handler.ModelScope{Models: map[string]string{}, Providers: d.findSetup(sc).providers, Dir: d.dirOf(sc.Plan())}
 	for i := range g.Models {
 		if m := &g.Models[i]; m.Value.Kind == spec.String {
 			out.Models[m.Key.Value] = m.Value.Text.Value

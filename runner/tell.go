@@ -17,7 +17,7 @@ import (
 // emit numbers the driver's event and passes it to the sinks until the sink of the run fails.
 func (d *driver) emit() {
 	d.seq++
-	d.warn(&d.event)
+	d.passWarning(&d.event)
 	if d.listens() {
 		d.event.Seq, d.event.RunID = d.seq, d.opts.RunID
 		if d.watcher != nil {
@@ -34,8 +34,8 @@ func (d *driver) listens() bool {
 	return (d.opts.Sink != nil || d.watcher != nil) && d.sinkErr == nil
 }
 
-// warn passes a warning to Options.Warn.
-func (d *driver) warn(e *Event) {
+// passWarning passes a warning to Options.Warn.
+func (d *driver) passWarning(e *Event) {
 	if d.opts.Warn != nil && e.Said != nil && e.Said.Type == "warning" {
 		d.opts.Warn(e.Node, e.Said.Message)
 	}
@@ -60,13 +60,13 @@ func (d *driver) emitStarted(input map[string]any, maxSteps int) {
 // emitFinished emits how the run ended, or that it pauses.
 func (d *driver) emitFinished(result *Result, at int64) {
 	if result.Status == machine.Paused {
-		d.tell(RunPaused, at, result)
+		d.emitRunEvent(RunPaused, at, result)
 	}
-	d.tell(RunFinished, at, result)
+	d.emitRunEvent(RunFinished, at, result)
 }
 
-// tell emits an event of the run as a whole.
-func (d *driver) tell(kind EventType, at int64, result *Result) {
+// emitRunEvent emits an event of the run as a whole.
+func (d *driver) emitRunEvent(kind EventType, at int64, result *Result) {
 	d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
 	d.emit()
 }
@@ -80,7 +80,7 @@ type saying struct {
 	void bool
 }
 
-func (s saying) and(said *Said) saying {
+func (s saying) appendText(said *Said) saying {
 	if s.void && said.Text != "" {
 		s = saying{}
 	}
@@ -93,19 +93,19 @@ func (s saying) and(said *Said) saying {
 
 // sendSaid sends the driver what a running node said.
 func (d *driver) sendSaid(task machine.TaskID, said Said) {
-	d.send(func() *machine.Event {
-		d.said(task, &said)
+	d.sendMessage(func() *machine.Event {
+		d.emitMasked(task, &said)
 		return nil
 	})
 }
 
-// said emits what a running node said.
-func (d *driver) said(task machine.TaskID, said *Said) {
+// emitMasked emits what a running node said.
+func (d *driver) emitMasked(task machine.TaskID, said *Said) {
 	kind := NodeEvent
 	switch said.Type {
 	case "text":
 		kind = NodeOutput
-		d.texts[task] = d.texts[task].and(said)
+		d.texts[task] = d.texts[task].appendText(said)
 		if !d.maskPiece(task, said) {
 			return
 		}
@@ -119,7 +119,7 @@ func (d *driver) said(task machine.TaskID, said *Said) {
 }
 
 func (d *driver) emitSaid(kind EventType, task machine.TaskID, said *Said) {
-	d.eventOf(kind, d.now(), task)
+	d.beginEvent(kind, d.now(), task)
 	d.event.Said, d.event.live = said, true
 	if r := said.Retry; r != nil {
 		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.Failure(r.Error)
@@ -127,8 +127,8 @@ func (d *driver) emitSaid(kind EventType, task machine.TaskID, said *Said) {
 	d.emit()
 }
 
-// eventOf begins an event of a task.
-func (d *driver) eventOf(kind EventType, at int64, task machine.TaskID) {
+// beginEvent begins an event of a task.
+func (d *driver) beginEvent(kind EventType, at int64, task machine.TaskID) {
 	place, ok := d.places[task]
 	if !ok {
 		place, _ = d.state.Place(task)
@@ -168,14 +168,14 @@ func (d *driver) emitTail(task machine.TaskID) {
 	}
 }
 
-// publish emits the notes about the last event. If nobody listens, it counts them, so that event
+// emitNotes emits the notes about the last event. If nobody listens, it counts them, so that event
 // numbers do not depend on listeners.
-func (d *driver) publish(at int64) {
+func (d *driver) emitNotes(at int64) {
 	if !d.listens() {
 		d.seq += int64(d.state.NoteCount())
 		d.warnOfElements()
 	} else {
-		d.publishNotes(at)
+		d.emitEachNote(at)
 	}
 	if d.opts.History {
 		d.recordHistory(at)
@@ -187,14 +187,14 @@ func (d *driver) publish(at int64) {
 	}
 }
 
-func (d *driver) publishNotes(at int64) {
+func (d *driver) emitEachNote(at int64) {
 	now := time.Unix(0, at)
 	for i := range d.state.Notes() {
 		n := &d.state.Notes()[i]
 		e := &d.event
 		*e = Event{Type: noteTypes[n.Kind], Time: now, Step: n.Step, Attempt: n.Task.Attempt, Finally: n.Finally}
 		e.setPlace(&n.Place, -1)
-		d.describe(n, at)
+		d.fillEvent(n, at)
 		d.emit()
 	}
 }
@@ -207,7 +207,7 @@ func (d *driver) warnOfElements() {
 	notes := d.state.Notes()
 	for i := range notes {
 		if n := &notes[i]; n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.warn(&Event{Node: nodePath(&n.Place), Said: emitSaidOf(nil, d.mask.Failure(n.Failure))})
+			d.passWarning(&Event{Node: nodePath(&n.Place), Said: emitSaidOf(nil, d.mask.Failure(n.Failure))})
 		}
 	}
 }
@@ -257,8 +257,8 @@ func elementSaid(n *machine.Note) *Said {
 	}}
 }
 
-// describe sets the fields of the event that a note is about.
-func (d *driver) describe(n *machine.Note, at int64) {
+// fillEvent sets the fields of the event that a note is about.
+func (d *driver) fillEvent(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
 	case machine.NoteBranchesStarted:
@@ -284,7 +284,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Said = elementSaid(n)
 		e.Said.Data = d.mask.Value(e.Said.Data)
 	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
-		e.Said = d.questionSaid(n)
+		e.Said = d.saidOfQuestion(n)
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), d.mask.Candidates(n.Candidates)
 		e.MaxSteps = d.state.MaxSteps()

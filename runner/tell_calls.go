@@ -24,7 +24,7 @@ func (d *driver) emitToolCall(event *machine.Event) {
 		}
 	}
 	data["output"] = eval.Brief(note["output"])
-	d.eventOf(ToolCalled, event.At, event.Task)
+	d.beginEvent(ToolCalled, event.At, event.Task)
 	d.event.Said = &Said{Type: "tool", Name: d.mask.Text(name), Data: d.mask.Value(data)}
 	d.emit()
 }

@@ -19,8 +19,8 @@ type timerID struct {
 
 func timerOf(c *machine.Command) timerID { return timerID{c.Timer, c.Task, c.Fan, c.Lane} }
 
-// delay returns after what time a timer fires.
-func (d *driver) delay(c *machine.Command) time.Duration {
+// timerDelay returns after what time a timer fires.
+func (d *driver) timerDelay(c *machine.Command) time.Duration {
 	if (c.Timer == machine.RetryTimer || c.Timer == machine.WaitTimer) && d.opts.Rush {
 		return 0
 	}
@@ -40,7 +40,7 @@ func (d *driver) startTimer(c *machine.Command) {
 			}
 		}
 	}
-	delay := d.delay(c)
+	delay := d.timerDelay(c)
 	if delay <= 0 && (d.pace == nil || c.Timer == machine.AnswerTimer) { // a run that only waits for people pauses at once
 		event.At = d.now()
 		d.queue = append(d.queue, event)
@@ -77,8 +77,8 @@ func (d *driver) cancelTask(task machine.TaskID) {
 	})
 }
 
-// stop cancels tasks, questions and timers.
-func (d *driver) stop() {
+// stopAll cancels tasks, questions and timers.
+func (d *driver) stopAll() {
 	close(d.done)
 	for _, cancel := range d.cancel { //lint:ignore mapiter in any order
 		cancel()

@@ -59,7 +59,9 @@ type Unit struct {
 	Late *Event `json:"late,omitempty"`
 }
 
-func (t *Task) attemptID(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
+func (t *Task) attemptID(u *Unit) TaskID {
+	return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt}
+}
 
 // findUnit returns the unit of an attempt that has not ended, or nil.
 func (t *Task) findUnit(id TaskID) *Unit {
