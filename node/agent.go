@@ -25,7 +25,7 @@ func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := a.run(ctx)
+	answer, err := a.runPattern(ctx)
 	if handler.Waits(err) {
 		return nil, err
 	}
@@ -90,13 +90,13 @@ func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, 
 	if a.judge, err = readJudge(task); err != nil {
 		return nil, err
 	}
-	if a.registry, err = k.registry(task); err != nil {
+	if a.registry, err = k.openRegistry(task); err != nil {
 		return nil, err
 	}
 	if a.loop.Pattern == "finish_tool" {
 		n.finish = a.loop.FinishTool
 	}
-	req, said, err := n.compose(ctx, a.calls)
+	req, said, err := n.composeRequest(ctx, a.calls)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, 
 	if n.finish != "" {
 		a.base.Schema = nil // the tool has it as parameters
 	}
-	return a, a.offer(ctx, n.Tools)
+	return a, a.setTools(ctx, n.Tools)
 }
 
 // ownTool is a tool of the loop itself. A call that take accepts ends the turns with a
@@ -114,8 +114,8 @@ type ownTool struct {
 	take func(model.ToolCall) (any, answer)
 }
 
-// offer sets the tools of the model.
-func (a *agent) offer(ctx context.Context, names []string) error {
+// setTools sets the tools of the model.
+func (a *agent) setTools(ctx context.Context, names []string) error {
 	finish := a.loop.FinishTool
 	declared, _ := a.registry.Find(finish)
 	if declared != nil && !slices.Contains(names, finish) {
@@ -129,39 +129,39 @@ func (a *agent) offer(ctx context.Context, names []string) error {
 		}
 	}
 	if finish != "" && declared == nil {
-		a.provide(a.finishTool())
+		a.addTool(a.newFinishTool())
 	}
 	return nil
 }
 
-// provide adds a tool of the loop itself.
-func (a *agent) provide(t ownTool) {
+// addTool adds a tool of the loop itself.
+func (a *agent) addTool(t ownTool) {
 	a.own[t.Name] = t
 	a.tools = append(a.tools, t.Tool)
 }
 
-// run runs the loop by its pattern.
-func (a *agent) run(ctx context.Context) (any, error) {
+// runPattern runs the loop by its pattern.
+func (a *agent) runPattern(ctx context.Context) (any, error) {
 	switch a.loop.Pattern {
 	case "evaluator_optimizer":
-		return a.optimise(ctx)
+		return a.runTrials(ctx)
 	case "state_machine":
-		return a.answerUntilAccepted(ctx, a.walk)
+		return a.answerUntilAccepted(ctx, a.walkStates)
 	}
 	return a.answerUntilAccepted(ctx, func(ctx context.Context) (any, error) {
 		if a.node.finish != "" {
-			return a.answer(ctx, fmt.Sprintf("Go on. When you are done, call the tool %q.", a.node.finish), nil)
+			return a.takeTurns(ctx, fmt.Sprintf("Go on. When you are done, call the tool %q.", a.node.finish), nil)
 		}
-		return a.answer(ctx, "", a.node.read)
+		return a.takeTurns(ctx, "", a.node.readAnswer)
 	})
 }
 
-// ask adds a message to the conversation for the model to answer.
-func (a *agent) ask(text string) {
-	a.add(model.Message{Role: model.User, Content: text})
+// addQuestion adds a message to the conversation for the model to answer.
+func (a *agent) addQuestion(text string) {
+	a.addMessage(model.Message{Role: model.User, Content: text})
 }
 
-func (a *agent) add(m model.Message) {
+func (a *agent) addMessage(m model.Message) {
 	a.messages = append(a.messages, m)
 	a.said = append(a.said, m)
 }
@@ -198,7 +198,7 @@ func (a *agent) reportEnd(reason string) {
 	if a.trials > 0 {
 		data["trials"], data["score"] = a.trials, a.score
 	}
-	emit(a.task, runner.Said{Type: "custom", Name: "agent_ended", Data: data})
+	emitSaid(a.task, runner.Said{Type: "custom", Name: "agent_ended", Data: data})
 }
 
 // loopConfig is the key `loop` with its defaults.
@@ -232,7 +232,7 @@ type loopState struct {
 func readLoop(task *runner.Task, decl *spec.Node) (*loopConfig, error) {
 	l := &loopConfig{}
 	given, _ := task.Config["loop"].(map[string]any)
-	switch err := decode(given, l); {
+	switch err := decodeConfig(given, l); {
 	case err != nil:
 		return nil, err
 	case l.Pattern == "state_machine":
@@ -250,7 +250,7 @@ func (l *loopConfig) readStates(decl *spec.Node) error {
 	for name, given := range l.States {
 		s := &loopState{name: name}
 		declared, _ := given.(map[string]any)
-		if err := decode(declared, s); err != nil {
+		if err := decodeConfig(declared, s); err != nil {
 			return err
 		}
 		s.Terminal = s.Terminal || len(s.Transitions) == 0
@@ -284,12 +284,12 @@ func (l *loopConfig) readStates(decl *spec.Node) error {
 // repeat agents.
 const callTries = 3
 
-// answer lets the model take turns until read accepts its answer, or a tool of the loop ends
+// takeTurns lets the model take turns until read accepts its answer, or a tool of the loop ends
 // them. The model is told why read refuses one. Without read only a tool ends the turns, of
 // which next reminds the model.
-func (a *agent) answer(ctx context.Context, next string, read func(*model.Response) (any, error)) (any, error) {
+func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Response) (any, error)) (any, error) {
 	for {
-		response, err := a.turn(ctx)
+		response, err := a.takeTurn(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -300,9 +300,9 @@ func (a *agent) answer(ctx context.Context, next string, read func(*model.Respon
 			}
 			continue
 		}
-		a.note(response, nil)
+		a.recordTurn(response, nil)
 		if read == nil {
-			a.ask(next)
+			a.addQuestion(next)
 			continue
 		}
 		value, problem := read(response)
@@ -310,24 +310,24 @@ func (a *agent) answer(ctx context.Context, next string, read func(*model.Respon
 			a.reason, a.invalid = "answered", 0
 			return value, nil
 		}
-		if err := a.refuse(response, problem); err != nil {
+		if err := a.askAgainFor(response, problem); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// refuse asks for another answer, as often as the node allows.
-func (a *agent) refuse(response *model.Response, problem error) error {
+// askAgainFor asks for another answer, as often as the node allows.
+func (a *agent) askAgainFor(response *model.Response, problem error) error {
 	if a.invalid++; a.invalid > a.node.Retries {
 		return unfitFailure(response, a.invalid, problem)
 	}
-	a.ask(askAgain(problem))
+	a.addQuestion(askAgain(problem))
 	return nil
 }
 
-// turn makes one call of the model, if the loop may go on.
-func (a *agent) turn(ctx context.Context) (*model.Response, error) {
-	if err := a.mayGoOn(ctx); err != nil {
+// takeTurn makes one call of the model, if the loop may go on.
+func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
+	if err := a.checkLimits(ctx); err != nil {
 		return nil, err
 	}
 	a.turns++
@@ -335,11 +335,11 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 	req := a.base
 	req.Messages, req.Tools = a.messages, a.tools
 	s := &stream{task: a.task, thinking: a.kit.thinking}
-	response, err := a.call(ctx, "chat", a.node.Named, req, s)
+	response, err := a.callModel(ctx, "chat", a.node.Named, req, s)
 	if err != nil {
 		return nil, err
 	}
-	s.end(response.Content)
+	s.endAnswer(response.Content)
 	// A turn cut in the arguments of its calls goes on: the results say which arguments
 	// can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
@@ -347,13 +347,13 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 			return nil, err
 		}
 	}
-	a.add(response.Message())
+	a.addMessage(response.Message())
 	a.text = cmp.Or(response.Content, a.text)
 	return response, nil
 }
 
-// mayGoOn returns why no further turn begins.
-func (a *agent) mayGoOn(ctx context.Context) error {
+// checkLimits returns why no further turn begins.
+func (a *agent) checkLimits(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -367,10 +367,10 @@ func (a *agent) mayGoOn(ctx context.Context) error {
 	return nil
 }
 
-// call calls a model and repeats transient failures.
-func (a *agent) call(ctx context.Context, role, named string, req model.Request, s *stream) (response *model.Response, err error) {
-	err = a.calls.retry(ctx, role, callTries, func() error {
-		response, err = a.calls.call(ctx, role, named, req, s)
+// callModel calls a model and repeats transient failures.
+func (a *agent) callModel(ctx context.Context, role, named string, req model.Request, s *stream) (response *model.Response, err error) {
+	err = a.calls.retryCall(ctx, role, callTries, func() error {
+		response, err = a.calls.callModel(ctx, role, named, req, s)
 		return err
 	})
 	if err != nil {
@@ -388,7 +388,7 @@ func (a *agent) addCost(named string, response *model.Response) error {
 	if err != nil {
 		return err
 	}
-	cost, known := ref.prices().Cost(response.Usage)
+	cost, known := ref.findPrices().Cost(response.Usage)
 	if !known {
 		return invalidInput("loop.max_cost_usd can't be kept: the price of %q is not known", ref.name)
 	}
@@ -424,14 +424,14 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 			value, done = result.Output, true
 		}
 	}
-	a.note(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
+	a.recordTurn(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
 		decl, _ := a.registry.Find(c.Name)
 		m, err := resultMessage(a.task, c.ID, c.Name, maskSecrets(a.task, decl.Fit(answers[i].Output)), answers[i].IsError)
 		if err != nil {
 			return nil, false, err
 		}
-		a.add(m)
+		a.addMessage(m)
 	}
 	if done {
 		a.reason = "finish_tool"
@@ -439,9 +439,9 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	return value, done, nil
 }
 
-// finishTool returns the built-in tool with which the model ends the loop. An agent gets it
+// newFinishTool returns the built-in tool with which the model ends the loop. An agent gets it
 // if its file declares no such tool.
-func (a *agent) finishTool() ownTool {
+func (a *agent) newFinishTool() ownTool {
 	var answer any = map[string]any{"type": "string"}
 	doc := a.node.request.Schema
 	if doc != nil {
@@ -451,11 +451,11 @@ func (a *agent) finishTool() ownTool {
 	if doc["type"] == "object" {
 		parameters = doc
 	}
-	return ownTool{model.Tool{Name: a.loop.FinishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.finished}
+	return ownTool{model.Tool{Name: a.loop.FinishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.readFinish}
 }
 
-// finished reads the answer in a call of the finish tool: its arguments, or the only one.
-func (a *agent) finished(c model.ToolCall) (any, answer) {
+// readFinish reads the answer in a call of the finish tool: its arguments, or the only one.
+func (a *agent) readFinish(c model.ToolCall) (any, answer) {
 	if c.Malformed != "" {
 		return nil, answer{Output: "the arguments are not a JSON object", IsError: true}
 	}
@@ -476,8 +476,8 @@ func (a *agent) finished(c model.ToolCall) (any, answer) {
 	}
 }
 
-// note adds a turn to the partial result and compares it with the one before.
-func (a *agent) note(response *model.Response, results []answer) {
+// recordTurn adds a turn to the partial result and compares it with the one before.
+func (a *agent) recordTurn(response *model.Response, results []answer) {
 	turn := map[string]any{"turn": a.allTurns, "content": response.Content}
 	if len(response.ToolCalls) > 0 {
 		list := make([]any, len(results))

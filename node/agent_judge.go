@@ -39,7 +39,7 @@ func readJudge(task *runner.Task) (*judge, error) {
 		return nil, nil
 	}
 	j := &judge{}
-	return j, decode(given, j)
+	return j, decodeConfig(given, j)
 }
 
 // answerUntilAccepted lets work answer until the judge accepts.
@@ -49,7 +49,7 @@ func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Conte
 		if err != nil || a.judge == nil {
 			return value, err
 		}
-		v, err := a.verdict(ctx, a.judge, value)
+		v, err := a.askJudge(ctx, a.judge, value)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Conte
 		case a.rounds >= a.judge.MaxRounds:
 			return nil, a.unacceptedFailure(v.Feedback, value)
 		}
-		a.ask("Your answer was not accepted." + judgeSays(v.Feedback) + " Answer again, and better.")
+		a.addQuestion("Your answer was not accepted." + feedbackText(v.Feedback) + " Answer again, and better.")
 	}
 }
 
@@ -74,7 +74,7 @@ func (a *agent) reportVerdict(v verdict) {
 	if v.Score != nil {
 		data["score"] = *v.Score
 	}
-	emit(a.task, runner.Said{Type: "custom", Name: "judged", Data: data})
+	emitSaid(a.task, runner.Said{Type: "custom", Name: "judged", Data: data})
 	if a.task.OpenLog != nil {
 		log := a.task.OpenLog("judge", "text")
 		_, _ = fmt.Fprintln(log, strings.TrimSuffix(v.Word+": "+v.Feedback, ": "))
@@ -82,8 +82,8 @@ func (a *agent) reportVerdict(v verdict) {
 	}
 }
 
-// judgeSays returns feedback as a sentence.
-func judgeSays(feedback string) string {
+// feedbackText returns feedback as a sentence.
+func feedbackText(feedback string) string {
 	if feedback == "" {
 		return ""
 	}
@@ -105,10 +105,10 @@ func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
 	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", eval.Count(a.rounds, "round")), feedback, value)
 }
 
-// verdict asks the judge about an answer. A judge that fails or gives no valid verdict
+// askJudge asks the judge about an answer. A judge that fails or gives no valid verdict
 // escalates, unless the task is over or the budget spent.
-func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, error) {
-	response, err := a.call(ctx, "judge", j.Named, a.judgeRequest(j, value), nil)
+func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, error) {
+	response, err := a.callModel(ctx, "judge", j.Named, a.judgeRequest(j, value), nil)
 	var failure *runner.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -145,13 +145,13 @@ func readVerdict(response *model.Response) (verdict, error) {
 	if word := strings.TrimSpace(response.Content); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
 		return verdict{Word: word}, nil
 	}
-	value, err := readerOf(requireOnly(verdictSchema(), "verdict"))(response)
+	value, err := newReader(requireOnly(verdictSchema(), "verdict"))(response)
 	if err != nil {
 		return verdict{}, err
 	}
 	fields, _ := value.(map[string]any)
 	var v verdict
-	err = decode(fields, &v)
+	err = decodeConfig(fields, &v)
 	return v, err
 }
 
@@ -195,14 +195,14 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 			goalText(a.task), "You judge the work of another model. " + criteria,
 			`Answer with one JSON object {"verdict": …, "feedback": …, "score": …}, and with nothing else. The verdict is ACCEPT if the criteria are met, RETRY if another attempt can meet them (the feedback says what to change), ESCALATE if a person has to decide. The score tells from 0 to 1 how good the answer is.`,
 		}),
-		Messages: []model.Message{shown.with(b.String()).message(model.User)},
+		Messages: []model.Message{shown.withText(b.String()).newMessage(model.User)},
 		Schema:   verdictSchema(),
 	}
 }
 
-// optimise makes trials until one is good enough or they stop improving, and returns the
+// runTrials makes trials until one is good enough or they stop improving, and returns the
 // best.
-func (a *agent) optimise(ctx context.Context) (any, error) {
+func (a *agent) runTrials(ctx context.Context) (any, error) {
 	j := a.judge
 	if j == nil {
 		j = &judge{Named: "judge"}
@@ -211,11 +211,11 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 	bestScore, since := -1.0, 0 // trials since the last better score
 	for a.trials = 1; ; a.trials++ {
 		a.turns = 0
-		value, err := a.answer(ctx, "", a.node.read)
+		value, err := a.takeTurns(ctx, "", a.node.readAnswer)
 		if err != nil {
 			return nil, err
 		}
-		v, err := a.verdict(ctx, j, value)
+		v, err := a.askJudge(ctx, j, value)
 		if err != nil {
 			return nil, err
 		}
@@ -244,8 +244,8 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 			return nil, a.unacceptedFailure(v.Feedback, best)
 		}
 		a.repeats = 0
-		a.ask(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
-			a.trials, score, bestScore, judgeSays(v.Feedback)))
+		a.addQuestion(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
+			a.trials, score, bestScore, feedbackText(v.Feedback)))
 	}
 }
 
@@ -267,8 +267,8 @@ func (a *agent) stopReason(word string, score float64, since int) string {
 // transitionTool lets a model choose the next state.
 const transitionTool = "transition"
 
-// walk goes from state to state to a terminal one.
-func (a *agent) walk(ctx context.Context) (any, error) {
+// walkStates goes from state to state to a terminal one.
+func (a *agent) walkStates(ctx context.Context) (any, error) {
 	schema := a.base.Schema
 	defer func() { a.base.Schema = schema }()
 	a.text = ""
@@ -281,18 +281,18 @@ func (a *agent) walk(ctx context.Context) (any, error) {
 		if state.Terminal && state.Prompt == "" && i > 0 {
 			return a.readFinal()
 		}
-		if err := a.enter(ctx, state); err != nil {
+		if err := a.enterState(ctx, state); err != nil {
 			return nil, err
 		}
 		if state.Terminal {
 			a.base.Schema = schema
-			value, err := a.answer(ctx, "", a.node.read)
+			value, err := a.takeTurns(ctx, "", a.node.readAnswer)
 			a.reason = "terminal_state"
 			return value, err
 		}
 		a.base.Schema = nil
 		var err error
-		if name, err = a.leave(ctx, state); err != nil {
+		if name, err = a.leaveState(ctx, state); err != nil {
 			return nil, err
 		}
 	}
@@ -300,7 +300,7 @@ func (a *agent) walk(ctx context.Context) (any, error) {
 
 // readFinal reads the last text as the node's value.
 func (a *agent) readFinal() (any, error) {
-	value, err := a.node.read(&model.Response{Content: a.text})
+	value, err := a.node.readAnswer(&model.Response{Content: a.text})
 	if err != nil {
 		return nil, &runner.Failure{Kind: "invalid_output", Message: "the last answer of the agent does not fit: " + err.Error()}
 	}
@@ -308,14 +308,14 @@ func (a *agent) readFinal() (any, error) {
 	return value, nil
 }
 
-// enter describes a state to the model and offers its tools.
-func (a *agent) enter(ctx context.Context, s *loopState) error {
+// enterState describes a state to the model and offers its tools.
+func (a *agent) enterState(ctx context.Context, s *loopState) error {
 	a.turns, a.repeats = 0, 0
 	names := a.node.Tools
 	if s.Tools != nil {
 		names = keys.Texts(s.Tools)
 	}
-	if err := a.offer(ctx, names); err != nil {
+	if err := a.setTools(ctx, names); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("[State %q.]", s.name)
@@ -323,15 +323,15 @@ func (a *agent) enter(ctx context.Context, s *loopState) error {
 		text += " " + s.Prompt
 	}
 	if !s.Terminal && len(s.Transitions) > 1 {
-		a.provide(transition(s))
+		a.addTool(newTransitionTool(s))
 		text += fmt.Sprintf("\nWhen this state is done, call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", "))
 	}
-	a.ask(text)
+	a.addQuestion(text)
 	return nil
 }
 
-// transition returns the tool that leaves a state.
-func transition(s *loopState) ownTool {
+// newTransitionTool returns the tool that leaves a state.
+func newTransitionTool(s *loopState) ownTool {
 	to := make([]any, len(s.Transitions))
 	for i, name := range s.Transitions {
 		to[i] = name
@@ -351,12 +351,12 @@ func transition(s *loopState) ownTool {
 	}
 }
 
-// leave lets the model work in a state and returns the next one.
-func (a *agent) leave(ctx context.Context, s *loopState) (string, error) {
+// leaveState lets the model work in a state and returns the next one.
+func (a *agent) leaveState(ctx context.Context, s *loopState) (string, error) {
 	if len(s.Transitions) == 1 {
-		_, err := a.answer(ctx, "", func(response *model.Response) (any, error) { return response.Content, nil })
+		_, err := a.takeTurns(ctx, "", func(response *model.Response) (any, error) { return response.Content, nil })
 		return s.Transitions[0], err
 	}
-	next, err := a.answer(ctx, fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", ")), nil)
+	next, err := a.takeTurns(ctx, fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.Transitions, ", ")), nil)
 	return eval.Text(next), err
 }

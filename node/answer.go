@@ -25,12 +25,12 @@ type asker struct {
 	ended func(*model.Response) error
 }
 
-// ask makes a call until check accepts its answer, and tells the model why check refuses
+// askUntilFits makes a call until check accepts its answer, and tells the model why check refuses
 // one. It does not repeat answers that ended badly. Without a fitting answer it fails with
 // kind invalid_output.
-func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
+func (a *asker) askUntilFits(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
 	for try := 0; ; try++ {
-		response, err := a.calls.call(ctx, a.role, a.named, req, a.stream)
+		response, err := a.calls.callModel(ctx, a.role, a.named, req, a.stream)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -44,7 +44,7 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 		if try >= a.retries {
 			return nil, nil, unfitFailure(response, try+1, problem)
 		}
-		a.stream.breakOff() // the next answer takes its place
+		a.stream.voidText() // the next answer takes its place
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
 			model.Message{Role: model.User, Content: askAgain(problem)})
@@ -65,8 +65,8 @@ func askAgain(problem error) string {
 	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 }
 
-// readerOf returns a reader of answers that fit a schema.
-func readerOf(doc map[string]any) func(*model.Response) (any, error) {
+// newReader returns a reader of answers that fit a schema.
+func newReader(doc map[string]any) func(*model.Response) (any, error) {
 	compiled, err := schema.Compile(doc)
 	return func(response *model.Response) (any, error) {
 		if err != nil {
@@ -148,7 +148,7 @@ func (n *modelNode) checkEnding(response *model.Response) error {
 		}
 		return failure
 	}
-	warn(n.task, "an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])
+	emitWarning(n.task, "an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])
 	return nil
 }
 

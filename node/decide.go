@@ -38,9 +38,9 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: requireGoodEnding}
 	var answer any
 	req := decisionRequest(task, &choice)
-	read := readerOf(requireOnly(req.Schema, "target"))
-	err = a.calls.retry(ctx, a.role, tries(task), func() error {
-		answer, _, err = a.ask(ctx, req, read)
+	read := newReader(requireOnly(req.Schema, "target"))
+	err = a.calls.retryCall(ctx, a.role, maxTries(task), func() error {
+		answer, _, err = a.askUntilFits(ctx, req, read)
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -52,8 +52,8 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	return target, reasoning, err
 }
 
-// tries returns the attempts of calls with transient failures, by the graph's retry.
-func tries(task *runner.Task) int {
+// maxTries returns the attempts of calls with transient failures, by the graph's retry.
+func maxTries(task *runner.Task) int {
 	if retry := task.Graph.Retry; retry != nil {
 		return spec.Attempts(retry)
 	}
@@ -62,7 +62,7 @@ func tries(task *runner.Task) int {
 
 func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", lastPart(task.Node), eval.Text(eval.Brief(choice.Output)))
+	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", nodeID(task.Node), eval.Text(eval.Brief(choice.Output)))
 	b.WriteString("\n\n" + pathText(choice.Trail))
 	for i, seen := range choice.See {
 		if i == 0 {

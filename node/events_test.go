@@ -147,8 +147,8 @@ func TestEventFileStartedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.stop, file.done = make(chan struct{}), make(chan struct{})
-	go file.follow()
-	file.close()
+	go file.followFile()
+	file.closeFile()
 	if len(rec.said) != 1 || rec.said[0].Text != "again" {
 		t.Errorf("said %+v, offset %d", rec.said, file.offset)
 	}
@@ -164,7 +164,7 @@ func FuzzEventLine(f *testing.F) {
 	f.Add([]byte("x"), true)
 	f.Fuzz(func(t *testing.T, line []byte, tooLong bool) {
 		parser := eventParser{}
-		said, ok := parser.line(line, tooLong)
+		said, ok := parser.parseLine(line, tooLong)
 		if !ok {
 			if len(strings.TrimSpace(string(line))) > 0 || tooLong {
 				t.Fatal("nothing was said of a line with text")

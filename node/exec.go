@@ -58,12 +58,12 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	var events *eventFile
 	if job.mark, err = keeper.Mark(); err == nil {
-		events, err = openEvents(job.mark.Dir(), func(said runner.Said) { emit(task, said) })
+		events, err = openEvents(job.mark.Dir(), func(said runner.Said) { emitSaid(task, said) })
 	}
 	defer job.mark.Close()
 	if err != nil {
 		// Without a writable folder, programs can still run.
-		warn(task, "%v: graphrun ignores events of this task", err)
+		emitWarning(task, "%v: graphrun ignores events of this task", err)
 		events = &eventFile{path: os.DevNull}
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)
@@ -77,8 +77,8 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		defer errLog.Close()
 		job.outLog, job.errLog = outLog, errLog
 	}
-	stdout, err := job.run(ctx)
-	questions := events.close()
+	stdout, err := job.runProgram(ctx)
+	questions := events.closeFile()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ type execConfig struct {
 // readExec returns the program of a task and how to parse its output.
 func readExec(task *runner.Task) (*process, string, error) {
 	var c execConfig
-	if err := decode(task.Config, &c); err != nil {
+	if err := decodeConfig(task.Config, &c); err != nil {
 		return nil, "", err
 	}
 	job := &process{maxOutput: c.MaxOutput, argv: keys.Texts(c.Command)}
@@ -218,9 +218,9 @@ type process struct {
 	outLog, errLog io.Writer
 }
 
-// run runs the program to the end of its streams and returns its output. An error is a
+// runProgram runs the program to the end of its streams and returns its output. An error is a
 // *runner.Failure.
-func (p *process) run(ctx context.Context) ([]byte, error) {
+func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stdout := &capped{limit: p.maxOutput, over: cancel}
@@ -348,13 +348,13 @@ func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 		return nil, fmt.Errorf("can't create the file for the task's events: %w", err)
 	}
 	e := &eventFile{path: path, file: file, emit: emit, stop: make(chan struct{}), done: make(chan struct{})}
-	go e.follow()
+	go e.followFile()
 	return e, nil
 }
 
-// close reads the rest after the program has ended, removes the file and returns the
+// closeFile reads the rest after the program has ended, removes the file and returns the
 // program's questions.
-func (e *eventFile) close() []handler.Question {
+func (e *eventFile) closeFile() []handler.Question {
 	if e.file == nil {
 		return nil // creating it failed
 	}
@@ -365,16 +365,16 @@ func (e *eventFile) close() []handler.Question {
 	return e.parser.questions
 }
 
-func (e *eventFile) follow() {
+func (e *eventFile) followFile() {
 	defer close(e.done)
 	ticker := time.NewTicker(eventPoll)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			e.drain(false)
+			e.readLines(false)
 		case <-e.stop:
-			e.drain(true)
+			e.readLines(true)
 			if more := e.parser.skipped - saidSkipped; more > 0 {
 				e.emit(runner.Said{Type: "warning", Message: fmt.Sprintf("%d more lines of the task's events are skipped, up to line %d", more, e.parser.number)})
 			}
@@ -383,11 +383,11 @@ func (e *eventFile) follow() {
 	}
 }
 
-// drain reads the complete lines that the file holds now, and at the end also the last
+// readLines reads the complete lines that the file holds now, and at the end also the last
 // one without a line break. It does not wait for more, since what outlives a program may
 // write for ever. A file that shrank is read from its beginning: a program may open it
 // anew for each event.
-func (e *eventFile) drain(atEnd bool) {
+func (e *eventFile) readLines(atEnd bool) {
 	info, err := e.file.Stat()
 	if err != nil || info.Size() == e.offset {
 		return
@@ -403,7 +403,7 @@ func (e *eventFile) drain(atEnd bool) {
 			return // the line is not complete
 		}
 		if !e.skipping {
-			if said, ok := e.parser.line(bytes.TrimSuffix(line, []byte("\n")), tooLong); ok {
+			if said, ok := e.parser.parseLine(bytes.TrimSuffix(line, []byte("\n")), tooLong); ok {
 				e.emit(said)
 			}
 		}
@@ -420,13 +420,13 @@ type eventParser struct {
 	questions []handler.Question
 }
 
-// line reads a line; a line that is not an event gives a warning, an empty one nothing.
-func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
+// parseLine reads a line; a line that is not an event gives a warning, an empty one nothing.
+func (p *eventParser) parseLine(line []byte, tooLong bool) (runner.Said, bool) {
 	p.number++
 	if len(bytes.TrimSpace(line)) == 0 && !tooLong {
 		return runner.Said{}, false
 	}
-	said, err := p.parse(line, tooLong)
+	said, err := p.decodeLine(line, tooLong)
 	if err == nil {
 		return said, said.Type != ""
 	}
@@ -437,7 +437,7 @@ func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
 	return runner.Said{Type: "warning", Message: fmt.Sprintf("line %d of the task's events is skipped: %v: %q", p.number, err, shown)}, true
 }
 
-func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
+func (p *eventParser) decodeLine(line []byte, tooLong bool) (runner.Said, error) {
 	if tooLong {
 		return runner.Said{}, fmt.Errorf("it is longer than %d bytes", maxEventLine)
 	}
@@ -449,11 +449,11 @@ func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
 	if !ok {
 		return runner.Said{}, fmt.Errorf("it is %s; a JSON object is wanted", keys.TypeName(v))
 	}
-	return p.read(event)
+	return p.readEvent(event)
 }
 
-// read converts an event. It keeps questions and returns no Said for them.
-func (p *eventParser) read(event map[string]any) (said runner.Said, err error) {
+// readEvent converts an event. It keeps questions and returns no Said for them.
+func (p *eventParser) readEvent(event map[string]any) (said runner.Said, err error) {
 	switch name := event["event"]; name {
 	case "progress":
 		return p.readProgress(event)

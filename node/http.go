@@ -80,24 +80,24 @@ func (h *httpHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		defer resp.Body.Close()
 	}
 	if err != nil {
-		return nil, c.failure(ctx, resp, err)
+		return nil, c.requestFailure(ctx, resp, err)
 	}
-	return c.answer(ctx, resp)
+	return c.readAnswer(ctx, resp)
 }
 
 func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	c := &call{}
-	if err := decode(config, &c.httpConfig); err != nil {
+	if err := decodeConfig(config, &c.httpConfig); err != nil {
 		return nil, err
 	}
-	target, err := c.target()
+	target, err := c.targetURL()
 	if err != nil {
 		return nil, err
 	}
 	method, body, bodyType := http.MethodGet, []byte(nil), ""
 	if c.Body != nil {
 		method = http.MethodPost
-		if body, bodyType, err = c.body(); err != nil {
+		if body, bodyType, err = c.encodeBody(); err != nil {
 			return nil, err
 		}
 	}
@@ -116,9 +116,9 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	return c, c.setHeaders(bodyType)
 }
 
-// target returns the URL with query. The URL's own query stays byte for byte, since
+// targetURL returns the URL with query. The URL's own query stays byte for byte, since
 // signatures may depend on it.
-func (c *call) target() (*url.URL, error) {
+func (c *call) targetURL() (*url.URL, error) {
 	target, err := url.Parse(strings.TrimSpace(c.URL))
 	if err != nil {
 		var parse *url.Error
@@ -148,8 +148,8 @@ func shownURL(u *url.URL) string {
 	return shown.String()
 }
 
-// body returns the body and its content type.
-func (c *call) body() ([]byte, string, error) {
+// encodeBody returns the body and its content type.
+func (c *call) encodeBody() ([]byte, string, error) {
 	if text, isText := c.Body.(string); isText {
 		return []byte(text), "text/plain; charset=utf-8", nil
 	}
@@ -201,7 +201,7 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
 	}
 	// A redirect back from another host may lead to an address that the host chose.
-	if stays := func(at *http.Request) bool { return atHost(via[0].URL, at.URL) }; stays(req) && !slices.ContainsFunc(via, func(at *http.Request) bool { return !stays(at) }) {
+	if stays := func(at *http.Request) bool { return isSameHost(via[0].URL, at.URL) }; stays(req) && !slices.ContainsFunc(via, func(at *http.Request) bool { return !stays(at) }) {
 		return nil
 	}
 	if c.Follow == sameHost {
@@ -215,20 +215,20 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// atHost reports whether a URL has the host and port of the first, or moves from its
+// isSameHost reports whether a URL has the host and port of the first, or moves from its
 // port 80 to encryption at 443.
-func atHost(first, then *url.URL) bool {
-	from, to := portOf(first), portOf(then)
+func isSameHost(first, then *url.URL) bool {
+	from, to := effectivePort(first), effectivePort(then)
 	return strings.EqualFold(first.Hostname(), then.Hostname()) &&
 		(first.Scheme == then.Scheme && from == to || then.Scheme == "https" && from == "80" && to == "443")
 }
 
-func portOf(u *url.URL) string {
+func effectivePort(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// failure returns the failure of a request without a usable answer.
-func (c *call) failure(ctx context.Context, resp *http.Response, err error) *runner.Failure {
+// requestFailure returns the failure of a request without a usable answer.
+func (c *call) requestFailure(ctx context.Context, resp *http.Response, err error) *runner.Failure {
 	if ctx.Err() != nil {
 		return stoppedFailure(ctx, c.shown+" got no answer")
 	}
@@ -239,7 +239,7 @@ func (c *call) failure(ctx context.Context, resp *http.Response, err error) *run
 		inner = outer.Err
 	}
 	if resp != nil { // a redirect that was not followed
-		return c.unexpected(resp, inner.Error(), nil)
+		return c.statusFailure(resp, inner.Error(), nil)
 	}
 	message := inner.Error()
 	if errors.Is(inner, io.EOF) || errors.Is(inner, io.ErrUnexpectedEOF) {
@@ -252,8 +252,8 @@ func (c *call) failure(ctx context.Context, resp *http.Response, err error) *run
 	return &runner.Failure{Kind: kind, Message: c.shown + " failed: " + message}
 }
 
-// answer returns the node's output, or a failure for an unexpected status.
-func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
+// readAnswer returns the node's output, or a failure for an unexpected status.
+func (c *call) readAnswer(ctx context.Context, resp *http.Response) (any, error) {
 	expected := resp.StatusCode/100 == 2
 	if len(c.Expect) > 0 {
 		expected = slices.Contains(c.Expect, strconv.Itoa(resp.StatusCode))
@@ -264,15 +264,15 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 		if ctx.Err() != nil {
 			return nil, stoppedFailure(ctx, c.shown+" was broken off")
 		}
-		return nil, c.unexpected(resp, fmt.Sprintf("answered %s", statusText(resp.StatusCode)), begin)
+		return nil, c.statusFailure(resp, fmt.Sprintf("answered %s", statusText(resp.StatusCode)), begin)
 	}
 	if resp.ContentLength > int64(c.MaxBody) && resp.Request.Method != http.MethodHead {
-		return nil, c.tooLarge()
+		return nil, c.tooLargeFailure()
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.MaxBody)+1))
 	switch {
 	case len(body) > c.MaxBody:
-		return nil, c.tooLarge()
+		return nil, c.tooLargeFailure()
 	case err != nil && ctx.Err() != nil:
 		return nil, stoppedFailure(ctx, c.shown+" was broken off")
 	case err != nil:
@@ -289,15 +289,15 @@ func (c *call) answer(ctx context.Context, resp *http.Response) (any, error) {
 	return map[string]any{"status": resp.StatusCode, "headers": headerData(resp.Header), "body": data}, nil
 }
 
-func (c *call) tooLarge() *runner.Failure {
+func (c *call) tooLargeFailure() *runner.Failure {
 	return &runner.Failure{
 		Kind:    "invalid_output",
 		Message: fmt.Sprintf("%s answered with more than %d bytes (max_body)", c.shown, c.MaxBody),
 	}
 }
 
-// unexpected returns the failure of an answer with an unexpected status.
-func (c *call) unexpected(resp *http.Response, what string, body []byte) *runner.Failure {
+// statusFailure returns the failure of an answer with an unexpected status.
+func (c *call) statusFailure(resp *http.Response, what string, body []byte) *runner.Failure {
 	failure := &runner.Failure{
 		Kind:    "http_status",
 		Message: c.shown + " " + what,

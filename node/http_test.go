@@ -368,7 +368,7 @@ func TestHTTPSameHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if atHost(first, then) != test.want {
+		if isSameHost(first, then) != test.want {
 			t.Errorf("from %s to %s is the same host: %t", test.first, test.then, !test.want)
 		}
 	}

@@ -26,7 +26,7 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 		return nil, err
 	}
 	calls := newCaller(&k.models, task)
-	req, said, err := n.compose(ctx, calls)
+	req, said, err := n.composeRequest(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +37,11 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	s := &stream{task: task, thinking: k.thinking}
 	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, stream: s, ended: n.checkEnding}
-	value, response, err := a.ask(ctx, req, n.read)
+	value, response, err := a.askUntilFits(ctx, req, n.readAnswer)
 	if err != nil {
 		return nil, err
 	}
-	s.end(response.Content)
+	s.endAnswer(response.Content)
 	if task.Talk != nil {
 		task.Talk.Say(said...)
 		task.Talk.Say(response.Message())
@@ -52,8 +52,8 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 	return value, nil
 }
 
-// compose returns the request and its messages that are new in the conversation.
-func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []model.Message, error) {
+// composeRequest returns the request and its messages that are new in the conversation.
+func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Request, []model.Message, error) {
 	req := n.request
 	if n.Messages != nil {
 		given, system, err := givenMessages(n.task, n.Messages)
@@ -65,7 +65,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		req.System = identityText(n.task)
 	}
 	if talk == nil {
-		req.Messages = []model.Message{n.ask().message(model.User)}
+		req.Messages = []model.Message{n.promptWithFeedback().newMessage(model.User)}
 		return req, nil, nil
 	}
 	req.Messages = make([]model.Message, len(talk.Messages), len(talk.Messages)+8)
@@ -73,7 +73,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		req.Messages[i] = talk.Messages[i]
 		req.Messages[i].Node = ""
 	}
-	if err := n.compact(ctx, calls, &req); err != nil {
+	if err := n.compactMessages(ctx, calls, &req); err != nil {
 		return req, nil, err
 	}
 	if talk.Continues {
@@ -81,19 +81,19 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	}
 	var said []model.Message
 	say := func(c content) {
-		m := c.message(model.User)
+		m := c.newMessage(model.User)
 		said, req.Messages = append(said, m), append(req.Messages, m)
 	}
 	answered := len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant
 	if !talk.Own {
-		for _, text := range n.turnTo(talk) {
+		for _, text := range n.turnMessages(talk) {
 			say(content{text: text})
 		}
 	}
-	if c := n.ask(); !c.isEmpty() {
+	if c := n.promptWithFeedback(); !c.isEmpty() {
 		say(c)
 	} else if answered && !talk.Moved {
-		c, err := n.continueText()
+		c, err := n.continueContent()
 		if err != nil {
 			return req, nil, err
 		}
@@ -102,8 +102,8 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	return req, said, nil
 }
 
-// read reads an answer as the node's value.
-func (n *modelNode) read(response *model.Response) (any, error) {
+// readAnswer reads an answer as the node's value.
+func (n *modelNode) readAnswer(response *model.Response) (any, error) {
 	switch {
 	case len(response.ToolCalls) > 0 && len(n.Tools) > 0, n.schema == nil:
 		return response.Content, nil
@@ -162,10 +162,10 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no models"}
 	}
-	n := &modelNode{task: task, decl: cmp.Or(task.Graph.Node(lastPart(task.Node)), &spec.Node{})}
-	err := decode(withParams(task), n)
+	n := &modelNode{task: task, decl: cmp.Or(task.Graph.Node(nodeID(task.Node)), &spec.Node{})}
+	err := decodeConfig(withParams(task), n)
 	if err == nil && n.Prompt != nil {
-		n.prompt, err = kit.prompt(ctx, task, n.decl.Field("prompt"), n.Prompt)
+		n.prompt, err = kit.promptContent(ctx, task, n.decl.Field("prompt"), n.Prompt)
 	}
 	if err != nil {
 		return nil, err
@@ -200,8 +200,8 @@ func withParams(task *runner.Task) map[string]any {
 	return out
 }
 
-// lastPart returns the node's own id.
-func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+// nodeID returns the node's own id.
+func nodeID(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // givenMessages reads the key `messages`: objects with role and content. System messages
 // go to the system prompt.
@@ -237,10 +237,10 @@ func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
 		Name       string `key:"name"`
 		IsError    bool   `key:"is_error"`
 	}
-	if err := decode(fields, &given); err != nil {
+	if err := decodeConfig(fields, &given); err != nil {
 		return m, err
 	}
-	plain, err := ownForm(given.Content)
+	plain, err := convertChatParts(given.Content)
 	if err != nil {
 		return m, err
 	}
@@ -248,7 +248,7 @@ func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
 	if err != nil {
 		return m, err
 	}
-	m = said.message(model.Role(given.Role))
+	m = said.newMessage(model.Role(given.Role))
 	switch given.Role {
 	case "system":
 		if m.Parts != nil {

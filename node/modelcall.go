@@ -41,26 +41,26 @@ func newCaller(m *models, task *runner.Task) *caller {
 // noteCall is the key of finished model calls in a task's log.
 const noteCall = "model_call"
 
-// call calls a model in a role: chat, router, judge or compact. Calls that finished before
+// callModel calls a model in a role: chat, router, judge or compact. Calls that finished before
 // a crash are answered from the task's log. The error is a *runner.Failure or the
 // context's.
-func (c *caller) call(ctx context.Context, role, named string, req model.Request, s *stream) (*model.Response, error) {
-	ref, client, err := c.models.ask(ctx, c.task, named)
+func (c *caller) callModel(ctx context.Context, role, named string, req model.Request, s *stream) (*model.Response, error) {
+	ref, client, err := c.models.resolveOrReplace(ctx, c.task, named)
 	if err != nil {
 		return nil, err
 	}
 	c.turns[role]++
-	req.Caller = callerOf(c.task, role, c.turns[role])
+	req.Caller = identifyCaller(c.task, role, c.turns[role])
 	req.Messages = model.Paired(req.Messages)
 	key := requestKey(ref, &req)
-	if response, err, found := c.logged(key); found {
+	if response, err, found := c.findLogged(key); found {
 		if err == nil && s != nil && response.Content != "" {
 			s.addText(response.Content)
 		}
 		return response, err
 	}
 	if client == nil {
-		if client, err = c.models.open(c.task, ref); err != nil {
+		if client, err = c.models.openModel(c.task, ref); err != nil {
 			return nil, modelFailure(err)
 		}
 	}
@@ -68,11 +68,11 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	size := price.RequestTokens(&req)
-	if err := checkSize(ref, &req, size, price.Of(ref.priced()).First()); err != nil {
+	if err := checkSize(ref, &req, size, price.Of(ref.priceName()).First()); err != nil {
 		return nil, err
 	}
-	oneToken, known := ref.prices().Worst(size, 1) // 0 tokens stand for the default of the model
-	twoTokens, _ := ref.prices().Worst(size, 2)
+	oneToken, known := ref.findPrices().Worst(size, 1) // 0 tokens stand for the default of the model
+	twoTokens, _ := ref.findPrices().Worst(size, 2)
 	room, err := c.task.Models.Reserve(handler.Reservation{
 		Input: size, Output: req.MaxTokens, Known: known, Base: 2*oneToken - twoTokens, Each: twoTokens - oneToken,
 	})
@@ -80,10 +80,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	began := runTime(c.task)
-	response, err := client.Chat(ctx, &req, s.begin(&req))
-	took := runTime(c.task).Sub(began)
-	heard := s.finish()
+	began := currentTime(c.task)
+	response, err := client.Chat(ctx, &req, s.beginCall(&req))
+	took := currentTime(c.task).Sub(began)
+	heard := s.endCall()
 	var failed *model.Error
 	if errors.As(err, &failed) && failed.Unsent {
 		c.turns[role]--
@@ -91,7 +91,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		afterModel(ctx, c.task, ref.name, &req, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
-	tokens, estimated := tokensOf(ref, size, response, err, heard)
+	tokens, estimated := countTokens(ref, size, response, err, heard)
 	if response != nil {
 		response.Usage = tokens
 		for i := range response.ToolCalls { // a client of a Go program may return other types
@@ -102,29 +102,29 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 			}
 		}
 	}
-	usage := c.usage(ref, &req, tokens, estimated)
+	usage := c.newUsage(ref, &req, tokens, estimated)
 	usage.DurationMS = new(took.Milliseconds())
 	room.Settle(usage)
 	if err != nil && ctx.Err() == nil && heard != "" {
-		s.breakOff()
+		s.voidText()
 	}
 	afterModel(ctx, c.task, ref.name, &req, response, modelFailure(err))
-	return c.finished(key, response, err, usage)
+	return c.journalResult(key, response, err, usage)
 }
 
-// retry makes calls in a role, and again after a transient failure, in all at most as many
+// retryCall makes calls in a role, and again after a transient failure, in all at most as many
 // times as tries says. It announces each further attempt.
-func (c *caller) retry(ctx context.Context, role string, tries int, call func() error) error {
+func (c *caller) retryCall(ctx context.Context, role string, tries int, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
 		failure, mayPass := isTransient(err)
 		if err == nil || !mayPass || try >= tries {
 			return err
 		}
-		delay := backoff(try, failure)
+		delay := retryDelay(try, failure)
 		own := *failure
 		own.Node, own.Attempt = c.task.Node, try
-		emit(c.task, runner.Said{Type: "retrying", Retry: &handler.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
+		emitSaid(c.task, runner.Said{Type: "retrying", Retry: &handler.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
 		if err := c.task.Models.Sleep(ctx, delay); err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ type stream struct {
 	thought  strings.Builder // a line without its end
 }
 
-// begin returns the receiver of a call's text, and lets the request report thoughts.
-func (s *stream) begin(req *model.Request) (onText func(string)) {
+// beginCall returns the receiver of a call's text, and lets the request report thoughts.
+func (s *stream) beginCall(req *model.Request) (onText func(string)) {
 	if s == nil {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (s *stream) addText(chunk string) {
 	s.endThought()
 	s.text.WriteString(chunk)
 	s.some = true
-	emit(s.task, runner.Said{Type: "text", Text: chunk})
+	emitSaid(s.task, runner.Said{Type: "text", Text: chunk})
 }
 
 // addThought emits thoughts line by line, so that secrets in them can be masked.
@@ -176,8 +176,8 @@ func (s *stream) endThought() {
 	}
 }
 
-// finish returns the text of a call that has ended.
-func (s *stream) finish() string {
+// endCall returns the text of a call that has ended.
+func (s *stream) endCall() string {
 	if s == nil {
 		return ""
 	}
@@ -185,19 +185,19 @@ func (s *stream) finish() string {
 	return s.text.String()
 }
 
-// breakOff says that the text so far is not part of the answer.
-func (s *stream) breakOff() {
+// voidText says that the text so far is not part of the answer.
+func (s *stream) voidText() {
 	if s != nil {
-		emit(s.task, runner.Said{Type: "text", Broken: true})
+		emitSaid(s.task, runner.Said{Type: "text", Broken: true})
 	}
 }
 
-// end emits the end of an answer, with its text if that did not stream.
-func (s *stream) end(whole string) {
+// endAnswer emits the end of an answer, with its text if that did not stream.
+func (s *stream) endAnswer(whole string) {
 	if s.some {
 		whole = ""
 	}
-	emit(s.task, runner.Said{Type: "text", Text: whole, Final: true})
+	emitSaid(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
 // checkSize refuses a call that is certainly too large for its model, before it is paid for.
@@ -225,8 +225,8 @@ func requestKey(ref modelRef, req *model.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// callerOf identifies a call of a task for scripts and recordings.
-func callerOf(task *runner.Task, role string, turn int) model.Caller {
+// identifyCaller identifies a call of a task for scripts and recordings.
+func identifyCaller(task *runner.Task, role string, turn int) model.Caller {
 	out := model.Caller{Node: task.Node, Role: role, Visit: task.Visit, Turn: turn}
 	if task.Place != task.Node {
 		out.Place = task.Place
@@ -234,9 +234,9 @@ func callerOf(task *runner.Task, role string, turn int) model.Caller {
 	return out
 }
 
-// finished journals a call that has ended. A cancelled one is counted but not kept, since
+// journalResult journals a call that has ended. A cancelled one is counted but not kept, since
 // it is made again.
-func (c *caller) finished(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
+func (c *caller) journalResult(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
 	var failed *model.Error
 	var note map[string]any
 	switch {
@@ -255,8 +255,8 @@ func (c *caller) finished(key string, response *model.Response, err error, usage
 	return response, modelFailure(err)
 }
 
-// logged returns the result of a call that finished before a crash.
-func (c *caller) logged(key string) (response *model.Response, err error, found bool) {
+// findLogged returns the result of a call that finished before a crash.
+func (c *caller) findLogged(key string) (response *model.Response, err error, found bool) {
 	for _, entry := range c.task.Log {
 		fields, _ := entry.(map[string]any)
 		note, _ := fields[noteCall].(map[string]any)
@@ -284,8 +284,8 @@ func decodeData(data, into any) error {
 	return err
 }
 
-// backoff returns the delay before another attempt.
-func backoff(attempt int, failure *runner.Failure) time.Duration {
+// retryDelay returns the delay before another attempt.
+func retryDelay(attempt int, failure *runner.Failure) time.Duration {
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
 	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))
 }
@@ -296,7 +296,7 @@ func beforeModel(ctx context.Context, task *runner.Task, name string, req *model
 		if h.BeforeModel == nil {
 			continue
 		}
-		call := hookedCall(name, req)
+		call := newHookedCall(name, req)
 		if err := h.BeforeModel(ctx, task, call); err != nil {
 			return err
 		}
@@ -313,20 +313,20 @@ func afterModel(ctx context.Context, task *runner.Task, name string, req *model.
 	}
 	for _, h := range task.Hooks {
 		if h.AfterModel != nil {
-			h.AfterModel(ctx, task, hookedCall(name, req), said, err)
+			h.AfterModel(ctx, task, newHookedCall(name, req), said, err)
 		}
 	}
 }
 
-// hookedCall returns a copy of a call for hooks.
-func hookedCall(name string, req *model.Request) *handler.ModelCall {
+// newHookedCall returns a copy of a call for hooks.
+func newHookedCall(name string, req *model.Request) *handler.ModelCall {
 	return &handler.ModelCall{Model: name, Role: req.Caller.Role, System: req.System, Messages: slices.Clone(req.Messages)}
 }
 
-// tokensOf returns the tokens of a call, whose request has about size. So that limits
+// countTokens returns the tokens of a call, whose request has about size. So that limits
 // hold, it estimates what the server does not report or can't be right, and calls that
 // broke off after some text. A refused call is free.
-func tokensOf(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
+func countTokens(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
 	switch {
 	case ref.isScript() && response == nil:
@@ -358,8 +358,8 @@ func fillUsage(size int, response *model.Response) (tokens model.Usage, estimate
 	return tokens, estimated
 }
 
-// usage returns the usage of a call for the journal and budgets.
-func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) handler.Usage {
+// newUsage returns the usage of a call for the journal and budgets.
+func (c *caller) newUsage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) handler.Usage {
 	who := req.Caller
 	out := handler.Usage{
 		Calls: 1, Model: ref.name, Scripted: ref.isScript(),
@@ -367,7 +367,7 @@ func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, est
 		InputTokens: tokens.InputTokens, OutputTokens: tokens.OutputTokens,
 		CachedTokens: tokens.CachedTokens, ReasoningTokens: tokens.ReasoningTokens, Estimated: estimated,
 	}
-	cost, known := ref.prices().Cost(tokens)
+	cost, known := ref.findPrices().Cost(tokens)
 	if known || tokens == (model.Usage{}) {
 		out.CostUSD, out.Charged = &cost, cost
 	}

@@ -40,7 +40,7 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 	for _, scope := range append([]handler.ModelScope{own}, task.Models.Around...) {
 		ref := modelRef{name: named}
 		for range len(scope.Models) + 2 { // a role may name another role
-			if ref = roleOf(task, scope, ref.name); strings.Contains(ref.name, "/") {
+			if ref = lookUpRole(task, scope, ref.name); strings.Contains(ref.name, "/") {
 				return ref, nil
 			}
 		}
@@ -52,12 +52,12 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)
 }
 
-// roleOf returns the model or role that a role stands for, without a name if there is none.
+// lookUpRole returns the model or role that a role stands for, without a name if there is none.
 // Overrides belong to the run's own graph.
-func roleOf(task *runner.Task, scope handler.ModelScope, role string) modelRef {
+func lookUpRole(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	for _, name := range []string{role, "default"} {
 		if ref := task.Models.Overrides[name]; ref != "" {
-			return modelRef{ref, task.Models.Dir, chosenFrom(task, ref)}
+			return modelRef{ref, task.Models.Dir, overrideProviders(task, ref)}
 		}
 		if ref := scope.Models[name]; ref != "" {
 			return modelRef{ref, scope.Dir, scope.Providers}
@@ -66,9 +66,9 @@ func roleOf(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	return modelRef{}
 }
 
-// chosenFrom returns the providers for an override: those of the run's own graph, unless
+// overrideProviders returns the providers for an override: those of the run's own graph, unless
 // only the task's graph declares it.
-func chosenFrom(task *runner.Task, ref string) map[string]any {
+func overrideProviders(task *runner.Task, ref string) map[string]any {
 	if around := task.Models.Around; len(around) > 0 {
 		name, _, _ := strings.Cut(ref, "/")
 		outer := around[len(around)-1].Providers
@@ -98,8 +98,8 @@ func newModels(opts Options) models {
 	return models{cassette: opts.Cassette, stand: opts.Stand, thinking: opts.Thinking}
 }
 
-// open returns the client of a model, which the whole run shares.
-func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
+// openModel returns the client of a model, which the whole run shares.
+func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error) {
 	m.cassette.HideForms(task.Models.Secrets) // there may be more than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
 	if ref.isScript() {
@@ -108,7 +108,7 @@ func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	switch open := task.Scope.Keep(key, func() any {
 		hideKeys(task, m.cassette, task.Providers)
 		hideKeys(task, m.cassette, ref.providers)
-		connect := func() (model.Client, error) { return m.connect(task, ref) }
+		connect := func() (model.Client, error) { return m.connectModel(task, ref) }
 		if m.cassette != nil {
 			return m.cassette.Client(ref.name, connect)
 		}
@@ -125,7 +125,7 @@ func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	}
 }
 
-func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) {
+func (m *models) connectModel(task *runner.Task, ref modelRef) (model.Client, error) {
 	opts := m.options
 	opts.Declared, opts.Dir, opts.Sleep = ref.providers, ref.dir, task.Models.Sleep
 	key := provider.Key(ref.name, opts) // the environment's, too
@@ -144,11 +144,11 @@ func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) 
 
 // isScript reports whether a script answers.
 func (ref modelRef) isScript() bool {
-	return strings.HasPrefix(ref.priced(), "scripted/")
+	return strings.HasPrefix(ref.priceName(), "scripted/")
 }
 
-// priced returns the model's name in the price table; "" for the graph's own servers.
-func (ref modelRef) priced() string {
+// priceName returns the model's name in the price table; "" for the graph's own servers.
+func (ref modelRef) priceName() string {
 	name, id, _ := provider.Split(ref.name)
 	declared, ok := ref.providers[name].(map[string]any)
 	if !ok {
@@ -160,15 +160,15 @@ func (ref modelRef) priced() string {
 	return ""
 }
 
-// prices returns the model's prices from the graph, else from the table.
-func (ref modelRef) prices() price.Prices {
+// findPrices returns the model's prices from the graph, else from the table.
+func (ref modelRef) findPrices() price.Prices {
 	name, id, _ := provider.Split(ref.name)
 	declared, _ := ref.providers[name].(map[string]any)
 	given, _ := declared["prices"].(map[string]any)
 	if rates, ok := given[id].(map[string]any); ok {
 		return price.Declared(rates)
 	}
-	return price.Of(ref.priced())
+	return price.Of(ref.priceName())
 }
 
 // hideKeys masks the keys of providers, and the run's secrets in a recording.

@@ -55,7 +55,7 @@ func TestPricedModel(t *testing.T) {
 	for ref, want := range map[string]string{
 		"anthropic/a": "anthropic/a", "mine/m": "openai/m", "local/m": "", "openai/m": "", "fake/p/q.yaml": "scripted/p/q.yaml",
 	} {
-		if got := (modelRef{ref, "", providers}).priced(); got != want {
+		if got := (modelRef{ref, "", providers}).priceName(); got != want {
 			t.Errorf("%s is priced as %q, want %q", ref, got, want)
 		}
 	}

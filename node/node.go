@@ -68,23 +68,23 @@ func NewDecider(opts Options) runner.Decider {
 	return &decider{&m}
 }
 
-// emit reports an event of a task, unless nobody listens.
-func emit(task *runner.Task, said runner.Said) {
+// emitSaid reports an event of a task, unless nobody listens.
+func emitSaid(task *runner.Task, said runner.Said) {
 	if task.Emit != nil {
 		task.Emit(said)
 	}
 }
 
-func warn(task *runner.Task, format string, args ...any) {
-	emit(task, runner.Said{Type: "warning", Message: fmt.Sprintf(format, args...)})
+func emitWarning(task *runner.Task, format string, args ...any) {
+	emitSaid(task, runner.Said{Type: "warning", Message: fmt.Sprintf(format, args...)})
 }
 
 func invalidInput(format string, args ...any) *runner.Failure {
 	return &runner.Failure{Kind: "invalid_input", Message: fmt.Sprintf(format, args...)}
 }
 
-// decode sets the fields of a struct from evaluated keys, as keys.Decode does.
-func decode(config map[string]any, into any) error {
+// decodeConfig sets the fields of a struct from evaluated keys, as keys.Decode does.
+func decodeConfig(config map[string]any, into any) error {
 	if err := keys.Decode(config, into); err != nil {
 		return invalidInput("%v", err)
 	}

@@ -33,8 +33,8 @@ type content struct {
 
 func (c content) isEmpty() bool { return c.text == "" && len(c.parts) == 0 }
 
-// with returns the content followed by a text.
-func (c content) with(text string) content {
+// withText returns the content followed by a text.
+func (c content) withText(text string) content {
 	if len(c.parts) == 0 {
 		return content{text: joinLayers([]string{c.text, text})}
 	}
@@ -42,7 +42,7 @@ func (c content) with(text string) content {
 	return content{model.PartsText(parts), parts}
 }
 
-func (c content) message(role model.Role) model.Message {
+func (c content) newMessage(role model.Role) model.Message {
 	return model.Message{Role: role, Content: c.text, Parts: c.parts}
 }
 
@@ -58,15 +58,15 @@ func contentOfParts(parts []model.Part) content {
 // finder returns the absolute path of the file that a part names.
 type finder func(kind, named string) (string, error)
 
-// anyFile finds files relative to the folder of the graph, for parts that the graph's
+// anyFileFinder finds files relative to the folder of the graph, for parts that the graph's
 // file names.
-func anyFile(task *runner.Task) finder {
+func anyFileFinder(task *runner.Task) finder {
 	return func(_, named string) (string, error) { return absolutePath(task.Dir, named), nil }
 }
 
-// ownFile finds files in the folder of the graph or of the run, for parts in values.
+// ownFileFinder finds files in the folder of the graph or of the run, for parts in values.
 // People, tools and requests must not choose what of the machine a provider receives.
-func ownFile(task *runner.Task) finder {
+func ownFileFinder(task *runner.Task) finder {
 	return func(kind, named string) (string, error) {
 		if path, within := findWithin(task, named); within {
 			return path, nil
@@ -78,9 +78,9 @@ func ownFile(task *runner.Task) finder {
 // errNotMedia means that a tool's result only names files.
 var errNotMedia = errors.New("not media")
 
-// toolFile finds images and audio in the results of tools. Other paths are data: a list
+// toolFileFinder finds images and audio in the results of tools. Other paths are data: a list
 // of file names is not a list of parts.
-func toolFile(task *runner.Task) finder {
+func toolFileFinder(task *runner.Task) finder {
 	return func(kind, named string) (string, error) {
 		if path, within := findWithin(task, named); within && kind != "file" {
 			return path, nil
@@ -90,7 +90,9 @@ func toolFile(task *runner.Task) finder {
 }
 
 // valueContent returns the content of a value of a run.
-func valueContent(task *runner.Task, v any) (content, error) { return contentOf(v, ownFile(task)) }
+func valueContent(task *runner.Task, v any) (content, error) {
+	return contentOf(v, ownFileFinder(task))
+}
 
 // resultContent returns the content of a tool's result: images, files and audio as
 // parts, other data as JSON.
@@ -98,7 +100,7 @@ func resultContent(task *runner.Task, v any) (content, error) {
 	if _, media := eval.Pieces(v); !media {
 		return content{text: eval.Text(v)}, nil
 	}
-	c, err := contentOf(v, toolFile(task))
+	c, err := contentOf(v, toolFileFinder(task))
 	if errors.Is(err, errNotMedia) {
 		return content{text: eval.Text(v)}, nil
 	}
@@ -294,10 +296,10 @@ func detectType(begin []byte) string {
 	return http.DetectContentType(begin)
 }
 
-// ownForm returns the content of a message with the texts and images of chat APIs, {type:
+// convertChatParts returns the content of a message with the texts and images of chat APIs, {type:
 // text, text} and {type: image_url, image_url: {url}}, in the form of graph files. It fails
 // for their other parts.
-func ownForm(v any) (any, error) {
+func convertChatParts(v any) (any, error) {
 	list, isList := v.([]any)
 	if !isList {
 		return v, nil

@@ -78,7 +78,7 @@ func TestContentOf(t *testing.T) {
 		{part("file", ""), "", "", "it is empty"},
 		{part("file", "."), "", "", "is a folder"},
 	} {
-		got, err := contentOf(test.value, anyFile(&runner.Task{Dir: dir}))
+		got, err := contentOf(test.value, anyFileFinder(&runner.Task{Dir: dir}))
 		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
 	}
 }
@@ -114,7 +114,7 @@ func TestResultContent(t *testing.T) {
 }
 
 func TestPlainParts(t *testing.T) {
-	got, err := ownForm([]any{
+	got, err := convertChatParts([]any{
 		map[string]any{"type": "text", "text": "a"},
 		map[string]any{"image": "https://x.org/1"},
 		"b",
@@ -124,14 +124,14 @@ func TestPlainParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := contentOf(got, anyFile(&runner.Task{}))
+	c, err := contentOf(got, anyFileFinder(&runner.Task{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := shownParts(c); got != "text a\nimage https://x.org/1\ntext b\nimage https://x.org/2\nimage https://x.org/3" {
 		t.Errorf("got %s", got)
 	}
-	_, err = ownForm([]any{map[string]any{"type": "input_file", "file_url": "https://x.org/1"}})
+	_, err = convertChatParts([]any{map[string]any{"type": "input_file", "file_url": "https://x.org/1"}})
 	checkFailure(t, err, "invalid_input", `a part has the type "input_file"; parts are {text}, {image}, {file} and {audio}`)
 }
 
@@ -176,7 +176,7 @@ func checkContent(t *testing.T, value any, got content, err error, parts, text, 
 
 func TestFetchWithoutName(t *testing.T) {
 	for _, named := range []string{"s", "s:", ""} {
-		_, err := (&toolkit{}).fetch(t.Context(), &runner.Task{}, 0, part("resource", named))
+		_, err := (&toolkit{}).fetchFromServer(t.Context(), &runner.Task{}, 0, part("resource", named))
 		if err == nil || !strings.Contains(err.Error(), "it is named server:uri") {
 			t.Errorf("%q: %v", named, err)
 		}

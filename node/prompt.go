@@ -43,9 +43,9 @@ func (n *modelNode) focusText() string {
 	return joinLayers(layers)
 }
 
-// turnTo returns the messages that turn the shared conversation to the node: a marker if
+// turnMessages returns the messages that turn the shared conversation to the node: a marker if
 // another node spoke last, and the node's focus if it is not there since.
-func (n *modelNode) turnTo(talk *handler.Talk) []string {
+func (n *modelNode) turnMessages(talk *handler.Talk) []string {
 	var out []string
 	focus := n.focusText()
 	switch {
@@ -111,7 +111,7 @@ func doneText(talk *handler.Talk) string {
 // markerText returns the message that the conversation moves to another node.
 func (n *modelNode) markerText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[The conversation moves on to step %q.", lastPart(n.task.Node))
+	fmt.Fprintf(&b, "[The conversation moves on to step %q.", nodeID(n.task.Node))
 	if len(n.task.Talk.Ran) > 0 {
 		b.WriteString("\nSince the last answer ran:")
 		for _, ran := range n.task.Talk.Ran {
@@ -122,15 +122,15 @@ func (n *modelNode) markerText() string {
 			fmt.Fprintf(&b, "\n- %s%s: %s", ran.Node, word, ran.Output)
 		}
 	}
-	fmt.Fprintf(&b, "\nAccomplished: %s.\nNext: %s", doneText(n.task.Talk), lastPart(n.task.Node))
+	fmt.Fprintf(&b, "\nAccomplished: %s.\nNext: %s", doneText(n.task.Talk), nodeID(n.task.Node))
 	if n.decl.Description.Value != "" {
 		b.WriteString(": " + n.decl.Description.Value)
 	}
 	return b.String() + "]"
 }
 
-// ask returns the prompt with feedback on earlier visits; it may be empty.
-func (n *modelNode) ask() content {
+// promptWithFeedback returns the prompt with feedback on earlier visits; it may be empty.
+func (n *modelNode) promptWithFeedback() content {
 	talk := n.task.Talk
 	if talk == nil || !talk.Feedback {
 		return n.prompt
@@ -141,12 +141,12 @@ func (n *modelNode) ask() content {
 	} else {
 		feedback += " The visits before gave no output."
 	}
-	return n.prompt.with(feedback + "]")
+	return n.prompt.withText(feedback + "]")
 }
 
-// continueText returns the message for a model whose node has no prompt, after its own last
+// continueContent returns the message for a model whose node has no prompt, after its own last
 // message: the input or "Go on.".
-func (n *modelNode) continueText() (content, error) {
+func (n *modelNode) continueContent() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:
 	case map[string]any:
@@ -158,7 +158,7 @@ func (n *modelNode) continueText() (content, error) {
 			if !media {
 				pieces = []any{eval.Text(eval.Brief(input))}
 			}
-			return contentOf(append([]any{map[string]any{"text": "Input:"}}, pieces...), anyFile(n.task))
+			return contentOf(append([]any{map[string]any{"text": "Input:"}}, pieces...), anyFileFinder(n.task))
 		}
 	default:
 		return resultContent(n.task, input)
@@ -166,9 +166,9 @@ func (n *modelNode) continueText() (content, error) {
 	return content{text: "Go on."}, nil
 }
 
-// prompt returns the content of a prompt, with the resources and prompts of servers. Only
+// promptContent returns the content of a prompt, with the resources and prompts of servers. Only
 // parts that the file writes may name these; values are read by valueContent.
-func (k *toolkit) prompt(ctx context.Context, task *runner.Task, written *spec.Value, v any) (content, error) {
+func (k *toolkit) promptContent(ctx context.Context, task *runner.Task, written *spec.Value, v any) (content, error) {
 	if written == nil || written.Kind != spec.List && written.Kind != spec.Map {
 		return valueContent(task, v)
 	}
@@ -179,7 +179,7 @@ func (k *toolkit) prompt(ctx context.Context, task *runner.Task, written *spec.V
 	var parts []model.Part
 	for i, item := range list {
 		ofFile := written.Kind == spec.Map || i < len(written.Items) && written.Items[i].Kind == spec.Map
-		said, err := k.promptItem(ctx, task, i, item, ofFile)
+		said, err := k.itemContent(ctx, task, i, item, ofFile)
 		if err != nil {
 			return content{}, err
 		}
@@ -191,30 +191,30 @@ func (k *toolkit) prompt(ctx context.Context, task *runner.Task, written *spec.V
 	return contentOfParts(parts), nil
 }
 
-// promptItem returns the content of an item of a prompt; ofFile says that the file writes
+// itemContent returns the content of an item of a prompt; ofFile says that the file writes
 // it as a part.
-func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
+func (k *toolkit) itemContent(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
 	fields, _ := item.(map[string]any)
 	text, isText := fields["text"]
 	switch {
 	case !ofFile:
 		return valueContent(task, item)
 	case fields["resource"] != nil || fields["prompt"] != nil:
-		fetched, err := k.fetch(ctx, task, number, fields)
+		fetched, err := k.fetchFromServer(ctx, task, number, fields)
 		if err != nil {
 			return content{}, err
 		}
-		return contentOf(fetched, anyFile(task))
+		return contentOf(fetched, anyFileFinder(task))
 	case isText:
 		return valueContent(task, text)
 	}
-	part, err := readPart(item, anyFile(task))
+	part, err := readPart(item, anyFileFinder(task))
 	return contentOfParts([]model.Part{part}), err
 }
 
-// fetch fetches a numbered part from a server. It is journaled: a resumed run asks its model
+// fetchFromServer fetches a numbered part from a server. It is journaled: a resumed run asks its model
 // the same again.
-func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
+func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
 	kind, named, form := "resource", eval.Text(fields["resource"]), "server:uri"
 	if fields["prompt"] != nil {
 		kind, named, form = "prompt", eval.Text(fields["prompt"]), "server:name"
@@ -230,8 +230,8 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		args[name] = given[name]
 	}
 	c := toolCall{ToolCall: model.ToolCall{Name: server + ":" + kind, Args: args}, number: number}
-	out, err := c.journal(task, func() (answer, error) {
-		registry, err := k.registry(task)
+	out, err := c.journalCall(task, func() (answer, error) {
+		registry, err := k.openRegistry(task)
 		if err != nil {
 			return answer{}, err
 		}
@@ -253,9 +253,9 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 	return parts, err
 }
 
-// compact summarises the oldest turns of a request that is too long. If that fails it
+// compactMessages summarises the oldest turns of a request that is too long. If that fails it
 // warns and leaves the request as it is.
-func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Request) error {
+func (n *modelNode) compactMessages(ctx context.Context, calls *caller, req *model.Request) error {
 	talk := n.task.Talk
 	if talk.MaxTokens == 0 || price.RequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
 		return nil
@@ -264,7 +264,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	if cut == 0 {
 		return nil
 	}
-	text, err := n.summarise(ctx, calls, req.Messages[:cut])
+	text, err := n.askSummary(ctx, calls, req.Messages[:cut])
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -274,7 +274,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 		if errors.As(err, &failure) {
 			message = failure.Kind + ": " + failure.Message
 		}
-		warn(n.task, "the conversation could not be summarised: %s", message)
+		emitWarning(n.task, "the conversation could not be summarised: %s", message)
 		return nil
 	}
 	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + text}
@@ -283,8 +283,8 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	return nil
 }
 
-// summarise summarises messages as text, or as JSON of the graph's schema.
-func (n *modelNode) summarise(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
+// askSummary summarises messages as text, or as JSON of the graph's schema.
+func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
 	req := model.Request{
 		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
 		Messages: []model.Message{{Role: model.User, Content: transcriptText(messages)}},
@@ -293,10 +293,10 @@ func (n *modelNode) summarise(ctx context.Context, calls *caller, messages []mod
 	if doc := n.summarySchema(); doc != nil {
 		req.Schema = doc
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
-		read = readerOf(doc)
+		read = newReader(doc)
 	}
 	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: requireGoodEnding}
-	value, _, err := a.ask(ctx, req, read)
+	value, _, err := a.askUntilFits(ctx, req, read)
 	return eval.Text(value), err
 }
 

@@ -36,8 +36,8 @@ type toolkit struct {
 // registryKey is the key of a graph's tools in the scope of a run.
 type registryKey struct{ graph *spec.Graph }
 
-// registry returns the tools of the task's graph, which the whole run shares.
-func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
+// openRegistry returns the tools of the task's graph, which the whole run shares.
+func (k *toolkit) openRegistry(task *runner.Task) (*tool.Registry, error) {
 	if task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
 	}
@@ -72,17 +72,17 @@ type toolCall struct {
 // answer is the answer of a call.
 type answer = model.ToolAnswer
 
-// call makes one call, with its hooks, and journals its answer. An error ends the task.
-func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
-	return c.journal(task, func() (answer, error) {
-		registry, err := k.registry(task)
+// callTool makes one call, with its hooks, and journals its answer. An error ends the task.
+func (k *toolkit) callTool(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
+	return c.journalCall(task, func() (answer, error) {
+		registry, err := k.openRegistry(task)
 		if err != nil {
 			return answer{}, err
 		}
 		if refused := beforeTool(ctx, task, c); refused != nil {
 			return *refused, nil
 		}
-		taped, err := k.playOrRecord(task, c, func() (answer, error) { return k.carryOut(ctx, task, registry, allowed, c) })
+		taped, err := k.playOrRecord(task, c, func() (answer, error) { return k.callWithRetries(ctx, task, registry, allowed, c) })
 		if err != nil {
 			return answer{}, callError(ctx, c.Name, err)
 		}
@@ -120,17 +120,17 @@ func afterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) a
 	return out
 }
 
-// journal journals the answer of a call, which a task that runs again reuses.
-func (c *toolCall) journal(task *runner.Task, call func() (answer, error)) (answer, error) {
-	if done, ok := c.logged(task); ok {
+// journalCall journals the answer of a call, which a task that runs again reuses.
+func (c *toolCall) journalCall(task *runner.Task, call func() (answer, error)) (answer, error) {
+	if done, ok := c.findLogged(task); ok {
 		return done, nil
 	}
-	began := runTime(task)
+	began := currentTime(task)
 	out, err := call()
 	if err != nil {
 		return answer{}, err
 	}
-	return out, c.keep(task, out, runTime(task).Sub(began))
+	return out, c.journalAnswer(task, out, currentTime(task).Sub(began))
 }
 
 // playOrRecord takes the answer of a call from the recording, or makes it and records the answer.
@@ -139,17 +139,17 @@ func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answe
 		hideKeys(task, k.cassette, task.Providers)
 	}
 	return k.cassette.Tool(cassette.ToolCall{
-		Caller: callerOf(task, "", c.number+1), Name: c.Name, Args: c.Args, Malformed: c.Malformed,
+		Caller: identifyCaller(task, "", c.number+1), Name: c.Name, Args: c.Args, Malformed: c.Malformed,
 	}, call)
 }
 
-// carryOut makes a call and repeats it by the tool's retry. A failed call has an answer;
+// callWithRetries makes a call and repeats it by the tool's retry. A failed call has an answer;
 // an error ends the task.
-func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
+func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
 	for times := 1; ; times++ {
 		actor := &toolActor{kit: k, task: task, call: &c, parent: handler.TraceParent(ctx)}
 		result, err := registry.Call(ctx, actor, allowed, c.ToolCall)
-		if err := actor.waits(); err != nil {
+		if err := actor.waitError(); err != nil {
 			return answer{}, err
 		}
 		var failed *tool.Error
@@ -168,7 +168,7 @@ func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *too
 		if !again || failed.NotMade || task.Models == nil {
 			return answer{Output: failed.Message, IsError: true, Details: failed.Details}, nil
 		}
-		warn(task, "tool %q failed, attempt %d of %d is made in %s: %s", c.Name, times+1, attempts, delay, failed.Message)
+		emitWarning(task, "tool %q failed, attempt %d of %d is made in %s: %s", c.Name, times+1, attempts, delay, failed.Message)
 		if err := task.Models.Sleep(ctx, delay); err != nil {
 			return answer{}, err
 		}
@@ -183,16 +183,16 @@ func callError(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// runTime returns the time of the run, which may be virtual.
-func runTime(task *runner.Task) time.Time {
+// currentTime returns the time of the run, which may be virtual.
+func currentTime(task *runner.Task) time.Time {
 	if task.Models == nil {
 		return time.Now()
 	}
 	return task.Models.Now()
 }
 
-// keep journals the answer and duration of a call.
-func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error {
+// journalAnswer journals the answer and duration of a call.
+func (c *toolCall) journalAnswer(task *runner.Task, out answer, took time.Duration) error {
 	if task.Note == nil {
 		return nil
 	}
@@ -216,8 +216,8 @@ func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error
 	return task.Note(map[string]any{handler.NoteToolCall: note})
 }
 
-// logged returns the answer of a call that finished before a crash.
-func (c *toolCall) logged(task *runner.Task) (answer, bool) {
+// findLogged returns the answer of a call that finished before a crash.
+func (c *toolCall) findLogged(task *runner.Task) (answer, bool) {
 	for _, entry := range task.Log {
 		fields, _ := entry.(map[string]any)
 		note, ok := fields[handler.NoteToolCall].(map[string]any)
@@ -253,7 +253,7 @@ func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked++
-	key := a.call.approval() + "-ask"
+	key := a.call.approvalKey() + "-ask"
 	if a.asked > 1 {
 		key += strconv.Itoa(a.asked)
 	}
@@ -268,8 +268,8 @@ func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any
 	return nil, false
 }
 
-// waits returns the error that makes the task wait for answers to a server.
-func (a *toolActor) waits() error {
+// waitError returns the error that makes the task wait for answers to a server.
+func (a *toolActor) waitError() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.open) == 0 {
@@ -280,7 +280,7 @@ func (a *toolActor) waits() error {
 }
 
 // Warn emits a warning.
-func (a *toolActor) Warn(message string) { warn(a.task, "%s", message) }
+func (a *toolActor) Warn(message string) { emitWarning(a.task, "%s", message) }
 
 // StandIn answers in place of a tool.
 func (a *toolActor) StandIn(ctx context.Context) (result any, handled bool, err error) {
@@ -302,7 +302,7 @@ func (a *toolActor) Progress(tool, message string, done, total float64) {
 	if total > 0 {
 		said.Percent = min(max(100*done/total, 0), 100)
 	}
-	emit(a.task, said)
+	emitSaid(a.task, said)
 }
 
 // Exec runs a tool's program as an exec node would.
@@ -346,12 +346,12 @@ func callKey(taskKey string, number int) string {
 
 // listOffered lists the tools that a model may call.
 func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
-	registry, err := k.registry(task)
+	registry, err := k.openRegistry(task)
 	if err != nil {
 		return nil, err
 	}
-	out, err := k.cassette.Tools(callerOf(task, "", 1), names, func() ([]model.Tool, error) {
-		out, rest := k.serverTools(ctx, task, registry, names)
+	out, err := k.cassette.Tools(identifyCaller(task, "", 1), names, func() ([]model.Tool, error) {
+		out, rest := k.standInTools(ctx, task, registry, names)
 		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, rest)
 		if err != nil {
 			return nil, err
@@ -412,20 +412,20 @@ func Tell(task *runner.Task, events []map[string]any) (problem string, err error
 	var p eventParser
 	for _, event := range events {
 		p.number++
-		said, bad := p.read(event)
+		said, bad := p.readEvent(event)
 		if bad != nil {
 			return bad.Error(), nil
 		}
 		if said.Type != "" {
-			emit(task, said)
+			emitSaid(task, said)
 		}
 	}
 	_, err = task.InterruptAll(p.questions...)
 	return "", err
 }
 
-// ask resolves the model of a call or its replacement.
-func (m *models) ask(ctx context.Context, task *runner.Task, named string) (modelRef, model.Client, error) {
+// resolveOrReplace resolves the model of a call or its replacement.
+func (m *models) resolveOrReplace(ctx context.Context, task *runner.Task, named string) (modelRef, model.Client, error) {
 	ref, err := resolveModel(task, named)
 	if m.stand == nil || m.stand.Model == nil {
 		return ref, nil, err
@@ -443,8 +443,8 @@ func (m *models) ask(ctx context.Context, task *runner.Task, named string) (mode
 	return ref, nil, err
 }
 
-// serverTools returns the tools of replaced servers among names, and the other names.
-func (k *toolkit) serverTools(ctx context.Context, task *runner.Task, registry *tool.Registry, names []string) (out []model.Tool, rest []string) {
+// standInTools returns the tools of replaced servers among names, and the other names.
+func (k *toolkit) standInTools(ctx context.Context, task *runner.Task, registry *tool.Registry, names []string) (out []model.Tool, rest []string) {
 	if k.stand == nil || k.stand.Tools == nil {
 		return nil, names
 	}

@@ -21,11 +21,11 @@ import (
 // runTools makes the calls of the model's last message, in parallel unless the node is sequential, and returns their
 // results in order. A failed call is a result for the model, not a failure of the node.
 func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) {
-	registry, err := k.registry(task)
+	registry, err := k.openRegistry(task)
 	if err != nil {
 		return nil, err
 	}
-	calls, asked, err := callsOf(task)
+	calls, asked, err := readOpenCalls(task)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +90,10 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 				}
 			}()
 			if words, ok := rejected[i]; ok {
-				answers[i], failures[i] = calls[i].journal(task, func() (answer, error) { return words, nil })
+				answers[i], failures[i] = calls[i].journalCall(task, func() (answer, error) { return words, nil })
 				return
 			}
-			answers[i], failures[i] = k.call(ctx, task, allowed, calls[i])
+			answers[i], failures[i] = k.callTool(ctx, task, allowed, calls[i])
 		}
 		if beside {
 			group.Go(func() {
@@ -123,9 +123,9 @@ func allowList(config map[string]any, registry *tool.Registry) []string {
 	return registry.Names()
 }
 
-// callsOf returns the calls of the model's last message without a result (asked is true),
+// readOpenCalls returns the calls of the model's last message without a result (asked is true),
 // or those in the input.
-func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
+func readOpenCalls(task *runner.Task) (calls []toolCall, asked bool, err error) {
 	if task.Talk != nil {
 		answered := map[string]bool{}
 		for _, m := range slices.Backward(task.Talk.Messages) {
@@ -175,7 +175,7 @@ func (k *toolkit) runTool(ctx context.Context, task *runner.Task) (any, error) {
 		Tool string         `key:"tool"`
 		Args map[string]any `key:"args"`
 	}
-	if err := decode(task.Config, &c); err != nil {
+	if err := decodeConfig(task.Config, &c); err != nil {
 		return nil, err
 	}
 	answers, err := k.callAll(ctx, task, []string{c.Tool}, []toolCall{{ToolCall: model.ToolCall{Name: c.Tool, Args: c.Args}}}, true)
@@ -206,14 +206,14 @@ func approvalSchema(decl *tool.Declared) map[string]any {
 	}}
 }
 
-// approval returns the key of the question about a call, which is unique in the visit.
-func (c *toolCall) approval() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
+// approvalKey returns the key of the question about a call, which is unique in the visit.
+func (c *toolCall) approvalKey() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
 // askApproval asks a person about all calls that need approval and returns the calls with
 // edited arguments, and the answers to rejected ones by index. The error makes the task
 // wait.
 func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
-	registry, err := k.registry(task)
+	registry, err := k.openRegistry(task)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -226,12 +226,12 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, made := c.logged(task); made || !needed {
+		if _, made := c.findLogged(task); made || !needed {
 			continue
 		}
 		places = append(places, i)
 		questions = append(questions, handler.Question{
-			Key: c.approval(), Schema: approvalSchema(decl), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
+			Key: c.approvalKey(), Schema: approvalSchema(decl), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
 			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, eval.Text(c.Args)),
 		})
 	}
@@ -244,7 +244,7 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 	}
 	out, rejected := append([]toolCall{}, calls...), map[int]answer{}
 	for _, i := range places {
-		verdict, _ := verdicts[out[i].approval()].(map[string]any)
+		verdict, _ := verdicts[out[i].approvalKey()].(map[string]any)
 		if args, ok := verdict["edit"].(map[string]any); ok {
 			out[i].Args = args
 		}

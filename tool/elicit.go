@@ -48,8 +48,8 @@ func newAsking() *asking {
 	return a
 }
 
-// begin registers a call; the function ends it.
-func (a *asking) begin(ctx context.Context, actor Actor, name string) (context.Context, *askedCall, func()) {
+// beginCall registers a call; the function ends it.
+func (a *asking) beginCall(ctx context.Context, actor Actor, name string) (context.Context, *askedCall, func()) {
 	c := &askedCall{actor: actor, name: name}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,25 +67,25 @@ func (a *asking) begin(ctx context.Context, actor Actor, name string) (context.C
 	}
 }
 
-// asked reports whether a call ended to ask a person.
-func (a *asking) asked(c *askedCall) bool {
+// isWaiting reports whether a call ended to ask a person.
+func (a *asking) isWaiting(c *askedCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return c.waiting
 }
 
-// question handles a server's question.
-func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+// answerQuestion handles a server's question.
+func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	if req.Params.URL != "" {
 		return &mcp.ElicitResult{Action: Declined}, nil
 	}
-	form := formOf(req.Params.RequestedSchema)
+	form := answerForm(req.Params.RequestedSchema)
 	c, own := ctx.Value(askedKey{}).(*askedCall)
 	if !own {
-		if c = a.sender(ctx); c == nil {
+		if c = a.awaitSender(ctx); c == nil {
 			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}
-		defer a.put(c)
+		defer a.closeQuestion(c)
 	}
 	answer, answered := c.actor.Ask(c.name, req.Params.Message, form)
 	if !answered {
@@ -104,9 +104,9 @@ func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Eli
 	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
 }
 
-// formOf returns the schema of an answer. An invalid schema becomes any object, which the
+// answerForm returns the schema of an answer. An invalid schema becomes any object, which the
 // server checks.
-func formOf(asked any) map[string]any {
+func answerForm(asked any) map[string]any {
 	plain, _ := eval.Canonical(asked)
 	form, _ := plain.(map[string]any)
 	fields, _ := form["properties"].(map[string]any)
@@ -121,9 +121,9 @@ func formOf(asked any) map[string]any {
 	return form
 }
 
-// sender waits until as many questions are open as calls are in flight, and returns the
+// awaitSender waits until as many questions are open as calls are in flight, and returns the
 // first call without a question, or nil.
-func (a *asking) sender(ctx context.Context) *askedCall {
+func (a *asking) awaitSender(ctx context.Context) *askedCall {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -147,8 +147,8 @@ func (a *asking) sender(ctx context.Context) *askedCall {
 	return nil
 }
 
-// put closes a question.
-func (a *asking) put(c *askedCall) {
+// closeQuestion closes a question.
+func (a *asking) closeQuestion(c *askedCall) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.asks = false

@@ -137,7 +137,7 @@ func TestFormOf(t *testing.T) {
 		"as today":  {choice(map[string]any{"oneOf": []any{cat}}), choice(map[string]any{"oneOf": []any{cat}})},
 		"no schema": {choice(map[string]any{"colour": "red"}), map[string]any{"type": "object"}},
 	} {
-		if diff := cmp.Diff(test.want, any(formOf(test.asked))); diff != "" {
+		if diff := cmp.Diff(test.want, any(answerForm(test.asked))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -40,7 +40,7 @@ func New(decls map[string]any, opts Options) (*Registry, error) {
 	opts.Keeper = cmp.Or(opts.Keeper, process.NewKeeper(""))
 	r := &Registry{decls: map[string]*Declared{}, names: slices.Sorted(maps.Keys(decls))}
 	for _, name := range r.names {
-		decl, err := declare(name, decls[name], &opts)
+		decl, err := readDeclared(name, decls[name], &opts)
 		if err != nil {
 			return nil, fmt.Errorf("tool %q: %w", name, err)
 		}
@@ -54,7 +54,7 @@ func (r *Registry) Close() error {
 	var all []error
 	for _, name := range r.names {
 		if server := r.decls[name].server; server != nil {
-			all = append(all, server.close())
+			all = append(all, server.closeServer())
 		}
 	}
 	return errors.Join(all...)
@@ -76,7 +76,7 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 	for _, entry := range allowed {
 		decl, member := r.Find(entry)
 		if decl == nil {
-			return nil, r.unknown(entry)
+			return nil, r.unknownTool(entry)
 		}
 		if !decl.IsServer() {
 			add(decl.Tool())
@@ -94,7 +94,7 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 			}
 		}
 		if !found && member != All {
-			return nil, noMember(decl.Name, member, tools)
+			return nil, unknownMember(decl.Name, member, tools)
 		}
 	}
 	return out, nil
@@ -118,7 +118,7 @@ func (r *Registry) listServers(ctx context.Context, actor Actor, allowed []strin
 		}
 		l := &listing{}
 		out[decl.server] = l
-		group.Go(func() { l.tools, l.err = decl.server.list(ctx, actor) })
+		group.Go(func() { l.tools, l.err = decl.server.listTools(ctx, actor) })
 	}
 	group.Wait()
 	return out
@@ -140,7 +140,7 @@ func (r *Registry) Find(name string) (decl *Declared, member string) {
 	return nil, ""
 }
 
-func (r *Registry) unknown(name string) error {
+func (r *Registry) unknownTool(name string) error {
 	return &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, joinNames("declared are", r.names))}
 }
 
@@ -160,7 +160,7 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 	}
 	decl, member := r.Find(call.Name)
 	if decl == nil {
-		return nil, r.unknown(call.Name)
+		return nil, r.unknownTool(call.Name)
 	}
 	if decl.IsServer() && member == All {
 		return nil, &Error{Message: fmt.Sprintf("%q is a server; call one of its tools, as in %s.tool", decl.Name, decl.Name), NotMade: true}
@@ -181,7 +181,7 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 		bounded, cancel = context.WithTimeout(ctx, decl.Timeout)
 	}
 	defer cancel()
-	result, err := decl.call(bounded, actor, member, call)
+	result, err := decl.makeCall(bounded, actor, member, call)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", decl.Name, eval.DurationText(decl.Timeout)), Kind: "timeout"}
 	}
@@ -196,8 +196,8 @@ func joinNames(intro string, names []string) string {
 	return intro + " " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// noMember returns the error for an unknown tool of a server.
-func noMember(server, member string, tools []member) error {
+// unknownMember returns the error for an unknown tool of a server.
+func unknownMember(server, member string, tools []member) error {
 	names := make([]string, len(tools))
 	for i := range tools {
 		names[i] = tools[i].Name
@@ -304,8 +304,8 @@ type retry struct {
 	when *eval.Program
 }
 
-// declare reads the entry of one tool.
-func declare(name string, entry any, opts *Options) (*Declared, error) {
+// readDeclared reads the entry of one tool.
+func readDeclared(name string, entry any, opts *Options) (*Declared, error) {
 	values, _ := entry.(map[string]any)
 	d := &Declared{Name: name}
 	err := keys.Decode(values, d)
@@ -318,18 +318,18 @@ func declare(name string, entry any, opts *Options) (*Declared, error) {
 	if d.MaxInFlight > 0 {
 		d.flights = make(chan struct{}, d.MaxInFlight)
 	}
-	d.Parameters = merge(map[string]any{"type": "object"}, d.Parameters)
+	d.Parameters = mergeMaps(map[string]any{"type": "object"}, d.Parameters)
 	if d.schema, err = schema.Compile(d.Parameters); err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
 	switch {
 	case d.Exec != nil:
 		env, _ := d.Exec["env"].(map[string]any)
-		d.Exec = merge(d.Exec, map[string]any{"env": merge(d.Env, env)})
+		d.Exec = mergeMaps(d.Exec, map[string]any{"env": mergeMaps(d.Env, env)})
 	case d.MCP != nil:
 		d.server, err = declareServer(name, d.MCP, opts)
 		if err == nil {
-			d.server.Env, d.server.Headers = merge(d.Env, d.server.Env), merge(d.Headers, d.server.Headers)
+			d.server.Env, d.server.Headers = mergeMaps(d.Env, d.server.Env), mergeMaps(d.Headers, d.server.Headers)
 		}
 	}
 	return d, err
@@ -358,8 +358,8 @@ func readRetries(given any) ([]retry, error) {
 	return out, nil
 }
 
-// merge returns the entries of both maps; those of more win.
-func merge(base, more map[string]any) map[string]any {
+// mergeMaps returns the entries of both maps; those of more win.
+func mergeMaps(base, more map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(more))
 	maps.Copy(out, base)
 	maps.Copy(out, more)
@@ -383,7 +383,7 @@ func (d *Declared) Again(failed *Error, times int) (delay time.Duration, attempt
 	kind := cmp.Or(failed.Kind, "tool")
 	for i := range d.retries {
 		b := &d.retries[i]
-		if (len(b.On) == 0 || slices.Contains(b.On, kind)) && b.holds(d.Name, kind, failed, times) {
+		if (len(b.On) == 0 || slices.Contains(b.On, kind)) && b.holdsFor(d.Name, kind, failed, times) {
 			wait := float64(b.Initial) * math.Pow(b.Backoff, float64(times-1))
 			return time.Duration(min(wait, float64(b.Longest))), b.MaxAttempts, times < b.MaxAttempts
 		}
@@ -391,14 +391,14 @@ func (d *Declared) Again(failed *Error, times int) (delay time.Duration, attempt
 	return 0, 0, false
 }
 
-// holds evaluates the block's condition. A condition that fails does not hold.
-func (b *retry) holds(name, kind string, failed *Error, times int) bool {
+// holdsFor evaluates the block's condition. A condition that fails does not hold.
+func (b *retry) holdsFor(name, kind string, failed *Error, times int) bool {
 	if b.when == nil {
 		return true
 	}
 	var vm eval.VM
 	holds, err := vm.Test(b.when, map[string]any{"error": map[string]any{
-		"kind": kind, "message": failed.Message, "node": name, "attempt": times, "details": merge(failed.Details, nil),
+		"kind": kind, "message": failed.Message, "node": name, "attempt": times, "details": mergeMaps(failed.Details, nil),
 	}})
 	return err == nil && holds
 }
@@ -448,8 +448,8 @@ func cutText(text string, limit int) string {
 	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", eval.Head(text, limit), limit, len(text))
 }
 
-// call passes a call on to the server, program or graph.
-func (d *Declared) call(ctx context.Context, actor Actor, member string, call Call) (any, error) {
+// makeCall passes a call on to the server, program or graph.
+func (d *Declared) makeCall(ctx context.Context, actor Actor, member string, call Call) (any, error) {
 	args, err := call.Args, error(nil)
 	if d.server == nil {
 		if args, err = checkArgs(call.Name, d.schema, args); err != nil {
@@ -461,7 +461,7 @@ func (d *Declared) call(ctx context.Context, actor Actor, member string, call Ca
 	}
 	switch {
 	case d.server != nil:
-		return d.server.call(ctx, actor, member, call)
+		return d.server.callTool(ctx, actor, member, call)
 	case d.Exec != nil:
 		return actor.Exec(ctx, d.Name, d.Exec, args)
 	}

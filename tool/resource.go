@@ -21,13 +21,13 @@ func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string
 	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
 	if !decl.IsServer() {
-		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, joinNames("servers are", r.servers()))}
+		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, joinNames("servers are", r.serverNames()))}
 	}
 	fetch := fetchResource
 	if kind == "prompt" {
 		fetch = fetchPrompt
 	}
-	err = decl.server.use(ctx, actor, "while it was asked for the "+what, func(l *link) (bool, error) {
+	err = decl.server.useLink(ctx, actor, "while it was asked for the "+what, func(l *link) (bool, error) {
 		parts, err = fetch(ctx, l.session, of, args)
 		switch {
 		case err == nil && len(parts) == 0:
@@ -64,7 +64,7 @@ func fetchPrompt(ctx context.Context, session *mcp.ClientSession, name string, a
 			parts = append(parts, map[string]any{"text": fmt.Sprintf("[%s]", m.Role)})
 			speaker = m.Role
 		}
-		parts = append(parts, partsOf([]mcp.Content{m.Content})...)
+		parts = append(parts, convertContents([]mcp.Content{m.Content})...)
 	}
 	return parts, nil
 }
@@ -82,7 +82,7 @@ func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offe
 	if !decl.IsServer() {
 		return nil, nil
 	}
-	l, err := decl.server.connected(ctx, actor)
+	l, err := decl.server.ensureLink(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offe
 	return out, nil
 }
 
-func (r *Registry) servers() []string {
+func (r *Registry) serverNames() []string {
 	var out []string
 	for _, name := range r.names {
 		if r.decls[name].server != nil {
@@ -117,10 +117,10 @@ func (r *Registry) servers() []string {
 	return out
 }
 
-// content returns an answer as structured content, as text, or as a list of parts with
+// answerContent returns an answer as structured content, as text, or as a list of parts with
 // data URIs if there are others than text: their texts repeat the structured content.
-func content(answer *mcp.CallToolResult) (any, error) {
-	parts := partsOf(answer.Content)
+func answerContent(answer *mcp.CallToolResult) (any, error) {
+	parts := convertContents(answer.Content)
 	var texts []string
 	for _, part := range parts {
 		if text, isText := part.(map[string]any)["text"].(string); isText {
@@ -136,8 +136,8 @@ func content(answer *mcp.CallToolResult) (any, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// partsOf converts contents of the protocol.
-func partsOf(contents []mcp.Content) []any {
+// convertContents converts contents of the protocol.
+func convertContents(contents []mcp.Content) []any {
 	out := make([]any, 0, len(contents))
 	for _, c := range contents {
 		switch c := c.(type) {

@@ -84,24 +84,24 @@ func declareServer(name string, values map[string]any, opts *Options) (*server, 
 	return s, nil
 }
 
-// list returns the server's tools under their own names.
-func (s *server) list(ctx context.Context, actor Actor) ([]member, error) {
-	l, err := s.connected(ctx, actor)
+// listTools returns the server's tools under their own names.
+func (s *server) listTools(ctx context.Context, actor Actor) ([]member, error) {
+	l, err := s.ensureLink(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
 	return *l.members.Load(), nil
 }
 
-// call calls one of the server's tools. It repeats a call during which the server died
+// callTool calls one of the server's tools. It repeats a call during which the server died
 // only if that does no harm.
-func (s *server) call(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
+func (s *server) callTool(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
 	full := s.name + "." + name
-	err = s.use(ctx, actor, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
+	err = s.useLink(ctx, actor, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
 		members := *l.members.Load()
 		i := slices.IndexFunc(members, func(m member) bool { return m.Name == name })
 		if i < 0 {
-			return false, noMember(s.name, name, members)
+			return false, unknownMember(s.name, name, members)
 		}
 		given, err := checkArgs(full, members[i].schema, call.Args)
 		if err != nil {
@@ -111,17 +111,17 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 		if parent := actor.TraceParent(); parent != "" {
 			params.Meta = mcp.Meta{"traceparent": parent}
 		}
-		params.SetProgressToken(l.progress.begin(func(p *mcp.ProgressNotificationParams) {
+		params.SetProgressToken(l.progress.beginCall(func(p *mcp.ProgressNotificationParams) {
 			actor.Progress(full, p.Message, p.Progress, p.Total)
 		}))
-		calling, asked, end := l.asking.begin(ctx, actor, full)
+		calling, asked, end := l.asking.beginCall(ctx, actor, full)
 		answer, err := l.session.CallTool(calling, params)
 		end()
 		switch {
-		case l.asking.asked(asked):
+		case l.asking.isWaiting(asked):
 			return false, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", full), NotMade: true}
 		case err == nil:
-			result, err = content(answer)
+			result, err = answerContent(answer)
 			if err != nil {
 				err = &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", full, err)}
 			} else if answer.IsError {
@@ -135,16 +135,16 @@ func (s *server) call(ctx context.Context, actor Actor, name string, call Call) 
 	return result, err
 }
 
-// use asks the server, and once more if it dies meanwhile and repeating does no harm. Errors
+// useLink asks the server, and once more if it dies meanwhile and repeating does no harm. Errors
 // other than an *Error mean that it died; when names the request in the message.
-func (s *server) use(ctx context.Context, actor Actor, when string, ask func(*link) (repeatable bool, err error)) error {
+func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func(*link) (repeatable bool, err error)) error {
 	for first := true; ; first = false {
-		l, err := s.connected(ctx, actor)
+		l, err := s.ensureLink(ctx, actor)
 		if err != nil {
 			return err
 		}
 		repeatable, err := ask(l)
-		s.warn(actor)
+		s.warnOfStray(actor)
 		var failed *Error
 		switch {
 		case err == nil:
@@ -154,15 +154,15 @@ func (s *server) use(ctx context.Context, actor Actor, when string, ask func(*li
 		case errors.As(err, &failed):
 			return err
 		}
-		died := s.drop(ctx, actor, l, err)
+		died := s.dropLink(ctx, actor, l, err)
 		if !first || !repeatable {
 			return &Error{Message: fmt.Sprintf("server %q went away %s: %s", s.name, when, died)}
 		}
 	}
 }
 
-// lock takes the turn, unless the context ends before.
-func (s *server) lock(ctx context.Context) error {
+// takeTurn takes the turn, unless the context ends before.
+func (s *server) takeTurn(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
 		return nil
@@ -171,27 +171,27 @@ func (s *server) lock(ctx context.Context) error {
 	}
 }
 
-func (s *server) unlock() { <-s.turn }
+func (s *server) endTurn() { <-s.turn }
 
-// connected returns the connection and makes one if there is none.
-func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
-	if err := s.lock(ctx); err != nil {
+// ensureLink returns the connection and makes one if there is none.
+func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
+	if err := s.takeTurn(ctx); err != nil {
 		return nil, err
 	}
-	defer s.unlock()
+	defer s.endTurn()
 	if s.link != nil {
 		select {
 		case <-s.link.gone:
-			s.discard(actor, s.link, mcp.ErrConnectionClosed)
+			s.discardLink(actor, s.link, mcp.ErrConnectionClosed)
 		default:
-			return s.link, s.link.refresh(ctx)
+			return s.link, s.link.refreshTools(ctx)
 		}
 	}
 	if s.starts >= maxStarts {
 		return nil, &Error{Message: fmt.Sprintf("server %q went away %d times and is not started again: %s", s.name, s.starts, s.died)}
 	}
 	s.starts++
-	l, err := s.connect(ctx)
+	l, err := s.connectInTime(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -200,12 +200,12 @@ func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 		return nil, &Error{Message: fmt.Sprintf("can't start server %q: %v", s.name, err)}
 	}
 	s.link = l
-	s.warn(actor)
+	s.warnOfStray(actor)
 	return l, nil
 }
 
-// warn reports lines that the server printed between its messages.
-func (s *server) warn(actor Actor) {
+// warnOfStray reports lines that the server printed between its messages.
+func (s *server) warnOfStray(actor Actor) {
 	for {
 		select {
 		case line := <-s.stray:
@@ -216,8 +216,8 @@ func (s *server) warn(actor Actor) {
 	}
 }
 
-// refresh lists the tools again if the server said that they have changed.
-func (l *link) refresh(ctx context.Context) error {
+// refreshTools lists the tools again if the server said that they have changed.
+func (l *link) refreshTools(ctx context.Context) error {
 	if !l.stale.Swap(false) {
 		return nil
 	}
@@ -233,21 +233,21 @@ func (l *link) refresh(ctx context.Context) error {
 	return nil
 }
 
-// drop discards a connection that a call found lost, unless another call did, and returns why
+// dropLink discards a connection that a call found lost, unless another call did, and returns why
 // the last connection ended.
-func (s *server) drop(ctx context.Context, actor Actor, l *link, cause error) string {
-	if s.lock(ctx) != nil {
+func (s *server) dropLink(ctx context.Context, actor Actor, l *link, cause error) string {
+	if s.takeTurn(ctx) != nil {
 		return "the call was given up"
 	}
-	defer s.unlock()
+	defer s.endTurn()
 	if s.link == l {
-		s.discard(actor, l, cause)
+		s.discardLink(actor, l, cause)
 	}
 	return s.died
 }
 
-// discard closes a broken connection and warns.
-func (s *server) discard(actor Actor, l *link, cause error) {
+// discardLink closes a broken connection and warns.
+func (s *server) discardLink(actor Actor, l *link, cause error) {
 	s.link = nil
 	_ = l.stop()
 	s.died = cause.Error()
@@ -257,10 +257,10 @@ func (s *server) discard(actor Actor, l *link, cause error) {
 	actor.Warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
 }
 
-// close ends the server.
-func (s *server) close() error {
-	_ = s.lock(context.Background())
-	defer s.unlock()
+// closeServer ends the server.
+func (s *server) closeServer() error {
+	_ = s.takeTurn(context.Background())
+	defer s.endTurn()
 	s.starts = maxStarts
 	if s.link == nil {
 		return nil
@@ -280,30 +280,30 @@ type progress struct {
 // result.
 const lateCalls = 100
 
-// begin returns a token. hear receives its notifications.
-func (p *progress) begin(hear func(*mcp.ProgressNotificationParams)) (token string) {
+// beginCall returns a token. hear receives its notifications.
+func (p *progress) beginCall(hear func(*mcp.ProgressNotificationParams)) (token string) {
 	n := p.made.Add(1)
-	p.calls.Store(tokenOf(n), hear)
-	p.calls.Delete(tokenOf(n - lateCalls))
-	return tokenOf(n)
+	p.calls.Store(progressToken(n), hear)
+	p.calls.Delete(progressToken(n - lateCalls))
+	return progressToken(n)
 }
 
-func tokenOf(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
+func progressToken(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
 
-func (p *progress) heard(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+func (p *progress) deliver(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	if hear, ok := p.calls.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
 		hear.(func(*mcp.ProgressNotificationParams))(req.Params)
 	}
 }
 
-// connect starts the server and lists its tools. The connection outlives ctx, which bounds
+// connectInTime starts the server and lists its tools. The connection outlives ctx, which bounds
 // the start.
-func (s *server) connect(ctx context.Context) (*link, error) {
+func (s *server) connectInTime(ctx context.Context) (*link, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready after %s", startTime))
 	defer cancel()
 	abandon := context.AfterFunc(starting, end)
-	l, err := s.open(life)
+	l, err := s.openLink(life)
 	if !abandon() && err == nil {
 		_ = l.stop()
 		err = context.Cause(starting)
@@ -323,8 +323,8 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// open starts the server, if it is a program, and opens a session.
-func (s *server) open(ctx context.Context) (*link, error) {
+// openLink starts the server, if it is a program, and opens a session.
+func (s *server) openLink(ctx context.Context) (*link, error) {
 	l := &link{asking: newAsking(), gone: make(chan struct{}), stderr: func() string { return "" }}
 	var transport mcp.Transport
 	kill := func() error { return nil }
@@ -333,19 +333,19 @@ func (s *server) open(ctx context.Context) (*link, error) {
 			Endpoint: s.URL, HTTPClient: &http.Client{Transport: listening{withHeaders{http.DefaultTransport, s.Headers}}},
 		}
 	} else {
-		p, err := s.start()
+		p, err := s.startProgram()
 		if err != nil {
 			return nil, err
 		}
-		transport, kill, l.stderr = &mcp.IOTransport{Reader: filterMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.lastLine
+		transport, kill, l.stderr = &mcp.IOTransport{Reader: filterMessages(p.stdout, s.stray), Writer: p.stdin}, p.stopProgram, p.lastLine
 	}
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: "dev"},
 		&mcp.ClientOptions{
 			Capabilities:                &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
-			ElicitationHandler:          l.asking.question,
+			ElicitationHandler:          l.asking.answerQuestion,
 			ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
-			ProgressNotificationHandler: l.progress.heard,
+			ProgressNotificationHandler: l.progress.deliver,
 		},
 	)
 	client.AddSendingMiddleware(boundDiscovery(s.opts.DiscoverTime))
@@ -353,7 +353,7 @@ func (s *server) open(ctx context.Context) (*link, error) {
 	if err == nil {
 		l.session = session
 		l.stale.Store(true)
-		err = l.refresh(ctx)
+		err = l.refreshTools(ctx)
 	}
 	if err != nil {
 		err = errors.Join(err, kill())

@@ -32,8 +32,8 @@ type program struct {
 	opts   *Options
 }
 
-// start starts the server's program.
-func (s *server) start() (*program, error) {
+// startProgram starts the server's program.
+func (s *server) startProgram() (*program, error) {
 	dir := s.Dir
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(s.opts.Dir, dir)
@@ -75,7 +75,7 @@ func (s *server) start() (*program, error) {
 		p.mark.Close()
 		return nil, errors.Join(err, stdout.Close())
 	}
-	go p.watch()
+	go p.awaitEnd()
 	return p, nil
 }
 
@@ -92,17 +92,17 @@ func (s *server) environment(dir string) ([]string, error) {
 	return env, nil
 }
 
-// watch ends the children of the program after it: a child that holds stdout open would
+// awaitEnd ends the children of the program after it: a child that holds stdout open would
 // keep the connection waiting.
-func (p *program) watch() {
+func (p *program) awaitEnd() {
 	_ = p.cmd.Wait()
 	p.mark.Kill(p.cmd)
 	p.mark.Close()
 	close(p.ended)
 }
 
-// stop ends the program: it closes stdin, then sends SIGTERM, then SIGKILL.
-func (p *program) stop() error {
+// stopProgram ends the program: it closes stdin, then sends SIGTERM, then SIGKILL.
+func (p *program) stopProgram() error {
 	_ = p.stdin.Close()
 	select {
 	case <-p.ended:

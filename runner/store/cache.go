@@ -33,7 +33,7 @@ const cacheKeys = "cache/"
 // Cached returns a value that has not expired.
 func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err error) {
 	var entry savedEntry
-	err = s.kv().View(func(tx Tx) (err error) {
+	err = s.storage().View(func(tx Tx) (err error) {
 		ok, err = getJSON(tx, cacheKeys+keyOf(key), &entry)
 		return err
 	})
@@ -50,8 +50,8 @@ func (s *KVStore) Cache(e CacheEntry) error {
 	if err != nil {
 		return fmt.Errorf("cache of node %q: %w", e.Node, err)
 	}
-	purge, now := !s.purged.Swap(true), s.kv().Now()
-	return s.kv().Update(func(tx Tx) (err error) {
+	purge, now := !s.purged.Swap(true), s.storage().Now()
+	return s.storage().Update(func(tx Tx) (err error) {
 		if purge {
 			_, err = clearCache(tx, func(e *savedEntry) bool { return e.isExpired(now) })
 		}
@@ -61,7 +61,7 @@ func (s *KVStore) Cache(e CacheEntry) error {
 
 // ClearCache deletes cached values.
 func (s *KVStore) ClearCache(graph string, nodes []string) (cleared int, err error) {
-	err = s.kv().Update(func(tx Tx) (err error) {
+	err = s.storage().Update(func(tx Tx) (err error) {
 		cleared, err = clearCache(tx, func(e *savedEntry) bool {
 			return cmp.Or(graph, e.Graph) == e.Graph && (nodes == nil || slices.Contains(nodes, e.Node))
 		})

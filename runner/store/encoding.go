@@ -11,7 +11,7 @@ import (
 
 // EncodeEvent writes an event as one line of JSON without the newline.
 func EncodeEvent(e *machine.Event) ([]byte, error) {
-	text, err := encode(e)
+	text, err := encodeJSON(e)
 	if err != nil {
 		return nil, fmt.Errorf("event %s can't be written: %w", e.Kind, err)
 	}
@@ -41,7 +41,7 @@ func DecodeEvent(text []byte) (machine.Event, error) {
 
 // EncodeValue writes plain data as JSON.
 func EncodeValue(v any) ([]byte, error) {
-	text, err := encode(v)
+	text, err := encodeJSON(v)
 	if err != nil {
 		return nil, fmt.Errorf("value can't be written: %w", err)
 	}
@@ -57,5 +57,5 @@ func DecodeValue(text []byte) (any, error) {
 	return v, nil
 }
 
-// encode returns the JSON of a value.
-func encode(v any) ([]byte, error) { return eval.AppendJSON(nil, v) }
+// encodeJSON returns the JSON of a value.
+func encodeJSON(v any) ([]byte, error) { return eval.AppendJSON(nil, v) }

@@ -81,7 +81,7 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 		return out, err
 	}
 	before := len(slots)
-	slots = slices.DeleteFunc(slots, func(s0 groupSlot) bool { return !s.kv().IsLocked(s0.RunID) })
+	slots = slices.DeleteFunc(slots, func(s0 groupSlot) bool { return !s.storage().IsLocked(s0.RunID) })
 	changed := len(slots) < before
 	at := slices.IndexFunc(slots, func(s groupSlot) bool { return s.RunID == runID })
 	if at < 0 {
@@ -99,7 +99,7 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 		}
 	}
 	if slots[at].Since.IsZero() && ahead < limit {
-		slots[at].Since, changed = s.kv().Now(), true
+		slots[at].Since, changed = s.storage().Now(), true
 	}
 	if changed {
 		err = putJSON(tx, groupKeys+keyOf(group), slots)
@@ -112,7 +112,7 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 
 // leaveGroup removes a run from its group.
 func leaveGroup(tx Tx, runID string) error {
-	groups, err := collect(tx, groupKeys, "", -1)
+	groups, err := collectPairs(tx, groupKeys, "", -1)
 	for _, p := range groups {
 		var slots []groupSlot
 		err = cmp.Or(err, decodeJSON(p, &slots))

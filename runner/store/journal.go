@@ -28,18 +28,18 @@ type journal struct {
 	closed    bool
 }
 
-// drive locks a run and opens its journal. find returns the run, and may create it. taken
+// lockAndOpen locks a run and opens its journal. find returns the run, and may create it. taken
 // returns the error for a run that has a driver.
-func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
-	release, err := s.kv().Lock(runID)
+func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
+	release, err := s.storage().Lock(runID)
 	if err != nil {
 		return nil, err
 	}
 	if release == nil {
 		return nil, taken()
 	}
-	j := &journal{inbox: newInbox(s.kv(), runID), store: s, release: release, stop: make(chan struct{})}
-	err = s.kv().Update(func(tx Tx) error {
+	j := &journal{inbox: newInbox(s.storage(), runID), store: s, release: release, stop: make(chan struct{})}
+	err = s.storage().Update(func(tx Tx) error {
 		run, err := find(tx)
 		if err != nil {
 			return err
@@ -48,8 +48,8 @@ func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx
 		if err := errors.Join(putRun(tx, run), clearDriver(tx, runID)); err != nil {
 			return err
 		}
-		j.events = run.events()
-		j.count, j.journaled, err = extent(tx, run)
+		j.events = run.eventPrefix()
+		j.count, j.journaled, err = measureJournal(tx, run)
 		return err
 	})
 	if err != nil {
@@ -61,9 +61,9 @@ func (s *KVStore) drive(runID, owner string, taken func() error, find func(tx Tx
 	}
 	s.open[runID] = j
 	s.mu.Unlock()
-	j.Look()
+	j.Deliver()
 	if s.Poll > 0 {
-		j.polling.Go(func() { j.poll(s.Poll) })
+		j.polling.Go(func() { j.pollInbox(s.Poll) })
 	}
 	return j, nil
 }
@@ -77,18 +77,18 @@ func (j *journal) Append(events ...machine.Event) error {
 // Settle settles an offer: its events are added and it is deleted in one transaction.
 func (j *journal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
 	taken, err = j.appendIf(func(tx Tx) (bool, error) { return settleOffer(tx, id, refused) }, events)
-	j.Look() // there is room now for offers that had to wait
+	j.Deliver() // there is room now for offers that had to wait
 	return taken, err
 }
 
 // appendIf adds events, all or none, if the condition holds in their transaction.
 func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine.Event) (added bool, err error) {
-	err = j.write(func() error {
+	err = j.writeOnce(func() error {
 		texts, err := encodeEvents(events)
 		if err != nil {
 			return err
 		}
-		err = j.store.kv().Update(func(tx Tx) (err error) {
+		err = j.store.storage().Update(func(tx Tx) (err error) {
 			if added, err = condition(tx); err == nil && added {
 				err = appendEvents(tx, j.events, j.count, texts)
 			}
@@ -108,9 +108,9 @@ func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine
 
 // Snapshot stores the state after the events so far.
 func (j *journal) Snapshot(s Snapshot) error {
-	return j.write(func() error {
+	return j.writeOnce(func() error {
 		j.journaled = 0
-		return j.store.kv().Update(func(tx Tx) error { return tx.Put(numbered(statesOf(j.runID), j.count), s.State) })
+		return j.store.storage().Update(func(tx Tx) error { return tx.Put(numberedKey(snapshotPrefix(j.runID), j.count), s.State) })
 	})
 }
 
@@ -123,8 +123,8 @@ func (j *journal) Journaled() int {
 
 // Note changes what List shows.
 func (j *journal) Note(s RunSummary) error {
-	return j.write(func() error {
-		return j.change(func(_ Tx, run *savedRun) error {
+	return j.writeOnce(func() error {
+		return j.changeRun(func(_ Tx, run *savedRun) error {
 			run.Status, run.Reason, run.Quality, run.Steps, run.Due, run.Updated = cmp.Or(s.Status, machine.Running), s.Reason, s.Quality, s.Steps, s.Due, s.Updated
 			return nil
 		})
@@ -133,17 +133,17 @@ func (j *journal) Note(s RunSummary) error {
 
 // Adopt replaces the graph of the run.
 func (j *journal) Adopt(r RunRecord) error {
-	return j.write(func() error {
-		return j.change(func(tx Tx, run *savedRun) error {
+	return j.writeOnce(func() error {
+		return j.changeRun(func(tx Tx, run *savedRun) error {
 			run.Graph, run.File = r.Graph, r.File
-			return errors.Join(tx.DeleteAll(statesOf(j.runID)), run.deleteTexts(tx), run.putTexts(tx, &r))
+			return errors.Join(tx.DeleteAll(snapshotPrefix(j.runID)), run.deleteTexts(tx), run.putTexts(tx, &r))
 		})
 	})
 }
 
-// change changes the saved run. The caller has the lock.
-func (j *journal) change(do func(tx Tx, run *savedRun) error) error {
-	return j.store.kv().Update(func(tx Tx) error {
+// changeRun changes the saved run. The caller has the lock.
+func (j *journal) changeRun(do func(tx Tx, run *savedRun) error) error {
+	return j.store.storage().Update(func(tx Tx) error {
 		run, err := getRun(tx, j.runID)
 		if err == nil {
 			err = do(tx, run)
@@ -157,8 +157,8 @@ func (j *journal) change(do func(tx Tx, run *savedRun) error) error {
 
 // Enter asks for a slot in a group.
 func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
-	err = j.write(func() error {
-		return j.store.kv().Update(func(tx Tx) (err error) {
+	err = j.writeOnce(func() error {
+		return j.store.storage().Update(func(tx Tx) (err error) {
 			out, err = j.store.enterGroup(tx, j.runID, group, limit)
 			return err
 		})
@@ -166,9 +166,9 @@ func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
 	return out, err
 }
 
-// write changes the store. After an error nothing more is written, because what the store
+// writeOnce changes the store. After an error nothing more is written, because what the store
 // holds then is not known.
-func (j *journal) write(do func() error) error {
+func (j *journal) writeOnce(do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.failed == nil && j.closed {
@@ -180,8 +180,8 @@ func (j *journal) write(do func() error) error {
 	return j.failed
 }
 
-// poll looks for requests and offers until the journal closes or its store is lost.
-func (j *journal) poll(every time.Duration) {
+// pollInbox looks for requests and offers until the journal closes or its store is lost.
+func (j *journal) pollInbox(every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -190,12 +190,12 @@ func (j *journal) poll(every time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		if err := j.store.kv().Lost(); err != nil {
-			_ = j.write(func() error { return err }) // the driver learns why when it writes
+		if err := j.store.storage().Lost(); err != nil {
+			_ = j.writeOnce(func() error { return err }) // the driver learns why when it writes
 			j.asked <- RequestCancel
 			return
 		}
-		j.Look()
+		j.Deliver()
 	}
 }
 
@@ -213,7 +213,7 @@ func (j *journal) Close() error {
 	j.store.mu.Lock()
 	delete(j.store.open, j.runID)
 	j.store.mu.Unlock()
-	err := j.change(func(tx Tx, run *savedRun) error {
+	err := j.changeRun(func(tx Tx, run *savedRun) error {
 		run.Owner = ""
 		return clearDriver(tx, j.runID)
 	})

@@ -72,7 +72,7 @@ type KVStore struct {
 	open   map[string]*journal
 }
 
-func (s *KVStore) kv() KV {
+func (s *KVStore) storage() KV {
 	if s.KV == nil {
 		return &s.memory
 	}
@@ -100,7 +100,7 @@ func (s *KVStore) notify(runID string) {
 	j := s.open[runID]
 	s.mu.Unlock()
 	if j != nil {
-		j.Look()
+		j.Deliver()
 	}
 }
 
@@ -117,7 +117,7 @@ func endOf(prefix string) string { return prefix + "\x7f" }
 
 // putJSON stores a value as JSON.
 func putJSON(tx Tx, key string, value any) error {
-	text, err := encode(value)
+	text, err := encodeJSON(value)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func decodeJSON(p Pair, value any) error {
 	return nil
 }
 
-// collect returns the pairs that Scan visits, at most limit unless that is negative.
-func collect(tx Tx, prefix, after string, limit int) (out []Pair, err error) {
+// collectPairs returns the pairs that Scan visits, at most limit unless that is negative.
+func collectPairs(tx Tx, prefix, after string, limit int) (out []Pair, err error) {
 	err = tx.Scan(prefix, after, func(p Pair) bool {
 		if limit < 0 || len(out) < limit {
 			out = append(out, Pair{p.Key, bytes.Clone(p.Value)})

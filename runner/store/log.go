@@ -38,24 +38,24 @@ type savedChunk struct {
 	Text []byte
 }
 
-// logOf is the prefix of the keys of a run's chunks.
-func logOf(runID string) string { return keyOf("log", runID) + "/" }
+// logPrefix is the prefix of the keys of a run's chunks.
+func logPrefix(runID string) string { return keyOf("log", runID) + "/" }
 
 // AppendLog stores chunks and deletes others, never the latest one.
 func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
-	err = s.kv().Update(func(tx Tx) error {
+	err = s.storage().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
-		last, err := tx.Last(logOf(runID), endOf(logOf(runID)))
+		last, err := tx.Last(logPrefix(runID), endOf(logPrefix(runID)))
 		first = int64(numberOf(last.Key)) + 1
 		for i := range chunks {
 			saved := savedChunk{chunks[i], []byte(chunks[i].Text)}
 			saved.Seq = first + int64(i)
-			err = cmp.Or(err, putJSON(tx, numbered(logOf(runID), int(saved.Seq)), saved))
+			err = cmp.Or(err, putJSON(tx, numberedKey(logPrefix(runID), int(saved.Seq)), saved))
 		}
 		for _, seq := range drop {
-			err = cmp.Or(err, tx.Delete(numbered(logOf(runID), int(seq))))
+			err = cmp.Or(err, tx.Delete(numberedKey(logPrefix(runID), int(seq))))
 		}
 		return err
 	})
@@ -65,9 +65,9 @@ func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (firs
 // Log returns chunks with numbers after one.
 func (s *KVStore) Log(runID string, after int64, limit int) ([]LogChunk, error) {
 	var pairs []Pair
-	err := s.kv().View(func(tx Tx) (err error) {
+	err := s.storage().View(func(tx Tx) (err error) {
 		if _, err = getRun(tx, runID); err == nil {
-			pairs, err = collect(tx, logOf(runID), numbered(logOf(runID), int(max(after, 0))), limit)
+			pairs, err = collectPairs(tx, logPrefix(runID), numberedKey(logPrefix(runID), int(max(after, 0))), limit)
 		}
 		return err
 	})

@@ -20,14 +20,14 @@ type memoryKV struct {
 	locks sync.Map   // by run id
 }
 
-// find returns where a key is, or where to insert it.
-func (m *memoryKV) find(key string) (index int, found bool) {
+// searchKey returns where a key is, or where to insert it.
+func (m *memoryKV) searchKey(key string) (index int, found bool) {
 	return slices.BinarySearchFunc(m.pairs, key, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
 }
 
-// set stores a value, or removes the key if it is nil. It returns the value before.
-func (m *memoryKV) set(key string, value []byte) (before []byte) {
-	i, found := m.find(key)
+// setValue stores a value, or removes the key if it is nil. It returns the value before.
+func (m *memoryKV) setValue(key string, value []byte) (before []byte) {
+	i, found := m.searchKey(key)
 	if found {
 		before = m.pairs[i].Value
 	}
@@ -53,7 +53,7 @@ func (m *memoryKV) Update(do func(tx Tx) error) error {
 	err := do(tx)
 	if err != nil {
 		for _, p := range slices.Backward(tx.undo) {
-			m.set(p.Key, p.Value)
+			m.setValue(p.Key, p.Value)
 		}
 	}
 	return err
@@ -90,7 +90,7 @@ type memoryTx struct {
 
 // Get returns a value.
 func (tx *memoryTx) Get(key string) ([]byte, error) {
-	if i, found := tx.find(key); found {
+	if i, found := tx.searchKey(key); found {
 		return tx.pairs[i].Value, nil
 	}
 	return nil, nil
@@ -98,20 +98,20 @@ func (tx *memoryTx) Get(key string) ([]byte, error) {
 
 // Put stores a value.
 func (tx *memoryTx) Put(key string, value []byte) error {
-	tx.undo = append(tx.undo, Pair{key, tx.set(key, append([]byte{}, value...))})
+	tx.undo = append(tx.undo, Pair{key, tx.setValue(key, append([]byte{}, value...))})
 	return nil
 }
 
 // Delete removes a key.
 func (tx *memoryTx) Delete(key string) error {
-	tx.undo = append(tx.undo, Pair{key, tx.set(key, nil)})
+	tx.undo = append(tx.undo, Pair{key, tx.setValue(key, nil)})
 	return nil
 }
 
 // DeleteAll removes keys.
 func (tx *memoryTx) DeleteAll(prefix string) error {
-	from, _ := tx.find(prefix)
-	to, _ := tx.find(endOf(prefix))
+	from, _ := tx.searchKey(prefix)
+	to, _ := tx.searchKey(endOf(prefix))
 	tx.undo = append(tx.undo, tx.pairs[from:to]...)
 	tx.pairs = slices.Delete(tx.pairs, from, to)
 	return nil
@@ -119,7 +119,7 @@ func (tx *memoryTx) DeleteAll(prefix string) error {
 
 // Scan visits pairs.
 func (tx *memoryTx) Scan(prefix, after string, visit func(p Pair) bool) error {
-	first, _ := tx.find(max(prefix, after))
+	first, _ := tx.searchKey(max(prefix, after))
 	for _, p := range tx.pairs[first:] {
 		if p.Key != after && (!strings.HasPrefix(p.Key, prefix) || !visit(p)) {
 			break
@@ -130,7 +130,7 @@ func (tx *memoryTx) Scan(prefix, after string, visit func(p Pair) bool) error {
 
 // Last returns the last pair up to a limit.
 func (tx *memoryTx) Last(prefix, limit string) (last Pair, err error) {
-	i, found := tx.find(limit)
+	i, found := tx.searchKey(limit)
 	if found {
 		i++
 	}

@@ -53,7 +53,7 @@ func requestKey(runID string) string { return keyOf("request", runID) }
 
 // Ask leaves a request for the driver of a run.
 func (s *KVStore) Ask(runID string, request Request) error {
-	err := s.kv().Update(func(tx Tx) error {
+	err := s.storage().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func offerKey(id string) string { return keyOf("offer", id) }
 
 // Offer leaves an offer for the driver of a run.
 func (s *KVStore) Offer(runID string, offer Offer) error {
-	err := s.kv().Update(func(tx Tx) error {
+	err := s.storage().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func deleteOffers(tx Tx, runID string) error {
 	return err
 }
 
-// standing implements Store.Offered.
-func standing(tx Tx, id string) (open bool, refused string, err error) {
+// offerStatus implements Store.Offered.
+func offerStatus(tx Tx, id string) (open bool, refused string, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)
 	return found && err == nil && offer.Refused == "", offer.Refused, err
@@ -121,8 +121,8 @@ func standing(tx Tx, id string) (open bool, refused string, err error) {
 
 // Offered returns whether an offer is open, and why it was refused.
 func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
-	err = s.kv().View(func(tx Tx) (err error) {
-		open, refused, err = standing(tx, id)
+	err = s.storage().View(func(tx Tx) (err error) {
+		open, refused, err = offerStatus(tx, id)
 		return err
 	})
 	return open, refused, err
@@ -130,8 +130,8 @@ func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
 
 // Withdraw deletes an offer.
 func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
-	err = s.kv().Update(func(tx Tx) (err error) {
-		if open, refused, err = standing(tx, id); err != nil {
+	err = s.storage().Update(func(tx Tx) (err error) {
+		if open, refused, err = offerStatus(tx, id); err != nil {
 			return err
 		}
 		return tx.Delete(offerKey(id))
@@ -181,9 +181,9 @@ func (i *inbox) Asked() <-chan Request { return i.asked }
 // Offers delivers offers.
 func (i *inbox) Offers() <-chan Offer { return i.offers }
 
-// Look delivers what is new. It never waits for the driver, and leaves to the next call what it
+// Deliver delivers what is new. It never waits for the driver, and leaves to the next call what it
 // can't read now.
-func (i *inbox) Look() {
+func (i *inbox) Deliver() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var request Request

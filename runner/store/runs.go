@@ -49,8 +49,8 @@ const (
 	countKey  = "runs"
 )
 
-// numbered returns the key of an event, a snapshot or a chunk of a log.
-func numbered(prefix string, n int) string { return fmt.Sprintf("%s%010d", prefix, n) }
+// numberedKey returns the key of an event, a snapshot or a chunk of a log.
+func numberedKey(prefix string, n int) string { return fmt.Sprintf("%s%010d", prefix, n) }
 
 // numberOf returns the number in a key, or 0 for "".
 func numberOf(key string) int {
@@ -58,14 +58,14 @@ func numberOf(key string) int {
 	return n
 }
 
-func runKey(runID string) string   { return keyOf("run", runID) }
-func statesOf(runID string) string { return keyOf("state", runID) + "/" }
+func runKey(runID string) string         { return keyOf("run", runID) }
+func snapshotPrefix(runID string) string { return keyOf("state", runID) + "/" }
 
-// events returns the prefix of the keys of the run's events.
-func (r *savedRun) events() string { return numbered(EventKeys, r.Number) + "/" }
+// eventPrefix returns the prefix of the keys of the run's events.
+func (r *savedRun) eventPrefix() string { return numberedKey(EventKeys, r.Number) + "/" }
 
-func textKey(sum string) string { return "text/" + sum }
-func usesOf(sum string) string  { return "use/" + sum + "/" }
+func textKey(sum string) string   { return "text/" + sum }
+func usePrefix(sum string) string { return "use/" + sum + "/" }
 
 // listKey returns the key of the run in the list of its status, latest start first.
 func (r *savedRun) listKey() string {
@@ -124,18 +124,18 @@ func runExists(runID string) error { return fmt.Errorf("run %q: %w", runID, ErrR
 
 // putTexts stores the texts of a run, once for all runs that have the same.
 func (r *savedRun) putTexts(tx Tx, from *RunRecord) error {
-	text, err := encode(texts{from.Source, from.Files})
+	text, err := encodeJSON(texts{from.Source, from.Files})
 	hash := sha256.Sum256(text)
 	r.Texts = hex.EncodeToString(hash[:])
-	return errors.Join(err, tx.Put(textKey(r.Texts), text), tx.Put(usesOf(r.Texts)+keyOf(r.ID), nil))
+	return errors.Join(err, tx.Put(textKey(r.Texts), text), tx.Put(usePrefix(r.Texts)+keyOf(r.ID), nil))
 }
 
 // deleteTexts deletes the texts of a run unless another run has them.
 func (r *savedRun) deleteTexts(tx Tx) error {
-	if err := tx.Delete(usesOf(r.Texts) + keyOf(r.ID)); err != nil {
+	if err := tx.Delete(usePrefix(r.Texts) + keyOf(r.ID)); err != nil {
 		return err
 	}
-	uses, err := collect(tx, usesOf(r.Texts), "", 1)
+	uses, err := collectPairs(tx, usePrefix(r.Texts), "", 1)
 	if err == nil && len(uses) == 0 {
 		err = tx.Delete(textKey(r.Texts))
 	}
@@ -144,18 +144,18 @@ func (r *savedRun) deleteTexts(tx Tx) error {
 
 // Create starts the journal of a new run.
 func (s *KVStore) Create(record RunRecord, first ...machine.Event) (Journal, error) {
-	return s.create(record, first, func(Tx, *savedRun) (int, error) { return 0, nil })
+	return s.createRun(record, first, func(Tx, *savedRun) (int, error) { return 0, nil })
 }
 
 // Fork starts the journal of a new run with the first n events of another one.
 func (s *KVStore) Fork(record RunRecord, from string, n int, first ...machine.Event) (Journal, error) {
-	return s.create(record, first, func(tx Tx, run *savedRun) (copied int, err error) {
+	return s.createRun(record, first, func(tx Tx, run *savedRun) (copied int, err error) {
 		source, err := getRun(tx, from)
 		if err != nil {
 			return 0, err
 		}
-		if copied, err = copyUpTo(tx, source.events(), run.events(), n); err == nil {
-			_, err = copyUpTo(tx, statesOf(from), statesOf(record.ID), n)
+		if copied, err = copyUpTo(tx, source.eventPrefix(), run.eventPrefix(), n); err == nil {
+			_, err = copyUpTo(tx, snapshotPrefix(from), snapshotPrefix(record.ID), n)
 		}
 		return copied, err
 	})
@@ -164,7 +164,7 @@ func (s *KVStore) Fork(record RunRecord, from string, n int, first ...machine.Ev
 // copyUpTo copies numbered values up to number n. It returns the last number.
 func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
 	for after := ""; ; {
-		pairs, err := collect(tx, from, after, 1000)
+		pairs, err := collectPairs(tx, from, after, 1000)
 		if err != nil || len(pairs) == 0 {
 			return last, err
 		}
@@ -173,21 +173,21 @@ func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
 				return last, nil
 			}
 			last, after = numberOf(p.Key), p.Key
-			if err := tx.Put(numbered(to, last), p.Value); err != nil {
+			if err := tx.Put(numberedKey(to, last), p.Value); err != nil {
 				return last, err
 			}
 		}
 	}
 }
 
-// create starts the journal of a new run. inherit stores its events before first.
-func (s *KVStore) create(record RunRecord, first []machine.Event, inherit func(tx Tx, run *savedRun) (events int, err error)) (Journal, error) {
+// createRun starts the journal of a new run. inherit stores its events before first.
+func (s *KVStore) createRun(record RunRecord, first []machine.Event, inherit func(tx Tx, run *savedRun) (events int, err error)) (Journal, error) {
 	texts, err := encodeEvents(first)
 	if err != nil {
 		return nil, err
 	}
 	taken := func() error { return runExists(record.ID) }
-	return s.drive(record.ID, s.owner(""), taken, func(tx Tx) (*savedRun, error) {
+	return s.lockAndOpen(record.ID, s.ownerName(""), taken, func(tx Tx) (*savedRun, error) {
 		run, err := newRun(tx, record)
 		if err != nil {
 			return nil, err
@@ -196,32 +196,32 @@ func (s *KVStore) create(record RunRecord, first []machine.Event, inherit func(t
 		if err != nil {
 			return nil, err
 		}
-		return run, appendEvents(tx, run.events(), n, texts)
+		return run, appendEvents(tx, run.eventPrefix(), n, texts)
 	})
 }
 
-func (s *KVStore) owner(name string) string { return cmp.Or(name, s.Owner, "this program") }
+func (s *KVStore) ownerName(name string) string { return cmp.Or(name, s.Owner, "this program") }
 
 // Open opens the journal of a run.
 func (s *KVStore) Open(runID, owner string) (Journal, error) {
-	if _, err := s.saved(runID); err != nil { // before the lock, which Create may need
+	if _, err := s.readRun(runID); err != nil { // before the lock, which Create may need
 		return nil, err
 	}
-	return s.drive(runID, s.owner(owner), func() error { return s.driven(runID) }, func(tx Tx) (*savedRun, error) { return getRun(tx, runID) })
+	return s.lockAndOpen(runID, s.ownerName(owner), func() error { return s.drivenError(runID) }, func(tx Tx) (*savedRun, error) { return getRun(tx, runID) })
 }
 
-// saved returns a run.
-func (s *KVStore) saved(runID string) (run *savedRun, err error) {
-	err = s.kv().View(func(tx Tx) (err error) {
+// readRun returns a run.
+func (s *KVStore) readRun(runID string) (run *savedRun, err error) {
+	err = s.storage().View(func(tx Tx) (err error) {
 		run, err = getRun(tx, runID)
 		return err
 	})
 	return run, err
 }
 
-// driven returns a *DrivenError with the driver's name.
-func (s *KVStore) driven(runID string) error {
-	run, err := s.saved(runID)
+// drivenError returns a *DrivenError with the driver's name.
+func (s *KVStore) drivenError(runID string) error {
+	run, err := s.readRun(runID)
 	switch {
 	case errors.Is(err, ErrNoRun):
 		run = &savedRun{}
@@ -233,14 +233,14 @@ func (s *KVStore) driven(runID string) error {
 
 // Run returns the record of a run.
 func (s *KVStore) Run(runID string) (out RunRecord, err error) {
-	err = s.kv().View(func(tx Tx) error {
+	err = s.storage().View(func(tx Tx) error {
 		run, err := getRun(tx, runID)
 		if err != nil {
 			return err
 		}
 		var kept texts
 		_, err = getJSON(tx, textKey(run.Texts), &kept)
-		out = s.summary(run).RunRecord
+		out = s.newSummary(run).RunRecord
 		out.Source, out.Files = kept.Source, kept.Files
 		return err
 	})
@@ -255,9 +255,9 @@ var statuses = [...]machine.Status{
 // List returns the runs that a filter lets through, the last started first.
 func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 	var found []*savedRun
-	err := s.kv().View(func(tx Tx) (err error) {
+	err := s.storage().View(func(tx Tx) (err error) {
 		if filter.ID != "" || filter.Prefix != "" {
-			found, err = runsNamed(tx, cmp.Or(filter.ID, filter.Prefix))
+			found, err = findRuns(tx, cmp.Or(filter.ID, filter.Prefix))
 			return err
 		}
 		for _, status := range statuses {
@@ -281,29 +281,29 @@ func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 	var out []RunSummary
 	for _, run := range found {
 		if filter.Match(&run.RunSummary) && (filter.Limit <= 0 || len(out) < filter.Limit) {
-			out = append(out, s.summary(run))
+			out = append(out, s.newSummary(run))
 		}
 	}
 	return out, err
 }
 
-// summary returns what List shows of a run.
-func (s *KVStore) summary(run *savedRun) RunSummary {
+// newSummary returns what List shows of a run.
+func (s *KVStore) newSummary(run *savedRun) RunSummary {
 	out := run.RunSummary
 	for _, at := range []*time.Time{&out.Started, &out.Updated, &out.Due} {
 		if !at.IsZero() {
 			*at = at.Local()
 		}
 	}
-	if out.Owner != "" && !s.kv().IsLocked(out.ID) {
+	if out.Owner != "" && !s.storage().IsLocked(out.ID) {
 		out.Owner = ""
 	}
 	return out
 }
 
-// runsNamed returns the runs whose ids begin with a prefix.
-func runsNamed(tx Tx, prefix string) (out []*savedRun, err error) {
-	keys, err := collect(tx, runKey(prefix), "", -1)
+// findRuns returns the runs whose ids begin with a prefix.
+func findRuns(tx Tx, prefix string) (out []*savedRun, err error) {
+	keys, err := collectPairs(tx, runKey(prefix), "", -1)
 	for _, p := range keys {
 		run := &savedRun{}
 		if _, err := getJSON(tx, string(p.Value), run); err != nil {
@@ -319,20 +319,20 @@ func (s *KVStore) Delete(runID string) error { return s.DeleteAnd(runID, func() 
 
 // DeleteAnd deletes a run, and calls more before it unlocks the run.
 func (s *KVStore) DeleteAnd(runID string, more func() error) error {
-	release, err := s.kv().Lock(runID)
+	release, err := s.storage().Lock(runID)
 	switch {
 	case err != nil:
 		return err
 	case release == nil:
-		return s.driven(runID)
+		return s.drivenError(runID)
 	}
-	err = s.kv().Update(func(tx Tx) error {
+	err = s.storage().Update(func(tx Tx) error {
 		run, err := getRun(tx, runID)
 		if err != nil {
 			return err
 		}
-		return errors.Join(run.deleteTexts(tx), tx.Delete(run.listKey()), tx.Delete(runKey(runID)), tx.DeleteAll(run.events()),
-			tx.DeleteAll(statesOf(runID)), clearDriver(tx, runID), deleteOffers(tx, runID), tx.DeleteAll(logOf(runID)))
+		return errors.Join(run.deleteTexts(tx), tx.Delete(run.listKey()), tx.Delete(runKey(runID)), tx.DeleteAll(run.eventPrefix()),
+			tx.DeleteAll(snapshotPrefix(runID)), clearDriver(tx, runID), deleteOffers(tx, runID), tx.DeleteAll(logPrefix(runID)))
 	})
 	if err == nil {
 		err = more()
@@ -349,25 +349,25 @@ func clearDriver(tx Tx, runID string) error {
 // appendEvents stores the texts of events after the first n.
 func appendEvents(tx Tx, prefix string, n int, texts [][]byte) error {
 	for i, text := range texts {
-		if err := tx.Put(numbered(prefix, n+i+1), text); err != nil {
+		if err := tx.Put(numberedKey(prefix, n+i+1), text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// extent returns the number of a run's events, and how many bytes of events came after its
+// measureJournal returns the number of a run's events, and how many bytes of events came after its
 // last snapshot.
-func extent(tx Tx, run *savedRun) (events, journaled int, err error) {
-	last, err := tx.Last(run.events(), endOf(run.events()))
+func measureJournal(tx Tx, run *savedRun) (events, journaled int, err error) {
+	last, err := tx.Last(run.eventPrefix(), endOf(run.eventPrefix()))
 	if err != nil {
 		return 0, 0, err
 	}
-	state, err := tx.Last(statesOf(run.ID), endOf(statesOf(run.ID)))
+	state, err := tx.Last(snapshotPrefix(run.ID), endOf(snapshotPrefix(run.ID)))
 	if err != nil {
 		return 0, 0, err
 	}
-	err = tx.Scan(run.events(), numbered(run.events(), numberOf(state.Key)), func(p Pair) bool {
+	err = tx.Scan(run.eventPrefix(), numberedKey(run.eventPrefix(), numberOf(state.Key)), func(p Pair) bool {
 		journaled += len(p.Value)
 		return true
 	})
@@ -378,13 +378,13 @@ func extent(tx Tx, run *savedRun) (events, journaled int, err error) {
 func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 	n = max(n, 0)
 	events := []machine.Event{}
-	err := s.kv().View(func(tx Tx) error {
+	err := s.storage().View(func(tx Tx) error {
 		run, err := getRun(tx, runID)
 		if err != nil {
 			return err
 		}
 		var bad error
-		err = tx.Scan(run.events(), numbered(run.events(), n), func(p Pair) bool {
+		err = tx.Scan(run.eventPrefix(), numberedKey(run.eventPrefix(), n), func(p Pair) bool {
 			next := n + len(events) + 1
 			if numberOf(p.Key) != next {
 				bad = fmt.Errorf("run %q: %w: event %d is missing", runID, ErrDamaged, next)
@@ -408,15 +408,15 @@ func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 
 // Snapshot returns the latest snapshot of at most so many events.
 func (s *KVStore) Snapshot(runID string, most int) (out Snapshot, err error) {
-	limit := endOf(statesOf(runID))
+	limit := endOf(snapshotPrefix(runID))
 	if most >= 0 {
-		limit = numbered(statesOf(runID), most)
+		limit = numberedKey(snapshotPrefix(runID), most)
 	}
-	err = s.kv().View(func(tx Tx) error {
+	err = s.storage().View(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
-		last, err := tx.Last(statesOf(runID), limit)
+		last, err := tx.Last(snapshotPrefix(runID), limit)
 		if last.Key != "" {
 			out = Snapshot{Events: numberOf(last.Key), State: bytes.Clone(last.Value)}
 		}

@@ -78,7 +78,7 @@ const sessionKeys = "session/"
 
 // Session returns a session.
 func (s *KVStore) Session(id string) (out Session, err error) {
-	err = s.kv().View(func(tx Tx) (err error) {
+	err = s.storage().View(func(tx Tx) (err error) {
 		out, err = getSession(tx, id)
 		return err
 	})
@@ -94,11 +94,11 @@ func getSession(tx Tx, id string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return saved.decode()
+	return saved.decodeKeys()
 }
 
-// decode returns the session with its keys.
-func (s *savedSession) decode() (Session, error) {
+// decodeKeys returns the session with its keys.
+func (s *savedSession) decodeKeys() (Session, error) {
 	keys, err := DecodeValue(s.Keys)
 	if err != nil {
 		return Session{}, fmt.Errorf("session %q: %w", s.ID, err)
@@ -114,10 +114,10 @@ func (s *savedSession) decode() (Session, error) {
 func (s *KVStore) Sessions() ([]Session, error) {
 	var out []Session
 	var bad error
-	err := s.kv().View(func(tx Tx) error {
+	err := s.storage().View(func(tx Tx) error {
 		return visitJSON(tx, sessionKeys, func(saved *savedSession) bool {
 			var session Session
-			session, bad = saved.decode()
+			session, bad = saved.decodeKeys()
 			out = append(out, session)
 			return bad == nil
 		})
@@ -131,7 +131,7 @@ func (s *KVStore) Sessions() ([]Session, error) {
 
 // SaveSession merges a session into the one before.
 func (s *KVStore) SaveSession(left Session) error {
-	return s.kv().Update(func(tx Tx) error {
+	return s.storage().Update(func(tx Tx) error {
 		before, err := getSession(tx, left.ID)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return err
@@ -146,7 +146,7 @@ func (s *KVStore) SaveSession(left Session) error {
 
 // DeleteSession deletes a session.
 func (s *KVStore) DeleteSession(id string) error {
-	return s.kv().Update(func(tx Tx) error {
+	return s.storage().Update(func(tx Tx) error {
 		if _, err := getSession(tx, id); err != nil {
 			return err
 		}

@@ -55,11 +55,11 @@ func (c *Clock) Pass(d time.Duration) {
 
 // AfterFunc lets Advance call f when d has passed. stop prevents that.
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
-	o := c.add(d, &occasion{do: f})
+	o := c.addOccasion(d, &occasion{do: f})
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.remove(o)
+		return c.removeOccasion(o)
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *Clock) Go(task func()) {
 		go task()
 		return
 	}
-	c.add(0, &occasion{work: 1, do: func() {
+	c.addOccasion(0, &occasion{work: 1, do: func() {
 		go func() {
 			defer c.Work(-1)
 			task()
@@ -81,7 +81,7 @@ func (c *Clock) Go(task func()) {
 // Sleep lets a task wait until d has passed or ctx has ended.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
-	o := c.add(d, &occasion{work: 1, do: func() { close(over) }, ctx: ctx})
+	o := c.addOccasion(d, &occasion{work: 1, do: func() { close(over) }, ctx: ctx})
 	c.Work(-1)
 	select {
 	case <-over:
@@ -90,7 +90,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.remove(o) {
+	if c.removeOccasion(o) {
 		c.working++
 	}
 	return ctx.Err()
@@ -104,7 +104,7 @@ func (c *Clock) Outside(f func()) {
 		c.catchUp()
 		c.outside += by
 		c.since = time.Now()
-		c.work(-by)
+		c.addWork(-by)
 	}
 	enter(1)
 	defer enter(-1)
@@ -116,17 +116,17 @@ func (c *Clock) Work(by int) {
 	if c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.work(by)
+		c.addWork(by)
 	}
 }
 
-func (c *Clock) work(by int) {
+func (c *Clock) addWork(by int) {
 	c.working += by
-	c.wake()
+	c.wakeDriver()
 }
 
-// wake wakes the caller of Advance.
-func (c *Clock) wake() {
+// wakeDriver wakes the caller of Advance.
+func (c *Clock) wakeDriver() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -139,19 +139,19 @@ func (c *Clock) catchUp() {
 	}
 }
 
-func (c *Clock) add(d time.Duration, o *occasion) *occasion {
+func (c *Clock) addOccasion(d time.Duration, o *occasion) *occasion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.catchUp()
 	o.at = c.now.Add(max(0, d))
 	i := sort.Search(len(c.queue), func(i int) bool { return c.queue[i].at.After(o.at) })
 	c.queue = slices.Insert(c.queue, i, o)
-	c.wake()
+	c.wakeDriver()
 	return o
 }
 
-// remove reports whether the occasion was still to come.
-func (c *Clock) remove(o *occasion) bool {
+// removeOccasion reports whether the occasion was still to come.
+func (c *Clock) removeOccasion(o *occasion) bool {
 	i := slices.Index(c.queue, o)
 	if i >= 0 {
 		c.queue = slices.Delete(c.queue, i, i+1)
@@ -164,7 +164,7 @@ func (c *Clock) remove(o *occasion) bool {
 func (c *Clock) Advance(busy func() bool) (again <-chan struct{}) {
 	c.mu.Lock()
 	again = c.changed
-	next := c.next(busy)
+	next := c.nextOccasion(busy)
 	c.mu.Unlock()
 	if next != nil {
 		next.do()
@@ -172,8 +172,8 @@ func (c *Clock) Advance(busy func() bool) (again <-chan struct{}) {
 	return again
 }
 
-// next removes and returns the occasion that happens now; nil for none.
-func (c *Clock) next(busy func() bool) *occasion {
+// nextOccasion removes and returns the occasion that happens now; nil for none.
+func (c *Clock) nextOccasion(busy func() bool) *occasion {
 	cancelled := func(o *occasion) bool { return o.ctx != nil && o.ctx.Err() != nil } // it is about to work
 	if c.working > 0 || busy() || len(c.queue) == 0 || slices.ContainsFunc(c.queue, cancelled) {
 		return nil
@@ -188,6 +188,6 @@ func (c *Clock) next(busy func() bool) *occasion {
 		c.now = next.at
 	}
 	c.queue = c.queue[1:]
-	c.work(next.work)
+	c.addWork(next.work)
 	return next
 }

@@ -70,7 +70,7 @@ func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err
 		node := t.Graph.Node(name)
 		id = name
 		if node == nil {
-			return nil, "", t.noNode(id)
+			return nil, "", t.unknownNode(id)
 		}
 		if hasIndex {
 			digits, closed := strings.CutSuffix(index, "]")
@@ -85,14 +85,14 @@ func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err
 		if i == len(parts)-1 {
 			break
 		}
-		if t = t.inside(node, parts[i+1]); t == nil {
+		if t = t.innerTree(node, parts[i+1]); t == nil {
 			return nil, "", fmt.Errorf("node %q runs no graph", id)
 		}
 	}
 	return trees, id, nil
 }
 
-func (t *Tree) noNode(id string) error {
+func (t *Tree) unknownNode(id string) error {
 	names := make([]string, len(t.Graph.Nodes))
 	for i, n := range t.Graph.Nodes {
 		names[i] = n.ID.Value

@@ -29,7 +29,7 @@ type resolver struct {
 // resolve compiles g and its subgraphs. The tree is incomplete if there are findings.
 func (l *resolver) resolve(g *spec.Graph) *Tree {
 	path := filepath.Clean(g.File.Name) + g.Ref()
-	key := l.key(path)
+	key := l.treeKey(path)
 	for _, text := range g.File.Texts() {
 		l.files[Absolute(text.Name)] = text.Src
 	}
@@ -46,9 +46,9 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 		}
 		if file := n.Field("graph"); file != nil {
 			l.nodes = append(l.nodes, n.ID.Value)
-			child := l.child(g, file)
+			child := l.resolveChild(g, file)
 			if flow.addInner(n.ID.Value+":"+file.Text.Value, child) && child.levels >= spec.MaxDepth {
-				l.report(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
+				l.addError(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
 			} else if child != nil {
 				flow.levels = max(flow.levels, child.levels+1)
 			}
@@ -56,47 +56,47 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 		}
 	}
 	l.resolveTools(g, flow)
-	l.found = append(l.found, flow.compile(l.cfg.Kinds)...)
+	l.found = append(l.found, flow.buildPlan(l.cfg.Kinds)...)
 	l.built = append(l.built, flow)
 	return flow
 }
 
-// key identifies a graph: its path, and if graphs are rewritten, the nodes that run it.
-func (l *resolver) key(path string) string {
+// treeKey identifies a graph: its path, and if graphs are rewritten, the nodes that run it.
+func (l *resolver) treeKey(path string) string {
 	if l.cfg.Rewrite == nil || l.tool {
 		return path
 	}
 	return strings.Join(l.nodes, "/") + "\x00" + path
 }
 
-// child compiles the file that a node names. If that fails, it reports why and returns nil.
-func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
-	path, inner := beside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
+// resolveChild compiles the file that a node names. If that fails, it reports why and returns nil.
+func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
+	path, inner := pathBeside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
 		path = filepath.Clean(g.File.Name) + inner.Ref()
 	}
 	if i := slices.Index(l.open, path); i >= 0 {
 		cycle := append(slices.Clone(l.open[i:]), path)
-		l.report(g, "subgraph-cycle", file.Span, "subgraphs run each other: "+strings.Join(cycle, " → "))
+		l.addError(g, "subgraph-cycle", file.Span, "subgraphs run each other: "+strings.Join(cycle, " → "))
 		return nil
 	}
-	if flow := l.flows[l.key(path)]; flow != nil {
+	if flow := l.flows[l.treeKey(path)]; flow != nil {
 		return flow
 	}
 	if len(l.open) >= spec.MaxDepth {
-		l.report(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
+		l.addError(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
 		return nil
 	}
 	if inner != nil {
 		return l.resolve(inner)
 	}
-	src, err := l.read(path)
+	src, err := l.readFile(path)
 	if err != nil {
-		l.report(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
+		l.addError(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
 		return nil
 	}
 	child, found := spec.Parse(path, src, spec.Options{Kinds: l.cfg.Kinds, Load: func(text string) ([]byte, error) {
-		return l.read(beside(path, text))
+		return l.readFile(pathBeside(path, text))
 	}})
 	found = append(found, spec.Check(child)...)
 	if found.HasErrors() {
@@ -106,16 +106,16 @@ func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
 	return l.resolve(child)
 }
 
-// beside returns the path of a file that another one names.
-func beside(file, path string) string {
+// pathBeside returns the path of a file that another one names.
+func pathBeside(file, path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// read returns the text of a file.
-func (l *resolver) read(path string) (src []byte, err error) {
+// readFile returns the text of a file.
+func (l *resolver) readFile(path string) (src []byte, err error) {
 	name := Absolute(path)
 	src, ok := l.cfg.Kept[name]
 	switch load := l.cfg.Load; {
@@ -131,7 +131,7 @@ func (l *resolver) read(path string) (src []byte, err error) {
 	return src, err
 }
 
-func (l *resolver) report(g *spec.Graph, rule string, span spec.Span, message string) {
+func (l *resolver) addError(g *spec.Graph, rule string, span spec.Span, message string) {
 	l.found = append(l.found, spec.Diagnostic{
 		File: g.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
 	})

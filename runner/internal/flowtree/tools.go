@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// inside returns the graph of a node that has the next part of a path, or nil.
-func (t *Tree) inside(n *spec.Node, next string) *Tree {
+// innerTree returns the graph of a node that has the next part of a path, or nil.
+func (t *Tree) innerTree(n *spec.Node, next string) *Tree {
 	if file := n.Field("graph"); n.Kind.Value == graphKind && file != nil {
 		return t.inner[n.ID.Value+":"+file.Text.Value]
 	}
@@ -45,7 +45,7 @@ func (l *resolver) resolveTools(g *spec.Graph, flow *Tree) {
 		}
 		name, outer := file.Text.Value, l.tool
 		l.tool = true
-		if flow.addInner(name, l.child(g, file)) {
+		if flow.addInner(name, l.resolveChild(g, file)) {
 			flow.tools = append(flow.tools, name)
 		}
 		l.tool = outer
@@ -55,7 +55,7 @@ func (l *resolver) resolveTools(g *spec.Graph, flow *Tree) {
 		for _, n := range g.Nodes {
 			if callsTools(n) {
 				l.nodes = append(l.nodes, n.ID.Value)
-				flow.addInner(n.ID.Value+":"+name, l.child(g, file))
+				flow.addInner(n.ID.Value+":"+name, l.resolveChild(g, file))
 				l.nodes = l.nodes[:len(l.nodes)-1]
 			}
 		}

@@ -62,8 +62,8 @@ func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, foun
 	return tree, l.files, l.found
 }
 
-// compile builds the plan of a tree whose inner graphs are resolved.
-func (t *Tree) compile(kinds []spec.Kind) spec.Diagnostics {
+// buildPlan builds the plan of a tree whose inner graphs are resolved.
+func (t *Tree) buildPlan(kinds []spec.Kind) spec.Diagnostics {
 	inner := map[string]*machine.Plan{}
 	for key, tree := range t.inner { //lint:ignore mapiter each entry by itself
 		inner[key] = tree.Plan
@@ -106,10 +106,10 @@ func (t *Tree) HasSecrets() bool {
 // is not known before the node has ended.
 func (t *Tree) Confides(g *spec.Graph, node string) bool {
 	n := g.Node(node)
-	return n != nil && slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && writes(n, key.Name.Value) })
+	return n != nil && slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && writesKey(n, key.Name.Value) })
 }
 
-func writes(n *spec.Node, key string) bool {
+func writesKey(n *spec.Node, key string) bool {
 	return slices.ContainsFunc(n.Writes.Keys, func(t spec.Text) bool { return t.Value == key }) ||
 		slices.ContainsFunc(n.Writes.Exprs, func(e spec.NamedExpr) bool { return e.Name.Value == key })
 }

@@ -29,21 +29,21 @@ func (m *Masker) Event(e *machine.Event) {
 	if m == nil || e.Kind == machine.Advanced || e.Kind == machine.TaskBegan {
 		return
 	}
-	e.Input, e.Output, e.Partial, e.Failure = m.object(e.Input), m.Value(e.Output), m.Value(e.Partial), m.Failure(e.Failure)
+	e.Input, e.Output, e.Partial, e.Failure = m.maskObject(e.Input), m.Value(e.Output), m.Value(e.Partial), m.Failure(e.Failure)
 	e.Reasoning = m.Text(e.Reasoning)
 	if e.Talk != nil {
 		talk := *e.Talk
-		talk.Add = mapped(talk.Add, func(said *machine.Message) { *said = m.Message(*said) })
+		talk.Add = mapCopy(talk.Add, func(said *machine.Message) { *said = m.Message(*said) })
 		if talk.Summary != nil {
 			summary := m.Message(*talk.Summary)
 			talk.Summary = &summary
 		}
 		e.Talk = &talk
 	}
-	e.Asks = mapped(e.Asks, func(ask *machine.Ask) {
-		ask.Prompt, ask.Schema = m.Text(ask.Prompt), m.object(ask.Schema)
+	e.Asks = mapCopy(e.Asks, func(ask *machine.Ask) {
+		ask.Prompt, ask.Schema = m.Text(ask.Prompt), m.maskObject(ask.Schema)
 		if ask.Tool != nil {
-			ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: m.object(ask.Tool.Args)}
+			ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: m.maskObject(ask.Tool.Args)}
 		}
 	})
 }
@@ -51,11 +51,11 @@ func (m *Masker) Event(e *machine.Event) {
 // Message masks a message.
 func (m *Masker) Message(said machine.Message) machine.Message {
 	said.Content = m.Text(said.Content)
-	said.Parts = mapped(said.Parts, func(part *machine.Part) {
+	said.Parts = mapCopy(said.Parts, func(part *machine.Part) {
 		part.Text, part.URL, part.Name = m.Text(part.Text), m.Text(part.URL), m.Text(part.Name)
 	})
-	said.ToolCalls = mapped(said.ToolCalls, func(call *machine.ToolCall) {
-		call.Args, call.Malformed = m.object(call.Args), m.Text(call.Malformed)
+	said.ToolCalls = mapCopy(said.ToolCalls, func(call *machine.ToolCall) {
+		call.Args, call.Malformed = m.maskObject(call.Args), m.Text(call.Malformed)
 	})
 	return said
 }
@@ -66,7 +66,7 @@ func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
 		return f
 	}
 	out := *f
-	out.Message, out.OutputPreview, out.Details = m.Text(f.Message), m.Text(f.OutputPreview), m.object(f.Details)
+	out.Message, out.OutputPreview, out.Details = m.Text(f.Message), m.Text(f.OutputPreview), m.maskObject(f.Details)
 	out.Candidates = m.Candidates(f.Candidates)
 	return &out
 }
@@ -76,19 +76,19 @@ func (m *Masker) Candidates(list []machine.Candidate) []machine.Candidate {
 	if len(m.Values()) == 0 {
 		return list
 	}
-	return mapped(list, func(c *machine.Candidate) {
+	return mapCopy(list, func(c *machine.Candidate) {
 		c.Why = m.Text(c.Why)
 		if c.Test != nil {
 			test := *c.Test
-			m.reason(&test)
+			m.maskReason(&test)
 			c.Test = &test
 		}
 	})
 }
 
-func (m *Masker) reason(r *eval.Reason) {
+func (m *Masker) maskReason(r *eval.Reason) {
 	r.Source, r.Values, r.Result = m.Text(r.Source), m.Text(r.Values), m.Value(r.Result)
-	r.Parts = mapped(r.Parts, m.reason)
+	r.Parts = mapCopy(r.Parts, m.maskReason)
 }
 
 // Placeholders returns a value for each secret of a graph whose run is only read.
@@ -111,7 +111,7 @@ func (m *Masker) Chunk(text string) (shown, rest string) {
 	for i := 0; i < len(text); {
 		length, open := 0, false
 		if secrets.begins[text[i]] {
-			length, open = secrets.match(text[i:])
+			length, open = secrets.matchSecret(text[i:])
 		}
 		switch {
 		case open:
@@ -127,9 +127,9 @@ func (m *Masker) Chunk(text string) (shown, rest string) {
 	return b.String(), ""
 }
 
-// match returns the length of the longest secret that a text begins with, or 0. open says
+// matchSecret returns the length of the longest secret that a text begins with, or 0. open says
 // that a longer secret may begin there.
-func (s *secretTexts) match(text string) (length int, open bool) {
+func (s *secretTexts) matchSecret(text string) (length int, open bool) {
 	for _, value := range s.texts { // longest first
 		switch {
 		case len(value) > len(text) && strings.HasPrefix(value, text):

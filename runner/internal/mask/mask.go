@@ -65,7 +65,7 @@ func OfSession(secret []string, keys map[string]any) *Masker {
 
 // Hide hides the texts in a value, except for very short ones.
 func (m *Masker) Hide(v any) {
-	eachText(v, func(text string) {
+	visitTexts(v, func(text string) {
 		if len(text) < redact.Least {
 			return
 		}
@@ -100,25 +100,25 @@ func (m *Masker) Learn(g *spec.Graph, state map[string]any) {
 // LearnValue hides a value of a secret key, and keeps it for snapshots.
 func (m *Masker) LearnValue(v any) {
 	m.Hide(v)
-	eachText(v, func(text string) {
+	visitTexts(v, func(text string) {
 		if !slices.Contains(m.Learned, text) {
 			m.Learned = append(m.Learned, text)
 		}
 	})
 }
 
-// eachText calls f for the texts in a value, in the order of keys.
-func eachText(v any, f func(string)) {
+// visitTexts calls f for the texts in a value, in the order of keys.
+func visitTexts(v any, f func(string)) {
 	switch v := v.(type) {
 	case string:
 		f(v)
 	case []any:
 		for _, item := range v {
-			eachText(item, f)
+			visitTexts(item, f)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			eachText(v[name], f)
+			visitTexts(v[name], f)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (m *Masker) Text(s string) string {
 		s = strings.ReplaceAll(s, value, redact.Mask)
 	}
 	if len(m.Values()) > 0 && strings.Contains(s, cutMark) {
-		return m.cutText(s)
+		return m.maskCutEnds(s)
 	}
 	return s
 }
@@ -137,8 +137,8 @@ func (m *Masker) Text(s string) string {
 // cutMark ends a text that was shortened.
 const cutMark = "…"
 
-// cutText hides the beginnings of secrets at the ends of shortened texts.
-func (m *Masker) cutText(s string) string {
+// maskCutEnds hides the beginnings of secrets at the ends of shortened texts.
+func (m *Masker) maskCutEnds(s string) string {
 	parts := strings.Split(s, cutMark)
 	for i := range parts[:len(parts)-1] {
 		for _, value := range m.Values() {
@@ -171,7 +171,7 @@ func (m *Masker) Value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[m.key(name)] = m.Value(item)
+			out[m.maskKey(name)] = m.Value(item)
 		}
 		return out
 	case int, float64:
@@ -182,17 +182,17 @@ func (m *Masker) Value(v any) any {
 	return v
 }
 
-// object masks an object. nil stays nil.
-func (m *Masker) object(v map[string]any) map[string]any {
+// maskObject masks an object. nil stays nil.
+func (m *Masker) maskObject(v map[string]any) map[string]any {
 	if v == nil {
 		return nil
 	}
 	return m.Value(v).(map[string]any)
 }
 
-// key hides the secrets in a key of an object. A secret that looks like a name stays,
+// maskKey hides the secrets in a key of an object. A secret that looks like a name stays,
 // because the key may be that name.
-func (m *Masker) key(name string) string {
+func (m *Masker) maskKey(name string) string {
 	for _, value := range m.Values() {
 		if !redact.Word(value) {
 			name = strings.ReplaceAll(name, value, redact.Mask)
@@ -226,7 +226,7 @@ func (m *Masker) State(g *spec.Graph, state map[string]any) map[string]any {
 // Delta masks the changes of a state of a graph, and learns the values of secret keys.
 func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyValue {
 	secret := SecretKeys(g)
-	return mapped(delta, func(kv *machine.KeyValue) {
+	return mapCopy(delta, func(kv *machine.KeyValue) {
 		if slices.Contains(secret, kv.Key) {
 			m.LearnValue(kv.Value)
 			kv.Value = redact.Mask
@@ -235,8 +235,8 @@ func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyVal
 	})
 }
 
-// mapped returns a copy of a list to whose items f was applied.
-func mapped[T any](list []T, f func(*T)) []T {
+// mapCopy returns a copy of a list to whose items f was applied.
+func mapCopy[T any](list []T, f func(*T)) []T {
 	out := slices.Clone(list)
 	for i := range out {
 		f(&out[i])

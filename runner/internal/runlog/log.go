@@ -80,13 +80,13 @@ func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	return &stream{log: l, about: about, quiet: quiet}
 }
 
-// stores reports whether chunks are stored. After an error of the store they are not; the
+// isStoring reports whether chunks are stored. After an error of the store they are not; the
 // journal reports it.
-func (l *Log) stores() bool { return l.Store != nil && !l.failed }
+func (l *Log) isStoring() bool { return l.Store != nil && !l.failed }
 
 // schedule starts the timer of the next batch if there is something to do.
 func (l *Log) schedule() {
-	if l.timer == nil && l.stores() && !l.closed && len(l.queue)+len(l.drop) > 0 {
+	if l.timer == nil && l.isStoring() && !l.closed && len(l.queue)+len(l.drop) > 0 {
 		l.timer = time.AfterFunc(cmp.Or(l.Every, logFlush), l.flush)
 	}
 }

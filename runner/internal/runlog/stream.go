@@ -31,7 +31,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	defer s.log.mu.Unlock()
 	shown, rest := s.log.Mask.Chunk(s.rest + string(p))
 	s.rest = rest
-	s.add([]byte(shown))
+	s.addText([]byte(shown))
 	return len(p), nil
 }
 
@@ -40,12 +40,12 @@ func (s *stream) Close() error {
 	l := s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.add([]byte(mask.LastChunk(s.rest)))
-	if s.offset > 0 && l.stores() {
+	s.addText([]byte(mask.LastChunk(s.rest)))
+	if s.offset > 0 && l.isStoring() {
 		if last := s.lastQueued(); last != nil {
 			last.End = true
 		} else {
-			s.queue(l.Now()).End = true
+			s.newChunk(l.Now()).End = true
 		}
 		l.schedule()
 	}
@@ -53,38 +53,38 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// add stores text, first in the head, then in the tail, which drops its beginning.
-func (s *stream) add(text []byte) {
-	s.hear(text)
-	if !s.log.stores() {
+// addText stores text, first in the head, then in the tail, which drops its beginning.
+func (s *stream) addText(text []byte) {
+	s.rememberLine(text)
+	if !s.log.isStoring() {
 		return
 	}
 	room := max(0, min(logHead-s.head, len(text)))
-	s.append(text[:room], false)
+	s.appendChunks(text[:room], false)
 	text = text[room:]
 	skip := max(0, len(text)-logTail)
 	s.offset += int64(skip)
-	s.append(text[skip:], true)
+	s.appendChunks(text[skip:], true)
 	s.dropOldest()
 	s.log.schedule()
 }
 
-// append adds text to the head or to the tail.
-func (s *stream) append(text []byte, tail bool) {
+// appendChunks adds text to the head or to the tail.
+func (s *stream) appendChunks(text []byte, tail bool) {
 	now := s.log.Now()
 	for len(text) > 0 {
 		c := s.lastQueued()
 		if c == nil || len(c.text) == largestChunk || now.Sub(c.Time) >= logMerge ||
 			tail != (len(s.tail) > 0) || c.Offset+int64(len(c.text)) != s.offset {
-			c = s.queue(now)
+			c = s.newChunk(now)
 			if tail {
 				s.tail = append(s.tail, c)
 			}
-			s.count(c, logPiece, tail)
+			s.addSize(c, logPiece, tail)
 		}
 		n := min(len(text), largestChunk-len(c.text))
 		c.text = append(c.text, text[:n]...)
-		s.count(c, n, tail)
+		s.addSize(c, n, tail)
 		s.offset += int64(n)
 		text = text[n:]
 	}
@@ -99,15 +99,15 @@ func (s *stream) lastQueued() *chunk {
 	return nil
 }
 
-// queue queues a new chunk.
-func (s *stream) queue(now time.Time) *chunk {
+// newChunk queues a new chunk.
+func (s *stream) newChunk(now time.Time) *chunk {
 	c := &chunk{LogChunk: s.about}
 	c.Time, c.Offset = now, s.offset
 	s.log.queue = append(s.log.queue, c)
 	return c
 }
 
-func (s *stream) count(c *chunk, bytes int, tail bool) {
+func (s *stream) addSize(c *chunk, bytes int, tail bool) {
 	c.size += bytes
 	if tail {
 		s.tailSize += bytes
@@ -134,8 +134,8 @@ func (s *stream) dropOldest() {
 // maxLine bounds the line that Heard receives.
 const maxLine = 1 << 10
 
-// hear remembers the latest line with visible text, for Heard.
-func (s *stream) hear(text []byte) {
+// rememberLine remembers the latest line with visible text, for Heard.
+func (s *stream) rememberLine(text []byte) {
 	if s.log.Heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
 		return
 	}

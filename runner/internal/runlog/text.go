@@ -34,7 +34,7 @@ func (t *Text) Add(text string, final, broken bool) {
 	}
 	_, _ = io.WriteString(t.stream, text)
 	if final || broken {
-		t.close()
+		t.closeStream()
 	}
 }
 
@@ -42,10 +42,10 @@ func (t *Text) Add(text string, final, broken bool) {
 func (t *Text) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.close()
+	t.closeStream()
 }
 
-func (t *Text) close() {
+func (t *Text) closeStream() {
 	if t.stream != nil {
 		_ = t.stream.Close()
 	}

@@ -14,8 +14,8 @@ import (
 // maxReaders is how many connections of a process read at once.
 const maxReaders = 4
 
-// connect returns connections to a file. None is opened yet.
-func connect(path string, query url.Values) *sql.DB {
+// openDB returns connections to a file. None is opened yet.
+func openDB(path string, query url.Values) *sql.DB {
 	// A path of the form C:\x becomes file:///C:/x.
 	slashed := "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
 	source := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
@@ -26,11 +26,11 @@ func connect(path string, query url.Values) *sql.DB {
 	return db
 }
 
-func busy(o Options) string { return fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()) }
+func busyPragma(o Options) string { return fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()) }
 
 // openReader returns connections that can't change the file.
 func openReader(path string, o Options) *sql.DB {
-	db := connect(path, url.Values{"mode": {"ro"}, "_pragma": {busy(o), "query_only(1)"}})
+	db := openDB(path, url.Values{"mode": {"ro"}, "_pragma": {busyPragma(o), "query_only(1)"}})
 	db.SetMaxOpenConns(maxReaders)
 	db.SetMaxIdleConns(maxReaders)
 	return db
@@ -39,7 +39,7 @@ func openReader(path string, o Options) *sql.DB {
 // openWriter opens the connection that writes. Writes that find the file locked fail at once:
 // see Store.write.
 func openWriter(path string, o Options) (*sql.DB, error) {
-	db := connect(path, url.Values{
+	db := openDB(path, url.Values{
 		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(0)", "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", o.Durability)},
 	})
 	db.SetMaxOpenConns(1)

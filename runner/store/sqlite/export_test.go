@@ -9,7 +9,7 @@ import (
 
 // OpenBare opens a database with the settings of a store and none of its tables.
 func OpenBare(path string, durability Durability) *sql.DB {
-	db := connect(path, url.Values{"_pragma": {"journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", durability)}})
+	db := openDB(path, url.Values{"_pragma": {"journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", durability)}})
 	db.SetMaxOpenConns(1)
 	return db
 }

@@ -46,8 +46,8 @@ var kinds = map[int]error{
 	lib.SQLITE_IOERR:             ErrIO,
 }
 
-// describe puts an error of SQLite in words. It returns others as they are.
-func describe(err error) error {
+// describeError puts an error of SQLite in words. It returns others as they are.
+func describeError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
@@ -59,4 +59,4 @@ func describe(err error) error {
 	return fmt.Errorf("%w (%w)", kind, err)
 }
 
-func isBusy(err error) bool { return errors.Is(describe(err), ErrBusy) }
+func isBusy(err error) bool { return errors.Is(describeError(err), ErrBusy) }

@@ -39,8 +39,8 @@ func locate(key string) (table string, at any) {
 	return "events", number<<32 + n
 }
 
-// keyOf returns the key of a row.
-func keyOf(at any) string {
+// rowKey returns the key of a row.
+func rowKey(at any) string {
 	if id, isEvent := at.(int64); isEvent {
 		return fmt.Sprintf("%s%010d/%010d", store.EventKeys, id>>32, id&(1<<32-1))
 	}
@@ -96,7 +96,7 @@ func (tx transaction) Scan(prefix, after string, visit func(p store.Pair) bool) 
 		if err := rows.Scan(&at, &value); err != nil {
 			return err
 		}
-		if p := (store.Pair{Key: keyOf(at), Value: value}); p.Key != after && !visit(p) {
+		if p := (store.Pair{Key: rowKey(at), Value: value}); p.Key != after && !visit(p) {
 			return nil
 		}
 	}
@@ -112,7 +112,7 @@ func (tx transaction) Last(prefix, limit string) (p store.Pair, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Pair{}, nil
 	}
-	p.Key = keyOf(at)
+	p.Key = rowKey(at)
 	return p, err
 }
 
@@ -123,15 +123,15 @@ type kv struct{ *Store }
 func (s kv) View(do func(tx store.Tx) error) error {
 	tx, err := s.reader.Begin()
 	if err != nil {
-		return s.wrap(err)
+		return s.wrapError(err)
 	}
 	defer tx.Rollback()
-	return s.wrap(do(transaction{Tx: tx}))
+	return s.wrapError(do(transaction{Tx: tx}))
 }
 
 // Update runs a transaction.
 func (s kv) Update(do func(tx store.Tx) error) error {
-	return s.write(func() error {
+	return s.retryWrite(func() error {
 		tx, err := s.writer.Begin()
 		if err != nil {
 			return err
@@ -147,17 +147,17 @@ func (s kv) Update(do func(tx store.Tx) error) error {
 // retryBusy is how soon write tries again.
 const retryBusy = 200 * time.Microsecond
 
-// write changes the file. While another process writes, it tries again often: drivers commit
+// retryWrite changes the file. While another process writes, it tries again often: drivers commit
 // one step after the other, and SQLite's own waits miss the gaps between their commits.
-func (s *Store) write(do func() error) error {
+func (s *Store) retryWrite(do func() error) error {
 	if s.writer == nil {
-		return s.wrap(errReadOnly)
+		return s.wrapError(errReadOnly)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	for end := time.Now().Add(s.opts.Busy); ; time.Sleep(retryBusy) {
 		if err := do(); !isBusy(err) || time.Now().After(end) {
-			return s.wrap(cmp.Or(s.lost(), err))
+			return s.wrapError(cmp.Or(s.checkFile(), err))
 		}
 	}
 }
@@ -168,4 +168,4 @@ var errReadOnly = errors.New("it was opened for reading only")
 func (s kv) Now() time.Time { return s.opts.Now() }
 
 // Lost returns an error if the file was deleted, replaced or emptied.
-func (s kv) Lost() error { return s.wrap(s.lost()) }
+func (s kv) Lost() error { return s.wrapError(s.checkFile()) }

@@ -19,17 +19,17 @@ const lockPatience = 20 * time.Millisecond
 // Lock locks a file beside the store. The operating system unlocks it when the process ends.
 func (s kv) Lock(runID string) (release func() error, err error) {
 	if s.writer == nil {
-		return nil, s.wrap(errReadOnly)
+		return nil, s.wrapError(errReadOnly)
 	}
-	lock, err := s.lock(runID)
+	lock, err := s.lockRun(runID)
 	if err != nil || lock == nil {
-		return nil, s.wrap(err)
+		return nil, s.wrapError(err)
 	}
-	return func() error { return unlock(lock) }, nil
+	return func() error { return removeLock(lock) }, nil
 }
 
-// lock locks a run. It returns nil if another driver holds the lock.
-func (s *Store) lock(runID string) (*flock.Flock, error) {
+// lockRun locks a run. It returns nil if another driver holds the lock.
+func (s *Store) lockRun(runID string) (*flock.Flock, error) {
 	path := s.RunDir(runID) + ".lock"
 	for end := time.Now().Add(lockPatience); ; time.Sleep(time.Millisecond) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -37,7 +37,7 @@ func (s *Store) lock(runID string) (*flock.Flock, error) {
 		}
 		lock := flock.New(path, flock.SetPermissions(0o600))
 		held, err := lock.TryLock()
-		if held && s.isAt(path, lock) {
+		if held && s.isLockedAt(path, lock) {
 			return lock, nil
 		}
 		_ = lock.Close()
@@ -50,8 +50,8 @@ func (s *Store) lock(runID string) (*flock.Flock, error) {
 	}
 }
 
-// isAt reports whether the locked file still exists at its path. unlock removes it.
-func (s *Store) isAt(path string, lock *flock.Flock) bool {
+// isLockedAt reports whether the locked file still exists at its path. unlock removes it.
+func (s *Store) isLockedAt(path string, lock *flock.Flock) bool {
 	locked, err := lock.Stat()
 	if err != nil {
 		return false
@@ -60,9 +60,9 @@ func (s *Store) isAt(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(locked, now)
 }
 
-// unlock removes and releases a lock. Windows can't remove an open file; the next driver
+// removeLock removes and releases a lock. Windows can't remove an open file; the next driver
 // locks it again.
-func unlock(lock *flock.Flock) error {
+func removeLock(lock *flock.Flock) error {
 	_ = os.Remove(lock.Path())
 	_ = os.Remove(filepath.Dir(lock.Path())) // if it is empty
 	return lock.Close()

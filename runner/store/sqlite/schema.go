@@ -25,8 +25,8 @@ CREATE TABLE kv (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWI
 // unreleasedID marked the stores of before the first release: "grun".
 const unreleasedID = 0x6772756e
 
-// inspect returns the version of a file, and an error if it can't be used.
-func (s *Store) inspect() (version int, err error) {
+// readVersion returns the version of a file, and an error if it can't be used.
+func (s *Store) readVersion() (version int, err error) {
 	var id, tables int
 	err = s.reader.QueryRow(`SELECT
 		(SELECT application_id FROM pragma_application_id),
@@ -49,7 +49,7 @@ func (s *Store) inspect() (version int, err error) {
 
 // makeTables makes the tables of an empty file in one transaction.
 func (s *Store) makeTables() error {
-	return s.write(func() error {
+	return s.retryWrite(func() error {
 		tx, err := s.writer.Begin()
 		if err != nil {
 			return err
@@ -68,21 +68,21 @@ func (s *Store) makeTables() error {
 func (s *Store) Check(ctx context.Context) error {
 	rows, err := s.reader.QueryContext(ctx, "PRAGMA integrity_check(5)")
 	if err != nil {
-		return s.wrap(err)
+		return s.wrapError(err)
 	}
 	defer rows.Close()
 	var findings []string
 	for rows.Next() {
 		var finding string
 		if err := rows.Scan(&finding); err != nil {
-			return s.wrap(err)
+			return s.wrapError(err)
 		}
 		if finding != "ok" {
 			findings = append(findings, finding)
 		}
 	}
 	if err := rows.Err(); err != nil || len(findings) == 0 {
-		return s.wrap(err)
+		return s.wrapError(err)
 	}
-	return s.wrap(fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; ")))
+	return s.wrapError(fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; ")))
 }

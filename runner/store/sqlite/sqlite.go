@@ -73,7 +73,7 @@ type Store struct {
 // damaged (ErrCorrupt), of another version (ErrNewer, ErrOlder) or something else (ErrNotAStore)
 // is an error and stays as it is. A missing file is fs.ErrNotExist if Options say read-only.
 func Open(path string, opts Options) (*Store, error) {
-	if err := opts.complete(); err != nil {
+	if err := opts.setDefaults(); err != nil {
 		return nil, err
 	}
 	abs, err := filepath.Abs(path)
@@ -82,14 +82,14 @@ func Open(path string, opts Options) (*Store, error) {
 	}
 	s := &Store{path: abs, opts: opts}
 	s.KV, s.Owner, s.Poll = kv{s}, opts.Owner, max(0, opts.Look)
-	if err := s.open(); err != nil {
+	if err := s.openFile(); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("store %s: %w", path, describe(err))
+		return nil, fmt.Errorf("store %s: %w", path, describeError(err))
 	}
 	return s, nil
 }
 
-func (o *Options) complete() error {
+func (o *Options) setDefaults() error {
 	switch o.Durability = cmp.Or(o.Durability, Full); o.Durability {
 	case Full, Normal, Off:
 	default:
@@ -103,8 +103,8 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// open inspects the file by a connection that can't change it before it writes.
-func (s *Store) open() error {
+// openFile inspects the file by a connection that can't change it before it writes.
+func (s *Store) openFile() error {
 	fresh, err := s.makeFile()
 	if err != nil {
 		return err
@@ -112,9 +112,9 @@ func (s *Store) open() error {
 	s.reader = openReader(s.path, s.opts)
 	version := 0
 	if !fresh {
-		if version, err = s.inspect(); errors.Is(describe(err), ErrUnfinished) && !s.opts.ReadOnly {
-			if err = s.takeBack(); err == nil {
-				version, err = s.inspect()
+		if version, err = s.readVersion(); errors.Is(describeError(err), ErrUnfinished) && !s.opts.ReadOnly {
+			if err = s.rollBackUnfinished(); err == nil {
+				version, err = s.readVersion()
 			}
 		}
 		if err != nil {
@@ -142,9 +142,9 @@ func (s *Store) open() error {
 	return err
 }
 
-// lost returns an error if the file is not at its path any more, or was emptied: nobody would
+// checkFile returns an error if the file is not at its path any more, or was emptied: nobody would
 // find what is written.
-func (s *Store) lost() error {
+func (s *Store) checkFile() error {
 	now, err := os.Stat(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.file):
@@ -155,10 +155,10 @@ func (s *Store) lost() error {
 	return nil
 }
 
-// takeBack lets SQLite take back a change that a killed process began. Only a connection that
+// rollBackUnfinished lets SQLite take back a change that a killed process began. Only a connection that
 // writes can do that.
-func (s *Store) takeBack() error {
-	db := connect(s.path, url.Values{"mode": {"rw"}, "_pragma": {busy(s.opts)}})
+func (s *Store) rollBackUnfinished() error {
+	db := openDB(s.path, url.Values{"mode": {"rw"}, "_pragma": {busyPragma(s.opts)}})
 	var tables int
 	return errors.Join(db.QueryRow(`SELECT count(*) FROM sqlite_schema`).Scan(&tables), db.Close())
 }
@@ -173,7 +173,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	case err == nil && !info.Mode().IsRegular(): // whose rights are none of our business
 		return false, errors.New("it is a device, a pipe or a socket; a regular file is needed")
 	case err == nil:
-		return info.Size() == 0, s.closeToOthers(info.Mode().Perm())
+		return info.Size() == 0, s.makePrivate(info.Mode().Perm())
 	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
 		return false, err
 	}
@@ -191,8 +191,8 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	return true, f.Close()
 }
 
-// closeToOthers makes files that may hold secrets private to their owner.
-func (s *Store) closeToOthers(mode fs.FileMode) error {
+// makePrivate makes files that may hold secrets private to their owner.
+func (s *Store) makePrivate(mode fs.FileMode) error {
 	const others = 0o077
 	if mode&others == 0 || runtime.GOOS == "windows" {
 		return nil
@@ -212,7 +212,7 @@ func (s *Store) Close() error {
 	// Readers first: the last connection to close moves the log into the file, if it can write.
 	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {
-			failed = errors.Join(failed, s.wrap(db.Close()))
+			failed = errors.Join(failed, s.wrapError(db.Close()))
 		}
 	}
 	return failed
@@ -238,10 +238,10 @@ func (s *Store) RunDir(runID string) string {
 	return filepath.Join(s.path+".d", name)
 }
 
-// wrap names the file and puts SQLite's errors in words. Errors about a run stay as they are.
-func (s *Store) wrap(err error) error {
+// wrapError names the file and puts SQLite's errors in words. Errors about a run stay as they are.
+func (s *Store) wrapError(err error) error {
 	if err == nil || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
 		return err
 	}
-	return fmt.Errorf("store %s: %w", s.path, describe(err))
+	return fmt.Errorf("store %s: %w", s.path, describeError(err))
 }
