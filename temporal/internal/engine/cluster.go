@@ -94,8 +94,8 @@ func (c *Cluster) updateKeeper(ctx context.Context, workflow, workflowID, update
 	return handle.Get(ctx, reply)
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

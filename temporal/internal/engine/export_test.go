@@ -87,7 +87,7 @@ func GroupID(name string) string { return groupID(name) }
 
 // Texts are the texts of a run's events after the first n, as they are now.
 func (c *Cluster) Texts(ctx context.Context, runID string, n int) (out []string, err error) {
-	texts, err := c.Store(ctx).(*Store).after(runID, n, allBytes)
+	texts, err := c.Store(ctx).(*Store).eventsAfter(runID, n, allBytes)
 	for _, text := range texts {
 		out = append(out, string(text))
 	}

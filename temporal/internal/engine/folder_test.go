@@ -11,7 +11,7 @@ import (
 // what is old.
 func TestFolderRenews(t *testing.T) {
 	f := folder(t.TempDir())
-	digest, err := keepBlob(f, []byte(strings.Repeat("x", 100)))
+	digest, err := storeBlob(f, []byte(strings.Repeat("x", 100)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestFolderRenews(t *testing.T) {
 		if err := os.Chtimes(f.path(digest[:2]+"/"+digest), was, was); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keepBlob(f, []byte(strings.Repeat("x", 100))); err != nil {
+		if _, err := storeBlob(f, []byte(strings.Repeat("x", 100))); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(f.path(digest[:2] + "/" + digest))

@@ -66,7 +66,7 @@ type member struct {
 	Informed string `json:"informed,omitempty"`
 }
 
-func (m *member) inside() bool { return !m.Since.IsZero() }
+func (m *member) isInside() bool { return !m.Since.IsZero() }
 
 // group is the state of the workflow of a group.
 type group struct {
@@ -90,7 +90,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	if g == nil {
 		g = &group{}
 	}
-	err := workflow.SetUpdateHandler(ctx, enterName, g.enter)
+	err := workflow.SetUpdateHandler(ctx, enterName, g.enterGroup)
 	for err == nil {
 		inTime := true
 		if changed := func() bool { return g.takeLeaves(ctx) || g.arrived }; g.isFull() {
@@ -101,12 +101,12 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 		checks := g.arrived || !inTime // that the runs inside exist
 		for more := err == nil; more; checks = false {
 			more, g.arrived = false, false
-			g.admit(workflow.Now(ctx))
+			g.admitWaiting(workflow.Now(ctx))
 			if checks && g.isFull() {
-				more = g.inform(ctx, func(m *member, _ string) bool { return m.inside() && m.Informed != "" })
-				g.admit(workflow.Now(ctx))
+				more = g.informMembers(ctx, func(m *member, _ string) bool { return m.isInside() && m.Informed != "" })
+				g.admitWaiting(workflow.Now(ctx))
 			}
-			more = g.inform(ctx, func(m *member, known string) bool { return m.Informed != known }) || more
+			more = g.informMembers(ctx, func(m *member, known string) bool { return m.Informed != known }) || more
 			more = g.takeLeaves(ctx) || more
 		}
 		info := workflow.GetInfo(ctx)
@@ -120,16 +120,16 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	return err
 }
 
-// enter adds a claim unless it is there, and returns its turn.
-func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
-	m := g.find(c.Ticket)
+// enterGroup adds a claim unless it is there, and returns its turn.
+func (g *group) enterGroup(ctx workflow.Context, c claim) (*turn, error) {
+	m := g.findMember(c.Ticket)
 	if m == nil {
 		m = &member{claim: c}
 		g.Members, g.arrived = append(g.Members, m), true
 	}
 	err := workflow.Await(ctx, func() bool { return m.Informed != "" })
-	if !m.inside() && c.Once {
-		g.drop(c.Ticket)
+	if !m.isInside() && c.Once {
+		g.dropMember(c.Ticket)
 	}
 	return g.turnOf(m), err
 }
@@ -137,26 +137,26 @@ func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
 // takeLeaves drops the claims that are given up. It reports whether it dropped any.
 func (g *group) takeLeaves(ctx workflow.Context) (some bool) {
 	for ticket := ""; workflow.GetSignalChannel(ctx, signalLeave).ReceiveAsync(&ticket); some = true {
-		g.drop(ticket)
+		g.dropMember(ticket)
 	}
 	return some
 }
 
-func (g *group) find(ticket string) *member {
+func (g *group) findMember(ticket string) *member {
 	if i := slices.IndexFunc(g.Members, func(m *member) bool { return m.Ticket == ticket }); i >= 0 {
 		return g.Members[i]
 	}
 	return nil
 }
 
-func (g *group) drop(ticket string) {
+func (g *group) dropMember(ticket string) {
 	g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.Ticket == ticket })
 }
 
-// inside returns the members that have a slot, the oldest first.
-func (g *group) inside() (out []*member) {
+// membersInside returns the members that have a slot, the oldest first.
+func (g *group) membersInside() (out []*member) {
 	for _, m := range g.Members {
-		if m.inside() {
+		if m.isInside() {
 			out = append(out, m)
 		}
 	}
@@ -166,15 +166,15 @@ func (g *group) inside() (out []*member) {
 
 // isFull reports whether runs wait for others to leave.
 func (g *group) isFull() bool {
-	inside := len(g.inside())
+	inside := len(g.membersInside())
 	return inside > 0 && inside < len(g.Members)
 }
 
-// admit gives slots to waiting runs in their order. Each run has a limit of its own.
-func (g *group) admit(now time.Time) {
-	ahead := len(g.inside())
+// admitWaiting gives slots to waiting runs in their order. Each run has a limit of its own.
+func (g *group) admitWaiting(now time.Time) {
+	ahead := len(g.membersInside())
 	for _, m := range g.Members {
-		if m.inside() {
+		if m.isInside() {
 			continue
 		}
 		if ahead < m.Limit {
@@ -186,18 +186,18 @@ func (g *group) admit(now time.Time) {
 
 // turnOf returns the turn of a member.
 func (g *group) turnOf(m *member) *turn {
-	out := &turn{Group: m.Group, Ticket: m.Ticket, GroupState: store.GroupState{Inside: m.inside()}}
-	for _, one := range g.inside() {
+	out := &turn{Group: m.Group, Ticket: m.Ticket, GroupState: store.GroupState{Inside: m.isInside()}}
+	for _, one := range g.membersInside() {
 		out.Members = append(out.Members, store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since})
 	}
 	return out
 }
 
-// inform sends some members their turn and drops those whose workflows are gone. It reports
+// informMembers sends some members their turn and drops those whose workflows are gone. It reports
 // whether it dropped any. A new member gets its turn as the reply to its claim.
-func (g *group) inform(ctx workflow.Context, which func(m *member, known string) bool) (dropped bool) {
+func (g *group) informMembers(ctx workflow.Context, which func(m *member, known string) bool) (dropped bool) {
 	var tickets []string
-	for _, m := range g.inside() {
+	for _, m := range g.membersInside() {
 		tickets = append(tickets, m.Ticket)
 	}
 	type message struct {
@@ -208,12 +208,12 @@ func (g *group) inform(ctx workflow.Context, which func(m *member, known string)
 	waiting := 0
 	for _, m := range g.Members {
 		known := "inside"
-		if !m.inside() {
+		if !m.isInside() {
 			known = strings.Join(tickets, " ")
 			waiting++
 		}
 		isNew := m.Informed == ""
-		if !which(m, known) || !isNew && !m.inside() && waiting > maxInformed {
+		if !which(m, known) || !isNew && !m.isInside() && waiting > maxInformed {
 			continue
 		}
 		if m.Informed = known; !isNew {
@@ -223,7 +223,7 @@ func (g *group) inform(ctx workflow.Context, which func(m *member, known string)
 	for _, one := range messages {
 		var gone *temporal.UnknownExternalWorkflowExecutionError
 		if errors.As(one.sent.Get(ctx, nil), &gone) {
-			g.drop(one.to.Ticket)
+			g.dropMember(one.to.Ticket)
 			dropped = true
 		}
 	}
@@ -253,8 +253,8 @@ func newClaim(start *Start, ticket, group string, limit int) *claim {
 	return &claim{Ticket: ticket, Group: group, Limit: limit, RunID: start.Record.ID, Graph: start.Record.Graph, Owner: ownerOf(start.Queue)}
 }
 
-// local returns the state of the group with local times.
-func (t *turn) local() store.GroupState {
+// withLocalTimes returns the state of the group with local times.
+func (t *turn) withLocalTimes() store.GroupState {
 	for i := range t.Members {
 		t.Members[i].Since = t.Members[i].Since.Local()
 	}
@@ -282,7 +282,7 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 		s.takeTurn(reply)
 	}
 	s.seen = true
-	return s.turn.local(), nil
+	return s.turn.withLocalTimes(), nil
 }
 
 // AwaitTurn waits until the group sends another turn or somebody stops the run. It returns

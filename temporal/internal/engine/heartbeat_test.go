@@ -35,7 +35,7 @@ func TestBeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := &busy{late: make(chan struct{}, 3), then: then}
 			w := &Worker{Cluster: &Cluster{client: b}, heartbeat: 50 * time.Millisecond}
-			alive, stop := w.beat(t.Context(), nil)
+			alive, stop := w.sendHeartbeats(t.Context(), nil)
 			defer stop()
 			<-alive.Done()
 			if got := context.Cause(alive); len(b.late) != 3 || !errors.Is(got, then) {
@@ -45,7 +45,7 @@ func TestBeat(t *testing.T) {
 	}
 	b := &busy{late: make(chan struct{})}
 	w := &Worker{Cluster: &Cluster{client: b}, heartbeat: 50 * time.Millisecond}
-	alive, stop := w.beat(t.Context(), nil)
+	alive, stop := w.sendHeartbeats(t.Context(), nil)
 	stop()
 	if alive.Err() == nil || w.running.Load() != 0 {
 		t.Error("it beats on")

@@ -46,8 +46,8 @@ func (f *workflowRun) AfterFunc(d time.Duration, ring func()) (stop func() bool)
 	}
 }
 
-// ring rings the alarms whose time has come.
-func (f *workflowRun) ring() {
+// ringAlarms rings the alarms whose time has come.
+func (f *workflowRun) ringAlarms() {
 	for now := f.Now(); len(f.alarms) > 0 && !f.alarms[0].at.After(now); {
 		a := f.alarms[0]
 		f.alarms = f.alarms[1:]
@@ -77,11 +77,11 @@ func (f *workflowRun) Enter(d *runner.Drive) { f.driver = d }
 // Wait carries out the requests of the driver until ready reports true, or the run moves.
 func (f *workflowRun) Wait(ready func() bool) error {
 	for !ready() {
-		f.carryOut()
+		f.startQueued()
 		if ready() {
 			break
 		}
-		if err := errors.Join(f.updateMemo(), f.move()); err != nil {
+		if err := errors.Join(f.updateMemo(), f.moveOn()); err != nil {
 			return err
 		}
 		at := time.Time{}
@@ -91,19 +91,19 @@ func (f *workflowRun) Wait(ready func() bool) error {
 			at = f.alarms[0].at
 		}
 		f.awaitUntil(at, func() bool { return ready() || f.mayMove() })
-		f.ring()
+		f.ringAlarms()
 	}
 	return nil
 }
 
-// collect receives notes and results of tasks, and turns of groups. A coroutine for each
+// receiveResults receives notes and results of tasks, and turns of groups. A coroutine for each
 // task would wake whenever anything happens.
-func (f *workflowRun) collect() {
+func (f *workflowRun) receiveResults() {
 	f.takeNotes()
 	f.takeTurns()
 	for _, c := range slices.Clone(f.calls) {
 		if c.future.IsReady() {
-			f.finish(c, f.activityResult(c))
+			f.endCall(c, f.activityResult(c))
 		}
 	}
 }
@@ -128,14 +128,14 @@ type call struct {
 // Start queues a task.
 func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
 	f.started++
-	c := &call{job: job, input: f.inputOf(job), state: stateOf(job.Task)}
+	c := &call{job: job, input: f.newInput(job), state: newTaskState(job.Task)}
 	c.input.ID = strconv.Itoa(f.started)
 	f.queue = append(f.queue, c)
 	return func() { c.unwanted = true }
 }
 
-// carryOut starts as many tasks as there is room for, and cancels unwanted ones.
-func (f *workflowRun) carryOut() {
+// startQueued starts as many tasks as there is room for, and cancels unwanted ones.
+func (f *workflowRun) startQueued() {
 	for _, c := range f.calls {
 		if c.unwanted && c.cancel != nil {
 			c.cancel()
@@ -144,14 +144,14 @@ func (f *workflowRun) carryOut() {
 	}
 	for _, c := range slices.Clone(f.queue) {
 		if c.unwanted && !f.moving { // before it began
-			f.finish(c, failedTask("cancelled", "context canceled"))
+			f.endCall(c, failedTask("cancelled", "context canceled"))
 		}
 	}
 	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
 		f.sent, f.sentAt = 0, at
 	}
 	for ; f.hasRoom() && f.sent < maxSent; f.sent++ {
-		f.launch(f.queue[0])
+		f.startActivity(f.queue[0])
 	}
 }
 
@@ -160,21 +160,21 @@ func (f *workflowRun) hasRoom() bool {
 	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
 }
 
-// find returns a running task, or nil.
-func (f *workflowRun) find(id string) *call {
+// findCall returns a running task, or nil.
+func (f *workflowRun) findCall(id string) *call {
 	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.input.ID == id }); i >= 0 {
 		return f.calls[i]
 	}
 	return nil
 }
 
-// launch starts an activity for the first task of the queue.
-func (f *workflowRun) launch(c *call) {
+// startActivity starts an activity for the first task of the queue.
+func (f *workflowRun) startActivity(c *call) {
 	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
 	// Elements and branches see the same state, which is then stored once.
 	state, stateErr := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 9)
 	if err := errors.Join(err, stateErr); err != nil {
-		f.finish(c, failedTask("internal", "a task can't be sent: "+err.Error()))
+		f.endCall(c, failedTask("internal", "a task can't be sent: "+err.Error()))
 		return
 	}
 	queue := coreQueue(f.start.Queue, f.start.Core)
@@ -214,7 +214,7 @@ func (f *workflowRun) activityResult(c *call) *taskResult {
 	var result taskResult
 	err := c.future.Get(f.ctx, &result)
 	switch {
-	case isA[*temporal.CanceledError](err):
+	case hasType[*temporal.CanceledError](err):
 		return failedTask("cancelled", "context canceled")
 	case err != nil:
 		return failedTask("internal", "activity: "+err.Error())
@@ -222,11 +222,11 @@ func (f *workflowRun) activityResult(c *call) *taskResult {
 	return &result
 }
 
-// finish gives the driver the result of a task.
-func (f *workflowRun) finish(c *call, r *taskResult) {
+// endCall gives the driver the result of a task.
+func (f *workflowRun) endCall(c *call, r *taskResult) {
 	isSame := func(o *call) bool { return o == c }
 	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, isSame), slices.DeleteFunc(f.calls, isSame), true
-	f.tape.add(c.input, r.Used)
+	f.tape.addUsed(c.input, r.Used)
 	for _, room := range c.rooms {
 		room.Settle(handler.Usage{})
 	}
@@ -254,8 +254,8 @@ func (f *workflowRun) finish(c *call, r *taskResult) {
 // takesNoNotes reports whether nodes of a kind call no tools and no models.
 func takesNoNotes(kind string) bool { return kind == "exec" || kind == "http" }
 
-// inputOf returns the input of a task.
-func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
+// newInput returns the input of a task.
+func (f *workflowRun) newInput(job *runner.Job) *taskInput {
 	in := &taskInput{
 		Flow: f.digest, Nonce: f.start.Nonce, Task: *job.Task, Choice: job.Choice, Graphs: job.Call != nil, RunDir: f.start.RunDir,
 		Budget: slices.ContainsFunc(f.flow.GraphsAround(job.Task.Node), func(g *spec.Graph) bool {
@@ -269,13 +269,13 @@ func (f *workflowRun) inputOf(job *runner.Job) *taskInput {
 	if takesNoNotes(in.Task.Kind) {
 		in.Graphs, in.Task.Tools, in.Task.Providers, in.Task.Talk, in.Task.Models = false, nil, nil, nil, nil
 	} else {
-		in.Tape = f.tape.of(in)
+		in.Tape = f.tape.tapeFor(in)
 	}
 	return in
 }
 
-// stateOf returns the part of the state that a task needs.
-func stateOf(t *runner.Task) *taskState {
+// newTaskState returns the part of the state that a task needs.
+func newTaskState(t *runner.Task) *taskState {
 	_, given := t.Config["stdin"]
 	if t.Kind == "http" || t.Kind == "exec" && given { // it does not see the state
 		return &taskState{}
@@ -286,14 +286,14 @@ func stateOf(t *runner.Task) *taskState {
 // takeNotes receives the notes that tasks have sent.
 func (f *workflowRun) takeNotes() {
 	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
-		if c := f.find(n.Task); c != nil {
-			c.note(n)
+		if c := f.findCall(n.Task); c != nil {
+			c.passNote(n)
 		}
 	}
 }
 
-// note passes a note of a running task to the driver.
-func (c *call) note(n *note) {
+// passNote passes a note of a running task to the driver.
+func (c *call) passNote(n *note) {
 	task := c.job.Task
 	if n.Beside != 0 {
 		c.countBeside(n)

@@ -24,9 +24,9 @@ import (
 // Task is the activity of one attempt of a node, or of a decision. Its errors are problems of this
 // worker that another worker may not have.
 func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out converter.RawValue, err error) {
-	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // before the flow is read, which may take long
+	ctx, stop := w.sendHeartbeats(ctx, activity.GetInfo(ctx).TaskToken) // before the flow is read, which may take long
 	defer stop()
-	flow, err := w.flow(ctx, in)
+	flow, err := w.flowOf(ctx, in)
 	if err != nil {
 		return out, err
 	}
@@ -34,37 +34,37 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
 		return w.keepResult(ctx, failedTask("invalid_input", err.Error()))
 	}
-	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
+	if err := errors.Join(j.secrets.insertSecrets(in), j.secrets.insertSecrets(seen)); err != nil {
 		return out, err
 	}
-	task, log := j.task(), newTaskLog(ctx, w.blobs, in)
-	closeLog := runner.LogTask(task, log, logEvery, j.secrets.forms())
+	task, log := j.newTask(), newTaskLog(ctx, w.blobs, in)
+	closeLog := runner.LogTask(task, log, logEvery, j.secrets.allForms())
 	defer func() { // after the result is stored, when the payload store is reachable
 		closeLog()
-		log.close()
+		log.closeLog()
 	}()
 	if err := flow.Equip(task); err != nil {
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
 	if activity.GetInfo(ctx).Attempt > 1 && !takesNoNotes(in.Task.Kind) {
-		if err := j.recall(task); err != nil {
+		if err := j.recallNotes(task); err != nil {
 			return out, err
 		}
 	}
-	if err := j.insert(in.Tape); err != nil {
+	if err := j.insertTape(in.Tape); err != nil {
 		return w.keepResult(ctx, failedTask("failed", err.Error()))
 	}
-	result := j.run(ctx, task)
+	result := j.runHandler(ctx, task)
 	if err := j.saveRecording(); err != nil {
 		return out, err
 	}
 	if j.tape.Playing() {
 		result.Used = j.tape.Played()
 	}
-	if ctx.Err() != nil && !isA[*temporal.CanceledError](context.Cause(ctx)) && result.Failure != nil {
+	if ctx.Err() != nil && !hasType[*temporal.CanceledError](context.Cause(ctx)) && result.Failure != nil {
 		return out, errors.New("the worker stopped, or the cluster took it for gone") // the task runs elsewhere
 	}
-	if err := j.secrets.mark(result); err != nil {
+	if err := j.secrets.replaceSecrets(result); err != nil {
 		return out, err
 	}
 	return w.keepResult(ctx, result)
@@ -99,8 +99,8 @@ const (
 	maxSaid = 500
 )
 
-// run runs the handler, or decides.
-func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
+// runHandler runs the handler, or decides.
+func (j *job) runHandler(ctx context.Context, task *runner.Task) *taskResult {
 	defer j.scope.Close()
 	out := &taskResult{}
 	do := j.handlers[j.in.Task.Kind]
@@ -114,7 +114,7 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 		return failedTask("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
 	out.Attempt = *task.Try(ctx, do)
-	j.change(func(r *taskResult) {
+	j.changeResult(func(r *taskResult) {
 		out.Because, out.Hide, out.Said = r.Because, r.Hide, r.Said
 		if out.Failure != nil {
 			out.Partial = r.Partial
@@ -123,13 +123,13 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 	return out
 }
 
-// task returns the task for its handler.
-func (j *job) task() *runner.Task {
+// newTask returns the task for its handler.
+func (j *job) newTask() *runner.Task {
 	t := j.in.Task
-	t.State, t.Scope, t.Emit = j.state.State, j.scope, j.emit
-	t.Note = func(data any) error { return j.send(&note{Data: data}) }
-	t.Because = func(word string) { j.change(func(r *taskResult) { r.Because = word }) }
-	t.Partial = func(data any) { j.change(func(r *taskResult) { r.Partial = data }) }
+	t.State, t.Scope, t.Emit = j.state.State, j.scope, j.addSaid
+	t.Note = func(data any) error { return j.sendNote(&note{Data: data}) }
+	t.Because = func(word string) { j.changeResult(func(r *taskResult) { r.Because = word }) }
+	t.Partial = func(data any) { j.changeResult(func(r *taskResult) { r.Partial = data }) }
 	t.RunDir = func() (string, error) {
 		if err := os.MkdirAll(j.in.RunDir, 0o700); err != nil {
 			return "", &runner.Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
@@ -142,25 +142,25 @@ func (j *job) task() *runner.Task {
 	if j.in.Graphs {
 		t.CallGraph = j.callGraph
 		t.Beside = func(change int) { // fails when the task is over
-			_ = j.send(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
+			_ = j.sendNote(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
 		}
 	}
 	if t.Models == nil {
 		t.Models = &handler.ModelAccess{}
 	}
-	t.Models.ModelDesk, t.Models.Secrets = j, j.secrets.forms()
+	t.Models.ModelDesk, t.Models.Secrets = j, j.secrets.allForms()
 	return &t
 }
 
-// change changes the result.
-func (j *job) change(do func(*taskResult)) {
+// changeResult changes the result.
+func (j *job) changeResult(do func(*taskResult)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	do(&j.result)
 }
 
-// emit adds a message to the result. Pieces of text become one, to keep the history small.
-func (j *job) emit(said runner.Said) {
+// addSaid adds a message to the result. Pieces of text become one, to keep the history small.
+func (j *job) addSaid(said runner.Said) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	all := j.result.Said
@@ -177,10 +177,10 @@ func (j *job) emit(said runner.Said) {
 	}
 }
 
-// send sends a note to the run.
-func (j *job) send(n *note) error {
+// sendNote sends a note to the run.
+func (j *job) sendNote(n *note) error {
 	n.Task = j.in.ID
-	if err := errors.Join(j.saveRecording(), j.secrets.mark(n)); err != nil {
+	if err := errors.Join(j.saveRecording(), j.secrets.replaceSecrets(n)); err != nil {
 		return err
 	}
 	at := workflowOf(j.ctx)
@@ -189,15 +189,15 @@ func (j *job) send(n *note) error {
 	})
 }
 
-// recall adds the notes of the task that a lost worker has sent.
-func (j *job) recall(task *runner.Task) error {
+// recallNotes adds the notes of the task that a lost worker has sent.
+func (j *job) recallNotes(task *runner.Task) error {
 	at := workflowOf(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
 	if err != nil {
 		return err
 	}
 	var notes []any
-	if err := errors.Join(reply.Get(&notes), j.secrets.unmark(&notes)); err != nil {
+	if err := errors.Join(reply.Get(&notes), j.secrets.insertSecrets(&notes)); err != nil {
 		return err
 	}
 	task.Log = append(task.Log, notes...)
@@ -206,7 +206,7 @@ func (j *job) recall(task *runner.Task) error {
 
 // callGraph makes the run drive a graph as a tool.
 func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
-	return j.ask(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
+	return j.askRun(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
 }
 
 // workflowOf returns the workflow of an activity.
@@ -214,15 +214,15 @@ func workflowOf(ctx context.Context) workflow.Execution {
 	return activity.GetInfo(ctx).WorkflowExecution
 }
 
-// ask sends an update to the run, again while no worker answers, and returns the reply.
-func (j *job) ask(ctx context.Context, name string, arg any) (any, error) {
+// askRun sends an update to the run, again while no worker answers, and returns the reply.
+func (j *job) askRun(ctx context.Context, name string, arg any) (any, error) {
 	var reply taskResult
-	id, err := rand.Text(), j.secrets.mark(arg)
-	for retry := err == nil; retry; retry = ctx.Err() == nil && isUnanswered(err) && pause(ctx, time.Second) == nil {
+	id, err := rand.Text(), j.secrets.replaceSecrets(arg)
+	for retry := err == nil; retry; retry = ctx.Err() == nil && isUnanswered(err) && sleep(ctx, time.Second) == nil {
 		err = retryStore(ctx, func() error { return sendUpdate(ctx, j.worker.client, workflowOf(ctx), id, name, &reply, arg) })
 	}
 	if err == nil {
-		err = j.secrets.unmark(&reply)
+		err = j.secrets.insertSecrets(&reply)
 	}
 	if err != nil {
 		return nil, err
@@ -232,14 +232,14 @@ func (j *job) ask(ctx context.Context, name string, arg any) (any, error) {
 
 // Note journals a call of a model.
 func (j *job) Note(data any, call handler.Usage) error {
-	return j.send(&note{Data: data, Usage: &call})
+	return j.sendNote(&note{Data: data, Usage: &call})
 }
 
 // Reserve keeps room in the run's budget, if it has one. The next Note settles it.
 func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	most := r.Output
 	if j.in.Budget {
-		reply, err := j.ask(j.ctx, updateReserve, &reservation{j.in.ID, r})
+		reply, err := j.askRun(j.ctx, updateReserve, &reservation{j.in.ID, r})
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 
 // Hide masks a text.
 func (j *job) Hide(secret string) {
-	j.change(func(r *taskResult) { r.Hide = append(r.Hide, secret) })
+	j.changeResult(func(r *taskResult) { r.Hide = append(r.Hide, secret) })
 }
 
 // Sleep waits, unless a recording is played.
@@ -258,7 +258,7 @@ func (j *job) Sleep(ctx context.Context, wait time.Duration) error {
 	if j.tape.Playing() {
 		return ctx.Err()
 	}
-	return pause(ctx, wait)
+	return sleep(ctx, wait)
 }
 
 // Now returns the worker's time.

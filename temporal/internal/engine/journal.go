@@ -63,31 +63,31 @@ func newJournal(start *Start) *journal {
 		j.snapshots = []store.Snapshot{{Events: j.base, State: seed.Snapshot}}
 	}
 	for _, text := range seed.Events {
-		j.add(text)
+		j.addEvent(text)
 	}
 	return j
 }
 
-func (j *journal) add(text []byte) {
+func (j *journal) addEvent(text []byte) {
 	j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
 }
 
-// seed returns the journal for the next workflow. Events before the latest snapshot go to the
+// newSeed returns the journal for the next workflow. Events before the latest snapshot go to the
 // payload store.
-func (j *journal) seed(b blobs) *Seed {
+func (j *journal) newSeed(b blobs) *Seed {
 	out, base := &Seed{Earlier: j.earlier, Summary: &j.summary}, j.base
 	if n := len(j.snapshots); n > 0 {
 		out.Snapshot, base = j.snapshots[n-1].State, j.snapshots[n-1].Events
 	}
 	if base > j.base {
 		text, err := json.Marshal(j.texts[:base-j.base])
-		digest, keepErr := keepBlob(b, text)
+		digest, keepErr := storeBlob(b, text)
 		if err := errors.Join(err, keepErr); err != nil {
 			panic(err) // the cluster has the workflow task done again
 		}
 		out.Earlier = append(slices.Clone(j.earlier), segment{base, digest})
 	}
-	out.Events = j.after(base, allBytes)
+	out.Events = j.eventsAfter(base, allBytes)
 	return out
 }
 
@@ -104,23 +104,23 @@ func (j *journal) beginTask(task int, isReplayed bool) {
 		task = -1
 	}
 	if task != j.task {
-		j.sure, j.task = j.length(), task
+		j.sure, j.task = j.eventCount(), task
 	}
 }
 
-// atMost limits the events of a snapshot, any number if negative, to the final ones.
-func (j *journal) atMost(most int) int {
+// limitToFinal limits the events of a snapshot, any number if negative, to the final ones.
+func (j *journal) limitToFinal(most int) int {
 	if j.task != 0 && (most < 0 || most > j.sure) {
 		return j.sure
 	}
 	return most
 }
 
-// length returns the number of events, including those of earlier workflows.
-func (j *journal) length() int { return j.base + len(j.texts) }
+// eventCount returns the number of events, including those of earlier workflows.
+func (j *journal) eventCount() int { return j.base + len(j.texts) }
 
-// after returns the texts of events after the first n, of about size bytes.
-func (j *journal) after(n, size int) []json.RawMessage {
+// eventsAfter returns the texts of events after the first n, of about size bytes.
+func (j *journal) eventsAfter(n, size int) []json.RawMessage {
 	out := j.texts[min(max(0, n-j.base), len(j.texts)):]
 	for i := range out {
 		if size -= len(out[i]); size <= 0 {
@@ -130,9 +130,9 @@ func (j *journal) after(n, size int) []json.RawMessage {
 	return out
 }
 
-// part returns the part of the journal that a query wants.
-func (j *journal) part(q *journalQuery) *journalPart {
-	out := &journalPart{Sure: j.sure, Task: j.task, Events: j.after(q.From, q.Size)}
+// queryPart returns the part of the journal that a query wants.
+func (j *journal) queryPart(q *journalQuery) *journalPart {
+	out := &journalPart{Sure: j.sure, Task: j.task, Events: j.eventsAfter(q.From, q.Size)}
 	if q.Live >= 0 {
 		out.LiveFrom = max(q.Live, j.liveFrom)
 		out.Live = j.live[min(out.LiveFrom-j.liveFrom, len(j.live)):]
@@ -163,7 +163,7 @@ func (j *journal) List(store.RunFilter) ([]store.RunSummary, error) {
 
 // Events returns events after the first n, of about size bytes.
 func (j *journal) Events(_ string, n, size int) ([]machine.Event, error) {
-	return decodeEvents(j.after(n, size))
+	return decodeEvents(j.eventsAfter(n, size))
 }
 
 func decodeEvents(texts []json.RawMessage) ([]machine.Event, error) {
@@ -217,14 +217,14 @@ func (k keeper) Append(events ...machine.Event) error {
 		if err != nil {
 			return err
 		}
-		k.add(text)
+		k.addEvent(text)
 	}
 	return nil
 }
 
 // Snapshot adds a snapshot.
 func (k keeper) Snapshot(s store.Snapshot) error {
-	s.Events = k.length()
+	s.Events = k.eventCount()
 	if n := len(k.snapshots); n > 0 && k.snapshots[n-1].Events == s.Events {
 		k.snapshots = k.snapshots[:n-1]
 	}

@@ -41,7 +41,7 @@ func TestJournalSure(t *testing.T) {
 			if j.task != c.task || c.task != 0 && j.sure != c.sure {
 				t.Errorf("%d events are sure, those after them of task %d; want %d, %d", j.sure, j.task, c.sure, c.task)
 			}
-			if s, err := j.Snapshot("r", j.atMost(-1)); err != nil || s.Events != c.snapshot {
+			if s, err := j.Snapshot("r", j.limitToFinal(-1)); err != nil || s.Events != c.snapshot {
 				t.Errorf("the snapshot has %d events, want %d (%v)", s.Events, c.snapshot, err)
 			}
 		})

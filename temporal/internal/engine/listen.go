@@ -21,8 +21,8 @@ const (
 	refusal = "refused: "
 )
 
-// listen registers the handlers.
-func (f *workflowRun) listen(ctx workflow.Context) error {
+// registerHandlers registers the handlers.
+func (f *workflowRun) registerHandlers(ctx workflow.Context) error {
 	f.notes, f.turns = workflow.GetSignalChannel(f.ctx, signalNote), workflow.GetSignalChannel(f.ctx, signalTurn)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
@@ -34,12 +34,12 @@ func (f *workflowRun) listen(ctx workflow.Context) error {
 		workflow.SetUpdateHandler(f.ctx, updateAdopt, f.handleAdopt),
 		workflow.SetUpdateHandler(f.ctx, updateGraph, f.handleGraph),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, f.handleReserve),
-		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) { return f.store.part(&q), nil }),
+		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) { return f.store.queryPart(&q), nil }),
 		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (store.Snapshot, error) {
-			return f.store.Snapshot("", f.store.atMost(most))
+			return f.store.Snapshot("", f.store.limitToFinal(most))
 		}),
 		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]any, error) {
-			if c := f.find(task); c != nil {
+			if c := f.findCall(task); c != nil {
 				return c.noted, nil
 			}
 			return nil, errors.New("the task is over")
@@ -58,8 +58,8 @@ func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 	return err
 }
 
-// mayContinue reports whether the run pauses here.
-func (f *workflowRun) mayContinue() bool { return f.current == nil && !f.over && f.elsewhere == nil }
+// isPaused reports whether the run pauses here.
+func (f *workflowRun) isPaused() bool { return f.current == nil && !f.over && f.elsewhere == nil }
 
 // handleAsk passes a request to the driver, or cancels a run that pauses.
 func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
@@ -72,8 +72,8 @@ func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) err
 		f.driver.Ask(request)
 	case f.current != nil && f.slot.waiting:
 		f.slot.request, f.stopped = request, request
-	case cancels && f.mayContinue():
-		f.next = &drive{do: f.cancel}
+	case cancels && f.isPaused():
+		f.next = &drive{do: f.cancelRun}
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refu
 		case f.elsewhere != nil || f.current != nil && driver == nil:
 			return tryAgain, nil
 		case f.current == nil:
-			return f.answer(&offer), nil
+			return f.answerPaused(&offer), nil
 		}
 		driver.Offer(offer)
 		isKnown := false
@@ -116,8 +116,8 @@ func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refu
 	return tryAgain, nil
 }
 
-// answer gives answers to a run that pauses. It returns why they are refused.
-func (f *workflowRun) answer(offer *store.Offer) (refused string) {
+// answerPaused gives answers to a run that pauses. It returns why they are refused.
+func (f *workflowRun) answerPaused(offer *store.Offer) (refused string) {
 	if _, err := f.runner.Answer(context.Background(), f.start.Record.ID, offer.Answers, offer.By); err != nil {
 		return problemsOf(err)
 	}
@@ -139,7 +139,7 @@ func problemsOf(err error) string {
 // run went on meanwhile.
 func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, events []json.RawMessage) (isRefused bool, err error) {
 	err = f.awaitSettled(ctx)
-	if err != nil || !f.mayContinue() || len(events) != f.store.length() {
+	if err != nil || !f.isPaused() || len(events) != f.store.eventCount() {
 		return true, err
 	}
 	next.Seed.Events = events
@@ -151,7 +151,7 @@ func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, e
 func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result *taskResult, err error) {
 	f.beginTask()
 	f.takeNotes()
-	c := f.find(call.Task)
+	c := f.findCall(call.Task)
 	if c == nil || c.job.Call == nil {
 		return failedTask("cancelled", "the task is over"), nil
 	}
@@ -165,7 +165,7 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 
 // handleReserve keeps room in the budget for a call of a task.
 func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskResult, error) {
-	c := f.find(r.Task)
+	c := f.findCall(r.Task)
 	if c == nil {
 		return failedTask("cancelled", "the task is over"), nil
 	}

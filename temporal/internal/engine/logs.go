@@ -93,33 +93,33 @@ func (l *taskLog) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (fi
 	for _, c := range chunks {
 		l.number++
 		if c.Seq = l.number; c.Offset < logHead {
-			l.add(&c)
+			l.addChunk(&c)
 		} else {
 			l.tail = append(l.tail, c)
 		}
 	}
 	l.tail = slices.DeleteFunc(l.tail, func(c store.LogChunk) bool { return slices.Contains(drop, c.Seq) })
-	l.send()
+	l.sendBlob()
 	return first, nil
 }
 
-func (l *taskLog) add(c *store.LogChunk) {
+func (l *taskLog) addChunk(c *store.LogChunk) {
 	if line, err := json.Marshal(c); err == nil {
 		l.unsent = append(append(l.unsent, line...), '\n')
 	}
 }
 
-// send sends a blob. If that fails, its text is sent with the next one.
-func (l *taskLog) send() {
+// sendBlob sends a blob. If that fails, its text is sent with the next one.
+func (l *taskLog) sendBlob() {
 	if len(l.unsent) > 0 && l.blobs.put(fmt.Sprintf("%s-%06d.jsonl", l.name, l.parts), l.unsent) == nil {
 		l.parts, l.unsent = l.parts+1, nil
 	}
 }
 
-// close sends the rest.
-func (l *taskLog) close() {
+// closeLog sends the rest.
+func (l *taskLog) closeLog() {
 	for i := range l.tail {
-		l.add(&l.tail[i])
+		l.addChunk(&l.tail[i])
 	}
-	l.send()
+	l.sendBlob()
 }

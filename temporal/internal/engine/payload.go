@@ -103,9 +103,9 @@ func asStoreError(err error) error {
 	return err
 }
 
-// keepBlob stores a text in the payload store and returns its digest. It sends a text that is
+// storeBlob stores a text in the payload store and returns its digest. It sends a text that is
 // there only if that is old: a bucket may keep each version, and a rule may delete old objects.
-func keepBlob(b blobs, text []byte) (digest string, err error) {
+func storeBlob(b blobs, text []byte) (digest string, err error) {
 	sum := sha256.Sum256(text)
 	digest = hex.EncodeToString(sum[:])
 	name, _ := blobName(digest)
@@ -140,13 +140,13 @@ type codec struct {
 	inWorkflow bool
 }
 
-// each converts payloads.
-func (c *codec) each(payloads []*common.Payload, convert func(*common.Payload) (*common.Payload, error)) ([]*common.Payload, error) {
+// convertAll converts payloads.
+func (c *codec) convertAll(payloads []*common.Payload, convert func(*common.Payload) (*common.Payload, error)) ([]*common.Payload, error) {
 	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
 		var err error
 		if out[i], err = convert(p); err != nil {
-			if c.inWorkflow && isA[*storeError](err) {
+			if c.inWorkflow && hasType[*storeError](err) {
 				panic(err)
 			}
 			return nil, err
@@ -157,7 +157,7 @@ func (c *codec) each(payloads []*common.Payload, convert func(*common.Payload) (
 
 // Encode keeps large payloads in the store.
 func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
-	return c.each(payloads, func(p *common.Payload) (*common.Payload, error) {
+	return c.convertAll(payloads, func(p *common.Payload) (*common.Payload, error) {
 		if !isLarge(p) {
 			return p, nil
 		}
@@ -165,14 +165,14 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		if err != nil {
 			return nil, err
 		}
-		digest, err := keepBlob(c.blobs, text)
+		digest, err := storeBlob(c.blobs, text)
 		return &common.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest)}, err
 	})
 }
 
 // Decode reads them back.
 func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
-	return c.each(payloads, func(p *common.Payload) (*common.Payload, error) {
+	return c.convertAll(payloads, func(p *common.Payload) (*common.Payload, error) {
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != storedEncoding {
 			return p, nil
 		}
@@ -220,11 +220,11 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
-		if !isA[*storeError](err) {
+		if !hasType[*storeError](err) {
 			return err
 		}
 		activity.GetLogger(ctx).Error("a task waits for the payload store", "error", err)
-		if err := pause(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ type plainConverter struct {
 
 // FromPayload decodes a value.
 func (plainConverter) FromPayload(p *common.Payload, into any) error {
-	if err := decode(p.GetData(), into); err != nil {
+	if err := decodeJSON(p.GetData(), into); err != nil {
 		return fmt.Errorf("%w: %w", converter.ErrUnableToDecode, err)
 	}
 	return nil
@@ -251,9 +251,9 @@ func plainData() converter.DataConverter {
 	)
 }
 
-// decode reads JSON. Values without a type become canonical data, as in [eval.Canonical]. The
+// decodeJSON reads JSON. Values without a type become canonical data, as in [eval.Canonical]. The
 // value that into held before is not changed, because it may be shared.
-func decode(text []byte, into any) error {
+func decodeJSON(text []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	fresh := reflect.New(to.Type())
 	if err := eval.DecodeJSON(text, fresh.Interface()); err != nil {
@@ -305,21 +305,21 @@ func openBucket(where string) (*bucket, error) {
 		return nil, err
 	}
 	b := &bucket{client, at.Host, strings.Trim(at.Path, "/")}
-	return b, b.check()
+	return b, b.checkAccess()
 }
 
-// check lists the bucket, which needs the same permissions as reading.
-func (b *bucket) check() error {
+// checkAccess lists the bucket, which needs the same permissions as reading.
+func (b *bucket) checkAccess() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel() // also ends the listing
-	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.key("logs") + "/", MaxKeys: 1}) {
-		return b.explain(object.Err)
+	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.objectKey("logs") + "/", MaxKeys: 1}) {
+		return b.explainError(object.Err)
 	}
 	return nil
 }
 
-// explain adds a remedy to an error of a bucket.
-func (b *bucket) explain(err error) error {
+// explainError adds a remedy to an error of a bucket.
+func (b *bucket) explainError(err error) error {
 	var reply minio.ErrorResponse
 	switch isReply := errors.As(err, &reply); {
 	case err == nil:
@@ -333,26 +333,26 @@ func (b *bucket) explain(err error) error {
 		"credentials file of AWS, or of the machine need s3:GetObject, s3:PutObject and s3:ListBucket", b.name, b.client.EndpointURL(), err, reply.Code)
 }
 
-func (b *bucket) key(name string) string { return path.Join(b.prefix, name) }
+func (b *bucket) objectKey(name string) string { return path.Join(b.prefix, name) }
 
 // put sends a text in one request, so that the bucket has all of it or nothing.
 func (b *bucket) put(name string, text []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	_, err := b.client.PutObject(ctx, b.name, b.key(name), bytes.NewReader(text), int64(len(text)), minio.PutObjectOptions{DisableMultipart: true})
-	return b.explain(err)
+	_, err := b.client.PutObject(ctx, b.name, b.objectKey(name), bytes.NewReader(text), int64(len(text)), minio.PutObjectOptions{DisableMultipart: true})
+	return b.explainError(err)
 }
 
 func (b *bucket) get(name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	object, err := b.client.GetObject(ctx, b.name, b.key(name), minio.GetObjectOptions{})
+	object, err := b.client.GetObject(ctx, b.name, b.objectKey(name), minio.GetObjectOptions{})
 	if err != nil {
-		return nil, b.explain(err)
+		return nil, b.explainError(err)
 	}
 	text, err := io.ReadAll(object)
-	if err = b.explain(errors.Join(err, object.Close())); errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("bucket %q has no %s: %w", b.name, b.key(name), err)
+	if err = b.explainError(errors.Join(err, object.Close())); errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("bucket %q has no %s: %w", b.name, b.objectKey(name), err)
 	}
 	return text, err
 }
@@ -360,16 +360,16 @@ func (b *bucket) get(name string) ([]byte, error) {
 func (b *bucket) since(name string) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	info, err := b.client.StatObject(ctx, b.name, b.key(name), minio.StatObjectOptions{})
-	return info.LastModified, b.explain(err)
+	info, err := b.client.StatObject(ctx, b.name, b.objectKey(name), minio.StatObjectOptions{})
+	return info.LastModified, b.explainError(err)
 }
 
 func (b *bucket) list(name string) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.key(name) + "/", Recursive: true}) {
+	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.objectKey(name) + "/", Recursive: true}) {
 		if object.Err != nil {
-			return nil, b.explain(object.Err)
+			return nil, b.explainError(object.Err)
 		}
 		names = append(names, strings.TrimPrefix(strings.TrimPrefix(object.Key, b.prefix), "/"))
 	}

@@ -22,8 +22,8 @@ import (
 // part is how many bytes of events a query asks for.
 const part = 1 << 20
 
-// after returns the texts of events after the first n, of about size bytes.
-func (s *Store) after(runID string, n, size int) (out []json.RawMessage, err error) {
+// eventsAfter returns the texts of events after the first n, of about size bytes.
+func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, err error) {
 	info, start, err := s.latestStart(runID)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Store) after(runID string, n, size int) (out []json.RawMessage, err err
 	if start.Seed != nil {
 		for _, one := range start.Seed.Earlier {
 			if n < one.End && size > 0 {
-				texts, err := s.segment(one)
+				texts, err := s.readSegment(one)
 				if err != nil {
 					return nil, err
 				}
@@ -45,14 +45,14 @@ func (s *Store) after(runID string, n, size int) (out []json.RawMessage, err err
 	}
 	for hasMore := true; hasMore && size > 0; {
 		var reply journalPart
-		q := journalQuery{From: n, Size: min(size, part), Live: s.tail.from(runID, run)}
-		if err := s.query(runID, run, queryJournal, &reply, q); err != nil {
+		q := journalQuery{From: n, Size: min(size, part), Live: s.tail.nextLive(runID, run)}
+		if err := s.queryRun(runID, run, queryJournal, &reply, q); err != nil {
 			return nil, err
 		}
 		hasMore = sizeOf(reply.Events) >= q.Size
 		isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 		if isOpen && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
-			if done, err := s.completed(runID, run, int64(reply.Task)); err != nil {
+			if done, err := s.isCompleted(runID, run, int64(reply.Task)); err != nil {
 				return nil, err
 			} else if !done {
 				reply.Events = reply.Events[:max(0, reply.Sure-n)]
@@ -60,15 +60,15 @@ func (s *Store) after(runID string, n, size int) (out []json.RawMessage, err err
 			}
 		}
 		add(reply.Events)
-		s.tail.add(runID, &reply, n)
+		s.tail.addLive(runID, &reply, n)
 	}
 	return out, nil
 }
 
-// segment reads earlier events.
-func (s *Store) segment(one segment) (out []json.RawMessage, err error) {
+// readSegment reads earlier events.
+func (s *Store) readSegment(one segment) (out []json.RawMessage, err error) {
 	var text []byte
-	err = s.reach(func() error {
+	err = s.retryConnecting(func() error {
 		text, err = readBlob(s.cluster.blobs, one.Digest)
 		return err
 	})
@@ -85,15 +85,15 @@ func sizeOf(texts []json.RawMessage) (bytes int) {
 	return bytes
 }
 
-// completed reports whether the workflow task that began with an event of a history is known to
+// isCompleted reports whether the workflow task that began with an event of a history is known to
 // be completed. A worker that is queried reads the history to its end, even if it ends with a
 // workflow task of a lost worker, which another worker does again with later events.
-func (s *Store) completed(runID, run string, task int64) (done bool, err error) {
+func (s *Store) isCompleted(runID, run string, task int64) (done bool, err error) {
 	if task < 0 {
 		return false, nil
 	}
 	var reply *workflowservice.GetWorkflowExecutionHistoryReverseResponse
-	err = s.reach(func() (err error) {
+	err = s.retryConnecting(func() (err error) {
 		ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
 		defer cancel()
 		reply, err = s.cluster.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
@@ -103,23 +103,23 @@ func (s *Store) completed(runID, run string, task int64) (done bool, err error) 
 	})
 	return slices.ContainsFunc(reply.GetHistory().GetEvents(), func(e *historyapi.HistoryEvent) bool {
 		return e.GetEventId() == task+1 && e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
-	}), asNoRun(runID, err)
+	}), toNoRun(runID, err)
 }
 
 // Events returns events after the first n, of about size bytes. For a while after a read that
 // found the end of the followed run, it returns none there: following a run must not slow it down.
 func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 	from, isFresh := time.Now(), false
-	s.tail.of(runID, func(t *liveTail) { isFresh = t.end == n && from.Before(t.until) })
+	s.tail.ifFollowed(runID, func(t *liveTail) { isFresh = t.end == n && from.Before(t.until) })
 	if isFresh {
 		return nil, nil
 	}
-	texts, err := s.after(runID, n, size)
+	texts, err := s.eventsAfter(runID, n, size)
 	if err != nil {
 		return nil, err
 	}
 	if sizeOf(texts) < size {
-		s.tail.of(runID, func(t *liveTail) {
+		s.tail.ifFollowed(runID, func(t *liveTail) {
 			t.end, t.until = n+len(texts), time.Now().Add(min(4*time.Since(from), 2*time.Second))
 		})
 	}
@@ -128,7 +128,7 @@ func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 
 // Snapshot returns the latest snapshot of at most so many events.
 func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error) {
-	err = s.query(runID, "", queryState, &out, most)
+	err = s.queryRun(runID, "", queryState, &out, most)
 	return out, err
 }
 
@@ -140,7 +140,7 @@ func (j *journal) Event(e *runner.Event) error {
 	if !e.Live() {
 		return nil
 	}
-	j.live = append(j.live, runner.LiveEvent{After: j.length(), Event: *e})
+	j.live = append(j.live, runner.LiveEvent{After: j.eventCount(), Event: *e})
 	if len(j.live) > maxLive {
 		j.live, j.liveFrom = j.live[1:], j.liveFrom+1
 	}
@@ -158,8 +158,8 @@ type liveTail struct {
 	read  []runner.LiveEvent
 }
 
-// of calls do if the store follows a run.
-func (t *liveTail) of(runID string, do func(*liveTail)) {
+// ifFollowed calls do if the store follows a run.
+func (t *liveTail) ifFollowed(runID string, do func(*liveTail)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.runID == runID {
@@ -167,8 +167,8 @@ func (t *liveTail) of(runID string, do func(*liveTail)) {
 	}
 }
 
-// listen makes the store collect the live events of a run.
-func (s *Store) listen(runID string) {
+// followLive makes the store collect the live events of a run.
+func (s *Store) followLive(runID string) {
 	s.tail.mu.Lock()
 	defer s.tail.mu.Unlock()
 	if t := &s.tail; t.runID != runID {
@@ -176,10 +176,10 @@ func (s *Store) listen(runID string) {
 	}
 }
 
-// from returns the number of the next live event to read, or -1 to read none.
-func (t *liveTail) from(runID, run string) int {
+// nextLive returns the number of the next live event to read, or -1 to read none.
+func (t *liveTail) nextLive(runID, run string) int {
 	next := -1
-	t.of(runID, func(t *liveTail) {
+	t.ifFollowed(runID, func(t *liveTail) {
 		if t.run != run {
 			t.run, t.next = run, 0
 		}
@@ -188,10 +188,10 @@ func (t *liveTail) from(runID, run string) int {
 	return next
 }
 
-// add keeps the live events before an event of the journal. Later ones are read again, with
+// addLive keeps the live events before an event of the journal. Later ones are read again, with
 // the events before them.
-func (t *liveTail) add(runID string, part *journalPart, events int) {
-	t.of(runID, func(t *liveTail) {
+func (t *liveTail) addLive(runID string, part *journalPart, events int) {
+	t.ifFollowed(runID, func(t *liveTail) {
 		for i, one := range part.Live {
 			if number := part.LiveFrom + i; one.After <= events && number >= t.next {
 				t.read, t.next = append(t.read, one), number+1
@@ -202,6 +202,6 @@ func (t *liveTail) add(runID string, part *journalPart, events int) {
 
 // Live returns the live events of a run since the last call.
 func (s *Store) Live(runID string) (out []runner.LiveEvent) {
-	s.tail.of(runID, func(t *liveTail) { out, t.read = t.read, nil })
+	s.tail.ifFollowed(runID, func(t *liveTail) { out, t.read = t.read, nil })
 	return out
 }

@@ -23,8 +23,8 @@ const longestOutage = 2 * time.Minute
 // lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
 const lastPoll = 90 * time.Second
 
-// query sends a query to a workflow of a run.
-func (s *Store) query(runID, run, name string, reply any, args ...any) error {
+// queryRun sends a query to a workflow of a run.
+func (s *Store) queryRun(runID, run, name string, reply any, args ...any) error {
 	return s.retryAsking(runID, func() error {
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
 		defer cancel()
@@ -39,19 +39,19 @@ func (s *Store) query(runID, run, name string, reply any, args ...any) error {
 // retryAsking calls do, which a worker has to answer, again as long as there are workers. They
 // may be busy or may have to read the history first.
 func (s *Store) retryAsking(runID string, do func() error) error {
-	err := s.retry(do, func(err error) error { return s.checkWorkers(runID, err) })
+	err := s.retryUntil(do, func(err error) error { return s.checkWorkers(runID, err) })
 	if err == nil {
 		s.answered.Store(time.Now().Unix())
 	}
-	return asNoRun(runID, err)
+	return toNoRun(runID, err)
 }
 
-// reach calls do, again while the cluster is out of reach.
-func (s *Store) reach(do func() error) error { return s.retry(do, nil) }
+// retryConnecting calls do, again while the cluster is out of reach.
+func (s *Store) retryConnecting(do func() error) error { return s.retryUntil(do, nil) }
 
-// retry calls do again for longestOutage while the cluster or a worker may be at fault. check
+// retryUntil calls do again for longestOutage while the cluster or a worker may be at fault. check
 // returns an error if no worker will ever answer. The time that workers take does not count.
-func (s *Store) retry(do func() error, check func(error) error) error {
+func (s *Store) retryUntil(do func() error, check func(error) error) error {
 	for from := time.Now(); ; {
 		err := do()
 		if err == nil || s.ctx.Err() != nil || time.Since(from) > longestOutage {
@@ -69,7 +69,7 @@ func (s *Store) retry(do func() error, check func(error) error) error {
 		case !isUnanswered(err) && !isUnavailable(err):
 			return err
 		}
-		if err := pause(s.ctx, wait); err != nil {
+		if err := sleep(s.ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Store) retry(do func() error, check func(error) error) error {
 // checkWorkers returns an error if no worker can answer for a run, or none ever will because
 // the cluster ended its workflow before it began.
 func (s *Store) checkWorkers(runID string, cause error) error {
-	info, err := s.latest(runID)
+	info, err := s.latestWorkflow(runID)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 	}
 	var reply *workflowservice.DescribeTaskQueueResponse
 	queue := info.GetTaskQueue()
-	err = s.reach(func() (err error) {
+	err = s.retryConnecting(func() (err error) {
 		reply, err = s.cluster.client.DescribeTaskQueue(s.ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 		return err
 	})
@@ -106,11 +106,11 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 // isUnavailable reports whether the cluster or the payload store is out of reach, or the
 // cluster is overloaded: it buffers one query of a workflow at a time.
 func isUnavailable(err error) bool {
-	return isA[*serviceerror.Unavailable](err) || isA[*serviceerror.ResourceExhausted](err) || errors.Is(err, errOutOfReach)
+	return hasType[*serviceerror.Unavailable](err) || hasType[*serviceerror.ResourceExhausted](err) || errors.Is(err, errOutOfReach)
 }
 
-// isA reports whether an error in the chain of err has type E.
-func isA[E error](err error) bool {
+// hasType reports whether an error in the chain of err has type E.
+func hasType[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
@@ -126,13 +126,13 @@ const historyMismatch = "[TMPRL1100]"
 // isTransient reports whether a query failed for a reason that another worker may not have.
 func isTransient(err error) bool {
 	text := fmt.Sprint(err)
-	return isA[*serviceerror.QueryFailed](err) &&
+	return hasType[*serviceerror.QueryFailed](err) &&
 		(strings.Contains(text, wrongVersion) || strings.Contains(text, historyMismatch) || strings.Contains(text, errOutOfReach.Error()))
 }
 
 // isUnanswered reports whether no worker answered in time, the one that was asked is gone, or
 // the workflow task before the query failed. The caller's own context is alive.
 func isUnanswered(err error) bool {
-	return isA[*serviceerror.DeadlineExceeded](err) || isA[*serviceerror.Canceled](err) || isA[*serviceerror.WorkflowNotReady](err) ||
+	return hasType[*serviceerror.DeadlineExceeded](err) || hasType[*serviceerror.Canceled](err) || hasType[*serviceerror.WorkflowNotReady](err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

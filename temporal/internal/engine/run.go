@@ -36,7 +36,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	if start.Tape, err = s.newTape(tape); err != nil {
 		return nil, err
 	}
-	result, err := s.submit(start, nil, opts, func(_ *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
+	result, err := s.submitRun(start, nil, opts, func(_ *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
 		return flow.Run(ctx, opts)
 	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
 	if result != nil || err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 		recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
 		opts.Sink, copyRest = recorder, recorder.copyNew
 	}
-	result, err = s.follow(ctx, r, start.Record.ID, 0, opts)
+	result, err = s.followRun(ctx, r, start.Record.ID, 0, opts)
 	return result, errors.Join(err, copyRest())
 }
 
@@ -85,8 +85,8 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 		Memo: map[string]any{memoStatus: newMemo(&start.Record, start.firstSummary())},
-	}, workflowName, start.arguments()...)
-	if isA[*serviceerror.WorkflowExecutionAlreadyStarted](err) {
+	}, workflowName, start.workflowArguments()...)
+	if hasType[*serviceerror.WorkflowExecutionAlreadyStarted](err) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
 	}
 	return err
@@ -96,16 +96,16 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 // another version of the graph. A driver in this process checks the version and the options against
 // the journal. Then a new workflow, which begins with the journal, resumes the run.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
-	info, one, err := s.settled(runID)
+	info, one, err := s.describeSettled(runID)
 	if err != nil {
 		return nil, err
 	}
-	s.listen(runID)
+	s.followLive(runID)
 	if one.Owner != "" {
 		if g != nil || len(opts.Answers) > 0 {
 			return nil, &store.DrivenError{RunID: runID, Owner: one.Owner}
 		}
-		return s.follow(ctx, r, runID, 0, opts) // its events are emitted again
+		return s.followRun(ctx, r, runID, 0, opts) // its events are emitted again
 	}
 	start, err := s.nextStart(runID, one, &opts)
 	if err != nil {
@@ -114,17 +114,17 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	told := len(start.Seed.Events)
 	s.Live(runID) // drops events that have been emitted
 	if g == nil && one.Status == machine.Completed {
-		return s.follow(ctx, r, runID, told, opts)
+		return s.followRun(ctx, r, runID, told, opts)
 	}
 	isRefused := false
-	result, err := s.submit(start, g, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
+	result, err := s.submitRun(start, g, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
 		if g != nil {
 			return here.ResumeWith(ctx, runID, g, opts)
 		}
 		return here.Resume(ctx, runID, opts)
 	}, func() error {
 		if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			return s.update(runID, updateAdopt, &isRefused, start.arguments()...)
+			return s.updateRun(runID, updateAdopt, &isRefused, start.workflowArguments()...)
 		}
 		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	})
@@ -137,27 +137,27 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	if result != nil || err != nil {
 		return result, err
 	}
-	result, err = s.follow(ctx, r, runID, told, opts)
+	result, err = s.followRun(ctx, r, runID, told, opts)
 	if err != nil {
 		return result, err
 	}
-	if texts, err := s.after(runID, told, 1); err != nil || len(texts) > 0 {
+	if texts, err := s.eventsAfter(runID, told, 1); err != nil || len(texts) > 0 {
 		return result, err
 	}
 	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped) // it was stopped while it waited for its slot
 }
 
-// describe returns the latest workflow of a run and the run's summary.
-func (s *Store) describe(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
-	if info, err = s.latest(runID); err == nil {
+// describeRun returns the latest workflow of a run and the run's summary.
+func (s *Store) describeRun(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
+	if info, err = s.latestWorkflow(runID); err == nil {
 		one, _ = s.summarize(info)
 	}
 	return info, one, err
 }
 
-// settled waits a moment for a workflow that is about to end, then calls describe.
-func (s *Store) settled(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
-	info, one, err := s.describe(runID)
+// describeSettled waits a moment for a workflow that is about to end, then calls describe.
+func (s *Store) describeSettled(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
+	info, one, err := s.describeRun(runID)
 	if one.Owner == "" {
 		return info, one, err
 	}
@@ -166,7 +166,7 @@ func (s *Store) settled(runID string) (*workflowapi.WorkflowExecutionInfo, store
 	if _ = s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil); ctx.Err() != nil {
 		return info, one, nil
 	}
-	return s.describe(runID)
+	return s.describeRun(runID)
 }
 
 // nextStart returns the input of a workflow that continues a run, with the whole journal.
@@ -175,7 +175,7 @@ func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.O
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.after(runID, 0, allBytes)
+	events, err := s.eventsAfter(runID, 0, allBytes)
 	summary.RunRecord = store.RunRecord{}
 	next := *before
 	next.Core, next.Seed, next.Settings, next.Settings.Dir = s.cluster.core, &Seed{Events: events, Summary: &summary}, *opts, before.Settings.Dir
@@ -183,14 +183,14 @@ func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.O
 	return &next, err
 }
 
-// follow emits the events of a run after the first ones until it has ended, or pauses
+// followRun emits the events of a run after the first ones until it has ended, or pauses
 // without a question that a person here can answer. When ctx ends, the run is cancelled.
-func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
+func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, store.RequestCancel) })
 	defer stop()
-	watched, stopWatching := s.watch(runID)
+	watched, stopWatching := s.watchWorkflow(runID)
 	defer stopWatching()
-	s.listen(runID)
+	s.followLive(runID)
 	asked := map[string]bool{}
 	isOver := func(result *runner.Result) (bool, error) {
 		waits := result.Status == machine.Paused || result.Status == machine.Running
@@ -206,16 +206,16 @@ func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from
 		if result.Status == machine.Running {
 			return false, nil
 		}
-		_, one, err := s.describe(runID) // which may have been resumed, and wait for its slot
+		_, one, err := s.describeRun(runID) // which may have been resumed, and wait for its slot
 		if err != nil || one.Owner != "" || waits && one.Status != machine.Paused {
 			return false, err
 		}
-		unread, err := s.after(runID, s.tail.end, 1) // it may have been resumed since the latest read
+		unread, err := s.eventsAfter(runID, s.tail.end, 1) // it may have been resumed since the latest read
 		return len(unread) == 0, err
 	}
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
 	if err != nil {
-		_ = pause(watched, 300*time.Millisecond) // the cluster may report the cause
+		_ = sleep(watched, 300*time.Millisecond) // the cluster may report the cause
 		if s.ctx.Err() == nil && watched.Err() != nil {
 			err = context.Cause(watched)
 		}
@@ -233,9 +233,9 @@ func (s *Store) follow(ctx context.Context, r *runner.Runner, runID string, from
 	return result, nil
 }
 
-// watch returns a context that ends, with a cause, when the cluster or an error ends the
+// watchWorkflow returns a context that ends, with a cause, when the cluster or an error ends the
 // workflow of a run, which emits no more events then.
-func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
+func (s *Store) watchWorkflow(runID string) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	go func() {
 		for ctx.Err() == nil {
@@ -246,10 +246,10 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 				return
 			case failed != nil:
 				cancel(fmt.Errorf("run %q: %s", runID, failed.Message()))
-			case isA[*temporal.WorkflowExecutionError](err):
+			case hasType[*temporal.WorkflowExecutionError](err):
 				cancel(fmt.Errorf("run %q was ended by the cluster, not by itself: %w; graphrun resume continues it", runID, errors.Unwrap(err)))
 			default: // the connection is lost, perhaps for a moment
-				_ = pause(ctx, time.Second)
+				_ = sleep(ctx, time.Second)
 			}
 		}
 	}()
@@ -279,7 +279,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	start.Record.ID, start.Seed.Summary = cmp.Or(opts.RunID, store.NewRunID(time.Now())), nil
-	result, err := s.submit(start, nil, opts.Options, func(here *runner.Runner, _ *runner.Flow, own runner.Options) (*runner.Result, error) {
+	result, err := s.submitRun(start, nil, opts.Options, func(here *runner.Runner, _ *runner.Flow, own runner.Options) (*runner.Result, error) {
 		opts := opts
 		opts.Options = own
 		return here.Fork(ctx, runID, opts)
@@ -291,7 +291,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if start.Seed.Summary != nil { // none of its events were emitted
 		told = 0
 	}
-	return s.follow(ctx, r, start.Record.ID, told, opts.Options)
+	return s.followRun(ctx, r, start.Record.ID, told, opts.Options)
 }
 
 // errGoesOn ends a driver of this process where the workflow is to continue.
@@ -305,12 +305,12 @@ type claimStore struct {
 	turn  *turn // nil before the reply of the group
 }
 
-// submit calls send, which sends a run to the cluster, with another version of its graph unless g
+// submitRun calls send, which sends a run to the cluster, with another version of its graph unless g
 // is nil. Before that, drive starts a driver in this process that stops before the first step. The
 // driver reports problems, completes the start, and claims a slot for a run that does not wait for
 // one. If the group is full, the run has a result and is not sent. A new run without a group was
 // checked already.
-func (s *Store) submit(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
+func (s *Store) submitRun(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
 	kept := &claimStore{Store: s, start: start}
 	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}
 	here, flow, own, err := flowRunner(&start.Record, cfg)
@@ -332,7 +332,7 @@ func (s *Store) submit(start *Start, g *spec.Graph, opts runner.Options, drive f
 	switch {
 	case errors.Is(err, errGoesOn):
 		return nil, send()
-	case isA[*store.BusyError](err):
+	case hasType[*store.BusyError](err):
 		opts.Sink = sink // the events of the refused run
 		return drive(here, flow, opts)
 	}
@@ -403,7 +403,7 @@ func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err e
 	if c.turn == nil {
 		wanted := newClaim(c.start, rand.Text(), name, limit)
 		wanted.Once = true
-		if err := s.reach(func() error {
+		if err := s.retryConnecting(func() error {
 			return s.cluster.updateKeeper(s.ctx, groupName, groupID(name), enterName, "", wanted, &c.turn)
 		}); err != nil {
 			return out, err
@@ -412,5 +412,5 @@ func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err e
 			return out, errGoesOn
 		}
 	}
-	return c.turn.local(), nil
+	return c.turn.withLocalTimes(), nil
 }

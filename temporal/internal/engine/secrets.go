@@ -62,19 +62,19 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	return out, nil
 }
 
-// forms returns all spellings of the secrets.
-func (s *secrets) forms() (all []string) {
+// allForms returns all spellings of the secrets.
+func (s *secrets) allForms() (all []string) {
 	for _, text := range s.texts {
 		all = append(all, redact.Forms(text)...)
 	}
 	return all
 }
 
-// unmark replaces marks by secrets in v, which it decodes from its JSON again.
-func (s *secrets) unmark(v any) error { return s.replace(v, s.unseal) }
+// insertSecrets replaces marks by secrets in v, which it decodes from its JSON again.
+func (s *secrets) insertSecrets(v any) error { return s.replace(v, s.unseal) }
 
-// mark replaces secrets by marks.
-func (s *secrets) mark(v any) error { return s.replace(v, s.seal) }
+// replaceSecrets replaces secrets by marks.
+func (s *secrets) replaceSecrets(v any) error { return s.replace(v, s.seal) }
 
 func (s *secrets) replace(v any, by *strings.Replacer) error {
 	if len(s.texts) == 0 {
@@ -88,5 +88,5 @@ func (s *secrets) replace(v any, by *strings.Replacer) error {
 	if replaced == string(text) {
 		return nil
 	}
-	return decode([]byte(replaced), v)
+	return decodeJSON([]byte(replaced), v)
 }

@@ -17,7 +17,7 @@ func TestSeedTravels(t *testing.T) {
 		"snapshot": {Earlier: []segment{{7, "d"}}, Snapshot: []byte("head\nstate"), Events: []json.RawMessage{[]byte(`{"b":"\u00e4"}`)}},
 	} {
 		sent := &Start{Seed: seed}
-		payloads, err := conv.ToPayloads(sent.arguments()...)
+		payloads, err := conv.ToPayloads(sent.workflowArguments()...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,8 +66,8 @@ func (w *Worker) Leave(ctx context.Context, left *keptSession) error {
 	return w.updateKeeper(ctx, sessionName, sessionPrefix+left.ID, leaveName, id, left, nil)
 }
 
-// leave updates the session of the run, if it has one.
-func (f *workflowRun) leave() error {
+// leaveSession updates the session of the run, if it has one.
+func (f *workflowRun) leaveSession() error {
 	left, start := f.store.left, f.start
 	if left == nil {
 		return nil
@@ -79,10 +79,10 @@ func (f *workflowRun) leave() error {
 
 // keptSession reads a session.
 func (s *Store) keptSession(id string) (*keptSession, error) {
-	info, err := s.latest(sessionPrefix + id)
+	info, err := s.latestWorkflow(sessionPrefix + id)
 	var kept *keptSession
 	if err == nil && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		err = s.query(sessionPrefix+id, "", querySession, &kept)
+		err = s.queryRun(sessionPrefix+id, "", querySession, &kept)
 	}
 	if kept == nil && (err == nil || errors.Is(err, store.ErrNoRun)) { // or the first of its runs is about to leave something
 		err = fmt.Errorf("session %q: %w", id, store.ErrNoSession)
@@ -101,7 +101,7 @@ func (s *Store) Session(id string) (store.Session, error) {
 
 // Sessions lists all sessions.
 func (s *Store) Sessions() (out []store.Session, err error) {
-	err = s.visit(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", sessionName), func(info *workflowapi.WorkflowExecutionInfo) error {
+	err = s.visitWorkflows(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", sessionName), func(info *workflowapi.WorkflowExecutionInfo) error {
 		one, err := s.Session(strings.TrimPrefix(info.GetExecution().GetWorkflowId(), sessionPrefix))
 		if errors.Is(err, store.ErrNoSession) {
 			return nil
@@ -118,5 +118,5 @@ func (s *Store) DeleteSession(id string) error {
 	if _, err := s.keptSession(id); err != nil {
 		return err
 	}
-	return s.reach(func() error { return s.cluster.client.TerminateWorkflow(s.ctx, sessionPrefix+id, "", "deleted") })
+	return s.retryConnecting(func() error { return s.cluster.client.TerminateWorkflow(s.ctx, sessionPrefix+id, "", "deleted") })
 }

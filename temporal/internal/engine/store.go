@@ -50,39 +50,39 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// asNoRun turns the error of a workflow that is not there into store.ErrNoRun.
-func asNoRun(runID string, err error) error {
-	if isA[*serviceerror.NotFound](err) {
+// toNoRun turns the error of a workflow that is not there into store.ErrNoRun.
+func toNoRun(runID string, err error) error {
+	if hasType[*serviceerror.NotFound](err) {
 		return fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
 	}
 	return err
 }
 
-// latest returns the latest workflow run of a run.
-func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error) {
+// latestWorkflow returns the latest workflow run of a run.
+func (s *Store) latestWorkflow(runID string) (*workflowapi.WorkflowExecutionInfo, error) {
 	var reply *workflowservice.DescribeWorkflowExecutionResponse
-	err := s.reach(func() (err error) {
+	err := s.retryConnecting(func() (err error) {
 		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
 		return err
 	})
-	return reply.GetWorkflowExecutionInfo(), asNoRun(runID, err)
+	return reply.GetWorkflowExecutionInfo(), toNoRun(runID, err)
 }
 
 // latestStart returns the latest workflow run of a run, and its input.
 func (s *Store) latestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *Start, error) {
-	info, err := s.latest(runID)
+	info, err := s.latestWorkflow(runID)
 	if err != nil {
 		return nil, nil, err
 	}
 	run := info.GetExecution().GetRunId()
-	start, err := s.starts.get(run, func() (start *Start, err error) {
-		err = s.reach(func() (err error) {
-			start, err = startOf(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
+	start, err := s.starts.getOrRead(run, func() (start *Start, err error) {
+		err = s.retryConnecting(func() (err error) {
+			start, err = readStart(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
 			return err
 		})
 		return start, err
 	})
-	return info, start, asNoRun(runID, err)
+	return info, start, toNoRun(runID, err)
 }
 
 // Run returns the record of a run.
@@ -96,14 +96,14 @@ func (s *Store) Run(runID string) (store.RunRecord, error) {
 
 // Open opens the journal of a run that has ended, for reading. Any other has a driver.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
-	info, err := s.latest(runID)
+	info, err := s.latestWorkflow(runID)
 	if err != nil {
 		return nil, err
 	}
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return keeper{&journal{failed: fmt.Errorf("run %q has ended; resume continues it: %w", runID, errors.ErrUnsupported)}}, nil
 	}
-	return nil, &store.DrivenError{RunID: runID, Owner: owner(info)}
+	return nil, &store.DrivenError{RunID: runID, Owner: ownerOfWorkflow(info)}
 }
 
 // sendUpdate sends an update to a workflow and waits for the reply. Sent again with the same id,
@@ -118,8 +118,8 @@ func sendUpdate(ctx context.Context, c client.Client, at workflow.Execution, id,
 	return handle.Get(ctx, reply)
 }
 
-// update sends an update to the workflow of a run.
-func (s *Store) update(runID, name string, reply any, args ...any) error {
+// updateRun sends an update to the workflow of a run.
+func (s *Store) updateRun(runID, name string, reply any, args ...any) error {
 	id := rand.Text()
 	return s.retryAsking(runID, func() error {
 		return sendUpdate(s.ctx, s.cluster.client, workflow.Execution{ID: runID}, id, name, reply, args...)
@@ -128,9 +128,9 @@ func (s *Store) update(runID, name string, reply any, args ...any) error {
 
 // Ask sends a run a request. It succeeds for a run that has ended, perhaps a moment ago.
 func (s *Store) Ask(runID string, request store.Request) error {
-	err := s.update(runID, updateAsk, nil, request)
+	err := s.updateRun(runID, updateAsk, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
-		_, err = s.latest(runID)
+		_, err = s.latestWorkflow(runID)
 	}
 	return err
 }
@@ -144,13 +144,13 @@ const longestOffer = 15 * time.Second
 func (s *Store) Offer(runID string, offer store.Offer) error {
 	for end := time.Now().Add(longestOffer); ; {
 		refused := ""
-		err := s.update(runID, updateOffer, &refused, offer)
+		err := s.updateRun(runID, updateOffer, &refused, offer)
 		if rejected := (*temporal.ApplicationError)(nil); errors.As(err, &rejected) && strings.HasPrefix(rejected.Message(), refusal) {
 			refused, err = strings.TrimPrefix(rejected.Message(), refusal), nil
 		}
 		switch {
 		case errors.Is(err, store.ErrNoRun):
-			_, err = s.latest(runID)
+			_, err = s.latestWorkflow(runID)
 			return err
 		case err != nil:
 			return err
@@ -158,7 +158,7 @@ func (s *Store) Offer(runID string, offer store.Offer) error {
 			s.verdicts.Store(offer.ID, refused)
 			return nil
 		}
-		if err := pause(s.ctx, 100*time.Millisecond); err != nil {
+		if err := sleep(s.ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -180,17 +180,17 @@ func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 
 // Delete has the cluster delete a run that has ended, which takes up to a minute.
 func (s *Store) Delete(runID string) error {
-	info, err := s.latest(runID)
+	info, err := s.latestWorkflow(runID)
 	if err != nil {
 		return err
 	}
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return &store.DrivenError{RunID: runID, Owner: owner(info)}
+		return &store.DrivenError{RunID: runID, Owner: ownerOfWorkflow(info)}
 	}
 	_, err = s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: s.cluster.settings.Namespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: runID},
 	})
-	return asNoRun(runID, err)
+	return toNoRun(runID, err)
 }
 
 // Log returns the chunks after a number.
@@ -221,7 +221,7 @@ func newMemo(r *store.RunRecord, at store.RunSummary) memo {
 // List returns the runs that match a filter, the last started first.
 func (s *Store) List(filter store.RunFilter) (out []store.RunSummary, err error) {
 	if filter.ID != "" {
-		_, one, err := s.describe(filter.ID)
+		_, one, err := s.describeRun(filter.ID)
 		switch {
 		case errors.Is(err, store.ErrNoRun):
 			return nil, nil
@@ -231,7 +231,7 @@ func (s *Store) List(filter store.RunFilter) (out []store.RunSummary, err error)
 		return out, err
 	}
 	seen := map[string]bool{} // a run that was resumed has several workflows
-	err = s.visit(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus != 'ContinuedAsNew'", workflowName), func(info *workflowapi.WorkflowExecutionInfo) error {
+	err = s.visitWorkflows(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus != 'ContinuedAsNew'", workflowName), func(info *workflowapi.WorkflowExecutionInfo) error {
 		one, ok := s.summarize(info)
 		if ok && !seen[one.ID] && filter.Match(&one) {
 			out = append(out, one)
@@ -246,8 +246,8 @@ func (s *Store) List(filter store.RunFilter) (out []store.RunSummary, err error)
 	return out, err
 }
 
-// visit calls do for each workflow that matches a query.
-func (s *Store) visit(query string, do func(*workflowapi.WorkflowExecutionInfo) error) error {
+// visitWorkflows calls do for each workflow that matches a query.
+func (s *Store) visitWorkflows(query string, do func(*workflowapi.WorkflowExecutionInfo) error) error {
 	for next := []byte(nil); ; {
 		reply, err := s.cluster.client.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: next})
 		if err != nil {
@@ -278,7 +278,7 @@ func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.Ru
 	out.ID = info.GetExecution().GetWorkflowId()
 	switch isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING; {
 	case isOpen && at.Driven:
-		out.Owner = owner(info)
+		out.Owner = ownerOfWorkflow(info)
 	case !isOpen && at.Status == machine.Running: // terminated from outside
 		out.Status, out.Reason = machine.Cancelled, "terminated"
 	}
@@ -288,8 +288,8 @@ func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.Ru
 	return out, true
 }
 
-// owner returns the owner of the run of an open workflow.
-func owner(info *workflowapi.WorkflowExecutionInfo) string {
+// ownerOfWorkflow returns the owner of the run of an open workflow.
+func ownerOfWorkflow(info *workflowapi.WorkflowExecutionInfo) string {
 	queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
 	return ownerOf(queue)
 }

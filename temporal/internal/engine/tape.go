@@ -24,30 +24,30 @@ type tape struct {
 	Used map[string][]int `json:"used,omitempty"`
 }
 
-// execution returns the key of a task on a tape. Its attempts play one after the other.
-func (t *taskInput) execution() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
+// executionKey returns the key of a task on a tape. Its attempts play one after the other.
+func (t *taskInput) executionKey() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
 
 // plays reports whether there is a recording to play.
 func (t *tape) plays() bool { return t != nil && t.Digest != "" }
 
-// of returns the tape of a task, or nil if its models and tools are called.
-func (t *tape) of(in *taskInput) *tape {
+// tapeFor returns the tape of a task, or nil if its models and tools are called.
+func (t *tape) tapeFor(in *taskInput) *tape {
 	if t == nil {
 		return nil
 	}
-	key := in.execution()
+	key := in.executionKey()
 	return &tape{Digest: t.Digest, Name: t.Name, Used: map[string][]int{key: t.Used[key]}}
 }
 
-// add adds the calls that a task has played.
-func (t *tape) add(in *taskInput, used []int) {
+// addUsed adds the calls that a task has played.
+func (t *tape) addUsed(in *taskInput, used []int) {
 	if t == nil || len(used) == 0 {
 		return
 	}
 	if t.Used == nil {
 		t.Used = map[string][]int{}
 	}
-	t.Used[in.execution()] = used
+	t.Used[in.executionKey()] = used
 }
 
 // openTape opens the tape of a task.
@@ -64,11 +64,11 @@ func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorded.Rewound(t.Used[in.execution()]), nil
+	return recorded.Rewound(t.Used[in.executionKey()]), nil
 }
 
-// insert puts the tape of a task into its handlers; without one, they are the worker's.
-func (j *job) insert(t *tape) (err error) {
+// insertTape puts the tape of a task into its handlers; without one, they are the worker's.
+func (j *job) insertTape(t *tape) (err error) {
 	j.handlers, j.decider = j.worker.handlers, j.worker.decider
 	if t == nil {
 		return nil
@@ -106,7 +106,7 @@ func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest, err := keepBlob(s.cluster.blobs, text)
+	digest, err := storeBlob(s.cluster.blobs, text)
 	return &tape{Digest: digest, Name: c.Name()}, err
 }
 

@@ -89,8 +89,8 @@ func (s *Start) firstSummary() store.RunSummary {
 	return store.RunSummary{Status: machine.Running, Updated: s.Record.Started}
 }
 
-// arguments returns the arguments of the workflow.
-func (s *Start) arguments() []any {
+// workflowArguments returns the arguments of the workflow.
+func (s *Start) workflowArguments() []any {
 	if s.Seed == nil {
 		return []any{s, []byte{}, []json.RawMessage{}}
 	}

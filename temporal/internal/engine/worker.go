@@ -136,23 +136,23 @@ func (w *Worker) registerWorkflows(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
 }
 
-// beat sends heartbeats of a task until stop: every second, since the reply says whether the
+// sendHeartbeats sends heartbeats of a task until stop: every second, since the reply says whether the
 // task is cancelled, or less often for many tasks. The SDK would end a task when a busy cluster
 // replies late; here only the cluster ends it. The cause of alive is a
 // *temporal.CanceledError if the run has cancelled the task.
-func (w *Worker) beat(ctx context.Context, token []byte) (alive context.Context, stop func()) {
+func (w *Worker) sendHeartbeats(ctx context.Context, token []byte) (alive context.Context, stop func()) {
 	w.running.Add(1)
 	alive, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {
 			every := min(max(time.Second, time.Duration(w.running.Load())*10*time.Millisecond), w.heartbeat*2/5)
-			if pause(alive, every) != nil {
+			if sleep(alive, every) != nil {
 				return
 			}
 			call, over := context.WithTimeout(alive, w.heartbeat*4/5)
 			err := w.client.RecordActivityHeartbeat(call, token)
 			over()
-			if isA[*temporal.CanceledError](err) || isA[*serviceerror.NotFound](err) || isA[*serviceerror.NamespaceNotFound](err) {
+			if hasType[*temporal.CanceledError](err) || hasType[*serviceerror.NotFound](err) || hasType[*serviceerror.NamespaceNotFound](err) {
 				cancel(err)
 				return
 			}
@@ -214,8 +214,8 @@ type cache[T any] struct {
 	byDigest map[string]T
 }
 
-// get returns the value that is kept, or else reads it.
-func (c *cache[T]) get(digest string, read func() (T, error)) (T, error) {
+// getOrRead returns the value that is kept, or else reads it.
+func (c *cache[T]) getOrRead(digest string, read func() (T, error)) (T, error) {
 	c.mu.Lock()
 	kept, ok := c.byDigest[digest]
 	c.mu.Unlock()
@@ -235,11 +235,11 @@ func (c *cache[T]) get(digest string, read func() (T, error)) (T, error) {
 	return kept, nil
 }
 
-// flow returns the flow of a task, from the start of its workflow.
-func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
-	return w.flows.get(in.Flow, func() (*runner.Flow, error) {
+// flowOf returns the flow of a task, from the start of its workflow.
+func (w *Worker) flowOf(ctx context.Context, in *taskInput) (*runner.Flow, error) {
+	return w.flows.getOrRead(in.Flow, func() (*runner.Flow, error) {
 		at := workflowOf(ctx)
-		start, err := startOf(ctx, w.client, w.converter, at.ID, at.RunID)
+		start, err := readStart(ctx, w.client, w.converter, at.ID, at.RunID)
 		if err != nil {
 			return nil, err
 		}
@@ -251,8 +251,8 @@ func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) 
 	})
 }
 
-// startOf reads the input of a workflow, without its snapshot and journal.
-func startOf(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
+// readStart reads the input of a workflow, without its snapshot and journal.
+func readStart(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
 	history := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	if !history.HasNext() {
 		return nil, fmt.Errorf("run %q: %w", id, store.ErrNoRun)

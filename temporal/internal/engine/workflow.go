@@ -96,25 +96,25 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 	if err != nil {
 		panic(wrongVersion + err.Error()) // other workers may
 	}
-	f.next = &drive{do: f.begin, settings: &start.Settings} // before listen lets handlers run
-	if err := f.listen(ctx); err != nil {
+	f.next = &drive{do: f.beginDrive, settings: &start.Settings} // before listen lets handlers run
+	if err := f.registerHandlers(ctx); err != nil {
 		return nil, err
 	}
 	for f.elsewhere == nil {
-		if err := f.run(); err != nil {
+		if err := f.runDrive(); err != nil {
 			return nil, err
 		}
 		switch {
 		case f.elsewhere != nil:
 		case f.result.Status != machine.Paused:
-			return f.ended()
+			return f.endRun()
 		default:
-			if err := f.pause(); err != nil {
+			if err := f.awaitNext(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return nil, workflow.NewContinueAsNewError(ctx, workflowName, f.elsewhere.arguments()...)
+	return nil, workflow.NewContinueAsNewError(ctx, workflowName, f.elsewhere.workflowArguments()...)
 }
 
 // newRun prepares a run. It fails if this worker can't run its version.
@@ -126,14 +126,14 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 	var err error
 	f.runner, f.flow, f.graph, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
 	if err == nil {
-		_, err = w.flows.get(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
+		_, err = w.flows.getOrRead(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
 	}
 	return f, err
 }
 
-// begin drives the run from where its start says.
-func (f *workflowRun) begin() (*runner.Result, error) {
-	record, opts := &f.start.Record, f.options(&f.start.Settings)
+// beginDrive drives the run from where its start says.
+func (f *workflowRun) beginDrive() (*runner.Result, error) {
+	record, opts := &f.start.Record, f.driveOptions(&f.start.Settings)
 	switch {
 	case f.start.Before != nil:
 		return f.runner.ResumeWith(context.Background(), record.ID, f.graph, opts)
@@ -147,8 +147,8 @@ func (f *workflowRun) begin() (*runner.Result, error) {
 	return f.flow.Run(context.Background(), opts)
 }
 
-// options returns the options of a drive.
-func (f *workflowRun) options(s *runner.Options) runner.Options {
+// driveOptions returns the options of a drive.
+func (f *workflowRun) driveOptions(s *runner.Options) runner.Options {
 	opts := *s
 	opts.Park, opts.History = 0, false
 	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
@@ -158,24 +158,24 @@ func (f *workflowRun) options(s *runner.Options) runner.Options {
 
 // resumeAlone returns a drive by which the run resumes itself.
 func (f *workflowRun) resumeAlone() *drive {
-	opts := f.options(&runner.Options{Rush: f.tape.plays()})
+	opts := f.driveOptions(&runner.Options{Rush: f.tape.plays()})
 	return &drive{settings: &opts, alone: true, do: func() (*runner.Result, error) {
 		return f.runner.Resume(context.Background(), f.start.Record.ID, opts)
 	}}
 }
 
-// cancel cancels a run that pauses.
-func (f *workflowRun) cancel() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
+// cancelRun cancels a run that pauses.
+func (f *workflowRun) cancelRun() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
 
-// run drives the run until it pauses, ends, or moves to a new workflow. A drive that is
+// runDrive drives the run until it pauses, ends, or moves to a new workflow. A drive that is
 // refused changes nothing.
-func (f *workflowRun) run() error {
+func (f *workflowRun) runDrive() error {
 	d := f.next
 	f.current, f.next, f.again = d, nil, time.Time{}
 	f.beginTask()
 	result, err := d.do()
 	f.driver = nil
-	f.carryOut()
+	f.startQueued()
 	if f.elsewhere != nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (f *workflowRun) run() error {
 		result, _ = f.runner.Show(f.start.Record.ID, runner.Options{})
 	}
 	if _, cancels := f.stopped.Cancels(); isStopped && cancels && (result.Status == machine.Running || result.Reason == "concurrency") {
-		result, err = f.cancel() // it has not begun
+		result, err = f.cancelRun() // it has not begun
 		f.driver = nil
 	}
 	switch {
@@ -200,13 +200,13 @@ func (f *workflowRun) run() error {
 	return f.updateMemo()
 }
 
-// pause waits until something drives the run on, or the run continues in a new workflow.
-func (f *workflowRun) pause() error {
+// awaitNext waits until something drives the run on, or the run continues in a new workflow.
+func (f *workflowRun) awaitNext() error {
 	for {
 		if err := f.updateMemo(); err != nil {
 			return err
 		}
-		due := f.due()
+		due := f.dueTime()
 		switch {
 		case f.elsewhere != nil:
 			f.awaitHandlers()
@@ -217,12 +217,12 @@ func (f *workflowRun) pause() error {
 			f.next = f.resumeAlone()
 			return nil
 		}
-		f.awaitUntil(due, func() bool { return f.next != nil || f.elsewhere != nil || f.isNews() })
+		f.awaitUntil(due, func() bool { return f.next != nil || f.elsewhere != nil || f.isMemoStale() })
 	}
 }
 
-// due returns when a run that pauses resumes itself, or zero if it does not.
-func (f *workflowRun) due() time.Time {
+// dueTime returns when a run that pauses resumes itself, or zero if it does not.
+func (f *workflowRun) dueTime() time.Time {
 	if !f.again.IsZero() {
 		return f.again
 	}
@@ -232,11 +232,11 @@ func (f *workflowRun) due() time.Time {
 	return time.Time{}
 }
 
-// ended returns the outcome of a run that has ended.
-func (f *workflowRun) ended() (*Outcome, error) {
+// endRun returns the outcome of a run that has ended.
+func (f *workflowRun) endRun() (*Outcome, error) {
 	f.over = true
 	f.awaitHandlers()
-	if err := f.leave(); err != nil {
+	if err := f.leaveSession(); err != nil {
 		return nil, err
 	}
 	f.awaitHandlers()
@@ -259,7 +259,7 @@ func (f *workflowRun) awaitUntil(at time.Time, holds func() bool) {
 	f.setTimer(at)
 	fired := f.fired
 	f.await(func() bool {
-		f.collect()
+		f.receiveResults()
 		return holds() || f.fired != fired
 	})
 }
@@ -274,22 +274,22 @@ func (f *workflowRun) await(holds func() bool) {
 
 // updateMemo updates the memo of the workflow if it is out of date.
 func (f *workflowRun) updateMemo() error {
-	if !f.isNews() {
+	if !f.isMemoStale() {
 		return nil
 	}
-	f.told = f.memo()
+	f.told = f.newMemo()
 	f.told.Updated = f.Now()
 	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: f.told})
 }
 
-// isNews reports whether the memo is out of date.
-func (f *workflowRun) isNews() bool {
-	m, t := f.memo(), &f.told
+// isMemoStale reports whether the memo is out of date.
+func (f *workflowRun) isMemoStale() bool {
+	m, t := f.newMemo(), &f.told
 	isSame := m.Status == t.Status && m.Reason == t.Reason && m.Driven == t.Driven && m.Due.Equal(t.Due)
 	return !isSame && !f.store.isEntering()
 }
 
-func (f *workflowRun) memo() memo {
+func (f *workflowRun) newMemo() memo {
 	m := newMemo(&f.start.Record, f.store.summary)
 	m.Driven = f.current != nil || f.elsewhere != nil
 	return m
@@ -300,9 +300,9 @@ func (f *workflowRun) mayMove() bool {
 	return f.moving && len(f.calls) == 0 && !f.store.isEntering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// move makes the run continue in a new workflow once the history of this one is long. Running
+// moveOn makes the run continue in a new workflow once the history of this one is long. Running
 // tasks end first, and no others start. It returns errMoved when the run moves.
-func (f *workflowRun) move() error {
+func (f *workflowRun) moveOn() error {
 	info := workflow.GetInfo(f.ctx)
 	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
 	if !f.mayMove() {
@@ -317,7 +317,7 @@ func (f *workflowRun) move() error {
 	if f.driver != nil {
 		next.Settings.Answers = f.driver.AnswersLeft()
 	}
-	next.Tape, next.Seed = f.tape, f.store.seed(f.worker.blobs)
+	next.Tape, next.Seed = f.tape, f.store.newSeed(f.worker.blobs)
 	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // it waits on there
 		next.Settings = *f.current.settings
 		next.Settings.Dir = f.start.Settings.Dir
