@@ -18,7 +18,7 @@ type Each struct {
 	Failures map[int]*Failure   `json:"failures,omitempty"`
 	Talk     map[int]*TalkDelta `json:"talk,omitempty"`
 
-	looping bool // in moreElements
+	looping bool // in beginElements
 }
 
 // beginEach evaluates the list and begins as many elements as may run.
